@@ -1,0 +1,66 @@
+/* What is known of a profiled code object.
+ *
+ * One lp_code for each pair (code object, tracer); those of one code object
+ * are linked, and the first hangs on the code object itself, so an event
+ * finds them without a search.  The interpreter tells when a code object
+ * dies: its lp_code is then retired, and keeps its counters.
+ */
+#ifndef LP_CODE_H
+#define LP_CODE_H
+
+#include "lp_lines.h"
+#include "lp_python.h"
+#include "lp_recorder.h"
+
+struct lp_tracer;
+
+enum {
+    LP_CODE_STEPS = 1,  /* a generator or coroutine: runs in steps */
+    LP_CODE_ENABLES = 2 /* its tracer is enabled for as long as it runs */
+};
+
+typedef struct lp_code {
+    PyObject *code;           /* borrowed; NULL once it has died */
+    struct lp_code *next;     /* the same code object, another tracer */
+    struct lp_tracer *tracer; /* borrowed: it owns us */
+    lp_layout layout;
+    uint32_t flags;
+    int32_t start;      /* offset of the instruction that begins it; a frame
+                         * beyond was resumed */
+    uint32_t n_marks;   /* of the two arrays below, by instruction */
+    uint8_t *marks;     /* owned: lp_step, how a jump there came; or NULL */
+    uint32_t *resumes;  /* owned: line to open on a resume; or NULL */
+} lp_code;
+
+/* Ask the interpreter for the word on code objects.  0 or -1. */
+int lp_code_open(void);
+
+/* [GIL] The first lp_code of a code object, or NULL. */
+lp_code *lp_code_of(PyObject *code);
+
+/* [GIL] The one of this tracer, or NULL. */
+lp_code *lp_code_find(PyObject *code, const struct lp_tracer *tracer);
+
+/* [GIL] Hang it on its code object.  0 or -1 with an exception. */
+int lp_code_attach(lp_code *self, PyObject *code);
+
+/* [GIL] Take it off again; nothing where the code object has died. */
+void lp_code_detach(lp_code *self);
+
+/* New, empty, not attached; NULL with an exception when memory is out. */
+lp_code *lp_code_new(struct lp_tracer *tracer);
+
+void lp_code_free(lp_code *self);
+
+/* How control came to the instruction at a byte offset. */
+static inline lp_step
+lp_code_step(const lp_code *self, int offset)
+{
+    uint32_t at = (uint32_t)offset / 2;
+
+    return self->marks != NULL && at < self->n_marks
+               ? (lp_step)self->marks[at]
+               : LP_STEP;
+}
+
+#endif

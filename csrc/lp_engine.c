@@ -1,0 +1,371 @@
+#include "lp_engine.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#  include <sys/syscall.h>
+#endif
+
+#include "lp_tracer.h"
+
+/* So many threads are told apart; later ones go on with the counters of a
+ * thread that has ended, so that short-lived threads cost no memory. */
+enum { SEPARATE_THREADS = 256 };
+
+lp_engine lp_process;
+_Thread_local lp_recorder *lp_here;
+
+static pthread_key_t exit_key;
+static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
+
+/* Runs at a thread's end, without Python. */
+static void
+thread_ended(void *arg)
+{
+    lp_recorder *rec = arg;
+
+    __atomic_store_n(&rec->finished, 1, __ATOMIC_RELEASE);
+}
+
+static void
+make_exit_key(void)
+{
+    pthread_key_create(&exit_key, thread_ended);
+}
+
+static uint64_t
+native_id(void)
+{
+#ifdef __linux__
+    return (uint64_t)syscall(SYS_gettid);
+#else
+    return (uint64_t)(uintptr_t)pthread_self();
+#endif
+}
+
+static lp_recorder *
+find_recorder(uint64_t python_thread)
+{
+    lp_recorder *rec = lp_process.recorders;
+
+    while (rec != NULL && (rec->python_thread != python_thread ||
+                           __atomic_load_n(&rec->finished, __ATOMIC_ACQUIRE))) {
+        rec = rec->next;
+    }
+    return rec;
+}
+
+static lp_recorder *
+take_finished(void)
+{
+    lp_recorder *rec = lp_process.recorders;
+
+    if (lp_process.n_recorders < SEPARATE_THREADS) {
+        return NULL;
+    }
+    while (rec != NULL && (rec->top != rec->frames ||
+                           !__atomic_load_n(&rec->finished, __ATOMIC_ACQUIRE))) {
+        rec = rec->next;
+    }
+    if (rec != NULL) {
+        rec->before = NULL;
+        rec->native_id = 0;
+        __atomic_store_n(&rec->finished, 0, __ATOMIC_RELEASE);
+    }
+    return rec;
+}
+
+/* At the end: a list that is being read keeps its numbering. */
+static void
+append_recorder(lp_recorder *rec)
+{
+    lp_recorder **end = &lp_process.recorders;
+
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = rec;
+    lp_process.n_recorders++;
+}
+
+lp_recorder *
+lp_engine_recorder_of(uint64_t python_thread)
+{
+    lp_recorder *rec = find_recorder(python_thread);
+
+    if (rec == NULL) {
+        rec = take_finished();
+    }
+    if (rec == NULL) {
+        rec = lp_recorder_new(&lp_process.clock, &lp_process.costs);
+        if (rec == NULL) {
+            return NULL;
+        }
+        append_recorder(rec);
+    }
+    rec->python_thread = python_thread;
+    return rec;
+}
+
+lp_recorder *
+lp_engine_recorder(void)
+{
+    lp_recorder *rec = lp_here;
+
+    if (LP_LIKELY(rec != NULL)) {
+        return rec;
+    }
+    rec = lp_engine_recorder_of((uint64_t)PyThread_get_thread_ident());
+    if (rec == NULL) {
+        return NULL;
+    }
+    rec->native_id = native_id();
+    pthread_once(&exit_key_once, make_exit_key);
+    pthread_setspecific(exit_key, rec);
+    lp_here = rec;
+    return rec;
+}
+
+bool
+lp_engine_add_code(lp_code *code)
+{
+    uint32_t id = 0;
+
+    while (id < lp_process.n_codes && lp_process.codes[id] != NULL) {
+        id++;
+    }
+    if (id == lp_process.n_codes) {
+        uint32_t wanted = id == 0 ? 64 : id * 2;
+        lp_code **codes =
+            realloc(lp_process.codes, wanted * sizeof(lp_code *));
+
+        if (codes == NULL) {
+            PyErr_NoMemory();
+            return false;
+        }
+        memset(codes + id, 0, (wanted - id) * sizeof(lp_code *));
+        lp_process.codes = codes;
+        lp_process.n_codes = wanted;
+    }
+    lp_process.codes[id] = code;
+    code->layout.code_id = id;
+    return true;
+}
+
+void
+lp_engine_drop_code(lp_code *code)
+{
+    uint32_t id = code->layout.code_id;
+
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        if (id < rec->n_counts && rec->counts[id] != NULL) {
+            const lp_counts *counts = rec->counts[id];
+            const uint64_t *awaits =
+                (const uint64_t *)(counts->lines + counts->n_lines);
+
+            lp_parked_forget(&lp_process.parked, awaits,
+                             awaits + counts->n_lines);
+            rec->counts[id] = NULL;
+        }
+    }
+    lp_process.codes[id] = NULL;
+}
+
+void
+lp_engine_set_costs(const lp_costs *costs)
+{
+    lp_process.costs = *costs;
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        rec->costs = *costs;
+    }
+}
+
+void
+lp_engine_set_clock(const lp_clock *clock)
+{
+    lp_process.clock = *clock;
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        rec->clock = *clock;
+    }
+}
+
+/* One frame for one tracer. */
+static lp_frame *
+enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
+          lp_ticks now)
+{
+    lp_tracer *tracer = code->tracer;
+    bool enables = (code->flags & LP_CODE_ENABLES) && entry != LP_LATE;
+    lp_counts *counts;
+    lp_frame *frame;
+
+    if (enables) {
+        lp_tracer_count_up(tracer);
+    }
+    if (!tracer->active) {
+        return NULL;
+    }
+    counts = code->layout.code_id < rec->n_counts
+                 ? rec->counts[code->layout.code_id]
+                 : NULL;
+    if (LP_UNLIKELY(counts == NULL)) {
+        counts = lp_recorder_counts(rec, &tracer->blocks, &code->layout);
+    }
+    frame = lp_recorder_enter(rec, code->code, counts, code->layout.first_line);
+    if (LP_UNLIKELY(frame == NULL)) {
+        if (enables) {
+            lp_tracer_count_down(tracer);
+        }
+        return NULL;
+    }
+    frame->owner = tracer;
+    tracer->open_frames++;
+    if (enables) {
+        frame->flags |= LP_FRAME_ENABLES;
+    }
+    if (entry == LP_CALLED) {
+        counts->calls++;
+    }
+    else if (entry == LP_LATE) {
+        frame->flags |= LP_FRAME_LATE;
+    }
+    else if (line - frame->first_line < frame->n_lines) {
+        lp_recorder_open(rec, frame, frame->lines + (line - frame->first_line),
+                         now);
+    }
+    return frame;
+}
+
+lp_frame *
+lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry,
+                uint32_t line, const void *key, lp_ticks now)
+{
+    bool twin = false;
+
+    rec->cost += entry == LP_CALLED ? rec->costs.call : rec->costs.resume;
+    if (entry == LP_RESUMED && code->layout.awaits) {
+        lp_parked_end(&lp_process.parked, key, code->code, now);
+    }
+    for (lp_code *next; code != NULL; code = next) {
+        lp_frame *frame;
+
+        next = code->next;
+        frame = enter_for(rec, code, entry, line, now);
+        if (frame == NULL) {
+            continue;
+        }
+        frame->key = key;
+        if (twin) {
+            frame->flags |= LP_FRAME_TWIN;
+        }
+        if (LP_UNLIKELY(lp_process.strict)) {
+            frame->flags |= LP_FRAME_STRICT;
+        }
+        twin = true;
+    }
+    return twin ? rec->top : NULL;
+}
+
+lp_frame *
+lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key)
+{
+    lp_frame *frame = rec->top;
+
+    while (frame > rec->frames &&
+           (frame->code != code || frame->key != key)) {
+        frame--;
+    }
+    return frame > rec->frames ? frame : NULL;
+}
+
+/* The frame waits: from now on its line's time is await time. */
+static void
+park(const lp_frame *frame, lp_ticks now)
+{
+    uint64_t *awaits = lp_counts_awaits(frame->counts);
+
+    if (awaits != NULL && frame->line != NULL && frame->key != NULL) {
+        lp_parked_frame parked = {
+            .key = frame->key,
+            .code = frame->code,
+            .awaits = awaits + (frame->line - frame->lines),
+            .since = now,
+        };
+
+        lp_parked_add(&lp_process.parked, parked);
+    }
+}
+
+static void
+leave_frame(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    lp_tracer *tracer = frame->owner;
+    bool enables = frame->flags & LP_FRAME_ENABLES;
+
+    lp_recorder_leave(rec, frame, now);
+    tracer->open_frames--;
+    if (enables) {
+        lp_tracer_count_down(tracer);
+    }
+}
+
+void
+lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
+                bool suspended, lp_ticks now)
+{
+    lp_frame *frame = lp_engine_frame(rec, code, key);
+    bool twin = frame != NULL;
+
+    while (twin) {
+        twin = frame->flags & LP_FRAME_TWIN;
+        if (suspended && !twin) {
+            park(frame, now);
+        }
+        leave_frame(rec, frame, now);
+        frame--;
+    }
+}
+
+void
+lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now)
+{
+    while (rec->top - rec->frames > depth) {
+        leave_frame(rec, rec->top, now);
+    }
+}
+
+void
+lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
+               uint32_t line, lp_step step, lp_ticks now)
+{
+    lp_frame *frame = lp_engine_frame(rec, code, key);
+    bool twin;
+
+    if (frame == NULL) {
+        lp_code *first = lp_code_of(code);
+
+        frame = first == NULL
+                    ? NULL
+                    : lp_engine_enter(rec, first, LP_LATE, 0, key, now);
+        if (frame == NULL) {
+            return;
+        }
+    }
+    do {
+        lp_step how = step;
+
+        if (frame->flags & (LP_FRAME_AGAIN | LP_FRAME_WITHIN)) {
+            how = frame->flags & LP_FRAME_AGAIN ? LP_AGAIN : LP_WITHIN;
+            frame->flags &= ~(uint32_t)(LP_FRAME_AGAIN | LP_FRAME_WITHIN);
+        }
+        lp_recorder_line(rec, frame, line - frame->first_line, now, how);
+        twin = frame->flags & LP_FRAME_TWIN;
+        frame--;
+    } while (twin);
+}

@@ -1,0 +1,99 @@
+/* The one engine of the process: recorders, codes, the hook in use.
+ *
+ * Every tracer shares it, for the interpreter has one place for a trace
+ * function, one for a frame evaluator, and few tool ids.  It is static, and
+ * not state of the module, because neither a trace function nor a frame
+ * evaluator is handed a word of its own.  Under the interpreter's lock but
+ * for lp_here, which is the thread's.
+ */
+#ifndef LP_ENGINE_H
+#define LP_ENGINE_H
+
+#include "lp_code.h"
+#include "lp_hook.h"
+#include "lp_parked.h"
+#include "lp_recorder.h"
+
+typedef struct lp_engine {
+    lp_clock clock;
+    lp_costs costs;
+    const lp_hook *hook;    /* in use; NULL while there is no tracer */
+    lp_recorder *recorders; /* owned list, one a thread, oldest first */
+    uint32_t n_recorders;
+    lp_code **codes; /* owned array, borrowed entries: by code id; NULL: free */
+    uint32_t n_codes;
+    lp_parked parked;
+    uint32_t tracers; /* that exist */
+    uint32_t active;  /* reasons to listen: tracers that count just now, and
+                       * codes that enable theirs */
+    bool strict;      /* frames of one thread take turns (greenlets) */
+} lp_engine;
+
+extern lp_engine lp_process;
+
+/* This thread's recorder; NULL before its first event. */
+extern _Thread_local lp_recorder *lp_here;
+
+/* [GIL] This thread's recorder, made when there is none; NULL when memory is
+ * out. */
+lp_recorder *lp_engine_recorder(void);
+
+/* [GIL] The same for another thread, by the interpreter's name for it. */
+lp_recorder *lp_engine_recorder_of(uint64_t python_thread);
+
+/* [GIL] A free code id for `code`.  False with an exception. */
+bool lp_engine_add_code(lp_code *code);
+
+void lp_engine_drop_code(lp_code *code);
+
+/* [GIL] New event costs, for recorders and counters made from now on. */
+void lp_engine_set_costs(const lp_costs *costs);
+
+/* [GIL] Another clock, for all recorders. */
+void lp_engine_set_clock(const lp_clock *clock);
+
+/* [GIL] One reason more, or less, for the hook to listen. */
+static inline void
+lp_engine_listen(void)
+{
+    if (lp_process.active++ == 0 && lp_process.hook->start != NULL) {
+        lp_process.hook->start();
+    }
+}
+
+static inline void
+lp_engine_hush(void)
+{
+    if (--lp_process.active == 0 && lp_process.hook->stop != NULL) {
+        lp_process.hook->stop();
+    }
+}
+
+/* How a frame comes to run. */
+typedef enum lp_entry {
+    LP_CALLED,  /* it begins */
+    LP_RESUMED, /* it goes on after a yield or an await */
+    LP_LATE     /* it ran already when its code was registered */
+} lp_entry;
+
+/* [GIL] The frame `key` of `code` runs from `now` on; `line` is where, for a
+ * resumed one.  The new top frame, or NULL when nobody counts it. */
+lp_frame *lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry,
+                          uint32_t line, const void *key, lp_ticks now);
+
+/* [GIL] The running frame of `code` stops: it returned, raised, or, when
+ * `suspended`, waits to be resumed. */
+void lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
+                     bool suspended, lp_ticks now);
+
+/* [GIL] Leave whatever is open above `depth` frames. */
+void lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now);
+
+/* [GIL] A line event that the fast path did not take. */
+void lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
+                    uint32_t line, lp_step step, lp_ticks now);
+
+/* [GIL] The open frame, or NULL. */
+lp_frame *lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key);
+
+#endif

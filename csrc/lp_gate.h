@@ -1,0 +1,19 @@
+/* PEP 523 as a gate, on the versions older than sys.monitoring: the trace
+ * function is on in profiled frames, and in all others back to what it was.
+ */
+#ifndef LP_GATE_H
+#define LP_GATE_H
+
+#include "lp_python.h"
+
+#if LP_HAVE_GATE
+
+/* [GIL] Is the frame evaluator as we know it?  0, or -1 with an exception. */
+int lp_gate_check(void);
+
+/* [GIL] Into, and out of, the chain of frame evaluators. */
+void lp_gate_open(void);
+void lp_gate_close(void);
+
+#endif
+#endif

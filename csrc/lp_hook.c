@@ -1,0 +1,31 @@
+#include "lp_hook.h"
+
+#include <string.h>
+
+#include "lp_hook_monitoring.h"
+#include "lp_hook_settrace.h"
+
+static const lp_hook *const hooks[] = {
+#if LP_HAVE_MONITORING
+    &lp_hook_monitoring,
+#endif
+    &lp_hook_settrace,
+    NULL,
+};
+
+const lp_hook *const *
+lp_hook_all(void)
+{
+    return hooks;
+}
+
+const lp_hook *
+lp_hook_find(const char *name)
+{
+    for (const lp_hook *const *hook = hooks; *hook != NULL; hook++) {
+        if (strcmp((*hook)->name, name) == 0) {
+            return *hook;
+        }
+    }
+    return NULL;
+}

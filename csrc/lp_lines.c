@@ -1,0 +1,77 @@
+#include "lp_lines.h"
+
+#include <stdlib.h>
+
+_Static_assert(sizeof(lp_line) == LP_RECORD_BYTES, "a line is one record");
+_Static_assert(sizeof(lp_counts) == 2 * LP_RECORD_BYTES,
+               "a header is two records");
+
+/* The interpreter keeps the numbers up to 256 ready made and builds an
+ * object for each larger one that it hands to a callback. */
+enum { LAST_READY_NUMBER = 256 };
+
+void
+lp_layout_clear(lp_layout *layout)
+{
+    free(layout->statements);
+    free(layout->instructions);
+    layout->statements = NULL;
+    layout->instructions = NULL;
+}
+
+static uint32_t
+weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
+{
+    uint32_t weight = layout->first_line + offset > LAST_READY_NUMBER
+                          ? costs->high_line
+                          : costs->line;
+
+    if (layout->instructions != NULL) {
+        weight += costs->instruction * layout->instructions[offset];
+    }
+    return weight;
+}
+
+lp_counts *
+lp_counts_new(lp_blocks *blocks, const lp_layout *layout,
+              const lp_costs *costs)
+{
+    size_t per_record = LP_RECORD_BYTES / sizeof(uint64_t);
+    size_t records = 2 + (size_t)layout->n_lines;
+    lp_counts *counts;
+
+    if (layout->awaits) {
+        records += (layout->n_lines + per_record - 1) / per_record;
+    }
+    counts = lp_blocks_take(blocks, records);
+    if (counts == NULL) {
+        return NULL;
+    }
+    counts->code_id = layout->code_id;
+    counts->n_lines = layout->n_lines;
+    counts->awaits = layout->awaits;
+    for (uint32_t i = 0; i < layout->n_lines; i++) {
+        counts->lines[i].weight = weight_of(layout, costs, i);
+        if (layout->statements != NULL) {
+            counts->lines[i].statement = layout->statements[i];
+        }
+    }
+    return counts;
+}
+
+void
+lp_counts_reset(lp_counts *counts)
+{
+    uint64_t *awaits = lp_counts_awaits(counts);
+
+    counts->calls = counts->total = counts->total_cost = 0;
+    counts->recursed = 0;
+    for (uint32_t i = 0; i < counts->n_lines; i++) {
+        lp_line *line = &counts->lines[i];
+
+        line->hits = line->ticks = line->cost = 0;
+        if (awaits != NULL) {
+            awaits[i] = 0;
+        }
+    }
+}

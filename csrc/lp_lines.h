@@ -1,0 +1,86 @@
+/* The counters of one code object in one thread: a flat array by line.
+ *
+ * Layout in a set of blocks: a header of two records, then a record a line
+ * (first_line .. first_line + n_lines - 1), then, for code that can await,
+ * the awaited ticks, a number a line.  Only the owning thread writes; a
+ * reader that holds the interpreter's lock sees whole numbers.
+ *
+ * A cost is what an event itself takes, in ticks * LP_COST_ONE; it is added
+ * up beside the ticks and taken off in the report.
+ */
+#ifndef LP_LINES_H
+#define LP_LINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lp_blocks.h"
+#include "lp_clock.h"
+
+enum { LP_COST_ONE = 256 };
+
+typedef struct lp_line {
+    uint64_t hits;
+    uint64_t ticks;     /* as the clock saw them, our own cost included */
+    uint64_t cost;      /* our own cost within `ticks` */
+    uint32_t weight;    /* cost of one event that ends a stay on this line */
+    uint32_t statement; /* 1 + offset of the first line of the statement of
+                         * several lines that this line is of; 0: of none */
+} lp_line;
+
+typedef struct lp_counts {
+    uint64_t calls;      /* frames entered; a resumed one does not count */
+    uint64_t total;      /* ticks from first line to leaving, of outermost */
+    uint64_t total_cost; /* frames of this code alone: wall time once */
+    uint32_t depth;      /* frames of this code open in this thread */
+    uint32_t recursed;   /* whether depth was ever more than one */
+    uint32_t code_id;
+    uint32_t n_lines;
+    uint64_t awaits; /* 1: a number a line stands behind the records */
+    uint64_t spare[2];
+    lp_line lines[];
+} lp_counts;
+
+/* What an event costs, by kind, in ticks * LP_COST_ONE.  All 0 until the
+ * tracer was calibrated. */
+typedef struct lp_costs {
+    uint32_t line;        /* a line event, */
+    uint32_t high_line;   /* one whose line number is over 256, */
+    uint32_t instruction; /* and each bytecode instruction of the line */
+    uint32_t call;        /* entering and leaving a frame, beside its lines */
+    uint32_t resume;      /* the same of a generator's or coroutine's step */
+    uint32_t plain_call;  /* a call of an unprofiled function by a profiled
+                           * one, */
+    uint32_t plain_inner; /* and each call below that */
+    uint32_t wrapper;     /* a call through the decorator */
+} lp_costs;
+
+/* What the counters of a code object need to know of it.  No Python here. */
+typedef struct lp_layout {
+    uint32_t code_id;
+    uint32_t first_line;
+    uint32_t n_lines;
+    bool awaits;          /* a coroutine or an asynchronous generator */
+    uint32_t *statements; /* owned, by line; NULL: no statement of several
+                           * lines; see lp_line.statement */
+    uint16_t *instructions; /* owned, by line; NULL where they cost nothing */
+} lp_layout;
+
+void lp_layout_clear(lp_layout *layout);
+
+/* New zeroed counters in `blocks`, or NULL when memory is out. */
+lp_counts *lp_counts_new(lp_blocks *blocks, const lp_layout *layout,
+                         const lp_costs *costs);
+
+/* Forget all that was counted; the open frames' depth stays. */
+void lp_counts_reset(lp_counts *counts);
+
+/* Awaited ticks by line, or NULL. */
+static inline uint64_t *
+lp_counts_awaits(lp_counts *counts)
+{
+    return counts->awaits ? (uint64_t *)(counts->lines + counts->n_lines)
+                          : NULL;
+}
+
+#endif

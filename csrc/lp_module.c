@@ -1,0 +1,192 @@
+#include "lp_module.h"
+
+#include "lp_engine.h"
+#include "lp_hook.h"
+#include "lp_tracer_type.h"
+#include "lp_wrapper.h"
+
+typedef struct lp_state {
+    PyObject *tracer_type;  /* owned */
+    PyObject *wrapper_type; /* owned */
+} lp_state;
+
+PyTypeObject *
+lp_module_wrapper_type(PyTypeObject *type)
+{
+    lp_state *state = PyType_GetModuleState(type);
+
+    return state == NULL ? NULL : (PyTypeObject *)state->wrapper_type;
+}
+
+/* (name, how) of each hook, best first. */
+static PyObject *
+module_hooks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    PyObject *list = PyList_New(0);
+
+    if (list == NULL) {
+        return NULL;
+    }
+    for (const lp_hook *const *hook = lp_hook_all(); *hook != NULL; hook++) {
+        PyObject *pair = Py_BuildValue("(ss)", (*hook)->name, (*hook)->how);
+        int failed = pair == NULL || PyList_Append(list, pair) < 0;
+
+        Py_XDECREF(pair);
+        if (failed) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* (name, reason) of the clock in use. */
+static PyObject *
+module_clock(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return Py_BuildValue("(ss)", lp_process.clock.name,
+                         lp_process.clock.reason);
+}
+
+static PyObject *
+module_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    if (lp_process.hook == NULL) {
+        Py_RETURN_NONE;
+    }
+    return PyUnicode_FromString(lp_process.hook->name);
+}
+
+static PyObject *
+module_ticks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromUnsignedLongLong(lp_clock_now(&lp_process.clock));
+}
+
+static PyObject *
+module_scale(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromUnsignedLongLong(lp_clock_scale(&lp_process.clock));
+}
+
+static PyObject *
+module_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    uint64_t lost = 0;
+
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        lost += rec->lost;
+    }
+    return PyLong_FromUnsignedLongLong(lost);
+}
+
+static PyObject *
+module_cost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    uint64_t cost = 0;
+
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        cost += rec->cost;
+    }
+    return PyLong_FromUnsignedLongLong(cost);
+}
+
+static PyObject *
+module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    lp_costs costs;
+
+    if (!PyArg_ParseTuple(args, "IIIIIIII:set_costs", &costs.line,
+                          &costs.high_line, &costs.instruction, &costs.call,
+                          &costs.resume, &costs.plain_call, &costs.plain_inner,
+                          &costs.wrapper)) {
+        return NULL;
+    }
+    lp_engine_set_costs(&costs);
+    Py_RETURN_NONE;
+}
+
+/* Frames of one thread may take turns from now on (greenlets). */
+static PyObject *
+module_set_strict(PyObject *Py_UNUSED(module), PyObject *strict)
+{
+    lp_process.strict = PyObject_IsTrue(strict) == 1;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"hooks", module_hooks, METH_NOARGS, NULL},
+    {"hook", module_hook, METH_NOARGS, NULL},
+    {"clock", module_clock, METH_NOARGS, NULL},
+    {"ticks", module_ticks, METH_NOARGS, NULL},
+    {"scale", module_scale, METH_NOARGS, NULL},
+    {"lost", module_lost, METH_NOARGS, NULL},
+    {"cost", module_cost, METH_NOARGS, NULL},
+    {"set_costs", module_set_costs, METH_VARARGS, NULL},
+    {"set_strict", module_set_strict, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static int
+module_exec(PyObject *module)
+{
+    lp_state *state = PyModule_GetState(module);
+
+    state->tracer_type = PyType_FromModuleAndSpec(module, &lp_tracer_spec, NULL);
+    state->wrapper_type =
+        PyType_FromModuleAndSpec(module, &lp_wrapper_spec, NULL);
+    if (state->tracer_type == NULL || state->wrapper_type == NULL ||
+        PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0 ||
+        PyModule_AddType(module, (PyTypeObject *)state->wrapper_type) < 0) {
+        return -1;
+    }
+    return PyModule_AddIntConstant(module, "COST_ONE", LP_COST_ONE);
+}
+
+static int
+module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    lp_state *state = PyModule_GetState(module);
+
+    Py_VISIT(state->tracer_type);
+    Py_VISIT(state->wrapper_type);
+    return 0;
+}
+
+static int
+module_clear(PyObject *module)
+{
+    lp_state *state = PyModule_GetState(module);
+
+    Py_CLEAR(state->tracer_type);
+    Py_CLEAR(state->wrapper_type);
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, module_exec},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "lineprof._core",
+    .m_size = sizeof(lp_state),
+    .m_methods = methods,
+    .m_slots = slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,184 @@
+/* The only door to <Python.h>: every difference between versions ends here,
+ * in a function with the newest name and the newest ownership rule.
+ */
+#ifndef LP_PYTHON_H
+#define LP_PYTHON_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <frameobject.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* sys.monitoring, and a frame evaluator that is left alone. */
+#define LP_HAVE_MONITORING (PY_VERSION_HEX >= 0x030C0000)
+/* The frame evaluator as a gate: where it is older than monitoring. */
+#define LP_HAVE_GATE (!LP_HAVE_MONITORING)
+
+#ifndef Py_TPFLAGS_IMMUTABLETYPE
+#  define Py_TPFLAGS_IMMUTABLETYPE 0ul
+#endif
+
+/* -- a word of our own on every code object ------------------------------ */
+
+static inline Py_ssize_t
+lp_code_extra_request(freefunc free_extra)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyUnstable_Eval_RequestCodeExtraIndex(free_extra);
+#else
+    return _PyEval_RequestCodeExtraIndex(free_extra);
+#endif
+}
+
+static inline void *
+lp_code_extra_get(PyObject *code, Py_ssize_t index)
+{
+    void *extra = NULL;
+#if PY_VERSION_HEX >= 0x030C0000
+    PyUnstable_Code_GetExtra(code, index, &extra);
+#else
+    _PyCode_GetExtra(code, index, &extra);
+#endif
+    return extra;
+}
+
+static inline int
+lp_code_extra_set(PyObject *code, Py_ssize_t index, void *extra)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyUnstable_Code_SetExtra(code, index, extra);
+#else
+    return _PyCode_SetExtra(code, index, extra);
+#endif
+}
+
+/* -- frames, as a trace function is given them --------------------------- */
+
+static inline int
+lp_frame_lineno(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyFrame_GetLineNumber(frame);
+#else
+    return frame->f_lineno; /* kept up to date while tracing */
+#endif
+}
+
+/* Offset in bytes of the instruction that a frame is at; below 0 before its
+ * first. */
+static inline int
+lp_frame_lasti(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyFrame_GetLasti(frame);
+#elif PY_VERSION_HEX >= 0x030A0000
+    return frame->f_lasti < 0 ? -1 : frame->f_lasti * 2;
+#else
+    return frame->f_lasti;
+#endif
+}
+
+/* -- threads --------------------------------------------------------------- */
+
+static inline PyThreadState *
+lp_thread_state(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyThreadState_GetUnchecked();
+#else
+    return _PyThreadState_UncheckedGet();
+#endif
+}
+
+/* What tells the running frame from all others. */
+static inline const void *
+lp_frame_key(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return lp_thread_state()->current_frame;
+#elif PY_VERSION_HEX >= 0x030C0000
+    return lp_thread_state()->cframe->current_frame;
+#else
+    return NULL; /* a trace function is given the frame */
+#endif
+}
+
+/* Is a trace function at work in this thread? */
+static inline bool
+lp_thread_is_tracing(PyThreadState *state)
+{
+    return state->tracing != 0;
+}
+
+/* Make `func` the thread's trace function and leave its object: both of a
+ * pair that takes turns are called with the same one. */
+static inline void
+lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
+{
+#if LP_HAVE_GATE && PY_VERSION_HEX >= 0x030A0000
+    state->c_tracefunc = func;
+    state->cframe->use_tracing =
+        func != NULL || state->c_profilefunc != NULL ? 255 : 0;
+#else
+    PyEval_SetTrace(func, state->c_traceobj);
+#endif
+}
+
+#if LP_HAVE_GATE
+/* -- PEP 523: the function that evaluates every frame ---------------------- */
+
+#  if PY_VERSION_HEX >= 0x030B0000
+typedef struct _PyInterpreterFrame lp_raw_frame;
+
+/* The head of 3.11's frame, a frozen branch; lp_gate_usable() checks it
+ * against the interpreter's own word before it is relied on. */
+struct lp_raw_frame_head {
+    void *function, *globals, *builtins, *locals;
+    PyObject *code;
+};
+
+static inline PyObject *
+lp_raw_frame_code(lp_raw_frame *frame)
+{
+    return ((struct lp_raw_frame_head *)(void *)frame)->code;
+}
+
+static inline lp_raw_frame *
+lp_raw_frame_current(PyThreadState *state)
+{
+    return state->cframe->current_frame;
+}
+#  else
+typedef PyFrameObject lp_raw_frame;
+
+static inline PyObject *
+lp_raw_frame_code(lp_raw_frame *frame)
+{
+    return (PyObject *)frame->f_code;
+}
+
+static inline lp_raw_frame *
+lp_raw_frame_current(PyThreadState *state)
+{
+    return state->frame;
+}
+#  endif
+#endif
+
+/* -- numbers ----------------------------------------------------------------- */
+
+/* The value of a small int, as callbacks are given line numbers and
+ * offsets. */
+static inline long
+lp_small_int(PyObject *number)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return (long)PyUnstable_Long_CompactValue((PyLongObject *)number);
+#else
+    return PyLong_AsLong(number);
+#endif
+}
+
+#endif

@@ -1,0 +1,224 @@
+#include "lp_recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_FRAMES = 64, SEEN_BITS = 64 };
+
+lp_recorder *
+lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
+{
+    lp_recorder *rec = calloc(1, sizeof(*rec));
+
+    if (rec == NULL) {
+        return NULL;
+    }
+    rec->frames = calloc(FIRST_FRAMES, sizeof(lp_frame));
+    if (rec->frames == NULL) {
+        free(rec);
+        return NULL;
+    }
+    rec->top = rec->frames;
+    rec->last = rec->frames + FIRST_FRAMES - 1;
+    rec->clock = *clock;
+    rec->costs = *costs;
+    return rec;
+}
+
+void
+lp_recorder_free(lp_recorder *rec)
+{
+    if (rec == NULL) {
+        return;
+    }
+    free(rec->frames);
+    free(rec->counts);
+    free(rec);
+}
+
+lp_counts *
+lp_recorder_counts(lp_recorder *rec, lp_blocks *blocks,
+                   const lp_layout *layout)
+{
+    uint32_t id = layout->code_id;
+
+    if (id >= rec->n_counts) {
+        uint32_t wanted = id < 32 ? 64 : id * 2;
+        lp_counts **counts =
+            realloc(rec->counts, wanted * sizeof(lp_counts *));
+
+        if (counts == NULL) {
+            return NULL;
+        }
+        memset(counts + rec->n_counts, 0,
+               (wanted - rec->n_counts) * sizeof(lp_counts *));
+        rec->counts = counts;
+        rec->n_counts = wanted;
+    }
+    if (rec->counts[id] == NULL) {
+        rec->counts[id] = lp_counts_new(blocks, layout, &rec->costs);
+    }
+    return rec->counts[id];
+}
+
+/* Room for more frames.  They may move: nobody keeps a pointer to one from
+ * one event to the next. */
+static bool
+grow(lp_recorder *rec)
+{
+    size_t used = (size_t)(rec->top - rec->frames) + 1;
+    size_t wanted = used * 2;
+    lp_frame *frames = realloc(rec->frames, wanted * sizeof(lp_frame));
+
+    if (frames == NULL) {
+        return false;
+    }
+    rec->frames = frames;
+    rec->top = frames + used - 1;
+    rec->last = frames + wanted - 1;
+    return true;
+}
+
+lp_frame *
+lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
+                  uint32_t first_line)
+{
+    lp_frame *frame;
+
+    if (counts == NULL || (rec->top == rec->last && !grow(rec))) {
+        rec->lost++;
+        return NULL;
+    }
+    frame = ++rec->top;
+    frame->code = code;
+    frame->line = NULL;
+    frame->lines = counts->lines;
+    frame->counts = counts;
+    frame->first_line = first_line;
+    frame->n_lines = counts->n_lines;
+    frame->key = NULL;
+    frame->flags = 0;
+    frame->seen = 0;
+    frame->furthest = 0;
+    if (counts->depth++ == 0) {
+        frame->flags = LP_FRAME_OUTERMOST;
+    }
+    else {
+        counts->recursed = 1;
+    }
+    return frame;
+}
+
+void
+lp_recorder_leave(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    lp_counts *counts = frame->counts;
+
+    counts->depth--;
+    if (LP_LIKELY(frame->line != NULL)) {
+        lp_recorder_charge(rec, frame, now);
+        if (frame->flags & LP_FRAME_OUTERMOST) {
+            counts->total += now - frame->first;
+            counts->total_cost += rec->cost - frame->first_cost;
+        }
+    }
+    if (LP_UNLIKELY(frame != rec->top)) {
+        memmove(frame, frame + 1,
+                (size_t)(rec->top - frame) * sizeof(lp_frame));
+    }
+    rec->top--;
+}
+
+/* Count the line of a statement once for each time that the statement runs,
+ * however often control comes back to the line meanwhile. */
+static void
+hit_once(lp_frame *frame, lp_line *line, uint32_t place)
+{
+    if (place < SEEN_BITS) {
+        uint64_t bit = (uint64_t)1 << place;
+
+        if (frame->seen & bit) {
+            return;
+        }
+        frame->seen |= bit;
+    }
+    else {
+        /* Literals of many lines run straight down. */
+        if (place <= frame->furthest) {
+            return;
+        }
+        frame->furthest = place;
+    }
+    line->hits++;
+}
+
+void
+lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
+                      lp_step step)
+{
+    lp_line *first;
+    bool same = from != NULL && from->statement == to->statement;
+
+    if (to->statement == 0) {
+        return; /* a comprehension goes round on a line of no statement */
+    }
+    first = frame->lines + (to->statement - 1);
+    if (!same || step == LP_AGAIN) {
+        frame->seen = 0;
+        frame->furthest = 0;
+        hit_once(frame, first, 0);
+    }
+    hit_once(frame, to, (uint32_t)(to - first));
+}
+
+void
+lp_recorder_settle(lp_recorder *rec, lp_ticks now)
+{
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        if (frame->line == NULL) {
+            continue;
+        }
+        frame->line->ticks += now - frame->since;
+        frame->line->cost += rec->cost - frame->cost;
+        if (frame->flags & LP_FRAME_OUTERMOST) {
+            frame->counts->total += now - frame->first;
+            frame->counts->total_cost += rec->cost - frame->first_cost;
+        }
+        frame->first = frame->since = now;
+        frame->first_cost = frame->cost = rec->cost;
+    }
+}
+
+uint32_t
+lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
+{
+    lp_frame *kept = rec->frames + 1;
+    uint32_t dropped = 0;
+
+    lp_recorder_settle(rec, now);
+    for (lp_frame *frame = kept; frame <= rec->top; frame++) {
+        if (frame->owner == owner) {
+            frame->counts->depth--;
+            dropped++;
+            /* Its twin above, if any, now stands on what it stood on. */
+            if (frame < rec->top && !(frame->flags & LP_FRAME_TWIN)) {
+                frame[1].flags &= ~(uint32_t)LP_FRAME_TWIN;
+            }
+            continue;
+        }
+        *kept++ = *frame;
+    }
+    rec->top = kept - 1;
+    return dropped;
+}
+
+void
+lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now)
+{
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        if (frame->owner == owner && frame->line != NULL) {
+            frame->first = frame->since = now;
+            frame->first_cost = frame->cost = rec->cost;
+        }
+    }
+}

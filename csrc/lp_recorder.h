@@ -1,0 +1,165 @@
+/* One thread's open lines: enter, line, leave, suspend, resume.
+ *
+ * A recorder is a stack of the profiled frames that run on its thread, each
+ * with the line it is on.  An event charges the time since the frame's last
+ * event to the line that was open, and opens the next.  Only its own thread
+ * calls the verbs marked [OWNER]; under the interpreter's lock another may
+ * call the rest.
+ *
+ * Frames are told apart by the code they run (and, where a hook knows it,
+ * the frame): both are opaque here.  frames[0] is a sentinel that matches
+ * nothing, so that "the top frame is this code" is the only test that an
+ * event makes.
+ */
+#ifndef LP_RECORDER_H
+#define LP_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lp_clock.h"
+#include "lp_lines.h"
+
+/* How control came to a line. */
+typedef enum lp_step {
+    LP_STEP = 0, /* it went on, or jumped forward */
+    LP_AGAIN,    /* it jumped back: a statement begins anew */
+    LP_WITHIN    /* it jumped back inside a comprehension: no new hit */
+} lp_step;
+
+enum {
+    LP_FRAME_TWIN = 1,      /* the frame below is the same one, counted for
+                             * another tracer */
+    LP_FRAME_AGAIN = 2,     /* the next line event comes by a jump back */
+    LP_FRAME_WITHIN = 4,    /* ... by one inside a comprehension */
+    LP_FRAME_OUTERMOST = 8, /* no other frame of this code is open here */
+    LP_FRAME_LATE = 16,     /* it ran already when it was first seen */
+    LP_FRAME_ENABLES = 32,  /* its tracer is enabled for as long as it runs */
+    LP_FRAME_STRICT = 64    /* frames of one thread may take turns */
+};
+
+/* The flags that make a line event leave the fast path. */
+enum {
+    LP_FRAME_SLOW = LP_FRAME_TWIN | LP_FRAME_AGAIN | LP_FRAME_WITHIN |
+                    LP_FRAME_STRICT
+};
+
+typedef struct lp_frame {
+    const void *code; /* what it runs; NULL in the sentinel alone */
+    lp_line *line;    /* the open line, NULL before the first */
+    lp_ticks since;   /* when it was opened or last charged */
+    uint64_t cost;    /* the recorder's cost at that time */
+    lp_line *lines;   /* counts->lines */
+    uint32_t first_line;
+    uint32_t n_lines;
+    uint32_t flags;
+    uint32_t furthest; /* in a long statement: lines up to here were hit */
+    uint64_t seen;     /* in a statement: bit i, its line i was hit */
+    lp_counts *counts;
+    void *owner;         /* the tracer, opaque */
+    lp_ticks first;      /* when its first line was opened */
+    uint64_t first_cost; /* the recorder's cost at that time */
+    const void *key;     /* which frame, where a hook can tell; else NULL */
+} lp_frame;
+
+typedef struct lp_recorder {
+    lp_frame *top;    /* innermost open frame, or the sentinel */
+    uint64_t cost;    /* of all events so far, LP_COST_ONE a tick */
+    lp_clock clock;   /* a copy: read at every event */
+    lp_costs costs;   /* a copy */
+    lp_frame *frames; /* owned */
+    lp_frame *last;   /* the last that fits */
+    uint32_t unpushed; /* frames open that found no memory */
+    lp_counts **counts; /* owned array, borrowed entries; by code id */
+    uint32_t n_counts;
+    uint32_t finished;  /* its thread has ended (atomic) */
+    uint64_t native_id; /* of the thread, as the system numbers it */
+    uint64_t lost;      /* events that could not be recorded */
+    uint64_t python_thread; /* the interpreter's name for the thread */
+    void (*before)(void);   /* the settrace hook's: who traced it before us */
+    struct lp_recorder *next;
+} lp_recorder;
+
+/* New recorder, or NULL when memory is out. */
+lp_recorder *lp_recorder_new(const lp_clock *clock, const lp_costs *costs);
+
+void lp_recorder_free(lp_recorder *rec);
+
+/* The counters that this thread keeps for a code id, made when first asked
+ * for; NULL when memory is out. */
+lp_counts *lp_recorder_counts(lp_recorder *rec, lp_blocks *blocks,
+                              const lp_layout *layout);
+
+/* [OWNER] Enter a frame; NULL (and counted as lost) when memory is out. */
+lp_frame *lp_recorder_enter(lp_recorder *rec, const void *code,
+                            lp_counts *counts, uint32_t first_line);
+
+/* [OWNER] A frame is left, or suspended, at `now`: close its line.  It is
+ * the top one but where frames of one thread take turns. */
+void lp_recorder_leave(lp_recorder *rec, lp_frame *frame, lp_ticks now);
+
+/* [OWNER] The slow half of lp_recorder_line. */
+void lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
+                           lp_step step);
+
+/* Charge all open lines up to `now` and leave them open: for a report. */
+void lp_recorder_settle(lp_recorder *rec, lp_ticks now);
+
+/* Take the frames of `owner` off the stack, charged up to `now`; returns how
+ * many. */
+uint32_t lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now);
+
+/* Restart the open frames of `owner`: what they did so far is forgotten. */
+void lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now);
+
+/* [OWNER] Charge the open line of a frame up to `now`. */
+static inline void
+lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    lp_line *line = frame->line;
+
+    rec->cost += line->weight;
+    line->ticks += now - frame->since;
+    line->cost += rec->cost - frame->cost;
+}
+
+/* [OWNER] Open a line without a hit, as a resumed frame does. */
+static inline void
+lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
+                 lp_ticks now)
+{
+    frame->line = line;
+    frame->first = frame->since = now;
+    frame->first_cost = frame->cost = rec->cost;
+}
+
+/* [OWNER] The frame comes to the line at `offset` from its first line. */
+static inline void
+lp_recorder_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
+                 lp_ticks now, lp_step step)
+{
+    lp_line *from = frame->line;
+    lp_line *to = frame->lines + offset;
+
+    if (LP_UNLIKELY(offset >= frame->n_lines)) {
+        return;
+    }
+    if (LP_LIKELY(from != NULL)) {
+        lp_recorder_charge(rec, frame, now);
+    }
+    else {
+        frame->first = now;
+        frame->first_cost = rec->cost;
+    }
+    if (LP_LIKELY(to->statement == 0 && step != LP_WITHIN)) {
+        to->hits++;
+    }
+    else {
+        lp_recorder_statement(frame, from, to, step);
+    }
+    frame->line = to;
+    frame->since = now;
+    frame->cost = rec->cost;
+}
+
+#endif

@@ -1,0 +1,155 @@
+#include "lp_trace.h"
+
+#include <string.h>
+
+#include "lp_engine.h"
+
+/* The recorder knows no Python, so it keeps any function. */
+Py_tracefunc
+lp_trace_before(const lp_recorder *rec)
+{
+    Py_tracefunc func;
+
+    memcpy(&func, &rec->before, sizeof(func));
+    return func;
+}
+
+void
+lp_trace_remember(lp_recorder *rec, Py_tracefunc before)
+{
+    memcpy(&rec->before, &before, sizeof(before));
+}
+
+void
+lp_trace_take(PyThreadState *state, lp_recorder *rec)
+{
+    lp_trace_remember(rec, state->c_tracefunc);
+    lp_thread_set_trace(state, lp_trace);
+}
+
+void
+lp_trace_give(PyThreadState *state, lp_recorder *rec)
+{
+    lp_thread_set_trace(state, lp_trace_before(rec));
+    rec->before = NULL;
+}
+
+/* Pass the event on to who traced this thread before.  It may replace itself
+ * meanwhile, or fail and be taken off: then it is the newcomer's turn, after
+ * ours. */
+static int
+pass_on(lp_recorder *rec, PyObject *obj, PyFrameObject *frame, int what,
+        PyObject *arg)
+{
+    int result = lp_trace_before(rec)(obj, frame, what, arg);
+    PyThreadState *state = lp_thread_state();
+
+    if (!lp_trace_is_on(state)) {
+        lp_trace_take(state, rec);
+    }
+    return result;
+}
+
+/* The code object of a frame; borrowed: the frame holds it. */
+static PyObject *
+code_of(PyFrameObject *frame)
+{
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+
+    Py_DECREF(code);
+    return code;
+}
+
+static void
+on_call(lp_recorder *rec, PyFrameObject *frame)
+{
+    lp_code *code = lp_code_of(code_of(frame));
+
+    if (code == NULL) {
+        return;
+    }
+    if ((code->flags & LP_CODE_STEPS) && lp_frame_lasti(frame) > code->start) {
+        lp_engine_enter(rec, code, LP_RESUMED, (uint32_t)lp_frame_lineno(frame),
+                        frame, lp_clock_now(&rec->clock));
+    }
+    else {
+        lp_engine_enter(rec, code, LP_CALLED, 0, frame, 0);
+    }
+}
+
+static void
+on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
+{
+    if (rec->top != rec->frames) {
+        lp_engine_leave(rec, code_of(frame), frame, true, now);
+    }
+}
+
+/* Another event of the same line, or of the same statement: how control came
+ * there is told by where it is. */
+static void
+on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
+             lp_ticks now)
+{
+    PyObject *object = code_of(frame);
+    lp_code *code = lp_code_of(object);
+    lp_step step;
+
+    if (code == NULL) {
+        return;
+    }
+    step = lp_code_step(code, lp_frame_lasti(frame));
+    if (step == LP_WITHIN && rec->top->key == frame &&
+        rec->top->line == rec->top->lines + (line - rec->top->first_line)) {
+        rec->cost += rec->top->line->weight; /* it stays on its line */
+        return;
+    }
+    lp_engine_line(rec, object, frame, line, step, now);
+}
+
+static void
+on_line(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
+{
+    uint32_t line = (uint32_t)lp_frame_lineno(frame);
+    lp_frame *top = rec->top;
+    uint32_t offset = line - top->first_line;
+
+    if (LP_LIKELY(top->key == frame && !(top->flags & LP_FRAME_SLOW) &&
+                  offset < top->n_lines)) {
+        const lp_line *to = top->lines + offset;
+
+        if (LP_LIKELY(to != top->line && to->statement == 0)) {
+            lp_recorder_line(rec, top, offset, now, LP_STEP);
+            return;
+        }
+    }
+    on_line_slow(rec, frame, line, now);
+}
+
+int
+lp_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
+{
+    lp_recorder *rec = lp_here;
+    lp_ticks now;
+
+    if (LP_UNLIKELY(rec == NULL)) {
+        rec = lp_engine_recorder();
+        if (rec == NULL) {
+            return 0;
+        }
+    }
+    now = lp_clock_now(&rec->clock);
+    if (LP_LIKELY(what == PyTrace_LINE)) {
+        on_line(rec, frame, now);
+    }
+    else if (what == PyTrace_CALL) {
+        on_call(rec, frame);
+    }
+    else if (what == PyTrace_RETURN) {
+        on_return(rec, frame, now);
+    }
+    if (LP_LIKELY(rec->before == NULL)) {
+        return 0;
+    }
+    return pass_on(rec, obj, frame, what, arg);
+}

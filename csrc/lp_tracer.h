@@ -1,0 +1,56 @@
+/* A tracer: the code objects that one profiler watches, and their counters.
+ *
+ * It is active between start and stop, explicitly or for as long as a
+ * decorated function runs.  The counters live in its blocks and go with it.
+ * Under the interpreter's lock.
+ */
+#ifndef LP_TRACER_H
+#define LP_TRACER_H
+
+#include "lp_blocks.h"
+#include "lp_code.h"
+#include "lp_engine.h"
+#include "lp_python.h"
+
+typedef struct lp_tracer {
+    PyObject_HEAD
+    lp_blocks blocks;
+    lp_code **codes; /* owned, in order of registration */
+    uint32_t n_codes;
+    uint32_t room;
+    PyObject *keys;   /* owned list: what the caller calls each code */
+    PyObject *places; /* owned dict: key -> index of the newest such code */
+    bool active;      /* counts just now */
+    bool open;        /* is one of the engine's tracers */
+    uint32_t open_frames;
+    Py_ssize_t count; /* of enable_by_count without its counterpart */
+} lp_tracer;
+
+/* Count from now on / no more.  Idempotent. */
+void lp_tracer_start(lp_tracer *self);
+void lp_tracer_stop(lp_tracer *self);
+
+/* Register a code object.  0, or -1 with an exception. */
+int lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key,
+                  lp_code *known);
+
+/* Leave the engine; every counter goes.  Idempotent. */
+void lp_tracer_close(lp_tracer *self);
+
+static inline void
+lp_tracer_count_up(lp_tracer *self)
+{
+    if (self->count++ == 0) {
+        lp_tracer_start(self);
+    }
+}
+
+static inline void
+lp_tracer_count_down(lp_tracer *self)
+{
+    if (self->count > 0 && --self->count == 0) {
+        lp_tracer_stop(self);
+    }
+}
+
+#endif

@@ -1,0 +1,70 @@
+"""What ``lineprof.profile`` prints and writes when a program ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    from lineprof.explicit import GlobalProfiler
+    from lineprof.stats import LineStats
+
+
+def show(profile: GlobalProfiler, stats: LineStats) -> None:
+    """Print the summary and write the files that `profile` is set to.
+
+    A file that can't be written is one line on stderr, never an exception: the
+    program has ended and its exit status stays what it was.
+    """
+    write, options = profile.write_config, profile.show_config
+    if write["stdout"]:
+        stats.print(
+            summarize=options["summarize"],
+            sort=options["sort"],
+            stripzeros=options["stripzeros"],
+            details=options["details"],
+        )
+    for path in _text_paths(profile):
+        _guarded(path, lambda path=path: _write_text(path, profile, stats))  # type: ignore[misc]
+    if write["lprof"]:
+        path = os.path.abspath(profile.output_prefix + ".lprof")
+        if _guarded(path, lambda: stats.to_file(path)):
+            print("To view details run:")
+            python = os.path.basename(sys.executable or "python")
+            print(f"{python} -m lineprof view {os.path.relpath(path)}")
+
+
+def _text_paths(profile: GlobalProfiler) -> list[str]:
+    names = []
+    if profile.write_config["text"]:
+        names.append(profile.output_prefix + ".txt")
+    if profile.write_config["timestamped_text"]:
+        stamp = time.strftime("%Y-%m-%dT%H%M%S")
+        names.append(f"{profile.output_prefix}_{stamp}.txt")
+    return [os.path.abspath(name) for name in names]
+
+
+def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
+    options = profile.show_config
+    with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
+        stats.print(
+            stream=stream,
+            summarize=options["summarize"],
+            sort=options["sort"],
+            stripzeros=options["stripzeros"],
+            details=True,
+        )
+
+
+def _guarded(path: str, write: object) -> bool:
+    try:
+        write()  # type: ignore[operator]
+    except (LineprofError, OSError) as error:
+        print(f"lineprof: {path}: not written: {error}", file=sys.stderr)
+        return False
+    print(f"Wrote profile results to {os.path.relpath(path)}")
+    return True

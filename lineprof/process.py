@@ -1,0 +1,57 @@
+"""Who and where this process is."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+# What starters of parallel programs tell each process, and how many there are.
+_RANKS = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMIX_RANK", ""),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("RANK", "WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+)
+
+
+def rank() -> int | None:
+    """Return this process' rank in a parallel program, or None when alone."""
+    for name, size in _RANKS:
+        value = os.environ.get(name, "")
+        if value.isdigit() and os.environ.get(size, "2") != "1":
+            return int(value)
+    return None
+
+
+def python_version() -> str:
+    """Return the interpreter's name and version, as in ``CPython 3.13.0``."""
+    release = ".".join(map(str, sys.version_info[:3]))
+    name = "CPython" if sys.implementation.name == "cpython" else (
+        sys.implementation.name
+    )
+    return f"{name} {release}"
+
+
+def host() -> str:
+    """Return the machine's name."""
+    return os.uname().nodename
+
+
+def unix_ns() -> int:
+    """Return the time since the epoch in ns."""
+    return time.time_ns()
+
+
+def thread_names() -> dict[int, str]:
+    """Return the names of the running threads by their native ids."""
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return {}
+    return {
+        thread.native_id: thread.name
+        for thread in threading.enumerate()
+        if thread.native_id is not None
+    }

@@ -1,0 +1,325 @@
+"""LineProfiler: registers functions, switches the core on and off, reads it out."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from lineprof import _core, process
+from lineprof.calibrate import Costs, add_code, measure, remeasure
+from lineprof.errors import LineprofError
+from lineprof.shape import runs_in_steps
+from lineprof.snapshot import Scale, functions_from, threads_from
+from lineprof.source import read_source
+from lineprof.stats import LineStats, Process
+from lineprof.targets import functions_of, rewrap
+from lineprof.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import CodeType, FunctionType, TracebackType
+    from typing import Callable, TextIO, TypeVar, Union
+
+    from lineprof.stats import FunctionStats, SourceFile
+
+    F = TypeVar("F", bound=Callable[..., Any])
+    T = TypeVar("T")
+    Self = TypeVar("Self", bound="LineProfiler")
+    Path = Union[str, "os.PathLike[str]"]
+
+CORES = ("auto", "monitoring", "settrace")
+_QUALIFIED = sys.version_info >= (3, 11)  # code objects know their full name
+
+
+def _identity(code: CodeType) -> tuple[object, ...]:
+    """What a code object shares with one that is compiled anew from its source.
+
+    It begins with what names the function in a profile.
+    """
+    name: str = code.co_qualname if _QUALIFIED else code.co_name  # type: ignore[attr-defined]
+    table = code.co_linetable if sys.version_info >= (3, 10) else code.co_lnotab
+    return (code.co_filename, code.co_firstlineno, name, code.co_code, table)
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def _sources(functions: Iterable[FunctionStats]) -> dict[str, SourceFile]:
+    files = dict.fromkeys(function.file for function in functions)
+    return {file: read_source(file) for file in files}
+
+
+@functools.lru_cache(maxsize=None)
+def _costs_of(hook: str) -> Costs:
+    return measure(_core, hook)
+
+
+def held_tool_ids() -> set[int]:
+    """Return the ids of ``sys.monitoring`` that lineprof holds just now."""
+    if _core.hook() != "monitoring":
+        return set()
+    get_tool = sys.monitoring.get_tool  # type: ignore[attr-defined]
+    return {number for number in range(6) if get_tool(number) == "lineprof"}
+
+
+class LineProfiler:
+    """Counts and times the lines of the functions that are registered with it.
+
+    ``LineProfiler(f, g)`` registers `f` and `g`; calling the profiler
+    decorates a function. Lines are counted while the profiler is enabled:
+    for the length of a decorated call, inside ``with profiler:``, or between
+    `enable` and `disable`.
+
+    `core` says where events come from: "monitoring" (Python 3.12 and later),
+    "settrace", or "auto"; None takes the environment's ``LINEPROF_CORE``.
+    `clock` is for tests: a capsule named "lineprof.clock" with a C function
+    that returns nanoseconds.
+
+    Raises LineprofError when the core cannot be had.
+    """
+
+    exit = ""  # how the program ended, for the profile: set by who runs it
+
+    def __init__(
+        self,
+        *functions: object,
+        core: str | None = None,
+        clock: object = None,
+    ) -> None:
+        """Register `functions` and choose the core; nothing is counted yet."""
+        self.functions: list[Any] = []
+        self._start_unix_ns = process.unix_ns()
+        self._warnings: list[str] = []
+        self._lost = _core.lost()
+        self._cost = _core.cost()
+        self._open(core or os.environ.get("LINEPROF_CORE") or "auto", clock)
+        for function in functions:
+            self.add_function(function)
+
+    # -- the core -------------------------------------------------------------
+
+    def _open(self, core: str, clock: object) -> None:
+        if core not in CORES:
+            raise LineprofError(
+                f"there is no core {core!r}", hint=f"choose one of {', '.join(CORES)}"
+            )
+        in_use = _core.hook()
+        reasons = []
+        for name, how in _core.hooks():
+            if core not in (name, "auto") or (core == "auto" and in_use not in (None, name)):
+                continue
+            try:
+                self._tracer = self._tracer_of(name, clock)
+            except (RuntimeError, ValueError) as error:
+                reasons.append(str(error))
+                continue
+            self.core = name
+            self.core_reason = "; ".join([how, *reasons, *self._why(core, in_use)])
+            self.clock, self.clock_reason = _core.clock()
+            return
+        raise LineprofError(
+            f"the core {core!r} can't be had: "
+            + ("; ".join(reasons) or f"Python {process.python_version()} has none"),
+            hint="use --core auto, or LINEPROF_CORE=auto",
+        )
+
+    @staticmethod
+    def _why(core: str, in_use: str | None) -> list[str]:
+        if core != "auto":
+            return ["asked for"]
+        return ["another profiler of this process uses it"] if in_use else []
+
+    def _tracer_of(self, hook: str, clock: object) -> _core.Tracer:
+        wanted = os.environ.get("LINEPROF_CLOCK") or "auto"
+        if clock is None:
+            if _core.hook() is None:
+                _core.Tracer(hook, None, wanted).close()
+            costs = _costs_of(hook)
+        else:
+            costs = Costs()
+        self._costs = costs
+        tracer = _core.Tracer(hook, clock, wanted)
+        _core.set_costs(*costs)
+        return tracer
+
+    # -- what is counted --------------------------------------------------------
+
+    def __call__(self, func: F) -> F:
+        """Decorate `func`: its lines count whenever it is called.
+
+        Functions, methods, generators, coroutines, properties, partial
+        objects and classes (whose members are decorated in place) are
+        understood; a callable without Python code comes back as it is.
+        Decorating twice gives the same object.
+        """
+        return rewrap(func, self._wrap)  # type: ignore[no-any-return]
+
+    def _wrap(self, func: Any) -> Any:  # noqa: ANN401
+        if type(func) is _core.Wrapper and func._lineprof_tracer() is self._tracer:
+            return func
+        for function in functions_of(func):
+            self._add(function, decorated=True)
+        return self._tracer.wrap(func)
+
+    def add_function(self, func: object) -> None:
+        """Count the lines of `func` whenever the profiler is enabled.
+
+        Nothing is wrapped: every caller's calls count, on every thread.
+        Raises TypeError when `func` has no Python code.
+        """
+        functions = list(functions_of(func))
+        if not functions:
+            msg = f"{func!r} has no Python code whose lines could be counted"
+            raise TypeError(msg)
+        for function in functions:
+            self._add(function, decorated=False)
+
+    def _add(self, function: FunctionType, *, decorated: bool) -> None:
+        code = function.__code__
+        if not self._tracer.has_code(code):
+            _core.set_strict("greenlet" in sys.modules)
+            if add_code(self._tracer, code, _identity(code)):
+                self.functions.append(function)
+            elif not self._tracer.has_code(code):
+                self._warnings.append(
+                    f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
+                    "its lines can't be counted, their numbers make no sense"
+                )
+                return
+        if decorated and runs_in_steps(code):
+            self._tracer.set_enabling(code)
+
+    # -- on and off ---------------------------------------------------------------
+
+    @property
+    def enable_count(self) -> int:
+        """How many decorated calls and ``with`` blocks are under way."""
+        return self._tracer.enable_count
+
+    def enable(self) -> None:
+        """Count from now on, in every thread."""
+        _core.set_strict("greenlet" in sys.modules)
+        self._tracer.enable()
+
+    def disable(self) -> None:
+        """Stop counting, whatever was enabled before; lines under way end here."""
+        self._tracer.disable()
+
+    def enable_by_count(self) -> None:
+        """Enable, unless it is enabled; each call wants a `disable_by_count`."""
+        self._tracer.enable_by_count()
+
+    def disable_by_count(self) -> None:
+        """Undo one `enable_by_count`; the last one disables."""
+        self._tracer.disable_by_count()
+
+    def __enter__(self: Self) -> Self:
+        """Enable for the length of a ``with`` block."""
+        self.enable_by_count()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Disable again."""
+        self.disable_by_count()
+
+    def runcall(self, func: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:  # noqa: ANN401
+        """Return ``func(*args, **kwargs)``, counted."""
+        with self:
+            return func(*args, **kwargs)
+
+    def runctx(
+        self: Self, cmd: str, globals: dict[str, Any], locals: dict[str, Any]  # noqa: A002
+    ) -> Self:
+        """Run the statements `cmd` in these namespaces, counted; returns self."""
+        with self:
+            exec(cmd, globals, locals)  # noqa: S102
+        return self
+
+    def run(self: Self, cmd: str) -> Self:
+        """Run the statements `cmd` in ``__main__``, counted; returns self."""
+        import __main__  # noqa: PLC0415
+
+        return self.runctx(cmd, __main__.__dict__, __main__.__dict__)
+
+    # -- results ------------------------------------------------------------------
+
+    timer_unit = 1e-9  # seconds in a tick of get_stats().timings
+
+    def reset(self) -> None:
+        """Forget all that was counted; functions stay registered."""
+        self._tracer.reset()
+
+    def get_stats(self) -> LineStats:
+        """Return all that was counted so far; times in ns. Lines that are
+        under way count up to now."""
+        holds = remeasure(_core, self.core, self._costs)
+        ids, codes = self._tracer.snapshot()
+        scale = Scale(_core.scale(), _core.COST_ONE, holds)
+        threads, places = threads_from(ids, codes, process.thread_names())
+        functions = functions_from(codes, scale, places)
+        return LineStats.from_functions(
+            functions,
+            processes=(self._process(scale),),
+            threads=threads,
+            sources=_sources(functions),
+            warnings=tuple(self._all_warnings()),
+        )
+
+    def _process(self, scale: Scale) -> Process:
+        now = process.unix_ns()
+        return Process(
+            pid=os.getpid(),
+            host=process.host(),
+            rank=process.rank(),
+            argv=tuple(sys.argv),
+            cwd=_cwd(),
+            python=process.python_version(),
+            start_unix_ns=self._start_unix_ns,
+            wall_ns=max(0, now - self._start_unix_ns),
+            core=self.core,
+            core_reason=self.core_reason,
+            clock=self.clock,
+            overhead_ns=scale.cost_ns(_core.cost() - self._cost),
+            version=VERSION,
+            exit=self.exit,
+        )
+
+    def _all_warnings(self) -> list[str]:
+        lost = _core.lost() - self._lost
+        if lost > 0:
+            return [*self._warnings, f"{lost} calls went uncounted: memory was out"]
+        return self._warnings
+
+    def dump_stats(self, filename: Path) -> None:
+        """Write a profile file; LineprofError when that fails."""
+        self.get_stats().to_file(filename)
+
+    def print_stats(
+        self,
+        stream: TextIO | None = None,
+        output_unit: float | None = None,
+        stripzeros: bool = False,  # noqa: FBT001, FBT002
+        details: bool = True,  # noqa: FBT001, FBT002
+        summarize: bool = False,  # noqa: FBT001, FBT002
+        sort: bool = False,  # noqa: FBT001, FBT002
+    ) -> None:
+        """Print the tables; `output_unit` in seconds, to `stream` or stdout."""
+        self.get_stats().print(
+            stream=stream,
+            output_unit=output_unit,
+            stripzeros=stripzeros,
+            details=details,
+            summarize=summarize,
+            sort=sort,
+        )

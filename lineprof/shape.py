@@ -1,0 +1,240 @@
+"""What the tracer has to know of a code object before it runs.
+
+A line event names a line and no more. Whether it begins a statement anew,
+comes back to one that is under way, or goes round in a comprehension, is told
+by tables made here, once per function, from its source and its bytecode.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import linecache
+import sys
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lineprof.source import read_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import CodeType
+
+    Span = tuple[int, int]
+
+MOST_LINES = 1 << 22  # of one function; more is a generated file's fiction
+
+_STEPS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_AWAITS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_AGAIN, _WITHIN = 1, 2  # lp_step in csrc/lp_recorder.h
+_CODE_STEPS = 1  # in csrc/lp_code.h
+_INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
+_TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
+_JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
+_CLEAR = dis.opmap.get("LOAD_FAST_AND_CLEAR")
+_RESUME = dis.opmap.get("RESUME")
+_CACHE = dis.opmap.get("CACHE")
+_OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The arguments of ``Tracer.add_code`` after the code object and its key.
+
+    Tables are packed integers of the machine, by line or by instruction (two
+    bytes of bytecode each), or None where there is nothing to tell.
+    """
+
+    first_line: int
+    n_lines: int
+    flags: int
+    awaits: bool
+    start: int  # byte offset of the instruction that begins a call
+    statements: bytes | None  # uint32 a line: 1 + offset of its statement's first
+    instructions: bytes | None  # uint16 a line: how many bytecode instructions
+    marks: bytes | None  # uint8 an instruction: how control came there
+    resumes: bytes | None  # uint32 an instruction: its line
+
+
+def runs_in_steps(code: CodeType) -> bool:
+    """Tell whether calls of `code` make a generator or coroutine."""
+    return bool(code.co_flags & _STEPS)
+
+
+def describe(code: CodeType) -> Shape | None:
+    """Return the shape of `code`, or None when its lines can't be counted."""
+    ranges = list(_ranges(code))
+    numbers = [line for _, _, line in ranges]
+    if not numbers:
+        return None
+    first, last = min(numbers), max(numbers)
+    if last - first >= MOST_LINES:
+        return None
+    n_lines = last - first + 1
+    statements = _statement_table(code, first, n_lines)
+    steps = runs_in_steps(code)
+    return Shape(
+        first_line=first,
+        n_lines=n_lines,
+        flags=_CODE_STEPS if steps else 0,
+        awaits=bool(code.co_flags & _AWAITS),
+        start=_start(code),
+        statements=statements,
+        instructions=_instruction_table(code, ranges, first, n_lines)
+        if _TAXED
+        else None,
+        marks=_marks(code, folds=statements is not None),
+        resumes=_resume_table(code, ranges) if steps and _INLINED else None,
+    )
+
+
+def _ranges(code: CodeType) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, line) of the runs of instructions, offsets in bytes."""
+    if sys.version_info >= (3, 10):
+        for start, end, line in code.co_lines():
+            if line is not None and line > 0 and start < end:
+                yield start, end, line
+        return
+    starts = list(dis.findlinestarts(code))
+    ends = [start for start, _ in starts[1:]] + [len(code.co_code)]
+    for (start, line), end in zip(starts, ends):
+        if line > 0 and start < end:
+            yield start, end, line
+
+
+def _start(code: CodeType) -> int:
+    """Return the byte offset of the RESUME that begins a call; -1 before 3.11."""
+    if _RESUME is None:
+        return -1
+    raw = code.co_code
+    for offset in range(0, len(raw), 2):
+        if raw[offset] == _RESUME and raw[offset + 1] & 3 == 0:
+            return offset
+    return -1
+
+
+def _instruction_table(
+    code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
+) -> bytes:
+    table = array("H", bytes(2 * n_lines))
+    opcodes = code.co_code[::2]
+    for start, end, line in ranges:
+        count = (end - start) // 2
+        if _CACHE is not None:
+            count -= opcodes[start // 2 : end // 2].count(_CACHE)
+        table[line - first] = min(table[line - first] + count, 0xFFFF)
+    return table.tobytes()
+
+
+def _resume_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bytes:
+    table = array("I", bytes(4 * (len(code.co_code) // 2)))
+    for start, end, line in ranges:
+        for place in range(start // 2, end // 2):
+            table[place] = line
+    return table.tobytes()
+
+
+def _marks(code: CodeType, *, folds: bool) -> bytes | None:
+    """Mark the targets of backward jumps, and from 3.12 on where they start.
+
+    Those of an inlined comprehension go back to a loop head that follows a
+    SWAP, which puts the result below the iterator; a loop statement has no
+    result to put anywhere.
+    """
+    inlined = _CLEAR is not None and _CLEAR in code.co_code[::2]
+    if not folds and not inlined:
+        return None
+    marks = bytearray(len(code.co_code) // 2)
+    before: dict[int, str] = {}
+    name = ""
+    for instruction in dis.get_instructions(code):
+        before[instruction.offset] = name
+        name = instruction.opname
+        if instruction.opcode not in _JUMPS or name.endswith("NO_INTERRUPT"):
+            continue
+        target = instruction.argval
+        if target <= instruction.offset:
+            within = inlined and before.get(target) == "SWAP"
+            mark = _WITHIN if within else _AGAIN
+            marks[target // 2] = mark
+            if _INLINED:  # a jump on its own line is told of from where it starts
+                marks[instruction.offset // 2] = mark
+    return bytes(marks) if any(marks) else None
+
+
+def _statement_table(code: CodeType, first: int, n_lines: int) -> bytes | None:
+    if code.co_name in _OWN_SCOPES or n_lines == 1:
+        return None
+    spans: Iterable[Span]
+    if code.co_name == "<lambda>":
+        spans = ((first, first + n_lines - 1),)
+    else:
+        spans = statement_spans(code.co_filename)
+    table = array("I", bytes(4 * n_lines))
+    for start, end in spans:
+        if start < first or start >= first + n_lines:
+            continue
+        for line in range(start, min(end, first + n_lines - 1) + 1):
+            table[line - first] = 1 + start - first
+    return table.tobytes() if any(table) else None
+
+
+def statement_spans(file: str) -> tuple[Span, ...]:
+    """Return (first line, last line) of each simple statement of several lines.
+
+    Statements that share a line make one span. Empty where there is no source.
+    """
+    text = "".join(linecache.getlines(file))
+    return _spans_of(text or read_source(file).text or "")
+
+
+class _LastTexts:
+    """The spans of the files read last: a module's functions come in a row."""
+
+    _MOST = 64
+
+    def __init__(self) -> None:
+        self._spans: dict[str, tuple[Span, ...]] = {}
+
+    def __call__(self, text: str) -> tuple[Span, ...]:
+        spans = self._spans.get(text)
+        if spans is None:
+            if len(self._spans) >= self._MOST:
+                self._spans.clear()
+            spans = self._spans[text] = tuple(_joined(sorted(_find_spans(text))))
+        return spans
+
+
+_spans_of = _LastTexts()
+
+
+def _find_spans(text: str) -> Iterator[Span]:
+    try:
+        waiting: list[ast.AST] = [ast.parse(text)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            if not hasattr(node, "cases"):
+                end = node.end_lineno or node.lineno
+                if end > node.lineno:
+                    yield node.lineno, end
+                continue
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting.extend(getattr(node, name, ()))
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    open_span: Span | None = None
+    for start, end in spans:
+        if open_span is not None and start <= open_span[1]:
+            open_span = (open_span[0], max(end, open_span[1]))
+            continue
+        if open_span is not None:
+            yield open_span
+        open_span = (start, end)
+    if open_span is not None:
+        yield open_span
