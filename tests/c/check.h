@@ -1,0 +1,18 @@
+/* A check that says what failed and goes on; main() returns the failures. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+
+static int check_failures;
+
+#define CHECK(condition)                                                      \
+    do {                                                                      \
+        if (!(condition)) {                                                   \
+            fprintf(stderr, "%s:%d: %s: not so: %s\n", __FILE__, __LINE__,    \
+                    __func__, #condition);                                    \
+            check_failures++;                                                 \
+        }                                                                     \
+    } while (0)
+
+#endif
