@@ -52,7 +52,6 @@ typedef struct lp_costs {
     uint32_t plain_call;  /* a call of an unprofiled function by a profiled
                            * one, */
     uint32_t plain_inner; /* and each call below that */
-    uint32_t wrapper;     /* a call through the decorator */
 } lp_costs;
 
 /* What the counters of a code object need to know of it.  No Python here. */

@@ -1,22 +1,12 @@
-#include "lp_module.h"
-
+/* The module: its functions, and PyInit__core. */
 #include "lp_engine.h"
 #include "lp_hook.h"
+#include "lp_python.h"
 #include "lp_tracer_type.h"
-#include "lp_wrapper.h"
 
 typedef struct lp_state {
-    PyObject *tracer_type;  /* owned */
-    PyObject *wrapper_type; /* owned */
+    PyObject *tracer_type; /* owned */
 } lp_state;
-
-PyTypeObject *
-lp_module_wrapper_type(PyTypeObject *type)
-{
-    lp_state *state = PyType_GetModuleState(type);
-
-    return state == NULL ? NULL : (PyTypeObject *)state->wrapper_type;
-}
 
 /* (name, how) of each hook, best first. */
 static PyObject *
@@ -98,14 +88,41 @@ module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
 {
     lp_costs costs;
 
-    if (!PyArg_ParseTuple(args, "IIIIIIII:set_costs", &costs.line,
+    if (!PyArg_ParseTuple(args, "IIIIIII:set_costs", &costs.line,
                           &costs.high_line, &costs.instruction, &costs.call,
-                          &costs.resume, &costs.plain_call, &costs.plain_inner,
-                          &costs.wrapper)) {
+                          &costs.resume, &costs.plain_call,
+                          &costs.plain_inner)) {
         return NULL;
     }
     lp_engine_set_costs(&costs);
     Py_RETURN_NONE;
+}
+
+/* (tracer, enabling) of each tracer that watches a code object. */
+static PyObject *
+module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
+{
+    PyObject *list = PyList_New(0);
+    const lp_code *self;
+
+    if (list == NULL || !PyCode_Check(code)) {
+        return list;
+    }
+    /* Before the first tracer there is no word on code objects. */
+    self = lp_process.tracers == 0 ? NULL : lp_code_of(code);
+    for (; self != NULL; self = self->next) {
+        PyObject *pair =
+            Py_BuildValue("(Oi)", (PyObject *)self->tracer,
+                          (self->flags & LP_CODE_ENABLES) != 0);
+        int failed = pair == NULL || PyList_Append(list, pair) < 0;
+
+        Py_XDECREF(pair);
+        if (failed) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
 }
 
 /* Frames of one thread may take turns from now on (greenlets). */
@@ -125,6 +142,7 @@ static PyMethodDef methods[] = {
     {"lost", module_lost, METH_NOARGS, NULL},
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
+    {"tracers_of", module_tracers_of, METH_O, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -135,11 +153,8 @@ module_exec(PyObject *module)
     lp_state *state = PyModule_GetState(module);
 
     state->tracer_type = PyType_FromModuleAndSpec(module, &lp_tracer_spec, NULL);
-    state->wrapper_type =
-        PyType_FromModuleAndSpec(module, &lp_wrapper_spec, NULL);
-    if (state->tracer_type == NULL || state->wrapper_type == NULL ||
-        PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0 ||
-        PyModule_AddType(module, (PyTypeObject *)state->wrapper_type) < 0) {
+    if (state->tracer_type == NULL ||
+        PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0) {
         return -1;
     }
     return PyModule_AddIntConstant(module, "COST_ONE", LP_COST_ONE);
@@ -151,7 +166,6 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     lp_state *state = PyModule_GetState(module);
 
     Py_VISIT(state->tracer_type);
-    Py_VISIT(state->wrapper_type);
     return 0;
 }
 
@@ -161,7 +175,6 @@ module_clear(PyObject *module)
     lp_state *state = PyModule_GetState(module);
 
     Py_CLEAR(state->tracer_type);
-    Py_CLEAR(state->wrapper_type);
     return 0;
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lp_tracer.h"
-#include "lp_wrapper.h"
 
 static int
 choose_clock(PyObject *given, const char *name)
@@ -236,6 +235,15 @@ tracer_set_enabling(PyObject *op, PyObject *code)
 }
 
 static PyObject *
+tracer_is_enabling(PyObject *op, PyObject *code)
+{
+    const lp_code *entry =
+        PyCode_Check(code) ? lp_code_find(code, (lp_tracer *)op) : NULL;
+
+    return PyBool_FromLong(entry != NULL && (entry->flags & LP_CODE_ENABLES));
+}
+
+static PyObject *
 tracer_enable(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     lp_tracer *self = (lp_tracer *)op;
@@ -305,12 +313,6 @@ tracer_close(PyObject *op, PyObject *Py_UNUSED(ignored))
 }
 
 static PyObject *
-tracer_wrap(PyObject *op, PyObject *func)
-{
-    return lp_wrapper_new((lp_tracer *)op, func);
-}
-
-static PyObject *
 get_active(PyObject *op, void *Py_UNUSED(closure))
 {
     return PyBool_FromLong(((lp_tracer *)op)->active);
@@ -326,7 +328,7 @@ static PyMethodDef methods[] = {
     {"add_code", tracer_add_code, METH_VARARGS, NULL},
     {"has_code", tracer_has_code, METH_O, NULL},
     {"set_enabling", tracer_set_enabling, METH_O, NULL},
-    {"wrap", tracer_wrap, METH_O, NULL},
+    {"is_enabling", tracer_is_enabling, METH_O, NULL},
     {"enable", tracer_enable, METH_NOARGS, NULL},
     {"disable", tracer_disable, METH_NOARGS, NULL},
     {"enable_by_count", tracer_count_up, METH_NOARGS, NULL},

@@ -77,7 +77,6 @@ class Costs(NamedTuple):
     resume: int = 0
     plain_call: int = 0
     plain_inner: int = 0
-    wrapper: int = 0
 
 
 def _function(source: str, **names: object) -> FunctionType:

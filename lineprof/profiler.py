@@ -5,21 +5,22 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from lineprof import _core, process
 from lineprof.calibrate import Costs, add_code, measure, remeasure
 from lineprof.errors import LineprofError
-from lineprof.shape import runs_in_steps
 from lineprof.snapshot import Scale, functions_from, threads_from
 from lineprof.source import read_source
 from lineprof.stats import LineStats, Process
 from lineprof.targets import functions_of, rewrap
+from lineprof.twins import Twins, twin_function
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import CodeType, FunctionType, TracebackType
+    from types import CodeType, TracebackType
     from typing import Callable, TextIO, TypeVar, Union
 
     from lineprof.stats import FunctionStats, SourceFile
@@ -96,6 +97,7 @@ class LineProfiler:
         self.functions: list[Any] = []
         self._start_unix_ns = process.unix_ns()
         self._warnings: list[str] = []
+        self._twins = Twins()
         self._lost = _core.lost()
         self._cost = _core.cost()
         self._open(core or os.environ.get("LINEPROF_CORE") or "auto", clock)
@@ -161,11 +163,32 @@ class LineProfiler:
         return rewrap(func, self._wrap)  # type: ignore[no-any-return]
 
     def _wrap(self, func: Any) -> Any:  # noqa: ANN401
-        if type(func) is _core.Wrapper and func._lineprof_tracer() is self._tracer:
-            return func
+        if isinstance(func, FunctionType):
+            return self._decorated(func)
+        # A cache, an object with __call__: it stays, what it calls is watched.
         for function in functions_of(func):
-            self._add(function, decorated=True)
-        return self._tracer.wrap(func)
+            if self._add(function):
+                self._tracer.set_enabling(function.__code__)
+        return func
+
+    def _decorated(self, func: FunctionType) -> FunctionType:
+        """Return a twin of `func` with a code object of its own.
+
+        Calls of the twin enable the profiler: by its code object the core
+        tells them from calls of `func`. There is nothing in between that a
+        call, a traceback or `inspect` would have to pass.
+        """
+        code = func.__code__
+        if self._tracer.is_enabling(code) or not self._add(func):
+            return func
+        twin = self._twins.get(code)
+        if not self._tracer.is_enabling(twin):
+            identity = _identity(twin)
+            for tracer, enabling in _core.tracers_of(code):
+                add_code(tracer, twin, identity)
+                if enabling or tracer is self._tracer:
+                    tracer.set_enabling(twin)
+        return twin_function(func, twin)
 
     def add_function(self, func: object) -> None:
         """Count the lines of `func` whenever the profiler is enabled.
@@ -178,22 +201,22 @@ class LineProfiler:
             msg = f"{func!r} has no Python code whose lines could be counted"
             raise TypeError(msg)
         for function in functions:
-            self._add(function, decorated=False)
+            self._add(function)
 
-    def _add(self, function: FunctionType, *, decorated: bool) -> None:
+    def _add(self, function: FunctionType) -> bool:
+        """Register a function; False when its lines can't be counted."""
         code = function.__code__
-        if not self._tracer.has_code(code):
-            _core.set_strict("greenlet" in sys.modules)
-            if add_code(self._tracer, code, _identity(code)):
-                self.functions.append(function)
-            elif not self._tracer.has_code(code):
-                self._warnings.append(
-                    f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
-                    "its lines can't be counted, their numbers make no sense"
-                )
-                return
-        if decorated and runs_in_steps(code):
-            self._tracer.set_enabling(code)
+        if self._tracer.has_code(code):
+            return True
+        _core.set_strict("greenlet" in sys.modules)
+        if not add_code(self._tracer, code, _identity(code)):
+            self._warnings.append(
+                f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
+                "its lines can't be counted, their numbers make no sense"
+            )
+            return False
+        self.functions.append(function)
+        return True
 
     # -- on and off ---------------------------------------------------------------
 

@@ -27,10 +27,7 @@ def code_of(target: object) -> CodeType | None:
 def functions_of(target: object) -> Iterator[types.FunctionType]:
     """Yield the Python functions of a callable, a property or a method."""
     if isinstance(target, types.FunctionType):
-        # Our own wrappers answer as functions, too.
-        yield getattr(target, "__wrapped__", target) if (
-            type(target) is not types.FunctionType
-        ) else target
+        yield target
     elif isinstance(target, (classmethod, staticmethod, types.MethodType)):
         yield from functions_of(target.__func__)
     elif isinstance(target, (functools.partial, functools.partialmethod)):
