@@ -2,7 +2,9 @@
 
 #if LP_HAVE_GATE
 
+#  include "lp_arm.h"
 #  include "lp_engine.h"
+#  include "lp_stack.h"
 #  include "lp_trace.h"
 #  include "lp_tracer.h"
 
@@ -10,6 +12,8 @@
 static _PyFrameEvalFunction next;
 /* Whether the gate does more than pass frames on. */
 static bool is_open;
+/* Whether it left the chain, for the stack's sake; see run_aside(). */
+static bool is_aside;
 
 /* Does anybody count this code just now? */
 static bool
@@ -67,6 +71,37 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
     return result;
 }
 
+static void
+set_evaluator(_PyFrameEvalFunction evaluator)
+{
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluator);
+}
+
+static PyObject *gate(PyThreadState *state, lp_raw_frame *frame, int throwing);
+
+/* 3.11 runs calls from Python to Python without the stack of C, but not where
+ * a frame evaluator is set: deep recursion that would do well by itself would
+ * end the process.  So far down the gate leaves the chain, the trace function
+ * goes on in every thread, and hears of calls by itself. */
+static PyObject *
+run_aside(PyThreadState *state, lp_raw_frame *frame, int throwing)
+{
+    lp_recorder *rec;
+    PyObject *result;
+
+    is_aside = true;
+    lp_arm_all();
+    set_evaluator(next);
+    result = next(state, frame, throwing);
+    set_evaluator(gate);
+    is_aside = false;
+    rec = lp_here;
+    if (rec != NULL) {
+        lp_arm_end(state, rec);
+    }
+    return result;
+}
+
 static PyObject *
 gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
@@ -76,11 +111,17 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
     if (!is_open || lp_thread_is_tracing(state)) {
         return next(state, frame, throwing);
     }
+    if (LP_GATE_TAKES_STACK && LP_UNLIKELY(lp_stack_is_low()) && !is_aside) {
+        return run_aside(state, frame, throwing);
+    }
     code = lp_code_of(lp_raw_frame_code(frame));
     if (code != NULL && is_wanted(code)) {
         return run_profiled(state, frame, throwing);
     }
     if (rec != NULL) {
+        if (LP_UNLIKELY(rec->armed == LP_ARMED_ASIDE)) {
+            lp_arm_end(state, rec);
+        }
         if (lp_trace_is_on(state)) {
             return run_plain(state, frame, throwing, rec);
         }

@@ -11,6 +11,7 @@
  */
 #include "lp_hook_settrace.h"
 
+#include "lp_arm.h"
 #include "lp_engine.h"
 #include "lp_gate.h"
 #include "lp_trace.h"
@@ -78,60 +79,6 @@ restore_settrace(void)
 
 #if LP_HAVE_GATE
 
-/* Does a frame of this thread run registered code? */
-static bool
-runs_registered(PyThreadState *state)
-{
-    PyFrameObject *frame = PyThreadState_GetFrame(state);
-    bool found = false;
-
-    while (frame != NULL && !found) {
-        PyCodeObject *code = PyFrame_GetCode(frame);
-        PyFrameObject *back = PyFrame_GetBack(frame);
-
-        found = lp_code_of((PyObject *)code) != NULL;
-        Py_DECREF(code);
-        Py_DECREF(frame);
-        frame = back;
-    }
-    Py_XDECREF(frame);
-    return found;
-}
-
-static PyThreadState *
-next_thread(PyThreadState *state)
-{
-    return state == NULL
-               ? PyInterpreterState_ThreadHead(PyInterpreterState_Get())
-               : PyThreadState_Next(state);
-}
-
-/* Frames that run already came in before the gate: trace their threads. */
-static void
-settrace_catch_up(void)
-{
-    PyThreadState *own = PyThreadState_Get();
-
-    for (PyThreadState *state = next_thread(NULL); state != NULL;
-         state = next_thread(state)) {
-        lp_recorder *rec;
-
-        if (lp_trace_is_on(state) || !runs_registered(state)) {
-            continue;
-        }
-        rec = state == own ? lp_engine_recorder()
-                           : lp_engine_recorder_of(state->thread_id);
-        if (rec == NULL) {
-            continue;
-        }
-        /* 3.9 keeps a count of its own that only its function knows, and
-         * that works on the current thread. */
-        PyThreadState_Swap(state);
-        lp_trace_take(state, rec);
-        PyThreadState_Swap(own);
-    }
-}
-
 static int
 settrace_open(PyObject *Py_UNUSED(module))
 {
@@ -150,6 +97,7 @@ settrace_stop(void)
 
     lp_gate_close();
     if (lp_trace_is_on(state) && lp_here != NULL) {
+        lp_here->armed = LP_UNARMED;
         lp_trace_give(state, lp_here);
     }
 }
@@ -273,7 +221,7 @@ const lp_hook lp_hook_settrace = {
 #if LP_HAVE_GATE
     .start = lp_gate_open,
     .stop = settrace_stop,
-    .catch_up = settrace_catch_up,
+    .catch_up = lp_arm_running,
     .how = "PyEval_SetTrace, switched on by a frame evaluator (PEP 523) in "
            "profiled functions alone",
 #else

@@ -15,6 +15,8 @@
 #define LP_HAVE_MONITORING (PY_VERSION_HEX >= 0x030C0000)
 /* The frame evaluator as a gate: where it is older than monitoring. */
 #define LP_HAVE_GATE (!LP_HAVE_MONITORING)
+/* 3.11 calls from Python to Python without the stack of C, but for a gate. */
+#define LP_GATE_TAKES_STACK (LP_HAVE_GATE && PY_VERSION_HEX >= 0x030B0000)
 
 #ifndef Py_TPFLAGS_IMMUTABLETYPE
 #  define Py_TPFLAGS_IMMUTABLETYPE 0ul

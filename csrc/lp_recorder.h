@@ -62,6 +62,13 @@ typedef struct lp_frame {
     const void *key;     /* which frame, where a hook can tell; else NULL */
 } lp_frame;
 
+/* Why the settrace hook traces a thread beyond its profiled frames. */
+typedef enum lp_armed {
+    LP_UNARMED = 0,
+    LP_ARMED_RUNNING, /* registered code ran when its profiler was enabled */
+    LP_ARMED_ASIDE    /* calls must be heard of without the gate */
+} lp_armed;
+
 typedef struct lp_recorder {
     lp_frame *top;    /* innermost open frame, or the sentinel */
     uint64_t cost;    /* of all events so far, LP_COST_ONE a tick */
@@ -69,7 +76,6 @@ typedef struct lp_recorder {
     lp_costs costs;   /* a copy */
     lp_frame *frames; /* owned */
     lp_frame *last;   /* the last that fits */
-    uint32_t unpushed; /* frames open that found no memory */
     lp_counts **counts; /* owned array, borrowed entries; by code id */
     uint32_t n_counts;
     uint32_t finished;  /* its thread has ended (atomic) */
@@ -77,6 +83,7 @@ typedef struct lp_recorder {
     uint64_t lost;      /* events that could not be recorded */
     uint64_t python_thread; /* the interpreter's name for the thread */
     void (*before)(void);   /* the settrace hook's: who traced it before us */
+    lp_armed armed;
     struct lp_recorder *next;
 } lp_recorder;
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "lp_arm.h"
 #include "lp_engine.h"
 
 /* The recorder knows no Python, so it keeps any function. */
@@ -83,6 +84,11 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
     if (rec->top != rec->frames) {
         lp_engine_leave(rec, code_of(frame), frame, true, now);
     }
+#if LP_HAVE_GATE
+    if (LP_UNLIKELY(rec->armed == LP_ARMED_RUNNING)) {
+        lp_arm_check(rec, frame);
+    }
+#endif
 }
 
 /* Another event of the same line, or of the same statement: how control came
