@@ -65,7 +65,9 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
     if (was_on && !lp_trace_is_on(state)) {
         lp_trace_take(state, rec);
     }
-    else if (!was_on && lp_trace_is_on(state)) {
+    else if (!was_on && lp_trace_is_on(state) &&
+             (rec->top == rec->frames || !lp_process.strict)) {
+        /* (Another greenlet's frames go on without passing here.) */
         lp_trace_give(state, rec);
     }
     return result;
