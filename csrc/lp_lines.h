@@ -22,7 +22,7 @@ enum { LP_COST_ONE = 256 };
 typedef struct lp_line {
     uint64_t hits;
     uint64_t ticks;     /* as the clock saw them, our own cost included */
-    uint64_t cost;      /* our own cost within `ticks` */
+    uint64_t cost;      /* our own cost within `ticks`, but for its hits' */
     uint32_t weight;    /* cost of one event that ends a stay on this line */
     uint32_t statement; /* 1 + offset of the first line of the statement of
                          * several lines that this line is of; 0: of none */
@@ -73,6 +73,14 @@ lp_counts *lp_counts_new(lp_blocks *blocks, const lp_layout *layout,
 
 /* Forget all that was counted; the open frames' depth stays. */
 void lp_counts_reset(lp_counts *counts);
+
+/* All of our own cost within the line's ticks.  Each hit ends by one event;
+ * stays that were no hit, and other frames' events, are in `cost`. */
+static inline uint64_t
+lp_line_cost(const lp_line *line)
+{
+    return line->cost + line->hits * line->weight;
+}
 
 /* Awaited ticks by line, or NULL. */
 static inline uint64_t *

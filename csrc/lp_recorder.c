@@ -93,6 +93,7 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
     frame->code = code;
     frame->line = NULL;
     frame->lines = counts->lines;
+    frame->own = 0;
     frame->counts = counts;
     frame->first_line = first_line;
     frame->n_lines = counts->n_lines;
@@ -109,6 +110,17 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
     return frame;
 }
 
+/* The function's total, which recursion must not count twice. */
+static void
+charge_total(const lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+{
+    if (frame->flags & LP_FRAME_OUTERMOST) {
+        frame->counts->total += now - frame->first;
+        frame->counts->total_cost +=
+            rec->cost + frame->own - frame->first_cost;
+    }
+}
+
 void
 lp_recorder_leave(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
@@ -117,10 +129,8 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     counts->depth--;
     if (LP_LIKELY(frame->line != NULL)) {
         lp_recorder_charge(rec, frame, now);
-        if (frame->flags & LP_FRAME_OUTERMOST) {
-            counts->total += now - frame->first;
-            counts->total_cost += rec->cost - frame->first_cost;
-        }
+        charge_total(rec, frame, now);
+        rec->cost += frame->own;
     }
     if (LP_UNLIKELY(frame != rec->top)) {
         memmove(frame, frame + 1,
@@ -138,6 +148,7 @@ hit_once(lp_frame *frame, lp_line *line, uint32_t place)
         uint64_t bit = (uint64_t)1 << place;
 
         if (frame->seen & bit) {
+            line->cost += line->weight;
             return;
         }
         frame->seen |= bit;
@@ -145,6 +156,7 @@ hit_once(lp_frame *frame, lp_line *line, uint32_t place)
     else {
         /* Literals of many lines run straight down. */
         if (place <= frame->furthest) {
+            line->cost += line->weight;
             return;
         }
         frame->furthest = place;
@@ -160,13 +172,20 @@ lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
     bool same = from != NULL && from->statement == to->statement;
 
     if (to->statement == 0) {
-        return; /* a comprehension goes round on a line of no statement */
+        /* A comprehension goes round on a line of no statement. */
+        to->cost += to->weight;
+        return;
     }
     first = frame->lines + (to->statement - 1);
     if (!same || step == LP_AGAIN) {
         frame->seen = 0;
         frame->furthest = 0;
-        hit_once(frame, first, 0);
+        if (to != first) {
+            /* It begins at its inside: a hit of the first line, but no stay
+             * there (the sum of both costs is what is read). */
+            hit_once(frame, first, 0);
+            first->cost -= first->weight;
+        }
     }
     hit_once(frame, to, (uint32_t)(to - first));
 }
@@ -180,12 +199,9 @@ lp_recorder_settle(lp_recorder *rec, lp_ticks now)
         }
         frame->line->ticks += now - frame->since;
         frame->line->cost += rec->cost - frame->cost;
-        if (frame->flags & LP_FRAME_OUTERMOST) {
-            frame->counts->total += now - frame->first;
-            frame->counts->total_cost += rec->cost - frame->first_cost;
-        }
-        frame->first = frame->since = now;
-        frame->first_cost = frame->cost = rec->cost;
+        frame->since = now;
+        charge_total(rec, frame, now);
+        lp_recorder_begin(rec, frame, now);
     }
 }
 
@@ -217,8 +233,8 @@ lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now)
 {
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         if (frame->owner == owner && frame->line != NULL) {
-            frame->first = frame->since = now;
-            frame->first_cost = frame->cost = rec->cost;
+            frame->since = now;
+            lp_recorder_begin(rec, frame, now);
         }
     }
 }

@@ -48,7 +48,8 @@ typedef struct lp_frame {
     const void *code; /* what it runs; NULL in the sentinel alone */
     lp_line *line;    /* the open line, NULL before the first */
     lp_ticks since;   /* when it was opened or last charged */
-    uint64_t cost;    /* the recorder's cost at that time */
+    uint64_t cost;    /* the recorder's cost that the lines know of */
+    uint64_t own;     /* cost of this frame's own line events */
     lp_line *lines;   /* counts->lines */
     uint32_t first_line;
     uint32_t n_lines;
@@ -58,7 +59,7 @@ typedef struct lp_frame {
     lp_counts *counts;
     void *owner;         /* the tracer, opaque */
     lp_ticks first;      /* when its first line was opened */
-    uint64_t first_cost; /* the recorder's cost at that time */
+    uint64_t first_cost; /* the recorder's cost and our own at that time */
     const void *key;     /* which frame, where a hook can tell; else NULL */
 } lp_frame;
 
@@ -71,7 +72,7 @@ typedef enum lp_armed {
 
 typedef struct lp_recorder {
     lp_frame *top;    /* innermost open frame, or the sentinel */
-    uint64_t cost;    /* of all events so far, LP_COST_ONE a tick */
+    uint64_t cost;    /* of all events but the open frames' own */
     lp_clock clock;   /* a copy: read at every event */
     lp_costs costs;   /* a copy */
     lp_frame *frames; /* owned */
@@ -125,9 +126,21 @@ lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_line *line = frame->line;
 
-    rec->cost += line->weight;
     line->ticks += now - frame->since;
-    line->cost += rec->cost - frame->cost;
+    frame->own += line->weight;
+    if (LP_UNLIKELY(rec->cost != frame->cost)) {
+        line->cost += rec->cost - frame->cost; /* what others did meanwhile */
+        frame->cost = rec->cost;
+    }
+}
+
+/* [OWNER] The frame's time begins at `now`. */
+static inline void
+lp_recorder_begin(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    frame->first = now;
+    frame->cost = rec->cost;
+    frame->first_cost = rec->cost + frame->own;
 }
 
 /* [OWNER] Open a line without a hit, as a resumed frame does. */
@@ -136,8 +149,9 @@ lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
                  lp_ticks now)
 {
     frame->line = line;
-    frame->first = frame->since = now;
-    frame->first_cost = frame->cost = rec->cost;
+    frame->since = now;
+    line->cost += line->weight;
+    lp_recorder_begin(rec, frame, now);
 }
 
 /* [OWNER] The frame comes to the line at `offset` from its first line. */
@@ -155,8 +169,7 @@ lp_recorder_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
         lp_recorder_charge(rec, frame, now);
     }
     else {
-        frame->first = now;
-        frame->first_cost = rec->cost;
+        lp_recorder_begin(rec, frame, now);
     }
     if (LP_LIKELY(to->statement == 0 && step != LP_WITHIN)) {
         to->hits++;
@@ -166,7 +179,6 @@ lp_recorder_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
     }
     frame->line = to;
     frame->since = now;
-    frame->cost = rec->cost;
 }
 
 #endif

@@ -19,7 +19,7 @@ append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
     row = Py_BuildValue("(InKKKK)", number, thread,
                         (unsigned long long)line->hits,
                         (unsigned long long)line->ticks,
-                        (unsigned long long)line->cost,
+                        (unsigned long long)lp_line_cost(line),
                         (unsigned long long)awaited);
     if (row == NULL) {
         return -1;

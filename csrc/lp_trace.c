@@ -107,7 +107,8 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     step = lp_code_step(code, lp_frame_lasti(frame));
     if (step == LP_WITHIN && rec->top->key == frame &&
         rec->top->line == rec->top->lines + (line - rec->top->first_line)) {
-        rec->cost += rec->top->line->weight; /* it stays on its line */
+        rec->top->own += rec->top->line->weight; /* it stays on its line */
+        rec->top->line->cost += rec->top->line->weight;
         return;
     }
     lp_engine_line(rec, object, frame, line, step, now);

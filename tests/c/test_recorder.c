@@ -170,8 +170,11 @@ costs_are_kept_apart_by_line(void)
     line(&made, 2, 20);
     leave(&made, 30);
     leave(&made, 40);
-    CHECK(made.b->lines[1].cost == 100 && made.b->lines[2].cost == 100);
-    CHECK(made.a->lines[1].cost == 300); /* two events of the callee's, one */
+    CHECK(lp_line_cost(&made.b->lines[1]) == 100);
+    CHECK(lp_line_cost(&made.b->lines[2]) == 100);
+    /* Two events of the callee's, and one of its own. */
+    CHECK(lp_line_cost(&made.a->lines[1]) == 300);
+    CHECK(made.b->total_cost == 200);
     CHECK(made.a->total_cost == 300);
     CHECK(made.rec->cost == 300);
     tear_down(&made);
@@ -251,6 +254,28 @@ a_statement_longer_than_a_word_counts_once(void)
         wrong += counts->lines[i].hits != 1;
     }
     CHECK(wrong == 0);
+    free(statements);
+    tear_down(&made);
+}
+
+static void
+a_stay_without_a_hit_costs_too(void)
+{
+    uint32_t *statements = one_statement();
+    lp_costs costs = {.line = 100};
+    room made = set_up(costs, statements);
+
+    enter_a(&made);
+    lp_recorder_open(made.rec, made.rec->top, made.a->lines + 5, 0);
+    line(&made, 1, 10); /* a statement, its inside, and back to its head */
+    line(&made, 2, 20);
+    line(&made, 1, 30);
+    lp_recorder_settle(made.rec, 35);
+    leave(&made, 40);
+    CHECK(lp_line_cost(&made.a->lines[5]) == 100);
+    CHECK(lp_line_cost(&made.a->lines[1]) == 200);
+    CHECK(lp_line_cost(&made.a->lines[2]) == 100);
+    CHECK(made.a->total_cost == 400 && made.rec->cost == 400);
     free(statements);
     tear_down(&made);
 }
@@ -371,6 +396,7 @@ main(void)
     a_statement_of_several_lines_counts_once();
     a_jump_back_begins_a_statement_anew();
     a_statement_longer_than_a_word_counts_once();
+    a_stay_without_a_hit_costs_too();
     settling_loses_and_doubles_nothing();
     frames_of_one_owner_can_be_dropped();
     a_twin_that_is_dropped_leaves_a_frame_alone();
