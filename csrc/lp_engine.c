@@ -242,15 +242,23 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     return frame;
 }
 
+/* Is there anything to keep of its frames while they are suspended? */
+static bool
+is_parked(const lp_layout *layout)
+{
+    return layout->awaits || layout->statements != NULL;
+}
+
 lp_frame *
 lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry,
                 uint32_t line, const void *key, lp_ticks now)
 {
+    const lp_parked_frame *parked = NULL;
     bool twin = false;
 
     rec->cost += entry == LP_CALLED ? rec->costs.call : rec->costs.resume;
-    if (entry == LP_RESUMED && code->layout.awaits) {
-        lp_parked_end(&lp_process.parked, key, code->code, now);
+    if (entry == LP_RESUMED && is_parked(&code->layout)) {
+        parked = lp_parked_end(&lp_process.parked, key, code->code, now);
     }
     for (lp_code *next; code != NULL; code = next) {
         lp_frame *frame;
@@ -261,6 +269,10 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry,
             continue;
         }
         frame->key = key;
+        if (LP_UNLIKELY(parked != NULL)) {
+            frame->seen = parked->seen;
+            frame->furthest = parked->furthest;
+        }
         if (twin) {
             frame->flags |= LP_FRAME_TWIN;
         }
@@ -284,21 +296,26 @@ lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key)
     return frame > rec->frames ? frame : NULL;
 }
 
-/* The frame waits: from now on its line's time is await time. */
+/* The frame is suspended: from now on its line's time is await time. */
 static void
 park(const lp_frame *frame, lp_ticks now)
 {
     uint64_t *awaits = lp_counts_awaits(frame->counts);
+    const lp_line *line = frame->line;
 
-    if (awaits != NULL && frame->line != NULL && frame->key != NULL) {
+    if (line != NULL && (awaits != NULL || line->statement != 0)) {
         lp_parked_frame parked = {
             .key = frame->key,
             .code = frame->code,
-            .awaits = awaits + (frame->line - frame->lines),
+            .seen = frame->seen,
+            .furthest = frame->furthest,
+            .awaits = awaits != NULL ? awaits + (line - frame->lines) : NULL,
             .since = now,
         };
 
-        lp_parked_add(&lp_process.parked, parked);
+        if (frame->key != NULL) {
+            lp_parked_add(&lp_process.parked, parked);
+        }
     }
 }
 

@@ -37,7 +37,7 @@ count_waiting(const lp_parked *parked)
     uint32_t waiting = 0;
 
     for (uint32_t i = 0; i < parked->capacity; i++) {
-        waiting += parked->frames[i].awaits != NULL;
+        waiting += parked->frames[i].waits;
     }
     return waiting;
 }
@@ -62,7 +62,7 @@ grow(lp_parked *parked)
     for (uint32_t i = 0; i < parked->capacity; i++) {
         lp_parked_frame *frame = &parked->frames[i];
 
-        if (frame->awaits != NULL) {
+        if (frame->waits) {
             *find(&bigger, frame->key, frame->code) = *frame;
             bigger.used++;
         }
@@ -85,25 +85,30 @@ lp_parked_add(lp_parked *parked, lp_parked_frame frame)
         parked->used++;
     }
     *place = frame;
+    place->waits = true;
     return true;
 }
 
-void
+const lp_parked_frame *
 lp_parked_end(lp_parked *parked, const void *key, const void *code,
               lp_ticks now)
 {
     lp_parked_frame *frame;
 
     if (parked->capacity == 0) {
-        return;
+        return NULL;
     }
     /* The place is kept for the next wait of the same frame: others that
      * were pushed past it are found by walking over it. */
     frame = find(parked, key, code);
+    if (!frame->waits) {
+        return NULL;
+    }
+    frame->waits = false;
     if (frame->awaits != NULL) {
         *frame->awaits += now - frame->since;
-        frame->awaits = NULL;
     }
+    return frame;
 }
 
 void

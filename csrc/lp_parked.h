@@ -1,4 +1,5 @@
-/* The frames that are suspended: since when, and on which line.
+/* The frames that are suspended: since when, on which line, and how much of a
+ * statement of several lines they have run.
  *
  * A coroutine that waits gives its frame up and takes it again later, often
  * on another thread.  What it waited is added to the line that it waited on.
@@ -19,7 +20,10 @@
 typedef struct lp_parked_frame {
     const void *key;  /* which frame; NULL: a free place */
     const void *code; /* whose */
-    uint64_t *awaits; /* the line's counter, NULL once forgotten */
+    bool waits;       /* it is suspended; else its place is kept for it */
+    uint32_t furthest; /* as in lp_frame */
+    uint64_t seen;     /* as in lp_frame */
+    uint64_t *awaits; /* the line's counter; NULL: none, or forgotten */
     lp_ticks since;
 } lp_parked_frame;
 
@@ -32,9 +36,10 @@ typedef struct lp_parked {
 /* The frame is suspended at `now`; false when there is no room. */
 bool lp_parked_add(lp_parked *parked, lp_parked_frame frame);
 
-/* The frame runs again at `now`: charge its line. */
-void lp_parked_end(lp_parked *parked, const void *key, const void *code,
-                   lp_ticks now);
+/* The frame runs again at `now`: charge its line.  What was kept of it, until
+ * the next call of any verb; NULL when nothing was. */
+const lp_parked_frame *lp_parked_end(lp_parked *parked, const void *key,
+                                     const void *code, lp_ticks now);
 
 /* Forget the waits charged to counters in [low, high). */
 void lp_parked_forget(lp_parked *parked, const void *low, const void *high);

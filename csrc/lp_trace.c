@@ -82,7 +82,13 @@ static void
 on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
     if (rec->top != rec->frames) {
-        lp_engine_leave(rec, code_of(frame), frame, true, now);
+        PyObject *object = code_of(frame);
+        const lp_code *code = lp_code_of(object);
+
+        /* Whether a step ends by a yield or for good is not told: what is
+         * kept of a frame that is gone is overwritten one day. */
+        lp_engine_leave(rec, object, frame,
+                        code != NULL && (code->flags & LP_CODE_STEPS), now);
     }
 #if LP_HAVE_GATE
     if (LP_UNLIKELY(rec->armed == LP_ARMED_RUNNING)) {

@@ -69,6 +69,7 @@ def describe(code: CodeType) -> Shape | None:
     numbers = [line for _, _, line in ranges]
     if not numbers:
         return None
+    numbers.append(max(1, code.co_firstlineno))  # of a lambda whose body is below
     first, last = min(numbers), max(numbers)
     if last - first >= MOST_LINES:
         return None
@@ -137,31 +138,48 @@ def _resume_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> byt
 
 
 def _marks(code: CodeType, *, folds: bool) -> bytes | None:
-    """Mark the targets of backward jumps, and from 3.12 on where they start.
-
-    Those of an inlined comprehension go back to a loop head that follows a
-    SWAP, which puts the result below the iterator; a loop statement has no
-    result to put anywhere.
-    """
-    inlined = _CLEAR is not None and _CLEAR in code.co_code[::2]
-    if not folds and not inlined:
+    """Mark the targets of backward jumps, and from 3.12 on where they start."""
+    if not folds and (_CLEAR is None or _CLEAR not in code.co_code[::2]):
         return None
+    jumps = list(_backward_jumps(code))
+    # The loops of an inlined comprehension lie inside its outermost one.
+    regions = [(jump.target, jump.start) for jump in jumps if jump.gathers]
     marks = bytearray(len(code.co_code) // 2)
+    for jump in jumps:
+        within = any(first <= jump.target <= last for first, last in regions)
+        mark = _WITHIN if within else _AGAIN
+        marks[jump.target // 2] = mark
+        if _INLINED:  # a jump on its own line is told of from where it starts
+            marks[jump.start // 2] = mark
+    return bytes(marks) if any(marks) else None
+
+
+@dataclass(frozen=True)
+class _Jump:
+    start: int  # byte offsets
+    target: int
+    gathers: bool  # goes back to the loop of a comprehension
+
+
+def _backward_jumps(code: CodeType) -> Iterator[_Jump]:
+    """Yield the jumps back to a loop.
+
+    A comprehension's loop head follows a SWAP, which puts the result below the
+    iterator; a loop statement has no result to put anywhere. The jumps inside
+    an ``await`` are no loops of the program's.
+    """
     before: dict[int, str] = {}
     name = ""
     for instruction in dis.get_instructions(code):
         before[instruction.offset] = name
+        awaits = name == "CLEANUP_THROW" or instruction.opname.endswith("NO_INTERRUPT")
         name = instruction.opname
-        if instruction.opcode not in _JUMPS or name.endswith("NO_INTERRUPT"):
+        if instruction.opcode not in _JUMPS or awaits:
             continue
         target = instruction.argval
         if target <= instruction.offset:
-            within = inlined and before.get(target) == "SWAP"
-            mark = _WITHIN if within else _AGAIN
-            marks[target // 2] = mark
-            if _INLINED:  # a jump on its own line is told of from where it starts
-                marks[instruction.offset // 2] = mark
-    return bytes(marks) if any(marks) else None
+            gathers = _INLINED and before.get(target) == "SWAP"
+            yield _Jump(instruction.offset, target, gathers)
 
 
 def _statement_table(code: CodeType, first: int, n_lines: int) -> bytes | None:

@@ -98,6 +98,22 @@ forgotten_counters_are_not_written(void)
     lp_parked_free(&parked);
 }
 
+static void
+what_was_seen_of_a_statement_comes_back(void)
+{
+    lp_parked parked = {0};
+    lp_parked_frame frame = waiting(1, NULL, 0);
+    const lp_parked_frame *kept;
+
+    frame.seen = 5;
+    frame.furthest = 70;
+    CHECK(lp_parked_add(&parked, frame));
+    kept = lp_parked_end(&parked, &frames[1], &code, 9);
+    CHECK(kept != NULL && kept->seen == 5 && kept->furthest == 70);
+    CHECK(lp_parked_end(&parked, &frames[1], &code, 9) == NULL);
+    lp_parked_free(&parked);
+}
+
 int
 main(void)
 {
@@ -106,5 +122,6 @@ main(void)
     many_wait_at_once();
     those_that_went_on_leave_no_weight();
     forgotten_counters_are_not_written();
+    what_was_seen_of_a_statement_comes_back();
     return check_failures;
 }
