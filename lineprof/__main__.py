@@ -1,0 +1,10 @@
+"""python -m lineprof: the same as the command `lineprof`."""
+
+from __future__ import annotations
+
+import sys
+
+from lineprof.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

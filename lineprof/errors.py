@@ -1,0 +1,55 @@
+"""What went wrong, and what to do about it, in one line that is safe to print."""
+
+from __future__ import annotations
+
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_C0_END, _DELETE, _C1_END = 0x20, 0x7F, 0xA0
+
+# Separators of lines and paragraphs, and marks that turn the text's direction.
+DIRECTION_MARKS = "".join(
+    map(chr, (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)))
+)
+
+
+def _escaped(char: str) -> str:
+    """Return one character as it would stand in a Python literal."""
+    code = ord(char)
+    plain = f"\\u{code:04x}" if code >= _C1_END else f"\\x{code:02x}"
+    return _NAMED.get(char, plain)
+
+
+def _is_control(char: str) -> bool:
+    code = ord(char)
+    return code < _C0_END or _DELETE <= code < _C1_END or char in DIRECTION_MARKS
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    r"""Return `text` with every control character as an escape (``\x1b``).
+
+    Control characters are those of C0 and C1, DEL and `DIRECTION_MARKS`.
+    Those in `keep` stay as they are.
+    """
+    if text.isprintable():  # the usual case, told by C code
+        return text
+    return "".join(
+        _escaped(char) if _is_control(char) and char not in keep else char
+        for char in text
+    )
+
+
+class LineprofError(Exception):
+    """An error that its reader can do something about.
+
+    `message` says what happened and `hint` what to do; ``str()`` of it is one
+    line with both, without control characters, fit for a terminal.
+    """
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        """Say what happened (`message`) and what to do (`hint`)."""
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Return the one line that a command prints."""
+        return printable(f"{self.message}; {self.hint}" if self.hint else self.message)

@@ -1,0 +1,194 @@
+"""The text of source files, from wherever Python got it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING
+
+from lineprof.records import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_MOST_BYTES = 1 << 26  # of one source file; what is bigger is data
+
+
+def read_source(file: str) -> SourceFile:
+    """Return the text of `file`, a code object's file name.
+
+    Looked for in this order: what was entered into `linecache` without a file
+    (notebook cells, doctests), the disk, the loader of the module (zip files),
+    and for a relative name the folders of `sys.path`. The text is None when
+    there is none. Never raises.
+    """
+    text = _entered_text(file)
+    if text is None:
+        text = disk_text(file)
+    if text is None and not os.path.exists(file):  # linecache would wait for a FIFO
+        text = _loaded_text(file)
+    return SourceFile(file, text, "" if text is None else text_hash(text))
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of `text` in UTF-8, in hexadecimal."""
+    import hashlib  # noqa: PLC0415  # loads OpenSSL
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def changed(source: SourceFile) -> bool:
+    """Tell whether the file on disk is another text than that of the profile.
+
+    False where either is unknown: nothing can be said.
+    """
+    if source.text is None and not source.sha256:
+        return False
+    text = disk_text(source.file)
+    if text is None:
+        return False
+    if source.text is not None:
+        return text != source.text
+    return text_hash(text) != source.sha256
+
+
+def disk_text(file: str) -> str | None:
+    r"""Return the text of a regular file, in the encoding it declares, or None.
+
+    Line ends are those of Python (``\n``). Bytes that are not of the
+    encoding come as backslash escapes.
+    """
+    try:
+        status = os.stat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+            return None
+        with open(file, "rb") as stream:
+            return _decoded(stream.read())
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return None
+
+
+def _decoded(data: bytes) -> str:
+    """Return source `data` as text, in the encoding that it declares."""
+    import io  # noqa: PLC0415
+    import tokenize  # noqa: PLC0415
+
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode(encoding)
+    except (SyntaxError, ValueError, LookupError):
+        text = data.decode("utf-8", "backslashreplace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _entered_text(file: str) -> str | None:
+    """Return what a program put into `linecache` for a name without a file."""
+    import linecache  # noqa: PLC0415
+
+    entry = linecache.cache.get(file)
+    if entry is None or len(entry) == 1 or entry[1] is not None:
+        return None
+    return "".join(entry[2])
+
+
+def _loaded_text(file: str) -> str | None:
+    """Return the text that the module's loader has, or that `sys.path` leads to."""
+    import linecache  # noqa: PLC0415
+
+    try:
+        spaces = [getattr(module, "__dict__", {}) for module in [*sys.modules.values()]]
+        names = next((d for d in spaces if d.get("__file__") == file), None)
+        return "".join(linecache.getlines(file, names)) or None
+    except Exception:  # noqa: BLE001  # modules and loaders are anyone's code
+        return None
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of `text` as Python counts them, without their ends."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines[:-1] if not lines[-1] else lines
+
+
+def block(text: str, first_line: int) -> list[str]:
+    """Return the lines of the function, class or lambda that starts there.
+
+    Any text will do: what Python cannot tokenize is cut by its indentation.
+    """
+    return block_of(lines_of(text), first_line)
+
+
+def block_of(lines: Sequence[str], first_line: int) -> list[str]:
+    """Return the block of `lines` that starts at `first_line`: see `block`."""
+    import inspect  # noqa: PLC0415
+
+    rest = lines[first_line - 1 :]
+    try:
+        found = inspect.getblock([f"{line}\n" for line in rest])
+    except Exception:  # noqa: BLE001  # depends on the version: SystemError, too
+        return _indented(rest)
+    return [line.rstrip("\n") for line in found]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    """Return the first line and those after it that are indented deeper."""
+
+    def indent(line: str) -> int:
+        return len(line) - len(line.lstrip())
+
+    end = next(
+        (
+            index
+            for index, line in enumerate(lines)
+            if index and line.strip() and indent(line) <= indent(lines[0])
+        ),
+        len(lines),
+    )
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return list(lines[:end])
+
+
+def _is_generated(file: str) -> bool:
+    """Tell whether the name is one that notebooks and code generators give."""
+    import tempfile  # noqa: PLC0415
+
+    folder = tempfile.gettempdir()
+    notebooks = [os.path.join(folder, name) for name in ("ipykernel_", "xpython_")]
+    return file.startswith(("<generated", "<ipython-input-", *notebooks))
+
+
+class Sources:
+    """The source of a profile's functions: what was kept first, then the disk."""
+
+    def __init__(self, kept: Mapping[str, SourceFile]) -> None:
+        """Take the texts that the profile has."""
+        self._kept = kept
+        self._files: dict[str, list[str] | None] = {}
+        self._blocks: dict[tuple[str, int], list[str] | None] = {}
+
+    def lines(self, file: str) -> list[str] | None:
+        """Return the lines of a file; None where the file cannot be found."""
+        if file not in self._files:
+            kept = self._kept.get(file)
+            text = kept.text if kept else None
+            if text is None:
+                text = read_source(file).text
+            if text is None and (os.path.exists(file) or _is_generated(file)):
+                text = ""
+            self._files[file] = None if text is None else lines_of(text)
+        return self._files[file]
+
+    def line(self, file: str, number: int) -> str | None:
+        """Return one line without its end; None where there is none."""
+        lines = self.lines(file) or []
+        return lines[number - 1] if 0 < number <= len(lines) else None
+
+    def block(self, file: str, first_line: int) -> list[str] | None:
+        """Return the lines of the function that starts there, or None: see `lines`."""
+        key = (file, first_line)
+        if key not in self._blocks:
+            lines = self.lines(file)
+            found = None if lines is None else block_of(lines, first_line)
+            self._blocks[key] = found
+        return self._blocks[key]

@@ -1,0 +1,235 @@
+"""Writing a profile to its file: the whole of it or nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING
+
+from lineprof.errors import LineprofError
+from lineprof.records import UNKNOWN_THREAD
+from lineprof.store_schema import (
+    APPLICATION_ID,
+    CELLS,
+    FILES,
+    FUNCTIONS,
+    META,
+    PROCESSES,
+    SCHEMA_VERSION,
+    TABLES,
+    THREADS,
+    WARNINGS,
+    Column,
+    Table,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+    from typing import Union
+
+    from lineprof.records import Process
+    from lineprof.stats import LineStats
+
+    Row = Iterable[object]
+    Value = Union[int, str, bytes, None]
+
+
+def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
+    """Write `stats` to `path`; what was there before stays until it is done.
+
+    The file is made under another name in the same folder and then renamed,
+    so that a reader sees the old one or the new one, never half of it. A
+    link is followed; the null device takes the profile and forgets it.
+    Raises LineprofError when it cannot be written, and leaves nothing behind.
+    """
+    import sqlite3  # noqa: PLC0415  # takes milliseconds
+
+    name = os.fsdecode(path)
+    try:
+        target = os.path.realpath(name)
+        if _is_null_device(target):
+            return
+        _write(stats, target)
+    except OverflowError as error:
+        raise LineprofError(
+            f"cannot write {name}: a number in it is above 2**63 - 1",
+            hint="record a shorter run",
+        ) from error
+    except (OSError, sqlite3.Error, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LineprofError(
+            f"cannot write {name}: {reason}", hint=_remedy(reason.lower())
+        ) from error
+
+
+def _remedy(reason: str) -> str:
+    if any(word in reason for word in ("full", "space", "quota", "large")):
+        return "make room, or choose a place on another disk"
+    return "choose another place, in a folder that you may write to"
+
+
+def _is_null_device(target: str) -> bool:
+    """Tell whether it is /dev/null; OSError for anything else that is no file."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISREG(mode):
+        return False
+    if os.path.samefile(target, os.devnull):
+        return True
+    kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+    raise OSError(0, f"it is {kind}")
+
+
+def _write(stats: LineStats, target: str) -> None:
+    """Write to a new file beside `target`, and give it that name."""
+    folder = os.path.dirname(target)
+    new = os.path.join(folder, f".lprof-{os.urandom(8).hex()}.tmp")
+    # Made here and not by SQLite: never through a link, and with the mode that
+    # the umask gives any file.
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(new, flags, 0o666)
+    try:
+        try:
+            _fill(stats, new)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(new, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(new)
+        raise
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name last; some file systems cannot, and need not."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _fill(stats: LineStats, path: str) -> None:
+    """Write all tables into the empty file at `path`."""
+    import sqlite3  # noqa: PLC0415
+    from urllib.parse import quote  # noqa: PLC0415
+
+    # No locks (a network's file system may have none, and nobody knows the
+    # name), no journal and no sync: a file that fails is thrown away.
+    uri = f"file://{quote(os.fsencode(path))}?mode=rw&nolock=1"
+    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
+        for pragma in (
+            "journal_mode = OFF",
+            "synchronous = OFF",
+            "temp_store = MEMORY",
+            f"application_id = {APPLICATION_ID}",
+            f"user_version = {SCHEMA_VERSION}",
+        ):
+            db.execute(f"PRAGMA {pragma}")
+        db.execute("BEGIN")
+        for table in TABLES:
+            db.execute(table.create)
+        _insert(db, META, [("unit", repr(stats.unit))])
+        _insert(db, FILES, _files(stats))
+        _insert(db, PROCESSES, _processes(stats.processes))
+        _insert(db, THREADS, _threads(stats))
+        _insert(db, FUNCTIONS, _functions(stats))
+        _insert(db, CELLS, _cells(stats))
+        _insert(db, WARNINGS, ((text,) for text in stats.warnings))
+        db.execute("COMMIT")
+
+
+def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
+    db.executemany(table.insert, (_stored(table.columns, row) for row in rows))
+
+
+def _stored(columns: tuple[Column, ...], row: Row) -> list[Value]:
+    """Return the values as SQLite takes them."""
+    return [
+        None
+        if value is None and column.optional
+        else int(value)  # type: ignore[call-overload]  # NumPy's integers, too
+        if column.kind is int
+        else _text(str(value))
+        for column, value in zip(columns, row)
+    ]
+
+
+def _text(text: str) -> str | bytes:
+    """Return `text`, or bytes if it has a half of a surrogate pair.
+
+    Names of files hold such halves for bytes that are not UTF-8. SQLite's
+    TEXT is UTF-8, so these are kept as a BLOB.
+    """
+    if text.isascii():
+        return text
+    data = text.encode("utf-8", "surrogatepass")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+    return text
+
+
+def _paths(stats: LineStats) -> dict[str, int]:
+    """Return the ids of all files that the profile speaks of."""
+    paths = dict.fromkeys(function.file for function in stats.functions)
+    paths.update(dict.fromkeys(stats.sources))
+    return {path: index for index, path in enumerate(paths)}
+
+
+def _files(stats: LineStats) -> Iterator[Row]:
+    for path, index in _paths(stats).items():
+        source = stats.sources.get(path)
+        known = (source.sha256, source.text) if source else (None, None)
+        yield (index, path, *known)
+
+
+def _processes(processes: Iterable[Process]) -> Iterator[Row]:
+    import json  # noqa: PLC0415
+
+    for index, process in enumerate(processes):
+        values = dict(vars(process), argv=json.dumps(process.argv))
+        yield (index, *values.values())
+
+
+def _threads(stats: LineStats) -> Iterator[Row]:
+    for index, thread in enumerate(stats.threads):
+        yield (index, thread.process, thread.native_id, thread.name)
+
+
+def _functions(stats: LineStats) -> Iterator[Row]:
+    paths = _paths(stats)
+    for index, function in enumerate(stats.functions):
+        yield (
+            index,
+            paths[function.file],
+            function.name,
+            function.line,
+            function.calls,
+            function.recursive_ns,
+            index,
+        )
+
+
+def _cells(stats: LineStats) -> Iterator[Row]:
+    for index, function in enumerate(stats.functions):
+        for cell in function.cells:
+            if not UNKNOWN_THREAD <= cell.thread < len(stats.threads):
+                raise IndexError(f"{cell} is of no thread of the profile")
+            yield (
+                index,
+                cell.line,
+                None if cell.thread == UNKNOWN_THREAD else cell.thread,
+                cell.hits,
+                cell.time_ns,
+                cell.await_ns,
+                cell.raw_ns,
+            )

@@ -1,0 +1,49 @@
+"""Units of time: exact conversion between a profile's ticks and nanoseconds."""
+
+from __future__ import annotations
+
+NANOSECOND = 1e-9
+
+# Units to choose from, in seconds, the coarsest first.
+_CHOICES = (1.0, 1e-3, 1e-6)
+_LEAST_UNITS = 1000  # that the longest time must have to be shown in a unit
+
+
+class Ticks:
+    """A tick of `unit` seconds; ValueError unless that is above 0 and finite."""
+
+    def __init__(self, unit: float) -> None:
+        """Take the length of a tick in seconds."""
+        if not 0 < unit < float("inf"):
+            raise ValueError(
+                f"the unit must be a number of seconds above 0, not {unit!r}"
+            )
+        self.unit = float(unit)
+
+    def to_ns(self, ticks: float) -> int:
+        """Return `ticks` in whole nanoseconds, rounded half to even."""
+        if self.unit == NANOSECOND:
+            return round(ticks)
+        return self._scaled(ticks, to_ns=True)
+
+    def from_ns(self, time: int) -> int:
+        """Return `time` (ns) in whole ticks, rounded half to even."""
+        return time if self.unit == NANOSECOND else self._scaled(time, to_ns=False)
+
+    def _scaled(self, number: float, *, to_ns: bool) -> int:
+        from fractions import Fraction  # noqa: PLC0415  # our own profiles need none
+
+        ns_per_tick = Fraction(repr(self.unit)) * 10**9
+        return round(Fraction(number) * (ns_per_tick if to_ns else 1 / ns_per_tick))
+
+
+def readable_unit(seconds: float) -> float:
+    """Return the unit (s) in which a time of `seconds` is best read.
+
+    It is the coarsest of second, millisecond, microsecond and nanosecond in
+    which the time still has four digits before the point.
+    """
+    for unit in _CHOICES:
+        if seconds >= unit * _LEAST_UNITS:
+            return unit
+    return NANOSECOND

@@ -1,0 +1,91 @@
+"""The profile for other programs, as JSON: docs/json.md describes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineprof.views.view import RAW, SKIP_ZERO, SORT, Options, View, uncalibrated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lineprof.records import FunctionStats
+    from lineprof.source import Sources
+    from lineprof.stats import LineStats
+
+FORMAT = 1  # raised when a field changes its meaning or goes
+
+
+def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the profile as one JSON object; every measured line on a line."""
+    if options.raw:
+        stats = uncalibrated(stats)
+    functions = list(stats.functions)
+    if options.skip_zero:
+        functions = [function for function in functions if function.cells]
+    if options.sort:
+        functions.sort(key=lambda function: function.total_ns)
+    yield f'{{"format": {FORMAT}, "unit": "ns",'
+    yield ' "functions": ['
+    yield from _separated(_function(function, sources) for function in functions)
+    yield " ],"
+    yield ' "processes": ['
+    yield from _separated([f"  {_json(vars(one))}"] for one in stats.processes)
+    yield " ],"
+    yield f' "warnings": {_json(stats.warnings)}}}'
+
+
+def _json(value: object) -> str:
+    import json  # noqa: PLC0415  # the other views need none
+
+    return json.dumps(value)
+
+
+def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of all items, with a comma after each but the last."""
+    held = ""
+    for item in items:
+        if held:
+            yield f"{held},"
+            held = ""
+        for line in item:
+            if held:
+                yield held
+            held = line
+    if held:
+        yield held
+
+
+def _function(function: FunctionStats, sources: Sources) -> Iterator[str]:
+    known = {
+        "file": function.file,
+        "name": function.name,
+        "line": function.line,
+        "total_ns": function.total_ns,
+        "calls": function.calls,
+    }
+    yield f'  {_json(known)[:-1]}, "lines": ['
+    yield from _separated([line] for line in _lines(function, sources))
+    yield "  ]}"
+
+
+def _lines(function: FunctionStats, sources: Sources) -> Iterator[str]:
+    for row in function.rows:
+        known = {
+            "line": row.line,
+            "hits": row.hits,
+            "time_ns": row.time_ns,
+            "await_ns": row.await_ns,
+            "raw_ns": row.raw_ns,
+            "source": sources.line(function.file, row.line),
+        }
+        yield f"   {_json(known)}"
+
+
+VIEW = View(
+    name="json",
+    suffix=".json",
+    help="JSON for other programs, times in nanoseconds",
+    options=(SKIP_ZERO, SORT, RAW),
+    render=render,
+)

@@ -1,0 +1,100 @@
+"""What the reader's output can show: its width, its colours, its characters."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lineprof.errors import DIRECTION_MARKS, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A terminal, or (as made without arguments) a pipe, file or string."""
+
+    terminal: bool = False
+    width: int | None = None  # in columns; None: nothing is clipped
+    colour: bool = False
+
+    def clean(self, text: str) -> str:
+        r"""Return `text` without characters that would act on a terminal.
+
+        They come as escapes (``\x1b``), into a pipe, too, for its other end
+        is often a terminal. There tabs, form feeds and the marks of writing
+        direction stay; on a terminal tabs become blanks.
+        """
+        if self.terminal:
+            return printable(text, keep="\t").expandtabs()
+        return printable(text, keep="\t\f" + DIRECTION_MARKS)
+
+    def clipped(self, text: str, column: int) -> str:
+        """Return of `text`, that starts at `column` (from 0), what fits the line."""
+        text = self.clean(text)
+        if self.width is None:
+            return text
+        room = max(0, self.width - column)
+        return text[:room] if text.isascii() else _fitting(text, room)
+
+    def emphasized(self, line: str) -> str:
+        """Return `line` in bold where that can be shown."""
+        return f"{_BOLD}{line}{_PLAIN}" if self.colour else line
+
+
+PIPE = Screen()
+
+
+def screen_of(stream: TextIO) -> Screen:
+    """Return what `stream` can show.
+
+    NO_COLOR (not empty) and TERM=dumb turn colour off; COLUMNS, where it is
+    a number, is the width.
+    """
+    try:
+        terminal = stream.isatty()
+    except (AttributeError, ValueError):  # any object that can write; a closed one
+        terminal = False
+    if not terminal:
+        return PIPE
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return Screen(terminal=True, width=_width(stream), colour=not plain)
+
+
+def _width(stream: TextIO) -> int | None:
+    """Return the terminal's width in columns, or None if it does not say."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _fitting(text: str, room: int) -> str:
+    """Return the longest start of `text` that takes at most `room` columns."""
+    import unicodedata  # noqa: PLC0415  # most sources are ASCII
+
+    used = 0
+    for place, char in enumerate(text):
+        if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
+            continue  # drawn onto the one before, or not at all
+        used += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if used > room:
+            return text[:place]
+    return text
+
+
+def write(lines: Iterable[str], stream: TextIO) -> None:
+    r"""Write `lines` to `stream`; what its encoding lacks comes as ``\u2014``."""
+    encoding = getattr(stream, "encoding", None)
+    for line in lines:
+        if encoding and not line.isascii():
+            line = line.encode(encoding, "backslashreplace").decode(encoding)  # noqa: PLW2901
+        stream.write(f"{line}\n")
