@@ -1,0 +1,31 @@
+"""kernprof: run a program as `python` would, and record what it spends.
+
+``kernprof -l script.py`` is the command; ``kernprof.main(["-l", "script.py"])``
+does the same in a process that goes on afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None, *, exit_on_error: bool = True) -> None:
+    """Run a program under a profiler, in a process that goes on afterwards.
+
+    `argv` is the command line without the command, `sys.argv[1:]` by default.
+    The profile is written before this returns; `sys.argv`, `sys.path`,
+    `__main__`, the builtin `profile` and the handler of SIGTERM are then what
+    they were. Exceptions and SystemExit of the program go through.
+
+    An error in the command line, or a profile that cannot be written, is one
+    line on standard error and SystemExit(2) or (1); with `exit_on_error` off,
+    LineprofError.
+    """
+    from kernprof.cli import run_within  # noqa: PLC0415  # after the command's start
+
+    run_within(argv, exit_on_error=exit_on_error)

@@ -1,0 +1,156 @@
+"""From a command line to an exit status: in a process of its own, or within one."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from kernprof import report
+from kernprof.flags import NotRunError, help_text, parse
+from kernprof.session import Session
+from kernprof.uncaught import hide_our_frames
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+
+def run_within(argv: Sequence[str] | None, *, exit_on_error: bool) -> None:
+    """Do what `kernprof.main` promises."""
+    fail = _exit if exit_on_error else _raise
+    try:
+        session = _session(sys.argv[1:] if argv is None else argv)
+    except LineprofError as error:
+        fail(error)
+    if session is None:
+        return
+    trouble: LineprofError | None = None
+    try:
+        session.begin(sys.path, own_process=False)
+        session.program.run(session.recorder)
+    except BaseException as error:
+        trouble = _not_run(error, session)
+        lost = session.end(_how(error))
+        if not trouble:
+            if lost:
+                report.complain(lost)
+            raise
+    else:
+        trouble = session.end()
+    if trouble:
+        fail(trouble)
+
+
+def run_alone(path: list[str]) -> None:
+    """Run the command line in a process that is the program's own.
+
+    `path` is `sys.path` without the entry that python made for kernprof. The
+    profile is written when python leaves the process: after the program's
+    threads and exit handlers.
+    """
+    try:
+        session = _session(sys.argv[1:])
+    except LineprofError as error:
+        _exit(error)
+    if session is None:
+        return
+    last = _Last(session)
+    atexit.register(last.rites)
+    try:
+        session.begin(path, own_process=True)
+        session.program.run(session.recorder)
+    except BaseException as error:
+        not_run = _not_run(error, session)
+        if not_run:
+            _exit(not_run)
+        last.error = error
+        if not isinstance(error, SystemExit):
+            session.program.refuse(error)
+            hide_our_frames(error, then=session.program.leave)
+        raise
+    session.program.leave()
+
+
+class _Last:
+    """What is left to do in a process that is about to end."""
+
+    def __init__(self, session: Session) -> None:
+        """Expect the program to succeed."""
+        self.error: BaseException | None = None
+        self._session: Session | None = session
+
+    def rites(self) -> None:
+        """Write the profile; if that fails, success becomes failure."""
+        session, self._session = self._session, None
+        error, self.error = self.error, None
+        if session is None:
+            return
+        trouble = session.end(_how(error))
+        if trouble:
+            report.complain(trouble)
+            if _succeeded(error):  # python has settled on 0 by now
+                report.flush()
+                os._exit(1)
+        if type(error) is KeyboardInterrupt:
+            _remember_interrupt()
+
+
+def _not_run(error: BaseException, session: Session) -> NotRunError | None:
+    """Return `error` if it says that there is no such program, else None."""
+    if isinstance(error, NotRunError) and not session.program.started:
+        return error
+    return None
+
+
+def _how(error: BaseException | None) -> str:
+    """Say how a program ended that `error` ended, "" for normally."""
+    if error is None or isinstance(error, SystemExit):
+        return ""
+    return "KeyboardInterrupt" if type(error) is KeyboardInterrupt else "exception"
+
+
+def _succeeded(error: BaseException | None) -> bool:
+    if isinstance(error, SystemExit):
+        code: object = error.code
+        return code is None or (isinstance(code, int) and code == 0)
+    return error is None
+
+
+def _remember_interrupt() -> None:
+    """Have python end the process by SIGINT, as it does after KeyboardInterrupt.
+
+    It notes that the last code it ran by itself was interrupted; any ``exec``
+    of a text since then, be it for a namedtuple, has made it forget.
+    """
+    with contextlib.suppress(KeyboardInterrupt):
+        exec("raise KeyboardInterrupt")  # noqa: S102  # a text of ours
+
+
+def _session(words: Sequence[str]) -> Session | None:
+    """Return the session that `words` ask for, None if they only asked a question.
+
+    Raises LineprofError where there cannot be one.
+    """
+    plan = parse(words)
+    if plan.help:
+        report.say(help_text() + "\n")
+    elif plan.version:
+        from lineprof import __version__  # noqa: PLC0415  # only here
+
+        report.say(f"{__version__}\n")
+    else:
+        return Session(plan)
+    return None
+
+
+def _exit(error: LineprofError) -> NoReturn:
+    report.complain(error)
+    raise SystemExit(getattr(error, "status", 1))
+
+
+def _raise(error: LineprofError) -> NoReturn:
+    raise error

@@ -1,0 +1,133 @@
+"""Where the profile goes: placeholders in its name, and whether it can be written.
+
+The path is settled before the program runs, so that a program that changes
+folder, host name or clock does not move it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from typing import TYPE_CHECKING
+
+from kernprof.flags import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+VARIABLE = "LINEPROF_OUTFILE"
+
+_ANOTHER = "choose another with -o"
+
+
+def expand(template: str, *, stem: str, file_name: str) -> str:
+    """Return `template` with its placeholders replaced.
+
+    ``%s`` gives `stem`, ``%f`` `file_name`, ``%p`` the process id, ``%h`` the
+    host's name, ``%t`` the local time as 2025-01-31T235959, ``%q{VAR}`` a
+    variable of the environment and ``%%`` a per cent sign. Raises UsageError
+    for any other and for a variable that is not set.
+    """
+    values: Mapping[str, Callable[[], str]] = {
+        "s": lambda: stem,
+        "f": lambda: file_name,
+        "p": lambda: str(os.getpid()),
+        "h": lambda: os.uname().nodename,
+        "t": lambda: time.strftime("%Y-%m-%dT%H%M%S"),
+        "%": lambda: "%",
+    }
+    done, rest = "", template
+    while rest:
+        plain, percent, rest = rest.partition("%")
+        done += plain
+        if not percent:
+            break
+        letter, rest = rest[:1], rest[1:]
+        if letter == "q" and rest.startswith("{") and "}" in rest:
+            name, _, rest = rest[1:].partition("}")
+            done += _variable(name, template)
+        elif letter in values:
+            done += values[letter]()
+        else:
+            raise UsageError(
+                f"unknown placeholder '%{letter}' in the output name {template!r}",
+                hint="use %s, %f, %p, %h, %t, %q{VAR} or %%",
+            )
+    return done
+
+
+def _variable(name: str, template: str) -> str:
+    value = os.environ.get(name)
+    if value is None:
+        raise UsageError(
+            f"variable {name!r} in the output name {template!r} is not set",
+            hint="set it, or leave the placeholder out",
+        )
+    return value
+
+
+class OutFile:
+    """A place for the profile, found writable before the program runs."""
+
+    def __init__(self, name: str) -> None:
+        """Settle on `name`, relative to the folder that is current now.
+
+        Raises UsageError where no file can be written there.
+        """
+        self.name = name
+        self._start = current_folder()
+        self.path = os.path.join(self._start, name)
+        if os.path.isabs(self.path):  # a link stays: what it leads to is written
+            self.path = os.path.realpath(self.path)
+        trouble, hint = _trouble(name, self.path)
+        if trouble:
+            raise UsageError(
+                f"cannot write the profile to {name!r}: {trouble}", hint=hint
+            )
+
+    @property
+    def shown(self) -> str:
+        """A path that leads there from the folder that is current now."""
+        if current_folder() == self._start:
+            return self.name
+        return os.path.join(self._start, self.name)
+
+
+def current_folder() -> str:
+    """Return the current folder, "" where it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _trouble(name: str, path: str) -> tuple[str, str]:
+    """Return what bars a file at `path`, and what to do; two "" for nothing."""
+    folder = os.path.dirname(path)
+    if not name:
+        return "the name is empty", "name a file with -o"
+    if not os.path.isabs(path):
+        return "the current folder was removed", _ANOTHER
+    if name.endswith(os.sep) or os.path.isdir(path):
+        return "it is a folder", "name a file with -o"
+    if not os.path.isdir(folder):
+        return f"there is no folder {folder!r}", f"make it, or {_ANOTHER}"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"folder {folder!r} is not writable", _ANOTHER
+    return _trouble_with_file(path)
+
+
+def _trouble_with_file(path: str) -> tuple[str, str]:
+    """Return what is wrong with a file at `path`, if there is one."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return "", ""
+    except (OSError, ValueError) as error:
+        return str(error), _ANOTHER
+    if not stat.S_ISREG(status.st_mode):
+        return "it is no regular file", "name a file with -o"
+    if not os.access(path, os.W_OK):
+        return "that file is write-protected", f"remove it, or {_ANOTHER}"
+    return "", ""

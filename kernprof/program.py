@@ -1,0 +1,240 @@
+"""Programs as `python` runs them: a script, a folder or zip, a module, code, stdin.
+
+Each says what `sys.argv` and `sys.path[0]` it begins with, and runs in the
+module that is ``sys.modules["__main__"]``, with the same names in it, the same
+frames in a traceback and the same flushes as under the plain interpreter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from importlib.machinery import SourceFileLoader, SourcelessFileLoader
+from typing import TYPE_CHECKING
+
+from kernprof.compiled import code_of_command, code_of_file, is_bytecode
+from kernprof.flags import NotRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+    from types import CodeType
+
+    Recording = AbstractContextManager[object]
+
+
+class Program:
+    """What to run, and what it finds when it begins."""
+
+    argv0: str
+    first_path: str  # sys.path[0]
+    stem: str  # %s in the name of the profile
+    file_name: str  # %f
+    always_first_path = False  # also where python leaves sys.path alone
+    texts: Mapping[str, str] = {}  # source that no file holds, by its code's name
+    _started = False
+    _flushes = False  # whether python empties the streams after the last line
+
+    @property
+    def started(self) -> bool:
+        """Whether a line of it ran."""
+        return self._started
+
+    def run(self, recording: Recording) -> None:
+        """Run it, `recording`, in ``sys.modules["__main__"]``.
+
+        Raises what the program raises; SyntaxError or ValueError where it
+        cannot be compiled, NotRunError where a module is not found.
+        """
+        code = self._load()
+        names = _main()
+        try:
+            with recording:
+                self._started = True
+                exec(code, names)  # noqa: S102  # it is the purpose
+        finally:
+            if self._flushes:
+                _flush(sys.stderr)
+                _flush(sys.stdout)
+
+    def leave(self) -> None:
+        """Take away what python takes away when the last line has run."""
+        if self._flushes:  # a file
+            for name in ("__file__", "__cached__"):
+                _main().pop(name, None)
+
+    def refuse(self, error: BaseException) -> None:
+        """Let python say, where it can say better, why this is no program."""
+
+    def _load(self) -> CodeType:
+        """Return the code, and tell ``__main__`` where it is from."""
+        raise NotImplementedError
+
+
+class Script(Program):
+    """A file of source, or of bytecode."""
+
+    _flushes = True
+
+    def __init__(self, name: str, path: str, data: bytes) -> None:
+        """Take what the file is called, its `path` in full and its content."""
+        self.argv0 = name
+        self.first_path = os.path.dirname(os.path.realpath(path))
+        self.file_name = os.path.basename(name)
+        self.stem = os.path.splitext(self.file_name)[0]
+        self._path = path
+        self._data = data
+
+    def _load(self) -> CodeType:
+        code = code_of_file(self._data, self._path)
+        loader = SourcelessFileLoader if is_bytecode(self._data) else SourceFileLoader
+        self._data = b""
+        _main()["__loader__"] = loader("__main__", self._path)
+        _set_file(self._path)
+        return code
+
+    def refuse(self, error: BaseException) -> None:
+        """Become plain python, which tells of the text's fault in its own words.
+
+        What it says of a file is not what ``compile`` says of the same text:
+        where the encoding is wrong, and on 3.9 where the file ends too soon.
+        """
+        if self.started or not isinstance(error, (SyntaxError, ValueError)):
+            return
+        if not (sys.executable and os.path.isfile(self._path)):
+            return  # a pipe is empty by now
+        from subprocess import (  # type: ignore[attr-defined]  # noqa: PLC0415
+            _args_from_interpreter_flags,
+        )
+
+        flags: list[str] = _args_from_interpreter_flags()
+        _flush(sys.stderr)
+        _flush(sys.stdout)
+        os.execv(sys.executable, [sys.executable, *flags, *sys.argv])  # noqa: S606
+
+
+class Container(Program):
+    """A folder or a zip file with a ``__main__`` in it."""
+
+    always_first_path = True
+
+    def __init__(self, name: str, path: str) -> None:
+        """Take what the container is called, and its `path` in full."""
+        self.argv0 = name
+        self.first_path = path
+        self.file_name = os.path.basename(os.path.abspath(path))
+        self.stem = os.path.splitext(self.file_name)[0]
+
+    @property
+    def started(self) -> bool:
+        """Whether its ``__main__`` was found and begun."""
+        return _module_started()
+
+    def run(self, recording: Recording) -> None:
+        """Run it; NotRunError where it holds no ``__main__``."""
+        why_not = _run_module("__main__", recording, alter_argv=False)
+        if why_not:
+            raise NotRunError(why_not, hint="give a folder or zip with a __main__.py")
+
+
+class Module(Program):
+    """A module, as ``python -m`` runs it."""
+
+    argv0 = "-m"
+
+    def __init__(self, name: str, folder: str) -> None:
+        """Take the module's dotted name, and the current folder."""
+        self.stem = self.file_name = name
+        self.first_path = folder
+
+    @property
+    def started(self) -> bool:
+        """Whether the module was found and begun."""
+        return _module_started()
+
+    def run(self, recording: Recording) -> None:
+        """Run it; NotRunError where there is no such module."""
+        why_not = _run_module(self.stem, recording, alter_argv=True)
+        if why_not:
+            raise NotRunError(why_not, hint="check its name, and where you are")
+
+
+class Command(Program):
+    """Code from the command line, as ``python -c`` runs it."""
+
+    argv0 = "-c"
+    first_path = ""
+
+    def __init__(self, text: str) -> None:
+        """Take the code."""
+        if sys.version_info >= (3, 14):  # where all of it may be indented
+            from textwrap import dedent  # noqa: PLC0415  # seldom needed
+
+            text = dedent(text)
+        self.stem = self.file_name = f"kernprof-command-{os.urandom(4).hex()}"
+        self.texts = {"<string>": text + "\n"}
+
+    def _load(self) -> CodeType:
+        return code_of_command(self.texts["<string>"])
+
+
+class Stdin(Program):
+    """A program on standard input, as ``python -`` runs it."""
+
+    argv0 = "-"
+    first_path = ""
+    _flushes = True
+
+    def __init__(self) -> None:
+        """Read nothing yet."""
+        self.stem = self.file_name = f"kernprof-stdin-{os.urandom(4).hex()}"
+
+    def _load(self) -> CodeType:
+        stream = getattr(sys.stdin, "buffer", sys.stdin)
+        data = stream.read() if stream else b""
+        code = code_of_file(data, "<stdin>")
+        text = data if isinstance(data, str) else data.decode(errors="replace")
+        self.texts = {"<stdin>": text}
+        _set_file("<stdin>")
+        return code
+
+
+def _main() -> dict[str, object]:
+    names: dict[str, object] = getattr(sys.modules.get("__main__"), "__dict__", {})
+    return names
+
+
+def _flush(stream: object) -> None:
+    with contextlib.suppress(Exception):  # the program's stream, or none at all
+        stream.flush()  # type: ignore[attr-defined]
+
+
+def _set_file(path: str) -> None:
+    _main()["__file__"] = path
+    if sys.version_info < (3, 15):
+        _main()["__cached__"] = None
+
+
+def _module_started() -> bool:
+    return "__file__" in _main()  # runpy puts it there, just before the first line
+
+
+def _run_module(name: str, recording: Recording, *, alter_argv: bool) -> str:
+    """Do as the interpreter does for -m, by the very function that it calls.
+
+    Returns why there is no such module, "" for one that was run.
+    """
+    import runpy  # noqa: PLC0415  # a script does without
+
+    try:
+        with recording:
+            runpy._run_module_as_main(name, alter_argv)  # type: ignore[attr-defined]  # noqa: SLF001
+    except SystemExit as stop:
+        inner = stop.__traceback__.tb_next if stop.__traceback__ else None
+        why = stop.__context__
+        ended = inner is None or inner.tb_next is not None  # by what runpy ran
+        if ended or not isinstance(why, runpy._Error):  # type: ignore[attr-defined]  # noqa: SLF001
+            raise
+        return str(why)
+    return ""

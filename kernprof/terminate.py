@@ -1,0 +1,93 @@
+"""SIGTERM: write the profile first, then die of it as the program would have."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Terminate:
+    """A handler of SIGTERM that stands where the program left the default.
+
+    Python runs handlers between two instructions of the main thread: a call
+    that blocks is interrupted for it, one that computes is not, so there the
+    process dies when that call returns; and a signal that comes in the instant
+    before a call blocks waits with it, for the next signal. (SIGKILL does not
+    wait.) A second SIGTERM does not disturb the writing that the first began.
+
+    ``signal.getsignal`` gives this object, which equals ``signal.SIG_DFL``, so
+    that a program that asks whether SIGTERM is its own to handle is told yes;
+    put back by the program, it goes on to work. A forked child has the true
+    default.
+    """
+
+    def __init__(self, finish: Callable[[], bool]) -> None:
+        """Call `finish` before the process dies; False: it is under way already."""
+        self._finish = finish
+        self._pid = os.getpid()
+        self._posing = False
+        self._came = False
+
+    def install(self) -> None:
+        """Take SIGTERM if it has its default and this is the main thread."""
+        if signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+            return
+        try:
+            signal.signal(signal.SIGTERM, self)
+        except ValueError:  # another thread
+            return
+        self._posing = True
+        _watch_forks()
+
+    def remove(self) -> None:
+        """Give SIGTERM back its default, unless the program has taken it."""
+        if signal.getsignal(signal.SIGTERM) is self:
+            _restore_default()
+
+    def settle(self) -> None:
+        """Die of a SIGTERM that came while the profile was being written."""
+        if self._came:
+            self._die()
+
+    def __call__(self, *_signal_and_frame: object) -> None:
+        """Write the profile and die, unless that is under way."""
+        if self._came:
+            return
+        self._came = True
+        if os.getpid() != self._pid or self._finish():
+            self._die()
+
+    def __eq__(self, other: object) -> bool:
+        """Equal the default, which this stands for."""
+        return self is other or (
+            self._posing and isinstance(other, int) and other == signal.SIG_DFL
+        )
+
+    def __hash__(self) -> int:
+        """Differ from the default's: `signal.getsignal` must not mistake it."""
+        return id(self)
+
+    @staticmethod
+    def _die() -> None:
+        _restore_default()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _restore_default() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _in_child() -> None:
+    if isinstance(signal.getsignal(signal.SIGTERM), Terminate):
+        _restore_default()
+
+
+@functools.lru_cache(maxsize=1)
+def _watch_forks() -> None:
+    """Have forked children die of SIGTERM at once; it cannot be undone."""
+    os.register_at_fork(after_in_child=_in_child)
