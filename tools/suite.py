@@ -1,0 +1,120 @@
+"""Run the whole suite: the C tests, and pytest on every Python once per hook.
+
+Environment: PYTHONS, more interpreters to try; ONLY=3.12, versions that begin so;
+ARGS, handed to pytest; LINEPROF_WERROR=ON, compiler warnings are errors.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import native
+from envs import ROOT, Env, StepError, install, make, open_log, require
+from pythons import advice, compiler_lacks, find
+from results import Result, close, read_report, tell
+from sessions import Sessions
+
+if TYPE_CHECKING:
+    from pythons import Python
+
+AT_ONCE = 2
+LIMIT_S = 1200  # for one run of the suite: nothing in it waits
+SESSIONS = Sessions()
+STRICT = os.environ.get("LINEPROF_WERROR", "").upper() in {"1", "ON"}
+
+
+def main() -> int:
+    """Plan, run, sum up; the exit status is 1 when anything failed."""
+    lacks = compiler_lacks()
+    problem = advice(lacks) if lacks else ""
+    found, refused = find()
+    pythons = [p for p in found if p.version.startswith(os.environ.get("ONLY", ""))]
+    if not problem and not pythons:
+        problem = "; ".join(["no usable Python 3.9 or later", *refused])
+    if problem:
+        sys.exit(f"lineprof: {problem}")
+    for python in pythons:
+        print(f"{python.version:8} {', '.join(python.hooks):22} {python.path}")
+    for line in refused:
+        print(f"left out {line}")
+    sys.stdout.flush()
+
+    results = [run_native(pythons[0])]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            for some in pool.map(run_python, pythons):
+                results += some
+        except KeyboardInterrupt:
+            SESSIONS.close()
+            pool.shutdown(wait=False, cancel_futures=True)
+            results.append(Result("interrupted", native.TEST_LOG, failed=1))
+    return close(results)
+
+
+def run_native(python: Python) -> Result:
+    """Build and run the C tests; the doubles are built with them."""
+    begun = time.monotonic()
+    name = "C tests (ASan, UBSan)"
+    try:
+        native.build(python, strict=STRICT)
+        status = native.test(python)
+        result = Result(name, native.TEST_LOG)
+        result = read_report(result, native.TEST_REPORT, status)
+    except StepError as error:
+        result = Result(f"{name}: {error}", native.BUILD_LOG, failed=1)
+    return tell(result, time.monotonic() - begun)
+
+
+def run_python(python: Python) -> list[Result]:
+    """Set up a Python and run the suite on it, once per hook."""
+    begun = time.monotonic()
+    env = Env(ROOT / ".venv-test" / python.name)
+    try:
+        make(env, python)
+        require(env, "requirements-test.txt")
+        install_peers(env)
+        install(env, strict=STRICT)
+    except StepError as error:
+        result = Result(f"{python.version} set-up: {error}", env.log, failed=1)
+        return [tell(result, time.monotonic() - begun)]
+    return [run_suite(env, python, hook) for hook in python.hooks]
+
+
+def install_peers(env: Env) -> None:
+    """Install what some tests compare with, where it can be had for this Python."""
+    try:
+        require(env, "requirements-peers.txt", "--only-binary=:all:")
+    except StepError:
+        with open_log(env.log) as log:
+            print("the tests that need a peer will say that they skip", file=log)
+
+
+def run_suite(env: Env, python: Python, hook: str) -> Result:
+    """Run pytest in an environment with one hook."""
+    begun = time.monotonic()
+    log = env.folder / "log" / f"{hook}.txt"
+    report = env.folder / "log" / f"{hook}.xml"
+    away = env.folder / "away"  # from here `import lineprof` misses the checkout
+    away.mkdir(exist_ok=True)
+    for old in (log, report):
+        old.unlink(missing_ok=True)
+    command = [env.python, "-m", "pytest", ROOT / "tests", f"--junitxml={report}"]
+    command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
+    command += ["-o", f"cache_dir={env.folder / 'cache' / hook}"]
+    command += shlex.split(os.environ.get("ARGS", ""))
+    doubles = str(native.DOUBLES)
+    changes = {"LINEPROF_CORE": hook, "LINEPROF_DOUBLES": doubles}
+    status = SESSIONS.run(command, log, limit_s=LIMIT_S, cwd=away, changes=changes)
+    result = read_report(Result(f"{python.version} {hook}", log), report, status)
+    return tell(result, time.monotonic() - begun)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
