@@ -1,0 +1,79 @@
+"""Run a program under plain python and under kernprof, and compare all it shows."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+DEADLINE = 60  # s; only a program that hangs meets it
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that a process shows to those who started it."""
+
+    status: int
+    out: str
+    err: str
+
+
+def run(
+    words: Sequence[str],
+    *,
+    cwd: Path,
+    text: str = "",
+    env: Mapping[str, str] | None = None,
+    flags: Sequence[str] = (),
+) -> Outcome:
+    """Run this interpreter with `words`, and `text` on its standard input."""
+    done = subprocess.run(
+        [sys.executable, *flags, *words],
+        cwd=cwd,
+        input=text.encode(),
+        capture_output=True,
+        timeout=DEADLINE,
+        check=False,
+        env={**os.environ, **(env or {})},
+    )
+    out, err = (s.decode(errors="backslashreplace") for s in (done.stdout, done.stderr))
+    return Outcome(done.returncode, out, err)
+
+
+def kernprof(*words: str, cwd: Path, **options: object) -> Outcome:
+    """Run the command kernprof."""
+    return run(["-m", "kernprof", *words], cwd=cwd, **options)  # type: ignore[arg-type]
+
+
+def check_same(*words: str, cwd: Path, mode: str = "-lq", **options: object) -> Outcome:
+    """Fail unless `words` do the same under python and kernprof; say what they do."""
+    plain = run(words, cwd=cwd, **options)  # type: ignore[arg-type]
+    ours = kernprof(mode, *words, cwd=cwd, **options)
+    assert ours == plain, _difference(plain, ours)
+    return plain
+
+
+def _difference(plain: Outcome, ours: Outcome) -> str:
+    """Show what kernprof does otherwise than python."""
+    lines = [f"exit status {plain.status}, under kernprof {ours.status}"]
+    for name in ("out", "err"):
+        before, after = (getattr(o, name).splitlines() for o in (plain, ours))
+        names = (f"std{name} of python", f"std{name} of kernprof")
+        lines += difflib.unified_diff(before, after, *names, lineterm="", n=1)
+    return "\n".join(lines)
+
+
+def write(folder: Path, name: str, program: str) -> str:
+    """Write `program` to a file, without its common indentation; return its name."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(program), encoding="utf-8")
+    return name

@@ -1,0 +1,142 @@
+"""Program and truth in one call: `check_lines(program, hits={1: 1, 2: 4})`.
+
+A program is the text of a module.  Its functions marked with ``@profile`` are
+counted twice: by lineprof in this process, and by the oracle in a child, so
+that nothing of the oracle's tracing is left here.  Both counts must agree with
+each other, and with what the test knows by hand.  What the program prints, the
+global ``result`` that it leaves and the exception that ends it must agree, too.
+
+What is known by hand stands in ``hits``, or at the end of the line itself::
+
+    for i in range(3):  #> 4
+        f(i)  #> 3
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from running import (
+    Nothing,
+    Outcome,
+    hook_name,
+    plain,
+    play,
+    program_file,
+    run_lineprof,
+    run_oracle,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+MARK = re.compile(r"#> (\d+)$")
+
+
+def marks(text: str) -> dict[int, int]:
+    """Read the hits that the lines themselves claim."""
+    found = ((n, MARK.search(s)) for n, s in enumerate(text.splitlines(), 1))
+    return {number: int(match[1]) for number, match in found if match}
+
+
+def check_like_alone(
+    program: str,
+    hits: Mapping[int, int] | None = None,
+    *,
+    unsure: Collection[int] = (),
+) -> Outcome:
+    """Run *program* alone and under lineprof: the same must come of it.
+
+    For programs that trace or fork themselves, where no oracle can look on.
+    All hits must be known by hand but for lines that are *unsure*; a line that
+    says nothing must have none.
+    """
+    text = plain(program)
+    known = {**marks(text), **(hits or {})}
+    with program_file(text) as file:
+        output, result = play(text, file, Nothing(), ())
+        found = run_lineprof(text, file)
+    truth = Outcome({(0, "by hand"): known}, output, result)
+    assert (found.output, found.result) == (output, result)
+    counted = {line: found.lines().get(line, 0) for line in known}
+    counted.update(found.lines())
+    if {line: n for line, n in counted.items() if line not in unsure} != known:
+        pytest.fail(report(text, known, truth, found, {}), pytrace=False)
+    return found
+
+
+def check_lines(
+    program: str,
+    hits: Mapping[int, int] | None = None,
+    *,
+    functions: Sequence[str] = (),
+    since: tuple[int, int] = (3, 9),
+) -> Outcome:
+    """Run *program* under lineprof and under the oracle, and compare.
+
+    Args:
+        program: the text of a module; its first line may be left empty.
+        hits: hits by line that are known by hand, besides those that the
+            lines themselves claim; the rest is the oracle's word.
+        functions: names of functions to register from outside, see `play`.
+        since: the first Python that can compile the program.
+
+    Raises:
+        AssertionError: with the source and what was counted beside it.
+
+    """
+    if sys.version_info < since:
+        pytest.skip(f"syntax of Python {since[0]}.{since[1]}")
+    text = plain(program)
+    known = {**marks(text), **(hits or {})}
+    with program_file(text) as file:
+        truth = run_oracle(text, file, functions)
+        found = run_lineprof(text, file, functions)
+    wrong = differences(known, truth, found)
+    if wrong:
+        pytest.fail(report(text, known, truth, found, wrong), pytrace=False)
+    return found
+
+
+def differences(
+    known: Mapping[int, int], truth: Outcome, found: Outcome
+) -> dict[int, str]:
+    """Say by line what is wrong; line 0 is for the whole program."""
+    wrong: dict[int, str] = {}
+    for what in ("result", "output"):
+        if getattr(truth, what) != getattr(found, what):
+            wrong[0] = f"{what} differs: {truth!r} {found!r}"
+    if set(truth.hits) != set(found.hits):
+        wrong[0] = f"functions differ: {sorted(truth.hits)} {sorted(found.hits)}"
+    for key in truth.hits.keys() | found.hits.keys():
+        here, there = truth.hits.get(key, {}), found.hits.get(key, {})
+        for line in here.keys() | there.keys():
+            if here.get(line, 0) != there.get(line, 0):
+                wrong[line] = "lineprof"
+    oracle = truth.lines()
+    for line, hits in known.items():
+        if oracle.get(line, 0) != hits:
+            wrong[line] = "oracle"
+    return wrong
+
+
+def report(
+    text: str,
+    known: Mapping[int, int],
+    truth: Outcome,
+    found: Outcome,
+    wrong: Mapping[int, str],
+) -> str:
+    """Print the source with what was expected and what was counted."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    rows = [f"Python {version}, hook {hook_name()}: {wrong.get(0, 'hits differ')}"]
+    rows.append(f"{'':9} {'line':>4} {'by hand':>8} {'oracle':>8} {'lineprof':>8}")
+    oracle, lineprof = truth.lines(), found.lines()
+    for line, source in enumerate(text.splitlines(), 1):
+        cells = [table.get(line, "") for table in (known, oracle, lineprof)]
+        counts = " ".join(f"{cell:>8}" for cell in cells)
+        rows.append(f"{wrong.get(line, ''):9} {line:>4} {counts}  {source}")
+    return "\n".join(rows)

@@ -1,0 +1,104 @@
+"""What every test gets: the hook it is about, and the guard that it is tidy."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from running import hook_name
+from settable_clock import Clock, build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def live_profilers() -> str | None:
+    """Name the hook that a live profiler of ours uses; None when there is none."""
+    core = sys.modules.get("lineprof._core")
+    return core.hook() if core else None
+
+
+def tool_ids_of_lineprof() -> set[int]:
+    """Tool ids that live profilers of ours hold just now."""
+    module = sys.modules.get("lineprof.profiler")
+    return set(module.held_tool_ids()) if module else set()
+
+
+def monitoring_state() -> dict[int, tuple[str | None, int]]:
+    """Owner and global events of the six tool ids, ours left out."""
+    if sys.version_info < (3, 12):
+        return {}
+    ours = tool_ids_of_lineprof()
+    return {
+        tool: (name, sys.monitoring.get_events(tool) if name else 0)
+        for tool in range(6)
+        for name in [sys.monitoring.get_tool(tool)]
+        if tool not in ours
+    }
+
+
+def state() -> dict[str, object]:
+    """All that a profiler could leave behind in a process."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
+    return {
+        "sys.gettrace()": sys.gettrace(),
+        "sys.getprofile()": sys.getprofile(),
+        "sys.settrace, sys.setprofile": (sys.settrace, sys.setprofile),
+        "threading's trace function": getattr(threading, "_trace_hook", None),
+        "sys.monitoring": monitoring_state(),
+        "threads": set(threading.enumerate()),
+        "sys.argv": list(sys.argv),
+        "sys.path": list(sys.path),
+        "sys.excepthook": sys.excepthook,
+        "sys.stdout, sys.stderr": (sys.stdout, sys.stderr),
+        "recursion limit": sys.getrecursionlimit(),
+        "os.environ": environment,
+        "current folder": Path.cwd(),
+        "signal handlers": {s: signal.getsignal(s) for s in signal.valid_signals()},
+        "builtins": set(dir(__builtins__)),
+    }
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """Fail a test that leaves the process other than it found it."""
+    if live_profilers():
+        gc.collect()  # one that a test before left in a cycle
+    held, before = live_profilers(), state()
+    yield
+    after = state()
+    if after != before or live_profilers() != held:
+        gc.collect()  # a profiler in a cycle is not left behind, only late
+        after = state()
+    if held:  # by the traceback of a test that failed: it may go at any time
+        before = {k: v for k, v in before.items() if "trace" not in k}
+        before.pop("sys.monitoring")
+    for what, value in before.items():
+        assert after[what] == value, f"left behind: {what}"
+    assert held or not live_profilers(), "left behind: a profiler"
+
+
+def pytest_report_header() -> str:
+    """Say which hook this run is about."""
+    return f"lineprof: hook {hook_name()}"
+
+
+@pytest.fixture
+def hook() -> str:
+    """Name the hook that this run of the suite is about."""
+    name = hook_name()
+    if name == "monitoring" and sys.version_info < (3, 12):
+        pytest.skip("sys.monitoring came with Python 3.12")
+    return name
+
+
+@pytest.fixture(scope="session")
+def clock(tmp_path_factory: pytest.TempPathFactory) -> Clock:
+    """Time that passes only when it is told to."""
+    return Clock(build(tmp_path_factory.mktemp("doubles")))

@@ -1,0 +1,62 @@
+"""What many calls leave: blocks of Python's allocator, bytes of C's."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import sys
+from typing import Callable
+
+import pytest
+
+ROUNDS = 200
+
+
+class Usage(ctypes.Structure):
+    """What mallinfo2 gives; all but two fields are of no use here."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in [
+            "arena",
+            "ordblks",
+            "smblks",
+            "hblks",
+            "hblkhd",
+            "usmblks",
+            "fsmblks",
+            "uordblks",
+            "fordblks",
+            "keepcost",
+        ]
+    )
+
+
+def used() -> tuple[int, int]:
+    """Blocks of Python's allocator, and bytes of C's where they can be told."""
+    gc.collect()
+    with contextlib.suppress(AttributeError):
+        read = ctypes.CDLL(None).mallinfo2
+        read.restype = Usage
+        usage = read()
+        return sys.getallocatedblocks(), usage.uordblks + usage.hblkhd
+    return sys.getallocatedblocks(), 0
+
+
+def must_not_grow(call: Callable[[], object], rounds: int = ROUNDS) -> None:
+    """Fail when every second call leaves a block, or each one 32 bytes.
+
+    A cache that fills or a list that doubles may look like a leak once, so
+    that there are five tries; a leak is there in every one.
+    """
+    for _ in range(20):
+        call()
+    for _ in range(5):
+        before = used()
+        for _ in range(rounds):
+            call()
+        blocks, size = (now - then for now, then in zip(used(), before))
+        if blocks < rounds // 2 and size < 32 * rounds:
+            return
+    pytest.fail(f"{blocks} blocks and {size} bytes are left by {rounds} calls")

@@ -1,0 +1,208 @@
+"""Running a program: in this process or in another, profiled or alone."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import textwrap
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Callable, TypeVar, Union
+
+from oracle import Oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from oracle import Hits
+
+    from lineprof import LineProfiler
+
+T = TypeVar("T")
+Profile = Union["LineProfiler", "Nothing", Oracle]
+counter = itertools.count()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run of a program gave."""
+
+    hits: Hits
+    output: str
+    result: str = field(default="")
+
+    def lines(self) -> dict[int, int]:
+        """Hits by line, all functions together."""
+        total: dict[int, int] = {}
+        for function in self.hits.values():
+            for line, hits in function.items():
+                total[line] = total.get(line, 0) + hits
+        return total
+
+
+def hook_name() -> str:
+    """Name the hook that this run of the suite is about: LINEPROF_CORE's."""
+    name = os.environ.get("LINEPROF_CORE", "auto")
+    if name == "auto":
+        return "monitoring" if sys.version_info >= (3, 12) else "settrace"
+    return name
+
+
+def new_profiler(*functions: object, clock: object = None) -> LineProfiler:
+    """Make a profiler with the hook that this run of the suite is about."""
+    from lineprof import LineProfiler  # noqa: PLC0415 - the oracle needs none
+
+    if clock is None:
+        return LineProfiler(*functions, core=hook_name())
+    return LineProfiler(*functions, core=hook_name(), clock=clock)
+
+
+def hits_of(profiler: LineProfiler) -> Hits:
+    """Hits by line of every function of *profiler*, called or not."""
+    return {
+        (function.line, function.name): {
+            row.line: row.hits for row in function.rows if row.hits
+        }
+        for function in profiler.get_stats().functions
+    }
+
+
+def plain(program: str) -> str:
+    """Take the indent and the first line's break off a program."""
+    return textwrap.dedent(program).lstrip("\n")
+
+
+@contextlib.contextmanager
+def program_file(text: str) -> Iterator[str]:
+    """Put *text* into a file of its own for as long as the block runs."""
+    with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
+        path = Path(folder, f"program_{next(counter)}.py")
+        path.write_text(text, encoding="utf-8")
+        yield str(path)
+
+
+class Nothing:
+    """A profiler that does nothing: how a program runs alone."""
+
+    def __call__(self, target: T) -> T:
+        """Give *target* back as it is."""
+        return target
+
+    def add_function(self, _: object) -> None:
+        """Take no notice."""
+
+    def enable_by_count(self) -> None:
+        """Do nothing."""
+
+    disable_by_count = enable = disable = enable_by_count
+
+    def __enter__(self) -> Nothing:
+        """Do nothing."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
+
+
+def play(
+    text: str, file: str, profile: Profile, functions: Sequence[str]
+) -> tuple[str, str]:
+    """Run a program; give its output, and its result or exception.
+
+    *functions* are registered from outside once the module's text has run;
+    then its ``main()`` runs with the profiler on.
+    """
+    module = ModuleType("program")
+    module.__dict__.update(__file__=file, profile=profile)
+    code = compile(text, file, "exec", dont_inherit=True)
+    output = io.StringIO()
+    sys.modules["program"] = module
+    try:
+        with contextlib.redirect_stdout(output):
+            exec(code, module.__dict__)
+            for name in functions:
+                profile.add_function(module.__dict__[name])
+            if functions:
+                with profile:
+                    module.__dict__["main"]()
+        result = repr(module.__dict__.get("result"))
+    except BaseException as error:  # noqa: BLE001 - SystemExit is a result, too
+        result = f"{type(error).__name__}: {error}"
+    finally:
+        del sys.modules["program"]
+    return output.getvalue(), result
+
+
+def run_lineprof(text: str, file: str, functions: Sequence[str] = ()) -> Outcome:
+    """Run a program in this process under lineprof."""
+    profiler = new_profiler()
+    output, result = play(text, file, profiler, functions)
+    assert profiler.enable_count == 0, "a call left the profiler on"
+    return Outcome(hits_of(profiler), output, result)
+
+
+def run_oracle(text: str, file: str, functions: Sequence[str] = ()) -> Outcome:
+    """Run a program in a child process under the oracle."""
+
+    def run() -> Outcome:
+        oracle = Oracle(file)
+        output, result = oracle.trace(lambda: play(text, file, oracle, functions))
+        return Outcome(oracle.hits(), output, result)
+
+    return in_child(run)
+
+
+def in_child(run: Callable[[], Outcome]) -> Outcome:
+    """Call *run* in a forked child and bring its value home."""
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        answer = b""
+        try:
+            answer = pickle.dumps(run())
+        except BaseException:  # noqa: BLE001 - it is told in the parent
+            answer = pickle.dumps(traceback.format_exc())
+        finally:
+            with os.fdopen(writer, "wb") as pipe:
+                pipe.write(answer)
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    assert answer, "the oracle's process died"
+    outcome = pickle.loads(answer)  # noqa: S301 - our own child wrote it
+    assert isinstance(outcome, Outcome), outcome
+    return outcome
+
+
+def run_python(program: str, *arguments: str) -> tuple[int, str, str]:
+    """Run a program in a fresh Python; give its status, output and errors.
+
+    It makes its own profiler; ``LINEPROF_CORE`` tells it the hook.
+    """
+    environment = {
+        **os.environ,
+        "LINEPROF_CORE": hook_name(),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTHONFAULTHANDLER": "1",
+    }
+    with program_file(plain(program)) as file:
+        done = subprocess.run(
+            [sys.executable, file, *arguments],
+            capture_output=True,
+            env=environment,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    return done.returncode, done.stdout, done.stderr

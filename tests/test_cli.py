@@ -1,0 +1,226 @@
+"""The command `lineprof`: what it prints, where, and what it exits with."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from example_stats import example
+
+from lineprof import cli
+from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.store import save
+from lineprof.version import VERSION
+
+GOLDEN = Path(__file__).with_name("golden")
+TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
+WARNING = "lineprof: 3 events were lost\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write the example, go where it is, and return its name."""
+    monkeypatch.chdir(tmp_path)
+    save(example(), "train.lprof")
+    return "train.lprof"
+
+
+def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> str:
+    """Return the one line of standard error with which a command ends."""
+    assert cli.main(arguments) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.endswith("\n")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+@pytest.mark.parametrize("command", [["view"], []])
+def test_the_table_is_shown_and_warnings_beside_it(
+    file: str, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    assert cli.main([*command, file]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == TABLE
+    assert captured.err == WARNING
+
+
+def test_the_flags_are_line_profilers_and_more(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["-zmt", "-u", "auto", "--raw", "--columns=await", file]
+    assert cli.main(arguments) == 0
+    golden = (GOLDEN / "table_all_options.txt").read_text(encoding="utf-8")
+    assert capsys.readouterr().out == golden
+    long = ["--skip-zero", "--summarize", "--sort", "--unit=auto"]
+    assert cli.main(["view", file, *long, "--raw", "--columns", "await"]) == 0
+    assert capsys.readouterr().out == golden
+
+
+def test_json_is_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["view", "--json", file]) == 0
+    golden = (GOLDEN / "profile.json").read_text(encoding="utf-8")
+    assert capsys.readouterr().out == golden
+
+
+def test_several_files_are_added_up(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(example(), "other.lprof")
+    assert cli.main(["view", "--json", file, "other.lprof", file]) == 0
+    profile = json.loads(capsys.readouterr().out)
+    assert len(profile["processes"]) == 3
+    assert profile["functions"][1]["lines"][0]["hits"] == 3
+
+
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+@pytest.mark.parametrize("command", [["view"], []])
+def test_the_version_is_bare(
+    capsys: pytest.CaptureFixture[str], command: list[str], flag: str
+) -> None:
+    assert cli.main([*command, flag]) == 0
+    assert capsys.readouterr().out == f"{VERSION}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
+def test_without_arguments_it_helps(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert cli.main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "view" in text
+    assert "show one profile" in text
+
+
+def test_every_flag_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["view", "--help"]) == 0
+    text = capsys.readouterr().out
+    flags = "--json --unit --skip-zero --sort --summarize --raw --columns --version"
+    assert [flag for flag in flags.split() if flag not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [("train.py.lprof", "train.lprof"), ("other.lprof", "other.py.lprof")],
+)
+def test_the_other_name_of_a_profile_is_found_and_said(
+    file: str, capsys: pytest.CaptureFixture[str], name: str, there: str
+) -> None:
+    Path(file).rename(there)
+    assert cli.main(["view", name]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == TABLE
+    assert captured.err == f"lineprof: there is no {name}; reading {there}\n" + WARNING
+
+
+def test_a_name_that_exists_is_taken_as_it_is(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(LineStats({}, 1e-9), "train.py.lprof")
+    assert cli.main(["view", "train.py.lprof"]) == 0
+    assert "the profile is empty" in capsys.readouterr().err
+    assert Path(file).exists()
+
+
+def test_an_empty_profile_says_why(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(LineStats({}, 1e-9), file)
+    assert cli.main([file]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "Timer unit: 1e-06 s\n\n"
+    assert captured.err == (
+        "lineprof: the profile is empty: no function was registered;"
+        " put @profile above a function or give it to add_function\n"
+    )
+
+
+def test_a_changed_source_is_said(
+    tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "a.py"
+    script.write_text("def f():\n    new\n")
+    name = str(script)
+    stats = LineStats.from_functions(
+        [FunctionStats(name, "f", 1, (Cell(2, -1, 1, 1),))],
+        sources={name: SourceFile(name, "def f():\n    old\n", "")},
+    )
+    save(stats, file)
+    assert cli.main([file]) == 0
+    captured = capsys.readouterr()
+    assert "old" in captured.out
+    assert captured.err == (
+        f"lineprof: {name} has changed since it was profiled;"
+        " shown is its text of then\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["view"], "lineprof view: the following arguments are required: FILE;"),
+        (["view", "-u", "0", "f"], "'0' is not a unit of time; give seconds above 0"),
+        (["-u", "ms", "f"], "'ms' is not a unit of time"),
+        (["view", "--columns", "x", "f"], "there is no column 'x'; known are: await"),
+        (["view", "--frobnicate", "f"], "unrecognized arguments: --frobnicate;"),
+        (["view", "--json", "-m", "f"], "--json takes no --summarize;"),
+        (["view", "--json", "-u1", "f"], "--json takes no --unit;"),
+        (["view", "f", "-\x1b\n"], "unrecognized arguments: -\\x1b\\n;"),
+    ],
+)
+def test_wrong_flags_are_one_line_and_status_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
+) -> None:
+    text = said(capsys, 2, *arguments)
+    assert line in text
+    assert "--help" in text
+
+
+def test_files_that_cannot_be_read_are_one_line_and_status_1(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("text.py").write_text("x = 1\n")
+    assert "no.lprof does not exist; check the name" in said(capsys, 1, "no.lprof")
+    assert "no\\n does not exist" in said(capsys, 1, "view", "no\n")
+    assert "text.py is not a profile" in said(capsys, 1, "view", file, "text.py")
+    assert "it is a folder" in said(capsys, 1, "view", ".")
+
+
+def test_starting_it_loads_only_what_help_needs() -> None:
+    code = (
+        "import sys; from lineprof.cli import main; main(['view', '--help']);"
+        "print('loaded', *sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = done.stdout.rpartition("loaded ")[2].split()
+    heavy = {"sqlite3", "json", "hashlib", "lineprof.store", "lineprof._core"}
+    assert not heavy & set(loaded)
+
+
+def test_output_that_is_no_file_is_written_to(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert cli.main([file]) == 0
+    monkeypatch.undo()
+    assert stream.getvalue() == TABLE
+
+
+def test_raw_times_are_those_before_calibration(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stats = example()
+    stats.functions = tuple(
+        replace(function, recursive_ns=None) for function in stats.functions
+    )
+    save(stats, file)
+    assert cli.main(["--raw", "-u1e-9", file]) == 0
+    assert "Total time: 9 s" in capsys.readouterr().out

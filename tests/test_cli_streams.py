@@ -1,0 +1,168 @@
+"""Where the command's output goes: pipes, terminals, full disks, nowhere."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from example_stats import example
+
+from lineprof import cli
+from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.store import save
+
+GOLDEN = Path(__file__).with_name("golden")
+TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write the example, go where it is, and return its name."""
+    monkeypatch.chdir(tmp_path)
+    save(example(), "train.lprof")
+    return "train.lprof"
+
+
+def run(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+    """Run the command as a process of its own."""
+    command = [sys.executable, "-m", "lineprof", *arguments]
+    kinds = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.run(command, check=False, encoding="utf-8", **kinds)  # type: ignore[call-overload, no-any-return]
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash."""
+    return subprocess.run(
+        ["/bin/bash", "-c", command], capture_output=True, text=True, check=False
+    )
+
+
+def test_a_reader_that_stops_early_is_no_error(file: str) -> None:
+    save(big(), file)
+    command = (
+        f"{sys.executable} -m lineprof {file} | head -n 1; echo ${{PIPESTATUS[0]}}"
+    )
+    done = shell(command)
+    assert done.stdout == "Timer unit: 1e-06 s\n0\n"
+    assert done.stderr == ""
+
+
+def big() -> LineStats:
+    """Return a profile with more text than a pipe holds."""
+    text = "def f():\n" + "    x = 'a long line of source'\n" * 20_000
+    function = FunctionStats("a.py", "f", 1, (Cell(2, -1, 1, 1),))
+    sources = {"a.py": SourceFile("a.py", text, "")}
+    return LineStats.from_functions([function], sources=sources)
+
+
+def test_a_full_disk_is_one_line(file: str) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = run(file, stdout=full)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "lineprof: cannot write to standard output: No space left on device;"
+        " make room, or send it elsewhere\n"
+    )
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_are_no_traceback(file: str, redirection: str) -> None:
+    command = f"{sys.executable} -m lineprof {file} {redirection}"
+    done = shell(command)
+    assert done.returncode == (1 if redirection.startswith(">") else 0)
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_ends_it_quietly(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_print", interrupted)
+    monkeypatch.setattr(cli, "_drop_output", lambda: None)
+    assert cli.main([file]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_output_in_a_narrow_encoding_is_escaped(file: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = run(file, env=environment)
+    assert done.returncode == 0
+    assert '"na\\xefve \\u2014 \\u640d\\u5931"' in done.stdout
+
+
+def on_terminal(*arguments: str, columns: int, **environment: str) -> str:
+    """Return what the command prints to a terminal of `columns`."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    unset = ("NO_COLOR", "COLUMNS")
+    kept = {name: text for name, text in os.environ.items() if name not in unset}
+    with subprocess.Popen(
+        [sys.executable, "-m", "lineprof", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env={**kept, "TERM": "xterm", "PYTHONIOENCODING": "utf-8", **environment},
+    ) as process:
+        os.close(theirs)
+        data = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError as error:  # Linux's way to say that all is read
+                assert error.errno == errno.EIO  # noqa: PT017
+                break
+            if not part:
+                break
+            data += part
+    os.close(ours)
+    assert process.returncode == 0
+    return data.decode().replace("\r\n", "\n")
+
+
+def test_on_a_terminal_source_is_clipped_and_hot_lines_are_bold(file: str) -> None:
+    text = on_terminal(file, columns=62)
+    lines = text.replace("\x1b[1m", "").replace("\x1b[0m", "").split("\n")
+    assert "     6         2        150.0     75.0      0.0      with open" in lines
+    assert "\x1b[1m     7         2    1234567.9" in text
+    assert max(map(len, lines)) == 62
+
+
+def test_on_a_terminal_no_color_is_honoured(file: str) -> None:
+    assert "\x1b" not in on_terminal(file, columns=62, NO_COLOR="1")
+    assert "\x1b" not in on_terminal(file, columns=62, TERM="dumb")
+
+
+def test_a_terminal_that_tells_no_width_clips_nothing(file: str) -> None:
+    shown = on_terminal(file, columns=0, NO_COLOR="1")
+    tabs = [line for line in TABLE.split("\n") if "\t" in line]
+    assert len(tabs) == 1
+    whole = [line for line in TABLE.split("\n") if line not in tabs]
+    assert [line for line in shown.split("\n") if "損失" not in line] == whole
+
+
+def test_escapes_in_a_profile_never_reach_the_terminal(file: str) -> None:
+    evil = "\x1b]0;evil\x07\x9b2J"
+    stats = LineStats.from_functions(
+        [FunctionStats(evil, evil, 1, (Cell(1, -1, 1, 1),))],
+        sources={evil: SourceFile(evil, evil, "")},
+        warnings=[evil],
+    )
+    save(stats, file)
+    for text in (
+        on_terminal("-m", file, columns=80, NO_COLOR="1"),
+        on_terminal("--json", file, columns=80),
+        run("-m", file).stdout,
+        run("-m", file).stderr,
+    ):
+        assert "evil" in text
+        assert not set("\x1b\x07\x9b") & set(text)

@@ -1,0 +1,224 @@
+"""What one execution of a statement over lines is: rounds, recursion, sharing."""
+
+from __future__ import annotations
+
+import pytest
+from check import check_lines
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+
+def test_each_round_of_a_loop_is_an_execution() -> None:
+    check_lines(
+        """
+        def g(*args):
+            return args
+
+        @profile
+        def f(n):
+            while True:
+                n = g(  #> 5
+                    n,
+                    1)[0] - 1
+                if n < 0: break  #> 5
+            for i in range(3): g(  #> 4
+                i,
+                1)
+            while n < 3: n += len(
+                g(
+                    n))
+            while True: n += sum(
+                g(1)); break
+
+        f(4)
+        """
+    )
+
+
+def test_a_loop_whose_body_is_one_statement_over_lines() -> None:
+    check_lines(
+        """
+        def g(*args):
+            return len(args)
+
+        @profile
+        def f(n):
+            while n:
+                n -= g(  #> 5
+                    n)
+            while True:
+                n += (  #> 4
+                    g(n,
+                      n))
+                if n > 6:
+                    return (  #> 1
+                        n
+                    )
+
+        result = f(5)
+        """
+    )
+
+
+def test_statements_that_share_lines_are_one() -> None:
+    check_lines(
+        """
+        def g(*args):
+            return args
+
+        @profile
+        def f(a):
+            x = g(  #> 1
+                a); y = g(
+                    a,
+                    x)
+            z = 1; y = (  #> 1
+                z
+            ); z = 2
+            if a: x = g(  #> 1
+                a)
+            else: x = g(
+                x)
+            return x, y, z  #> 1
+
+        result = f(1)
+        """
+    )
+
+
+def test_multi_line_headers_hold_multi_line_bodies() -> None:
+    check_lines(
+        """
+        from contextlib import nullcontext
+
+        def g(*args):
+            return args
+
+        @profile
+        def f(a):
+            for i in g(
+                a,
+                2,
+            ):
+                g(i,  #> 2
+                  i)
+            if (a
+                    and g(
+                        a)):
+                g(  #> 1
+                    a)
+            elif (a or
+                    g()):
+                g()
+            with nullcontext(
+                a
+            ) as x, \\
+                    nullcontext(a):
+                g(  #> 1
+                    x)
+            while (a
+                   < 3):
+                a = g(a  #> 2
+                      + 1)[0]
+            return (  #> 1
+                a)
+
+        result = f(1)
+        """,
+    )
+
+
+def test_recursion_in_the_middle_of_a_statement() -> None:
+    check_lines(
+        """
+        @profile
+        def f(n):
+            return (  #> 15
+                n
+                if n < 2
+                else f(
+                    n - 1)
+                + f(n
+                    - 2)
+            )
+
+        result = f(5)
+        """
+    )
+
+
+def test_an_exception_in_the_middle_of_a_statement() -> None:
+    check_lines(
+        """
+        def g(n):
+            return 1 // n
+
+        @profile
+        def f(n):
+            for i in (1, 0, 2):
+                try:
+                    x = [  #> 6
+                        g(n),
+                        g(i),
+                        g(n),
+                    ]
+                except ZeroDivisionError:
+                    continue  #> 4
+                print(x)  #> 2
+
+        f(1)
+        f(0)
+        """
+    )
+
+
+def test_without_source_no_folding() -> None:
+    check_lines(
+        '''
+        text = """
+        def f(a):
+            return (
+                a,
+                a + 1
+            )
+        """
+        namespace = {}
+        exec(compile(text.strip(), "<no such source>", "exec"), namespace)
+        f = profile(namespace["f"])
+        result = f(1)
+        ''',
+        hits={2: 1, 3: 1, 4: 1},
+    )
+
+
+def test_a_lambda_is_one_span() -> None:
+    check_lines(
+        """
+        f = profile(
+            lambda a: (  #> 3
+                a,
+                a + 1,
+            )
+        )
+        g = profile(lambda n: n); h = profile(lambda: 0)  #> 4
+        result = [f(1), f(2), f(3), g(1), g(2), h(), h()]
+        """
+    )
+
+
+def test_a_lambda_inside_a_statement_over_lines() -> None:
+    check_lines(
+        """
+        @profile
+        def f(items):
+            return sorted(  #> 1
+                items,
+                key=lambda item: (
+                    -item,
+                    item,
+                ),
+            )
+
+        result = f([3, 1, 2])
+        """
+    )

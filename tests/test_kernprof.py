@@ -1,0 +1,390 @@
+"""The command kernprof: what it is told, what it writes and what it says."""
+
+from __future__ import annotations
+
+import os
+import pstats
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from as_python import DEADLINE, kernprof, run, write
+
+from lineprof import load_stats
+
+PROGRAM = """\
+import sys
+@profile
+def double(x):
+    return 2 * x
+print(double(2), sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with a small program."""
+    write(tmp_path, "x.py", PROGRAM)
+    return tmp_path
+
+
+def names(folder: Path) -> list[str]:
+    """Names of what is in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def hits(path: Path) -> dict[str, dict[int, int]]:
+    """Hits by line of each function of a profile."""
+    return {
+        function.name: {row.line: row.hits for row in function.rows}
+        for function in load_stats(path).functions
+    }
+
+
+def test_it_writes_a_profile_and_says_how_to_see_it(folder: Path) -> None:
+    outcome = kernprof("-l", "x.py", "a", "-v", cwd=folder)
+    lines = outcome.out.splitlines()
+    assert lines[:3] == [
+        "4 ['a', '-v']",
+        "Wrote profile results to 'x.lprof'",
+        "Inspect results with:",
+    ]
+    assert lines[3].endswith("-m lineprof view x.lprof")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    told = shlex.split(lines[3])
+    shown = subprocess.run(
+        told, cwd=folder, capture_output=True, text=True, check=True, timeout=DEADLINE
+    )
+    assert "Function: double at line 2" in shown.stdout
+
+
+def test_the_profile_knows_its_program(folder: Path) -> None:
+    kernprof("-l", "x.py", "a", cwd=folder)
+    stats = load_stats(folder / "x.lprof")
+    [process] = stats.processes
+    assert process.argv == ("x.py", "a")
+    assert process.cwd == str(folder)
+    assert process.exit == ""
+    [function] = stats.functions
+    assert function.file == str(folder / "x.py")
+    assert stats.sources[function.file].text == PROGRAM
+
+
+def test_the_table_is_printed_instead(folder: Path) -> None:
+    outcome = kernprof("-lv", "x.py", cwd=folder)
+    viewed = run(["-m", "lineprof", "view", "x.lprof"], cwd=folder)
+    expected = f"4 []\nWrote profile results to 'x.lprof'\n{viewed.out}"
+    assert outcome.out == expected
+    assert "Timer unit: 1e-06 s\n\nTotal time: " in outcome.out
+
+
+def test_unit_and_skip_zero(folder: Path) -> None:
+    with (folder / "x.py").open("a") as stream:
+        stream.write("@profile\ndef unused():\n    pass\n")
+    for words, unit in ((["-u", "1e-3"], "0.001"), (["-u1"], "1")):
+        outcome = kernprof("-lv", *words, "x.py", cwd=folder)
+        assert f"Timer unit: {unit} s" in outcome.out
+        assert "Function: unused" in outcome.out
+    outcome = kernprof("-lvz", "--unit=1e-9", "x.py", cwd=folder)
+    assert "Timer unit: 1e-09 s" in outcome.out
+    assert "Function: unused" not in outcome.out
+
+
+def test_twice_verbose_says_how_it_measures(folder: Path) -> None:
+    outcome = kernprof("-lvv", "--core", "settrace", "x.py", cwd=folder)
+    core, output = outcome.err.splitlines()
+    assert re.fullmatch(r"kernprof: core: settrace \(.+\); clock: \w+ \(.+\)", core)
+    assert output == f"kernprof: output: {folder / 'x.lprof'}"
+    assert load_stats(folder / "x.lprof").processes[0].core == "settrace"
+
+
+def test_quiet(folder: Path) -> None:
+    with (folder / "x.py").open("a") as stream:
+        stream.write("import os\nsys.stderr.write('error\\n')\n")
+        stream.write("sys.stdout.flush(); os.system('echo child; echo bad >&2')\n")
+    for words, out, err in (
+        (["-lq"], "4 []\nchild\n", "error\nbad\n"),
+        (["-lqq"], "", "error\nbad\n"),
+        (["-lqqq"], "", ""),
+        (["-lqqqq", "-v"], "", ""),
+    ):
+        outcome = kernprof(*words, "x.py", cwd=folder)
+        assert (outcome.status, outcome.out, outcome.err) == (0, out, err)
+        assert hits(folder / "x.lprof") == {"double": {4: 1}}
+        (folder / "x.lprof").unlink()
+    outcome = kernprof("-lvq", "x.py", cwd=folder)
+    assert "Inspect results with:" in outcome.out
+
+
+def test_flags_in_all_their_forms(folder: Path) -> None:
+    for words in (
+        ["-l", "-q", "-o", "out", "x.py"],
+        ["-lq", "-oout", "x.py"],
+        ["-qlo", "out", "x.py"],
+        ["--line-by-line", "--quiet", "--outfile", "out", "x.py"],
+        ["--line", "--q", "--out=out", "--", "x.py"],
+        ["-lqoout", "-mx"],
+        ["-lqo", "out", "-m", "x"],
+        ["-qlbmx", "-o", "the program's"],
+    ):
+        outcome = kernprof(*words, cwd=folder)
+        assert (outcome.status, outcome.err) == (0, "")
+        name = "x.lprof" if words[-1].startswith("the") else "out"
+        assert hits(folder / name) == {"double": {4: 1}}
+        (folder / name).unlink()
+
+
+def test_a_program_may_have_a_name_like_a_flag(folder: Path) -> None:
+    (folder / "x.py").rename(folder / "-m")
+    assert kernprof("-lq", "--", "-m", "-l", cwd=folder).out == "4 ['-l']\n"
+
+
+def test_names_of_profiles(folder: Path) -> None:
+    write(folder, "pack/__init__.py", "")
+    write(folder, "pack/inner.py", PROGRAM)
+    write(folder, "pack/__main__.py", PROGRAM)
+    write(folder, "a.b.py", PROGRAM)
+    for words, name in (
+        (["x.py"], "x.lprof"),
+        (["a.b.py"], "a.b.lprof"),
+        (["pack/inner.py"], "inner.lprof"),
+        (["-m", "pack.inner"], "pack.inner.lprof"),
+        (["-m", "pack"], "pack.lprof"),
+        (["pack/"], "pack.lprof"),
+        (["-o", "%f-%s.lprof", "pack/inner.py"], "inner.py-inner.lprof"),
+        (["-c", PROGRAM], r"kernprof-command-\w{8}\.lprof"),
+        (["-"], r"kernprof-stdin-\w{8}\.lprof"),
+    ):
+        outcome = kernprof("-lq", *words, cwd=folder, text=PROGRAM)
+        assert outcome.out.startswith("4 "), outcome
+        [found] = [path.name for path in folder.glob("*lprof")]
+        assert re.fullmatch(name, found)
+        assert hits(folder / found) == {"double": {4: 1}}
+        (folder / found).unlink()
+
+
+def test_source_that_no_file_holds(folder: Path) -> None:
+    for words in (["-c", PROGRAM], ["-"]):
+        kernprof("-lqo", "out", *words, cwd=folder, text=PROGRAM)
+        stats = load_stats(folder / "out")
+        text = stats.sources[stats.functions[0].file].text
+        assert text is not None
+        assert text.strip() == PROGRAM.strip()
+
+
+def test_the_variable_for_the_name(folder: Path) -> None:
+    env = {"LINEPROF_OUTFILE": "from-%q{WHERE}-%s", "WHERE": "here"}
+    kernprof("-lq", "x.py", cwd=folder, env=env)
+    assert hits(folder / "from-here-x") == {"double": {4: 1}}
+    kernprof("-lqo", "flag", "x.py", cwd=folder, env=env)
+    assert hits(folder / "flag") == {"double": {4: 1}}
+    kernprof("-lq", "x.py", cwd=folder, env={"LINEPROF_OUTFILE": ""})
+    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+
+
+def test_a_program_that_changes_folder(folder: Path) -> None:
+    (folder / "other").mkdir()
+    with (folder / "x.py").open("a") as stream:
+        stream.write("import os; os.chdir('other')\n")
+    outcome = kernprof("-l", "x.py", cwd=folder)
+    assert f"Wrote profile results to '{folder}/x.lprof'" in outcome.out
+    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert not any((folder / "other").iterdir())
+
+
+def test_names_that_a_shell_would_split(folder: Path) -> None:
+    outcome = kernprof("-lo", "it's here", "x.py", cwd=folder)
+    assert shlex.split(outcome.out.splitlines()[-1])[-1] == "it's here"
+
+
+def test_the_short_name_of_python(folder: Path) -> None:
+    home = Path(sys.executable).parent
+    env = {"PATH": str(home)}
+    outcome = kernprof("-l", "x.py", cwd=folder, env=env)
+    name = "python" if (home / "python").exists() else "python3"
+    assert outcome.out.splitlines()[-1] == f"{name} -m lineprof view x.lprof"
+
+
+def test_a_script_on_the_path(folder: Path) -> None:
+    (folder / "bin").mkdir()
+    (folder / "x.py").rename(folder / "bin" / "tool")
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    outcome = kernprof("-lq", "tool", "a", cwd=folder, env={"PATH": path})
+    assert (outcome.out, outcome.err) == ("4 ['a']\n", "")
+    assert hits(folder / "tool.lprof") == {"double": {4: 1}}
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ([], "no program to run was given; usage: kernprof"),
+        (["-l"], "no program to run was given; usage: kernprof"),
+        (["-l", "--"], "no program to run was given; usage: kernprof"),
+        (["-l", "no.py"], "cannot find script 'no.py'; check its name"),
+        (["-l", "no/no.py"], "cannot find script 'no/no.py'; check its name"),
+        (["-x", "x.py"], "unknown flag -x; kernprof --help"),
+        (["-lxv", "x.py"], "unknown flag -x; kernprof --help"),
+        (["--nope", "x.py"], "unknown flag --nope; kernprof --help"),
+        (["--ver", "x.py"], "--ver could be --verbose or --version; write"),
+        (["--quiet=1", "x.py"], "--quiet takes no value; leave out '=1'"),
+        (["-l", "-o"], "-o needs a value; usage:"),
+        (["-l", "-m"], "-m needs a value; usage:"),
+        (["-l", "-u", "fast", "x.py"], "bad unit 'fast'; give seconds above 0"),
+        (["-u", "0", "x.py"], "bad unit '0'; give seconds above 0"),
+        (["-l", "-u", "nan", "x.py"], "bad unit 'nan'; give seconds above 0"),
+        (["-l", "--core", "fast", "x.py"], "there is no core 'fast'; choose one of"),
+        (["-l", "-o", "%x", "x.py"], "unknown placeholder '%x' in the output name"),
+        (["-l", "-o", "%q{NO_SUCH}", "x.py"], "variable 'NO_SUCH' in the output name"),
+        (["-l", "-o", "no/x", "x.py"], "cannot write the profile to 'no/x': there is"),
+        (["-o", ".", "x.py"], "cannot write the profile to '.': it is a folder"),
+        (["-l", "-o", "/dev/null", "x.py"], "cannot write the profile to '/dev/null'"),
+    ],
+)
+def test_command_lines_at_fault(folder: Path, words: list[str], line: str) -> None:
+    (folder / "x.lprof").write_text("earlier")
+    outcome = kernprof(*words, cwd=folder)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"kernprof: {line}")
+    assert outcome.err.count("\n") == 1
+    assert (folder / "x.lprof").read_text() == "earlier"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["-m", "no_such"], "No module named no_such; check its name"),
+        (["-m", "x.inner"], "Error while finding module specification for 'x.inner'"),
+        (["."], "can't find '__main__' module in "),
+    ],
+)
+def test_programs_that_are_not_there(folder: Path, words: list[str], line: str) -> None:
+    name = f"{words[-1]}.lprof"
+    (folder / "x.py").write_text("")
+    (folder / name).write_text("earlier")
+    outcome = kernprof("-l", "-o", name, *words, cwd=folder)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err.startswith(f"kernprof: {line}")
+    assert outcome.err.count("\n") == 1
+    assert (folder / name).read_text() == "earlier"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is barred to root")
+def test_a_script_that_may_not_be_read(folder: Path) -> None:
+    (folder / "x.py").chmod(0)
+    outcome = kernprof("-l", "x.py", cwd=folder)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith("kernprof: cannot read script 'x.py': Permission")
+
+
+def test_a_full_disk_fails_a_program_that_succeeded(folder: Path) -> None:
+    (folder / "x.lprof").write_text("earlier")
+    write(
+        folder,
+        "x.py",
+        """
+        import resource, sys
+        print("before")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        sys.exit(int(sys.argv[1]))
+        """,
+    )
+    for given, status in (("0", 1), ("7", 7)):
+        outcome = kernprof("-l", "x.py", given, cwd=folder)
+        assert (outcome.status, outcome.out) == (status, "before\n")
+        assert outcome.err.startswith("kernprof: ")
+        assert "x.lprof" in outcome.err
+        assert outcome.err.count("\n") == 1
+        assert (folder / "x.lprof").read_text() == "earlier"
+        assert names(folder) == ["x.lprof", "x.py"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "how"),
+    [("", ""), ("sys.exit(3)", ""), ("1 / 0", "exception"), ("double('a' / 2)", None)],
+)
+def test_the_profile_says_how_the_program_ended(
+    folder: Path, ending: str, how: str | None
+) -> None:
+    with (folder / "x.py").open("a") as stream:
+        stream.write(ending)
+    kernprof("-l", "x.py", cwd=folder)
+    [process] = load_stats(folder / "x.lprof").processes
+    assert process.exit == ("exception" if how is None else how)
+    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+
+
+def test_threads_and_exit_handlers_are_counted(folder: Path) -> None:
+    with (folder / "x.py").open("a") as stream:
+        stream.write(
+            "import atexit, threading\n"
+            "atexit.register(double, 1)\n"
+            "def late():\n"
+            "    threading.main_thread().join()\n"
+            "    double(1)\n"
+            "threading.Thread(target=late).start()\n"
+        )
+    kernprof("-lq", "x.py", cwd=folder)
+    assert hits(folder / "x.lprof") == {"double": {4: 3}}
+
+
+def test_profile_can_be_imported_too(folder: Path) -> None:
+    source = PROGRAM.replace("import sys", "import sys; from lineprof import profile")
+    write(folder, "x.py", source)
+    assert kernprof("-lq", "x.py", cwd=folder).out == "4 []\n"
+    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert names(folder) == ["x.lprof", "x.py"]
+
+
+def functions(path: Path) -> set[str]:
+    return {name for _, _, name in pstats.Stats(str(path)).stats}  # type: ignore[attr-defined]
+
+
+def test_without_l_calls_are_recorded(folder: Path) -> None:
+    write(folder, "x.py", PROGRAM.replace("@profile\n", ""))
+    outcome = kernprof("x.py", cwd=folder)
+    assert "Wrote profile results to 'x.prof'" in outcome.out
+    assert outcome.out.endswith("-m pstats x.prof\n")
+    recorded = functions(folder / "x.prof")
+    assert {"<module>", "double"} <= recorded
+    assert not {name for name in recorded if "kernprof" in name or name == "run"}
+    table = kernprof("-v", "x.py", cwd=folder).out
+    assert "function calls in" in table
+    assert "(double)" in table
+
+
+def test_b_records_calls_of_what_is_under_profile(folder: Path) -> None:
+    with (folder / "x.py").open("a") as stream:
+        stream.write("with profile:\n    len([])\n")
+    assert kernprof("-bq", "x.py", cwd=folder).out == "4 []\n"
+    recorded = functions(folder / "x.prof")
+    assert "double" in recorded
+    assert "<built-in method builtins.len>" in recorded
+    assert "<built-in method builtins.print>" not in recorded
+
+
+def test_the_installed_command(folder: Path) -> None:
+    entry = "import sys\nfrom kernprof.__main__ import command\nsys.exit(command())"
+    write(folder, "bin/kernprof", entry)
+    write(folder, "bin/sibling.py", "1 / 0")
+    ending = "try: import sibling\nexcept ImportError: pass\nsys.exit(3)\n"
+    with (folder / "x.py").open("a") as stream:
+        stream.write(ending)
+    outcome = run(["bin/kernprof", "-lq", "x.py", "a"], cwd=folder)
+    assert (outcome.status, outcome.out, outcome.err) == (3, "4 ['a']\n", "")
+    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    write(folder, "bad.py", "def f():\n    1 / 0\nf()")
+    plain = run(["bad.py"], cwd=folder)
+    assert run(["bin/kernprof", "-lq", "bad.py"], cwd=folder) == plain
+
+
+def test_help_and_version(folder: Path) -> None:
+    helped = kernprof("-h", cwd=folder)
+    assert helped.status == 0
+    assert helped.out.startswith("usage: kernprof [flags]")
+    assert max(map(len, helped.out.splitlines())) <= 80
+    version = kernprof("-V", cwd=folder)
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", version.out)

@@ -1,0 +1,158 @@
+"""Child processes of a program under kernprof: unharmed, and never the writer."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import check_same, kernprof, write
+
+from lineprof import load_stats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+POOL = """
+    import multiprocessing, os, sys
+
+    {decorator}
+    def square(x):
+        return x * x
+
+    class Worker(multiprocessing.Process):
+        def run(self):
+            main = sys.modules["__main__"]
+            name = main.__spec__ and main.__spec__.name
+            print("worker", main.__file__, name, sys.argv)
+
+    if __name__ == "__main__":
+        multiprocessing.set_start_method(sys.argv[1])
+        worker = Worker()
+        worker.start()
+        worker.join()
+        print(worker.exitcode)
+        with multiprocessing.Pool(2) as pool:
+            print(pool.map(square, range(5)))
+        print([square(n) for n in range(3)])
+    """
+
+METHODS = multiprocessing.get_all_start_methods()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_pool_does_as_under_python(tmp_path: Path, method: str) -> None:
+    write(tmp_path, "pool.py", POOL.format(decorator=""))
+    write(tmp_path, "package/__main__.py", POOL.format(decorator=""))
+    check_same("pool.py", method, cwd=tmp_path)
+    check_same("-m", "pool", method, cwd=tmp_path)
+    if method == "fork":  # others do not import a package's __main__ in a child
+        check_same("-m", "package", method, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_children_know_profile(tmp_path: Path, method: str) -> None:
+    plain = write(tmp_path, "plain.py", POOL.format(decorator=""))
+    pool = write(tmp_path, "pool.py", POOL.format(decorator="@profile"))
+    expected = kernprof("-lq", plain, method, cwd=tmp_path)
+    outcome = kernprof("-lq", pool, method, cwd=tmp_path)
+    assert outcome.out == expected.out.replace("plain.py", "pool.py")
+    assert (outcome.status, outcome.err) == (0, "")
+    [square] = load_stats(tmp_path / "pool.lprof").functions
+    assert [row.hits for row in square.rows] == [3]  # those of the parent
+
+
+def test_children_know_all_of_profile(tmp_path: Path) -> None:
+    program = """
+        import multiprocessing
+        with profile:
+            pass
+        def f():
+            return 1
+        profile.add_function(f)
+        print(profile.runcall(f), profile(f)(), profile.enable_count)
+        if __name__ == "__main__":
+            context = multiprocessing.get_context("spawn")
+            child = context.Process(target=print, args=("child",))
+            child.start()
+            child.join()
+            print(child.exitcode)
+        """
+    outcome = kernprof("-lq", write(tmp_path, "all.py", program), cwd=tmp_path)
+    assert outcome.out == "1 1 0\n1 1 0\nchild\n0\n"
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_a_child_where_kernprof_is_not_installed(tmp_path: Path) -> None:
+    program = """
+        import multiprocessing, os, sys
+        if __name__ == "__main__":
+            os.environ.pop("PYTHONPATH", None)
+            flags = ["-S", "-c", "pass"]
+            context = multiprocessing.get_context("spawn")
+            multiprocessing.set_executable(os.path.abspath("bare"))
+            child = context.Process(target=print, args=("child",))
+            child.start()
+            child.join()
+            print(child.exitcode)
+        """
+    write(tmp_path, "bare", f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    (tmp_path / "bare").chmod(0o755)
+    check_same(write(tmp_path, "parent.py", program), cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["pass", "sys.exit(3)", "1 / 0", "os._exit(4)", "os.kill(os.getpid(), 15)"],
+)
+def test_a_forked_child_does_not_write(tmp_path: Path, ending: str) -> None:
+    program = f"""
+        import os, sys
+        @profile
+        def f():
+            pass
+        f()
+        pid = os.fork()
+        if pid:
+            print(os.waitpid(pid, 0)[1])
+            print(os.listdir("."))
+            f()
+        else:
+            f()
+            f()
+            {ending}
+        """
+    write(tmp_path, "forks.py", program)
+    outcome = kernprof("-lq", "forks.py", cwd=tmp_path)
+    status = {"pass": 0, "sys.exit(3)": 768, "1 / 0": 256, "os._exit(4)": 1024}
+    assert outcome.out == f"{status.get(ending, 15)}\n['forks.py']\n"
+    assert outcome.status == 0
+    [function] = load_stats(tmp_path / "forks.lprof").functions
+    assert [row.hits for row in function.rows] == [2]
+
+
+def test_a_forked_child_in_a_long_call_dies_of_sigterm(tmp_path: Path) -> None:
+    program = """
+        import itertools, os, signal
+        ready, told = os.pipe()
+        pid = os.fork()
+        if not pid:
+            print(signal.getsignal(signal.SIGTERM), flush=True)
+            os.write(told, b"x")
+            sum(itertools.repeat(0))  # without end, and in C
+        os.read(ready, 1)
+        os.kill(pid, signal.SIGTERM)
+        print(os.waitpid(pid, 0)[1])
+        """
+    check_same(write(tmp_path, "parent.py", program), cwd=tmp_path)
+
+
+def test_subprocesses_are_as_under_python(tmp_path: Path) -> None:
+    program = """
+        import os, subprocess, sys
+        print(subprocess.run([sys.executable, "-c", "import sys; print(sys.argv)"]))
+        print(subprocess.run(["sh", "-c", "kill -TERM $$"]).returncode)
+        print({k for k in os.environ if "PROF" in k.upper()})
+        """
+    check_same(write(tmp_path, "parent.py", program), cwd=tmp_path)

@@ -1,0 +1,242 @@
+"""SIGTERM and Ctrl-C: the profile is written, and the process dies as it would."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import DEADLINE, check_same, kernprof, write
+
+from lineprof import load_stats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """
+    import os, signal, sys, threading, time
+
+    @profile
+    def wait():
+        print("ready", flush=True)
+        {wait}
+        print("not reached")
+
+    wait()
+    """
+
+WAITS = {
+    "sleeping": "time.sleep(60)",
+    "computing": "while True: pass",
+    "reading": "sys.stdin.read()",
+    "in a lock": "threading.Lock().acquire() and threading.Event().wait()",
+    "joining": (
+        "t = threading.Thread(target=time.sleep, args=(60,), daemon=True);"
+        " t.start(); t.join()"
+    ),
+    "with busy threads": (
+        "[threading.Thread(target=lambda: [None for _ in iter(int, 1)],"
+        " daemon=True).start() for _ in range(8)]; time.sleep(60)"
+    ),
+}
+
+
+def start(
+    folder: Path, program: str, *words: str
+) -> tuple[subprocess.Popen[bytes], str]:
+    """Start the program under kernprof; wait for its first line and return it."""
+    (folder / "program.py").write_text(textwrap.dedent(program))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kernprof", "-l", *words, "program.py"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    return process, process.stdout.readline().decode()
+
+
+def terminate(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
+    """Send SIGTERM and wait for the end.
+
+    Python may be about to block in a call when the first one comes, past the
+    place where it looks for signals; the next one interrupts that call.
+    """
+    for _ in range(DEADLINE):
+        process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1)
+            break
+    return finish(process)
+
+
+def finish(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
+    """Wait for the end; return the status and all further output."""
+    assert process.stdin is not None
+    out, err = process.communicate(timeout=DEADLINE)
+    return process.returncode, out.decode(), err.decode()
+
+
+def profile_of(folder: Path) -> tuple[str, int]:
+    """Say how the profiled program ended, and how often `wait` was called."""
+    stats = load_stats(folder / "program.lprof")
+    [function] = stats.functions
+    return stats.processes[0].exit, function.calls
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_sigterm_writes_the_profile_and_kills(tmp_path: Path, wait: str) -> None:
+    process, _ = start(tmp_path, PROGRAM.format(wait=WAITS[wait]), "-q")
+    assert terminate(process) == (-signal.SIGTERM, "", "")
+    assert profile_of(tmp_path) == ("SIGTERM", 1)
+
+
+def test_sigterm_says_where_the_profile_is(tmp_path: Path) -> None:
+    process, _ = start(tmp_path, PROGRAM.format(wait="time.sleep(60)"))
+    status, out, err = terminate(process)
+    assert status == -signal.SIGTERM
+    assert out.startswith("Wrote profile results to 'program.lprof'\n")
+    assert err == ""
+
+
+def test_sigterm_does_not_flush_what_the_program_did_not(tmp_path: Path) -> None:
+    wait = "sys.stdout.write('buffered'); time.sleep(60)"
+    process, _ = start(tmp_path, PROGRAM.format(wait=wait))
+    _, out, _ = terminate(process)
+    assert "buffered" not in out
+
+
+def test_sigterm_while_threads_are_waited_for(tmp_path: Path) -> None:
+    program = """
+        import threading, time
+        @profile
+        def wait():
+            print("ready", flush=True)
+            time.sleep(60)
+        threading.Thread(target=wait).start()
+        """
+    process, _ = start(tmp_path, program, "-q")
+    assert terminate(process) == (-signal.SIGTERM, "", "")
+    assert profile_of(tmp_path) == ("SIGTERM", 1)
+
+
+def test_sigterm_in_an_exit_handler(tmp_path: Path) -> None:
+    program = """
+        import atexit, sys, time
+        @profile
+        def wait():
+            print("ready", flush=True)
+            time.sleep(60)
+        atexit.register(wait)
+        """
+    process, _ = start(tmp_path, program, "-q")
+    assert terminate(process) == (-signal.SIGTERM, "", "")
+    assert profile_of(tmp_path) == ("SIGTERM", 1)
+
+
+def test_a_second_sigterm_does_not_disturb_the_writing(tmp_path: Path) -> None:
+    process, _ = start(tmp_path, PROGRAM.format(wait="time.sleep(60)"), "-q")
+    for _ in range(50):
+        process.send_signal(signal.SIGTERM)
+    assert terminate(process) == (-signal.SIGTERM, "", "")
+    assert profile_of(tmp_path) == ("SIGTERM", 1)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["program.lprof", "program.py"]
+
+
+def test_sigterm_while_the_profile_is_written(tmp_path: Path) -> None:
+    program = """
+        import os, signal
+        from lineprof import LineStats
+        plain = LineStats.to_file
+        def to_file(*arguments):
+            os.kill(os.getpid(), signal.SIGTERM)
+            plain(*arguments)
+        LineStats.to_file = to_file
+        @profile
+        def wait():
+            pass
+        wait()
+        """
+    outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (-signal.SIGTERM, "")
+    assert profile_of(tmp_path) == ("", 1)
+
+
+def test_a_program_with_its_own_handler_keeps_it(tmp_path: Path) -> None:
+    program = """
+        import os, signal, sys
+        def handler(number, frame):
+            print("handled", number, frame.f_code.co_name)
+            sys.exit(5)
+        print(signal.signal(signal.SIGTERM, handler) == signal.SIG_DFL)
+        print(signal.getsignal(signal.SIGTERM) is handler)
+        os.kill(os.getpid(), signal.SIGTERM)
+        """
+    check_same(write(tmp_path, "program.py", program), cwd=tmp_path)
+    assert load_stats(tmp_path / "program.lprof").processes[0].exit == ""
+
+
+def test_a_program_that_puts_the_handler_back(tmp_path: Path) -> None:
+    program = """
+        import os, signal
+        @profile
+        def wait():
+            before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.signal(signal.SIGTERM, before)
+            os.kill(os.getpid(), signal.SIGTERM)
+        wait()
+        """
+    outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
+    assert outcome.status == -signal.SIGTERM
+    assert profile_of(tmp_path) == ("SIGTERM", 1)
+
+
+def test_a_program_that_ignores_sigterm_from_the_start(tmp_path: Path) -> None:
+    program = """
+        import os, signal
+        print(signal.getsignal(signal.SIGTERM))
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("alive")
+        """
+    write(tmp_path, "program.py", program)
+    starter = "trap '' TERM; exec"
+    outputs = [
+        subprocess.run(
+            ["/bin/sh", "-c", f"{starter} {sys.executable} {words} program.py"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=True,
+        )
+        for words in ("", "-m kernprof -lq")
+    ]
+    assert outputs[0].stdout == outputs[1].stdout
+
+
+def test_ctrl_c_writes_the_profile_and_kills(tmp_path: Path) -> None:
+    process, _ = start(tmp_path, PROGRAM.format(wait="time.sleep(60)"), "-q")
+    process.send_signal(signal.SIGINT)
+    status, out, err = finish(process)
+    assert (status, out) == (-signal.SIGINT, "")
+    assert err.splitlines()[-1] == "KeyboardInterrupt"
+    assert "kernprof" not in err
+    assert profile_of(tmp_path) == ("KeyboardInterrupt", 1)
+
+
+def test_ctrl_c_while_the_profile_is_written(tmp_path: Path) -> None:
+    program = """
+        from lineprof import LineStats
+        def to_file(*arguments):
+            raise KeyboardInterrupt
+        LineStats.to_file = to_file
+        """
+    outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
+    assert outcome.status == 1
+    assert outcome.err == "kernprof: interrupted before the profile was written\n"
+    assert not (tmp_path / "program.lprof").exists()

@@ -1,0 +1,177 @@
+"""Nothing grows: each public callable many times, and what comes and goes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from growth import ROUNDS, must_not_grow
+from running import new_profiler
+
+import lineprof
+from lineprof import LineProfiler, LineStats, load_stats
+from lineprof.explicit import GlobalProfiler
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+
+def work(n: int) -> int:
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+
+def numbers(n: int) -> Any:
+    try:
+        yield 0
+        yield from range(1, n)
+    finally:
+        n = 0
+
+
+class Bench:
+    """What the entries below work with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.profiler = new_profiler()
+        self.function = self.profiler(work)
+        self.generator = self.profiler(numbers)
+        self.function(3)
+        self.stats = self.profiler.get_stats()
+        self.path = folder / "a.lprof"
+        self.stats.to_file(self.path)
+        self.namespace = {"work": work}
+
+
+def enabled(bench: Bench, *names: str) -> None:
+    for name in names:
+        getattr(bench.profiler, name)()
+
+
+def fresh(bench: Bench) -> LineProfiler:
+    """Make a profiler, use it in every way and let go of it."""
+    profiler = new_profiler(work)
+    profiler(numbers)
+    with profiler:
+        bench.function(2)
+        list(profiler(numbers)(2))
+    profiler.get_stats()
+    return profiler
+
+
+def asked(method: str) -> Callable[[Bench], object]:
+    """Use the decorator of programs, off and on, without its files."""
+
+    def call(bench: Bench) -> object:
+        decorator = GlobalProfiler()
+        decorator._kernprof_overwrite(bench.profiler)
+        with contextlib.redirect_stdout(io.StringIO()):
+            decorator.write_config = dict.fromkeys(decorator.write_config, False)
+            getattr(decorator, method)()
+        return decorator(work)(1)
+
+    return call
+
+
+ENTRIES: dict[str, Callable[[Bench], object]] = {
+    "LineProfiler": fresh,
+    "LineProfiler.__call__": lambda b: b.profiler(work)(2),
+    "LineProfiler.__enter__": lambda b: b.profiler.__enter__().disable_by_count(),
+    "LineProfiler.__exit__": lambda b: (
+        b.profiler.enable_by_count(),
+        b.profiler.__exit__(None, None, None),
+    ),
+    "LineProfiler.add_function": lambda b: b.profiler.add_function(work),
+    "LineProfiler.clock": lambda b: b.profiler.clock,
+    "LineProfiler.clock_reason": lambda b: b.profiler.clock_reason,
+    "LineProfiler.core": lambda b: b.profiler.core,
+    "LineProfiler.core_reason": lambda b: b.profiler.core_reason,
+    "LineProfiler.disable": lambda b: enabled(b, "enable", "disable"),
+    "LineProfiler.disable_by_count": lambda b: enabled(
+        b, "enable_by_count", "enable_by_count", "disable_by_count", "disable_by_count"
+    ),
+    "LineProfiler.dump_stats": lambda b: b.profiler.dump_stats(b.path),
+    "LineProfiler.enable": lambda b: enabled(b, "enable", "disable"),
+    "LineProfiler.enable_by_count": lambda b: enabled(
+        b, "enable_by_count", "disable_by_count"
+    ),
+    "LineProfiler.enable_count": lambda b: b.profiler.enable_count,
+    "LineProfiler.exit": lambda b: b.profiler.exit,
+    "LineProfiler.functions": lambda b: b.profiler.functions,
+    "LineProfiler.get_stats": lambda b: b.profiler.get_stats(),
+    "LineProfiler.print_stats": lambda b: b.profiler.print_stats(io.StringIO()),
+    "LineProfiler.reset": lambda b: b.profiler.reset(),
+    "LineProfiler.run": lambda b: b.profiler.run("1 + 1"),
+    "LineProfiler.runcall": lambda b: b.profiler.runcall(work, 2),
+    "LineProfiler.runctx": lambda b: b.profiler.runctx("work(1)", b.namespace, {}),
+    "LineProfiler.timer_unit": lambda b: b.profiler.timer_unit,
+    "LineStats": lambda _: LineStats({("f.py", 1, "f"): [(2, 1, 3)]}, 1e-6),
+    "LineStats.__add__": lambda b: b.stats + b.stats,
+    "LineStats.__eq__": lambda b: b.stats == b.stats + b.stats,
+    "LineStats.__iadd__": lambda b: b.stats.__iadd__(LineStats({}, 1e-9)),
+    "LineStats.__repr__": lambda b: repr(b.stats),
+    "LineStats.from_files": lambda b: LineStats.from_files(b.path, b.path),
+    "LineStats.from_functions": lambda b: LineStats.from_functions(b.stats.functions),
+    "LineStats.from_stats_objects": lambda b: LineStats.from_stats_objects(b.stats),
+    "LineStats.print": lambda b: b.stats.print(io.StringIO()),
+    "LineStats.timings": lambda b: b.stats.timings,
+    "LineStats.to_file": lambda b: b.stats.to_file(b.path),
+    "LineStats.why_empty": lambda b: b.stats.why_empty,
+    "load_stats": lambda b: load_stats(b.path),
+    "profile": lambda _: GlobalProfiler(),
+    "profile.__call__": lambda _: lineprof.profile(work)(1),
+    "profile.disable": asked("disable"),
+    "profile.enable": asked("enable"),
+    "profile.show": asked("show"),
+}
+
+
+SLOW = dict.fromkeys(
+    (
+        "LineProfiler.dump_stats",
+        "LineStats.from_files",
+        "LineStats.to_file",
+        "load_stats",
+    ),
+    30,
+)
+
+
+def public_names() -> set[str]:
+    """All that the package offers: its names, and those of its classes."""
+    names: set[str] = set()
+    for name in set(lineprof.__all__) - {"__version__"}:
+        thing = getattr(lineprof, name)
+        names.add(name)
+        owner = thing if isinstance(thing, type) else type(thing)
+        if owner.__module__.startswith("lineprof"):
+            names |= {
+                f"{name}.{member}"
+                for member, value in vars(owner).items()
+                if callable(value) or isinstance(value, (property, classmethod))
+                if not member.startswith("_") or value in WANTED
+            }
+    return names
+
+
+WANTED = tuple(
+    vars(owner)[member]
+    for owner in (LineProfiler, LineStats, GlobalProfiler)
+    for member in ("__call__", "__enter__", "__exit__", "__add__", "__iadd__", "__eq__")
+    if member in vars(owner)
+)
+
+
+def test_every_public_callable_has_an_entry() -> None:
+    assert public_names() - set(ENTRIES) == set()
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_a_public_callable_leaves_nothing(name: str, tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    entry = ENTRIES[name]
+    must_not_grow(lambda: entry(bench) and None, SLOW.get(name, ROUNDS))

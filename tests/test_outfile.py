@@ -1,0 +1,117 @@
+"""The profile's name: placeholders, and places where no file can be."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernprof.flags import UsageError
+from kernprof.outfile import OutFile, expand
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def named(template: str) -> str:
+    return expand(template, stem="stem", file_name="stem.py")
+
+
+@pytest.mark.parametrize(
+    ("template", "name"),
+    [
+        ("plain", "plain"),
+        ("", ""),
+        ("%s", "stem"),
+        ("%s.lprof", "stem.lprof"),
+        ("a/%f.lprof", "a/stem.py.lprof"),
+        ("%%", "%"),
+        ("100%%s", "100%s"),
+        ("%%%s%%", "%stem%"),
+        ("%p", str(os.getpid())),
+        ("%h", os.uname().nodename),
+        ("%q{ROOM}-%q{ROOM}", "%s %p-%s %p"),
+        ("%q{}", "unnamed"),
+    ],
+)
+def test_placeholders(
+    template: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOM", "%s %p")  # a value is not looked into
+    monkeypatch.setattr(os, "environ", {**os.environ, "": "unnamed"})
+    assert named(template) == name
+
+
+def test_the_time_of_the_start() -> None:
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d{6}", named("%t"))
+
+
+@pytest.mark.parametrize("template", ["%x", "%", "%s%", "%S", "%q", "%q{A", "%q[A]"])
+def test_unknown_placeholders(template: str) -> None:
+    with pytest.raises(UsageError, match=r"unknown placeholder '%.?' in the output"):
+        named(template)
+
+
+def test_a_variable_that_is_not_set() -> None:
+    with pytest.raises(UsageError, match=r"variable 'NO_SUCH' in .* is not set"):
+        named("%q{NO_SUCH}")
+
+
+def test_a_path_is_fixed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deeper").mkdir()
+    out = OutFile("x.lprof")
+    assert (out.path, out.shown) == (str(tmp_path / "x.lprof"), "x.lprof")
+    monkeypatch.chdir(tmp_path / "deeper")
+    assert (out.path, out.shown) == (str(tmp_path / "x.lprof"),) * 2
+
+
+def test_a_link_is_written_through(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("target")
+    assert OutFile(str(tmp_path / "link")).path == str(tmp_path / "target")
+
+
+def test_places_where_no_file_can_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    os.mkfifo(tmp_path / "pipe")
+    for name, trouble in {
+        "": "the name is empty",
+        f"{tmp_path}": "it is a folder",
+        f"{tmp_path}/new/": "it is a folder",
+        f"{tmp_path}/no/x": "there is no folder",
+        f"{tmp_path}/file/x": "there is no folder",
+        f"{tmp_path}/pipe": "it is no regular file",
+        "/dev/null": "it is no regular file",
+        f"{tmp_path}/{'x' * 300}": "File name too long",
+    }.items():
+        with pytest.raises(UsageError, match=trouble):
+            OutFile(name)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is barred to root")
+def test_places_that_are_barred(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("")
+    (tmp_path / "precious").chmod(0o444)
+    with pytest.raises(UsageError, match="write-protected"):
+        OutFile(str(tmp_path / "precious"))
+    (tmp_path / "barred").mkdir(mode=0o555)
+    with pytest.raises(UsageError, match="is not writable"):
+        OutFile(str(tmp_path / "barred" / "x"))
+
+
+def test_a_current_folder_that_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(UsageError, match="the current folder was removed"):
+        OutFile("x.lprof")
+    absolute = OutFile(str(tmp_path / "x.lprof"))
+    assert absolute.shown == absolute.path
+    monkeypatch.chdir(tmp_path)

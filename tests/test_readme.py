@@ -1,0 +1,147 @@
+"""README.md and docs/index.md say what is so: what they show is run here."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lineprof
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAPERS = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]
+ROW = re.compile(r"^( *\d+ +\d+) +([\d.e+]+) +[\d.e+]+ +[\d.]+ (.*)$")
+
+
+def blocks(language: str, text: str = README) -> list[str]:
+    """Code blocks of a language in a Markdown text."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def sessions() -> list[tuple[str, str]]:
+    """Commands of the console blocks, each with the output shown."""
+    typed = re.compile(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+    return [found for block in blocks("console") for found in typed.findall(block)]
+
+
+def run(command: str, folder: Path) -> str:
+    """Output of a command as a shell in `folder` would run it; it must succeed."""
+    words = shlex.split(command)
+    if words[0] == "kernprof":
+        words = ["python", "-m", *words]
+    assert words[0] == "python", f"no way to run {command!r} here"
+    return subprocess.run(
+        [sys.executable, *words[1:]],
+        cwd=folder,
+        env={**os.environ, "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+        encoding="utf-8",
+    ).stdout
+
+
+def shape(output: str) -> list[str]:
+    """Lines of an output without what differs from run to run: times and folders."""
+    lines = []
+    for line in output.rstrip().splitlines():
+        row = ROW.match(line)
+        if row:
+            lines.append(f"{row[1]} {row[3]}")
+        elif line.startswith("Total time: "):
+            lines.append("Total time")
+        else:
+            lines.append(re.sub(r"(?<=^File: ).*/(?=examples/)", "", line))
+    return lines
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Give a folder with the examples and without lineprof's sources."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    return tmp_path
+
+
+def test_the_readme_shows_a_session() -> None:
+    assert [command for command, _ in sessions()] == [
+        "kernprof -l -v examples/lookup.py"
+    ]
+
+
+@pytest.mark.parametrize(("command", "output"), sessions())
+def test_what_the_readme_shows_is_what_comes(
+    command: str, output: str, checkout: Path
+) -> None:
+    assert shape(run(command, checkout)) == shape(output)
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_the_python_of_the_readme_runs(
+    block: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "block.py"
+    script.write_text(block, encoding="utf-8")
+    runpy.run_path(str(script))
+    assert "Function: squares at line 3" in capsys.readouterr().out
+
+
+def test_the_commands_of_the_readme_run(checkout: Path) -> None:
+    script = checkout / "script.py"
+    script.write_text("@profile\ndef f(): return 1\nf()\n", encoding="utf-8")
+    (checkout / "package").mkdir()
+    shutil.copy(script, checkout / "package" / "module.py")
+    ours = ("kernprof ", "python -m lineprof ")
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    commands = [line.split("#")[0] for line in lines if line.startswith(ours)]
+    outputs = [run(c.replace("arguments...", "a b"), checkout) for c in commands]
+    assert len(commands) == 4
+    assert "Function: f at line 1" not in outputs[0]
+    assert all("Function: f at line 1" in output for output in outputs[1:])
+
+
+def test_every_example_ends_in_its_table(checkout: Path) -> None:
+    examples = sorted(path.name for path in (checkout / "examples").glob("*.py"))
+    assert examples == ["access_log.py", "lookup.py"]
+    for name in examples:
+        table = run(f"kernprof -l -v examples/{name}", checkout)
+        assert "Line #      Hits         Time  Per Hit   % Time  Line Contents" in table
+
+
+def test_the_look_up_leads(checkout: Path) -> None:
+    table = run("kernprof -l -v examples/lookup.py", checkout)
+    rows = map(ROW.match, table.split("Function: hundred_times")[0].splitlines())
+    slowest = max(filter(None, rows), key=lambda row: float(row[2]))
+    assert slowest[3].strip() == "found = wanted in MILLION"
+
+
+def test_the_commands_at_the_top_are_targets_of_make() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^(\w+):", makefile, re.MULTILINE)
+    named = re.findall(r"^make (\w+)", README, re.MULTILINE)
+    assert named == ["demo", "test"]
+    assert set(named) <= set(targets)
+
+
+def test_the_readme_fits_in_the_head() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: Path(paper).name)
+def test_links_lead_somewhere(paper: str) -> None:
+    file = ROOT / paper
+    links = re.findall(r"\]\(([^)#:]+)\)", file.read_text(encoding="utf-8"))
+    assert [link for link in links if not (file.parent / link).exists()] == []
+
+
+def test_the_newest_change_is_of_this_version() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.findall(r"^## (\S+)", changes, re.MULTILINE)[0]
+    assert newest == lineprof.__version__

@@ -1,0 +1,248 @@
+"""A profile as a value: built, compared, added up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+from example_stats import FILE, PROCESS, example
+
+from lineprof.errors import LineprofError, printable
+from lineprof.stats import (
+    UNKNOWN_THREAD,
+    Cell,
+    FunctionStats,
+    LineStats,
+    Row,
+    SourceFile,
+    Thread,
+)
+
+KEY = ("a.py", 1, "f")
+
+
+def profile(text: str | None = "x", sha256: str = "", pid: int = 1) -> LineStats:
+    """Return a profile of one process with one thread, function and file."""
+    return LineStats.from_functions(
+        [FunctionStats("a.py", "f", 1, (Cell(2, 0, 3, 40, 5, 60),), calls=7)],
+        processes=[replace(PROCESS, pid=pid)],
+        threads=[Thread(0, pid, "main")],
+        sources={"a.py": SourceFile("a.py", text, sha256)},
+        warnings=[f"a warning of {pid}", "one of all"],
+    )
+
+
+def test_lines_are_summed_over_their_threads_and_sorted() -> None:
+    cells = (Cell(9, 0, 1, 10, 1, 11), Cell(2, 1, 1, 5), Cell(9, 1, 2, 20, 2, 22))
+    function = FunctionStats("a.py", "f", 1, cells)
+    assert function.rows == (Row(2, 1, 5, 0, 0), Row(9, 3, 30, 3, 33))
+    assert function.total_ns == 35
+    assert replace(function, recursive_ns=0).total_ns == 0
+    assert function.key == KEY
+
+
+def test_values_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        profile().functions[0].name = "g"  # type: ignore[misc]
+
+
+def test_entries_of_one_function_become_one_in_order_of_registration() -> None:
+    first = FunctionStats("a.py", "f", 1, (Cell(2, 0, 1, 10, 1, 12),), calls=1)
+    other = FunctionStats("a.py", "g", 1, ())
+    again = replace(first, cells=(Cell(2, 0, 2, 5), Cell(3, 0, 1, 1)), calls=2)
+    stats = LineStats.from_functions([first, other, again])
+    assert stats.functions == (
+        replace(first, cells=(Cell(2, 0, 3, 15, 1, 12), Cell(3, 0, 1, 1)), calls=3),
+        other,
+    )
+
+
+def test_a_function_that_recursed_in_one_run_has_wall_time_of_all() -> None:
+    plain = FunctionStats("a.py", "f", 1, (Cell(2, 0, 1, 10),))
+    recursive = replace(plain, recursive_ns=4)
+    stats = LineStats.from_functions([plain, recursive])
+    assert stats.functions[0].recursive_ns == 14
+
+
+def test_timings_are_line_profilers() -> None:
+    timings = {KEY: [(2, 3, 40), (5, 1, 7)], ("b.py", 4, "g"): []}
+    stats = LineStats(timings, 1e-6)
+    assert stats.timings == timings
+    assert stats.unit == 1e-6
+    assert stats.functions[0].cells[0] == Cell(2, UNKNOWN_THREAD, 3, 40_000)
+    assert repr(stats) == f"LineStats({timings}, 1E-06)"
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-7, 1e-6, 1e-3, 1.0, 0.3, 1 / 3e6])
+def test_ticks_survive_nanoseconds(unit: float) -> None:
+    lines = [(line, 1, ticks) for line, ticks in enumerate((0, 1, 3, 10**6 + 1))]
+    assert LineStats({KEY: lines}, unit).timings == {KEY: lines}
+
+
+@pytest.mark.parametrize("unit", [0, -1, float("nan"), float("inf")])
+def test_a_unit_is_above_zero(unit: float) -> None:
+    with pytest.raises(ValueError, match="must be a number of seconds above 0"):
+        LineStats({}, unit)
+
+
+def test_big_numbers_stay_exact() -> None:
+    big = 2**63 - 1
+    stats = LineStats({KEY: [(1, big, big)]}, 1e-9)
+    total = stats + stats
+    assert total.timings == {KEY: [(1, 2 * big, 2 * big)]}
+
+
+def test_a_sum_has_all_processes_and_threads_each_with_its_lines() -> None:
+    total = profile(pid=1) + profile(pid=2)
+    assert [process.pid for process in total.processes] == [1, 2]
+    assert total.threads == (Thread(0, 1, "main"), Thread(1, 2, "main"))
+    (function,) = total.functions
+    assert function.cells == (Cell(2, 0, 3, 40, 5, 60), Cell(2, 1, 3, 40, 5, 60))
+    assert function.calls == 14
+    assert function.rows == (Row(2, 6, 80, 10, 120),)
+    assert total.warnings == ("a warning of 1", "one of all", "a warning of 2")
+    assert total.sources == profile().sources
+
+
+def test_lines_of_unknown_threads_are_summed() -> None:
+    stats = LineStats({KEY: [(2, 1, 10)]}, 1e-9)
+    total = profile() + stats + stats
+    assert total.functions[0].cells[1:] == (Cell(2, UNKNOWN_THREAD, 2, 20),)
+
+
+def test_addition_makes_a_new_profile_and_plus_equals_changes_the_old() -> None:
+    one = profile()
+    same = one
+    total = one + profile(pid=2)
+    assert one == profile()
+    one += profile(pid=2)
+    assert one is same
+    assert one == total
+
+
+def test_the_sum_of_one_is_another_object() -> None:
+    one = profile()
+    total = LineStats.from_stats_objects(one)
+    total += profile(pid=2)
+    assert one == profile()
+
+
+def test_addition_is_associative() -> None:
+    one, two, three = (profile(pid=pid) for pid in (1, 2, 3))
+    assert (one + two) + three == one + (two + three)
+    assert LineStats.from_stats_objects(one, two, three) == one + two + three
+
+
+def test_the_unit_of_a_sum_is_the_coarsest() -> None:
+    fine = LineStats({KEY: [(2, 1, 1600), (3, 1, 1)]}, 1e-9)
+    total = LineStats({KEY: [(2, 1, 3)]}, 1e-6) + fine
+    assert total.unit == 1e-6
+    assert total.timings == {KEY: [(2, 2, 5), (3, 1, 0)]}
+
+
+def test_any_object_with_timings_and_a_unit_can_be_added() -> None:
+    class Other:
+        timings = {KEY: [(2, 1, 10)]}  # noqa: RUF012
+        unit = 1e-9
+
+    assert (profile() + Other()).timings == {KEY: [(2, 4, 50)]}
+    assert LineStats.from_stats_objects(Other()).timings == Other.timings
+    with pytest.raises(TypeError):
+        profile() + 3  # type: ignore[operator]
+    stats = profile()
+    with pytest.raises(TypeError):
+        stats += 3  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept", "said"),
+    [
+        (("x", "1"), ("x", "1"), "x", False),
+        (("x", ""), ("y", ""), "x", True),
+        ((None, "1"), (None, "2"), None, True),
+        ((None, ""), ("y", "2"), "y", False),
+        ((None, "2"), ("y", "2"), "y", False),
+        (("x", "1"), (None, "2"), "x", True),
+        (("x", ""), (None, "2"), "x", False),
+    ],
+)
+def test_of_two_texts_the_first_is_kept_and_a_difference_said(
+    first: tuple[str | None, str],
+    second: tuple[str | None, str],
+    kept: str | None,
+    said: bool,  # noqa: FBT001
+) -> None:
+    total = profile(*first) + profile(*second)
+    assert total.sources["a.py"].text == kept
+    assert any("a.py differs" in warning for warning in total.warnings) == said
+
+
+def test_profiles_are_equal_when_all_of_them_is() -> None:
+    assert example() == example()
+    assert example() != profile()
+    assert profile() != profile(pid=2)
+    assert profile() != profile(text="y")
+    assert profile() != 3
+    assert LineStats({}, 1e-6) != LineStats({}, 1e-9)
+    with pytest.raises(TypeError):
+        hash(profile())
+
+
+@pytest.mark.parametrize(
+    ("functions", "why"),
+    [
+        ([], "no function was registered; put @profile above a function"),
+        ([("f", 0)], "the one function registered was never called"),
+        ([("f", 0), ("g", 0)], "the 2 functions registered were never called"),
+        (
+            [("f", 1)],
+            "the one function registered was only called while the profiler was off",
+        ),
+    ],
+)
+def test_an_empty_profile_says_why(functions: list[tuple[str, int]], why: str) -> None:
+    made = [FunctionStats(FILE, name, 1, (), calls) for name, calls in functions]
+    stats = LineStats.from_functions(made)
+    assert stats.why_empty.startswith(f"the profile is empty: {why}")
+    assert example().why_empty == ""
+
+
+def test_an_empty_profile_says_how_the_program_ended() -> None:
+    ended = replace(PROCESS, exit="exception")
+    stats = LineStats.from_functions([], processes=[ended, PROCESS])
+    assert stats.why_empty.endswith("(the program ended by: exception)")
+
+
+def test_an_error_is_one_printable_line() -> None:
+    error = LineprofError("a\nb\x1b[2J", hint="do\r\nthis")
+    assert str(error) == "a\\nb\\x1b[2J; do\\r\\nthis"
+    assert str(LineprofError("so it is")) == "so it is"
+    assert (error.message, error.hint) == ("a\nb\x1b[2J", "do\r\nthis")
+
+
+def test_printable_escapes_what_acts_and_nothing_else() -> None:
+    assert printable("é — 損失 \t\u202e\x9b\x7f") == "é — 損失 \\t\\u202e\\x9b\\x7f"
+    assert printable("\t\u202e\f", keep="\t\u202e") == "\t\u202e\\x0c"
+
+
+def test_importing_the_values_loads_no_files_databases_or_parsers() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import lineprof.stats;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = set(run.stdout.split())
+    assert "lineprof.stats" in loaded
+    heavy = {
+        "sqlite3",
+        "json",
+        "argparse",
+        "hashlib",
+        "lineprof.store",
+        "lineprof.views",
+    }
+    assert not loaded & heavy

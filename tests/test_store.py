@@ -1,0 +1,271 @@
+"""A profile survives its file; a file that is no profile is one clear line."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from example_stats import PROCESS, example
+
+from lineprof import store, store_write
+from lineprof.errors import LineprofError
+from lineprof.stats import Cell, FunctionStats, LineStats, Process, SourceFile, Thread
+from lineprof.store import load, save
+
+ODD = [
+    "",
+    "a\nb",
+    "\x1b[2J",
+    "a\0b",
+    "é損",
+    "\udcff\udc80",
+    "\ud83d",
+    "\U0001f600",
+    "'\"%_",
+]
+
+
+def odd_profile() -> LineStats:
+    """Return a profile with every kind of text and the greatest numbers."""
+    big, small = 2**63 - 1, -(2**63)
+    cells = (Cell(big, 0, big, big, big, big), Cell(small, -1, 0, small))
+    return LineStats.from_functions(
+        [
+            *[FunctionStats(odd, odd, 1, cells) for odd in ODD],
+            FunctionStats("", "g", big, (), big, small),
+        ],
+        processes=[
+            Process(
+                1, odd, big, (odd, *ODD), odd, odd, 0, 0, odd, odd, odd, 0, odd, odd
+            )
+            for odd in ODD
+        ],
+        threads=[Thread(place, big, odd) for place, odd in enumerate(ODD)],
+        sources={
+            **{odd: SourceFile(odd, odd, odd) for odd in ODD[1:]},
+            "hash alone": SourceFile("hash alone", None, "ab"),
+            "nothing known": SourceFile("nothing known", None, ""),
+        },
+        warnings=ODD,
+        unit=1 / 3,
+    )
+
+
+@pytest.mark.parametrize(
+    "stats", [example(), odd_profile(), LineStats({}, 1e-9), example() + odd_profile()]
+)
+def test_what_is_loaded_is_what_was_saved(tmp_path: Path, stats: LineStats) -> None:
+    file = tmp_path / "a.lprof"
+    save(stats, file)
+    assert load(file) == stats
+    assert load(str(file)) == stats
+    assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]
+
+
+def test_files_of_one_profile_are_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save(example(), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a b?c#d%20&mode=rw.lprof", "損.lprof", "\udcff.lprof", "a\nb.lprof", "x" * 255],
+)
+def test_any_name_of_a_file_will_do(tmp_path: Path, name: str) -> None:
+    save(example(), tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert load(tmp_path / name) == example()
+
+
+def test_relative_names_and_bytes_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(example(), "a.lprof")
+    assert load(b"a.lprof") == example()  # type: ignore[arg-type]
+
+
+def test_stats_write_and_read_themselves(tmp_path: Path) -> None:
+    files = [tmp_path / "a.lprof", tmp_path / "b.lprof"]
+    for file in files:
+        example().to_file(file)
+    assert LineStats.from_files(files[0]) == example()
+    assert LineStats.from_files(*files) == example() + example()
+
+
+def test_the_database_is_as_its_page_says(tmp_path: Path) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    page = (Path(__file__).parents[1] / "docs" / "format.md").read_text(
+        encoding="utf-8"
+    )
+    (block,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    documented = {
+        name: " ".join(columns.split())
+        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
+    }
+    with closing(sqlite3.connect(file)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (1,)
+        assert db.execute("PRAGMA application_id").fetchone() == (0x4C505246,)
+        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        made = {
+            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
+            for name, sql in rows
+        }
+        query = " ".join(re.findall(r'"(SELECT[^"]*)"', page)[0].split())
+        assert len(db.execute(query).fetchall()) == 7
+    assert made == documented
+
+
+def test_later_tables_columns_and_keys_are_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("CREATE TABLE kernels (id INTEGER PRIMARY KEY, name TEXT)")
+        db.execute("ALTER TABLE cells ADD COLUMN gpu_ns INTEGER DEFAULT 7")
+        db.execute("INSERT INTO meta VALUES ('colour', 'blue')")
+        db.commit()
+    assert load(file) == example()
+
+
+def test_integers_of_numpys_kind_are_stored_as_integers(tmp_path: Path) -> None:
+    class Number:
+        def __int__(self) -> int:
+            return 5
+
+    cell = Cell(2, 0, Number(), Number())  # type: ignore[arg-type]
+    function = FunctionStats("a.py", "f", 1, (cell,))
+    stats = LineStats.from_functions(
+        [function], processes=[PROCESS], threads=[Thread(0, 1, "main")]
+    )
+    save(stats, tmp_path / "a")
+    assert load(tmp_path / "a").functions[0].cells == (Cell(2, 0, 5, 5),)
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_the_mode_is_that_of_any_new_file(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        save(example(), tmp_path / "a")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o666 & ~umask
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "folder" / "target")
+    save(example(), link)
+    assert link.is_symlink()
+    assert load(tmp_path / "folder" / "target") == example()
+
+
+def test_the_null_device_takes_a_profile_and_stays_a_device() -> None:
+    save(example(), os.devnull)
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+
+
+def failing_save(path: object, stats: LineStats | None = None) -> str:
+    """Return the one line with which `path` is not written."""
+    with pytest.raises(LineprofError) as caught:
+        save(stats or example(), path)  # type: ignore[arg-type]
+    assert caught.value.hint
+    return str(caught.value)
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    missing = tmp_path / "no" / "a.lprof"
+    assert failing_save(missing) == (
+        f"cannot write {missing}: No such file or directory;"
+        " choose another place, in a folder that you may write to"
+    )
+    assert "it is a folder" in failing_save(tmp_path)
+    (tmp_path / "file").touch()
+    assert "Not a directory" in failing_save(tmp_path / "file" / "a.lprof")
+    os.mkfifo(tmp_path / "fifo")
+    assert "it is not a regular file" in failing_save(tmp_path / "fifo")
+    assert "null" in failing_save("a\0b")
+    assert "File name too long" in failing_save(tmp_path / ("x" * 256))
+
+
+def test_a_number_above_63_bits_is_said(tmp_path: Path) -> None:
+    stats = LineStats({("a.py", 1, "f"): [(1, 2**63, 1)]}, 1e-9)
+    assert "above 2**63 - 1" in failing_save(tmp_path / "a", stats)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cell_of_no_thread_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
+    stats = example()
+    stats.threads = stats.threads[:1]
+    with pytest.raises(IndexError):
+        save(stats, tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(5, "no"), KeyboardInterrupt(), SystemExit(3)]
+)
+@pytest.mark.parametrize("function", ["fsync", "replace"])
+def test_whatever_fails_leaves_the_earlier_file_and_nothing_else(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    function: str,
+) -> None:
+    file = tmp_path / "a.lprof"
+    save(LineStats({}, 1e-9), file)
+    before = file.read_bytes()
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(store_write.os, function, fail)
+    with pytest.raises((LineprofError, type(error))):
+        save(example(), file)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]
+    assert file.read_bytes() == before
+
+
+def test_a_full_disk_is_said_and_leaves_the_earlier_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.lprof"
+    save(LineStats({}, 1e-9), file)
+    before = file.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        line = failing_save(file, LineStats.from_functions([], warnings=["w" * 90_000]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert f"cannot write {file}: " in line
+    assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]
+    assert file.read_bytes() == before
+
+
+def test_reasons_of_no_room_ask_for_room() -> None:
+    for reason in ("database or disk is full", "no space left on device"):
+        assert "make room" in store_write._remedy(reason)
+
+
+def test_a_python_without_sqlite_says_so_at_the_start() -> None:
+    store.require()
+    code = (
+        "import sys; sys.modules['_sqlite3'] = None\n"
+        "from lineprof import store, errors\n"
+        "try: store.require()\n"
+        "except errors.LineprofError as error: print(error)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "this Python has no SQLite" in run.stdout
+    assert "use a Python that was built with" in run.stdout

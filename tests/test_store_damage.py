@@ -1,0 +1,287 @@
+"""Whatever a file holds, loading it gives a profile or one clear line."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from example_stats import example
+
+from lineprof.errors import LineprofError
+from lineprof.stats import LineStats
+from lineprof.store import load, save
+from lineprof.store_schema import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def refused(path: object) -> str:
+    """Return the one line with which `path` is not loaded."""
+    with pytest.raises(LineprofError) as caught:
+        load(path)  # type: ignore[arg-type]
+    line = str(caught.value)
+    assert line.isprintable()
+    assert caught.value.hint
+    return line
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    assert refused(tmp_path / "a.lprof") == (
+        f"{tmp_path}/a.lprof does not exist;"
+        " check the name; kernprof -l script.py writes script.lprof"
+    )
+    assert "a\\x1b\\nb does not exist" in refused(tmp_path / "a\x1b\nb")
+    assert "null" in refused("a\0b")
+
+
+def test_what_is_no_regular_file_is_said(tmp_path: Path) -> None:
+    assert "it is a folder" in refused(tmp_path)
+    os.mkfifo(tmp_path / "fifo")
+    assert "it is not a regular file" in refused(tmp_path / "fifo")
+    assert "it is not a regular file" in refused("/dev/zero")
+
+
+def test_an_unreadable_file_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    file.chmod(0)
+    if os.geteuid() == 0:  # root reads it all the same
+
+        def denied(*_: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr("builtins.open", denied)
+    assert "Permission denied" in refused(file)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "is empty; record it again"),
+        (b"hello", "is not a profile; give a file that kernprof -l wrote"),
+        (b"\x80\x04hello", "is not a profile"),
+        (os.urandom(8192), "is not a profile"),
+        (b"SQLite format 3\0", "is cut off; record it again"),
+        (b"SQLite format 3\0" + bytes(99), "is a database of another program"),
+    ],
+)
+def test_what_is_no_profile_is_said(tmp_path: Path, data: bytes, said: str) -> None:
+    file = tmp_path / "a.lprof"
+    file.write_bytes(data)
+    assert f"{file} {said}" in refused(file)
+
+
+def test_a_pickle_of_line_profiler_is_named_and_never_unpickled(
+    tmp_path: Path,
+) -> None:
+    class Stats:
+        def __reduce__(self) -> tuple[object, ...]:
+            return os.mkdir, (str(tmp_path / "line_profiler was executed"),)
+
+    file = tmp_path / "a.lprof"
+    file.write_bytes(pickle.dumps(Stats()))
+    assert "is a pickle of line_profiler" in refused(file)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]
+
+
+def test_another_programs_database_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("CREATE TABLE cells (x)")
+        db.commit()
+    assert "is a database of another program" in refused(file)
+
+
+def changed(tmp_path: Path, *statements: str) -> Path:
+    """Return a profile's file after `statements`."""
+    file = tmp_path / "changed.lprof"
+    save(example(), file)
+    with closing(sqlite3.connect(file)) as db:
+        for statement in statements:
+            db.execute(statement)
+        db.commit()
+    return file
+
+
+def test_a_newer_file_is_said(tmp_path: Path) -> None:
+    file = changed(tmp_path, "PRAGMA user_version = 2")
+    assert "was written by a newer lineprof" in refused(file)
+    assert "upgrade lineprof" in refused(file)
+
+
+@pytest.mark.parametrize("table", [table.name for table in TABLES])
+def test_a_file_without_one_of_the_tables_is_damaged(
+    tmp_path: Path, table: str
+) -> None:
+    file = changed(tmp_path, f"DROP TABLE {table}")
+    assert f"is damaged (it has no table {table}); record it again" in refused(file)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE cells SET hits = 'many'",
+        "UPDATE cells SET hits = 1.5",
+        "UPDATE cells SET time_ns = x'00'",
+        "UPDATE cells SET function_id = 99",
+        "UPDATE cells SET thread_id = -1",
+        "UPDATE cells SET thread_id = 'main'",
+        "UPDATE threads SET process_id = 99",
+        "UPDATE threads SET name = 5",
+        "UPDATE threads SET name = x'ff'",
+        "UPDATE functions SET file_id = 99",
+        "UPDATE functions SET file_id = id + 7",
+        "UPDATE functions SET recursive_ns = 'x'",
+        "UPDATE functions SET position = 'x'",
+        "UPDATE files SET path = 5",
+        "UPDATE files SET text = 0.5",
+        "UPDATE processes SET argv = 'x'",
+        "UPDATE processes SET argv = '{}'",
+        "UPDATE processes SET argv = '[1]'",
+        "UPDATE processes SET argv = 5",
+        "UPDATE meta SET value = 'x'",
+        "UPDATE meta SET value = '0'",
+        "UPDATE meta SET value = 'nan'",
+        "UPDATE meta SET value = '1e999'",
+        "UPDATE meta SET value = 1",
+        "UPDATE warnings SET text = 1",
+        "ALTER TABLE cells RENAME COLUMN hits TO visits",
+    ],
+)
+def test_values_of_a_wrong_kind_are_damage(tmp_path: Path, statement: str) -> None:
+    table = next(table for table in TABLES if f" {table.name} " in statement)
+    columns = ", ".join(column.name for column in table.columns)
+    key = " INTEGER PRIMARY KEY" if table.columns[0].name == "id" else ""
+    file = changed(
+        tmp_path,  # a table that takes any value, as a hostile file would have it
+        f"CREATE TABLE loose ({columns.replace(',', key + ',', 1)})",
+        f"INSERT INTO loose SELECT {columns} FROM {table.name}",  # noqa: S608
+        f"DROP TABLE {table.name}",
+        f"ALTER TABLE loose RENAME TO {table.name}",
+    )
+    assert load(file) == example()
+    with closing(sqlite3.connect(file)) as db:
+        db.execute(statement)
+        db.commit()
+    assert " is damaged (" in refused(file)
+
+
+def test_deeply_nested_arguments_are_damage(tmp_path: Path) -> None:
+    nested = "[" * 100_000
+    file = changed(tmp_path, f"UPDATE processes SET argv = '{nested}'")  # noqa: S608
+    assert " is damaged (" in refused(file)
+
+
+ENDLESS = (
+    "WITH RECURSIVE n(text) AS (SELECT 'w' UNION ALL SELECT text || 'w' FROM n)"
+    " SELECT text FROM n"
+)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [
+            "DROP TABLE warnings",
+            f"CREATE VIEW warnings AS {ENDLESS}",
+        ],
+        [
+            "DROP TABLE warnings",
+            "CREATE TABLE warnings (a TEXT, text TEXT AS (hex(zeroblob(9))))",
+            "INSERT INTO warnings (a) VALUES ('x')",
+        ],
+        [
+            "DROP TABLE cells",
+            "CREATE VIRTUAL TABLE cells USING fts4(function_id, line)",
+        ],
+    ],
+    ids=["view", "computed column", "virtual table"],
+)
+def test_tables_that_compute_are_damage(tmp_path: Path, statements: list[str]) -> None:
+    try:
+        file = changed(tmp_path, *statements)
+    except sqlite3.OperationalError as error:
+        pytest.skip(f"this SQLite cannot make one: {error}")
+    assert " is damaged (" in refused(file)
+
+
+def test_checks_and_triggers_of_a_file_do_nothing(tmp_path: Path) -> None:
+    slow = "length(hex(zeroblob(100000000)))"
+    file = changed(
+        tmp_path,
+        "DROP TABLE warnings",
+        f"CREATE TABLE warnings (text TEXT CHECK (text = 'a' OR {slow} > 1))",
+        "INSERT INTO warnings VALUES ('a')",
+        "PRAGMA ignore_check_constraints = ON",
+        "UPDATE warnings SET text = 'b'",
+        "CREATE TRIGGER t AFTER INSERT ON cells BEGIN DELETE FROM cells; END",
+    )
+    assert load(file).warnings == ("b",)
+
+
+def test_text_that_is_not_utf8_survives(tmp_path: Path) -> None:
+    file = changed(tmp_path, "UPDATE warnings SET text = CAST(x'61ff' AS TEXT)")
+    assert load(file).warnings == ("a\udcff",)
+
+
+def test_a_file_cut_anywhere_is_an_error_or_a_profile(tmp_path: Path) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    data = file.read_bytes()
+    for size in [*range(0, 4096, 97), *range(4096, len(data), 1031)]:
+        file.write_bytes(data[:size])
+        assert refused(file)
+
+
+def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    data = file.read_bytes()
+    used = [place for place, byte in enumerate(data) if byte]
+    outcomes = set()
+    for place in [*range(0, 108, 2), *used[:: max(1, len(used) // 200)]]:
+        for value in (data[place] ^ 0x80, 0xFF):
+            broken = bytearray(data)
+            broken[place] = value
+            file.write_bytes(broken)
+            try:
+                outcomes.add(type(load(file)))
+            except LineprofError as error:
+                outcomes.add(type(error))
+                assert str(error).isprintable()  # noqa: PT017
+    assert outcomes == {LineStats, LineprofError}
+
+
+def test_a_file_is_read_without_locks_or_traces_in_a_folder_that_is_read_only(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")  # someone holds every lock
+        assert load(file) == example()
+        db.execute("ROLLBACK")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]
+
+
+def test_positions_order_functions(tmp_path: Path) -> None:
+    file = changed(tmp_path, "UPDATE functions SET position = -position")
+    expected = replace_order(example())
+    assert load(file) == expected
+
+
+def replace_order(stats: LineStats) -> LineStats:
+    return LineStats.from_functions(
+        reversed(stats.functions),
+        processes=stats.processes,
+        threads=stats.threads,
+        sources=stats.sources,
+        warnings=stats.warnings,
+    )

@@ -1,0 +1,281 @@
+"""The table is that of line_profiler, and the JSON what docs/json.md says."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from example_stats import FILE, example
+
+from lineprof.source import Sources
+from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.views import VIEWS, Options
+from lineprof.views.notes import notes
+from lineprof.views.screen import Screen, screen_of, write
+from lineprof.views.text import parse_columns, parse_unit
+
+GOLDEN = Path(__file__).with_name("golden")
+
+
+def shown(stats: LineStats, view: str = "text", **options: object) -> str:
+    made = Options(**options)  # type: ignore[arg-type]
+    lines = VIEWS[view].render(stats, Sources(stats.sources), made)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def one_line(text: str, **cell: int) -> LineStats:
+    """Return a profile of one function, all of its source being `text`."""
+    measured = {"line": 1, "thread": -1, "hits": 1, "time_ns": 1000, **cell}
+    return LineStats.from_functions(
+        [FunctionStats("a.py", "f", 1, (Cell(**measured),))],
+        sources={"a.py": SourceFile("a.py", text, "")},
+    )
+
+
+def row(stats: LineStats, **options: object) -> str:
+    """Return the table's last row."""
+    return shown(stats, **options).rstrip("\n").split("\n")[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "view", "options"),
+    [
+        ("table.txt", "text", {"unit": 1e-6}),
+        (
+            "table_all_options.txt",
+            "text",
+            {
+                "unit": 0.0,
+                "skip_zero": True,
+                "sort": True,
+                "summarize": True,
+                "raw": True,
+                "columns": ("await",),
+            },
+        ),
+        ("summary.txt", "text", {"details": False, "summarize": True}),
+        ("profile.json", "json", {}),
+    ],
+)
+def test_views_are_as_the_golden_files_show(
+    name: str, view: str, options: dict[str, object]
+) -> None:
+    golden = (GOLDEN / name).read_text(encoding="utf-8")
+    assert shown(example(), view, **options) == golden
+
+
+def test_a_view_has_a_name_a_suffix_and_help() -> None:
+    for name, view in VIEWS.items():
+        assert view.name == name
+        assert view.suffix.startswith(".")
+        assert view.help
+
+
+def test_options_of_one_field_are_one_flag() -> None:
+    flags = {
+        (option.field, option.flags)
+        for view in VIEWS.values()
+        for option in view.options
+    }
+    assert len({field for field, _ in flags}) == len(flags)
+
+
+def test_recursion_counts_wall_time_once_and_shares_add_up() -> None:
+    table = shown(example(), unit=1e-9)
+    fib = table[table.index("Function: fib") - 100 :]
+    assert "Total time: 0.9 s" in fib
+    assert "100.0" in fib
+
+
+def test_a_line_with_time_but_no_hit_has_no_time_per_hit() -> None:
+    assert row(one_line("x", hits=0)) == (
+        "     1         0       1000.0             100.0  x"
+    )
+
+
+def test_raw_shows_what_was_measured() -> None:
+    stats = one_line("x", time_ns=1000, raw_ns=1500)
+    assert "1000.0" in row(stats)
+    assert "1500.0" in row(stats, raw=True)
+    assert '"time_ns": 1500' in shown(stats, "json", raw=True)
+
+
+def test_raw_of_a_profile_that_knows_no_raw_times_is_the_times() -> None:
+    assert "1000.0" in row(one_line("x"), raw=True)
+
+
+def test_the_unit_auto_keeps_four_digits_of_the_longest_line() -> None:
+    units = {
+        time: shown(one_line("x", time_ns=time), unit=0.0).split("\n")[0]
+        for time in (999, 10**6 - 1, 10**6, 10**9, 10**12)
+    }
+    assert units == {
+        999: "Timer unit: 1e-09 s",
+        10**6 - 1: "Timer unit: 1e-09 s",
+        10**6: "Timer unit: 1e-06 s",
+        10**9: "Timer unit: 0.001 s",
+        10**12: "Timer unit: 1 s",
+    }
+
+
+def test_source_kept_in_the_profile_is_shown_and_not_that_on_disk(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("def new(): pass\n")
+    stats = LineStats.from_functions(
+        [FunctionStats(str(file), "old", 1, (Cell(1, -1, 1, 1),))],
+        sources={str(file): SourceFile(str(file), "def old(): pass\n", "")},
+    )
+    assert "def old()" in row(stats)
+    assert list(notes(stats, Sources(stats.sources))) == [
+        f"{file} has changed since it was profiled; shown is its text of then"
+    ]
+
+
+def test_without_kept_text_the_disk_is_read_and_a_change_is_said(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("def new(): pass\n")
+    stats = LineStats.from_functions(
+        [FunctionStats(str(file), "old", 1, (Cell(1, -1, 1, 1),))],
+        sources={str(file): SourceFile(str(file), None, "0" * 64)},
+    )
+    assert "def new()" in row(stats)
+    assert "may not be those measured" in next(notes(stats, Sources(stats.sources)))
+
+
+def test_lines_outside_of_the_functions_source_are_said() -> None:
+    stats = one_line("def f():\n    pass\n\nx = 1\n", line=4)
+    (note,) = notes(stats, Sources(stats.sources))
+    assert "1 lines outside of its source, the first is 4" in note
+
+
+def test_hostile_line_numbers_without_source_make_no_endless_table() -> None:
+    stats = LineStats({("/no/file", 1, "f"): [(2**62, 1, 1)]}, 1e-9)
+    assert len(shown(stats).split("\n")) < 20
+
+
+def test_control_characters_never_reach_the_reader() -> None:
+    stats = LineStats.from_functions(
+        [FunctionStats("a\x1b[2J.py", "f\n\x9b", 1, (Cell(1, -1, 1, 1),))],
+        sources={
+            "a\x1b[2J.py": SourceFile("", 'x = "\x1b]0;t\x07\x00\x7f\u202e"\t\f', "")
+        },
+    )
+    for screen in (Screen(), Screen(terminal=True, width=200)):
+        text = shown(stats, screen=screen, summarize=True)
+        assert not any(bad in text for bad in "\x1b\x07\x00\x7f\x9b\r")
+        assert "File: a\\x1b[2J.py" in text
+        assert "Function: f\\n\\x9b at line 1" in text
+        assert 'x = "\\x1b]0;t\\x07\\x00\\x7f' in text
+    assert row(stats).endswith('\u202e"\t\f')
+    assert row(stats, screen=Screen(terminal=True)).endswith('\\u202e"        \\x0c')
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "seen"),
+    [
+        ("x = 123456789", 7, "x = 123"),
+        ("x = 123456789", 0, ""),
+        ("x = 123456789", -40, ""),
+        ("x = 1", 5, "x = 1"),
+        ('"損失"', 4, '"損'),
+        ('"損失"', 3, '"損'),
+        ("e\u0301e\u0301e\u0301", 2, "e\u0301e\u0301"),
+        ("\tx", 6, "      "),
+        ("\tx", 9, "        x"),
+    ],
+)
+def test_source_is_clipped_to_the_terminal(text: str, room: int, seen: str) -> None:
+    start = "     1         1       1000.0   1000.0    100.0  "
+    screen = Screen(terminal=True, width=len(start) + room)
+    assert row(one_line(text), screen=screen) == start + seen
+
+
+def test_only_the_hottest_lines_are_emphasized_and_only_in_colour() -> None:
+    text = shown(example(), screen=Screen(terminal=True, colour=True))
+    hot = [line for line in text.split("\n") if "\x1b" in line]
+    assert all(line.startswith("\x1b[1m") for line in hot)
+    assert all(line.endswith("\x1b[0m") for line in hot)
+    assert len(hot) == 4
+    assert "\x1b" not in shown(example(), screen=Screen(terminal=True))
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_pipe_is_plain_and_a_terminal_what_the_environment_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert screen_of(io.StringIO()) == Screen()
+    assert screen_of(Terminal()) == Screen(terminal=True, width=70, colour=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert screen_of(Terminal()) == Screen(terminal=True, width=70)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "wide")
+    assert screen_of(Terminal()) == Screen(terminal=True)
+
+
+def test_any_object_that_can_write_is_a_stream() -> None:
+    class Writer:
+        text = ""
+
+        def write(self, text: str) -> None:
+            self.text += text
+
+    writer = Writer()
+    example().print(writer, 1e-6)  # type: ignore[arg-type]
+    assert writer.text == (GOLDEN / "table.txt").read_text(encoding="utf-8")
+
+
+def test_what_an_encoding_lacks_is_escaped() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    write(["é — \udcff"], stream)
+    stream.flush()
+    assert stream.buffer.getvalue() == b"\\xe9 \\u2014 \\udcff\n"  # type: ignore[attr-defined]
+
+
+def test_units_and_columns_are_parsed_or_refused() -> None:
+    assert parse_unit("1e-3") == 1e-3
+    assert parse_unit("auto") == 0.0
+    assert parse_columns("await,await") == ("await", "await")
+    for bad in ("0", "-1", "nan", "inf", "", "ms", "1e999"):
+        with pytest.raises(Exception, match="is not a unit of time; give seconds"):
+            parse_unit(bad)
+    with pytest.raises(Exception, match="there is no column 'x'; known are: await"):
+        parse_columns("await,x")
+
+
+def test_notes_begin_with_why_a_profile_is_empty() -> None:
+    stats = replace_functions(example(), [])
+    assert [note[:40] for note in notes(stats, Sources({}))] == [
+        stats.why_empty[:40],
+        "3 events were lost",
+    ]
+
+
+def replace_functions(stats: LineStats, functions: list[FunctionStats]) -> LineStats:
+    return LineStats.from_functions(
+        functions,
+        processes=stats.processes,
+        threads=stats.threads,
+        warnings=stats.warnings,
+    )
+
+
+def test_a_profile_with_times_says_nothing_of_being_empty() -> None:
+    stats = replace_functions(example(), [replace(example().functions[0], calls=0)])
+    assert list(notes(stats, Sources({FILE: SourceFile(FILE, "", "")}))) != []
+    assert stats.why_empty == ""

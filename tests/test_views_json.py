@@ -1,0 +1,66 @@
+"""The JSON is what docs/json.md says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from example_stats import example
+
+from lineprof.source import Sources
+from lineprof.stats import LineStats
+from lineprof.views import VIEWS, Options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def shown(stats: LineStats, **options: bool) -> str:
+    made = Options(**options)  # type: ignore[arg-type]
+    lines = VIEWS["json"].render(stats, Sources(stats.sources), made)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def documented(names: Iterable[str]) -> list[str]:
+    text = (Path(__file__).parents[1] / "docs" / "json.md").read_text(encoding="utf-8")
+    return [name for name in names if f"`{name}`" not in text]
+
+
+def test_json_is_what_its_page_says() -> None:
+    profile = json.loads(shown(example()))
+    assert list(profile) == ["format", "unit", "functions", "processes", "warnings"]
+    assert (profile["format"], profile["unit"]) == (1, "ns")
+    function = profile["functions"][2]
+    assert list(function) == ["file", "name", "line", "total_ns", "calls", "lines"]
+    assert function["lines"][0] == {
+        "line": 16,
+        "hits": 152,
+        "time_ns": 30_400,
+        "await_ns": 0,
+        "raw_ns": 33_000,
+        "source": "        for batch in data:",
+    }
+    assert profile["processes"][0]["argv"] == ["train.py", "--fast"]
+    for part in (profile, function, function["lines"][0], profile["processes"][0]):
+        assert documented(part) == []
+
+
+def test_json_skips_and_sorts_and_is_ascii() -> None:
+    text = shown(example(), skip_zero=True, sort=True)
+    names = [function["name"] for function in json.loads(text)["functions"]]
+    assert names == ["Model.size", "Model.fit", "fib", "load"]
+    assert text.isascii()
+
+
+def test_json_of_nothing_and_of_big_numbers_is_valid() -> None:
+    assert json.loads(shown(LineStats({}, 1e-9)))["functions"] == []
+    stats = LineStats({("a.py", 1, "f"): [(1, 2**63 - 1, 2**63 - 1)]}, 1e-9)
+    (line,) = json.loads(shown(stats))["functions"][0]["lines"]
+    assert (line["time_ns"], line["hits"]) == (2**63 - 1, 2**63 - 1)
+
+
+def test_json_says_null_where_the_source_is_not_known() -> None:
+    stats = LineStats({("/no/file", 1, "f"): [(2, 1, 1)]}, 1e-9)
+    (line,) = json.loads(shown(stats))["functions"][0]["lines"]
+    assert line["source"] is None
