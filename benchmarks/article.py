@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""The field's classic example under `kernprof -l`, beside the plain run.
+
+    python benchmarks/article.py [--quick]
+
+The look-up line must lead, and the run take at most 1.1 times the plain one:
+whole processes, start-up and the writing of the profile included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+import tempfile
+from pathlib import Path
+
+from rig import processes
+
+PROGRAM = Path(__file__).resolve().parent / "programs" / "article.py"
+BOUND = 1.1
+LEADER = "in MILLION"
+RIVAL = (
+    "from line_profiler import LineProfiler; "
+    "import builtins, runpy; builtins.profile = LineProfiler(); "
+    f"runpy.run_path({str(PROGRAM)!r}, run_name='__main__')"
+)
+
+
+def leading_line(profile: Path) -> str:
+    """Give the text of the line that took most time in `look_up`."""
+    from lineprof import load_stats  # noqa: PLC0415 - says --help without
+
+    functions = load_stats(str(profile)).functions
+    function = next(f for f in functions if f.name == "look_up")
+    slowest = max(function.rows, key=lambda row: row.time_ns)
+    return PROGRAM.read_text(encoding="utf-8").splitlines()[slowest.line - 1].strip()
+
+
+def main() -> int:
+    """Run and judge; the status is 1 where a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    rounds = 3 if parser.parse_args().quick else 9
+    with tempfile.TemporaryDirectory(prefix="lineprof-article-") as name:
+        folder = Path(name)
+        out = folder / "article.lprof"
+        commands = [
+            [str(PROGRAM)],
+            ["-m", "kernprof", "-q", "-l", "-o", str(out), str(PROGRAM)],
+        ]
+        if importlib.util.find_spec("line_profiler"):
+            commands.append(["-c", RIVAL])
+        times = processes.in_turn(commands, folder, rounds)
+        ratio = processes.ratio(times[0], times[1])
+        leader = leading_line(out)
+    leads, fast = LEADER in leader, ratio <= BOUND
+    print(f"{'reached    ' if leads else 'NOT REACHED'}  slowest line: {leader}")
+    print(
+        f"{'reached    ' if fast else 'NOT REACHED'}  kernprof -l over the plain run: "
+        f"{ratio:.3f} x (goal ≤ {BOUND} x), plain {min(times[0]):.2f} s"
+    )
+    if len(times) > 2:
+        print(
+            f"             line_profiler: {processes.ratio(times[0], times[2]):.3f} x"
+        )
+    return 0 if leads and fast else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

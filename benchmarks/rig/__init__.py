@@ -1,0 +1,1 @@
+"""What the benchmarks share: floors, copies of programs, tools, paired timing."""

@@ -1,0 +1,5 @@
+"""Programs to be slowed down: one a file, each with `PROFILED` and `run()`.
+
+`PROFILED` names the functions that a tool decorates; `run()` is plain code
+that does one round of a few milliseconds and returns a checkable result.
+"""
