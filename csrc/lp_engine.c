@@ -9,6 +9,7 @@
 #  include <sys/syscall.h>
 #endif
 
+#include "lp_thread_name.h"
 #include "lp_tracer.h"
 
 /* So many threads are told apart; later ones go on with the counters of a
@@ -123,6 +124,7 @@ lp_engine_recorder(void)
         return NULL;
     }
     rec->native_id = native_id();
+    lp_thread_name(rec->python_thread, rec->name, sizeof(rec->name));
     pthread_once(&exit_key_once, make_exit_key);
     pthread_setspecific(exit_key, rec);
     lp_here = rec;
@@ -201,7 +203,10 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
           lp_ticks now)
 {
     lp_tracer *tracer = code->tracer;
-    bool enables = (code->flags & LP_CODE_ENABLES) && entry != LP_LATE;
+    /* A frame that is seen late was either running when its tracer was told
+     * to stop, or 3.11 took it up again without an event. */
+    bool enables = (code->flags & LP_CODE_ENABLES) &&
+                   (entry != LP_LATE || !tracer->stopped);
     lp_counts *counts;
     lp_frame *frame;
 

@@ -200,6 +200,8 @@ static const struct event {
 
 enum { N_EVENTS = sizeof(events) / sizeof(events[0]) };
 
+static PyObject *callbacks[N_EVENTS]; /* owned */
+
 static PyMemberDef callback_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(callback, call), READONLY,
      NULL},
@@ -230,31 +232,38 @@ static PyType_Spec callback_spec = {
     .slots = callback_slots,
 };
 
+/* The bit of an event; -1 with an exception. */
+static long
+event_bit(const struct event *event)
+{
+    PyObject *names = PyObject_GetAttrString(monitoring, "events");
+    PyObject *bit = NULL;
+    long value = -1;
+
+    if (names != NULL) {
+        bit = PyObject_GetAttrString(names, event->name);
+    }
+    if (bit != NULL) {
+        value = PyLong_AsLong(bit);
+    }
+    Py_XDECREF(names);
+    Py_XDECREF(bit);
+    return value;
+}
+
 /* The bits of the events that are (not) local; -1 with an exception. */
 static long
 event_mask(bool local)
 {
-    PyObject *names = PyObject_GetAttrString(monitoring, "events");
     long mask = 0;
 
-    if (names == NULL) {
-        return -1;
-    }
-    for (int i = 0; i < N_EVENTS; i++) {
-        PyObject *bit;
+    for (int i = 0; i < N_EVENTS && mask >= 0; i++) {
+        if (events[i].local == local) {
+            long bit = event_bit(&events[i]);
 
-        if (events[i].local != local) {
-            continue;
+            mask = bit < 0 ? -1 : mask | bit;
         }
-        bit = PyObject_GetAttrString(names, events[i].name);
-        if (bit == NULL) {
-            mask = -1;
-            break;
-        }
-        mask |= PyLong_AsLong(bit);
-        Py_DECREF(bit);
     }
-    Py_DECREF(names);
     return mask;
 }
 
@@ -269,44 +278,44 @@ ask(PyObject *answer)
     return 0;
 }
 
+/* Make the callbacks; they are kept, for a process has few moments at which
+ * nothing can call them. */
 static int
-register_one(PyTypeObject *type, const struct event *event, bool on)
+make_callbacks(void)
 {
-    PyObject *names = PyObject_GetAttrString(monitoring, "events");
-    PyObject *bit = NULL, *answer = NULL;
-    callback *func = NULL;
+    PyTypeObject *type;
 
-    if (names != NULL) {
-        bit = PyObject_GetAttrString(names, event->name);
+    if (callbacks[0] != NULL) {
+        return 0;
     }
-    if (bit != NULL && on) {
-        func = PyObject_New(callback, type);
-        if (func != NULL) {
-            func->call = event->call;
+    type = (PyTypeObject *)PyType_FromSpec(&callback_spec);
+    for (int i = N_EVENTS - 1; i >= 0 && type != NULL; i--) {
+        callback *made = PyObject_New(callback, type);
+
+        if (made == NULL) {
+            break;
         }
+        made->call = events[i].call;
+        callbacks[i] = (PyObject *)made;
     }
-    if (bit != NULL && (func != NULL || !on)) {
-        answer = PyObject_CallMethod(monitoring, "register_callback", "iOO",
-                                     tool_id, bit,
-                                     on ? (PyObject *)func : Py_None);
-    }
-    Py_XDECREF(names);
-    Py_XDECREF(bit);
-    Py_XDECREF(func);
-    return ask(answer);
+    Py_XDECREF(type);
+    return callbacks[0] == NULL ? -1 : 0;
 }
 
 static int
 register_all(bool on)
 {
-    PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&callback_spec);
-    int failed = type == NULL;
+    for (int i = 0; i < N_EVENTS; i++) {
+        long bit = event_bit(&events[i]);
 
-    for (int i = 0; i < N_EVENTS && !failed; i++) {
-        failed = register_one(type, &events[i], on) < 0;
+        if (bit < 0 ||
+            ask(PyObject_CallMethod(monitoring, "register_callback", "ilO",
+                                    tool_id, bit,
+                                    on ? callbacks[i] : Py_None)) < 0) {
+            return -1;
+        }
     }
-    Py_XDECREF(type);
-    return failed ? -1 : 0;
+    return 0;
 }
 
 /* Take the first tool id that is free. */
@@ -366,7 +375,8 @@ monitoring_open(PyObject *Py_UNUSED(module))
     }
     Py_INCREF(monitoring);
     disable = PyObject_GetAttrString(monitoring, "DISABLE");
-    if (disable == NULL || take_tool_id() < 0 || register_all(true) < 0) {
+    if (disable == NULL || make_callbacks() < 0 || take_tool_id() < 0 ||
+        register_all(true) < 0) {
         monitoring_close();
         return -1;
     }

@@ -75,6 +75,7 @@ restore_settrace(void)
         PySys_SetObject("settrace", settrace_before);
     }
     Py_CLEAR(settrace_ours);
+    Py_CLEAR(settrace_before);
 }
 
 #if LP_HAVE_GATE

@@ -124,7 +124,11 @@ lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
     state->cframe->use_tracing =
         func != NULL || state->c_profilefunc != NULL ? 255 : 0;
 #else
-    PyEval_SetTrace(func, state->c_traceobj);
+    PyObject *object = state->c_traceobj;
+
+    Py_XINCREF(object); /* 3.9 lets go of it before it takes it again */
+    PyEval_SetTrace(func, object);
+    Py_XDECREF(object);
 #endif
 }
 

@@ -209,13 +209,13 @@ uint32_t
 lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
 {
     lp_frame *kept = rec->frames + 1;
-    uint32_t dropped = 0;
+    uint32_t enabling = 0;
 
     lp_recorder_settle(rec, now);
     for (lp_frame *frame = kept; frame <= rec->top; frame++) {
         if (frame->owner == owner) {
             frame->counts->depth--;
-            dropped++;
+            enabling += (frame->flags & LP_FRAME_ENABLES) != 0;
             /* Its twin above, if any, now stands on what it stood on. */
             if (frame < rec->top && !(frame->flags & LP_FRAME_TWIN)) {
                 frame[1].flags &= ~(uint32_t)LP_FRAME_TWIN;
@@ -225,7 +225,7 @@ lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
         *kept++ = *frame;
     }
     rec->top = kept - 1;
-    return dropped;
+    return enabling;
 }
 
 void

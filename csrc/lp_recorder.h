@@ -81,6 +81,7 @@ typedef struct lp_recorder {
     uint32_t n_counts;
     uint32_t finished;  /* its thread has ended (atomic) */
     uint64_t native_id; /* of the thread, as the system numbers it */
+    char name[64];      /* of the thread, UTF-8, cut */
     uint64_t lost;      /* events that could not be recorded */
     uint64_t python_thread; /* the interpreter's name for the thread */
     void (*before)(void);   /* the settrace hook's: who traced it before us */
@@ -114,7 +115,7 @@ void lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
 void lp_recorder_settle(lp_recorder *rec, lp_ticks now);
 
 /* Take the frames of `owner` off the stack, charged up to `now`; returns how
- * many. */
+ * many of them enabled it. */
 uint32_t lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now);
 
 /* Restart the open frames of `owner`: what they did so far is forgotten. */

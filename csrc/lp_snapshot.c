@@ -99,8 +99,9 @@ lp_snapshot_take(const lp_tracer *tracer)
     for (lp_recorder *rec = lp_process.recorders; rec != NULL;
          rec = rec->next) {
         lp_recorder_settle(rec, lp_clock_now(&rec->clock));
-        if (append_owned(threads, PyLong_FromUnsignedLongLong(
-                                      rec->native_id)) < 0) {
+        if (append_owned(threads, Py_BuildValue("(Ks)",
+                                      (unsigned long long)rec->native_id,
+                                      rec->name)) < 0) {
             goto error;
         }
     }

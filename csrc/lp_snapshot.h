@@ -1,7 +1,7 @@
 /* All that a tracer has counted, as plain tuples.
  *
  * The narrow waist between C and Python: (threads, codes), where threads is a
- * list of the system's numbers of the threads, and codes a list of
+ * list of (the system's number of the thread, its name), and codes a list of
  * (key, calls, total, total_cost, recursed, lines), in order of registration;
  * lines is a list of (line, thread, hits, ticks, cost, awaited), thread an
  * index in threads; ticks and awaited in the clock's units, costs in those

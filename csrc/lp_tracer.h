@@ -21,6 +21,7 @@ typedef struct lp_tracer {
     PyObject *keys;   /* owned list: what the caller calls each code */
     PyObject *places; /* owned dict: key -> index of the newest such code */
     bool active;      /* counts just now */
+    bool stopped;     /* was told to stop, while functions that enable it ran */
     bool open;        /* is one of the engine's tracers */
     uint32_t open_frames;
     Py_ssize_t count; /* of enable_by_count without its counterpart */

@@ -258,7 +258,10 @@ tracer_enable(PyObject *op, PyObject *Py_UNUSED(ignored))
 static PyObject *
 tracer_disable(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
-    lp_tracer_stop((lp_tracer *)op);
+    lp_tracer *self = (lp_tracer *)op;
+
+    self->stopped = true;
+    lp_tracer_stop(self);
     Py_RETURN_NONE;
 }
 

@@ -57,7 +57,9 @@ def _sources(functions: Iterable[FunctionStats]) -> dict[str, SourceFile]:
 
 
 @functools.lru_cache(maxsize=None)
-def _costs_of(hook: str) -> Costs:
+def _costs_of(hook: str, clock_name: str) -> Costs:
+    if _core.hook() is None:
+        _core.Tracer(hook, None, clock_name).close()  # starts the clock
     return measure(_core, hook)
 
 
@@ -98,6 +100,7 @@ class LineProfiler:
         self._start_unix_ns = process.unix_ns()
         self._warnings: list[str] = []
         self._twins = Twins()
+        self._known: set[tuple[object, ...]] = set()
         self._lost = _core.lost()
         self._cost = _core.cost()
         self._open(core or os.environ.get("LINEPROF_CORE") or "auto", clock)
@@ -139,12 +142,7 @@ class LineProfiler:
 
     def _tracer_of(self, hook: str, clock: object) -> _core.Tracer:
         wanted = os.environ.get("LINEPROF_CLOCK") or "auto"
-        if clock is None:
-            if _core.hook() is None:
-                _core.Tracer(hook, None, wanted).close()
-            costs = _costs_of(hook)
-        else:
-            costs = Costs()
+        costs = _costs_of(hook, wanted) if clock is None else Costs()
         self._costs = costs
         tracer = _core.Tracer(hook, clock, wanted)
         _core.set_costs(*costs)
@@ -183,7 +181,7 @@ class LineProfiler:
             return func
         twin = self._twins.get(code)
         if not self._tracer.is_enabling(twin):
-            identity = _identity(twin)
+            identity = (*_identity(twin), "twin")
             for tracer, enabling in _core.tracers_of(code):
                 add_code(tracer, twin, identity)
                 if enabling or tracer is self._tracer:
@@ -215,7 +213,9 @@ class LineProfiler:
                 "its lines can't be counted, their numbers make no sense"
             )
             return False
-        self.functions.append(function)
+        if (identity := _identity(code)) not in self._known:
+            self._known.add(identity)
+            self.functions.append(function)
         return True
 
     # -- on and off ---------------------------------------------------------------

@@ -80,12 +80,16 @@ def _function(
 
 
 def threads_from(
-    native_ids: Sequence[int], codes: Sequence[Code], names: Mapping[int, str]
+    known: Sequence[tuple[int, str]], codes: Sequence[Code], names: Mapping[int, str]
 ) -> tuple[tuple[Thread, ...], dict[int, int]]:
-    """Return the threads that ran profiled lines, and their new numbers."""
+    """Return the threads that ran profiled lines, and their new numbers.
+
+    `known` has the core's native ids and names of when the threads were first
+    seen; `names` what those that still run are called now.
+    """
     used = sorted({line[1] for code in codes for line in code[5]})
     threads = tuple(
-        Thread(0, native_ids[thread], names.get(native_ids[thread], ""))
-        for thread in used
+        Thread(0, number, names.get(number) or name)
+        for number, name in (known[thread] for thread in used)
     )
     return threads, {thread: place for place, thread in enumerate(used)}

@@ -311,7 +311,8 @@ frames_of_one_owner_can_be_dropped(void)
     line(&made, 2, 10);
     enter_a(&made);
     line(&made, 3, 20);
-    CHECK(lp_recorder_drop(made.rec, &owner_a, 30) == 2);
+    made.rec->top->flags |= LP_FRAME_ENABLES;
+    CHECK(lp_recorder_drop(made.rec, &owner_a, 30) == 1);
     CHECK(made.a->depth == 0 && made.b->depth == 1);
     CHECK(made.a->lines[1].ticks == 30 && made.a->lines[3].ticks == 10);
     CHECK(made.rec->top->code == &code_b);
