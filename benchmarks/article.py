@@ -4,7 +4,7 @@
     python benchmarks/article.py [--quick]
 
 The look-up line must lead, and the run take at most 1.1 times the plain one:
-whole processes, start-up and the writing of the profile included.
+processor time of whole processes, start-up and the writing of the profile included.
 """
 
 from __future__ import annotations

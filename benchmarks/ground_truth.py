@@ -31,15 +31,19 @@ if TYPE_CHECKING:
 
 TOLERANCE = 0.03
 NUMBERS = tuple(range(3000))
-LOOPS = 150
+LOOPS = 100
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to spend time; `python` says that plain Python lines spend it."""
+    """A way to spend time, and how much of a program's full length suffices.
+
+    Long runs would be interrupted. `python`: plain Python lines spend the time.
+    """
 
     name: str
     delay: Delay
+    share: float
     python: bool = False
 
 
@@ -53,12 +57,12 @@ def add_up() -> int:
 
 def kinds(folder: Path) -> Iterator[Kind]:
     """Yield the kinds of delay: a clocked spin of two lengths, work in C, Python."""
-    for ns in (1_000, 5_000):
+    for ns, share in ((1_000, 0.5), (5_000, 0.15)):
         clocked = floors.load(folder, "floor_delay")
         clocked.set_length(ns)
-        yield Kind(f"spin of {ns // 1000} µs", clocked.delay)
-    yield Kind("sum() of 3000 numbers", functools.partial(sum, NUMBERS))
-    yield Kind("plain Python helper", add_up, python=True)
+        yield Kind(f"spin of {ns // 1000} µs", clocked.delay, share)
+    yield Kind("sum() of 3000 numbers", functools.partial(sum, NUMBERS), 0.1)
+    yield Kind("plain Python helper", add_up, 0.1, python=True)
 
 
 def repeat(delay: Delay) -> None:
@@ -154,6 +158,7 @@ def check(folder: Path, core: str, kind: Kind, rounds: int) -> list[Error]:
         variants = slowed.variants(folder, program, tag)
         for variant in variants:
             variant.module.delay = kind.delay  # type: ignore[attr-defined]
+            variant.module.ROUNDS = round(variant.module.ROUNDS * kind.share)
         samples = [profile(variants, core, kind.delay) for _ in range(rounds)]
         for number, variant in enumerate(variants[1:], 1):
             errors += errors_of(variant, [(one[0], one[number]) for one in samples])

@@ -40,6 +40,7 @@ def work(folder: Path, budget_s: float, *extra: str) -> dict[str, Any]:
         [*command, "--budget", str(budget_s), *extra],
         check=True,
         stdout=subprocess.PIPE,
+        cwd=folder,  # not the checkout, whose lineprof is not built
         env={**os.environ, "PYTHONPATH": path},
     )
     result: dict[str, Any] = json.loads(done.stdout)

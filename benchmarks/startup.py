@@ -3,10 +3,10 @@
 
     python benchmarks/startup.py [--quick]
 
-`import lineprof` with profiling off, over the bare interpreter, and the time from
-the start of `kernprof -l` to the script's first line, the interpreter's own start
-included. Judged are the least of many interleaved runs, for whatever else the
-machine does only ever adds; the medians are shown beside them.
+`import lineprof` with profiling off, over the bare interpreter (processor time of
+interleaved processes), and the wall time from the start of `kernprof -l` to the
+script's first line, the interpreter's own start included. Judged are the least of
+many runs, for whatever else the machine does only ever adds; medians stand beside.
 """
 
 from __future__ import annotations

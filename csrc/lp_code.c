@@ -15,8 +15,24 @@ retire(void *extra)
 
         self->code = NULL;
         self->next = NULL;
+        if (self->leader != NULL) {
+            self->next_spare = self->leader->spares;
+            self->leader->spares = self;
+        }
         self = next;
     }
+}
+
+lp_code *
+lp_code_take_spare(lp_code *leader)
+{
+    lp_code *self = leader->spares;
+
+    if (self != NULL) {
+        leader->spares = self->next_spare;
+        self->next_spare = NULL;
+    }
+    return self;
 }
 
 int
@@ -76,6 +92,7 @@ lp_code_detach(lp_code *self)
     PyObject *code = self->code;
     lp_code *first;
 
+    self->leader = NULL; /* it is no spare one */
     if (code == NULL) {
         return;
     }

@@ -3,7 +3,8 @@
  * One lp_code for each pair (code object, tracer); those of one code object
  * are linked, and the first hangs on the code object itself, so an event
  * finds them without a search.  The interpreter tells when a code object
- * dies: its lp_code is then retired, and keeps its counters.
+ * dies: its lp_code is then a spare one, whose counters go on with the next
+ * code object that is compiled from the same source.
  */
 #ifndef LP_CODE_H
 #define LP_CODE_H
@@ -22,6 +23,9 @@ enum {
 typedef struct lp_code {
     PyObject *code;           /* borrowed; NULL once it has died */
     struct lp_code *next;     /* the same code object, another tracer */
+    struct lp_code *leader;   /* its tracer's first of the same key, or NULL */
+    struct lp_code *spares;   /* of a leader: those of its key that died, */
+    struct lp_code *next_spare; /* one after the other */
     struct lp_tracer *tracer; /* borrowed: it owns us */
     lp_layout layout;
     uint32_t flags;
@@ -43,6 +47,9 @@ lp_code *lp_code_find(PyObject *code, const struct lp_tracer *tracer);
 
 /* [GIL] Hang it on its code object.  0 or -1 with an exception. */
 int lp_code_attach(lp_code *self, PyObject *code);
+
+/* [GIL] One that has died, of those with this leader; or NULL. */
+lp_code *lp_code_take_spare(lp_code *leader);
 
 /* [GIL] Take it off again; nothing where the code object has died. */
 void lp_code_detach(lp_code *self);

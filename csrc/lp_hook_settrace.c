@@ -32,7 +32,9 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
         return NULL;
     }
     result = PyObject_CallFunctionObjArgs(settrace_before, func, NULL);
-    if (was_on && !lp_trace_is_on(state)) {
+    /* Without a gate every thread is ours, a new one that only now comes to
+     * its trace function, too. */
+    if ((was_on || !LP_HAVE_GATE) && !lp_trace_is_on(state)) {
         lp_recorder *rec = lp_engine_recorder();
 
         if (rec != NULL) {

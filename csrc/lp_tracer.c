@@ -38,71 +38,75 @@ lp_tracer_stop(lp_tracer *self)
     lp_engine_hush();
 }
 
-/* The code object that had these counters died, and this is it again: a
- * function in a loop of exec, a cell that is run once more. */
+/* The first code of this key, or NULL, with an exception when that is an
+ * error. */
 static lp_code *
-find_retired(lp_tracer *self, PyObject *key)
+find_leader(const lp_tracer *self, PyObject *key)
 {
     PyObject *place = PyDict_GetItemWithError(self->places, key);
-    lp_code *code;
 
-    if (place == NULL) {
-        return NULL;
-    }
-    code = self->codes[PyLong_AsSize_t(place)];
-    return code->code == NULL ? code : NULL;
+    return place == NULL ? NULL : self->codes[PyLong_AsSize_t(place)];
 }
 
-static int
-append(lp_tracer *self, PyObject *key, lp_code *code)
+static bool
+make_room(lp_tracer *self)
 {
-    PyObject *place;
-    int failed;
+    uint32_t room = self->room == 0 ? 16 : self->room * 2;
+    lp_code **codes;
 
-    if (self->n_codes == self->room) {
-        uint32_t room = self->room == 0 ? 16 : self->room * 2;
-        lp_code **codes = realloc(self->codes, room * sizeof(lp_code *));
+    if (self->n_codes < self->room) {
+        return true;
+    }
+    codes = realloc(self->codes, room * sizeof(lp_code *));
+    if (codes == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    self->codes = codes;
+    self->room = room;
+    return true;
+}
 
-        if (codes == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        self->codes = codes;
-        self->room = room;
+/* The key's leader is the code that is about to be appended. */
+static bool
+make_leader(lp_tracer *self, PyObject *key)
+{
+    PyObject *place = PyLong_FromSize_t(self->n_codes);
+    bool done = place != NULL && PyDict_SetItem(self->places, key, place) == 0;
+
+    Py_XDECREF(place);
+    return done;
+}
+
+static bool
+append(lp_tracer *self, PyObject *key, lp_code *code, lp_code *leader)
+{
+    if (!make_room(self) || PyList_Append(self->keys, key) < 0) {
+        return false;
     }
-    place = PyLong_FromSize_t(self->n_codes);
-    if (place == NULL) {
-        return -1;
-    }
-    failed = PyDict_SetItem(self->places, key, place);
-    Py_DECREF(place);
-    if (failed || PyList_Append(self->keys, key) < 0) {
-        return -1;
-    }
-    if (!lp_engine_add_code(code)) {
+    if (!lp_engine_add_code(code) ||
+        (leader == NULL && !make_leader(self, key))) {
         PyList_SetSlice(self->keys, (Py_ssize_t)self->n_codes,
                         PyList_GET_SIZE(self->keys), NULL);
-        return -1;
+        return false;
     }
+    code->leader = leader == NULL ? code : leader;
     self->codes[self->n_codes++] = code;
-    return 0;
+    return true;
 }
 
 int
 lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
 {
-    lp_code *entry = find_retired(self, key);
+    lp_code *leader = find_leader(self, key);
+    lp_code *entry = leader == NULL ? NULL : lp_code_take_spare(leader);
 
     if (entry != NULL) {
         lp_code_free(known);
     }
-    else if (PyErr_Occurred()) {
-        lp_code_free(known);
-        return -1;
-    }
     else {
         entry = known;
-        if (append(self, key, entry) < 0) {
+        if (PyErr_Occurred() || !append(self, key, entry, leader)) {
             lp_code_free(entry);
             return -1;
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import functools
 import os
 import signal
@@ -82,12 +83,42 @@ def _restore_default() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _in_child() -> None:
-    if isinstance(signal.getsignal(signal.SIGTERM), Terminate):
-        _restore_default()
+class _Forks:
+    """Gives forked children the true default, with no instant in between.
+
+    Until then SIGTERM is held back: python, when it has forked, forgets the
+    signals that came in the child before.
+    """
+
+    def __init__(self) -> None:
+        self._held: set[int] = set()  # threads that are about to fork, or have
+
+    def before(self) -> None:
+        """Hold SIGTERM back in this thread, unless the program does so."""
+        if isinstance(signal.getsignal(signal.SIGTERM), Terminate):
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+            if signal.SIGTERM not in mask:
+                self._held.add(_thread.get_ident())
+
+    def in_child(self) -> None:
+        """Restore the default, of which the child dies if one was held back."""
+        if isinstance(signal.getsignal(signal.SIGTERM), Terminate):
+            _restore_default()
+        self.release()
+
+    def release(self) -> None:
+        """Hold SIGTERM back no longer."""
+        if _thread.get_ident() in self._held:
+            self._held.discard(_thread.get_ident())
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
 
 
 @functools.lru_cache(maxsize=1)
 def _watch_forks() -> None:
-    """Have forked children die of SIGTERM at once; it cannot be undone."""
-    os.register_at_fork(after_in_child=_in_child)
+    """Watch over all forks from now on; it cannot be undone."""
+    forks = _Forks()
+    os.register_at_fork(
+        before=forks.before,
+        after_in_parent=forks.release,
+        after_in_child=forks.in_child,
+    )

@@ -65,13 +65,27 @@ def state() -> dict[str, object]:
     }
 
 
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[None]:
+    """Remember which tests failed: their tracebacks keep what they made."""
+    yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or call.excinfo is not None
+
+
 @pytest.fixture(autouse=True)
-def nothing_left_behind() -> Iterator[None]:
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves the process other than it found it."""
     if live_profilers():
         gc.collect()  # one that a test before left in a cycle
     held, before = live_profilers(), state()
     yield
+    if request.node.stash.get(FAILED, False):
+        return
     after = state()
     if after != before or live_profilers() != held:
         gc.collect()  # a profiler in a cycle is not left behind, only late
@@ -82,6 +96,12 @@ def nothing_left_behind() -> Iterator[None]:
     for what, value in before.items():
         assert after[what] == value, f"left behind: {what}"
     assert held or not live_profilers(), "left behind: a profiler"
+
+
+def pytest_collection_finish() -> None:
+    """Make the collections of the guard cheap: pytest's own objects stay."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header() -> str:

@@ -10,8 +10,8 @@ R3  A simple statement (one that holds no other) which spans lines a to b:
     events of one frame that follow each other within a..b are one execution.
     In one execution line a counts exactly one hit, whichever line came first,
     and every other line at most one.  An event after one outside a..b, or by
-    a jump back (R2's do not count), begins the next execution.  Statements
-    that share a line are one span.  A lambda is one span in its own code;
+    a loop's jump back (R2's do not count), begins the next execution.
+    Statements that share a line are one span.  A lambda is one span in its own code;
     generator expressions and comprehensions with a code object of their own
     are not folded.  Without source there is no R3.
 R4  Headers of compound statements count as `sys.settrace` counts them.
@@ -34,6 +34,8 @@ from collections import Counter
 from types import CodeType, FrameType, FunctionType
 from typing import Callable, Optional, TypeVar
 
+from flow import loop_jumps
+
 Key = tuple[int, str]
 """First line and name (qualified from 3.11 on) of a function."""
 
@@ -42,7 +44,6 @@ Span = tuple[int, int]
 T = TypeVar("T")
 LocalTrace = Callable[[FrameType, str, object], Optional["LocalTrace"]]
 
-JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
 UNFOLDED = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
 
 
@@ -88,12 +89,6 @@ def spans_of(text: str) -> dict[int, Span]:
     return {line: span for span in spans for line in range(span[0], span[1] + 1)}
 
 
-def jumps_of(code: CodeType) -> dict[int, int]:
-    """Map the offset of each jump to where it leads."""
-    steps = dis.get_instructions(code)
-    return {step.offset: step.argval for step in steps if step.opcode in JUMPS}
-
-
 def loops_of(code: CodeType, jumps: dict[int, int]) -> list[Span]:
     """Find the offsets, first to last, of comprehensions inlined in *code*.
 
@@ -116,7 +111,7 @@ class Shape:
     def __init__(self, code: CodeType) -> None:
         text = "".join(linecache.getlines(code.co_filename))
         self.raw = code.co_code
-        self.jumps = jumps_of(code)
+        self.jumps = loop_jumps(code)
         self.loops = loops_of(code, self.jumps)
         self.is_lambda = bool(text) and code.co_name == "<lambda>"
         self.whole = (code.co_firstlineno, sys.maxsize)
@@ -134,8 +129,8 @@ class Shape:
         """
         while before >= 0 and self.raw[before] == dis.EXTENDED_ARG:
             before += 2
-        target = self.jumps.get(before, sys.maxsize)
-        return target if target <= before and offset in (before, target) else None
+        target = self.jumps.get(before)
+        return target if offset in (before, target) else None
 
     def in_comprehension(self, offset: int) -> bool:
         """Tell whether a jump to *offset* is part of a comprehension (R2)."""
@@ -287,10 +282,5 @@ class Oracle:
 
 def wake_opcode_events() -> None:
     """Let 3.12 know, before `sys.settrace`, that opcodes will be asked for."""
-
-    def nothing() -> FrameType:
-        frame = sys._getframe()
-        frame.f_trace_opcodes = True
-        return frame
-
-    nothing()
+    frame = sys._getframe()  # the documented way to a frame
+    frame.f_trace_opcodes = True

@@ -148,6 +148,21 @@ def test_a_forked_child_in_a_long_call_dies_of_sigterm(tmp_path: Path) -> None:
     check_same(write(tmp_path, "parent.py", program), cwd=tmp_path)
 
 
+def test_a_forked_child_dies_of_a_sigterm_that_comes_at_once(tmp_path: Path) -> None:
+    program = """
+        import os, signal
+        statuses = set()
+        for _ in range(200):
+            pid = os.fork()
+            if not pid:
+                signal.pause()
+            os.kill(pid, signal.SIGTERM)
+            statuses.add(os.waitpid(pid, 0)[1])
+        print(statuses, signal.pthread_sigmask(signal.SIG_BLOCK, []))
+        """
+    check_same(write(tmp_path, "parent.py", program), cwd=tmp_path)
+
+
 def test_subprocesses_are_as_under_python(tmp_path: Path) -> None:
     program = """
         import os, subprocess, sys

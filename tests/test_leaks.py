@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from pathlib import Path
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import pytest
 from growth import ROUNDS, must_not_grow
@@ -14,6 +13,9 @@ from running import new_profiler
 import lineprof
 from lineprof import LineProfiler, LineStats, load_stats
 from lineprof.explicit import GlobalProfiler
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("hook")
 

@@ -15,7 +15,19 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import native
-from envs import ROOT, Env, StepError, install, make, open_log, require
+from envs import (
+    ROOT,
+    TOOLS,
+    Env,
+    StepError,
+    install,
+    make,
+    open_log,
+    pip,
+    require,
+    stamp,
+    write_stamp,
+)
 from pythons import advice, compiler_lacks, find
 from results import Result, close, read_report, tell
 from sessions import Sessions
@@ -88,12 +100,16 @@ def run_python(python: Python) -> list[Result]:
 
 
 def install_peers(env: Env) -> None:
-    """Install what some tests compare with, where it can be had for this Python."""
-    try:
-        require(env, "requirements-peers.txt", "--only-binary=:all:")
-    except StepError:
-        with open_log(env.log) as log:
-            print("the tests that need a peer will say that they skip", file=log)
+    """Install what some tests compare with, each where this Python can have it."""
+    listed = TOOLS / "requirements-peers.txt"
+    for peer in listed.read_text(encoding="utf-8").split():
+        if not stamp(env, peer):
+            try:
+                pip(env, "--only-binary=:all:", peer)
+            except StepError as error:  # its tests say that they skip, and why
+                with open_log(env.log) as log:
+                    print(f"no {peer} here: {error}", file=log)
+            write_stamp(env, peer, "tried")
 
 
 def run_suite(env: Env, python: Python, hook: str) -> Result:
@@ -105,15 +121,22 @@ def run_suite(env: Env, python: Python, hook: str) -> Result:
     away.mkdir(exist_ok=True)
     for old in (log, report):
         old.unlink(missing_ok=True)
-    command = [env.python, "-m", "pytest", ROOT / "tests", f"--junitxml={report}"]
+    command = [env.python, "-m", "pytest", f"--junitxml={report}"]
     command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
     command += ["-o", f"cache_dir={env.folder / 'cache' / hook}"]
-    command += shlex.split(os.environ.get("ARGS", ""))
+    command += chosen(shlex.split(os.environ.get("ARGS", "")))
     doubles = str(native.DOUBLES)
     changes = {"LINEPROF_CORE": hook, "LINEPROF_DOUBLES": doubles}
     status = SESSIONS.run(command, log, limit_s=LIMIT_S, cwd=away, changes=changes)
     result = read_report(Result(f"{python.version} {hook}", log), report, status)
     return tell(result, time.monotonic() - begun)
+
+
+def chosen(arguments: list[str]) -> list[object]:
+    """Give pytest's arguments with the whole paths of test files; all if none is."""
+    paths = [word for word in arguments if (ROOT / word.partition("::")[0]).is_file()]
+    others = [word for word in arguments if word not in paths]
+    return [*others, *([ROOT / path for path in paths] or [ROOT / "tests"])]
 
 
 if __name__ == "__main__":

@@ -1,16 +1,17 @@
-"""Whole processes, timed in turn.
+"""Whole processes, run in turn; what counts is the processor time they take.
 
-Their bytecode is cached, as that of installed packages is: in the folder they
-run in, so that it is there whatever the environment says, and gone afterwards.
+Wall time is at the mercy of whatever else the machine does. Their bytecode is
+cached, as that of installed packages is: in the folder they run in, so that it is
+there whatever the environment says, and gone afterwards.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,21 +20,19 @@ if TYPE_CHECKING:
 
 
 def seconds(arguments: Sequence[str], folder: Path) -> float:
-    """Run this Python with `arguments` in `folder`; give the wall time in s.
+    """Run this Python with `arguments` in `folder`; give its processor time in s.
 
     Raises `subprocess.CalledProcessError` where the program fails.
     """
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "cache")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    start = time.perf_counter()
+    command = [sys.executable, *arguments]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        env=environment,
+        command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=environment
     )
-    return time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
 
 
 def in_turn(

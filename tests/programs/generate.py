@@ -93,7 +93,7 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - no secret here
-        self.size = 2 + seed // 40
+        self.size = 2 + seed // 60
         self.lines = PRELUDE.strip().split("\n")
         self.kind = ""
         self.callees: list[str] = []
