@@ -262,7 +262,7 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry,
     bool twin = false;
 
     rec->cost += entry == LP_CALLED ? rec->costs.call : rec->costs.resume;
-    if (entry == LP_RESUMED && is_parked(&code->layout)) {
+    if (entry != LP_CALLED && is_parked(&code->layout)) {
         parked = lp_parked_end(&lp_process.parked, key, code->code, now);
     }
     for (lp_code *next; code != NULL; code = next) {
@@ -277,6 +277,11 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry,
         if (LP_UNLIKELY(parked != NULL)) {
             frame->seen = parked->seen;
             frame->furthest = parked->furthest;
+            if (entry == LP_LATE && parked->line < frame->n_lines) {
+                /* 3.11 takes a frame up again without an event where what it
+                 * delegated to ends by a throw. */
+                lp_recorder_open(rec, frame, frame->lines + parked->line, now);
+            }
         }
         if (twin) {
             frame->flags |= LP_FRAME_TWIN;
@@ -312,6 +317,7 @@ park(const lp_frame *frame, lp_ticks now)
         lp_parked_frame parked = {
             .key = frame->key,
             .code = frame->code,
+            .line = (uint32_t)(line - frame->lines),
             .seen = frame->seen,
             .furthest = frame->furthest,
             .awaits = awaits != NULL ? awaits + (line - frame->lines) : NULL,
