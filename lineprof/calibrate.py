@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Callable, NamedTuple
 from lineprof.shape import describe
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import CodeType, FunctionType, ModuleType
 
     from lineprof._core import Tracer
@@ -53,7 +54,8 @@ def generator(n):
 """
 _CONSUMER = """\
 def consumer(n, generator):
-    for i in generator(n): pass
+    for i in generator(n):
+        pass
 """
 _PLAIN_CALLER = """\
 def caller(n, called):
@@ -106,20 +108,21 @@ class Bench:
 
     def difference(
         self,
-        make: Callable[[], tuple[FunctionType, tuple[object, ...]]],
-        watched: Callable[[FunctionType, tuple[object, ...]], FunctionType],
+        make: Callable[[], tuple[FunctionType, tuple[FunctionType, ...]]],
+        watched: Callable[[FunctionType, tuple[FunctionType, ...]], Iterable[FunctionType]],
     ) -> float:
         """Return the ticks that the events of one step add.
 
         `make` gives a function and its arguments after the number of steps;
-        `watched` says which function's code has the events.
+        `watched` says which functions have the events.
         """
         plain, plain_args = make()
         without = self._least(lambda: plain(_STEPS, *plain_args))
         traced, traced_args = make()
         tracer = self.core.Tracer(self.hook)
         try:
-            add_code(tracer, watched(traced, traced_args).__code__)
+            for function in watched(traced, traced_args):
+                add_code(tracer, function.__code__)
             tracer.enable()
             with_events = self._least(lambda: traced(_STEPS, *traced_args))
         finally:
@@ -128,7 +131,7 @@ class Bench:
 
     def loop(self, source: str) -> float:
         """Ticks added to one turn of a loop function."""
-        return self.difference(lambda: (_function(source), ()), lambda f, _: f)
+        return self.difference(lambda: (_function(source), ()), lambda f, _: (f,))
 
 
 def add_code(tracer: Tracer, code: CodeType, key: object = None) -> bool:
@@ -155,49 +158,57 @@ def measure(core: ModuleType, hook: str) -> Costs:
     """Measure the costs of `hook`'s events in the clock's ticks."""
     core.set_costs(*Costs())
     bench = Bench(core, hook)
-    per_turn = bench.loop(_LOOP)
-    instruction = 0.0
-    line = per_turn / 5
-    if _TAXED:
-        # Per turn: 5 lines of 2 instructions against 3 lines of 2, 24 and 24.
-        long = bench.loop(_LONG_LOOP)
-        instruction = max(0.0, (long / 3 - line) / ((2 + 24 + 24) / 3 - 2))
-        line = max(0.0, line - 2 * instruction)
-        high = line
-    else:
-        high = max(line, bench.loop(_HIGH + _LOOP) / 5)
-    short = line + 2 * instruction
-    call = bench.difference(
-        lambda: (_function(_CALLER), (_function(_CALLED),)), lambda _, args: args[0]
+    line, high, instruction = _line_costs(bench)
+    short = line + 2 * instruction  # of a line that does next to nothing
+    called = bench.difference(
+        lambda: (_function(_CALLER), (_function(_CALLED),)), lambda _, args: args
     )
-    resume = bench.difference(
+    # A turn of both: two lines each, and one more that the resumed step ends.
+    resumed = bench.difference(
         lambda: (_function(_CONSUMER), (_function(_GENERATOR),)),
-        lambda _, args: args[0],
+        lambda consumer, args: (consumer, *args),
     )
-    plain = inner = 0.0
-    if _TAXED:
-        plain = bench.difference(
-            lambda: (_function(_PLAIN_CALLER), (_function(_CALLED),)), lambda f, _: f
-        )
-        nested = bench.difference(
-            lambda: (
-                _function(_PLAIN_CALLER),
-                (_function(_OUTER, inner=_function(_CALLED)),),
-            ),
-            lambda f, _: f,
-        )
-        inner = max(0.0, nested - plain)
-        plain = max(0.0, plain - 2 * short)
-    one = core.COST_ONE
+    plain_call, plain_inner = _plain_costs(bench, short) if _TAXED else (0.0, 0.0)
     return Costs(
-        line=round(line * one),
-        high_line=round(high * one),
-        instruction=round(instruction * one),
-        call=round(max(0.0, call - short) * one),
-        resume=round(max(0.0, resume - 2 * short) * one),
-        plain_call=round(plain * one),
-        plain_inner=round(inner * one),
+        *(
+            round(max(0.0, ticks) * core.COST_ONE)
+            for ticks in (
+                line,
+                high,
+                instruction,
+                called - short,
+                resumed - 5 * short,
+                plain_call,
+                plain_inner,
+            )
+        )
     )
+
+
+def _line_costs(bench: Bench) -> tuple[float, float, float]:
+    """Ticks of a line event, of one above line 256, and per instruction."""
+    turn = bench.loop(_LOOP)  # five lines of two instructions
+    if not _TAXED:
+        return turn / 5, max(turn, bench.loop(_HIGH + _LOOP)) / 5, 0.0
+    long = bench.loop(_LONG_LOOP)  # three lines of 2, 24 and 24
+    instruction = max(0.0, (long / 3 - turn / 5) / ((2 + 24 + 24) / 3 - 2))
+    line = max(0.0, turn / 5 - 2 * instruction)
+    return line, line, instruction
+
+
+def _plain_costs(bench: Bench, short: float) -> tuple[float, float]:
+    """Ticks of an unprofiled call from a profiled line, and of one below it."""
+    outer = bench.difference(
+        lambda: (_function(_PLAIN_CALLER), (_function(_CALLED),)), lambda f, _: (f,)
+    )
+    nested = bench.difference(
+        lambda: (
+            _function(_PLAIN_CALLER),
+            (_function(_OUTER, inner=_function(_CALLED)),),
+        ),
+        lambda f, _: (f,),
+    )
+    return outer - 2 * short, nested - outer
 
 
 def remeasure(core: ModuleType, hook: str, costs: Costs) -> float:

@@ -35,6 +35,14 @@ def python_version() -> str:
     return f"{name} {release}"
 
 
+def cwd() -> str:
+    """Return the working folder, or "" when it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
 def host() -> str:
     """Return the machine's name."""
     return os.uname().nodename

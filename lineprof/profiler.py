@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from lineprof import _core, process
-from lineprof.calibrate import Costs, add_code, measure, remeasure
-from lineprof.errors import LineprofError
+from lineprof.calibrate import add_code, remeasure
+from lineprof.cores import open_core, wanted_core
 from lineprof.snapshot import Scale, functions_from, threads_from
 from lineprof.source import read_source
 from lineprof.stats import LineStats, Process
 from lineprof.targets import functions_of, rewrap
-from lineprof.twins import Twins, twin_function
+from lineprof.twins import Twins, identity, twin_function
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -30,37 +29,9 @@ if TYPE_CHECKING:
     Self = TypeVar("Self", bound="LineProfiler")
     Path = Union[str, "os.PathLike[str]"]
 
-CORES = ("auto", "monitoring", "settrace")
-_QUALIFIED = sys.version_info >= (3, 11)  # code objects know their full name
-
-
-def _identity(code: CodeType) -> tuple[object, ...]:
-    """What a code object shares with one that is compiled anew from its source.
-
-    It begins with what names the function in a profile.
-    """
-    name: str = code.co_qualname if _QUALIFIED else code.co_name  # type: ignore[attr-defined]
-    table = code.co_linetable if sys.version_info >= (3, 10) else code.co_lnotab
-    return (code.co_filename, code.co_firstlineno, name, code.co_code, table)
-
-
-def _cwd() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return ""
-
-
 def _sources(functions: Iterable[FunctionStats]) -> dict[str, SourceFile]:
     files = dict.fromkeys(function.file for function in functions)
     return {file: read_source(file) for file in files}
-
-
-@functools.lru_cache(maxsize=None)
-def _costs_of(hook: str, clock_name: str) -> Costs:
-    if _core.hook() is None:
-        _core.Tracer(hook, None, clock_name).close()  # starts the clock
-    return measure(_core, hook)
 
 
 def held_tool_ids() -> set[int]:
@@ -103,50 +74,12 @@ class LineProfiler:
         self._known: set[tuple[object, ...]] = set()
         self._lost = _core.lost()
         self._cost = _core.cost()
-        self._open(core or os.environ.get("LINEPROF_CORE") or "auto", clock)
+        opened = open_core(_core, core or wanted_core(), clock)
+        self._tracer, self._costs = opened.tracer, opened.costs
+        self.core, self.core_reason = opened.name, opened.reason
+        self.clock, self.clock_reason = _core.clock()
         for function in functions:
             self.add_function(function)
-
-    # -- the core -------------------------------------------------------------
-
-    def _open(self, core: str, clock: object) -> None:
-        if core not in CORES:
-            raise LineprofError(
-                f"there is no core {core!r}", hint=f"choose one of {', '.join(CORES)}"
-            )
-        in_use = _core.hook()
-        reasons = []
-        for name, how in _core.hooks():
-            if core not in (name, "auto") or (core == "auto" and in_use not in (None, name)):
-                continue
-            try:
-                self._tracer = self._tracer_of(name, clock)
-            except (RuntimeError, ValueError) as error:
-                reasons.append(str(error))
-                continue
-            self.core = name
-            self.core_reason = "; ".join([how, *reasons, *self._why(core, in_use)])
-            self.clock, self.clock_reason = _core.clock()
-            return
-        raise LineprofError(
-            f"the core {core!r} can't be had: "
-            + ("; ".join(reasons) or f"Python {process.python_version()} has none"),
-            hint="use --core auto, or LINEPROF_CORE=auto",
-        )
-
-    @staticmethod
-    def _why(core: str, in_use: str | None) -> list[str]:
-        if core != "auto":
-            return ["asked for"]
-        return ["another profiler of this process uses it"] if in_use else []
-
-    def _tracer_of(self, hook: str, clock: object) -> _core.Tracer:
-        wanted = os.environ.get("LINEPROF_CLOCK") or "auto"
-        costs = _costs_of(hook, wanted) if clock is None else Costs()
-        self._costs = costs
-        tracer = _core.Tracer(hook, clock, wanted)
-        _core.set_costs(*costs)
-        return tracer
 
     # -- what is counted --------------------------------------------------------
 
@@ -181,9 +114,9 @@ class LineProfiler:
             return func
         twin = self._twins.get(code)
         if not self._tracer.is_enabling(twin):
-            identity = (*_identity(twin), "twin")
+            key = (*identity(twin), "twin")
             for tracer, enabling in _core.tracers_of(code):
-                add_code(tracer, twin, identity)
+                add_code(tracer, twin, key)
                 if enabling or tracer is self._tracer:
                     tracer.set_enabling(twin)
         return twin_function(func, twin)
@@ -207,14 +140,14 @@ class LineProfiler:
         if self._tracer.has_code(code):
             return True
         _core.set_strict("greenlet" in sys.modules)
-        if not add_code(self._tracer, code, _identity(code)):
+        if not add_code(self._tracer, code, identity(code)):
             self._warnings.append(
                 f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
                 "its lines can't be counted, their numbers make no sense"
             )
             return False
-        if (identity := _identity(code)) not in self._known:
-            self._known.add(identity)
+        if (key := identity(code)) not in self._known:
+            self._known.add(key)
             self.functions.append(function)
         return True
 
@@ -306,7 +239,7 @@ class LineProfiler:
             host=process.host(),
             rank=process.rank(),
             argv=tuple(sys.argv),
-            cwd=_cwd(),
+            cwd=process.cwd(),
             python=process.python_version(),
             start_unix_ns=self._start_unix_ns,
             wall_ns=max(0, now - self._start_unix_ns),

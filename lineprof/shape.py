@@ -35,6 +35,7 @@ _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
 _CLEAR = dis.opmap.get("LOAD_FAST_AND_CLEAR")
 _RESUME = dis.opmap.get("RESUME")
+_FOR_ITER = dis.opmap["FOR_ITER"]
 _CACHE = dis.opmap.get("CACHE")
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
@@ -94,15 +95,32 @@ def describe(code: CodeType) -> Shape | None:
 def _ranges(code: CodeType) -> Iterator[tuple[int, int, int]]:
     """Yield (start, end, line) of the runs of instructions, offsets in bytes."""
     if sys.version_info >= (3, 10):
-        for start, end, line in code.co_lines():
-            if line is not None and line > 0 and start < end:
-                yield start, end, line
+        yield from _merged(code.co_lines())
         return
     starts = list(dis.findlinestarts(code))
     ends = [start for start, _ in starts[1:]] + [len(code.co_code)]
     for (start, line), end in zip(starts, ends):
         if line > 0 and start < end:
             yield start, end, line
+
+
+def _merged(
+    ranges: Iterable[tuple[int, int, int | None]]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the ranges that have a line, neighbours of the same line as one.
+
+    From 3.11 on there is a range for each place within a line.
+    """
+    begin = last = current = 0
+    for start, end, line in ranges:
+        if line == current and start == last:
+            last = end
+            continue
+        if current > 0 and begin < last:
+            yield begin, last, current
+        begin, last, current = start, end, line or 0
+    if current > 0 and begin < last:
+        yield begin, last, current
 
 
 def _start(code: CodeType) -> int:
@@ -121,7 +139,11 @@ def _instruction_table(
 ) -> bytes:
     table = array("H", bytes(2 * n_lines))
     opcodes = code.co_code[::2]
-    for start, end, line in ranges:
+    # What stands before the head of a for loop runs once, the rest every turn.
+    labels = dis.findlabels(code.co_code)
+    loops = [label for label in labels if opcodes[label // 2] == _FOR_ITER]
+    for begin, end, line in ranges:
+        start = max((head for head in loops if begin <= head < end), default=begin)
         count = (end - start) // 2
         if _CACHE is not None:
             count -= opcodes[start // 2 : end // 2].count(_CACHE)

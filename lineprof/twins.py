@@ -7,6 +7,19 @@ import weakref
 from types import CodeType, FunctionType
 
 
+_QUALIFIED = sys.version_info >= (3, 11)  # code objects know their full name
+
+
+def identity(code: CodeType) -> tuple[object, ...]:
+    """Return what a code object shares with one compiled anew from its source.
+
+    It begins with what names the function in a profile: file, line, name.
+    """
+    name: str = code.co_qualname if _QUALIFIED else code.co_name  # type: ignore[attr-defined]
+    table = code.co_linetable if sys.version_info >= (3, 10) else code.co_lnotab
+    return (code.co_filename, code.co_firstlineno, name, code.co_code, table)
+
+
 class Twins:
     """A copy of each code object, for as long as the original lives.
 

@@ -1,0 +1,257 @@
+/* What answers the events of sys.monitoring (PEP 669).
+ *
+ * Callbacks are objects of a type of our own with a vectorcall slot, the
+ * cheapest callable that the interpreter knows.  They never raise: an error
+ * would end up in the program.
+ */
+#include "lp_monitoring_events.h"
+
+#if LP_HAVE_MONITORING
+
+#  include <stddef.h>
+#  include <structmember.h>
+
+#  include "lp_engine.h"
+
+typedef struct callback {
+    PyObject_HEAD
+    vectorcallfunc call;
+} callback;
+
+/* What a callback answers to have its event no more, at that place. */
+static PyObject *disable; /* owned: sys.monitoring.DISABLE */
+
+static PyObject *
+none(void)
+{
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
+         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_engine_recorder();
+    lp_code *code = lp_code_of(args[0]);
+
+    if (rec != NULL && code != NULL) {
+        lp_engine_enter(rec, code, LP_CALLED, 0, lp_frame_key(), 0);
+    }
+    return none();
+}
+
+static PyObject *
+on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
+          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_engine_recorder();
+    lp_code *code = lp_code_of(args[0]);
+
+    if (rec != NULL && code != NULL) {
+        uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
+        uint32_t line = code->resumes != NULL && at < code->n_marks
+                            ? code->resumes[at]
+                            : 0;
+
+        lp_engine_enter(rec, code, LP_RESUMED, line, lp_frame_key(),
+                        lp_clock_now(&rec->clock));
+    }
+    return none();
+}
+
+static inline void
+leave(PyObject *code, bool suspended)
+{
+    lp_recorder *rec = lp_here;
+    lp_ticks now;
+    lp_frame *top;
+
+    if (rec == NULL || rec->top == rec->frames) {
+        return;
+    }
+    now = lp_clock_now(&rec->clock);
+    top = rec->top;
+    if (top->code == code && !(top->flags & LP_FRAME_STRICT)) {
+        lp_engine_leave(rec, code, top->key, suspended, now);
+    }
+    else {
+        lp_engine_leave(rec, code, lp_frame_key(), suspended, now);
+    }
+}
+
+static PyObject *
+on_leave(PyObject *Py_UNUSED(self), PyObject *const *args,
+         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    leave(args[0], false);
+    return none();
+}
+
+static PyObject *
+on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
+         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    leave(args[0], true);
+    return none();
+}
+
+static void
+line_slow(PyObject *code, uint32_t line, lp_ticks now)
+{
+    lp_recorder *rec = lp_engine_recorder();
+
+    if (rec != NULL) {
+        lp_engine_line(rec, code, lp_frame_key(), line, LP_STEP, now);
+    }
+}
+
+static PyObject *
+on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
+        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_here;
+    uint32_t line = (uint32_t)lp_small_int(args[1]);
+
+    if (LP_LIKELY(rec != NULL)) {
+        lp_ticks now = lp_clock_now(&rec->clock);
+        lp_frame *frame = rec->top;
+
+        if (LP_LIKELY(frame->code == args[0] &&
+                      !(frame->flags & LP_FRAME_SLOW))) {
+            lp_recorder_line(rec, frame, line - frame->first_line, now,
+                             LP_STEP);
+        }
+        else {
+            line_slow(args[0], line, now);
+        }
+    }
+    else {
+        line_slow(args[0], line, lp_clock_now(&lp_process.clock));
+    }
+    return none();
+}
+
+static PyObject *
+keep_or_drop(bool keep)
+{
+    PyObject *answer = keep ? Py_None : disable;
+
+    Py_INCREF(answer);
+    return answer;
+}
+
+/* A jump.  Most are of no interest, ever, and are switched off for good; two
+ * kinds are: one that goes round on its own line, for which there is no line
+ * event, and one back to the start of a statement of several lines. */
+static PyObject *
+on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
+        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    long from = lp_small_int(args[1]), to = lp_small_int(args[2]);
+    lp_code *code = lp_code_of(args[0]);
+    lp_recorder *rec = lp_here;
+    lp_frame *frame;
+    lp_step step;
+    int line;
+
+    if (to > from || code == NULL) {
+        return keep_or_drop(code == NULL);
+    }
+    step = lp_code_step(code, (int)to);
+    line = PyCode_Addr2Line((PyCodeObject *)args[0], (int)to);
+    if (line == PyCode_Addr2Line((PyCodeObject *)args[0], (int)from)) {
+        if (step != LP_WITHIN && rec != NULL) {
+            lp_engine_line(rec, args[0], lp_frame_key(), (uint32_t)line, step,
+                           lp_clock_now(&rec->clock));
+        }
+        return keep_or_drop(step != LP_WITHIN);
+    }
+    if (step == LP_STEP) {
+        return keep_or_drop(false);
+    }
+    frame = rec != NULL ? lp_engine_frame(rec, args[0], lp_frame_key()) : NULL;
+    if (frame != NULL) {
+        /* The line event of where it goes comes next. */
+        frame->flags |= step == LP_AGAIN ? LP_FRAME_AGAIN : LP_FRAME_WITHIN;
+    }
+    return keep_or_drop(true);
+}
+
+const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
+    {"LINE", on_line, true},        {"PY_START", on_start, true},
+    {"PY_RESUME", on_resume, true}, {"PY_RETURN", on_leave, true},
+    {"PY_YIELD", on_yield, true},   {"JUMP", on_jump, true},
+    {"PY_UNWIND", on_leave, false}, {"PY_THROW", on_resume, false},
+};
+
+static PyObject *callbacks[LP_MONITORING_EVENTS]; /* owned */
+
+static PyMemberDef callback_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(callback, call), READONLY,
+     NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static void
+callback_dealloc(PyObject *op)
+{
+    PyTypeObject *type = Py_TYPE(op);
+
+    type->tp_free(op);
+    Py_DECREF(type); /* heap types are owned by their instances */
+}
+
+static PyType_Slot callback_slots[] = {
+    {Py_tp_dealloc, callback_dealloc},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_members, callback_members},
+    {0, NULL},
+};
+
+static PyType_Spec callback_spec = {
+    .name = "lineprof._core.Callback",
+    .basicsize = sizeof(callback),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = callback_slots,
+};
+
+/* Make the callbacks; they are kept, for a process has few moments at which
+ * nothing can call them. */
+static int
+make_callbacks(void)
+{
+    PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&callback_spec);
+
+    for (int i = LP_MONITORING_EVENTS - 1; i >= 0 && type != NULL; i--) {
+        callback *made = PyObject_New(callback, type);
+
+        if (made == NULL) {
+            break;
+        }
+        made->call = lp_monitoring_events[i].call;
+        callbacks[i] = (PyObject *)made;
+    }
+    Py_XDECREF(type);
+    return callbacks[0] == NULL ? -1 : 0;
+}
+
+int
+lp_monitoring_events_open(PyObject *monitoring)
+{
+    if (disable == NULL) {
+        disable = PyObject_GetAttrString(monitoring, "DISABLE");
+    }
+    if (disable == NULL || (callbacks[0] == NULL && make_callbacks() < 0)) {
+        return -1;
+    }
+    return 0;
+}
+
+PyObject *
+lp_monitoring_callback(int event)
+{
+    return callbacks[event];
+}
+
+#endif
