@@ -122,7 +122,7 @@ lp_clock_scale(const lp_clock *clock)
         ticks = lp_clock_now(clock);
         ns = lp_clock_monotonic();
     } while (ns - clock->ns0 < 1000000);
-    return (uint64_t)(((__extension__(unsigned __int128)(ns - clock->ns0))
-                       << 32) /
-                      (ticks - clock->ticks0));
+    return (
+        uint64_t)(((__extension__(unsigned __int128)(ns - clock->ns0)) << 32) /
+                  (ticks - clock->ticks0));
 }

@@ -21,19 +21,19 @@ enum {
 };
 
 typedef struct lp_code {
-    PyObject *code;           /* borrowed; NULL once it has died */
-    struct lp_code *next;     /* the same code object, another tracer */
-    struct lp_code *leader;   /* its tracer's first of the same key, or NULL */
-    struct lp_code *spares;   /* of a leader: those of its key that died, */
+    PyObject *code;         /* borrowed; NULL once it has died */
+    struct lp_code *next;   /* the same code object, another tracer */
+    struct lp_code *leader; /* its tracer's first of the same key, or NULL */
+    struct lp_code *spares; /* of a leader: those of its key that died, */
     struct lp_code *next_spare; /* one after the other */
-    struct lp_tracer *tracer; /* borrowed: it owns us */
+    struct lp_tracer *tracer;   /* borrowed: it owns us */
     lp_layout layout;
     uint32_t flags;
-    int32_t start;      /* offset of the instruction that begins it; a frame
-                         * beyond was resumed */
-    uint32_t n_marks;   /* of the two arrays below, by instruction */
-    uint8_t *marks;     /* owned: lp_step, how a jump there came; or NULL */
-    uint32_t *resumes;  /* owned: line to open on a resume; or NULL */
+    int32_t start;     /* offset of the instruction that begins it; a frame
+                        * beyond was resumed */
+    uint32_t n_marks;  /* of the two arrays below, by instruction */
+    uint8_t *marks;    /* owned: lp_step, how a jump there came; or NULL */
+    uint32_t *resumes; /* owned: line to open on a resume; or NULL */
 } lp_code;
 
 /* Ask the interpreter for the word on code objects.  0 or -1. */
@@ -65,9 +65,8 @@ lp_code_step(const lp_code *self, int offset)
 {
     uint32_t at = (uint32_t)offset / 2;
 
-    return self->marks != NULL && at < self->n_marks
-               ? (lp_step)self->marks[at]
-               : LP_STEP;
+    return self->marks != NULL && at < self->n_marks ? (lp_step)self->marks[at]
+                                                     : LP_STEP;
 }
 
 #endif

@@ -52,8 +52,9 @@ find_recorder(uint64_t python_thread)
 {
     lp_recorder *rec = lp_process.recorders;
 
-    while (rec != NULL && (rec->python_thread != python_thread ||
-                           __atomic_load_n(&rec->finished, __ATOMIC_ACQUIRE))) {
+    while (rec != NULL &&
+           (rec->python_thread != python_thread ||
+            __atomic_load_n(&rec->finished, __ATOMIC_ACQUIRE))) {
         rec = rec->next;
     }
     return rec;
@@ -67,8 +68,9 @@ take_finished(void)
     if (lp_process.n_recorders < SEPARATE_THREADS) {
         return NULL;
     }
-    while (rec != NULL && (rec->top != rec->frames ||
-                           !__atomic_load_n(&rec->finished, __ATOMIC_ACQUIRE))) {
+    while (rec != NULL &&
+           (rec->top != rec->frames ||
+            !__atomic_load_n(&rec->finished, __ATOMIC_ACQUIRE))) {
         rec = rec->next;
     }
     if (rec != NULL) {
@@ -222,7 +224,8 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     if (LP_UNLIKELY(counts == NULL)) {
         counts = lp_recorder_counts(rec, &tracer->blocks, &code->layout);
     }
-    frame = lp_recorder_enter(rec, code->code, counts, code->layout.first_line);
+    frame =
+        lp_recorder_enter(rec, code->code, counts, code->layout.first_line);
     if (LP_UNLIKELY(frame == NULL)) {
         if (enables) {
             lp_tracer_count_down(tracer);
@@ -255,8 +258,8 @@ is_parked(const lp_layout *layout)
 }
 
 lp_frame *
-lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry,
-                uint32_t line, const void *key, lp_ticks now)
+lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
+                const void *key, lp_ticks now)
 {
     const lp_parked_frame *parked = NULL;
     bool twin = false;
@@ -299,8 +302,7 @@ lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key)
 {
     lp_frame *frame = rec->top;
 
-    while (frame > rec->frames &&
-           (frame->code != code || frame->key != key)) {
+    while (frame > rec->frames && (frame->code != code || frame->key != key)) {
         frame--;
     }
     return frame > rec->frames ? frame : NULL;

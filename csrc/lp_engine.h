@@ -20,7 +20,8 @@ typedef struct lp_engine {
     const lp_hook *hook;    /* in use; NULL while there is no tracer */
     lp_recorder *recorders; /* owned list, one a thread, oldest first */
     uint32_t n_recorders;
-    lp_code **codes; /* owned array, borrowed entries: by code id; NULL: free */
+    lp_code *
+        *codes; /* owned array, borrowed entries: by code id; NULL: free */
     uint32_t n_codes;
     lp_parked parked;
     uint32_t tracers; /* that exist */

@@ -160,7 +160,8 @@ void
 lp_gate_open(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    _PyFrameEvalFunction now =
+        _PyInterpreterState_GetEvalFrameFunc(interpreter);
 
     is_open = true;
     if (now != gate && next == NULL) {

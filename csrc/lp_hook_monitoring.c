@@ -70,10 +70,9 @@ register_all(bool on)
         long bit = event_bit(&lp_monitoring_events[i]);
 
         if (bit < 0 ||
-            ask(PyObject_CallMethod(monitoring, "register_callback", "ilO",
-                                    tool_id, bit,
-                                    on ? lp_monitoring_callback(i)
-                                       : Py_None)) < 0) {
+            ask(PyObject_CallMethod(
+                monitoring, "register_callback", "ilO", tool_id, bit,
+                on ? lp_monitoring_callback(i) : Py_None)) < 0) {
             return -1;
         }
     }

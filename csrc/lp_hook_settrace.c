@@ -57,8 +57,7 @@ replace_settrace(void)
     settrace_before = PySys_GetObject("settrace"); /* borrowed */
     Py_XINCREF(settrace_before);
     settrace_ours =
-        name == NULL ? NULL
-                     : PyCFunction_NewEx(&settrace_method, NULL, name);
+        name == NULL ? NULL : PyCFunction_NewEx(&settrace_method, NULL, name);
     Py_XDECREF(name);
     if (settrace_before == NULL || settrace_ours == NULL) {
         Py_CLEAR(settrace_before);

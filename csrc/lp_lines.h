@@ -59,9 +59,9 @@ typedef struct lp_layout {
     uint32_t code_id;
     uint32_t first_line;
     uint32_t n_lines;
-    bool awaits;          /* a coroutine or an asynchronous generator */
-    uint32_t *statements; /* owned, by line; NULL: no statement of several
-                           * lines; see lp_line.statement */
+    bool awaits;            /* a coroutine or an asynchronous generator */
+    uint32_t *statements;   /* owned, by line; NULL: no statement of several
+                             * lines; see lp_line.statement */
     uint16_t *instructions; /* owned, by line; NULL where they cost nothing */
 } lp_layout;
 

@@ -111,9 +111,8 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
     /* Before the first tracer there is no word on code objects. */
     self = lp_process.tracers == 0 ? NULL : lp_code_of(code);
     for (; self != NULL; self = self->next) {
-        PyObject *pair =
-            Py_BuildValue("(Oi)", (PyObject *)self->tracer,
-                          (self->flags & LP_CODE_ENABLES) != 0);
+        PyObject *pair = Py_BuildValue("(Oi)", (PyObject *)self->tracer,
+                                       (self->flags & LP_CODE_ENABLES) != 0);
         int failed = pair == NULL || PyList_Append(list, pair) < 0;
 
         Py_XDECREF(pair);
@@ -152,7 +151,8 @@ module_exec(PyObject *module)
 {
     lp_state *state = PyModule_GetState(module);
 
-    state->tracer_type = PyType_FromModuleAndSpec(module, &lp_tracer_spec, NULL);
+    state->tracer_type =
+        PyType_FromModuleAndSpec(module, &lp_tracer_spec, NULL);
     if (state->tracer_type == NULL ||
         PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0) {
         return -1;
@@ -187,12 +187,9 @@ static PyModuleDef_Slot slots[] = {
 };
 
 static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "lineprof._core",
-    .m_size = sizeof(lp_state),
-    .m_methods = methods,
-    .m_slots = slots,
-    .m_traverse = module_traverse,
+    PyModuleDef_HEAD_INIT,      .m_name = "lineprof._core",
+    .m_size = sizeof(lp_state), .m_methods = methods,
+    .m_slots = slots,           .m_traverse = module_traverse,
     .m_clear = module_clear,
 };
 

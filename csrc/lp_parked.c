@@ -23,8 +23,7 @@ find(const lp_parked *parked, const void *key, const void *code)
     for (;;) {
         lp_parked_frame *frame = &parked->frames[at];
 
-        if (frame->key == NULL ||
-            (frame->key == key && frame->code == code)) {
+        if (frame->key == NULL || (frame->key == key && frame->code == code)) {
             return frame;
         }
         at = (at + 1) & (parked->capacity - 1);

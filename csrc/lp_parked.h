@@ -18,13 +18,13 @@
 #include "lp_clock.h"
 
 typedef struct lp_parked_frame {
-    const void *key;  /* which frame; NULL: a free place */
-    const void *code; /* whose */
-    bool waits;       /* it is suspended; else its place is kept for it */
+    const void *key;   /* which frame; NULL: a free place */
+    const void *code;  /* whose */
+    bool waits;        /* it is suspended; else its place is kept for it */
     uint32_t line;     /* offset of the line it is on */
     uint32_t furthest; /* as in lp_frame */
     uint64_t seen;     /* as in lp_frame */
-    uint64_t *awaits; /* the line's counter; NULL: none, or forgotten */
+    uint64_t *awaits;  /* the line's counter; NULL: none, or forgotten */
     lp_ticks since;
 } lp_parked_frame;
 

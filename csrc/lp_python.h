@@ -82,7 +82,8 @@ lp_frame_lasti(PyFrameObject *frame)
 #endif
 }
 
-/* -- threads --------------------------------------------------------------- */
+/* -- threads ---------------------------------------------------------------
+ */
 
 static inline PyThreadState *
 lp_thread_state(void)
@@ -133,7 +134,8 @@ lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
 }
 
 #if LP_HAVE_GATE
-/* -- PEP 523: the function that evaluates every frame ---------------------- */
+/* -- PEP 523: the function that evaluates every frame ----------------------
+ */
 
 #  if PY_VERSION_HEX >= 0x030B0000
 typedef struct _PyInterpreterFrame lp_raw_frame;
@@ -173,7 +175,8 @@ lp_raw_frame_current(PyThreadState *state)
 #  endif
 #endif
 
-/* -- numbers ----------------------------------------------------------------- */
+/* -- numbers -----------------------------------------------------------------
+ */
 
 /* The value of a small int, as callbacks are given line numbers and
  * offsets. */

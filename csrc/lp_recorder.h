@@ -41,7 +41,7 @@ enum {
 /* The flags that make a line event leave the fast path. */
 enum {
     LP_FRAME_SLOW = LP_FRAME_TWIN | LP_FRAME_AGAIN | LP_FRAME_WITHIN |
-                    LP_FRAME_STRICT
+    LP_FRAME_STRICT
 };
 
 typedef struct lp_frame {
@@ -71,18 +71,18 @@ typedef enum lp_armed {
 } lp_armed;
 
 typedef struct lp_recorder {
-    lp_frame *top;    /* innermost open frame, or the sentinel */
-    uint64_t cost;    /* of all events but the open frames' own */
-    lp_clock clock;   /* a copy: read at every event */
-    lp_costs costs;   /* a copy */
-    lp_frame *frames; /* owned */
-    lp_frame *last;   /* the last that fits */
+    lp_frame *top;      /* innermost open frame, or the sentinel */
+    uint64_t cost;      /* of all events but the open frames' own */
+    lp_clock clock;     /* a copy: read at every event */
+    lp_costs costs;     /* a copy */
+    lp_frame *frames;   /* owned */
+    lp_frame *last;     /* the last that fits */
     lp_counts **counts; /* owned array, borrowed entries; by code id */
     uint32_t n_counts;
-    uint32_t finished;  /* its thread has ended (atomic) */
-    uint64_t native_id; /* of the thread, as the system numbers it */
-    char name[64];      /* of the thread, UTF-8, cut */
-    uint64_t lost;      /* events that could not be recorded */
+    uint32_t finished;      /* its thread has ended (atomic) */
+    uint64_t native_id;     /* of the thread, as the system numbers it */
+    char name[64];          /* of the thread, UTF-8, cut */
+    uint64_t lost;          /* events that could not be recorded */
     uint64_t python_thread; /* the interpreter's name for the thread */
     void (*before)(void);   /* the settrace hook's: who traced it before us */
     lp_armed armed;

@@ -16,11 +16,10 @@ append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
     if (line->hits == 0 && line->ticks == 0 && awaited == 0) {
         return 0;
     }
-    row = Py_BuildValue("(InKKKK)", number, thread,
-                        (unsigned long long)line->hits,
-                        (unsigned long long)line->ticks,
-                        (unsigned long long)lp_line_cost(line),
-                        (unsigned long long)awaited);
+    row = Py_BuildValue(
+        "(InKKKK)", number, thread, (unsigned long long)line->hits,
+        (unsigned long long)line->ticks,
+        (unsigned long long)lp_line_cost(line), (unsigned long long)awaited);
     if (row == NULL) {
         return -1;
     }
@@ -68,10 +67,9 @@ take_code(const lp_tracer *tracer, uint32_t place)
             return NULL;
         }
     }
-    return Py_BuildValue("(OKKKiN)",
-                         PyList_GET_ITEM(tracer->keys, (Py_ssize_t)place),
-                         sum.calls, sum.total, sum.total_cost, sum.recursed,
-                         lines);
+    return Py_BuildValue(
+        "(OKKKiN)", PyList_GET_ITEM(tracer->keys, (Py_ssize_t)place),
+        sum.calls, sum.total, sum.total_cost, sum.recursed, lines);
 }
 
 static int
@@ -99,9 +97,10 @@ lp_snapshot_take(const lp_tracer *tracer)
     for (lp_recorder *rec = lp_process.recorders; rec != NULL;
          rec = rec->next) {
         lp_recorder_settle(rec, lp_clock_now(&rec->clock));
-        if (append_owned(threads, Py_BuildValue("(Ks)",
-                                      (unsigned long long)rec->native_id,
-                                      rec->name)) < 0) {
+        if (append_owned(threads,
+                         Py_BuildValue("(Ks)",
+                                       (unsigned long long)rec->native_id,
+                                       rec->name)) < 0) {
             goto error;
         }
     }

@@ -70,8 +70,9 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
         return;
     }
     if ((code->flags & LP_CODE_STEPS) && lp_frame_lasti(frame) > code->start) {
-        lp_engine_enter(rec, code, LP_RESUMED, (uint32_t)lp_frame_lineno(frame),
-                        frame, lp_clock_now(&rec->clock));
+        lp_engine_enter(rec, code, LP_RESUMED,
+                        (uint32_t)lp_frame_lineno(frame), frame,
+                        lp_clock_now(&rec->clock));
     }
     else {
         lp_engine_enter(rec, code, LP_CALLED, 0, frame, 0);

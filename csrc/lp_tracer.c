@@ -19,8 +19,8 @@ drop_frames(lp_tracer *self)
 {
     for (lp_recorder *rec = lp_process.recorders; rec != NULL;
          rec = rec->next) {
-        self->count -= (Py_ssize_t)lp_recorder_drop(
-            rec, self, lp_clock_now(&rec->clock));
+        self->count -=
+            (Py_ssize_t)lp_recorder_drop(rec, self, lp_clock_now(&rec->clock));
     }
     self->open_frames = 0;
 }

@@ -21,8 +21,8 @@ typedef struct lp_tracer {
     PyObject *keys;   /* owned list: what the caller calls each code */
     PyObject *places; /* owned dict: key -> index of the first such code */
     bool active;      /* counts just now */
-    bool stopped;     /* was told to stop, while functions that enable it ran */
-    bool open;        /* is one of the engine's tracers */
+    bool stopped; /* was told to stop, while functions that enable it ran */
+    bool open;    /* is one of the engine's tracers */
     uint32_t open_frames;
     Py_ssize_t count; /* of enable_by_count without its counterpart */
 } lp_tracer;

@@ -223,7 +223,8 @@ tracer_set_enabling(PyObject *op, PyObject *code)
         PyCode_Check(code) ? lp_code_find(code, (lp_tracer *)op) : NULL;
 
     if (entry == NULL) {
-        PyErr_SetString(PyExc_ValueError, "a registered code object is needed");
+        PyErr_SetString(PyExc_ValueError,
+                        "a registered code object is needed");
         return NULL;
     }
     if (!(entry->flags & LP_CODE_ENABLES)) {
@@ -360,6 +361,7 @@ static PyType_Slot slots[] = {
 PyType_Spec lp_tracer_spec = {
     .name = "lineprof._core.Tracer",
     .basicsize = sizeof(lp_tracer),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

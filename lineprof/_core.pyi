@@ -1,16 +1,20 @@
 """The measuring core, written in C; see csrc/."""
 
 from types import CodeType
-from typing import Any, Optional, final
+from typing import Any, final
 
-_Line = tuple[int, int, int, int, int, int]
-_Code = tuple[Any, int, int, int, int, list[_Line]]
+from typing_extensions import TypeAlias
+
+_Line: TypeAlias = tuple[int, int, int, int, int, int]
+_Code: TypeAlias = tuple[Any, int, int, int, int, list[_Line]]
 
 COST_ONE: int
 
 @final
 class Tracer:
-    def __new__(cls, hook: str, clock: object = ..., clock_name: str = ..., /) -> Tracer: ...
+    def __new__(
+        cls, hook: str, clock: object = ..., clock_name: str = ..., /
+    ) -> Tracer: ...
     @property
     def active(self) -> bool: ...
     @property
@@ -24,10 +28,10 @@ class Tracer:
         flags: int,
         awaits: bool,
         start: int,
-        statements: Optional[bytes],
-        instructions: Optional[bytes],
-        marks: Optional[bytes],
-        resumes: Optional[bytes],
+        statements: bytes | None,
+        instructions: bytes | None,
+        marks: bytes | None,
+        resumes: bytes | None,
         /,
     ) -> bool: ...
     def has_code(self, code: CodeType, /) -> bool: ...
@@ -42,7 +46,7 @@ class Tracer:
     def close(self) -> None: ...
 
 def hooks() -> list[tuple[str, str]]: ...
-def hook() -> Optional[str]: ...
+def hook() -> str | None: ...
 def clock() -> tuple[str, str]: ...
 def ticks() -> int: ...
 def scale() -> int: ...

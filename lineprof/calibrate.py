@@ -109,7 +109,9 @@ class Bench:
     def difference(
         self,
         make: Callable[[], tuple[FunctionType, tuple[FunctionType, ...]]],
-        watched: Callable[[FunctionType, tuple[FunctionType, ...]], Iterable[FunctionType]],
+        watched: Callable[
+            [FunctionType, tuple[FunctionType, ...]], Iterable[FunctionType]
+        ],
     ) -> float:
         """Return the ticks that the events of one step add.
 
@@ -220,5 +222,5 @@ def remeasure(core: ModuleType, hook: str, costs: Costs) -> float:
     before = costs.line + 2 * costs.instruction
     if before <= 0 or (hook == "settrace" and not _TAXED):
         return 1.0
-    now = Bench(core, hook, rounds=4).loop(_LOOP) / 5 * core.COST_ONE
+    now: float = Bench(core, hook, rounds=4).loop(_LOOP) / 5 * core.COST_ONE
     return min(1.0, now / before)

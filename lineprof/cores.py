@@ -52,7 +52,9 @@ def open_core(module: ModuleType, wanted: str, clock: object) -> OpenCore:
     in_use = module.hook()
     refused = []
     for name, how in module.hooks():
-        if wanted not in (name, "auto") or (wanted == "auto" and in_use not in (None, name)):
+        if wanted not in (name, "auto") or (
+            wanted == "auto" and in_use not in (None, name)
+        ):
             continue
         try:
             tracer, costs = _open(module, name, clock)
@@ -81,7 +83,7 @@ def _open(module: ModuleType, hook: str, clock: object) -> tuple[Tracer, Costs]:
     return tracer, costs
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _costs_of(module: ModuleType, hook: str, clock_name: str) -> Costs:
     if module.hook() is None:
         module.Tracer(hook, None, clock_name).close()  # starts the clock

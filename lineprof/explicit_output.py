@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import time
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lineprof.explicit import GlobalProfiler
     from lineprof.stats import LineStats
 
@@ -29,13 +32,13 @@ def show(profile: GlobalProfiler, stats: LineStats) -> None:
             details=options["details"],
         )
     for path in _text_paths(profile):
-        _guarded(path, lambda path=path: _write_text(path, profile, stats))  # type: ignore[misc]
+        _guarded(path, functools.partial(_write_text, path, profile, stats))
     if write["lprof"]:
         path = os.path.abspath(profile.output_prefix + ".lprof")
-        if _guarded(path, lambda: stats.to_file(path)):
-            print("To view details run:")
+        if _guarded(path, functools.partial(stats.to_file, path)):
+            print("To view details run:")  # noqa: T201
             python = os.path.basename(sys.executable or "python")
-            print(f"{python} -m lineprof view {os.path.relpath(path)}")
+            print(f"{python} -m lineprof view {os.path.relpath(path)}")  # noqa: T201
 
 
 def _text_paths(profile: GlobalProfiler) -> list[str]:
@@ -60,11 +63,11 @@ def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
         )
 
 
-def _guarded(path: str, write: object) -> bool:
+def _guarded(path: str, write: Callable[[], None]) -> bool:
     try:
-        write()  # type: ignore[operator]
+        write()
     except (LineprofError, OSError) as error:
-        print(f"lineprof: {path}: not written: {error}", file=sys.stderr)
+        print(f"lineprof: {path}: not written: {error}", file=sys.stderr)  # noqa: T201
         return False
-    print(f"Wrote profile results to {os.path.relpath(path)}")
+    print(f"Wrote profile results to {os.path.relpath(path)}")  # noqa: T201
     return True

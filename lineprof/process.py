@@ -29,8 +29,8 @@ def rank() -> int | None:
 def python_version() -> str:
     """Return the interpreter's name and version, as in ``CPython 3.13.0``."""
     release = ".".join(map(str, sys.version_info[:3]))
-    name = "CPython" if sys.implementation.name == "cpython" else (
-        sys.implementation.name
+    name = (
+        "CPython" if sys.implementation.name == "cpython" else (sys.implementation.name)
     )
     return f"{name} {release}"
 

@@ -19,7 +19,7 @@ from lineprof.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import CodeType, TracebackType
+    from types import TracebackType
     from typing import Callable, TextIO, TypeVar, Union
 
     from lineprof.stats import FunctionStats, SourceFile
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Self = TypeVar("Self", bound="LineProfiler")
     Path = Union[str, "os.PathLike[str]"]
+
 
 def _sources(functions: Iterable[FunctionStats]) -> dict[str, SourceFile]:
     files = dict.fromkeys(function.file for function in functions)
@@ -195,7 +196,10 @@ class LineProfiler:
             return func(*args, **kwargs)
 
     def runctx(
-        self: Self, cmd: str, globals: dict[str, Any], locals: dict[str, Any]  # noqa: A002
+        self: Self,
+        cmd: str,
+        globals: dict[str, Any],  # noqa: A002
+        locals: dict[str, Any],  # noqa: A002
     ) -> Self:
         """Run the statements `cmd` in these namespaces, counted; returns self."""
         with self:
@@ -217,8 +221,10 @@ class LineProfiler:
         self._tracer.reset()
 
     def get_stats(self) -> LineStats:
-        """Return all that was counted so far; times in ns. Lines that are
-        under way count up to now."""
+        """Return all that was counted so far, times in ns.
+
+        Lines that are under way count up to now.
+        """
         holds = remeasure(_core, self.core, self._costs)
         ids, codes = self._tracer.snapshot()
         scale = Scale(_core.scale(), _core.COST_ONE, holds)
@@ -261,7 +267,7 @@ class LineProfiler:
         """Write a profile file; LineprofError when that fails."""
         self.get_stats().to_file(filename)
 
-    def print_stats(
+    def print_stats(  # noqa: PLR0913, PLR0917  # line_profiler's signature
         self,
         stream: TextIO | None = None,
         output_unit: float | None = None,

@@ -37,6 +37,7 @@ _CLEAR = dis.opmap.get("LOAD_FAST_AND_CLEAR")
 _RESUME = dis.opmap.get("RESUME")
 _FOR_ITER = dis.opmap["FOR_ITER"]
 _CACHE = dis.opmap.get("CACHE")
+_PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
 
@@ -105,7 +106,7 @@ def _ranges(code: CodeType) -> Iterator[tuple[int, int, int]]:
 
 
 def _merged(
-    ranges: Iterable[tuple[int, int, int | None]]
+    ranges: Iterable[tuple[int, int, int | None]],
 ) -> Iterator[tuple[int, int, int]]:
     """Yield the ranges that have a line, neighbours of the same line as one.
 
@@ -140,7 +141,7 @@ def _instruction_table(
     table = array("H", bytes(2 * n_lines))
     opcodes = code.co_code[::2]
     # What stands before the head of a for loop runs once, the rest every turn.
-    labels = dis.findlabels(code.co_code)
+    labels = dis.findlabels(code.co_code)  # type: ignore[arg-type]
     loops = [label for label in labels if opcodes[label // 2] == _FOR_ITER]
     for begin, end, line in ranges:
         start = max((head for head in loops if begin <= head < end), default=begin)
@@ -257,14 +258,12 @@ def _find_spans(text: str) -> Iterator[Span]:
         return
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
-            if not hasattr(node, "cases"):
-                end = node.end_lineno or node.lineno
-                if end > node.lineno:
-                    yield node.lineno, end
-                continue
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting.extend(getattr(node, name, ()))
+        parts = [part for name in _PARTS for part in getattr(node, name, ())]
+        waiting.extend(parts)
+        if isinstance(node, ast.stmt) and not parts:
+            end = node.end_lineno or node.lineno
+            if end > node.lineno:
+                yield node.lineno, end
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:

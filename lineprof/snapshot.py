@@ -50,7 +50,9 @@ def functions_from(
         key = code[0]
         name = (str(key[0]), int(str(key[1])), str(key[2]))
         parts.setdefault(name, []).append(code)
-    return tuple(_function(name, group, scale, threads) for name, group in parts.items())
+    return tuple(
+        _function(name, group, scale, threads) for name, group in parts.items()
+    )
 
 
 def _function(

@@ -24,26 +24,42 @@ def code_of(target: object) -> CodeType | None:
     return None
 
 
+# What wraps functions, and the attributes that hold them.
+_HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
+    ((classmethod, staticmethod, types.MethodType), ("__func__",)),
+    (
+        (functools.partial, functools.partialmethod, functools.cached_property),
+        ("func",),
+    ),
+    ((property,), ("fget", "fset", "fdel")),
+)
+
+
 def functions_of(target: object) -> Iterator[types.FunctionType]:
     """Yield the Python functions of a callable, a property or a method."""
     if isinstance(target, types.FunctionType):
         yield target
-    elif isinstance(target, (classmethod, staticmethod, types.MethodType)):
-        yield from functions_of(target.__func__)
-    elif isinstance(target, (functools.partial, functools.partialmethod)):
-        yield from functions_of(target.func)
-    elif isinstance(target, property):
-        for part in (target.fget, target.fset, target.fdel):
-            if part is not None:
-                yield from functions_of(part)
-    elif isinstance(target, functools.cached_property):
-        yield from functions_of(target.func)
-    elif not isinstance(target, type) and hasattr(target, "__wrapped__"):
-        yield from functions_of(target.__wrapped__)
-    elif not isinstance(target, type):
-        call = getattr(type(target), "__call__", None)
-        if isinstance(call, types.FunctionType):
-            yield from functions_of(call)
+        return
+    for held in _held(target):
+        yield from functions_of(held)
+
+
+def _held(target: object) -> Iterator[object]:
+    """Yield what `target` calls, if that is kept where it can be found."""
+    for kinds, names in _HOLDERS:
+        if isinstance(target, kinds):
+            held = (getattr(target, name) for name in names)
+            yield from (part for part in held if part is not None)
+            return
+    if isinstance(target, type):
+        return
+    if hasattr(target, "__wrapped__"):
+        yield target.__wrapped__
+        return
+    calls = (vars(base).get("__call__") for base in type(target).__mro__)
+    call = next((call for call in calls if call is not None), None)
+    if isinstance(call, types.FunctionType):
+        yield call
 
 
 def rewrap(target: Any, wrap: Wrap) -> Any:  # noqa: ANN401, PLR0911
@@ -67,12 +83,14 @@ def rewrap(target: Any, wrap: Wrap) -> Any:  # noqa: ANN401, PLR0911
             rewrap(target.func, wrap), *target.args, **target.keywords
         )
     if isinstance(target, property):
-        parts = (target.fget, target.fset, target.fdel)
-        wrapped = (part and rewrap(part, wrap) for part in parts)
-        return type(target)(*wrapped, doc=target.__doc__)
+        fget, fset, fdel = (
+            part and rewrap(part, wrap)
+            for part in (target.fget, target.fset, target.fdel)
+        )
+        return type(target)(fget, fset, fdel, target.__doc__)
     if isinstance(target, functools.cached_property):
         cached = type(target)(rewrap(target.func, wrap))
-        if getattr(target, "attrname", None) is not None:
+        if target.attrname is not None:
             cached.__set_name__(object, target.attrname)
         return cached
     if isinstance(target, type):

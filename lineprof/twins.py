@@ -6,7 +6,6 @@ import sys
 import weakref
 from types import CodeType, FunctionType
 
-
 _QUALIFIED = sys.version_info >= (3, 11)  # code objects know their full name
 
 
@@ -52,7 +51,7 @@ def twin_function(func: FunctionType, code: CodeType) -> FunctionType:
     twin = FunctionType(
         code, func.__globals__, func.__name__, func.__defaults__, func.__closure__
     )
-    twin.__kwdefaults__ = func.__kwdefaults__  # type: ignore[assignment]
+    twin.__kwdefaults__ = func.__kwdefaults__
     twin.__qualname__ = func.__qualname__
     twin.__module__ = func.__module__
     twin.__doc__ = func.__doc__

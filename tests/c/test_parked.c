@@ -9,8 +9,10 @@ static char code;
 static lp_parked_frame
 waiting(int frame, uint64_t *awaits, lp_ticks since)
 {
-    lp_parked_frame parked = {
-        .key = &frames[frame], .code = &code, .awaits = awaits, .since = since};
+    lp_parked_frame parked = {.key = &frames[frame],
+                              .code = &code,
+                              .awaits = awaits,
+                              .since = since};
 
     return parked;
 }

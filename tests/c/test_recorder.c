@@ -233,8 +233,10 @@ a_statement_longer_than_a_word_counts_once(void)
 {
     enum { LINES = 200 };
     uint32_t *statements = calloc(LINES, sizeof(uint32_t));
-    lp_layout layout = {
-        .code_id = 5, .first_line = 1, .n_lines = LINES, .statements = statements};
+    lp_layout layout = {.code_id = 5,
+                        .first_line = 1,
+                        .n_lines = LINES,
+                        .statements = statements};
     room made = set_up((lp_costs){0}, NULL);
     lp_counts *counts;
     int wrong = 0;
