@@ -37,8 +37,8 @@ static void
 arm(PyThreadState *state, lp_armed why)
 {
     PyThreadState *own = PyThreadState_Get();
-    lp_recorder *rec = state == own ? lp_engine_recorder()
-                                    : lp_engine_recorder_of(state->thread_id);
+    lp_recorder *rec =
+        state == own ? lp_threads_here() : lp_threads_of(state->thread_id);
 
     if (rec == NULL) {
         return;

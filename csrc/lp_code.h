@@ -16,8 +16,9 @@
 struct lp_tracer;
 
 enum {
-    LP_CODE_STEPS = 1,  /* a generator or coroutine: runs in steps */
-    LP_CODE_ENABLES = 2 /* its tracer is enabled for as long as it runs */
+    LP_CODE_STEPS = 1,   /* a generator or coroutine: runs in steps */
+    LP_CODE_ENABLES = 2, /* its tracer is enabled for as long as it runs */
+    LP_CODE_GATHERS = 4  /* has comprehensions that run in it */
 };
 
 typedef struct lp_code {

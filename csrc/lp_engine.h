@@ -3,8 +3,7 @@
  * Every tracer shares it, for the interpreter has one place for a trace
  * function, one for a frame evaluator, and few tool ids.  It is static, and
  * not state of the module, because neither a trace function nor a frame
- * evaluator is handed a word of its own.  Under the interpreter's lock but
- * for lp_here, which is the thread's.
+ * evaluator is handed a word of its own.  Under the interpreter's lock.
  */
 #ifndef LP_ENGINE_H
 #define LP_ENGINE_H
@@ -13,6 +12,7 @@
 #include "lp_hook.h"
 #include "lp_parked.h"
 #include "lp_recorder.h"
+#include "lp_threads.h"
 
 typedef struct lp_engine {
     lp_clock clock;
@@ -31,16 +31,6 @@ typedef struct lp_engine {
 } lp_engine;
 
 extern lp_engine lp_process;
-
-/* This thread's recorder; NULL before its first event. */
-extern _Thread_local lp_recorder *lp_here;
-
-/* [GIL] This thread's recorder, made when there is none; NULL when memory is
- * out. */
-lp_recorder *lp_engine_recorder(void);
-
-/* [GIL] The same for another thread, by the interpreter's name for it. */
-lp_recorder *lp_engine_recorder_of(uint64_t python_thread);
 
 /* [GIL] A free code id for `code`.  False with an exception. */
 bool lp_engine_add_code(lp_code *code);

@@ -45,7 +45,7 @@ run_plain(PyThreadState *state, lp_raw_frame *frame, int throwing,
 static PyObject *
 run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
-    lp_recorder *rec = lp_engine_recorder();
+    lp_recorder *rec = lp_threads_here();
     bool was_on = lp_trace_is_on(state);
     Py_ssize_t depth;
     PyObject *result;

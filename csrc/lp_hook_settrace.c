@@ -35,7 +35,7 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
     /* Without a gate every thread is ours, a new one that only now comes to
      * its trace function, too. */
     if ((was_on || !LP_HAVE_GATE) && !lp_trace_is_on(state)) {
-        lp_recorder *rec = lp_engine_recorder();
+        lp_recorder *rec = lp_threads_here();
 
         if (rec != NULL) {
             lp_trace_take(state, rec);
@@ -119,7 +119,7 @@ static PyObject *
 take_thread(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 {
     PyThreadState *state = PyThreadState_Get();
-    lp_recorder *rec = lp_engine_recorder();
+    lp_recorder *rec = lp_threads_here();
 
     if (rec != NULL && !lp_trace_is_on(state)) {
         rec->before = NULL;
@@ -152,7 +152,7 @@ static int
 settrace_open(PyObject *Py_UNUSED(module))
 {
     PyThreadState *own = PyThreadState_Get();
-    lp_recorder *rec = lp_engine_recorder();
+    lp_recorder *rec = lp_threads_here();
     PyObject *object = own->c_traceobj;
 
     trace_thread = PyCFunction_New(&take_method, NULL);
@@ -180,7 +180,7 @@ static void
 settrace_close(void)
 {
     PyThreadState *own = PyThreadState_Get();
-    lp_recorder *rec = lp_engine_recorder();
+    lp_recorder *rec = lp_threads_here();
     PyObject *object = own->c_traceobj;
 
     restore_settrace();

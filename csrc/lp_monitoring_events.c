@@ -31,7 +31,7 @@ static PyObject *
 on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    lp_recorder *rec = lp_engine_recorder();
+    lp_recorder *rec = lp_threads_here();
     lp_code *code = lp_code_of(args[0]);
 
     if (rec != NULL && code != NULL) {
@@ -44,7 +44,7 @@ static PyObject *
 on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
           size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    lp_recorder *rec = lp_engine_recorder();
+    lp_recorder *rec = lp_threads_here();
     lp_code *code = lp_code_of(args[0]);
 
     if (rec != NULL && code != NULL) {
@@ -98,7 +98,7 @@ on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
 static void
 line_slow(PyObject *code, uint32_t line, lp_ticks now)
 {
-    lp_recorder *rec = lp_engine_recorder();
+    lp_recorder *rec = lp_threads_here();
 
     if (rec != NULL) {
         lp_engine_line(rec, code, lp_frame_key(), line, LP_STEP, now);

@@ -101,6 +101,7 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
     frame->flags = 0;
     frame->seen = 0;
     frame->furthest = 0;
+    frame->offset = -1;
     if (counts->depth++ == 0) {
         frame->flags = LP_FRAME_OUTERMOST;
     }

@@ -35,7 +35,8 @@ enum {
     LP_FRAME_OUTERMOST = 8, /* no other frame of this code is open here */
     LP_FRAME_LATE = 16,     /* it ran already when it was first seen */
     LP_FRAME_ENABLES = 32,  /* its tracer is enabled for as long as it runs */
-    LP_FRAME_STRICT = 64    /* frames of one thread may take turns */
+    LP_FRAME_STRICT = 64,   /* frames of one thread may take turns */
+    LP_FRAME_GATHERS = 128  /* has comprehensions that run in it */
 };
 
 /* The flags that make a line event leave the fast path. */
@@ -55,6 +56,7 @@ typedef struct lp_frame {
     uint32_t n_lines;
     uint32_t flags;
     uint32_t furthest; /* in a long statement: lines up to here were hit */
+    int32_t offset;    /* where the last event was, if it gathers */
     uint64_t seen;     /* in a statement: bit i, its line i was hit */
     lp_counts *counts;
     void *owner;         /* the tracer, opaque */

@@ -70,9 +70,13 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
         return;
     }
     if ((code->flags & LP_CODE_STEPS) && lp_frame_lasti(frame) > code->start) {
-        lp_engine_enter(rec, code, LP_RESUMED,
-                        (uint32_t)lp_frame_lineno(frame), frame,
-                        lp_clock_now(&rec->clock));
+        lp_frame *entered = lp_engine_enter(rec, code, LP_RESUMED,
+                                            (uint32_t)lp_frame_lineno(frame),
+                                            frame, lp_clock_now(&rec->clock));
+
+        if (entered != NULL) {
+            entered->offset = lp_frame_lasti(frame);
+        }
     }
     else {
         lp_engine_enter(rec, code, LP_CALLED, 0, frame, 0);
@@ -98,6 +102,34 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 #endif
 }
 
+/* Does the event name the line that is open?  A jump on its own line is told
+ * of from where it starts. */
+static bool
+stays_on_line(const lp_frame *top, PyFrameObject *frame)
+{
+    uint32_t offset = (uint32_t)lp_frame_lineno(frame) - top->first_line;
+
+    return top->line == top->lines + offset;
+}
+
+/* How control came to where the frame is.  A comprehension's loop is also
+ * come to from above, when it begins: only a way back is a turn. */
+static lp_step
+step_of(const lp_code *code, lp_frame *top, PyFrameObject *frame)
+{
+    int offset = lp_frame_lasti(frame);
+    lp_step step = lp_code_step(code, offset);
+
+    if (top->key == frame) {
+        if (step == LP_WITHIN && offset > top->offset &&
+            !stays_on_line(top, frame)) {
+            step = LP_STEP;
+        }
+        top->offset = offset;
+    }
+    return step;
+}
+
 /* Another event of the same line, or of the same statement: how control came
  * there is told by where it is. */
 static void
@@ -111,9 +143,9 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     if (code == NULL) {
         return;
     }
-    step = lp_code_step(code, lp_frame_lasti(frame));
+    step = step_of(code, rec->top, frame);
     if (step == LP_WITHIN && rec->top->key == frame &&
-        rec->top->line == rec->top->lines + (line - rec->top->first_line)) {
+        stays_on_line(rec->top, frame)) {
         rec->top->own += rec->top->line->weight; /* it stays on its line */
         rec->top->line->cost += rec->top->line->weight;
         return;
@@ -128,7 +160,8 @@ on_line(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
     lp_frame *top = rec->top;
     uint32_t offset = line - top->first_line;
 
-    if (LP_LIKELY(top->key == frame && !(top->flags & LP_FRAME_SLOW) &&
+    if (LP_LIKELY(top->key == frame &&
+                  !(top->flags & (LP_FRAME_SLOW | LP_FRAME_GATHERS)) &&
                   offset < top->n_lines)) {
         const lp_line *to = top->lines + offset;
 
@@ -147,7 +180,7 @@ lp_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
     lp_ticks now;
 
     if (LP_UNLIKELY(rec == NULL)) {
-        rec = lp_engine_recorder();
+        rec = lp_threads_here();
         if (rec == NULL) {
             return 0;
         }

@@ -17,7 +17,6 @@ from kernprof.compiled import code_of_command, code_of_file, is_bytecode
 from kernprof.flags import NotRunError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from contextlib import AbstractContextManager
     from types import CodeType
 
@@ -32,9 +31,13 @@ class Program:
     stem: str  # %s in the name of the profile
     file_name: str  # %f
     always_first_path = False  # also where python leaves sys.path alone
-    texts: Mapping[str, str] = {}  # source that no file holds, by its code's name
+    texts: dict[str, str]  # source that no file holds, by its code's name
     _started = False
     _flushes = False  # whether python empties the streams after the last line
+
+    def __init__(self) -> None:
+        """Have no source but that of files."""
+        self.texts = {}
 
     @property
     def started(self) -> bool:
@@ -79,6 +82,7 @@ class Script(Program):
 
     def __init__(self, name: str, path: str, data: bytes) -> None:
         """Take what the file is called, its `path` in full and its content."""
+        super().__init__()
         self.argv0 = name
         self.first_path = os.path.dirname(os.path.realpath(path))
         self.file_name = os.path.basename(name)
@@ -121,6 +125,7 @@ class Container(Program):
 
     def __init__(self, name: str, path: str) -> None:
         """Take what the container is called, and its `path` in full."""
+        super().__init__()
         self.argv0 = name
         self.first_path = path
         self.file_name = os.path.basename(os.path.abspath(path))
@@ -145,6 +150,7 @@ class Module(Program):
 
     def __init__(self, name: str, folder: str) -> None:
         """Take the module's dotted name, and the current folder."""
+        super().__init__()
         self.stem = self.file_name = name
         self.first_path = folder
 
@@ -168,12 +174,13 @@ class Command(Program):
 
     def __init__(self, text: str) -> None:
         """Take the code."""
+        super().__init__()
         if sys.version_info >= (3, 14):  # where all of it may be indented
             from textwrap import dedent  # noqa: PLC0415  # seldom needed
 
             text = dedent(text)
         self.stem = self.file_name = f"kernprof-command-{os.urandom(4).hex()}"
-        self.texts = {"<string>": text + "\n"}
+        self.texts["<string>"] = text + "\n"
 
     def _load(self) -> CodeType:
         return code_of_command(self.texts["<string>"])
@@ -188,6 +195,7 @@ class Stdin(Program):
 
     def __init__(self) -> None:
         """Read nothing yet."""
+        super().__init__()
         self.stem = self.file_name = f"kernprof-stdin-{os.urandom(4).hex()}"
 
     def _load(self) -> CodeType:
@@ -195,7 +203,7 @@ class Stdin(Program):
         data = stream.read() if stream else b""
         code = code_of_file(data, "<stdin>")
         text = data if isinstance(data, str) else data.decode(errors="replace")
-        self.texts = {"<stdin>": text}
+        self.texts["<stdin>"] = text
         _set_file("<stdin>")
         return code
 

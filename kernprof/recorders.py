@@ -9,6 +9,7 @@ from kernprof.flags import NotRunError, UsageError
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Protocol, TextIO
 
     from kernprof.flags import Plan
@@ -45,8 +46,11 @@ class LineRecorder:
     suffix = ".lprof"
     viewer = "lineprof view"
 
-    def __init__(self, plan: Plan) -> None:
-        """Set up as `plan` says; LineprofError where the core cannot be had."""
+    def __init__(self, plan: Plan, texts: Mapping[str, str]) -> None:
+        """Set up as `plan` says; LineprofError where the core cannot be had.
+
+        `texts` has, by the time it runs, the program's source that no file holds.
+        """
         from lineprof.explicit import profile  # noqa: PLC0415  # cProfile does without
         from lineprof.profiler import LineProfiler  # noqa: PLC0415
         from lineprof.store import require  # noqa: PLC0415
@@ -60,6 +64,7 @@ class LineRecorder:
             if plan.core is None:
                 raise
             raise UsageError(error.message, hint=error.hint) from None
+        self._profiler.texts = texts
         self._explicit = profile
         self._took_over = False
         self.builtin: object = self._profiler
@@ -102,7 +107,7 @@ class CallRecorder:
     suffix = ".prof"
     viewer = "pstats"
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, _texts: Mapping[str, str]) -> None:
         """Set up as `plan` says."""
         from kernprof.calls import CallProfile  # noqa: PLC0415  # -l does without
 

@@ -38,7 +38,7 @@ class Session:
             template = os.environ.get(VARIABLE) or f"%s{kind.suffix}"
         names = {"stem": self.program.stem, "file_name": self.program.file_name}
         self._out = OutFile(expand(template, **names))
-        self.recorder: Recorder = kind(plan)
+        self.recorder: Recorder = kind(plan, self.program.texts)
         self._plan = plan
         self._pid = os.getpid()
         self._state = _READY

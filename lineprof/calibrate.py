@@ -136,9 +136,14 @@ class Bench:
         return self.difference(lambda: (_function(source), ()), lambda f, _: (f,))
 
 
-def add_code(tracer: Tracer, code: CodeType, key: object = None) -> bool:
-    """Register `code`; False where it was already, or its lines can't be told."""
-    shape = describe(code)
+def add_code(
+    tracer: Tracer, code: CodeType, key: object = None, text: str | None = None
+) -> bool:
+    """Register `code`; False where it was already, or its lines can't be told.
+
+    `text` is its file's source where no file has it.
+    """
+    shape = describe(code, text)
     if shape is None:
         return False
     return tracer.add_code(

@@ -18,7 +18,7 @@ from lineprof.twins import Twins, identity, twin_function
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
     from typing import Callable, TextIO, TypeVar, Union
 
@@ -72,6 +72,8 @@ class LineProfiler:
         self._start_unix_ns = process.unix_ns()
         self._warnings: list[str] = []
         self._twins = Twins()
+        # Source that no file holds (``python -c``), by its code's file name.
+        self.texts: Mapping[str, str] = {}
         self._known: set[tuple[object, ...]] = set()
         self._lost = _core.lost()
         self._cost = _core.cost()
@@ -117,7 +119,7 @@ class LineProfiler:
         if not self._tracer.is_enabling(twin):
             key = (*identity(twin), "twin")
             for tracer, enabling in _core.tracers_of(code):
-                add_code(tracer, twin, key)
+                add_code(tracer, twin, key, self.texts.get(code.co_filename))
                 if enabling or tracer is self._tracer:
                     tracer.set_enabling(twin)
         return twin_function(func, twin)
@@ -141,7 +143,8 @@ class LineProfiler:
         if self._tracer.has_code(code):
             return True
         _core.set_strict("greenlet" in sys.modules)
-        if not add_code(self._tracer, code, identity(code)):
+        text = self.texts.get(code.co_filename)
+        if not add_code(self._tracer, code, identity(code), text):
             self._warnings.append(
                 f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
                 "its lines can't be counted, their numbers make no sense"

@@ -16,6 +16,7 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lineprof.loops import WITHIN, jump_marks
 from lineprof.source import read_source
 
 if TYPE_CHECKING:
@@ -28,12 +29,9 @@ MOST_LINES = 1 << 22  # of one function; more is a generated file's fiction
 
 _STEPS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _AWAITS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-_AGAIN, _WITHIN = 1, 2  # lp_step in csrc/lp_recorder.h
-_CODE_STEPS = 1  # in csrc/lp_code.h
+_CODE_STEPS, _CODE_GATHERS = 1, 4  # in csrc/lp_code.h
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
-_JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
-_CLEAR = dis.opmap.get("LOAD_FAST_AND_CLEAR")
 _RESUME = dis.opmap.get("RESUME")
 _FOR_ITER = dis.opmap["FOR_ITER"]
 _CACHE = dis.opmap.get("CACHE")
@@ -65,8 +63,11 @@ def runs_in_steps(code: CodeType) -> bool:
     return bool(code.co_flags & _STEPS)
 
 
-def describe(code: CodeType) -> Shape | None:
-    """Return the shape of `code`, or None when its lines can't be counted."""
+def describe(code: CodeType, text: str | None = None) -> Shape | None:
+    """Return the shape of `code`, or None when its lines can't be counted.
+
+    `text` is the source of its file where that can't be read.
+    """
     ranges = list(_ranges(code))
     numbers = [line for _, _, line in ranges]
     if not numbers:
@@ -76,19 +77,21 @@ def describe(code: CodeType) -> Shape | None:
     if last - first >= MOST_LINES:
         return None
     n_lines = last - first + 1
-    statements = _statement_table(code, first, n_lines)
+    statements = _statement_table(code, first, n_lines, text)
     steps = runs_in_steps(code)
+    marks = jump_marks(code, statements=statements is not None)
+    gathers = marks is not None and WITHIN in marks
     return Shape(
         first_line=first,
         n_lines=n_lines,
-        flags=_CODE_STEPS if steps else 0,
+        flags=_CODE_STEPS * steps | _CODE_GATHERS * gathers,
         awaits=bool(code.co_flags & _AWAITS),
         start=_start(code),
         statements=statements,
         instructions=_instruction_table(code, ranges, first, n_lines)
         if _TAXED
         else None,
-        marks=_marks(code, folds=statements is not None),
+        marks=marks,
         resumes=_resume_table(code, ranges) if steps and _INLINED else None,
     )
 
@@ -160,59 +163,16 @@ def _resume_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> byt
     return table.tobytes()
 
 
-def _marks(code: CodeType, *, folds: bool) -> bytes | None:
-    """Mark the targets of backward jumps, and from 3.12 on where they start."""
-    if not folds and (_CLEAR is None or _CLEAR not in code.co_code[::2]):
-        return None
-    jumps = list(_backward_jumps(code))
-    # The loops of an inlined comprehension lie inside its outermost one.
-    regions = [(jump.target, jump.start) for jump in jumps if jump.gathers]
-    marks = bytearray(len(code.co_code) // 2)
-    for jump in jumps:
-        within = any(first <= jump.target <= last for first, last in regions)
-        mark = _WITHIN if within else _AGAIN
-        marks[jump.target // 2] = mark
-        if _INLINED:  # a jump on its own line is told of from where it starts
-            marks[jump.start // 2] = mark
-    return bytes(marks) if any(marks) else None
-
-
-@dataclass(frozen=True)
-class _Jump:
-    start: int  # byte offsets
-    target: int
-    gathers: bool  # goes back to the loop of a comprehension
-
-
-def _backward_jumps(code: CodeType) -> Iterator[_Jump]:
-    """Yield the jumps back to a loop.
-
-    A comprehension's loop head follows a SWAP, which puts the result below the
-    iterator; a loop statement has no result to put anywhere. The jumps inside
-    an ``await`` are no loops of the program's.
-    """
-    before: dict[int, str] = {}
-    name = ""
-    for instruction in dis.get_instructions(code):
-        before[instruction.offset] = name
-        awaits = name == "CLEANUP_THROW" or instruction.opname.endswith("NO_INTERRUPT")
-        name = instruction.opname
-        if instruction.opcode not in _JUMPS or awaits:
-            continue
-        target = instruction.argval
-        if target <= instruction.offset:
-            gathers = _INLINED and before.get(target) == "SWAP"
-            yield _Jump(instruction.offset, target, gathers)
-
-
-def _statement_table(code: CodeType, first: int, n_lines: int) -> bytes | None:
+def _statement_table(
+    code: CodeType, first: int, n_lines: int, text: str | None
+) -> bytes | None:
     if code.co_name in _OWN_SCOPES or n_lines == 1:
         return None
     spans: Iterable[Span]
     if code.co_name == "<lambda>":
         spans = ((first, first + n_lines - 1),)
     else:
-        spans = statement_spans(code.co_filename)
+        spans = statement_spans(code.co_filename, text)
     table = array("I", bytes(4 * n_lines))
     for start, end in spans:
         if start < first or start >= first + n_lines:
@@ -222,13 +182,15 @@ def _statement_table(code: CodeType, first: int, n_lines: int) -> bytes | None:
     return table.tobytes() if any(table) else None
 
 
-def statement_spans(file: str) -> tuple[Span, ...]:
+def statement_spans(file: str, text: str | None = None) -> tuple[Span, ...]:
     """Return (first line, last line) of each simple statement of several lines.
 
-    Statements that share a line make one span. Empty where there is no source.
+    Statements that share a line make one span. `text` is the source, None to
+    read it. Empty where there is none.
     """
-    text = "".join(linecache.getlines(file))
-    return _spans_of(text or read_source(file).text or "")
+    if text is None:
+        text = "".join(linecache.getlines(file)) or read_source(file).text or ""
+    return _spans_of(text)
 
 
 class _LastTexts:

@@ -19,11 +19,13 @@ PYTHON_C_ROOMS = {
     "lp_code": "lp_lines lp_python lp_recorder",
     "lp_hook": "lp_hook_monitoring lp_hook_settrace lp_python",
     "lp_hook_settrace": "lp_arm lp_engine lp_gate lp_hook lp_trace",
-    "lp_hook_monitoring": "lp_engine lp_hook",
+    "lp_hook_monitoring": "lp_hook lp_monitoring_events",
+    "lp_monitoring_events": "lp_engine lp_python",
     "lp_gate": "lp_arm lp_engine lp_python lp_stack lp_trace lp_tracer",
     "lp_arm": "lp_engine lp_python lp_recorder lp_trace",
     "lp_trace": "lp_arm lp_engine lp_python lp_recorder",
-    "lp_engine": "lp_code lp_hook lp_parked lp_recorder lp_thread_name lp_tracer",
+    "lp_engine": "lp_code lp_hook lp_parked lp_recorder lp_threads lp_tracer",
+    "lp_threads": "lp_engine lp_python lp_recorder lp_thread_name",
     "lp_tracer": "lp_blocks lp_code lp_engine lp_python",
     "lp_thread_name": "lp_python",
     "lp_snapshot": "lp_python lp_tracer",
@@ -48,12 +50,16 @@ LINEPROF_ROOMS = {
     "lineprof.source": "lineprof.records",
     "lineprof.targets": "",
     "lineprof.twins": "",
-    "lineprof.shape": "lineprof.source",
+    "lineprof.loops": "",
+    "lineprof.shape": "lineprof.loops lineprof.source",
     "lineprof.calibrate": "lineprof._core lineprof.shape",
     "lineprof.process": "",
     "lineprof.snapshot": "lineprof.records",
+    "lineprof.cores": (
+        "lineprof._core lineprof.calibrate lineprof.errors lineprof.process"
+    ),
     "lineprof.profiler": (
-        "lineprof._core lineprof.calibrate lineprof.errors lineprof.process "
+        "lineprof._core lineprof.calibrate lineprof.cores lineprof.process "
         "lineprof.snapshot lineprof.source lineprof.stats lineprof.targets "
         "lineprof.twins lineprof.version"
     ),

@@ -168,6 +168,6 @@ def test_subprocesses_are_as_under_python(tmp_path: Path) -> None:
         import os, subprocess, sys
         print(subprocess.run([sys.executable, "-c", "import sys; print(sys.argv)"]))
         print(subprocess.run(["sh", "-c", "kill -TERM $$"]).returncode)
-        print({k for k in os.environ if "PROF" in k.upper()})
+        print(sorted(k for k in os.environ if "PROF" in k.upper()))
         """
     check_same(write(tmp_path, "parent.py", program), cwd=tmp_path)

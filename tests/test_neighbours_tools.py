@@ -5,6 +5,7 @@ from __future__ import annotations
 import cProfile
 import io
 import pstats
+import sys
 import threading
 from typing import TYPE_CHECKING, Callable
 
@@ -182,7 +183,10 @@ def test_coverage_sees_every_line() -> None:
 
     assert lines(profiler(f)) == lines(f)
     (hits,) = hits_of(profiler).values()
-    assert list(hits.values()) == [3, 2, 1]
+    # Without a gate, a trace function that C code sets stands alone: nothing
+    # tells of it. docs/design.md says so.
+    alone = hook_name() == "settrace" and sys.version_info >= (3, 12)
+    assert list(hits.values()) == ([] if alone else [3, 2, 1])
 
 
 def test_a_tracer_for_new_threads() -> None:

@@ -46,7 +46,7 @@ def test_a_file_is_read_in_its_encoding_with_pythons_line_ends(
 
 def test_what_is_no_readable_file_has_no_text(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    names = [str(tmp_path), "/no/such", "", "a\0b", "<string>", "/dev/null"]
+    names = [str(tmp_path), "/no/such", "", "a\0b", "<nowhere>", "/dev/null"]
     for name in [*names, str(tmp_path / "fifo"), "x" * 5000]:
         assert read_source(name) == SourceFile(name, None, "")
 

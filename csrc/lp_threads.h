@@ -1,0 +1,19 @@
+/* Each thread's recorder: made at its first event, kept when it has ended.
+ */
+#ifndef LP_THREADS_H
+#define LP_THREADS_H
+
+#include "lp_python.h"
+#include "lp_recorder.h"
+
+/* This thread's recorder; NULL before its first event. */
+extern _Thread_local lp_recorder *lp_here;
+
+/* [GIL] This thread's recorder, made when there is none; NULL when memory is
+ * out. */
+lp_recorder *lp_threads_here(void);
+
+/* [GIL] The same for another thread, by the interpreter's name for it. */
+lp_recorder *lp_threads_of(uint64_t python_thread);
+
+#endif
