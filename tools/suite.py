@@ -6,6 +6,8 @@ ARGS, handed to pytest; LINEPROF_WERROR=ON, compiler warnings are errors.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shlex
 import signal
@@ -33,6 +35,8 @@ from results import Result, close, read_report, tell
 from sessions import Sessions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pythons import Python
 
 AT_ONCE = 2
@@ -57,6 +61,26 @@ def main() -> int:
         print(f"left out {line}")
     sys.stdout.flush()
 
+    with alone():
+        return run_all(pythons)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other run of the suite uses this checkout's environments."""
+    path = ROOT / ".venv-test" / "lock"
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("waiting for another run of the suite in this checkout", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def run_all(pythons: list[Python]) -> int:
+    """Run everything, as far as nobody interrupts; give the exit status."""
     results = [run_native(pythons[0])]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ThreadPoolExecutor(AT_ONCE) as pool:
