@@ -3,9 +3,9 @@
 It shares nothing with lineprof but the rules, which are these:
 
 R1  Every ``line`` event is one hit of its line, except for R2 and R3.
-R2  (3.12 and later, comprehensions that live in their function's own code) A
-    jump back to a loop of a comprehension is no hit: a comprehension is part
-    of its line.
+R2  (3.12 and later, comprehensions that live in their function's own code,
+    and loops that all() and its like become) A jump back to such a loop is no
+    hit: an expression is part of its line.
 R3  A simple statement (one that holds no other) which spans lines a to b:
     events of one frame that follow each other within a..b are one execution.
     In one execution line a counts exactly one hit, whichever line came first,
@@ -90,19 +90,28 @@ def spans_of(text: str) -> dict[int, Span]:
 
 
 def loops_of(code: CodeType, jumps: dict[int, int]) -> list[Span]:
-    """Find the offsets, first to last, of comprehensions inlined in *code*.
+    """Find the offsets, first to last, of loops inside expressions of *code*.
 
-    A comprehension holds nothing but expressions, so that each jump back that
+    A loop statement begins with GET_ITER on what was just made.  Where a
+    comprehension begins, the variables that it hides were put away (SWAP), and
+    all(), any() and their like may loop over a generator that they called.
+    Such a loop holds nothing but expressions, so that each jump back that
     lands between its head and its last jump to that head is one of its own.
     """
+    if sys.version_info < (3, 12):
+        return []
     heads: set[int] = set()
-    before = ""
+    before, earlier = "", ""
     for step in dis.get_instructions(code):
-        if step.opname in {"FOR_ITER", "GET_ANEXT"} and before == "SWAP":
+        if before in {"GET_ITER", "GET_AITER"}:
+            inside = earlier == "SWAP"
+        else:
+            inside = before in {"SWAP", "CALL", "PUSH_NULL"}
+        if step.opname in {"FOR_ITER", "GET_ANEXT"} and inside:
             heads.add(step.offset)
-        before = step.opname
+        earlier, before = before, step.opname
     last = {target: source for source, target in jumps.items() if target in heads}
-    return list(last.items()) if sys.version_info >= (3, 12) else []
+    return list(last.items())
 
 
 class Shape:
