@@ -170,10 +170,9 @@ def measure(core: ModuleType, hook: str) -> Costs:
     called = bench.difference(
         lambda: (_function(_CALLER), (_function(_CALLED),)), lambda _, args: args
     )
-    # A turn of both: two lines each, and one more that the resumed step ends.
+    # A turn: two lines, and once more the one that the resumed step ends.
     resumed = bench.difference(
-        lambda: (_function(_CONSUMER), (_function(_GENERATOR),)),
-        lambda consumer, args: (consumer, *args),
+        lambda: (_function(_CONSUMER), (_function(_GENERATOR),)), lambda _, args: args
     )
     plain_call, plain_inner = _plain_costs(bench, short) if _TAXED else (0.0, 0.0)
     return Costs(
@@ -184,7 +183,7 @@ def measure(core: ModuleType, hook: str) -> Costs:
                 high,
                 instruction,
                 called - short,
-                resumed - 5 * short,
+                resumed - 3 * short,
                 plain_call,
                 plain_inner,
             )

@@ -19,7 +19,14 @@ AGAIN, WITHIN = 1, 2  # lp_step in csrc/lp_recorder.h
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
-_CLEAR = dis.opmap.get("LOAD_FAST_AND_CLEAR")
+# Functions without these have no loop but those of statements.  From 3.14 on
+# all(), any() and tuple() of a generator expression are loops of their caller.
+_GATHERERS = {
+    dis.opmap[name]
+    for name in ("LOAD_FAST_AND_CLEAR", "FOR_ITER")
+    if _INLINED and (name != "FOR_ITER" or sys.version_info >= (3, 14))
+}
+_CALLED = frozenset(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ())
 _HEADS = frozenset(("FOR_ITER", "GET_ANEXT"))
 _ENDS = ("RETURN", "RERAISE", "RAISE_VARARGS", "JUMP_")  # nothing runs next
 
@@ -38,7 +45,8 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
     line is told of from where it starts. None where nothing needs to know:
     `statements` says whether a statement has several lines.
     """
-    if not statements and (_CLEAR is None or _CLEAR not in code.co_code[::2]):
+    opcodes = code.co_code[::2]
+    if not statements and not any(opcode in opcodes for opcode in _GATHERERS):
         return None
     jumps = _loop_jumps(list(dis.get_instructions(code)))
     # The loops of an inlined comprehension lie inside its outermost one.
@@ -57,7 +65,8 @@ def _loop_jumps(steps: Sequence[dis.Instruction]) -> list[_Jump]:
     """Return the jumps back to the head of a loop.
 
     A comprehension's loop head follows a SWAP, which puts the result below the
-    iterator; a loop statement has no result to put anywhere. The jumps inside
+    iterator; a loop statement has no result to put anywhere, and makes its
+    iterator itself, where ``all()`` calls for one. The jumps inside
     an ``await``, and those from the code of an exception, which stands at the
     end, back to where it was raised, are no loops.
     """
@@ -70,11 +79,19 @@ def _loop_jumps(steps: Sequence[dis.Instruction]) -> list[_Jump]:
             continue
         place = places[step.argval]
         head = steps[place].opname
-        before = steps[place - 1].opname if place else ""
         if head in _HEADS or _leads(steps, places, place, step.offset):
-            gathers = _INLINED and before == "SWAP"
+            gathers = _INLINED and head in _HEADS and _gathers(steps, place)
             jumps.append(_Jump(step.offset, step.argval, gathers))
     return jumps
+
+
+def _gathers(steps: Sequence[dis.Instruction], head: int) -> bool:
+    """Tell whether a loop's head is that of an expression."""
+    before = [step.opname for step in steps[max(0, head - 2) : head]]
+    if before and before[-1] in ("GET_ITER", "GET_AITER"):
+        before.pop()
+        return before[-1:] == ["SWAP"]  # from 3.15 on
+    return before[-1:] == ["SWAP"] or not _CALLED.isdisjoint(before[-1:])
 
 
 def _leads(

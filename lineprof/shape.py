@@ -36,6 +36,9 @@ _RESUME = dis.opmap.get("RESUME")
 # 3.9 looks a line up from the start of its function's table, at every event.
 _SCANS = sys.version_info < (3, 10)
 _FOR_ITER = dis.opmap["FOR_ITER"]
+_YIELDS = {
+    dis.opmap[name] for name in ("YIELD_VALUE", "YIELD_FROM") if name in dis.opmap
+}
 _CACHE = dis.opmap.get("CACHE")
 _PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
@@ -153,6 +156,8 @@ def _instruction_table(
         count = (end - start) // 2
         if _CACHE is not None:
             count -= opcodes[start // 2 : end // 2].count(_CACHE)
+        if not _YIELDS.isdisjoint(opcodes[start // 2 : end // 2]):
+            count = (count + 1) // 2  # run in two stays, before and after the yield
         if _SCANS:
             count += place * 3 // 8  # as long as 3 instructions for 8 entries
         table[line - first] = min(table[line - first] + count, 0xFFFF)
