@@ -169,7 +169,9 @@ def main() -> int:
     """Check every hook; the status is 1 where a line is off by more than 3 %."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer samples")
-    rounds = 7 if parser.parse_args().quick else 21
+    parser.add_argument("--rounds", type=int, help="samples of each variant")
+    options = parser.parse_args()
+    rounds = options.rounds or (7 if options.quick else 21)
     modern = sys.version_info >= (3, 12)
     status = 0
     with tempfile.TemporaryDirectory(prefix="lineprof-truth-") as name:
