@@ -95,8 +95,13 @@ run_aside(PyThreadState *state, lp_raw_frame *frame, int throwing)
     lp_arm_all();
     set_evaluator(next);
     result = next(state, frame, throwing);
-    set_evaluator(gate);
     is_aside = false;
+    if (is_open) {
+        set_evaluator(gate);
+    }
+    else {
+        next = NULL; /* it was closed meanwhile, and is out of the chain */
+    }
     rec = lp_here;
     if (rec != NULL) {
         lp_arm_end(state, rec);
