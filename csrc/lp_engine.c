@@ -117,10 +117,8 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     if (entry == LP_CALLED) {
         counts->calls++;
     }
-    else if (entry == LP_LATE) {
-        frame->flags |= LP_FRAME_LATE;
-    }
-    else if (line - frame->first_line < frame->n_lines) {
+    else if (entry == LP_RESUMED &&
+             line - frame->first_line < frame->n_lines) {
         lp_recorder_open(rec, frame, frame->lines + (line - frame->first_line),
                          now);
     }

@@ -33,7 +33,6 @@ enum {
     LP_FRAME_AGAIN = 2,     /* the next line event comes by a jump back */
     LP_FRAME_WITHIN = 4,    /* ... by one inside a comprehension */
     LP_FRAME_OUTERMOST = 8, /* no other frame of this code is open here */
-    LP_FRAME_LATE = 16,     /* it ran already when it was first seen */
     LP_FRAME_ENABLES = 32,  /* its tracer is enabled for as long as it runs */
     LP_FRAME_STRICT = 64,   /* frames of one thread may take turns */
     LP_FRAME_GATHERS = 128  /* has comprehensions that run in it */
