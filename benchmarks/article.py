@@ -5,6 +5,8 @@
 
 The look-up line must lead, and the run take at most 1.1 times the plain one:
 processor time of whole processes, start-up and the writing of the profile included.
+Of each, the calmest runs count: the program scans a list that fits no cache, so that
+what neighbours leave of the memory's speed makes more of a difference than a profiler.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def main() -> int:
     """Run and judge; the status is 1 where a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    rounds = 3 if parser.parse_args().quick else 9
+    rounds = 8 if parser.parse_args().quick else 24
     with tempfile.TemporaryDirectory(prefix="lineprof-article-") as name:
         folder = Path(name)
         out = folder / "article.lprof"
@@ -52,7 +54,7 @@ def main() -> int:
         if importlib.util.find_spec("line_profiler"):
             commands.append(["-c", RIVAL])
         times = processes.in_turn(commands, folder, rounds)
-        ratio = processes.ratio(times[0], times[1])
+        ratio = processes.calmest(times[1]) / processes.calmest(times[0])
         leader = leading_line(out)
     leads, fast = LEADER in leader, ratio <= BOUND
     print(f"{'reached    ' if leads else 'NOT REACHED'}  slowest line: {leader}")
@@ -61,9 +63,8 @@ def main() -> int:
         f"{ratio:.3f} x (goal ≤ {BOUND} x), plain {min(times[0]):.2f} s"
     )
     if len(times) > 2:
-        print(
-            f"             line_profiler: {processes.ratio(times[0], times[2]):.3f} x"
-        )
+        rival = processes.calmest(times[2]) / processes.calmest(times[0])
+        print(f"             line_profiler: {rival:.3f} x")
     return 0 if leads and fast else 1
 
 
