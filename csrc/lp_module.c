@@ -48,14 +48,27 @@ module_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 }
 
 static PyObject *
+no_clock(void)
+{
+    PyErr_SetString(PyExc_RuntimeError, "no tracer has started the clock yet");
+    return NULL;
+}
+
+static PyObject *
 module_ticks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
+    if (lp_process.clock.name == NULL) {
+        return no_clock();
+    }
     return PyLong_FromUnsignedLongLong(lp_clock_now(&lp_process.clock));
 }
 
 static PyObject *
 module_scale(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
+    if (lp_process.clock.name == NULL) {
+        return no_clock();
+    }
     return PyLong_FromUnsignedLongLong(lp_clock_scale(&lp_process.clock));
 }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import cProfile
 import functools
 import os
-from typing import TYPE_CHECKING, cast
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
@@ -59,7 +59,7 @@ class CallProfile(cProfile.Profile):
             finally:
                 self.disable_by_count()
 
-        return cast("F", recorded)
+        return recorded  # type: ignore[return-value]
 
     def __enter__(self) -> CallProfile:
         """Record until the end of the block."""

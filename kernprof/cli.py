@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from kernprof import report
 from kernprof.flags import NotRunError, help_text, parse
@@ -14,6 +12,7 @@ from kernprof.session import Session
 from kernprof.uncaught import hide_our_frames
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
@@ -126,8 +125,10 @@ def _remember_interrupt() -> None:
     It notes that the last code it ran by itself was interrupted; any ``exec``
     of a text since then, be it for a namedtuple, has made it forget.
     """
-    with contextlib.suppress(KeyboardInterrupt):
+    try:
         exec("raise KeyboardInterrupt")  # noqa: S102  # a text of ours
+    except KeyboardInterrupt:
+        return
 
 
 def _session(words: Sequence[str]) -> Session | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from kernprof.flags import COMMAND, MODULE, SCRIPT, UsageError
 from kernprof.outfile import current_folder
 from kernprof.program import Command, Container, Module, Script, Stdin
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kernprof.flags import Plan
     from kernprof.program import Program

@@ -6,10 +6,10 @@ that is no flag, and after ``-m NAME`` or ``-c CODE``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from lineprof.errors import LineprofError
+from lineprof.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -89,7 +89,7 @@ def _seconds(text: str) -> float:
     raise UsageError(f"bad unit {text!r}", hint="give seconds above 0, as in -u 1e-3")
 
 
-class _Flag(NamedTuple):
+class _Flag(Value):
     """One flag: what it is called, and which part of the plan it sets."""
 
     short: str

@@ -7,15 +7,14 @@ frames in a traceback and the same flushes as under the plain interpreter.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
-from typing import TYPE_CHECKING
 
 from kernprof.compiled import code_of_command, code_of_file, is_bytecode
 from kernprof.flags import NotRunError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import CodeType
@@ -214,8 +213,10 @@ def _main() -> dict[str, object]:
 
 
 def _flush(stream: object) -> None:
-    with contextlib.suppress(Exception):  # the program's stream, or none at all
+    try:
         stream.flush()  # type: ignore[attr-defined]
+    except Exception:  # noqa: BLE001  # it is the program's, or there is none
+        return
 
 
 def _set_file(path: str) -> None:

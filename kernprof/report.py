@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from typing import TextIO
 
-    from kernprof.recorders import Recorder
+# The program may have closed its streams, or put others there.
+_NO_STREAM = (OSError, ValueError, AttributeError)
 
 
 def complain(what: object) -> None:
     """Print one line on standard error, if there is one."""
-    # the program may have closed its streams, or put others there
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    try:
         sys.stderr.write(f"kernprof: {what}\n")
         sys.stderr.flush()
+    except _NO_STREAM:
+        return
 
 
 def say(text: str, *, dying: bool = False) -> None:
@@ -32,7 +32,7 @@ def say(text: str, *, dying: bool = False) -> None:
     if not text:
         return
     stream = sys.__stdout__ if dying else sys.stdout
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    try:
         if stream is not sys.__stdout__ or stream is None:
             stream.write(text)  # type: ignore[union-attr]
             stream.flush()  # type: ignore[union-attr]
@@ -42,58 +42,18 @@ def say(text: str, *, dying: bool = False) -> None:
         data = text.encode(stream.encoding, "backslashreplace")
         while data:
             data = data[os.write(stream.fileno(), data) :]
+    except _NO_STREAM:
+        return
 
 
 def flush() -> None:
     """Empty the buffers of the standard streams."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
+    _flush(sys.stdout)
+    _flush(sys.stderr)
 
 
-def table(recorder: Recorder) -> str:
-    """Return the table, as text."""
-    stream = io.StringIO()
-    recorder.show(stream)
-    return stream.getvalue()
-
-
-def how_to_view(viewer: str, path: str) -> str:
-    """Return the lines that tell which command shows the profile at `path`."""
-    import shlex  # noqa: PLC0415  # only at the end
-
-    command = f"{_python()} -m {viewer} {shlex.quote(path)}"
-    return f"Inspect results with:\n{command}\n"
-
-
-def _python() -> str:
-    """Return how a shell calls this interpreter, as shortly as it can."""
-    for name in ("python", "python3", os.path.basename(sys.executable)):
-        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-            candidate = os.path.join(folder, name)
-            if os.access(candidate, os.X_OK):
-                if candidate == sys.executable:
-                    return name
-                break  # another one comes first
-    import shlex  # noqa: PLC0415  # only at the end
-
-    return shlex.quote(sys.executable)
-
-
-@contextlib.contextmanager
-def known_texts(texts: Mapping[str, str]) -> Iterator[None]:
-    """Let `linecache` know `texts`, by file name, for as long as the block runs."""
-    if not texts:
-        yield
-        return
-    import linecache  # noqa: PLC0415  # files need it not
-
-    added = [name for name in texts if name not in linecache.cache]
-    for name in added:
-        lines = texts[name].splitlines(keepends=True)
-        linecache.cache[name] = (len(texts[name]), None, lines, name)
+def _flush(stream: TextIO) -> None:
     try:
-        yield
-    finally:
-        for name in added:
-            linecache.cache.pop(name, None)
+        stream.flush()
+    except _NO_STREAM:
+        return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from kernprof import report
 from kernprof.find import find
@@ -15,6 +14,7 @@ from kernprof.stage import Stage
 from kernprof.terminate import Terminate
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kernprof.flags import Plan
     from kernprof.recorders import Recorder
@@ -108,9 +108,13 @@ class Session:
         self._state = _WRITING
         imports_from, sys.path = sys.path, self._imports_from
         try:
-            with report.known_texts(self.program.texts):
-                self.recorder.dump(self._out.path, how)
-                self._words = self._what_to_say()
+            if self.program.texts:
+                from kernprof.texts import KnownTexts  # noqa: PLC0415  # seldom needed
+
+                with KnownTexts(self.program.texts):
+                    self._record(how)
+            else:
+                self._record(how)
         except LineprofError as error:
             return error
         except KeyboardInterrupt:
@@ -120,12 +124,18 @@ class Session:
             self._state = _OVER
         return None
 
+    def _record(self, how: str) -> None:
+        self.recorder.dump(self._out.path, how)
+        self._words = self._what_to_say()
+
     def _what_to_say(self) -> str:
         verbosity = self._plan.verbosity
         if verbosity < 0:
             return ""
+        from kernprof import closing  # noqa: PLC0415  # only now
+
         shown = self._out.shown
         text = f"Wrote profile results to {shown!r}\n"
         if verbosity > 0:
-            return text + report.table(self.recorder)
-        return text + report.how_to_view(self.recorder.viewer, shown)
+            return text + closing.table(self.recorder)
+        return text + closing.how_to_view(self.recorder.viewer, shown)

@@ -7,10 +7,11 @@ import os
 import sys
 from importlib.machinery import BuiltinImporter
 from types import ModuleType
-from typing import TYPE_CHECKING
 
+from kernprof.namesakes import make_room
 from kernprof.spawned import Bystander
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
 
 _NOTHING = object()
 _QUIET_OUTPUT, _QUIET_ERRORS = -2, -3
-
-# What python has imported by itself before a program's first line, and ourselves.
-_AT_START = frozenset(
-    """
-    __main__ _abc _bootlocale _codecs _collections_abc _frozen_importlib
-    _frozen_importlib_external _imp _io _locale _signal _sitebuiltins _stat _thread
-    _warnings _weakref abc builtins codecs encodings genericpath io kernprof lineprof
-    marshal os posix posixpath site stat sys time zipimport
-    """.split()  # noqa: SIM905  # a list would be a page
-)
 
 
 class Stage:
@@ -58,10 +49,9 @@ class Stage:
             self._mute_process()
         else:
             self._mute_streams()
+        make_room(self._program.first_path or os.curdir, forget=own_process)
         sys.argv = [self._program.argv0, *arguments]
         sys.path = [*self._first_path(), *path]
-        if own_process:
-            _make_room(self._program.first_path or os.curdir)
         sys.modules["__main__"] = _fresh_main()
         if self._profile is not None:
             builtins.profile = self._profile  # type: ignore[attr-defined]
@@ -119,40 +109,3 @@ def _fresh_main() -> ModuleType:
         names["__annotations__"] = {}
     names["__builtins__"] = builtins
     return module
-
-
-def _make_room(folder: str) -> None:
-    """Forget the modules imported so far of which the program has its own.
-
-    Plain python would import a ``random.py`` beside the script; that kernprof
-    itself needed the standard library's must not change that.
-    """
-    try:
-        entries = os.listdir(folder)
-    except OSError:  # a zip, or nothing
-        return
-    loaded = {name.partition(".")[0] for name in sys.modules} - _AT_START
-    home = os.path.realpath(folder)
-    for entry in entries:
-        top = entry.partition(".")[0]
-        if top in loaded and _is_module(os.path.join(home, entry)):
-            if not _lies_in(sys.modules[top], home):
-                _forget(top)
-            loaded.discard(top)
-
-
-def _is_module(path: str) -> bool:
-    if os.path.isdir(path):
-        return os.path.exists(os.path.join(path, "__init__.py"))
-    return path.endswith((".py", ".so"))
-
-
-def _lies_in(module: ModuleType, folder: str) -> bool:
-    file = getattr(module, "__file__", None)
-    return file is not None and os.path.realpath(file).startswith(folder + os.sep)
-
-
-def _forget(top: str) -> None:
-    for name in list(sys.modules):
-        if name == top or name.startswith(top + "."):
-            del sys.modules[name]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import _thread
-import functools
 import os
-import signal
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
+else:
+    import _signal as signal  # what `signal` wraps in enums, which take 4 ms
 
 
 class Terminate:
@@ -43,7 +44,7 @@ class Terminate:
         except ValueError:  # another thread
             return
         self._posing = True
-        _watch_forks()
+        _Forks.watch()
 
     def remove(self) -> None:
         """Give SIGTERM back its default, unless the program has taken it."""
@@ -90,6 +91,21 @@ class _Forks:
     signals that came in the child before.
     """
 
+    _watching = False
+
+    @classmethod
+    def watch(cls) -> None:
+        """Watch over all forks from now on; it cannot be undone."""
+        if cls._watching:
+            return
+        cls._watching = True
+        forks = cls()
+        os.register_at_fork(
+            before=forks.before,
+            after_in_parent=forks.release,
+            after_in_child=forks.in_child,
+        )
+
     def __init__(self) -> None:
         self._held: set[int] = set()  # threads that are about to fork, or have
 
@@ -111,14 +127,3 @@ class _Forks:
         if _thread.get_ident() in self._held:
             self._held.discard(_thread.get_ident())
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-
-
-@functools.lru_cache(maxsize=1)
-def _watch_forks() -> None:
-    """Watch over all forks from now on; it cannot be undone."""
-    forks = _Forks()
-    os.register_at_fork(
-        before=forks.before,
-        after_in_parent=forks.release,
-        after_in_child=forks.in_child,
-    )

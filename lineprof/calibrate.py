@@ -2,26 +2,23 @@
 
 Most of an event's cost lies outside the profiler: in the interpreter, before
 and after the call of the hook. A second look at the clock would not see it.
-So it is measured as a whole: small functions run with and without events, in
-turn, and the least difference found is the cost. About 3 ms at the first use.
+So it is measured as a whole: small functions run with and without events, and
+the difference is the cost. Takes a few milliseconds at the first use.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable, NamedTuple
 
-from lineprof.shape import describe
+from lineprof.bench import Bench, function_of
+from lineprof.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import CodeType, FunctionType, ModuleType
+    from types import ModuleType
 
-    from lineprof._core import Tracer
+    from lineprof.bench import Case
 
-_STEPS = 150  # of a loop that is timed once
-_ROUNDS = 7  # the least of so many counts
 _TAXED = sys.version_info < (3, 12)  # every instruction of a traced line costs
 
 _LONG = "        a = " + " + ".join(["i"] * 12)
@@ -69,7 +66,7 @@ def outer():
 _HIGH = "\n" * 300  # above the numbers that the interpreter keeps ready made
 
 
-class Costs(NamedTuple):
+class Costs(Value):
     """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
 
     line: int = 0
@@ -81,150 +78,77 @@ class Costs(NamedTuple):
     plain_inner: int = 0
 
 
-def _function(source: str, **names: object) -> FunctionType:
-    scope: dict[str, object] = dict(names)
-    exec(compile(source, "<calibration>", "exec"), scope)  # noqa: S102
-    made = [value for name, value in scope.items() if callable(value)]
-    return made[-1]  # type: ignore[return-value]
+class Calibration(Value):
+    """What events cost, and what a traced turn of the loop took by itself."""
+
+    costs: Costs = Costs()
+    turn: float = 0.0  # in ticks; 0: unknown
 
 
-@dataclass
-class Bench:
-    """Runs of the same code with and without events."""
-
-    core: ModuleType
-    hook: str
-    rounds: int = _ROUNDS
-
-    def _least(self, run: Callable[[], object]) -> int:
-        ticks = self.core.ticks
-        run()
-        least = sys.maxsize
-        for _ in range(self.rounds):
-            start = ticks()
-            run()
-            least = min(least, ticks() - start)
-        return least
-
-    def difference(
-        self,
-        make: Callable[[], tuple[FunctionType, tuple[FunctionType, ...]]],
-        watched: Callable[
-            [FunctionType, tuple[FunctionType, ...]], Iterable[FunctionType]
-        ],
-    ) -> float:
-        """Return the ticks that the events of one step add.
-
-        `make` gives a function and its arguments after the number of steps;
-        `watched` says which functions have the events.
-        """
-        plain, plain_args = make()
-        without = self._least(lambda: plain(_STEPS, *plain_args))
-        traced, traced_args = make()
-        tracer = self.core.Tracer(self.hook)
-        try:
-            for function in watched(traced, traced_args):
-                add_code(tracer, function.__code__)
-            tracer.enable()
-            with_events = self._least(lambda: traced(_STEPS, *traced_args))
-        finally:
-            tracer.close()
-        return max(0.0, (with_events - without) / _STEPS)
-
-    def loop(self, source: str) -> float:
-        """Ticks added to one turn of a loop function."""
-        return self.difference(lambda: (_function(source), ()), lambda f, _: (f,))
+def set_costs(core: ModuleType, costs: Costs) -> None:
+    """Have the core take `costs` out of the numbers from now on."""
+    core.set_costs(*vars(costs).values())
 
 
-def add_code(
-    tracer: Tracer, code: CodeType, key: object = None, text: str | None = None
-) -> bool:
-    """Register `code`; False where it was already, or its lines can't be told.
-
-    `text` is its file's source where no file has it.
-    """
-    shape = describe(code, text)
-    if shape is None:
-        return False
-    return tracer.add_code(
-        code,
-        key,
-        shape.first_line,
-        shape.n_lines,
-        shape.flags,
-        shape.awaits,
-        shape.start,
-        shape.statements,
-        shape.instructions,
-        shape.marks,
-        shape.resumes,
-    )
-
-
-def measure(core: ModuleType, hook: str) -> Costs:
+def measure(core: ModuleType, hook: str) -> Calibration:
     """Measure the costs of `hook`'s events in the clock's ticks."""
-    core.set_costs(*Costs())
+    set_costs(core, Costs())
     bench = Bench(core, hook)
-    line, high, instruction = _line_costs(bench)
-    short = line + 2 * instruction  # of a line that does next to nothing
-    called = bench.difference(
-        lambda: (_function(_CALLER), (_function(_CALLED),)), lambda _, args: args
+    short = bench.loop(_LOOP)
+    other = bench.loop(_LONG_LOOP if _TAXED else _HIGH + _LOOP)
+    called = bench.case(
+        lambda: (function_of(_CALLER), (function_of(_CALLED),)), watched=1
     )
+    resumed = bench.case(
+        lambda: (function_of(_CONSUMER), (function_of(_GENERATOR),)), watched=1
+    )
+    plain = _plain_cases(bench) if _TAXED else ()
+    bench.run()
+    line, high, instruction = _line_costs(short, other)
+    small = line + 2 * instruction  # of a line that does next to nothing
+    ticks = [line, high, instruction, called.added - small]
     # A turn: two lines, and once more the one that the resumed step ends.
-    resumed = bench.difference(
-        lambda: (_function(_CONSUMER), (_function(_GENERATOR),)), lambda _, args: args
-    )
-    plain_call, plain_inner = _plain_costs(bench, short) if _TAXED else (0.0, 0.0)
-    return Costs(
-        *(
-            round(max(0.0, ticks) * core.COST_ONE)
-            for ticks in (
-                line,
-                high,
-                instruction,
-                called - short,
-                resumed - 3 * short,
-                plain_call,
-                plain_inner,
-            )
-        )
-    )
+    ticks.append(resumed.added - 3 * small)
+    if plain:
+        outer, nested = plain
+        ticks += [outer.added - 2 * small, nested.added - outer.added]
+    costs = Costs(*(round(max(0.0, cost) * core.COST_ONE) for cost in ticks))
+    return Calibration(costs, short.traced.step)
 
 
-def _line_costs(bench: Bench) -> tuple[float, float, float]:
+def _line_costs(short: Case, other: Case) -> tuple[float, float, float]:
     """Ticks of a line event, of one above line 256, and per instruction."""
-    turn = bench.loop(_LOOP)  # five lines of two instructions
+    turn = short.added / 5  # five lines of two instructions
     if not _TAXED:
-        return turn / 5, max(turn, bench.loop(_HIGH + _LOOP)) / 5, 0.0
-    long = bench.loop(_LONG_LOOP)  # three lines of 2, 24 and 24
-    instruction = max(0.0, (long / 3 - turn / 5) / ((2 + 24 + 24) / 3 - 2))
-    line = max(0.0, turn / 5 - 2 * instruction)
+        return turn, max(turn, other.added / 5), 0.0
+    long = other.added / 3  # three lines of 2, 24 and 24
+    instruction = max(0.0, (long - turn) / ((2 + 24 + 24) / 3 - 2))
+    line = max(0.0, turn - 2 * instruction)
     return line, line, instruction
 
 
-def _plain_costs(bench: Bench, short: float) -> tuple[float, float]:
-    """Ticks of an unprofiled call from a profiled line, and of one below it."""
-    outer = bench.difference(
-        lambda: (_function(_PLAIN_CALLER), (_function(_CALLED),)), lambda f, _: (f,)
-    )
-    nested = bench.difference(
-        lambda: (
-            _function(_PLAIN_CALLER),
-            (_function(_OUTER, inner=_function(_CALLED)),),
+def _plain_cases(bench: Bench) -> tuple[Case, Case]:
+    """Add unprofiled calls from a profiled line, and calls below them."""
+    return (
+        bench.case(lambda: (function_of(_PLAIN_CALLER), (function_of(_CALLED),))),
+        bench.case(
+            lambda: (
+                function_of(_PLAIN_CALLER),
+                (function_of(_OUTER, inner=function_of(_CALLED)),),
+            )
         ),
-        lambda f, _: (f,),
     )
-    return outer - 2 * short, nested - outer
 
 
-def remeasure(core: ModuleType, hook: str, costs: Costs) -> float:
-    """Return how much of `costs` holds now: 1.0, or less on a faster machine.
+def remeasure(core: ModuleType, hook: str, before: Calibration) -> float:
+    """Return how much of the costs holds now: 1.0, or less on a faster machine.
 
     The speed of a machine changes while a program runs; what is taken out must
     never be more than the events cost at any time.
     """
-    before = costs.line + 2 * costs.instruction
-    if before <= 0 or (hook == "settrace" and not _TAXED):
+    if not before.turn:
         return 1.0
-    now: float = Bench(core, hook, rounds=4).loop(_LOOP) / 5 * core.COST_ONE
-    return min(1.0, now / before)
+    bench = Bench(core, hook)
+    short = bench.loop(_LOOP)
+    bench.run()
+    return min(1.0, short.traced.step / before.turn)

@@ -6,13 +6,13 @@ import argparse
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError, printable
+from lineprof.values import Value
 from lineprof.version import VERSION
 from lineprof.views import VIEWS, Option, Options, View
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import NoReturn
@@ -30,8 +30,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2)
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Value):
     """One command: its name, its flags, and what it does."""
 
     name: str

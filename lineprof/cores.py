@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from lineprof.calibrate import Costs, measure
+from lineprof.calibrate import Calibration, measure, set_costs
 from lineprof.errors import LineprofError
 from lineprof.process import python_version
+from lineprof.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -19,12 +18,11 @@ if TYPE_CHECKING:
 CORES = ("auto", "monitoring", "settrace")
 
 
-@dataclass(frozen=True)
-class OpenCore:
+class OpenCore(Value):
     """A tracer on the core that was chosen."""
 
     tracer: Tracer
-    costs: Costs
+    calibration: Calibration
     name: str
     reason: str  # one sentence
 
@@ -57,12 +55,12 @@ def open_core(module: ModuleType, wanted: str, clock: object) -> OpenCore:
         ):
             continue
         try:
-            tracer, costs = _open(module, name, clock)
+            tracer, calibration = _open(module, name, clock)
         except (RuntimeError, ValueError) as error:
             refused.append(str(error))
             continue
         reason = "; ".join([how, *refused, *_why(wanted, in_use)])
-        return OpenCore(tracer, costs, name, reason)
+        return OpenCore(tracer, calibration, name, reason)
     why = "; ".join(refused) or f"{python_version()} has none"
     raise LineprofError(
         f"the core {wanted!r} can't be had: {why}",
@@ -76,15 +74,28 @@ def _why(wanted: str, in_use: str | None) -> list[str]:
     return ["another profiler of this process uses it"] if in_use else []
 
 
-def _open(module: ModuleType, hook: str, clock: object) -> tuple[Tracer, Costs]:
-    costs = Costs() if clock is not None else _costs_of(module, hook, wanted_clock())
+def _open(module: ModuleType, hook: str, clock: object) -> tuple[Tracer, Calibration]:
+    known = (
+        _calibrated(module, hook, wanted_clock()) if clock is None else Calibration()
+    )
     tracer = module.Tracer(hook, clock, wanted_clock())
-    module.set_costs(*costs)
-    return tracer, costs
+    set_costs(module, known.costs)
+    return tracer, known
 
 
-@functools.cache
-def _costs_of(module: ModuleType, hook: str, clock_name: str) -> Costs:
-    if module.hook() is None:
-        module.Tracer(hook, None, clock_name).close()  # starts the clock
-    return measure(module, hook)
+class _Calibrations:
+    """The costs of hooks on clocks, each measured when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[ModuleType, str, str], Calibration] = {}
+
+    def __call__(self, module: ModuleType, hook: str, clock_name: str) -> Calibration:
+        key = (module, hook, clock_name)
+        if key not in self._known:
+            if module.hook() is None:
+                module.Tracer(hook, None, clock_name).close()  # starts the clock
+            self._known[key] = measure(module, hook)
+        return self._known[key]
+
+
+_calibrated = _Calibrations()

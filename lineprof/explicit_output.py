@@ -6,10 +6,10 @@ import functools
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

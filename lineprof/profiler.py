@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
 
 from lineprof import _core, process
-from lineprof.calibrate import add_code, remeasure
+from lineprof.calibrate import remeasure
 from lineprof.cores import open_core, wanted_core
-from lineprof.snapshot import Scale, functions_from, threads_from
-from lineprof.source import read_source
-from lineprof.stats import LineStats, Process
-from lineprof.targets import functions_of, rewrap
+from lineprof.register import add_code
 from lineprof.twins import Twins, identity, twin_function
 from lineprof.version import VERSION
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType
-    from typing import Callable, TextIO, TypeVar, Union
+    from typing import Any, Callable, TextIO, TypeVar, Union
 
-    from lineprof.stats import FunctionStats, SourceFile
+    from lineprof.snapshot import Scale
+    from lineprof.stats import LineStats, Process
 
     F = TypeVar("F", bound=Callable[..., Any])
     T = TypeVar("T")
@@ -30,9 +28,13 @@ if TYPE_CHECKING:
     Path = Union[str, "os.PathLike[str]"]
 
 
-def _sources(functions: Iterable[FunctionStats]) -> dict[str, SourceFile]:
-    files = dict.fromkeys(function.file for function in functions)
-    return {file: read_source(file) for file in files}
+def _functions_of(target: object) -> Iterable[FunctionType]:
+    """Return the Python functions that a call of `target` runs."""
+    if isinstance(target, FunctionType):
+        return (target,)
+    from lineprof.targets import functions_of  # noqa: PLC0415  # seldom needed
+
+    return tuple(functions_of(target))
 
 
 def held_tool_ids() -> set[int]:
@@ -78,7 +80,7 @@ class LineProfiler:
         self._lost = _core.lost()
         self._cost = _core.cost()
         opened = open_core(_core, core or wanted_core(), clock)
-        self._tracer, self._costs = opened.tracer, opened.costs
+        self._tracer, self._calibration = opened.tracer, opened.calibration
         self.core, self.core_reason = opened.name, opened.reason
         self.clock, self.clock_reason = _core.clock()
         for function in functions:
@@ -94,13 +96,17 @@ class LineProfiler:
         understood; a callable without Python code comes back as it is.
         Decorating twice gives the same object.
         """
+        if isinstance(func, FunctionType):
+            return self._decorated(func)  # type: ignore[return-value]
+        from lineprof.targets import rewrap  # noqa: PLC0415  # seldom needed
+
         return rewrap(func, self._wrap)  # type: ignore[no-any-return]
 
     def _wrap(self, func: Any) -> Any:  # noqa: ANN401
         if isinstance(func, FunctionType):
             return self._decorated(func)
         # A cache, an object with __call__: it stays, what it calls is watched.
-        for function in functions_of(func):
+        for function in _functions_of(func):
             if self._add(function):
                 self._tracer.set_enabling(function.__code__)
         return func
@@ -130,7 +136,7 @@ class LineProfiler:
         Nothing is wrapped: every caller's calls count, on every thread.
         Raises TypeError when `func` has no Python code.
         """
-        functions = list(functions_of(func))
+        functions = _functions_of(func)
         if not functions:
             msg = f"{func!r} has no Python code whose lines could be counted"
             raise TypeError(msg)
@@ -228,20 +234,18 @@ class LineProfiler:
 
         Lines that are under way count up to now.
         """
-        holds = remeasure(_core, self.core, self._costs)
+        from lineprof.snapshot import Scale, profile_of  # noqa: PLC0415  # at the end
+
+        holds = remeasure(_core, self.core, self._calibration)
         ids, codes = self._tracer.snapshot()
         scale = Scale(_core.scale(), _core.COST_ONE, holds)
-        threads, places = threads_from(ids, codes, process.thread_names())
-        functions = functions_from(codes, scale, places)
-        return LineStats.from_functions(
-            functions,
-            processes=(self._process(scale),),
-            threads=threads,
-            sources=_sources(functions),
-            warnings=tuple(self._all_warnings()),
+        return profile_of(
+            ids, codes, scale, self._process(scale), warnings=self._all_warnings()
         )
 
     def _process(self, scale: Scale) -> Process:
+        from lineprof.stats import Process  # noqa: PLC0415  # at the end
+
         now = process.unix_ns()
         return Process(
             pid=os.getpid(),

@@ -5,9 +5,9 @@ Times are integers in nanoseconds (ns); nothing here touches a file or a clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from lineprof.values import Value, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 UNKNOWN_THREAD = -1
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(Value):
     """One process that was measured."""
 
     pid: int
@@ -36,8 +35,7 @@ class Process:
     exit: str  # "" (normal) | exception | SIGTERM ...
 
 
-@dataclass(frozen=True)
-class Thread:
+class Thread(Value):
     """One thread that ran profiled lines."""
 
     process: int  # its index in LineStats.processes
@@ -45,8 +43,7 @@ class Thread:
     name: str
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Value):
     """One line as one thread ran it."""
 
     line: int
@@ -57,8 +54,7 @@ class Cell:
     raw_ns: int = 0  # time_ns before the profiler's own cost was taken out
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Value):
     """One line, all its threads together."""
 
     line: int
@@ -68,8 +64,7 @@ class Row:
     raw_ns: int
 
 
-@dataclass(frozen=True)
-class FunctionStats:
+class FunctionStats(Value):
     """One profiled function."""
 
     file: str
@@ -100,8 +95,7 @@ class FunctionStats:
         return sum(cell.time_ns for cell in self.cells)
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(Value):
     """The text of a source file as it was when the program ran."""
 
     file: str

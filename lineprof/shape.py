@@ -7,19 +7,16 @@ by tables made here, once per function, from its source and its bytecode.
 
 from __future__ import annotations
 
-import ast
-import dis
-import inspect
-import linecache
+import opcode
 import sys
-from array import array
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lineprof.loops import WITHIN, jump_marks
-from lineprof.source import read_source
+from lineprof.source_text import text_of
+from lineprof.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterable, Iterator
     from types import CodeType
 
@@ -27,25 +24,27 @@ if TYPE_CHECKING:
 
 MOST_LINES = 1 << 22  # of one function; more is a generated file's fiction
 
-_STEPS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-_AWAITS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+# What `inspect` and `ast` call CO_... and PyCF_ONLY_AST; importing them takes 8 ms.
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
+_ONLY_AST = 0x400
+_AWAITS = _COROUTINE | _ASYNC_GENERATOR
+_STEPS = _GENERATOR | _AWAITS
 _CODE_STEPS, _CODE_GATHERS = 1, 4  # in csrc/lp_code.h
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
-_RESUME = dis.opmap.get("RESUME")
+_RESUME = opcode.opmap.get("RESUME")
 # 3.9 looks a line up from the start of its function's table, at every event.
 _SCANS = sys.version_info < (3, 10)
-_FOR_ITER = dis.opmap["FOR_ITER"]
+_FOR_ITER = opcode.opmap["FOR_ITER"]
 _YIELDS = {
-    dis.opmap[name] for name in ("YIELD_VALUE", "YIELD_FROM") if name in dis.opmap
+    opcode.opmap[name] for name in ("YIELD_VALUE", "YIELD_FROM") if name in opcode.opmap
 }
-_CACHE = dis.opmap.get("CACHE")
+_CACHE = opcode.opmap.get("CACHE")
 _PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Value):
     """The arguments of ``Tracer.add_code`` after the code object and its key.
 
     Tables are packed integers of the machine, by line or by instruction (two
@@ -106,7 +105,9 @@ def _ranges(code: CodeType) -> Iterator[tuple[int, int, int]]:
     if sys.version_info >= (3, 10):
         yield from _merged(code.co_lines())
         return
-    starts = list(dis.findlinestarts(code))
+    from lineprof.jumps import line_starts  # noqa: PLC0415  # for 3.9 alone
+
+    starts = line_starts(code)
     ends = [start for start, _ in starts[1:]] + [len(code.co_code)]
     for (start, line), end in zip(starts, ends):
         if line > 0 and start < end:
@@ -143,14 +144,21 @@ def _start(code: CodeType) -> int:
     return -1
 
 
+def _zeros(kind: str, count: int) -> memoryview[int]:
+    """Return a table of `count` zeros: "H" of 16 bits, "I" of 32."""
+    size = 2 if kind == "H" else 4
+    return memoryview(bytearray(size * count)).cast(kind)  # type: ignore[call-overload,no-any-return]
+
+
 def _instruction_table(
     code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
 ) -> bytes:
-    table = array("H", bytes(2 * n_lines))
+    from lineprof.jumps import for_loops  # noqa: PLC0415  # later versions do without
+
+    table = _zeros("H", n_lines)
     opcodes = code.co_code[::2]
     # What stands before the head of a for loop runs once, the rest every turn.
-    labels = dis.findlabels(code.co_code)  # type: ignore[arg-type]
-    loops = [label for label in labels if opcodes[label // 2] == _FOR_ITER]
+    loops = for_loops(code) if _FOR_ITER in opcodes else []
     for place, (begin, end, line) in enumerate(ranges):
         start = max((head for head in loops if begin <= head < end), default=begin)
         count = (end - start) // 2
@@ -165,7 +173,7 @@ def _instruction_table(
 
 
 def _resume_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bytes:
-    table = array("I", bytes(4 * (len(code.co_code) // 2)))
+    table = _zeros("I", len(code.co_code) // 2)
     for start, end, line in ranges:
         for place in range(start // 2, end // 2):
             table[place] = line
@@ -182,7 +190,7 @@ def _statement_table(
         spans = ((first, first + n_lines - 1),)
     else:
         spans = statement_spans(code.co_filename, text)
-    table = array("I", bytes(4 * n_lines))
+    table = _zeros("I", n_lines)
     for start, end in spans:
         if start < first or start >= first + n_lines:
             continue
@@ -198,8 +206,8 @@ def statement_spans(file: str, text: str | None = None) -> tuple[Span, ...]:
     read it. Empty where there is none.
     """
     if text is None:
-        text = "".join(linecache.getlines(file)) or read_source(file).text or ""
-    return _spans_of(text)
+        text = text_of(file)
+    return _spans_of(text) if text else ()
 
 
 class _LastTexts:
@@ -224,17 +232,18 @@ _spans_of = _LastTexts()
 
 def _find_spans(text: str) -> Iterator[Span]:
     try:
-        waiting: list[ast.AST] = [ast.parse(text)]
+        flags = _ONLY_AST  # as ast.parse
+        waiting: list[ast.AST] = [compile(text, "?", "exec", flags, dont_inherit=True)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     while waiting:
         node = waiting.pop()
         parts = [part for name in _PARTS for part in getattr(node, name, ())]
         waiting.extend(parts)
-        if isinstance(node, ast.stmt) and not parts:
-            end = node.end_lineno or node.lineno
-            if end > node.lineno:
-                yield node.lineno, end
+        if not parts:  # a simple statement, or an empty file, which has no lines
+            start, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+            if end > start:
+                yield start, end
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:

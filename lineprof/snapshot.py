@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
+from lineprof.process import thread_names
 from lineprof.records import Cell, FunctionStats, Thread
+from lineprof.source_file import read_source
+from lineprof.stats import LineStats
+from lineprof.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from lineprof.records import Key
+    from lineprof.records import Key, Process
 
     Line = tuple[int, int, int, int, int, int]
     Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line]]
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(Value):
     """From ticks of the core's clock, and costs in parts of one, to ns."""
 
     ns_per_tick: int  # times 2**32
@@ -37,7 +38,31 @@ class Scale:
         return max(0, self.ns(ticks) - self.cost_ns(cost))
 
 
-def functions_from(
+def profile_of(
+    ids: Sequence[tuple[int, str]],
+    codes: Sequence[Code],
+    scale: Scale,
+    process: Process,
+    *,
+    warnings: Iterable[str],
+) -> LineStats:
+    """Return the profile of a process from what ``Tracer.snapshot`` gives.
+
+    `ids` has the native ids and the names of threads when they were first seen.
+    """
+    threads, places = _threads(ids, codes, thread_names())
+    functions = _functions(codes, scale, places)
+    files = dict.fromkeys(function.file for function in functions)
+    return LineStats.from_functions(
+        functions,
+        processes=(process,),
+        threads=threads,
+        sources={file: read_source(file) for file in files},
+        warnings=warnings,
+    )
+
+
+def _functions(
     codes: Sequence[Code], scale: Scale, threads: Mapping[int, int]
 ) -> tuple[FunctionStats, ...]:
     """Return a `FunctionStats` per function, in order of registration.
@@ -65,13 +90,13 @@ def _function(
         name=name,
         line=line,
         cells=tuple(
-            Cell(
-                line=number,
-                thread=threads[thread],
-                hits=hits,
-                time_ns=scale.net_ns(ticks, cost),
-                await_ns=scale.ns(awaited),
-                raw_ns=scale.ns(ticks),
+            Cell(  # by position: there may be a million
+                number,
+                threads[thread],
+                hits,
+                scale.net_ns(ticks, cost),
+                scale.ns(awaited),
+                scale.ns(ticks),
             )
             for code in codes
             for number, thread, hits, ticks, cost, awaited in code[5]
@@ -81,7 +106,7 @@ def _function(
     )
 
 
-def threads_from(
+def _threads(
     known: Sequence[tuple[int, str]], codes: Sequence[Code], names: Mapping[int, str]
 ) -> tuple[tuple[Thread, ...], dict[int, int]]:
     """Return the threads that ran profiled lines, and their new numbers.

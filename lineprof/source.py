@@ -1,41 +1,19 @@
-"""The text of source files, from wherever Python got it."""
+"""The source of a profile: the lines of its files, and the functions in them."""
 
 from __future__ import annotations
 
+import inspect
 import os
-import stat
-import sys
-from typing import TYPE_CHECKING
+import tempfile
 
-from lineprof.records import SourceFile
+from lineprof.source_file import read_source, text_hash
+from lineprof.source_text import disk_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_MOST_BYTES = 1 << 26  # of one source file; what is bigger is data
-
-
-def read_source(file: str) -> SourceFile:
-    """Return the text of `file`, a code object's file name.
-
-    Looked for in this order: what was entered into `linecache` without a file
-    (notebook cells, doctests), the disk, the loader of the module (zip files),
-    and for a relative name the folders of `sys.path`. The text is None when
-    there is none. Never raises.
-    """
-    text = _entered_text(file)
-    if text is None:
-        text = disk_text(file)
-    if text is None and not os.path.exists(file):  # linecache would wait for a FIFO
-        text = _loaded_text(file)
-    return SourceFile(file, text, "" if text is None else text_hash(text))
-
-
-def text_hash(text: str) -> str:
-    """Return the SHA-256 of `text` in UTF-8, in hexadecimal."""
-    import hashlib  # noqa: PLC0415  # loads OpenSSL
-
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    from lineprof.records import SourceFile
 
 
 def changed(source: SourceFile) -> bool:
@@ -51,57 +29,6 @@ def changed(source: SourceFile) -> bool:
     if source.text is not None:
         return text != source.text
     return text_hash(text) != source.sha256
-
-
-def disk_text(file: str) -> str | None:
-    r"""Return the text of a regular file, in the encoding it declares, or None.
-
-    Line ends are those of Python (``\n``). Bytes that are not of the
-    encoding come as backslash escapes.
-    """
-    try:
-        status = os.stat(file)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-            return None
-        with open(file, "rb") as stream:
-            return _decoded(stream.read())
-    except (OSError, ValueError):  # ValueError: a name with a null character
-        return None
-
-
-def _decoded(data: bytes) -> str:
-    """Return source `data` as text, in the encoding that it declares."""
-    import io  # noqa: PLC0415
-    import tokenize  # noqa: PLC0415
-
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = data.decode(encoding)
-    except (SyntaxError, ValueError, LookupError):
-        text = data.decode("utf-8", "backslashreplace")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _entered_text(file: str) -> str | None:
-    """Return what a program put into `linecache` for a name without a file."""
-    import linecache  # noqa: PLC0415
-
-    entry = linecache.cache.get(file)
-    if entry is None or len(entry) == 1 or entry[1] is not None:
-        return None
-    return "".join(entry[2])
-
-
-def _loaded_text(file: str) -> str | None:
-    """Return the text that the module's loader has, or that `sys.path` leads to."""
-    import linecache  # noqa: PLC0415
-
-    try:
-        spaces = [getattr(module, "__dict__", {}) for module in [*sys.modules.values()]]
-        names = next((d for d in spaces if d.get("__file__") == file), None)
-        return "".join(linecache.getlines(file, names)) or None
-    except Exception:  # noqa: BLE001  # modules and loaders are anyone's code
-        return None
 
 
 def lines_of(text: str) -> list[str]:
@@ -120,8 +47,6 @@ def block(text: str, first_line: int) -> list[str]:
 
 def block_of(lines: Sequence[str], first_line: int) -> list[str]:
     """Return the block of `lines` that starts at `first_line`: see `block`."""
-    import inspect  # noqa: PLC0415
-
     rest = lines[first_line - 1 :]
     try:
         found = inspect.getblock([f"{line}\n" for line in rest])
@@ -151,8 +76,6 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 def _is_generated(file: str) -> bool:
     """Tell whether the name is one that notebooks and code generators give."""
-    import tempfile  # noqa: PLC0415
-
     folder = tempfile.gettempdir()
     notebooks = [os.path.join(folder, name) for name in ("ipykernel_", "xpython_")]
     return file.startswith(("<generated", "<ipython-input-", *notebooks))

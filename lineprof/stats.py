@@ -6,8 +6,6 @@ integers in nanoseconds (ns); nothing here touches a file or a clock.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lineprof.records import (
     UNKNOWN_THREAD,
     Cell,
@@ -20,6 +18,7 @@ from lineprof.records import (
 )
 from lineprof.units import NANOSECOND, Ticks
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence

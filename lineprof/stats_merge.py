@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 from lineprof.records import UNKNOWN_THREAD, FunctionStats, SourceFile
 from lineprof.stats import LineStats
+from lineprof.values import replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from lineprof.errors import LineprofError
-from lineprof.store_read import load
-from lineprof.store_write import save
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+
+    from lineprof.stats import LineStats
 
 __all__ = ["load", "require", "save"]
+
+
+def load(path: str | os.PathLike[str]) -> LineStats:
+    """Return the profile in the file at `path`, or raise LineprofError."""
+    from lineprof.store_read import load as read  # noqa: PLC0415  # writing needs none
+
+    return read(path)
+
+
+def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
+    """Write `stats` to a file at `path`, or raise LineprofError."""
+    from lineprof.store_write import save as write  # noqa: PLC0415  # at the end
+
+    write(stats, path)
 
 
 def require() -> None:
@@ -16,8 +34,21 @@ def require() -> None:
     should say so at the start and not when the numbers are there.
     """
     try:
-        import _sqlite3  # noqa: F401, PLC0415  # a third of the time that sqlite3 takes
+        _load_library("_sqlite3")
     except ImportError as error:
         message = f"this Python has no SQLite, which profiles are stored in ({error})"
         hint = "use a Python that was built with libsqlite3's headers installed"
         raise LineprofError(message, hint=hint) from error
+
+
+def _load_library(name: str) -> None:
+    """Load a module of C with all that it is linked to, or raise ImportError.
+
+    It is not run, so that what it imports, and the time for it, can wait.
+    """
+    from importlib.util import find_spec, module_from_spec  # noqa: PLC0415
+
+    spec = find_spec(name)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    module_from_spec(spec)

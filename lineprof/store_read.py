@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 import stat
 import sys
 from contextlib import closing
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 from lineprof.records import (
@@ -32,10 +32,12 @@ from lineprof.store_schema import (
     WARNINGS,
     Table,
 )
+from lineprof.store_uri import uri
 from lineprof.units import NANOSECOND
+from lineprof.values import replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
     from typing import Any
 
 _MAGIC = b"SQLite format 3\0"
@@ -59,15 +61,15 @@ def load(path: str | os.PathLike[str]) -> LineStats:
     is a profile or LineprofError, with the file's name and what to do. It is
     opened for reading only, without locks.
     """
-    import sqlite3  # noqa: PLC0415  # takes milliseconds
-
     name = os.fsdecode(path)
     try:
         _check_kind(name, _head(name))
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
     try:
-        with closing(sqlite3.connect(_uri(name), uri=True)) as db:
+        # immutable: no locks and no journal, whatever lies beside the file
+        place = uri(os.path.abspath(name), "mode=ro&immutable=1")
+        with closing(sqlite3.connect(place, uri=True)) as db:
             _restrict(db)
             _check_tables(db)
             return _profile(db)
@@ -130,18 +132,8 @@ def _check_kind(name: str, head: bytes) -> None:
         raise LineprofError(message, hint="upgrade lineprof to view it")
 
 
-def _uri(name: str) -> str:
-    from urllib.parse import quote  # noqa: PLC0415
-
-    # immutable: no locks and no journal, whatever lies beside the file
-    path = quote(os.fsencode(os.path.abspath(name)))
-    return f"file://{path}?mode=ro&immutable=1"
-
-
 def _restrict(db: sqlite3.Connection) -> None:
     """Let nothing in the database act, and no value be too big."""
-    import sqlite3  # noqa: PLC0415
-
     db.text_factory = _text
     if sys.version_info >= (3, 11):
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
@@ -163,8 +155,6 @@ def _text(data: bytes) -> str:
 
 def _check_tables(db: sqlite3.Connection) -> None:
     """Raise _Damaged unless our tables are sound, plain ones: then lock it up."""
-    import sqlite3  # noqa: PLC0415
-
     plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
     names = {name for (name,) in db.execute(plain)}
     for table in TABLES:
@@ -223,8 +213,6 @@ def _known(places: dict[object, Any], index: object, kind: str) -> Any:  # noqa:
 
 
 def _process(values: list[Any]) -> Process:
-    import json  # noqa: PLC0415
-
     process = Process(*values)
     argv = json.loads(str(process.argv))
     if not isinstance(argv, list) or not all(type(one) is str for one in argv):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lineprof.values import Value
 
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
 SCHEMA_VERSION = 1  # raised when an old reader would misread a new file
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Value):
     """One column; `kind` is the type that every value in it has."""
 
     name: str
@@ -25,8 +24,7 @@ class Column:
         return f"{self.name} {kind}" + ("" if self.optional else " NOT NULL")
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Value):
     """One table; its rows have an order, that of their rowid."""
 
     name: str

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
-from contextlib import closing, suppress
-from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 from lineprof.records import UNKNOWN_THREAD
@@ -23,7 +22,9 @@ from lineprof.store_schema import (
     Column,
     Table,
 )
+from lineprof.store_uri import uri
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
@@ -44,7 +45,7 @@ def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
     link is followed; the null device takes the profile and forgets it.
     Raises LineprofError when it cannot be written, and leaves nothing behind.
     """
-    import sqlite3  # noqa: PLC0415  # takes milliseconds
+    import _sqlite3  # noqa: PLC0415  # sqlite3 adds dates to it, and takes 4 ms
 
     name = os.fsdecode(path)
     try:
@@ -57,7 +58,7 @@ def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
             f"cannot write {name}: a number in it is above 2**63 - 1",
             hint="record a shorter run",
         ) from error
-    except (OSError, sqlite3.Error, ValueError) as error:
+    except (OSError, _sqlite3.Error, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LineprofError(
             f"cannot write {name}: {reason}", hint=_remedy(reason.lower())
@@ -100,31 +101,39 @@ def _write(stats: LineStats, target: str) -> None:
             os.close(handle)
         os.replace(new, target)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(new)
+        _remove(new)
         raise
     _sync_folder(folder)
 
 
 def _sync_folder(folder: str) -> None:
     """Make the new name last; some file systems cannot, and need not."""
-    with suppress(OSError):
+    try:
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
+    except OSError:
+        return
+
+
+def _remove(file: str) -> None:
+    try:
+        os.unlink(file)
+    except OSError:
+        return
 
 
 def _fill(stats: LineStats, path: str) -> None:
     """Write all tables into the empty file at `path`."""
-    import sqlite3  # noqa: PLC0415
-    from urllib.parse import quote  # noqa: PLC0415
+    import _sqlite3  # noqa: PLC0415
 
     # No locks (a network's file system may have none, and nobody knows the
     # name), no journal and no sync: a file that fails is thrown away.
-    uri = f"file://{quote(os.fsencode(path))}?mode=rw&nolock=1"
-    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
+    place = uri(path, "mode=rw&nolock=1")
+    db = _sqlite3.connect(place, uri=True, isolation_level=None)
+    try:
         for pragma in (
             "journal_mode = OFF",
             "synchronous = OFF",
@@ -144,6 +153,8 @@ def _fill(stats: LineStats, path: str) -> None:
         _insert(db, CELLS, _cells(stats))
         _insert(db, WARNINGS, ((text,) for text in stats.warnings))
         db.execute("COMMIT")
+    finally:
+        db.close()
 
 
 def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
@@ -193,8 +204,6 @@ def _files(stats: LineStats) -> Iterator[Row]:
 
 
 def _processes(processes: Iterable[Process]) -> Iterator[Row]:
-    import json  # noqa: PLC0415
-
     for index, process in enumerate(processes):
         values = dict(vars(process), argv=json.dumps(process.argv))
         yield (index, *values.values())

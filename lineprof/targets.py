@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import TYPE_CHECKING, Any, Callable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType
+    from typing import Any, Callable
 
     Wrap = Callable[[Any], Any]
 

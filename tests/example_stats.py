@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineprof.source import text_hash
+from lineprof.source_file import text_hash
 from lineprof.stats import Cell, FunctionStats, LineStats, Process, SourceFile, Thread
 
 FILE = "/project/train.py"

@@ -41,56 +41,77 @@ LINEPROF_ROOMS = {
     "lineprof.version": "",
     "lineprof.errors": "",
     "lineprof.units": "",
-    "lineprof.records": "",
+    "lineprof.values": "",
+    "lineprof.records": "lineprof.values",
     "lineprof.stats": (
         "lineprof.records lineprof.stats_merge lineprof.store lineprof.units "
         "lineprof.views.text lineprof.views.view"
     ),
-    "lineprof.stats_merge": "lineprof.records lineprof.stats",
-    "lineprof.source": "lineprof.records",
+    "lineprof.stats_merge": "lineprof.records lineprof.stats lineprof.values",
+    "lineprof.source_text": "",
+    "lineprof.source_file": "lineprof.records lineprof.source_text",
+    "lineprof.source": "lineprof.records lineprof.source_file lineprof.source_text",
     "lineprof.targets": "",
     "lineprof.twins": "",
-    "lineprof.shape": "lineprof.loops lineprof.source",
-    "lineprof.loops": "",
-    "lineprof.calibrate": "lineprof._core lineprof.shape",
+    "lineprof.shape": (
+        "lineprof.jumps lineprof.loops lineprof.source_text lineprof.values"
+    ),
+    "lineprof.loops": "lineprof.jumps",
+    "lineprof.jumps": "lineprof.values",
+    "lineprof.register": "lineprof._core lineprof.shape",
+    "lineprof.bench": "lineprof.register",
+    "lineprof.calibrate": "lineprof.bench lineprof.values",
     "lineprof.process": "",
-    "lineprof.snapshot": "lineprof.records",
+    "lineprof.snapshot": (
+        "lineprof.process lineprof.records lineprof.source_file lineprof.stats "
+        "lineprof.values"
+    ),
     "lineprof.cores": (
-        "lineprof._core lineprof.calibrate lineprof.errors lineprof.process"
+        "lineprof._core lineprof.calibrate lineprof.errors lineprof.process "
+        "lineprof.values"
     ),
     "lineprof.profiler": (
         "lineprof._core lineprof.calibrate lineprof.cores lineprof.process "
-        "lineprof.snapshot lineprof.source lineprof.stats lineprof.targets "
+        "lineprof.register lineprof.snapshot lineprof.stats lineprof.targets "
         "lineprof.twins lineprof.version"
+    ),
+    "lineprof.later": (
+        "lineprof.jumps lineprof.snapshot lineprof.store_write lineprof.targets "
+        "lineprof.views.text"
     ),
     "lineprof.explicit": "lineprof.explicit_output lineprof.profiler",
     "lineprof.explicit_output": "lineprof.errors lineprof.explicit lineprof.stats",
-    "lineprof.store": "lineprof.errors lineprof.store_read lineprof.store_write",
-    "lineprof.store_schema": "",
+    "lineprof.store": (
+        "lineprof.errors lineprof.stats lineprof.store_read lineprof.store_write"
+    ),
+    "lineprof.store_schema": "lineprof.values",
+    "lineprof.store_uri": "",
     "lineprof.store_read": (
         "lineprof.errors lineprof.records lineprof.stats lineprof.store_schema "
-        "lineprof.units"
+        "lineprof.store_uri lineprof.units lineprof.values"
     ),
     "lineprof.store_write": (
-        "lineprof.errors lineprof.records lineprof.stats lineprof.store_schema"
+        "lineprof.errors lineprof.records lineprof.stats lineprof.store_schema "
+        "lineprof.store_uri"
     ),
     "lineprof.cli": (
-        "lineprof.errors lineprof.source lineprof.stats lineprof.version "
-        "lineprof.views lineprof.views.notes lineprof.views.screen"
+        "lineprof.errors lineprof.source lineprof.stats lineprof.values "
+        "lineprof.version lineprof.views lineprof.views.notes lineprof.views.screen"
     ),
     "lineprof.views": "lineprof.views.json_ lineprof.views.text lineprof.views.view",
     "lineprof.views.json_": (
         "lineprof.records lineprof.source lineprof.stats lineprof.views.view"
     ),
     "lineprof.views.notes": "lineprof.source lineprof.stats",
-    "lineprof.views.screen": "lineprof.errors",
-    "lineprof.views.table": "lineprof.views.screen",
+    "lineprof.views.screen": "lineprof.errors lineprof.values",
+    "lineprof.views.table": "lineprof.values lineprof.views.screen",
     "lineprof.views.text": (
-        "lineprof.errors lineprof.source lineprof.stats lineprof.units "
+        "lineprof.errors lineprof.source lineprof.stats lineprof.units lineprof.values "
         "lineprof.views.screen lineprof.views.table lineprof.views.view"
     ),
     "lineprof.views.view": (
-        "lineprof.records lineprof.source lineprof.stats lineprof.views.screen"
+        "lineprof.records lineprof.source lineprof.stats lineprof.values "
+        "lineprof.views.screen"
     ),
 }
 KERNPROF_ROOMS = {
@@ -100,15 +121,16 @@ KERNPROF_ROOMS = {
         "kernprof.flags kernprof.report kernprof.session kernprof.uncaught lineprof "
         "lineprof.errors"
     ),
-    "kernprof.flags": "lineprof.errors",
+    "kernprof.flags": "lineprof.errors lineprof.values",
     "kernprof.find": "kernprof.flags kernprof.outfile kernprof.program",
     "kernprof.program": "kernprof.compiled kernprof.flags",
+    "kernprof.namesakes": "kernprof.closing kernprof.texts lineprof.later",
     "kernprof.compiled": "",
-    "kernprof.stage": "kernprof.program kernprof.spawned",
+    "kernprof.stage": "kernprof.namesakes kernprof.program kernprof.spawned",
     "kernprof.session": (
-        "kernprof.find kernprof.flags kernprof.outfile kernprof.recorders "
-        "kernprof.report kernprof.spawned kernprof.stage kernprof.terminate "
-        "lineprof.errors"
+        "kernprof.closing kernprof.find kernprof.flags kernprof.outfile "
+        "kernprof.recorders kernprof.report kernprof.spawned kernprof.stage "
+        "kernprof.terminate kernprof.texts lineprof.errors"
     ),
     "kernprof.recorders": (
         "kernprof.calls kernprof.flags lineprof.errors lineprof.explicit "
@@ -116,7 +138,9 @@ KERNPROF_ROOMS = {
     ),
     "kernprof.calls": "",
     "kernprof.outfile": "kernprof.flags",
-    "kernprof.report": "kernprof.recorders",
+    "kernprof.report": "",
+    "kernprof.closing": "kernprof.recorders",
+    "kernprof.texts": "",
     "kernprof.spawned": "lineprof.profiler",
     "kernprof.terminate": "",
     "kernprof.uncaught": "",
@@ -124,7 +148,7 @@ KERNPROF_ROOMS = {
 # What no change of the map may allow: a package, and those it never knows.
 NEVER = {
     "lineprof": "kernprof",
-    "lineprof.records": "lineprof",
+    "lineprof.values": "lineprof",
     "lineprof.views": "lineprof._core lineprof.cli lineprof.profiler lineprof.store",
     "lineprof.profiler": "lineprof.cli lineprof.store lineprof.views",
     "kernprof": "lineprof._core lineprof.cli lineprof.views",

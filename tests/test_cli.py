@@ -6,7 +6,6 @@ import io
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from example_stats import example
 from lineprof import cli
 from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
 from lineprof.store import save
+from lineprof.values import replace
 from lineprof.version import VERSION
 
 GOLDEN = Path(__file__).with_name("golden")

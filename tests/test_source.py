@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineprof.records import SourceFile
-from lineprof.source import Sources, block, changed, disk_text, lines_of, read_source
+from lineprof.source import Sources, block, changed, lines_of
+from lineprof.source_file import read_source
+from lineprof.source_text import disk_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -269,3 +270,18 @@ def test_a_python_without_sqlite_says_so_at_the_start() -> None:
     )
     assert "this Python has no SQLite" in run.stdout
     assert "use a Python that was built with" in run.stdout
+
+
+def test_a_python_that_cannot_load_sqlite_says_so_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / f"_sqlite3{EXTENSION_SUFFIXES[0]}").write_bytes(b"no library")
+    code = f"""
+import sys
+from lineprof import errors, store
+sys.path.insert(0, {str(tmp_path)!r})
+try: store.require()
+except errors.LineprofError as error: print(error)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "this Python has no SQLite" in run.stdout

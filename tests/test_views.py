@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from example_stats import FILE, example
 
 from lineprof.source import Sources
 from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.values import replace
 from lineprof.views import VIEWS, Options
 from lineprof.views.notes import notes
 from lineprof.views.screen import Screen, screen_of, write

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lineprof.errors import DIRECTION_MARKS, printable
+from lineprof.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(Value):
     """A terminal, or (as made without arguments) a pipe, file or string."""
 
     terminal: bool = False

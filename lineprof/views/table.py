@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
+from lineprof.values import Value
 from lineprof.views.screen import PIPE, Screen
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -14,8 +13,7 @@ _MOST_BLANK_ROWS = 100_000  # where source is missing; no function is that long
 _HOT_PERCENT = 20
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Value):
     """What is known of one line; its times are in ticks of the profile's unit."""
 
     number: int
@@ -24,8 +22,7 @@ class Line:
     awaited: float = 0
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(Value):
     """One function to show; times in ticks of the profile's unit."""
 
     file: str
@@ -40,8 +37,7 @@ class Function:
         return any(line.hits or line.time for line in self.lines)
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(Value):
     """The units of a table: from ticks to what is printed."""
 
     unit: float  # seconds in a tick
@@ -57,8 +53,7 @@ class Scale:
         return 100 * ticks / self.sum if self.sum else None
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Value):
     """One column: its title and width, and the text of a line in it."""
 
     title: str
@@ -108,13 +103,12 @@ COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
 EXTRA_COLUMNS = {"await": AWAIT}
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Value):
     """How tables are laid out and scaled."""
 
     scale: Scale
     columns: tuple[Column, ...] = COLUMNS
-    screen: Screen = field(default=PIPE)
+    screen: Screen = PIPE
 
     def of(self, function: Function, block: Sequence[str] | None) -> Iterator[str]:
         """Yield the lines about one function; `block` is None for no source."""

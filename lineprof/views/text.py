@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 from lineprof.source import Sources
 from lineprof.units import Ticks, readable_unit
+from lineprof.values import replace
 from lineprof.views.screen import screen_of, write
 from lineprof.views.table import (
     COLUMNS,
@@ -29,6 +28,7 @@ from lineprof.views.view import (
     uncalibrated,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO

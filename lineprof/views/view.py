@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
 from lineprof.stats import LineStats
+from lineprof.values import Value, replace
 from lineprof.views.screen import PIPE, Screen
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 AUTO_UNIT = 0.0
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Value):
     """How the reader wants to see a profile."""
 
     unit: float | None = None  # s; None: the profile's own; AUTO_UNIT: what reads well
@@ -31,8 +29,7 @@ class Options:
     screen: Screen = PIPE
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(Value):
     """One flag of the command line that sets a field of Options."""
 
     field: str
@@ -43,8 +40,7 @@ class Option:
     parse: Callable[[str], object] | None = None  # None: a switch; else LineprofError
 
 
-@dataclass(frozen=True)
-class View:
+class View(Value):
     """One way to look at a profile."""
 
     name: str

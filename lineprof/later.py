@@ -1,0 +1,26 @@
+"""What is imported when it is first needed, if at all; or all of it now.
+
+A program may have modules of its own that are named like standard ones. Once
+it has imported these, what we import of the standard library would get them.
+"""
+
+from __future__ import annotations
+
+# Standard modules that `import_all` imports, directly or not.
+NAMES = frozenset(
+    """
+    ast bisect bz2 collections contextlib copyreg dis enum errno fnmatch functools
+    grp heapq importlib inspect ipaddress json keyword linecache lzma math opcode
+    operator pwd random re reprlib shlex shutil sre_compile sre_constants sre_parse
+    tempfile threading token tokenize types unicodedata urllib warnings weakref zlib
+    """.split()  # noqa: SIM905  # a list would be a page
+)
+
+
+def import_all() -> None:
+    """Import all that recording, writing and showing a profile may need."""
+    import lineprof.jumps  # noqa: PLC0415
+    import lineprof.snapshot  # noqa: PLC0415
+    import lineprof.store_write  # noqa: PLC0415
+    import lineprof.targets  # noqa: PLC0415
+    import lineprof.views.text  # noqa: F401, PLC0415

@@ -1,0 +1,110 @@
+"""What lineprof imports, and when: a program should wait for none of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from as_python import kernprof, run, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Modules of the standard library that take milliseconds.
+SLOW = frozenset(
+    (
+        *("dataclasses", "datetime", "hashlib", "inspect", "json", "linecache"),
+        *("pathlib", "re", "shlex", "signal", "sqlite3", "tokenize", "typing"),
+        *("urllib", "urllib.parse"),
+    )
+)
+# By the file's format: the arguments of a process, the name of a file to SQLite.
+NEEDED = {"json", "re", "urllib", "urllib.parse"}
+SHOW_MODULES = "import sys; print(*sys.modules)"
+PROGRAM = """
+@profile
+def f(x):
+    return x
+
+f(1)
+"""
+
+
+def slow(output: str) -> set[str]:
+    """Slow modules among those that a program has printed."""
+    return SLOW & set(output.split())
+
+
+def test_a_program_under_kernprof_begins_without_slow_imports(tmp_path: Path) -> None:
+    write(tmp_path, "program.py", SHOW_MODULES)
+    plain = run(["-m", "program"], cwd=tmp_path)
+    ours = kernprof("-lq", "program.py", cwd=tmp_path)
+    assert (ours.status, ours.err) == (0, "")
+    assert slow(ours.out) <= slow(plain.out)
+
+
+def test_a_profile_is_written_without_slow_imports(tmp_path: Path) -> None:
+    write(tmp_path, "program.py", PROGRAM)
+    write(tmp_path, "plain.py", SHOW_MODULES)
+    call = "import kernprof; kernprof.main(['-lq', 'program.py'])"
+    write(tmp_path, "host.py", f"{call}; {SHOW_MODULES}")
+    plain = run(["-m", "plain"], cwd=tmp_path)
+    ours = run(["-m", "host"], cwd=tmp_path)
+    assert (ours.status, ours.err) == (0, "")
+    assert (tmp_path / "program.lprof").exists()
+    assert slow(ours.out) - NEEDED <= slow(plain.out)
+
+
+def test_importing_lineprof_imports_nothing_slow(tmp_path: Path) -> None:
+    decorated = "from lineprof import profile; profile(print)"
+    plain = run(["-c", SHOW_MODULES], cwd=tmp_path)
+    ours = run(["-c", f"import lineprof; {decorated}; {SHOW_MODULES}"], cwd=tmp_path)
+    assert (ours.status, ours.err) == (0, "")
+    assert slow(ours.out) <= slow(plain.out)
+
+
+def test_what_is_imported_late_is_the_standard_librarys(tmp_path: Path) -> None:
+    for name in ("dis", "inspect", "json", "opcode", "random", "shlex", "token"):
+        write(tmp_path, f"{name}.py", "mine = True")
+    program = """\
+import dis, inspect, json, opcode, random, shlex, token
+print(dis.mine and json.mine and inspect.mine and random.mine and shlex.mine)
+@profile
+def f(x):
+    return [y for y in (
+        x,
+        x,
+    )]
+@profile
+class C:
+    @staticmethod
+    def g(): return f(1)
+C.g()
+"""
+    write(tmp_path, "program.py", program)
+    ours = kernprof("-lv", "program.py", cwd=tmp_path)
+    assert (ours.status, ours.err) == (0, "")
+    first, *rest = ours.out.splitlines()
+    assert first == "True"
+    hits = [row.split()[:2] for row in rest if row.startswith("  ")]
+    assert ["5", "1"] in hits
+    assert ["12", "1"] in hits
+
+
+def test_the_list_of_what_is_imported_late_is_complete() -> None:
+    code = """
+import sys
+known = {*sys.modules, *sys.builtin_module_names}
+from kernprof.namesakes import _AT_START
+from lineprof.later import NAMES, import_all
+import_all()
+import kernprof.closing, kernprof.texts
+tops = {name.partition(".")[0] for name in sys.modules}
+new = tops - known - _AT_START - NAMES
+print(*(name for name in new if not name.startswith("_")))
+"""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []
