@@ -36,6 +36,9 @@ if TYPE_CHECKING:
         def show(self, stream: TextIO) -> None:
             """Print the table."""
 
+        def remark(self) -> str:
+            """Return why what was written is empty, if it is."""
+
         def describe(self) -> str:
             """Return one line on how it records."""
 
@@ -91,6 +94,10 @@ class LineRecorder:
     def show(self, stream: TextIO) -> None:
         """Print the table of what was written to `stream`."""
         self._stats.print(stream, output_unit=self._unit, stripzeros=self._skip_zero)
+
+    def remark(self) -> str:
+        """Return why the profile is empty, if it is."""
+        return self._stats.why_empty
 
     def describe(self) -> str:
         """Return the core and the clock in use, and why they are these."""
@@ -154,6 +161,10 @@ class CallRecorder:
 
         stats = pstats.Stats(self._profiler, stream=stream)
         stats.strip_dirs().sort_stats(-1).print_stats()
+
+    def remark(self) -> str:
+        """Return nothing: there is always a call."""
+        return ""
 
     def describe(self) -> str:
         """Name cProfile."""

@@ -42,7 +42,7 @@ class Session:
         self._plan = plan
         self._pid = os.getpid()
         self._state = _READY
-        self._words = ""
+        self._words = self._remark = ""
         self._own_process = False
         self._imports_from = list(sys.path)
         self._terminate = Terminate(self._die)
@@ -84,7 +84,7 @@ class Session:
                 self._stage.retire()
             else:
                 self._stage.leave()
-        report.say(self._words)
+        self._say()
         return trouble
 
     def _die(self) -> bool:
@@ -97,8 +97,13 @@ class Session:
         trouble = self._write("SIGTERM")
         if trouble:
             report.complain(trouble)
-        report.say(self._words, dying=True)
+        self._say(dying=True)
         return True
+
+    def _say(self, *, dying: bool = False) -> None:
+        report.say(self._words, dying=dying)
+        if self._remark:
+            report.complain(self._remark)
 
     def _write(self, how: str) -> LineprofError | None:
         """Write the profile unless that was done; return why it failed."""
@@ -127,6 +132,8 @@ class Session:
     def _record(self, how: str) -> None:
         self.recorder.dump(self._out.path, how)
         self._words = self._what_to_say()
+        if self._plan.verbosity > 0:
+            self._remark = self.recorder.remark()
 
     def _what_to_say(self) -> str:
         verbosity = self._plan.verbosity

@@ -94,6 +94,17 @@ def test_unit_and_skip_zero(folder: Path) -> None:
     assert "Function: unused" not in outcome.out
 
 
+def test_an_empty_table_says_why(folder: Path) -> None:
+    write(folder, "plain.py", "print(1)\n")
+    outcome = kernprof("-lv", "plain.py", cwd=folder)
+    assert outcome.status == 0
+    assert outcome.err == (
+        "kernprof: the profile is empty: no function was registered;"
+        " put @profile above a function or give it to add_function\n"
+    )
+    assert kernprof("-l", "plain.py", cwd=folder).err == ""
+
+
 def test_twice_verbose_says_how_it_measures(folder: Path) -> None:
     outcome = kernprof("-lvv", "--core", "settrace", "x.py", cwd=folder)
     core, output = outcome.err.splitlines()
