@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 from as_python import kernprof, run, write
+
+import lineprof
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +107,13 @@ tops = {name.partition(".")[0] for name in sys.modules}
 new = tops - known - _AT_START - NAMES
 print(*(name for name in new if not name.startswith("_")))
 """
+    # Without site, which may have imported anything; but where lineprof is, is said.
+    home = os.path.dirname(os.path.dirname(lineprof.__file__))
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": home},
     )
     assert done.stdout.split() == []
