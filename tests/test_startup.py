@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from as_python import kernprof, run, write
 
 import lineprof
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Modules of the standard library that take milliseconds.
 SLOW = frozenset(
@@ -108,7 +105,7 @@ new = tops - known - _AT_START - NAMES
 print(*(name for name in new if not name.startswith("_")))
 """
     # Without site, which may have imported anything; but where lineprof is, is said.
-    home = os.path.dirname(os.path.dirname(lineprof.__file__))
+    home = str(Path(lineprof.__file__).parent.parent)
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],
         capture_output=True,
