@@ -230,7 +230,7 @@ def check(
     errors, afters = [], []
     for program in slowed.NAMES:
         tag = f"{core}_{time.monotonic_ns()}"
-        for variant in slowed.variants(folder, program, tag)[1:]:
+        for variant in slowed.variants(folder, program, tag):
             laboratory = Laboratory(variant, core, delays, kind)
             for _ in range(BATCHES):
                 for _ in range(rounds // IN_A_ROW):

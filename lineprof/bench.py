@@ -101,12 +101,16 @@ class Bench:
         if self._apart:
             for _ in range(ROUNDS):
                 self._run_plain()
+        self.run_traced(plain=not self._apart)
+
+    def run_traced(self, *, plain: bool = False) -> None:
+        """Measure all cases with events; with `plain` in turn with the others."""
         tracer = self._core.Tracer(self._hook)
         try:
             for case in self._cases:
                 add_code(tracer, case.code, text="")
             for _ in range(ROUNDS):
-                if not self._apart:
+                if plain:
                     self._run_plain()
                 tracer.enable()
                 for case in self._cases:

@@ -150,5 +150,5 @@ def remeasure(core: ModuleType, hook: str, before: Calibration) -> float:
         return 1.0
     bench = Bench(core, hook)
     short = bench.loop(_LOOP)
-    bench.run()
+    bench.run_traced()
     return min(1.0, short.traced.step / before.turn)

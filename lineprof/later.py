@@ -21,6 +21,7 @@ def import_all() -> None:
     """Import all that recording, writing and showing a profile may need."""
     import lineprof.jumps  # noqa: PLC0415
     import lineprof.snapshot  # noqa: PLC0415
+    import lineprof.source_rare  # noqa: PLC0415
     import lineprof.store_write  # noqa: PLC0415
     import lineprof.targets  # noqa: PLC0415
     import lineprof.views.text  # noqa: F401, PLC0415

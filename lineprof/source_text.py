@@ -21,7 +21,9 @@ def text_of(file: str) -> str | None:
     if text is None:
         text = disk_text(file)
     if text is None and not os.path.exists(file):  # linecache would wait for a FIFO
-        text = _loaded_text(file)
+        from lineprof.source_rare import loaded_text  # noqa: PLC0415  # takes 4 ms
+
+        text = loaded_text(file)
     return text
 
 
@@ -45,20 +47,14 @@ def _decoded(data: bytes) -> str:
     """Return source `data` as text, in the encoding that it declares."""
     try:
         if any(b"coding" in line for line in data.split(b"\n", 2)[:2]):
-            text = data.decode(_declared(data))
+            from lineprof.source_rare import declared  # noqa: PLC0415  # takes 4 ms
+
+            text = data.decode(declared(data))
         else:
             text = data.removeprefix(_MARK).decode()
     except (SyntaxError, ValueError, LookupError):
         text = data.decode("utf-8", "backslashreplace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _declared(data: bytes) -> str:
-    """Return the encoding that source `data` declares, or SyntaxError."""
-    import io  # noqa: PLC0415
-    import tokenize  # noqa: PLC0415  # takes 4 ms, and few files declare one
-
-    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
 
 
 def _entered_text(file: str) -> str | None:
@@ -68,15 +64,3 @@ def _entered_text(file: str) -> str | None:
     if entry is None or len(entry) == 1 or entry[1] is not None:
         return None
     return "".join(entry[2])
-
-
-def _loaded_text(file: str) -> str | None:
-    """Return the text that the module's loader has, or that `sys.path` leads to."""
-    try:
-        import linecache  # noqa: PLC0415  # files need it not
-
-        spaces = [getattr(module, "__dict__", {}) for module in [*sys.modules.values()]]
-        names = next((d for d in spaces if d.get("__file__") == file), None)
-        return "".join(linecache.getlines(file, names)) or None
-    except Exception:  # noqa: BLE001  # modules and loaders are anyone's code
-        return None

@@ -55,10 +55,15 @@ class Value:
         return tuple([whole[name] for name in fields])
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is frozen: {name} stays")
+        self._stay(name)
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is frozen: {name} stays")
+        self._stay(name)
+
+    def _stay(self, name: str) -> NoReturn:
+        from dataclasses import FrozenInstanceError  # noqa: PLC0415  # only now
+
+        raise FrozenInstanceError(f"{type(self).__name__} is frozen: {name} stays")
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:

@@ -48,7 +48,8 @@ LINEPROF_ROOMS = {
         "lineprof.views.text lineprof.views.view"
     ),
     "lineprof.stats_merge": "lineprof.records lineprof.stats lineprof.values",
-    "lineprof.source_text": "",
+    "lineprof.source_rare": "",
+    "lineprof.source_text": "lineprof.source_rare",
     "lineprof.source_file": "lineprof.records lineprof.source_text",
     "lineprof.source": "lineprof.records lineprof.source_file lineprof.source_text",
     "lineprof.targets": "",
@@ -76,8 +77,8 @@ LINEPROF_ROOMS = {
         "lineprof.twins lineprof.version"
     ),
     "lineprof.later": (
-        "lineprof.jumps lineprof.snapshot lineprof.store_write lineprof.targets "
-        "lineprof.views.text"
+        "lineprof.jumps lineprof.snapshot lineprof.source_rare lineprof.store_write "
+        "lineprof.targets lineprof.views.text"
     ),
     "lineprof.explicit": "lineprof.explicit_output lineprof.profiler",
     "lineprof.explicit_output": "lineprof.errors lineprof.explicit lineprof.stats",

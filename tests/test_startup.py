@@ -92,6 +92,24 @@ C.g()
     assert ["12", "1"] in hits
 
 
+def test_an_encoding_is_read_beside_a_tokenize_of_the_programs_own(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "tokenize.py", "mine = True")
+    helper = "# -*- coding: latin-1 -*-\ndef g(x):\n    return 'caf\xe9'\n"
+    (tmp_path / "helper.py").write_bytes(helper.encode("latin-1"))
+    program = """\
+import tokenize
+assert tokenize.mine
+from helper import g
+profile(g)(1)
+"""
+    write(tmp_path, "program.py", program)
+    ours = kernprof("-lv", "program.py", cwd=tmp_path)
+    assert (ours.status, ours.err) == (0, "")
+    assert "return 'caf\xe9'" in ours.out
+
+
 def test_the_list_of_what_is_imported_late_is_complete() -> None:
     code = """
 import sys

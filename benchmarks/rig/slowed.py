@@ -22,7 +22,7 @@ AFTER = "  # slow after"
 
 @dataclass(frozen=True)
 class Variant:
-    """One program with its slowed line (0: none), loaded from a file of its own."""
+    """One program with its slowed line, loaded from a file of its own."""
 
     program: str
     slowed: int
@@ -49,16 +49,15 @@ def marked(text: str) -> list[int]:
 
 
 def slow_down(text: str, number: int) -> str:
-    """Put a delay on line `number` of a program's text; 0 puts it nowhere."""
+    """Put a delay on line `number` of a program's text."""
     lines = text.splitlines()
-    if number:
-        line = lines[number - 1]
-        code = line.partition("#")[0].rstrip()
-        if AFTER in line:
-            lines[number - 1] = f"{code}; delay()"
-        else:
-            indent = code[: len(code) - len(code.lstrip())]
-            lines[number - 1] = f"{indent}delay(); {code.lstrip()}"
+    line = lines[number - 1]
+    code = line.partition("#")[0].rstrip()
+    if AFTER in line:
+        lines[number - 1] = f"{code}; delay()"
+    else:
+        indent = code[: len(code) - len(code.lstrip())]
+        lines[number - 1] = f"{indent}delay(); {code.lstrip()}"
     return "\n".join(lines) + "\n"
 
 
@@ -78,10 +77,9 @@ def load(folder: Path, program: str, number: int, tag: str) -> Variant:
 
 
 def variants(folder: Path, program: str, tag: str) -> list[Variant]:
-    """Load a program plainly, and once for every line that can be slowed."""
+    """Load a program once for every line that can be slowed."""
     text = (HOME / f"{program}.py").read_text(encoding="utf-8")
-    numbers = [0, *marked(text)]
-    return [load(folder, program, number, tag) for number in numbers]
+    return [load(folder, program, number, tag) for number in marked(text)]
 
 
 def who_gains(variant: Variant) -> tuple[int, Counter[tuple[str, int]]]:
