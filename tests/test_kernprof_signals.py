@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -50,12 +51,15 @@ def start(
 ) -> tuple[subprocess.Popen[bytes], str]:
     """Start the program under kernprof; wait for its first line and return it."""
     (folder / "program.py").write_text(textwrap.dedent(program))
+    environment = {**os.environ}
+    environment.pop("PYTHONUNBUFFERED", None)  # of whoever runs the tests
     process = subprocess.Popen(
         [sys.executable, "-m", "kernprof", "-l", *words, "program.py"],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env=environment,
     )
     assert process.stdout is not None
     return process, process.stdout.readline().decode()
@@ -105,8 +109,11 @@ def test_sigterm_says_where_the_profile_is(tmp_path: Path) -> None:
 
 
 def test_sigterm_does_not_flush_what_the_program_did_not(tmp_path: Path) -> None:
-    wait = "sys.stdout.write('buffered'); time.sleep(60)"
+    now = "os.write(1, b'now\\n')"  # past the buffer
+    wait = f"sys.stdout.write('buffered'); {now}; time.sleep(60)"
     process, _ = start(tmp_path, PROGRAM.format(wait=wait))
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"now\n"
     _, out, _ = terminate(process)
     assert "buffered" not in out
 
