@@ -30,6 +30,7 @@ lp_engine_add_code(lp_code *code)
     }
     lp_process.codes[id] = code;
     code->layout.code_id = id;
+    code->layout.serial = ++lp_process.serials;
     return true;
 }
 

@@ -23,6 +23,7 @@ typedef struct lp_engine {
     lp_code *
         *codes; /* owned array, borrowed entries: by code id; NULL: free */
     uint32_t n_codes;
+    uint32_t serials; /* given out so far */
     lp_parked parked;
     uint32_t tracers; /* that exist */
     uint32_t active;  /* reasons to listen: tracers that count just now, and

@@ -48,6 +48,7 @@ lp_counts_new(lp_blocks *blocks, const lp_layout *layout,
         return NULL;
     }
     counts->code_id = layout->code_id;
+    counts->serial = layout->serial;
     counts->n_lines = layout->n_lines;
     counts->awaits = layout->awaits;
     for (uint32_t i = 0; i < layout->n_lines; i++) {

@@ -37,7 +37,8 @@ typedef struct lp_counts {
     uint32_t code_id;
     uint32_t n_lines;
     uint64_t awaits; /* 1: a number a line stands behind the records */
-    uint64_t spare[2];
+    uint32_t serial; /* of the code object, see lp_layout */
+    uint32_t spare[3];
     lp_line lines[];
 } lp_counts;
 
@@ -57,6 +58,8 @@ typedef struct lp_costs {
 /* What the counters of a code object need to know of it.  No Python here. */
 typedef struct lp_layout {
     uint32_t code_id;
+    uint32_t serial; /* from 1 on, in order of registration; unlike the id it
+                      * is never given to another */
     uint32_t first_line;
     uint32_t n_lines;
     bool awaits;            /* a coroutine or an asynchronous generator */

@@ -31,6 +31,12 @@ lp_recorder_free(lp_recorder *rec)
     if (rec == NULL) {
         return;
     }
+    while (rec->outgrown != NULL) {
+        void *next = *(void **)rec->outgrown;
+
+        free(rec->outgrown);
+        rec->outgrown = next;
+    }
     free(rec->frames);
     free(rec->counts);
     free(rec);
@@ -61,21 +67,28 @@ lp_recorder_counts(lp_recorder *rec, lp_blocks *blocks,
     return rec->counts[id];
 }
 
-/* Room for more frames.  They may move: nobody keeps a pointer to one from
- * one event to the next. */
+/* Room for more frames.  They move: nobody keeps a pointer to one from one
+ * event to the next.  The old ones stay, for another thread may be reading
+ * them; the sentinel's place, which nobody reads, links them. */
 static bool
 grow(lp_recorder *rec)
 {
     size_t used = (size_t)(rec->top - rec->frames) + 1;
     size_t wanted = used * 2;
-    lp_frame *frames = realloc(rec->frames, wanted * sizeof(lp_frame));
+    lp_frame *frames = malloc(wanted * sizeof(lp_frame));
+    lp_frame *old = rec->frames;
 
     if (frames == NULL) {
         return false;
     }
-    rec->frames = frames;
-    rec->top = frames + used - 1;
+    memcpy(frames, old, used * sizeof(lp_frame));
+    lp_recorder_change(rec);
+    __atomic_store_n(&rec->frames, frames, __ATOMIC_RELAXED);
+    __atomic_store_n(&rec->top, frames + used - 1, __ATOMIC_RELAXED);
     rec->last = frames + wanted - 1;
+    lp_recorder_changed(rec);
+    *(void **)old = rec->outgrown;
+    rec->outgrown = old;
     return true;
 }
 
@@ -89,6 +102,7 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
         rec->lost++;
         return NULL;
     }
+    lp_recorder_change(rec);
     frame = ++rec->top;
     frame->code = code;
     frame->line = NULL;
@@ -98,6 +112,8 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
     frame->first_line = first_line;
     frame->n_lines = counts->n_lines;
     frame->key = NULL;
+    frame->serial = counts->serial;
+    frame->path = 0;
     frame->flags = 0;
     frame->seen = 0;
     frame->furthest = 0;
@@ -108,6 +124,7 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
     else {
         counts->recursed = 1;
     }
+    lp_recorder_changed(rec);
     return frame;
 }
 
@@ -122,6 +139,15 @@ charge_total(const lp_recorder *rec, const lp_frame *frame, lp_ticks now)
     }
 }
 
+/* Frames from this one on stand on others than before. */
+static void
+forget_paths(lp_recorder *rec, lp_frame *frame)
+{
+    for (; frame <= rec->top; frame++) {
+        frame->path = 0;
+    }
+}
+
 void
 lp_recorder_leave(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
@@ -133,11 +159,14 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, lp_ticks now)
         charge_total(rec, frame, now);
         rec->cost += frame->own;
     }
+    lp_recorder_change(rec);
     if (LP_UNLIKELY(frame != rec->top)) {
         memmove(frame, frame + 1,
                 (size_t)(rec->top - frame) * sizeof(lp_frame));
+        forget_paths(rec, frame);
     }
     rec->top--;
+    lp_recorder_changed(rec);
 }
 
 /* Count the line of a statement once for each time that the statement runs,
@@ -213,6 +242,8 @@ lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
     uint32_t enabling = 0;
 
     lp_recorder_settle(rec, now);
+    lp_recorder_change(rec);
+    forget_paths(rec, kept);
     for (lp_frame *frame = kept; frame <= rec->top; frame++) {
         if (frame->owner == owner) {
             frame->counts->depth--;
@@ -226,6 +257,7 @@ lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
         *kept++ = *frame;
     }
     rec->top = kept - 1;
+    lp_recorder_changed(rec);
     return enabling;
 }
 

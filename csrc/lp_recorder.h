@@ -10,6 +10,10 @@
  * the frame): both are opaque here.  frames[0] is a sentinel that matches
  * nothing, so that "the top frame is this code" is the only test that an
  * event makes.
+ *
+ * Which lines are open may be read from other threads, see lp_open_lines.h:
+ * so frames that have moved are kept, and `changes` tells of each that comes
+ * or goes.
  */
 #ifndef LP_RECORDER_H
 #define LP_RECORDER_H
@@ -62,6 +66,9 @@ typedef struct lp_frame {
     lp_ticks first;      /* when its first line was opened */
     uint64_t first_cost; /* the recorder's cost and our own at that time */
     const void *key;     /* which frame, where a hook can tell; else NULL */
+    uint32_t serial;     /* of its code, see lp_layout */
+    uint32_t path;       /* of the open lines up to here, while it is on */
+    const lp_line *path_line; /* this line; 0: not asked for yet */
 } lp_frame;
 
 /* Why the settrace hook traces a thread beyond its profiled frames. */
@@ -87,6 +94,9 @@ typedef struct lp_recorder {
     uint64_t python_thread; /* the interpreter's name for the thread */
     void (*before)(void);   /* the settrace hook's: who traced it before us */
     lp_armed armed;
+    uint32_t number;  /* place in the list of recorders */
+    uint32_t changes; /* odd while frames come or go (atomic) */
+    void *outgrown;   /* owned list: frames as they were before they moved */
     struct lp_recorder *next;
 } lp_recorder;
 
@@ -121,6 +131,21 @@ uint32_t lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now);
 
 /* Restart the open frames of `owner`: what they did so far is forgotten. */
 void lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now);
+
+/* Frames come and go between these two, so that other threads, which may read
+ * them at any time, know when to read again. */
+static inline void
+lp_recorder_change(lp_recorder *rec)
+{
+    __atomic_store_n(&rec->changes, rec->changes + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static inline void
+lp_recorder_changed(lp_recorder *rec)
+{
+    __atomic_store_n(&rec->changes, rec->changes + 1, __ATOMIC_RELEASE);
+}
 
 /* [OWNER] Charge the open line of a frame up to `now`. */
 static inline void
@@ -179,7 +204,7 @@ lp_recorder_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
     else {
         lp_recorder_statement(frame, from, to, step);
     }
-    frame->line = to;
+    __atomic_store_n(&frame->line, to, __ATOMIC_RELAXED);
     frame->since = now;
 }
 

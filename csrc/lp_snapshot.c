@@ -68,8 +68,9 @@ take_code(const lp_tracer *tracer, uint32_t place)
         }
     }
     return Py_BuildValue(
-        "(OKKKiN)", PyList_GET_ITEM(tracer->keys, (Py_ssize_t)place),
-        sum.calls, sum.total, sum.total_cost, sum.recursed, lines);
+        "(OKKKiNI)", PyList_GET_ITEM(tracer->keys, (Py_ssize_t)place),
+        sum.calls, sum.total, sum.total_cost, sum.recursed, lines,
+        code->layout.serial);
 }
 
 static int

@@ -87,8 +87,8 @@ append(lp_recorder *rec)
     while (*end != NULL) {
         end = &(*end)->next;
     }
+    rec->number = lp_process.n_recorders++;
     *end = rec;
-    lp_process.n_recorders++;
 }
 
 lp_recorder *

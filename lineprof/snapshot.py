@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lineprof.records import Key, Process
 
     Line = tuple[int, int, int, int, int, int]
-    Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line]]
+    Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line], int]
 
 
 class Scale(Value):
