@@ -137,5 +137,6 @@ lp_code_free(lp_code *self)
     lp_layout_clear(&self->layout);
     free(self->marks);
     free(self->resumes);
+    free(self->labels);
     free(self);
 }

@@ -13,6 +13,7 @@
 #include "lp_python.h"
 #include "lp_recorder.h"
 
+struct lp_labels;
 struct lp_tracer;
 
 enum {
@@ -35,6 +36,7 @@ typedef struct lp_code {
     uint32_t n_marks;  /* of the two arrays below, by instruction */
     uint8_t *marks;    /* owned: lp_step, how a jump there came; or NULL */
     uint32_t *resumes; /* owned: line to open on a resume; or NULL */
+    struct lp_labels *labels; /* owned: of ranges, see lp_ranges.h; or NULL */
 } lp_code;
 
 /* Ask the interpreter for the word on code objects.  0 or -1. */

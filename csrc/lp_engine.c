@@ -74,6 +74,79 @@ lp_engine_set_clock(const lp_clock *clock)
     }
 }
 
+void
+lp_engine_set_ranges(lp_range_mode mode)
+{
+    if (mode == lp_process.ranges) {
+        return;
+    }
+    lp_process.ranges = mode;
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        lp_ranges_end(rec);
+        lp_engine_settle_ranges(rec);
+    }
+}
+
+void
+lp_engine_settle_ranges(lp_recorder *rec)
+{
+    if (rec == lp_here) {
+        lp_ranges_settle(rec);
+    }
+    else {
+        lp_ranges_owe(rec);
+    }
+}
+
+static void
+pause_thread(lp_recorder *rec)
+{
+    bool ranged = lp_ranges_any(rec);
+
+    lp_recorder_pause(rec, lp_clock_now(&rec->clock));
+    if (ranged) {
+        lp_ranges_off(rec, rec->frames + 1);
+        lp_ranges_owe(rec); /* its frames have ranges again when they go on */
+        lp_engine_settle_ranges(rec);
+    }
+}
+
+void
+lp_engine_pause_here(bool paused)
+{
+    __atomic_store_n(&lp_process.paused, paused, __ATOMIC_RELAXED);
+    if (paused && lp_here != NULL) {
+        pause_thread(lp_here);
+    }
+}
+
+void
+lp_engine_pause(bool paused)
+{
+    __atomic_store_n(&lp_process.paused, paused, __ATOMIC_RELAXED);
+    for (lp_recorder *rec = lp_process.recorders; paused && rec != NULL;
+         rec = rec->next) {
+        pause_thread(rec);
+    }
+}
+
+/* Is collection off?  Once it is on again, the frame and its twins go on. */
+static bool
+stays_paused(lp_frame *frame)
+{
+    bool twin = true;
+
+    if (lp_process.paused) {
+        return true;
+    }
+    for (; twin; frame--) {
+        twin = frame->flags & LP_FRAME_TWIN;
+        frame->flags &= ~(uint32_t)LP_FRAME_PAUSED;
+    }
+    return false;
+}
+
 /* One frame for one tracer. */
 static lp_frame *
 enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
@@ -87,6 +160,9 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     lp_counts *counts;
     lp_frame *frame;
 
+    if (LP_UNLIKELY(lp_process.paused)) {
+        return NULL;
+    }
     if (enables) {
         lp_tracer_count_up(tracer);
     }
@@ -133,6 +209,22 @@ is_parked(const lp_layout *layout)
     return layout->awaits || layout->statements != NULL;
 }
 
+/* Somebody listens to ranges, or did: the top frame and its twins are some,
+ * if `entered`. */
+static void
+give_ranges(lp_recorder *rec, bool entered)
+{
+    for (lp_frame *frame = rec->top; entered; frame--) {
+        const lp_code *code = lp_process.codes[frame->counts->code_id];
+
+        if (code->labels != NULL) {
+            lp_ranges_give(frame, code->labels, lp_process.ranges);
+        }
+        entered = frame->flags & LP_FRAME_TWIN;
+    }
+    lp_ranges_settle(rec);
+}
+
 lp_frame *
 lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
                 const void *key, lp_ticks now)
@@ -169,6 +261,9 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
             frame->flags |= LP_FRAME_STRICT;
         }
         twin = true;
+    }
+    if (LP_UNLIKELY(lp_process.ranges != LP_RANGES_OFF || rec->owed != 0)) {
+        give_ranges(rec, twin);
     }
     return twin ? rec->top : NULL;
 }
@@ -214,7 +309,13 @@ leave_frame(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     lp_tracer *tracer = frame->owner;
     bool enables = frame->flags & LP_FRAME_ENABLES;
 
+    if (LP_UNLIKELY(lp_ranges_any(rec))) {
+        lp_ranges_off(rec, frame);
+    }
     lp_recorder_leave(rec, frame, now);
+    if (LP_UNLIKELY(lp_ranges_any(rec))) {
+        lp_ranges_settle(rec);
+    }
     tracer->open_frames--;
     if (enables) {
         lp_tracer_count_down(tracer);
@@ -228,6 +329,9 @@ lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
     lp_frame *frame = lp_engine_frame(rec, code, key);
     bool twin = frame != NULL;
 
+    if (LP_UNLIKELY(!twin && rec->owed != 0)) {
+        lp_ranges_settle(rec);
+    }
     while (twin) {
         twin = frame->flags & LP_FRAME_TWIN;
         if (suspended && !twin) {
@@ -251,7 +355,7 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
                uint32_t line, lp_step step, lp_ticks now)
 {
     lp_frame *frame = lp_engine_frame(rec, code, key);
-    bool twin;
+    bool twin, ranged = false;
 
     if (frame == NULL) {
         lp_code *first = lp_code_of(code);
@@ -263,6 +367,12 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
             return;
         }
     }
+    if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) && stays_paused(frame)) {
+        if (rec->owed != 0) {
+            lp_ranges_settle(rec);
+        }
+        return;
+    }
     do {
         lp_step how = step;
 
@@ -271,7 +381,12 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
             frame->flags &= ~(uint32_t)(LP_FRAME_AGAIN | LP_FRAME_WITHIN);
         }
         lp_recorder_line(rec, frame, line - frame->first_line, now, how);
+        ranged |= (frame->flags & (LP_FRAME_LINES | LP_FRAME_OWES)) != 0;
+        frame->flags &= ~(uint32_t)LP_FRAME_OWES;
         twin = frame->flags & LP_FRAME_TWIN;
         frame--;
     } while (twin);
+    if (LP_UNLIKELY(ranged)) {
+        lp_ranges_line(rec, frame + 1);
+    }
 }

@@ -11,6 +11,7 @@
 #include "lp_code.h"
 #include "lp_hook.h"
 #include "lp_parked.h"
+#include "lp_ranges.h"
 #include "lp_recorder.h"
 #include "lp_threads.h"
 
@@ -29,6 +30,8 @@ typedef struct lp_engine {
     uint32_t active;  /* reasons to listen: tracers that count just now, and
                        * codes that enable theirs */
     bool strict;      /* frames of one thread take turns (greenlets) */
+    bool paused;      /* collection is off: nothing is counted (atomic) */
+    lp_range_mode ranges; /* which are made of frames that are entered */
 } lp_engine;
 
 extern lp_engine lp_process;
@@ -43,6 +46,13 @@ void lp_engine_set_costs(const lp_costs *costs);
 
 /* [GIL] Another clock, for all recorders. */
 void lp_engine_set_clock(const lp_clock *clock);
+
+/* [GIL] Make ranges of frames that are entered from now on; those that are
+ * open go on without. */
+void lp_engine_set_ranges(lp_range_mode mode);
+
+/* [GIL] Ranges were taken off: put them right, on another thread later. */
+void lp_engine_settle_ranges(lp_recorder *rec);
 
 /* [GIL] One reason more, or less, for the hook to listen. */
 static inline void
@@ -60,6 +70,14 @@ lp_engine_hush(void)
         lp_process.hook->stop();
     }
 }
+
+/* [GIL] Switch collection off, or on again: lines that are open end now, and
+ * count again from the next one on. */
+void lp_engine_pause(bool paused);
+
+/* [ANY] The same, as a call of this thread asks for it that may hold no lock:
+ * on other threads the frames that are open are counted to their end. */
+void lp_engine_pause_here(bool paused);
 
 /* How a frame comes to run. */
 typedef enum lp_entry {

@@ -8,12 +8,44 @@
 #  include "lp_trace.h"
 #  include "lp_tracer.h"
 
-/* Who evaluates frames when the gate has passed them. */
+/* Who evaluates frames when the gate has passed them; NULL while the gate is
+ * not in the chain, as far as we know. */
 static _PyFrameEvalFunction next;
 /* Whether the gate does more than pass frames on. */
 static bool is_open;
 /* Whether it left the chain, for the stack's sake; see run_aside(). */
 static bool is_aside;
+/* Frames that came by. */
+static uint64_t passed;
+/* How many times the gate was out of the chain while it was open. */
+static uint64_t displaced;
+
+static PyObject *gate(PyThreadState *state, lp_raw_frame *frame, int throwing);
+
+static _PyFrameEvalFunction
+top(void)
+{
+    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
+}
+
+static void
+set_top(_PyFrameEvalFunction evaluator)
+{
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluator);
+}
+
+/* Hand a frame down the chain.  Who was there before the gate may come again
+ * in front of it, as torch.compile does for each call of what it compiled:
+ * then it has had the frame already, and would hand it back for ever. */
+static PyObject *
+hand_down(PyThreadState *state, lp_raw_frame *frame, int throwing)
+{
+    if (LP_UNLIKELY(next != _PyEval_EvalFrameDefault) &&
+        (next == NULL || next == top())) {
+        next = _PyEval_EvalFrameDefault;
+    }
+    return next(state, frame, throwing);
+}
 
 /* Does anybody count this code just now? */
 static bool
@@ -35,7 +67,7 @@ run_plain(PyThreadState *state, lp_raw_frame *frame, int throwing,
 
     rec->cost += rec->costs.plain_call;
     lp_trace_give(state, rec);
-    result = next(state, frame, throwing);
+    result = hand_down(state, frame, throwing);
     if (!lp_trace_is_on(state)) {
         lp_trace_take(state, rec);
     }
@@ -51,13 +83,13 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
     PyObject *result;
 
     if (rec == NULL) {
-        return next(state, frame, throwing);
+        return hand_down(state, frame, throwing);
     }
     depth = rec->top - rec->frames;
     if (!was_on) {
         lp_trace_take(state, rec);
     }
-    result = next(state, frame, throwing);
+    result = hand_down(state, frame, throwing);
     if (rec->top - rec->frames > depth && !lp_process.strict) {
         /* Somebody took the trace function: the frame left unheard. */
         lp_engine_leave_to(rec, depth, lp_clock_now(&rec->clock));
@@ -73,18 +105,11 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
     return result;
 }
 
-static void
-set_evaluator(_PyFrameEvalFunction evaluator)
-{
-    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluator);
-}
-
-static PyObject *gate(PyThreadState *state, lp_raw_frame *frame, int throwing);
-
 /* 3.11 runs calls from Python to Python without the stack of C, but not where
  * a frame evaluator is set: deep recursion that would do well by itself would
  * end the process.  So far down the gate leaves the chain, the trace function
- * goes on in every thread, and hears of calls by itself. */
+ * goes on in every thread, and hears of calls by itself.  Below another
+ * evaluator it stays: that one takes the stack anyway. */
 static PyObject *
 run_aside(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
@@ -93,14 +118,12 @@ run_aside(PyThreadState *state, lp_raw_frame *frame, int throwing)
 
     is_aside = true;
     lp_arm_all();
-    set_evaluator(next);
+    set_top(next);
     result = next(state, frame, throwing);
     is_aside = false;
-    if (is_open) {
-        set_evaluator(gate);
-    }
-    else {
-        next = NULL; /* it was closed meanwhile, and is out of the chain */
+    next = NULL;
+    if (is_open) { /* it may have been closed meanwhile */
+        lp_gate_open();
     }
     rec = lp_here;
     if (rec != NULL) {
@@ -115,10 +138,16 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
     lp_recorder *rec = lp_here;
     const lp_code *code;
 
-    if (!is_open || lp_thread_is_tracing(state)) {
-        return next(state, frame, throwing);
+    passed++;
+    if (LP_UNLIKELY(!is_open)) {
+        lp_gate_close(); /* whoever came after us may be gone by now */
+        return hand_down(state, frame, throwing);
     }
-    if (LP_GATE_TAKES_STACK && LP_UNLIKELY(lp_stack_is_low()) && !is_aside) {
+    if (lp_thread_is_tracing(state)) {
+        return hand_down(state, frame, throwing);
+    }
+    if (LP_GATE_TAKES_STACK && LP_UNLIKELY(lp_stack_is_low()) && !is_aside &&
+        top() == gate) {
         return run_aside(state, frame, throwing);
     }
     code = lp_code_of(lp_raw_frame_code(frame));
@@ -134,7 +163,7 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
         }
         rec->cost += rec->costs.plain_inner;
     }
-    return next(state, frame, throwing);
+    return hand_down(state, frame, throwing);
 }
 
 int
@@ -161,32 +190,81 @@ lp_gate_check(void)
     return 0;
 }
 
+/* Is the gate in the chain below a newcomer?  Ask by a frame. */
+static bool
+is_reached(void)
+{
+    uint64_t before = passed;
+    PyObject *type, *value, *traceback, *names;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    names = PyDict_New();
+    if (names != NULL) {
+        Py_XDECREF(PyRun_String("0", Py_eval_input, names, names));
+    }
+    Py_XDECREF(names);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return passed != before;
+}
+
+/* An evaluator that ends puts back what it found: where that was before our
+ * time, the gate is out of the chain, and nobody said so. */
+static bool
+is_out(void)
+{
+    _PyFrameEvalFunction now = top();
+
+    return now != gate && !is_aside &&
+           (now == _PyEval_EvalFrameDefault || !is_reached());
+}
+
+static void
+put_in(void)
+{
+    if (top() != gate) {
+        next = top();
+        set_top(gate);
+    }
+}
+
 void
 lp_gate_open(void)
 {
-    PyInterpreterState *interpreter = PyInterpreterState_Get();
-    _PyFrameEvalFunction now =
-        _PyInterpreterState_GetEvalFrameFunc(interpreter);
-
     is_open = true;
-    if (now != gate && next == NULL) {
-        next = now;
-        _PyInterpreterState_SetEvalFrameFunc(interpreter, gate);
+    if (next == NULL ? !is_aside : is_out()) {
+        put_in();
     }
 }
 
 void
 lp_gate_close(void)
 {
-    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    _PyFrameEvalFunction now = top();
 
+    displaced += is_open && is_out();
     is_open = false;
+    if (is_aside) {
+        return;
+    }
     /* Where another evaluator came after us, it goes on calling the gate,
      * which from now on only passes frames on. */
-    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == gate) {
-        _PyInterpreterState_SetEvalFrameFunc(interpreter, next);
+    if (now == gate) {
+        set_top(next);
+    }
+    if (now == gate || now == _PyEval_EvalFrameDefault) {
         next = NULL;
     }
+}
+
+uint64_t
+lp_gate_displaced(void)
+{
+    if (is_open && is_out()) {
+        displaced++;
+        put_in();
+    }
+    return displaced;
 }
 
 #endif

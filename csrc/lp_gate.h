@@ -15,5 +15,9 @@ int lp_gate_check(void);
 void lp_gate_open(void);
 void lp_gate_close(void);
 
+/* [GIL] How many times the gate was found out of the chain while it was
+ * open; if it is so now, it goes back in. */
+uint64_t lp_gate_displaced(void);
+
 #endif
 #endif

@@ -24,6 +24,9 @@ typedef struct lp_hook {
     void (*stop)(void);
     /* Look out for frames that run already, in any thread. */
     void (*catch_up)(void);
+    /* How many times somebody put it out of its place, which it takes again
+     * if need be.  NULL where nobody can. */
+    uint64_t (*displaced)(void);
     /* What it does, for the reason given with a choice. */
     const char *how;
 } lp_hook;

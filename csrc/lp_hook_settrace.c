@@ -224,6 +224,7 @@ const lp_hook lp_hook_settrace = {
     .start = lp_gate_open,
     .stop = settrace_stop,
     .catch_up = lp_arm_running,
+    .displaced = lp_gate_displaced,
     .how = "PyEval_SetTrace, switched on by a frame evaluator (PEP 523) in "
            "profiled functions alone",
 #else

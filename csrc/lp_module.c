@@ -1,6 +1,8 @@
 /* The module: its functions, and PyInit__core. */
 #include "lp_engine.h"
+#include "lp_gpu_functions.h"
 #include "lp_hook.h"
+#include "lp_nvtx.h"
 #include "lp_python.h"
 #include "lp_tracer_type.h"
 
@@ -70,6 +72,15 @@ module_scale(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
         return no_clock();
     }
     return PyLong_FromUnsignedLongLong(lp_clock_scale(&lp_process.clock));
+}
+
+static PyObject *
+module_displaced(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    const lp_hook *hook = lp_process.hook;
+    bool can_be = hook != NULL && hook->displaced != NULL;
+
+    return PyLong_FromUnsignedLongLong(can_be ? hook->displaced() : 0);
 }
 
 static PyObject *
@@ -152,10 +163,13 @@ static PyMethodDef methods[] = {
     {"ticks", module_ticks, METH_NOARGS, NULL},
     {"scale", module_scale, METH_NOARGS, NULL},
     {"lost", module_lost, METH_NOARGS, NULL},
+    {"displaced", module_displaced, METH_NOARGS, NULL},
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},
+    {"nvtx_open", lp_nvtx_open, METH_O, NULL},
+    {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -167,7 +181,8 @@ module_exec(PyObject *module)
     state->tracer_type =
         PyType_FromModuleAndSpec(module, &lp_tracer_spec, NULL);
     if (state->tracer_type == NULL ||
-        PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0) {
+        PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0 ||
+        PyModule_AddFunctions(module, lp_gpu_functions) < 0) {
         return -1;
     }
     return PyModule_AddIntConstant(module, "COST_ONE", LP_COST_ONE);

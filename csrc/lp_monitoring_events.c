@@ -66,7 +66,7 @@ leave(PyObject *code, bool suspended)
     lp_ticks now;
     lp_frame *top;
 
-    if (rec == NULL || rec->top == rec->frames) {
+    if (rec == NULL || (rec->top == rec->frames && rec->owed == 0)) {
         return;
     }
     now = lp_clock_now(&rec->clock);

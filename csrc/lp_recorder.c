@@ -235,6 +235,16 @@ lp_recorder_settle(lp_recorder *rec, lp_ticks now)
     }
 }
 
+void
+lp_recorder_pause(lp_recorder *rec, lp_ticks now)
+{
+    lp_recorder_settle(rec, now);
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        frame->line = NULL;
+        frame->flags |= LP_FRAME_PAUSED;
+    }
+}
+
 uint32_t
 lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
 {

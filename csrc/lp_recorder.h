@@ -32,20 +32,24 @@ typedef enum lp_step {
 } lp_step;
 
 enum {
-    LP_FRAME_TWIN = 1,      /* the frame below is the same one, counted for
-                             * another tracer */
-    LP_FRAME_AGAIN = 2,     /* the next line event comes by a jump back */
-    LP_FRAME_WITHIN = 4,    /* ... by one inside a comprehension */
-    LP_FRAME_OUTERMOST = 8, /* no other frame of this code is open here */
-    LP_FRAME_ENABLES = 32,  /* its tracer is enabled for as long as it runs */
-    LP_FRAME_STRICT = 64,   /* frames of one thread may take turns */
-    LP_FRAME_GATHERS = 128  /* has comprehensions that run in it */
+    LP_FRAME_TWIN = 1,        /* the frame below is the same one, counted for
+                               * another tracer */
+    LP_FRAME_AGAIN = 2,       /* the next line event comes by a jump back */
+    LP_FRAME_WITHIN = 4,      /* ... by one inside a comprehension */
+    LP_FRAME_LINES = 8,       /* each stay on a line of it is a range */
+    LP_FRAME_OWES = 16,       /* its thread has ranges to put right */
+    LP_FRAME_PAUSED = 32,     /* collection was off: its line is not open */
+    LP_FRAME_STRICT = 64,     /* frames of one thread may take turns */
+    LP_FRAME_GATHERS = 128,   /* has comprehensions that run in it */
+    LP_FRAME_OUTERMOST = 256, /* no other frame of this code is open here */
+    LP_FRAME_ENABLES = 512, /* its tracer is enabled for as long as it runs */
+    LP_FRAME_RANGED = 1024  /* it is a range, see lp_ranges.h */
 };
 
-/* The flags that make a line event leave the fast path. */
+/* The flags that make a line event leave the fast path, all in one byte. */
 enum {
     LP_FRAME_SLOW = LP_FRAME_TWIN | LP_FRAME_AGAIN | LP_FRAME_WITHIN |
-    LP_FRAME_STRICT
+    LP_FRAME_STRICT | LP_FRAME_LINES | LP_FRAME_OWES | LP_FRAME_PAUSED
 };
 
 typedef struct lp_frame {
@@ -60,6 +64,7 @@ typedef struct lp_frame {
     uint32_t flags;
     uint32_t furthest; /* in a long statement: lines up to here were hit */
     int32_t offset;    /* where the last event was, if it gathers */
+    uint32_t ranges;   /* of it that are pushed, if it is one: 0 to 2 */
     uint64_t seen;     /* in a statement: bit i, its line i was hit */
     lp_counts *counts;
     void *owner;         /* the tracer, opaque */
@@ -68,7 +73,8 @@ typedef struct lp_frame {
     const void *key;     /* which frame, where a hook can tell; else NULL */
     uint32_t serial;     /* of its code, see lp_layout */
     uint32_t path;       /* of the open lines up to here, while it is on */
-    const lp_line *path_line; /* this line; 0: not asked for yet */
+    const lp_line *path_line;       /* this line; 0: not asked for yet */
+    const struct lp_labels *labels; /* of its ranges, if it is one */
 } lp_frame;
 
 /* Why the settrace hook traces a thread beyond its profiled frames. */
@@ -97,6 +103,8 @@ typedef struct lp_recorder {
     uint32_t number;  /* place in the list of recorders */
     uint32_t changes; /* odd while frames come or go (atomic) */
     void *outgrown;   /* owned list: frames as they were before they moved */
+    uint32_t ranged;  /* frames, from the first on, whose ranges are right */
+    uint32_t owed;    /* ranges beyond theirs that the thread has to pop */
     struct lp_recorder *next;
 } lp_recorder;
 
@@ -128,6 +136,10 @@ void lp_recorder_settle(lp_recorder *rec, lp_ticks now);
 /* Take the frames of `owner` off the stack, charged up to `now`; returns how
  * many of them enabled it. */
 uint32_t lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now);
+
+/* [OWNER] Charge all open lines up to `now` and close them; the frames stay,
+ * marked as paused. */
+void lp_recorder_pause(lp_recorder *rec, lp_ticks now);
 
 /* Restart the open frames of `owner`: what they did so far is forgotten. */
 void lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now);

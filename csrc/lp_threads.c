@@ -73,6 +73,7 @@ take_finished(void)
     if (rec != NULL) {
         rec->before = NULL;
         rec->native_id = 0;
+        rec->owed = 0; /* its ranges went with the thread */
         __atomic_store_n(&rec->finished, 0, __ATOMIC_RELEASE);
     }
     return rec;
@@ -88,7 +89,7 @@ append(lp_recorder *rec)
         end = &(*end)->next;
     }
     rec->number = lp_process.n_recorders++;
-    *end = rec;
+    __atomic_store_n(end, rec, __ATOMIC_RELEASE); /* others may be reading */
 }
 
 lp_recorder *

@@ -86,7 +86,7 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
 static void
 on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
-    if (rec->top != rec->frames) {
+    if (rec->top != rec->frames || rec->owed != 0) {
         PyObject *object = code_of(frame);
         const lp_code *code = lp_code_of(object);
 

@@ -19,8 +19,16 @@ drop_frames(lp_tracer *self)
 {
     for (lp_recorder *rec = lp_process.recorders; rec != NULL;
          rec = rec->next) {
+        bool ranged = lp_ranges_any(rec);
+
+        if (ranged) {
+            lp_ranges_off_owner(rec, self);
+        }
         self->count -=
             (Py_ssize_t)lp_recorder_drop(rec, self, lp_clock_now(&rec->clock));
+        if (ranged) {
+            lp_engine_settle_ranges(rec);
+        }
     }
     self->open_frames = 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lp_nvtx.h"
 #include "lp_tracer.h"
 
 static int
@@ -244,6 +245,26 @@ tracer_is_enabling(PyObject *op, PyObject *code)
     return PyBool_FromLong(entry != NULL && (entry->flags & LP_CODE_ENABLES));
 }
 
+/* What the ranges of a registered code object are called. */
+static PyObject *
+tracer_set_labels(PyObject *op, PyObject *args)
+{
+    PyObject *object, *function, *lines;
+    lp_code *code;
+
+    if (!PyArg_ParseTuple(args, "O!SO!:set_labels", &PyCode_Type, &object,
+                          &function, &PyList_Type, &lines)) {
+        return NULL;
+    }
+    code = lp_code_find(object, (lp_tracer *)op);
+    if (code == NULL) {
+        PyErr_SetString(PyExc_ValueError,
+                        "a registered code object is needed");
+        return NULL;
+    }
+    return lp_nvtx_label(code, function, lines);
+}
+
 static PyObject *
 tracer_enable(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
@@ -328,11 +349,18 @@ get_count(PyObject *op, void *Py_UNUSED(closure))
     return PyLong_FromSsize_t(((lp_tracer *)op)->count);
 }
 
+static PyObject *
+get_ranged(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(lp_process.ranges != LP_RANGES_OFF);
+}
+
 static PyMethodDef methods[] = {
     {"add_code", tracer_add_code, METH_VARARGS, NULL},
     {"has_code", tracer_has_code, METH_O, NULL},
     {"set_enabling", tracer_set_enabling, METH_O, NULL},
     {"is_enabling", tracer_is_enabling, METH_O, NULL},
+    {"set_labels", tracer_set_labels, METH_VARARGS, NULL},
     {"enable", tracer_enable, METH_NOARGS, NULL},
     {"disable", tracer_disable, METH_NOARGS, NULL},
     {"enable_by_count", tracer_count_up, METH_NOARGS, NULL},
@@ -346,6 +374,7 @@ static PyMethodDef methods[] = {
 static PyGetSetDef getset[] = {
     {"active", get_active, NULL, NULL, NULL},
     {"enable_count", get_count, NULL, NULL, NULL},
+    {"ranged", get_ranged, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

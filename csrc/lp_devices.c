@@ -1,0 +1,127 @@
+#include "lp_devices.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lp_charged.h"
+#include "lp_engine.h"
+#include "lp_python.h"
+
+lp_devices lp_process_devices;
+
+static uint32_t
+path_here(void)
+{
+    return lp_charged_path(&lp_process_devices.ledger->paths);
+}
+
+static lp_ticks
+ticks_now(void)
+{
+    return lp_clock_now(&lp_process.clock);
+}
+
+void
+lp_devices_collect(bool on)
+{
+    if (lp_process_devices.ledger != NULL) {
+        __atomic_store_n(&lp_process_devices.ledger->paused, !on,
+                         __ATOMIC_RELAXED);
+    }
+}
+
+/* As the program asks for it, in a call of the device's API. */
+static void
+collect_here(bool on)
+{
+    lp_devices_collect(on);
+    lp_engine_pause_here(!on);
+}
+
+/* In a forked child.  The ledger stays as it is, locks and all. */
+static void
+forked(void)
+{
+    if (lp_process_devices.backend != NULL) {
+        lp_process_devices.backend = NULL;
+        lp_process_devices.ledger = NULL;
+        lp_process_devices.forked = true;
+    }
+}
+
+static lp_ledger *
+new_ledger(size_t events)
+{
+    lp_ledger *ledger = malloc(sizeof(*ledger));
+
+    if (ledger != NULL && !lp_ledger_init(ledger, events)) {
+        free(ledger);
+        ledger = NULL;
+    }
+    return ledger;
+}
+
+bool
+lp_devices_open(const char *name, const lp_gpu_options *options, size_t events,
+                char why[LP_GPU_WHY])
+{
+    lp_devices *devices = &lp_process_devices;
+    const lp_gpu_backend *backend = lp_gpu_find(name);
+    lp_gpu_host host = {
+        .path = path_here, .now = ticks_now, .collect = collect_here};
+    bool opened;
+
+    if (backend == NULL) {
+        snprintf(why, LP_GPU_WHY, "there is no backend of that name");
+        return false;
+    }
+    if (devices->forked) {
+        snprintf(why, LP_GPU_WHY,
+                 "this process was forked from one that "
+                 "records the device");
+        return false;
+    }
+    if (devices->ledger == NULL) {
+        devices->ledger = new_ledger(events);
+        lp_devices_collect(!lp_process.paused);
+    }
+    if (devices->ledger == NULL) {
+        snprintf(why, LP_GPU_WHY, "memory is out");
+        return false;
+    }
+    host.ledger = devices->ledger;
+    Py_BEGIN_ALLOW_THREADS
+    opened = backend->open(&host, options, why);
+    Py_END_ALLOW_THREADS
+    if (opened) {
+        devices->backend = backend;
+        devices->opened = lp_clock_monotonic();
+        pthread_atfork(NULL, NULL, forked);
+    }
+    return opened;
+}
+
+void
+lp_devices_flush(void)
+{
+    const lp_gpu_backend *backend = lp_process_devices.backend;
+
+    if (backend != NULL) {
+        Py_BEGIN_ALLOW_THREADS
+        backend->flush();
+        Py_END_ALLOW_THREADS
+    }
+}
+
+void
+lp_devices_close(void)
+{
+    const lp_gpu_backend *backend = lp_process_devices.backend;
+
+    if (backend != NULL) {
+        Py_BEGIN_ALLOW_THREADS
+        backend->close();
+        Py_END_ALLOW_THREADS
+    }
+}

@@ -1,0 +1,35 @@
+/* The one device session of the process: a backend and its ledger.
+ *
+ * Opened when the first profiler asks for it, and kept: a second session
+ * with a vendor's tool is one too many.  In a forked child there is none,
+ * for the records are the parent's.
+ */
+#ifndef LP_DEVICES_H
+#define LP_DEVICES_H
+
+#include "lp_gpu.h"
+
+typedef struct lp_devices {
+    const lp_gpu_backend *backend; /* NULL: none is open */
+    lp_ledger *ledger;             /* owned; NULL as long */
+    lp_ns opened;                  /* when, on CLOCK_MONOTONIC */
+    bool forked;                   /* the parent has it */
+} lp_devices;
+
+extern lp_devices lp_process_devices;
+
+/* [GIL] Open a backend, if none is; false and why not.  The lock is given
+ * back meanwhile. */
+bool lp_devices_open(const char *backend, const lp_gpu_options *options,
+                     size_t events, char why[LP_GPU_WHY]);
+
+/* [GIL] Wait for the device and take its records; gives the lock back. */
+void lp_devices_flush(void);
+
+/* [GIL] Take no more records. */
+void lp_devices_close(void);
+
+/* [ANY] Switch collection on or off. */
+void lp_devices_collect(bool on);
+
+#endif
