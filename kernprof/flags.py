@@ -62,6 +62,14 @@ class Plan:
         self.unit = 1e-6  # s
         self.skip_zero = False
         self.core: str | None = None
+        self.gpu: str | None = None
+        self.nvtx: str | None = None
+        self.gpu_api: bool | None = None
+        self.gpu_memory: bool | None = None
+        self.uvm: bool | None = None
+        self.cuda_graph: str | None = None
+        self.gpu_events: int | None = None
+        self.from_start = True
         self.help = False
         self.version = False
         self.kind = ""  # SCRIPT, MODULE, COMMAND or STDIN
@@ -89,6 +97,25 @@ def _seconds(text: str) -> float:
     raise UsageError(f"bad unit {text!r}", hint="give seconds above 0, as in -u 1e-3")
 
 
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text in words:
+            return text
+        raise UsageError(f"bad value {text!r}", hint=f"give {' or '.join(words)}")
+
+    return read
+
+
+def _on_or_off(text: str) -> bool:
+    return _one_of("on", "off")(text) == "on"
+
+
+def _count(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS:
+        return int(text)
+    raise UsageError(f"bad number {text!r}", hint="give a whole number from 0 on")
+
+
 class _Flag(Value):
     """One flag: what it is called, and which part of the plan it sets."""
 
@@ -106,7 +133,8 @@ class _Flag(Value):
     def switch_on(self, plan: Plan) -> None:
         """Set a flag that takes no value; one that counts goes up by one."""
         before = getattr(plan, self.attribute)
-        setattr(plan, self.attribute, True if before is False else before + 1)
+        counts = type(before) is int
+        setattr(plan, self.attribute, before + 1 if counts else True)
 
     @property
     def spelled(self) -> str:
@@ -115,6 +143,10 @@ class _Flag(Value):
         return f"{names} {self.value}" if self.value else names
 
 
+_MOST_DIGITS = 10
+_GPU = _one_of("auto", "nvtx", "off")
+_NVTX = _one_of("auto", "line", "func", "off")
+_GRAPH = _one_of("node", "graph")
 _FLAGS = (
     _Flag("-l", "--line-by-line", "line_by_line", "time every line under @profile"),
     _Flag("-b", "--builtin", "builtin", "without -l: cProfile under @profile alone"),
@@ -125,6 +157,21 @@ _FLAGS = (
     _Flag("-u", "--unit", "unit", "unit of the table, or 1e-6", "SECONDS", _seconds),
     _Flag("-z", "--skip-zero", "skip_zero", "no functions without hits in the table"),
     _Flag("", "--core", "core", "auto, settrace or monitoring", value="CORE"),
+    _Flag("", "--gpu", "gpu", "auto, nvtx (ranges alone) or off", "MODE", _GPU),
+    _Flag("", "--nvtx", "nvtx", "ranges: auto, line, func or off", "MODE", _NVTX),
+    _Flag("", "--gpu-api", "gpu_api", "record the calls of the GPU's API, too"),
+    _Flag("", "--gpu-memory", "gpu_memory", "record what is allocated on the GPU"),
+    _Flag("", "--gpu-events", "gpu_events", "records in the timeline", "N", _count),
+    _Flag("", "--cuda-graph", "cuda_graph", "record by node or graph", "BY", _GRAPH),
+    _Flag("", "--uvm", "uvm", "migrations of managed memory", "on|off", _on_or_off),
+    _Flag(
+        "",
+        "--profile-from-start",
+        "from_start",
+        "off: from cudaProfilerStart or lineprof.start on",
+        "on|off",
+        _on_or_off,
+    ),
     _Flag("-h", "--help", "help", "print this and leave"),
     _Flag("-V", "--version", "version", "print the version and leave"),
 )
@@ -229,5 +276,5 @@ def help_text() -> str:
         ("-c CODE", "run the code given, as python -c does"),
         ("-", "run the program on standard input"),
     ]
-    lines = [f"  {spelled:<22} {text}" for spelled, text in rows]
+    lines = [f"  {spelled:<28} {text}" for spelled, text in rows]
     return "\n".join([_OPENING, *lines, _CLOSING])

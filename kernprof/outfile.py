@@ -11,10 +11,7 @@ import stat
 import time
 
 from kernprof.flags import UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from lineprof import placeholders
 
 VARIABLE = "LINEPROF_OUTFILE"
 
@@ -29,42 +26,14 @@ def expand(template: str, *, stem: str, file_name: str) -> str:
     variable of the environment and ``%%`` a per cent sign. Raises UsageError
     for any other and for a variable that is not set.
     """
-    values: Mapping[str, Callable[[], str]] = {
+    letters = {
         "s": lambda: stem,
         "f": lambda: file_name,
         "p": lambda: str(os.getpid()),
         "h": lambda: os.uname().nodename,
         "t": lambda: time.strftime("%Y-%m-%dT%H%M%S"),
-        "%": lambda: "%",
     }
-    done, rest = "", template
-    while rest:
-        plain, percent, rest = rest.partition("%")
-        done += plain
-        if not percent:
-            break
-        letter, rest = rest[:1], rest[1:]
-        if letter == "q" and rest.startswith("{") and "}" in rest:
-            name, _, rest = rest[1:].partition("}")
-            done += _variable(name, template)
-        elif letter in values:
-            done += values[letter]()
-        else:
-            raise UsageError(
-                f"unknown placeholder '%{letter}' in the output name {template!r}",
-                hint="use %s, %f, %p, %h, %t, %q{VAR} or %%",
-            )
-    return done
-
-
-def _variable(name: str, template: str) -> str:
-    value = os.environ.get(name)
-    if value is None:
-        raise UsageError(
-            f"variable {name!r} in the output name {template!r} is not set",
-            hint="set it, or leave the placeholder out",
-        )
-    return value
+    return placeholders.expand(template, letters, UsageError)
 
 
 class OutFile:

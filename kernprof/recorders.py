@@ -55,18 +55,29 @@ class LineRecorder:
         `texts` has, by the time it runs, the program's source that no file holds.
         """
         from lineprof.explicit import profile  # noqa: PLC0415  # cProfile does without
-        from lineprof.profiler import LineProfiler  # noqa: PLC0415
+        from lineprof.gpu import GpuOptions  # noqa: PLC0415
+        from lineprof.profiler import LineProfiler, start, stop  # noqa: PLC0415
         from lineprof.store import require  # noqa: PLC0415
 
         require()
         self._unit = plan.unit
         self._skip_zero = plan.skip_zero
+        gpu = GpuOptions(
+            choice=plan.gpu,
+            calls=plan.gpu_api,
+            memory=plan.gpu_memory,
+            migrations=plan.uvm,
+            graphs=plan.cuda_graph,
+            events=plan.gpu_events,
+        )
         try:
-            self._profiler = LineProfiler(core=plan.core)
+            self._profiler = LineProfiler(core=plan.core, gpu=gpu, nvtx=plan.nvtx)
         except LineprofError as error:
             if plan.core is None:
                 raise
             raise UsageError(error.message, hint=error.hint) from None
+        self._start, self._stop = start, stop
+        self._from_start = plan.from_start
         self._profiler.texts = texts
         self._explicit = profile
         self._took_over = False
@@ -75,6 +86,8 @@ class LineRecorder:
     def __enter__(self) -> None:
         """Have `lineprof.profile` decorate for this profiler, too."""
         self._took_over = True
+        if not self._from_start:
+            self._stop()
         self._explicit._kernprof_overwrite(self._profiler)  # noqa: SLF001
 
     def __exit__(self, *_exception: object) -> None:
@@ -84,6 +97,8 @@ class LineRecorder:
         """Take `lineprof.profile` off this profiler again."""
         if self._took_over:
             self._explicit._kernprof_release()  # noqa: SLF001
+            if not self._from_start:
+                self._start()
 
     def dump(self, path: str, how: str) -> None:
         """Write the profile to `path`; LineprofError if that fails."""
@@ -104,7 +119,8 @@ class LineRecorder:
         profiler = self._profiler
         return (
             f"core: {profiler.core} ({profiler.core_reason});"
-            f" clock: {profiler.clock} ({profiler.clock_reason})"
+            f" clock: {profiler.clock} ({profiler.clock_reason});"
+            f" {profiler.gpu_status}"
         )
 
 

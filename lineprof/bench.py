@@ -108,7 +108,7 @@ class Bench:
         tracer = self._core.Tracer(self._hook)
         try:
             for case in self._cases:
-                add_code(tracer, case.code, text="")
+                add_code(tracer, case.code, text="", labelled=False)
             for _ in range(ROUNDS):
                 if plain:
                     self._run_plain()

@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 
 from lineprof.errors import LineprofError, printable
+from lineprof.log_file import checked_name, name_of, write_file
 from lineprof.values import Value
 from lineprof.version import VERSION
 from lineprof.views import VIEWS, Option, Options, View
@@ -105,8 +106,16 @@ def _say(text: str, name: str = "lineprof") -> None:
 def _add_view_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="written by kernprof")
     parser.add_argument("-V", "--version", action="version", version=VERSION)
+    parser.add_argument(
+        "--log-file",
+        type=_checked(checked_name),
+        metavar="FILE",
+        help="write there: %%p is the process measured, %%h its host, %%t the time,"
+        " %%q{VAR} a variable",
+    )
+    views = parser.add_mutually_exclusive_group()
     for view in _OTHER_VIEWS:
-        parser.add_argument(
+        views.add_argument(
             f"--{view.name}",
             dest="view",
             action="store_const",
@@ -132,7 +141,18 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
             help=option.help,
         )
         return
-    parse = option.parse
+    parser.add_argument(
+        *option.flags,
+        dest=option.field,
+        type=_checked(option.parse),
+        default=argparse.SUPPRESS,
+        metavar=option.metavar,
+        help=option.help,
+    )
+
+
+def _checked(parse: Callable[[str], object]) -> Callable[[str], object]:
+    """Return `parse` as argparse wants it."""
 
     def checked(text: str) -> object:
         try:
@@ -140,14 +160,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         except LineprofError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
 
-    parser.add_argument(
-        *option.flags,
-        dest=option.field,
-        type=checked,
-        default=argparse.SUPPRESS,
-        metavar=option.metavar,
-        help=option.help,
-    )
+    return checked
 
 
 def _options(
@@ -159,8 +172,21 @@ def _options(
     for other in VIEWS.values():
         for option in other.options:
             if option.field in given:
-                parser.error(f"--{view.name} takes no {option.flags[-1]}")
+                flag = option.flags[-1]
+                if view is _DEFAULT_VIEW:
+                    takers = " or ".join(f"--{one.name}" for one in _takers(option))
+                    parser.error(f"{flag} goes with {takers}")
+                parser.error(f"--{view.name} takes no {flag}")
     return values
+
+
+def _takers(option: Option) -> list[View]:
+    """Return the views that take `option`."""
+    return [
+        view
+        for view in VIEWS.values()
+        if option.field in {one.field for one in view.options}
+    ]
 
 
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
@@ -171,12 +197,26 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
 
     view: View = parsed.view
     values = _options(parser, parsed, view)
-    stats = LineStats.from_files(*[_existing(file) for file in parsed.files])
+    files = [_existing(file) for file in parsed.files]
+    stats = LineStats.from_files(*files)
     sources = Sources(stats.sources)
-    options = Options(**values, screen=screen_of(sys.stdout))  # type: ignore[arg-type]
-    _print(view.render(stats, sources, options))
-    for note in notes(stats, sources):
+    if parsed.log_file is None:
+        options = Options(**values, screen=screen_of(sys.stdout))  # type: ignore[arg-type]
+        _print(view.render(stats, sources, options))
+    else:
+        options = Options(**values)  # type: ignore[arg-type]
+        target = name_of(parsed.log_file, stats.processes)
+        _keep(files, target)
+        write_file(view.render(stats, sources, options), target)
+    for note in (*view.remarks(stats, options), *notes(stats, sources)):
         _say(note)
+
+
+def _keep(files: list[str], target: str) -> None:
+    """Raise LineprofError if a report to `target` replaced one of the profiles."""
+    for file in files:
+        if os.path.exists(target) and os.path.samefile(file, target):
+            raise LineprofError(f"{target!r} is the profile", hint="name another file")
 
 
 def _existing(file: str) -> str:

@@ -24,4 +24,6 @@ def import_all() -> None:
     import lineprof.source_rare  # noqa: PLC0415
     import lineprof.store_write  # noqa: PLC0415
     import lineprof.targets  # noqa: PLC0415
+    import lineprof.views.gpu_footer  # noqa: PLC0415
+    import lineprof.views.gpu_table  # noqa: PLC0415
     import lineprof.views.text  # noqa: F401, PLC0415

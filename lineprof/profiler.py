@@ -9,6 +9,8 @@ from types import FunctionType
 from lineprof import _core, process
 from lineprof.calibrate import remeasure
 from lineprof.cores import open_core, wanted_core
+from lineprof.gpu import gpu_status, open_ranges
+from lineprof.gpu_work import GpuWork
 from lineprof.register import add_code
 from lineprof.twins import Twins, identity, twin_function
 from lineprof.version import VERSION
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Callable, TextIO, TypeVar, Union
 
+    from lineprof.gpu import GpuOptions, GpuStatus
     from lineprof.snapshot import Scale
     from lineprof.stats import LineStats, Process
 
@@ -45,6 +48,23 @@ def held_tool_ids() -> set[int]:
     return {number for number in range(6) if get_tool(number) == "lineprof"}
 
 
+def start() -> None:
+    """Count lines and GPU work from now on, after `stop`; as cudaProfilerStart does.
+
+    Functions under way count from their next line on.
+    """
+    _core.collect(True)
+
+
+def stop() -> None:
+    """Count nothing from now on, in any profiler, until `start`.
+
+    Lines under way end here. Calls of cudaProfilerStop do the same, but that
+    functions under way in other threads are counted until they return.
+    """
+    _core.collect(False)
+
+
 class LineProfiler:
     """Counts and times the lines of the functions that are registered with it.
 
@@ -57,6 +77,11 @@ class LineProfiler:
     "settrace", or "auto"; None takes the environment's ``LINEPROF_CORE``.
     `clock` is for tests: a capsule named "lineprof.clock" with a C function
     that returns nanoseconds.
+    `gpu` is "auto" (record GPU work where there is a GPU), "nvtx" (ranges for
+    other tools alone) or "off", or says more as `lineprof.gpu.GpuOptions`;
+    None takes ``LINEPROF_GPU``. `nvtx` is "auto",
+    "line", "func" or "off"; None takes ``LINEPROF_NVTX``. The process' first
+    profiler decides for all of them.
 
     Raises LineprofError when the core cannot be had.
     """
@@ -68,6 +93,8 @@ class LineProfiler:
         *functions: object,
         core: str | None = None,
         clock: object = None,
+        gpu: GpuOptions | str | None = None,
+        nvtx: str | None = None,
     ) -> None:
         """Register `functions` and choose the core; nothing is counted yet."""
         self.functions: list[Any] = []
@@ -77,12 +104,14 @@ class LineProfiler:
         # Source that no file holds (``python -c``), by its code's file name.
         self.texts: Mapping[str, str] = {}
         self._known: set[tuple[object, ...]] = set()
-        self._lost = _core.lost()
+        self._lost, self._displaced = _core.lost(), _core.displaced()
         self._cost = _core.cost()
         opened = open_core(_core, core or wanted_core(), clock)
         self._tracer, self._calibration = opened.tracer, opened.calibration
         self.core, self.core_reason = opened.name, opened.reason
         self.clock, self.clock_reason = _core.clock()
+        open_ranges(_core, nvtx)
+        self._gpu = GpuWork(_core, gpu)
         for function in functions:
             self.add_function(function)
 
@@ -164,6 +193,11 @@ class LineProfiler:
     # -- on and off ---------------------------------------------------------------
 
     @property
+    def gpu_status(self) -> GpuStatus:
+        """Whether GPU work is recorded, and why."""
+        return gpu_status()
+
+    @property
     def enable_count(self) -> int:
         """How many decorated calls and ``with`` blocks are under way."""
         return self._tracer.enable_count
@@ -228,6 +262,7 @@ class LineProfiler:
     def reset(self) -> None:
         """Forget all that was counted; functions stay registered."""
         self._tracer.reset()
+        self._gpu.restart()
 
     def get_stats(self) -> LineStats:
         """Return all that was counted so far, times in ns.
@@ -236,12 +271,13 @@ class LineProfiler:
         """
         from lineprof.snapshot import Scale, profile_of  # noqa: PLC0415  # at the end
 
+        gpu = self._gpu.take()
         holds = remeasure(_core, self.core, self._calibration)
         ids, codes = self._tracer.snapshot()
         scale = Scale(_core.scale(), _core.COST_ONE, holds)
-        return profile_of(
-            ids, codes, scale, self._process(scale), warnings=self._all_warnings()
-        )
+        run = self._process(scale)
+        warnings = self._all_warnings()
+        return profile_of(ids, codes, scale, run, warnings=warnings, gpu=gpu)
 
     def _process(self, scale: Scale) -> Process:
         from lineprof.stats import Process  # noqa: PLC0415  # at the end
@@ -265,10 +301,20 @@ class LineProfiler:
         )
 
     def _all_warnings(self) -> list[str]:
+        warnings = list(self._warnings)
         lost = _core.lost() - self._lost
         if lost > 0:
-            return [*self._warnings, f"{lost} calls went uncounted: memory was out"]
-        return self._warnings
+            warnings.append(f"{lost} calls went uncounted: memory was out")
+        if _core.displaced() > self._displaced:
+            warnings.append(
+                "another frame evaluator (torch.compile's?) put the profiler's out of "
+                "its place when it ended: calls since then went uncounted"
+            )
+        if "torch._dynamo" in sys.modules:
+            from lineprof.dynamo import missing_lines  # noqa: PLC0415  # at the end
+
+            warnings += missing_lines(self.functions)
+        return warnings
 
     def dump_stats(self, filename: Path) -> None:
         """Write a profile file; LineprofError when that fails."""

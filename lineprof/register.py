@@ -9,18 +9,35 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from lineprof._core import Tracer
+    from lineprof.shape import Shape
 
 
 def add_code(
-    tracer: Tracer, code: CodeType, key: object = None, text: str | None = None
+    tracer: Tracer,
+    code: CodeType,
+    key: object = None,
+    text: str | None = None,
+    *,
+    labelled: bool = True,
 ) -> bool:
     """Register `code`; False where it was already, or its lines can't be told.
 
-    `text` is its file's source where no file has it.
+    `text` is its file's source where no file has it. While NVTX ranges are on,
+    calls and lines of `code` are ranges, but not those of one that is not
+    `labelled`.
     """
     shape = describe(code, text)
-    if shape is None:
+    if shape is None or not _add(tracer, code, key, shape):
         return False
+    if labelled and tracer.ranged:
+        from lineprof.labels import labels_of  # noqa: PLC0415  # seldom needed
+
+        lines = range(shape.first_line, shape.first_line + shape.n_lines)
+        tracer.set_labels(code, *labels_of(code, lines, text))
+    return True
+
+
+def _add(tracer: Tracer, code: CodeType, key: object, shape: Shape) -> bool:
     return tracer.add_code(
         code,
         key,

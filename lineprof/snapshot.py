@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from lineprof.gpu_records import NO_GPU
 from lineprof.process import thread_names
-from lineprof.records import Cell, FunctionStats, Thread
+from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, Thread
 from lineprof.source_file import read_source
 from lineprof.stats import LineStats
 from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from lineprof.gpu_records import Gpu
+    from lineprof.gpu_snapshot import Taken
     from lineprof.records import Key, Process
 
     Line = tuple[int, int, int, int, int, int]
@@ -38,28 +41,56 @@ class Scale(Value):
         return max(0, self.ns(ticks) - self.cost_ns(cost))
 
 
-def profile_of(
+def profile_of(  # noqa: PLR0913  # the parts of what was measured
     ids: Sequence[tuple[int, str]],
     codes: Sequence[Code],
     scale: Scale,
     process: Process,
     *,
     warnings: Iterable[str],
+    gpu: Taken | None = None,
 ) -> LineStats:
     """Return the profile of a process from what ``Tracer.snapshot`` gives.
 
-    `ids` has the native ids and the names of threads when they were first seen.
+    `ids` has the native ids and the names of threads when they were first seen;
+    `gpu` what the GPU backend has to say, if it has anything to.
     """
-    threads, places = _threads(ids, codes, thread_names())
+    places = _places(codes)
     functions = _functions(codes, scale, places)
     files = dict.fromkeys(function.file for function in functions)
+    made = _gpu(gpu, codes, scale, places, len(ids)) if gpu else NO_GPU
     return LineStats.from_functions(
         functions,
         processes=(process,),
-        threads=threads,
+        threads=_threads(ids, places, thread_names()),
         sources={file: read_source(file) for file in files},
         warnings=warnings,
+        gpu=made,
     )
+
+
+def _key(code: Code) -> Key:
+    """Return what tells the function of a code object from others."""
+    file, line, name, *_ = code[0]
+    return (str(file), int(str(line)), str(name))
+
+
+def _gpu(
+    taken: Taken,
+    codes: Sequence[Code],
+    scale: Scale,
+    places: dict[int, int],
+    n_threads: int,
+) -> Gpu:
+    """Return the GPU data; threads that only launched join `places`."""
+    from lineprof.gpu_snapshot import gpu_of  # noqa: PLC0415  # only with a GPU
+
+    def place_of(number: int) -> int:
+        if number >= n_threads:
+            return UNKNOWN_THREAD
+        return places.setdefault(number, len(places))
+
+    return gpu_of(taken, {code[6]: _key(code) for code in codes}, place_of, scale)
 
 
 def _functions(
@@ -72,9 +103,7 @@ def _functions(
     """
     parts: dict[Key, list[Code]] = {}
     for code in codes:
-        key = code[0]
-        name = (str(key[0]), int(str(key[1])), str(key[2]))
-        parts.setdefault(name, []).append(code)
+        parts.setdefault(_key(code), []).append(code)
     return tuple(
         _function(name, group, scale, threads) for name, group in parts.items()
     )
@@ -106,17 +135,20 @@ def _function(
     )
 
 
+def _places(codes: Sequence[Code]) -> dict[int, int]:
+    """Return the place of each of the core's threads that ran profiled lines."""
+    used = sorted({line[1] for code in codes for line in code[5]})
+    return {thread: place for place, thread in enumerate(used)}
+
+
 def _threads(
-    known: Sequence[tuple[int, str]], codes: Sequence[Code], names: Mapping[int, str]
-) -> tuple[tuple[Thread, ...], dict[int, int]]:
-    """Return the threads that ran profiled lines, and their new numbers.
+    known: Sequence[tuple[int, str]], places: Iterable[int], names: Mapping[int, str]
+) -> Iterator[Thread]:
+    """Yield the threads of the core's numbers in `places`, in that order.
 
     `known` has the core's native ids and names of when the threads were first
     seen; `names` what those that still run are called now.
     """
-    used = sorted({line[1] for code in codes for line in code[5]})
-    threads = tuple(
-        Thread(0, number, names.get(number) or name)
-        for number, name in (known[thread] for thread in used)
-    )
-    return threads, {thread: place for place, thread in enumerate(used)}
+    for number in places:
+        native_id, name = known[number]
+        yield Thread(0, native_id, names.get(native_id) or name)

@@ -6,6 +6,7 @@ integers in nanoseconds (ns); nothing here touches a file or a clock.
 
 from __future__ import annotations
 
+from lineprof.gpu_records import NO_GPU, Gpu
 from lineprof.records import (
     UNKNOWN_THREAD,
     Cell,
@@ -44,6 +45,7 @@ __all__ = [
     "UNKNOWN_THREAD",
     "Cell",
     "FunctionStats",
+    "Gpu",
     "LineStats",
     "Process",
     "Row",
@@ -67,6 +69,7 @@ class LineStats:
     sources: Mapping[str, SourceFile]
     warnings: tuple[str, ...]
     unit: float  # seconds in a tick of `timings`
+    gpu: Gpu
 
     __hash__ = None  # type: ignore[assignment]  # += changes it
 
@@ -97,6 +100,7 @@ class LineStats:
         sources: Mapping[str, SourceFile] | None = None,
         warnings: Iterable[str] = (),
         unit: float = NANOSECOND,
+        gpu: Gpu = NO_GPU,
     ) -> LineStats:
         """Return the profile of `functions`, in their order.
 
@@ -111,6 +115,7 @@ class LineStats:
         stats.threads = tuple(threads)
         stats.sources = dict(sources or {})
         stats.warnings = tuple(warnings)
+        stats.gpu = gpu
         return stats
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lineprof.gpu_records import NO_DEVICE, NO_PATH, Gpu
 from lineprof.records import UNKNOWN_THREAD, FunctionStats, SourceFile
 from lineprof.stats import LineStats
 from lineprof.values import replace
@@ -10,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from lineprof.gpu_records import GpuDevice, GpuPath, GpuRun, GpuSum, Timeline
     from lineprof.records import Process, Thread
 
 
@@ -25,6 +27,52 @@ def _shifted(functions: Iterable[FunctionStats], by: int) -> Iterator[FunctionSt
                 for cell in function.cells
             ),
         )
+
+
+def _gpu(profiles: Iterable[LineStats]) -> Gpu:
+    """Return the GPU data of all `profiles`, its indexes moved on."""
+    paths: list[GpuPath] = []
+    sums: list[GpuSum] = []
+    devices: list[GpuDevice] = []
+    runs: list[GpuRun] = []
+    timelines: list[Timeline] = []
+    processes = threads = 0
+    for profile in profiles:
+        gpu = profile.gpu
+        shifts = (len(paths), len(devices))
+        sums += [_shifted_sum(one, *shifts) if any(shifts) else one for one in gpu.sums]
+        for timeline in gpu.timelines:
+            first, process = timeline.first_path, timeline.process
+            moved = {"first_path": first + len(paths), "process": process + processes}
+            timelines.append(replace(timeline, **moved))
+        paths += [
+            one
+            if one.thread == UNKNOWN_THREAD or not threads
+            else replace(one, thread=one.thread + threads)
+            for one in gpu.paths
+        ]
+        devices += [
+            replace(one, process=one.process + processes) for one in gpu.devices
+        ]
+        runs += [replace(one, process=one.process + processes) for one in gpu.runs]
+        processes += len(profile.processes)
+        threads += len(profile.threads)
+    return Gpu(
+        paths=tuple(paths),
+        sums=tuple(sums),
+        devices=tuple(devices),
+        runs=tuple(runs),
+        timelines=tuple(timelines),
+    )
+
+
+def _shifted_sum(one: GpuSum, paths: int, devices: int) -> GpuSum:
+    return replace(
+        one,
+        path=one.path if one.path == NO_PATH else one.path + paths,
+        origin=one.origin if one.origin == NO_PATH else one.origin + paths,
+        device=one.device if one.device == NO_DEVICE else one.device + devices,
+    )
 
 
 def _differ(first: SourceFile, second: SourceFile) -> bool:
@@ -54,8 +102,8 @@ def _sources(profiles: Iterable[LineStats]) -> tuple[dict[str, SourceFile], list
 def merge(profiles: list[LineStats]) -> LineStats:
     """Return the sum of `profiles` (at least one).
 
-    Functions are joined by file, line and name; processes and threads stay
-    apart; the unit is the coarsest; where the text of a file differs, the
+    Functions are joined by file, line and name; processes, threads and devices
+    stay apart; the unit is the coarsest; where the text of a file differs, the
     first is kept and a warning added.
     """
     functions: list[FunctionStats] = []
@@ -77,4 +125,5 @@ def merge(profiles: list[LineStats]) -> LineStats:
         sources=sources,
         warnings=dict.fromkeys(warnings + changes),
         unit=max(profile.unit for profile in profiles),
+        gpu=_gpu(profiles),
     )

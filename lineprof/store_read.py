@@ -10,6 +10,7 @@ import sys
 from contextlib import closing
 
 from lineprof.errors import LineprofError
+from lineprof.gpu_records import NO_GPU
 from lineprof.records import (
     UNKNOWN_THREAD,
     Cell,
@@ -19,6 +20,7 @@ from lineprof.records import (
     Thread,
 )
 from lineprof.stats import LineStats
+from lineprof.store_rows import Damaged, check_tables, known, places_of, rows_of
 from lineprof.store_schema import (
     APPLICATION_ID,
     CELLS,
@@ -27,10 +29,8 @@ from lineprof.store_schema import (
     META,
     PROCESSES,
     SCHEMA_VERSION,
-    TABLES,
     THREADS,
     WARNINGS,
-    Table,
 )
 from lineprof.store_uri import uri
 from lineprof.units import NANOSECOND
@@ -40,18 +40,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from lineprof.records import Key
+
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _HEAD_BYTES = 4096
 _USER_VERSION = slice(60, 64)  # where SQLite's header has them:
 _APPLICATION_ID = slice(68, 72)  # https://www.sqlite.org/fileformat2.html, 1.3
-_MOST_ROWS = 20_000_000  # of one table
 _MOST_BYTES = 1 << 27  # of one value
 _AGAIN = "record it again"
-
-
-class _Damaged(Exception):  # noqa: N818  # it is a reason, not an error
-    """What in the file is not as a profile has it."""
 
 
 def load(path: str | os.PathLike[str]) -> LineStats:
@@ -71,10 +68,9 @@ def load(path: str | os.PathLike[str]) -> LineStats:
         place = uri(os.path.abspath(name), "mode=ro&immutable=1")
         with closing(sqlite3.connect(place, uri=True)) as db:
             _restrict(db)
-            _check_tables(db)
-            return _profile(db)
+            return _profile(db, has_gpu=check_tables(db))
     except (
-        _Damaged,
+        Damaged,
         sqlite3.Error,
         ValueError,
         OverflowError,
@@ -153,110 +149,65 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _check_tables(db: sqlite3.Connection) -> None:
-    """Raise _Damaged unless our tables are sound, plain ones: then lock it up."""
-    plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
-    names = {name for (name,) in db.execute(plain)}
-    for table in TABLES:
-        if table.name not in names:
-            raise _Damaged(f"it has no table {table.name}")
-        for *_, hidden in db.execute(f"PRAGMA table_xinfo({table.name})"):
-            if hidden:
-                raise _Damaged(f"table {table.name} computes its values")
-        for (finding,) in db.execute(f"PRAGMA quick_check({table.name})"):
-            if finding != "ok":
-                raise _Damaged(str(finding).splitlines()[-1])
-
-    def allow(action: int, *_: object) -> int:
-        allowed = action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
-        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
-
-    db.set_authorizer(allow)  # no function, no recursion, no change
-
-
-def _value(value: object, kind: type) -> object:
-    """Return a stored value as Python has it; _Damaged if it is of another type."""
-    if isinstance(value, bytes) and kind is str:
-        return value.decode("utf-8", "surrogatepass")
-    if type(value) is not kind:
-        raise _Damaged(f"{value!r:.40} where {kind.__name__} is due")
-    return value
-
-
-def _rows(db: sqlite3.Connection, table: Table) -> list[list[Any]]:
-    """Return all rows of a table, with every value's type checked."""
-    rows: list[list[Any]] = []
-    for row in db.execute(table.select):
-        if len(rows) == _MOST_ROWS:
-            raise _Damaged(f"too many rows in {table.name}")
-        rows.append(
-            [
-                None
-                if value is None and column.optional
-                else _value(value, column.kind)
-                for column, value in zip(table.columns, row)
-            ]
-        )
-    return rows
-
-
-def _places(rows: list[list[Any]]) -> dict[object, int]:
-    """Return the place of each row by the id in its first column."""
-    return {index: place for place, (index, *_) in enumerate(rows)}
-
-
-def _known(places: dict[object, Any], index: object, kind: str) -> Any:  # noqa: ANN401
-    """Return what an id stands for; _Damaged if it stands for nothing."""
-    if index not in places:
-        raise _Damaged(f"there is no {kind} {index}")
-    return places[index]
-
-
 def _process(values: list[Any]) -> Process:
     process = Process(*values)
     argv = json.loads(str(process.argv))
     if not isinstance(argv, list) or not all(type(one) is str for one in argv):
-        raise _Damaged("the arguments of a process are no list of texts")
+        raise Damaged("the arguments of a process are no list of texts")
     return replace(process, argv=tuple(argv))
 
 
 def _functions(
-    db: sqlite3.Connection, paths: dict[object, str], threads: dict[object, int]
+    rows: list[list[Any]],
+    cells: list[list[Any]],
+    keys: dict[object, Key],
+    threads: dict[object, int],
 ) -> list[FunctionStats]:
     """Return all functions in order of their position, with their cells."""
-    rows = _rows(db, FUNCTIONS)
-    cells: dict[object, list[Cell]] = {index: [] for index, *_ in rows}
-    for index, line, thread, *numbers in _rows(db, CELLS):
+    by_function: dict[object, list[Cell]] = {index: [] for index in keys}
+    for index, line, thread, *numbers in cells:
         place = UNKNOWN_THREAD
         if thread is not None:
-            place = _known(threads, thread, "thread")
-        _known(cells, index, "function").append(Cell(line, place, *numbers))
+            place = known(threads, thread, "thread")
+        known(by_function, index, "function").append(Cell(line, place, *numbers))
     return [
         FunctionStats(
-            file=_known(paths, file, "file"),
+            file=keys[index][0],
             name=name,
             line=line,
-            cells=tuple(cells[index]),
+            cells=tuple(by_function[index]),
             calls=calls,
             recursive_ns=recursive,
         )
-        for index, file, name, line, calls, recursive, _ in sorted(
+        for index, _, name, line, calls, recursive, _ in sorted(
             rows, key=lambda row: (row[-1], row[0])
         )
     ]
 
 
-def _profile(db: sqlite3.Connection) -> LineStats:
+def _profile(db: sqlite3.Connection, *, has_gpu: bool) -> LineStats:
     """Return the profile in an open and checked database."""
-    files = _rows(db, FILES)
-    processes = _rows(db, PROCESSES)
-    threads = _rows(db, THREADS)
-    process_places = _places(processes)
+    files = rows_of(db, FILES)
+    processes = rows_of(db, PROCESSES)
+    threads = rows_of(db, THREADS)
+    functions = rows_of(db, FUNCTIONS)
+    paths = {index: path for index, path, *_ in files}
+    keys = {
+        index: (known(paths, file, "file"), line, name)
+        for index, file, name, line, *_ in functions
+    }
+    process_places, thread_places = places_of(processes), places_of(threads)
+    cells = rows_of(db, CELLS)
+    gpu = NO_GPU
+    if has_gpu:
+        from lineprof.store_read_gpu import gpu_of  # noqa: PLC0415  # few have any
+
+        gpu = gpu_of(db, keys, process_places, thread_places)
     return LineStats.from_functions(
-        _functions(db, {index: path for index, path, *_ in files}, _places(threads)),
+        _functions(functions, cells, keys, thread_places),
         processes=[_process(values) for _, *values in processes],
         threads=[
-            Thread(_known(process_places, process, "process"), native_id, name)
+            Thread(known(process_places, process, "process"), native_id, name)
             for _, process, native_id, name in threads
         ],
         sources={
@@ -264,6 +215,7 @@ def _profile(db: sqlite3.Connection) -> LineStats:
             for _, path, sha256, text in files
             if sha256 is not None or text is not None
         },
-        warnings=[text for (text,) in _rows(db, WARNINGS)],
-        unit=float(dict(_rows(db, META)).get("unit", NANOSECOND)),
+        warnings=[text for (text,) in rows_of(db, WARNINGS)],
+        unit=float(dict(rows_of(db, META)).get("unit", NANOSECOND)),
+        gpu=gpu,
     )

@@ -8,11 +8,14 @@ APPLICATION_ID = int.from_bytes(b"LPRF", "big")
 SCHEMA_VERSION = 1  # raised when an old reader would misread a new file
 
 
+_SQL = {int: "INTEGER", str: "TEXT", bytes: "BLOB"}
+
+
 class Column(Value):
     """One column; `kind` is the type that every value in it has."""
 
     name: str
-    kind: type[int | str]
+    kind: type[int | str | bytes]
     optional: bool = False  # may be NULL
 
     @property
@@ -20,7 +23,7 @@ class Column(Value):
         """Its definition in CREATE TABLE."""
         if self.name == "id":
             return "id INTEGER PRIMARY KEY"
-        kind = "INTEGER" if self.kind is int else "TEXT"
+        kind = _SQL[self.kind]
         return f"{self.name} {kind}" + ("" if self.optional else " NOT NULL")
 
 
@@ -104,4 +107,63 @@ CELLS = Table(
 )
 WARNINGS = Table("warnings", _texts("text"))
 
+# Of a profile with GPU data alone.
+GPU_RUNS = Table(
+    "gpu_runs",
+    (
+        *_ints("process_id"),
+        *_texts("backend", "reason"),
+        *_ints("present", "version", "dropped", "invalid", "outstanding", "left_out"),
+    ),
+)
+GPU_DEVICES = Table(
+    "gpu_devices",
+    (
+        *_ints("id", "process_id", "device"),
+        *_texts("name"),
+        *_ints("busy_ns", "busy_exact"),
+        *_texts("attributes"),
+    ),
+)
+GPU_NAMES = Table("gpu_names", (*_ints("id"), *_texts("name")))
+GPU_PATHS = Table(
+    "gpu_paths",
+    (
+        *_ints("id"),
+        Column("thread_id", int, optional=True),
+        *_ints("adopted", "nvtx_payload"),
+    ),
+)
+GPU_PATH_LINES = Table("gpu_path_lines", _ints("path_id", "function_id", "line"))
+GPU_SUMS = Table(
+    "gpu_sums",
+    (
+        Column("path_id", int, optional=True),
+        Column("origin_id", int, optional=True),
+        *_texts("kind"),
+        *_ints("name_id"),
+        Column("device_id", int, optional=True),
+        *_ints("count", "ns", "min_ns", "max_ns", "bytes"),
+    ),
+)
+GPU_TIMELINES = Table(
+    "gpu_timelines", _ints("id", "process_id", "events", "origin_ns", "first_path")
+)
+GPU_TIMELINE_NAMES = Table("gpu_timeline_names", _ints("timeline_id", "name_id"))
+GPU_LAUNCHES = Table(
+    "gpu_launches",
+    _ints(
+        *("timeline_id", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"),
+        *("registers", "static_smem", "dynamic_smem"),
+    ),
+)
+GPU_BATCHES = Table("gpu_batches", _ints("id", "timeline_id", "events"))
+GPU_COLUMNS = Table(
+    "gpu_columns", (*_ints("batch_id"), *_texts("name"), Column("data", bytes))
+)
+
 TABLES = (META, FILES, PROCESSES, THREADS, FUNCTIONS, CELLS, WARNINGS)
+GPU_TABLES = (
+    *(GPU_RUNS, GPU_DEVICES, GPU_NAMES, GPU_PATHS, GPU_PATH_LINES, GPU_SUMS),
+    *(GPU_TIMELINES, GPU_TIMELINE_NAMES, GPU_LAUNCHES, GPU_BATCHES, GPU_COLUMNS),
+)

@@ -7,6 +7,7 @@ import os
 import stat
 
 from lineprof.errors import LineprofError
+from lineprof.gpu_records import NO_GPU
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.store_schema import (
     APPLICATION_ID,
@@ -152,9 +153,20 @@ def _fill(stats: LineStats, path: str) -> None:
         _insert(db, FUNCTIONS, _functions(stats))
         _insert(db, CELLS, _cells(stats))
         _insert(db, WARNINGS, ((text,) for text in stats.warnings))
+        if stats.gpu != NO_GPU:
+            _fill_gpu(db, stats)
         db.execute("COMMIT")
     finally:
         db.close()
+
+
+def _fill_gpu(db: sqlite3.Connection, stats: LineStats) -> None:
+    """Write the tables of GPU data, which no other profile has."""
+    from lineprof.store_write_gpu import tables  # noqa: PLC0415  # few have any
+
+    for table, rows in tables(stats):
+        db.execute(table.create)
+        _insert(db, table, rows)
 
 
 def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
@@ -168,6 +180,8 @@ def _stored(columns: tuple[Column, ...], row: Row) -> list[Value]:
         if value is None and column.optional
         else int(value)  # type: ignore[call-overload]  # NumPy's integers, too
         if column.kind is int
+        else value  # type: ignore[misc]  # packed already
+        if column.kind is bytes
         else _text(str(value))
         for column, value in zip(columns, row)
     ]

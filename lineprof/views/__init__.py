@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from lineprof.views import json_, text
+from lineprof.views.gpu import GPU_VIEWS
 from lineprof.views.view import Option, Options, View
 
 __all__ = ["VIEWS", "Option", "Options", "View"]
 
-VIEWS = {view.name: view for view in (text.VIEW, json_.VIEW)}
+VIEWS = {view.name: view for view in (text.VIEW, json_.VIEW, *GPU_VIEWS)}

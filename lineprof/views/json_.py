@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lineprof.gpu_records import NO_GPU
+from lineprof.records import Row
 from lineprof.views.view import RAW, SKIP_ZERO, SORT, Options, View, uncalibrated
 
 TYPE_CHECKING = False
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from lineprof.records import FunctionStats
     from lineprof.source import Sources
     from lineprof.stats import LineStats
+    from lineprof.views.json_gpu import GpuFields
 
 FORMAT = 1  # raised when a field changes its meaning or goes
 
@@ -24,14 +27,25 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
         functions = [function for function in functions if function.cells]
     if options.sort:
         functions.sort(key=lambda function: function.total_ns)
+    gpu, once = _gpu(stats)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
     yield ' "functions": ['
-    yield from _separated(_function(function, sources) for function in functions)
+    yield from _separated(_function(function, sources, gpu) for function in functions)
     yield " ],"
     yield ' "processes": ['
     yield from _separated([f"  {_json(vars(one))}"] for one in stats.processes)
     yield " ],"
-    yield f' "warnings": {_json(stats.warnings)}}}'
+    yield f' "warnings": {_json(stats.warnings)}{once}}}'
+
+
+def _gpu(stats: LineStats) -> tuple[GpuFields | None, str]:
+    """Return the GPU numbers of lines and functions, and the field of the whole."""
+    if stats.gpu == NO_GPU:
+        return None, ""
+    from lineprof.views.json_gpu import gpu_fields, summary  # noqa: PLC0415  # seldom
+
+    once = summary(stats.gpu)
+    return gpu_fields(stats.gpu), f',\n "gpu": {_json(once)}' if once else ""
 
 
 def _json(value: object) -> str:
@@ -55,28 +69,38 @@ def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
         yield held
 
 
-def _function(function: FunctionStats, sources: Sources) -> Iterator[str]:
+def _function(
+    function: FunctionStats, sources: Sources, gpu: GpuFields | None
+) -> Iterator[str]:
     known = {
         "file": function.file,
         "name": function.name,
         "line": function.line,
         "total_ns": function.total_ns,
         "calls": function.calls,
+        **(gpu.of_function(function.key) if gpu else {}),
     }
     yield f'  {_json(known)[:-1]}, "lines": ['
-    yield from _separated([line] for line in _lines(function, sources))
+    yield from _separated([line] for line in _lines(function, sources, gpu))
     yield "  ]}"
 
 
-def _lines(function: FunctionStats, sources: Sources) -> Iterator[str]:
-    for row in function.rows:
+def _lines(
+    function: FunctionStats, sources: Sources, gpu: GpuFields | None
+) -> Iterator[str]:
+    rows = {row.line: row for row in function.rows}
+    if gpu:  # a line may have launched, and yet have no numbers of its own
+        more = gpu.lines_of(function.key) - rows.keys()
+        rows.update({line: Row(line, 0, 0, 0, 0) for line in more})
+    for line, row in sorted(rows.items()):
         known = {
-            "line": row.line,
+            "line": line,
             "hits": row.hits,
             "time_ns": row.time_ns,
             "await_ns": row.await_ns,
             "raw_ns": row.raw_ns,
-            "source": sources.line(function.file, row.line),
+            **(gpu.of_line(function.key, line) if gpu else {}),
+            "source": sources.line(function.file, line),
         }
         yield f"   {_json(known)}"
 

@@ -1,16 +1,20 @@
-"""The table of one function, byte for byte as line_profiler 5.1 prints it."""
+"""The table of one function, byte for byte as line_profiler 5.1 prints it.
+
+More columns can stand beside those of line_profiler.
+"""
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from lineprof.values import Value, replace
 from lineprof.views.screen import PIPE, Screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _MOST_BLANK_ROWS = 100_000  # where source is missing; no function is that long
 _HOT_PERCENT = 20
+_LEAST_SOURCE = 24  # columns of it; else lines are wrapped and not cut
 
 
 class Line(Value):
@@ -22,6 +26,15 @@ class Line(Value):
     awaited: float = 0
 
 
+class Beside(Value):
+    """More columns of one function, and lines below its own; made elsewhere."""
+
+    columns: tuple[tuple[str, int], ...]  # title and least width
+    texts: Mapping[int, Sequence[str]]  # by line number, one for each column
+    below: Mapping[int, Sequence[str]]  # what stands under the source of a line
+    hot: frozenset[int] = frozenset()  # lines to emphasize
+
+
 class Function(Value):
     """One function to show; times in ticks of the profile's unit."""
 
@@ -30,10 +43,15 @@ class Function(Value):
     name: str
     lines: tuple[Line, ...]
     total: float  # wall time counted once; more in the lines if it recursed
+    beside: Beside = Beside((), {}, {})
+    gpu_ns: int = 0  # with all that it called
+    wait_ns: int = 0  # for a GPU
 
     @property
     def ran(self) -> bool:
         """Tell whether any of its lines did."""
+        if self.beside.texts:
+            return True
         return any(line.hits or line.time for line in self.lines)
 
 
@@ -62,8 +80,8 @@ class Column(Value):
     grows: bool = True  # as wide as its widest text
 
 
-def _decimal(number: float, width: int) -> str:
-    """Return one digit after the point, three digits where that is too wide."""
+def decimal(number: float, width: int) -> str:
+    """Return one digit after the point, or three digits where that is too wide."""
     text = f"{number:5.1f}"
     return text if len(text) <= width else f"{number:5.3g}"
 
@@ -74,13 +92,13 @@ def _hits(line: Line, _: Scale) -> str:
 
 
 def _time(line: Line, scale: Scale) -> str:
-    return _decimal(scale.time(line.time), TIME.width)
+    return decimal(scale.time(line.time), TIME.width)
 
 
 def _per_hit(line: Line, scale: Scale) -> str:
     if not line.hits:  # time after a resume, or of a statement's inner line
         return ""
-    return _decimal(scale.time(line.time) / line.hits, PER_HIT.width)
+    return decimal(scale.time(line.time) / line.hits, PER_HIT.width)
 
 
 def _percent(line: Line, scale: Scale) -> str:
@@ -89,7 +107,7 @@ def _percent(line: Line, scale: Scale) -> str:
 
 
 def _awaited(line: Line, scale: Scale) -> str:
-    return _decimal(scale.time(line.awaited), AWAIT.width) if line.awaited else ""
+    return decimal(scale.time(line.awaited), AWAIT.width) if line.awaited else ""
 
 
 NUMBER = Column("Line #", 6, lambda line, _: str(line.number), grows=False)
@@ -137,39 +155,69 @@ class Table(Value):
             self.scale.output_unit,
             sum(line.time for line in function.lines),
         )
-        cells = {
-            line.number: [column.text(line, scale) for column in self.columns]
-            for line in function.lines
-        }
-        widths = self._widths(cells.values())
-        titles = [column.title for column in self.columns]
-        header = f"{_row(NUMBER.title, titles, widths)}Line Contents"
-        yield self.screen.clipped(header, 0)
-        yield self.screen.clipped("=" * len(header), 0)
-        blank = [""] * len(self.columns)
+        beside = function.beside
+        columns = [(c.title, c.width, c.grows) for c in self.columns]
+        columns += [(title, width, True) for title, width in beside.columns]
+        cells = self._cells(function, scale)
+        widths = _widths(columns, cells.values())
+        start = _row(NUMBER.title, [c[0] for c in columns], widths)
+        header = f"{start}Line Contents"
+        screen = self._screen(beside, len(start))
+        yield screen.clipped(header, 0)
+        yield screen.clipped("=" * len(header), 0)
+        blank = [""] * len(columns)
         hot = self._hot(function, scale)
         for number, text in _numbered(function, block):
             start = _row(str(number), cells.get(number, blank), widths)
-            line = start + self.screen.clipped(text, len(start))
-            yield self.screen.emphasized(line) if number in hot else line
+            line = start + screen.clipped(text, len(start))
+            yield screen.emphasized(line) if number in hot else line
+            for more in beside.below.get(number, ()):
+                yield " " * len(start) + screen.clipped(more, len(start))
 
-    def _widths(self, rows: Iterable[Sequence[str]]) -> list[int]:
-        widths = [column.width for column in self.columns]
-        for row in rows:
-            for place, text in enumerate(row):
-                if self.columns[place].grows:
-                    widths[place] = max(widths[place], len(text))
-        return widths
+    def _screen(self, beside: Beside, start: int) -> Screen:
+        """Return the screen, without end where more columns leave no source on it."""
+        width = self.screen.width
+        if beside.columns and width is not None and width - start < _LEAST_SOURCE:
+            return replace(self.screen, width=None)
+        return self.screen
+
+    def _cells(self, function: Function, scale: Scale) -> dict[int, list[str]]:
+        """Return the texts of each line, in all columns."""
+        beside = function.beside
+        texts = {
+            line.number: [column.text(line, scale) for column in self.columns]
+            for line in function.lines
+        }
+        if not beside.columns:
+            return texts
+        own, more = [""] * len(self.columns), [""] * len(beside.columns)
+        return {
+            number: [*texts.get(number, own), *beside.texts.get(number, more)]
+            for number in [*texts, *beside.texts]
+        }
 
     def _hot(self, function: Function, scale: Scale) -> set[int]:
         """Return the lines that took most, where that can be shown."""
         if not self.screen.colour:
             return set()
-        return {
+        hot = {
             line.number
             for line in function.lines
             if (scale.percent(line.time) or 0) >= _HOT_PERCENT
         }
+        return hot | function.beside.hot
+
+
+def _widths(
+    columns: Sequence[tuple[str, int, bool]], rows: Iterable[Sequence[str]]
+) -> list[int]:
+    """Return the width of each column (title, least width, whether it grows)."""
+    widths = [width for _, width, _ in columns]
+    for row in rows:
+        for place, text in enumerate(row):
+            if columns[place][2]:
+                widths[place] = max(widths[place], len(text))
+    return widths
 
 
 def _row(number: str, texts: Sequence[str], widths: Sequence[int]) -> str:
@@ -184,7 +232,10 @@ def _numbered(
     """Return the number and text of each line to show."""
     if block is not None:
         return enumerate(block, function.line)
-    measured = sorted(line.number for line in function.lines) or [function.line]
+    measured = sorted(
+        {*[line.number for line in function.lines], *function.beside.texts}
+    )
+    measured = measured or [function.line]
     count = measured[-1] - min(measured[0], function.line) + 1
     if count > _MOST_BLANK_ROWS:
         return ((number, "") for number in measured)

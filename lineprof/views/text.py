@@ -8,6 +8,7 @@ from lineprof.errors import LineprofError
 from lineprof.source import Sources
 from lineprof.units import Ticks, readable_unit
 from lineprof.values import replace
+from lineprof.views import gpu_flags
 from lineprof.views.screen import screen_of, write
 from lineprof.views.table import (
     COLUMNS,
@@ -30,12 +31,21 @@ from lineprof.views.view import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TextIO
 
     from lineprof.stats import LineStats, Timings
 
 _VIEWER_UNIT = 1e-6  # s, as line_profiler's viewer
+
+# What functions are sorted by, the greatest last: by the names of --sort-by.
+ORDERS: Mapping[str, Callable[[Function], tuple[object, ...]]] = {
+    "gpu": lambda function: (function.gpu_ns,),
+    "time": lambda function: (function.total,),
+    "hits": lambda function: (sum(line.hits for line in function.lines),),
+    "wait": lambda function: (function.wait_ns,),
+    "line": lambda function: (function.file, function.line, function.name),
+}
 
 
 def parse_unit(text: str) -> float:
@@ -67,7 +77,20 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
     """Yield the table of `stats`, line by line."""
     if options.raw:
         stats = uncalibrated(stats)
-    return _render(_functions(stats), stats.unit, sources, options)
+    functions = _functions(stats)
+    if stats.gpu.sums:
+        from lineprof.views.gpu_table import with_gpu  # noqa: PLC0415  # few have GPUs
+
+        unit = _output_unit(functions, stats.unit, options)
+        functions = with_gpu(functions, stats.gpu, options, unit)
+    yield from _render(functions, stats.unit, sources, options)
+    if stats.gpu.sums or any(run.present for run in stats.gpu.runs):
+        from lineprof.views.gpu_footer import footer  # noqa: PLC0415
+
+        below = list(footer(stats, options))
+        if below and options.summarize:
+            yield ""
+        yield from below
 
 
 def _functions(stats: LineStats) -> list[Function]:
@@ -121,8 +144,9 @@ def _render(
     output_unit = _output_unit(functions, unit, options)
     extra = tuple(EXTRA_COLUMNS[name] for name in dict.fromkeys(options.columns))
     table = Table(Scale(unit, output_unit), COLUMNS + extra, options.screen)
-    if options.sort:
-        functions = sorted(functions, key=lambda function: function.total)
+    order = options.sort_by or ("time" if options.sort else "")
+    if order:
+        functions = sorted(functions, key=ORDERS[order])
     yield f"Timer unit: {output_unit:g} s"
     yield ""
     if options.details:
@@ -228,6 +252,7 @@ VIEW = View(
             metavar="NAMES",
             parse=parse_columns,
         ),
+        *gpu_flags.TABLE,
     ),
     render=render,
 )

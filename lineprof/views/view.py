@@ -26,6 +26,15 @@ class Options(Value):
     summarize: bool = False  # one line a function
     raw: bool = False  # times as measured, the profiler's own cost included
     columns: tuple[str, ...] = ()  # beyond the usual ones
+    gpu_columns: tuple[str, ...] | None = None  # None: the usual ones that have data
+    gpu_self: bool = False  # GPU numbers of a line without what it called
+    top_kernels: int = 0  # to list under each line
+    sort_by: str = ""  # one of text.ORDERS; "": see `sort`
+    kernel: str | None = None  # a pattern of names; kernels of others do not count
+    graph_origin: bool = False  # a graph's kernels count where it was captured
+    uvm: bool = True  # migrations of managed memory, too
+    occupancy: bool = False  # warps of a block, and theoretical occupancy
+    csv: bool = False  # for spreadsheets and programs
     screen: Screen = PIPE
 
 
@@ -40,6 +49,11 @@ class Option(Value):
     parse: Callable[[str], object] | None = None  # None: a switch; else LineprofError
 
 
+def _nothing(*_: object) -> Iterable[str]:
+    """Have nothing to remark."""
+    return ()
+
+
 class View(Value):
     """One way to look at a profile."""
 
@@ -48,6 +62,7 @@ class View(Value):
     help: str
     options: tuple[Option, ...]
     render: Callable[[LineStats, Sources, Options], Iterable[str]]
+    remarks: Callable[[LineStats, Options], Iterable[str]] = _nothing  # beside it
 
 
 RAW = Option(
@@ -79,4 +94,5 @@ def uncalibrated(stats: LineStats) -> LineStats:
         sources=stats.sources,
         warnings=stats.warnings,
         unit=stats.unit,
+        gpu=stats.gpu,
     )

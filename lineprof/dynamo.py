@@ -1,0 +1,153 @@
+"""What ``torch.compile`` ran in the program's stead, as far as torch can be asked.
+
+Its compiler, Dynamo, reads a function's bytecode and runs code of its own from
+then on, which no event source sees: what is missing is named instead. Nothing
+here imports torch, and nothing of it is changed.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from types import CodeType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from types import FunctionType, ModuleType
+    from typing import Callable
+
+    Place = tuple[str, int, str]  # file, first line, name
+
+PACKAGE = "torch._dynamo"
+_RESUMED = "torch_dynamo_resume_in_"  # names of what runs after a graph break
+_NAMED = 5  # so many functions are named, the others counted
+_UNKNOWN = (
+    "torch.compile may have run code of its own, and this version of torch does not "
+    "say for what: lines that ran there were not counted, their time is in the line "
+    "that made the call"
+)
+
+
+def missing_lines(
+    functions: Iterable[FunctionType], modules: Mapping[str, ModuleType] | None = None
+) -> list[str]:
+    """Return one sentence for each of `functions` whose lines torch.compile hid.
+
+    A last sentence speaks of the program as a whole where torch no longer knows
+    all that it compiled. `modules` stands for ``sys.modules``.
+    """
+    modules = sys.modules if modules is None else modules
+    if PACKAGE not in modules:
+        return []
+    try:
+        compiled = _compiled(modules)
+        taken, is_all = _taken(modules)
+    except Exception:  # noqa: BLE001  # torch's inside, of whatever version
+        return [_UNKNOWN] if _has_compiled(modules) else []
+    said = [_sentence(function, compiled, taken) for function in functions]
+    found = [sentence for sentence in said if sentence]
+    if compiled and not is_all:
+        found.append(_general(compiled))
+    return found
+
+
+def _sentence(
+    function: FunctionType, compiled: Mapping[Place, int], taken: set[Place]
+) -> str:
+    """Return what is to be said of a function; "" where that is nothing."""
+    inner = function.__dict__.get("_torchdynamo_orig_callable")
+    original = getattr(inner, "__code__", None)
+    if isinstance(original, CodeType):
+        return (
+            f"{_shown(_place(original), inner)}: it was compiled before it was "
+            "decorated: what is counted is torch.compile's wrapper, its own and that "
+            "of all functions decorated so; their own lines were not seen"
+        )
+    place = _place(function.__code__)
+    if place in compiled:
+        times = compiled[place]
+        return (
+            f"{_shown(place, function)}: torch.compile ran code of its own for it, compiled "
+            f"{times} time{'s' * (times > 1)}: its lines were not seen there, their "
+            "time is in the line that made the call"
+        )
+    if place in taken:
+        return (
+            f"{_shown(place, function)}: torch.compile took it into the code of what calls it: "
+            "its lines were not seen there, their time is in the line that called "
+            "the compiled code"
+        )
+    return ""
+
+
+def _general(compiled: Iterable[Place]) -> str:
+    """Return what is to be said where not all that was compiled is known."""
+    places = sorted(compiled)
+    names = ", ".join(map(_shown, places[:_NAMED]))
+    if len(places) > _NAMED:
+        names += f" and {len(places) - _NAMED} more"
+    return (
+        f"torch.compile ran code of its own for {names}: lines that ran there, and in "
+        "what it calls, were not counted; their time is in the line that made the call"
+    )
+
+
+def _compiled(modules: Mapping[str, ModuleType]) -> dict[Place, int]:
+    """Return what Dynamo compiled, and how many times."""
+    times: dict[Place, int] = {}
+    for metrics in modules[f"{PACKAGE}.utils"].get_compilation_metrics():
+        name, file = metrics.co_name, metrics.co_filename
+        if metrics.has_guarded_code and not name.startswith(_RESUMED):
+            place = (file, metrics.co_firstlineno, name)
+            times[place] = times.get(place, 0) + 1
+    # The metrics outlive a reset, but only the newest are kept.
+    entries_of = modules[f"{PACKAGE}.eval_frame"]._debug_get_cache_entry_list  # noqa: SLF001
+    for known in list(modules[f"{PACKAGE}.convert_frame"].input_codes.seen):
+        code = known()
+        entries = entries_of(code) if code is not None else ()
+        if entries and not code.co_name.startswith(_RESUMED):
+            place = _place(code)
+            times[place] = max(times.get(place, 0), len(entries))
+    return times
+
+
+def _has_compiled(modules: Mapping[str, ModuleType]) -> bool:
+    """Return whether Dynamo was at work; True where that can't be told."""
+    try:
+        return bool(modules[f"{PACKAGE}.utils"].counters.get("frames"))
+    except Exception:  # noqa: BLE001  # as above
+        return True
+
+
+def _taken(modules: Mapping[str, ModuleType]) -> tuple[set[Place], bool]:
+    """Return what Dynamo read, and whether that is all it ever read.
+
+    What it takes into its callers' code leaves no other trace than the cache
+    of the bytecode that it read.
+    """
+    module = modules[f"{PACKAGE}.bytecode_transformation"]
+    cache = module._cached_cleaned_instructions  # noqa: SLF001
+    info = cache.cache_info()
+    is_all = info.maxsize is None or info.currsize < info.maxsize
+    return {_place(code) for code in _keys(cache)}, is_all
+
+
+def _keys(cache: Callable[..., object]) -> Iterator[CodeType]:
+    """Yield the code objects for which a ``functools.lru_cache`` has an answer."""
+    for held in gc.get_referents(cache):
+        for key in held if type(held) is dict else ():
+            first = key[0] if isinstance(key, tuple) and key else key
+            if isinstance(first, CodeType):
+                yield first
+
+
+def _place(code: CodeType) -> Place:
+    return code.co_filename, code.co_firstlineno, code.co_name
+
+
+def _shown(place: Place, function: object = None) -> str:
+    file, line, name = place
+    name = getattr(function, "__qualname__", name)
+    return f"{name} ({os.path.basename(file)}:{line})"

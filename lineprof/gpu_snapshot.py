@@ -1,0 +1,235 @@
+"""From the core's raw GPU data to a profile's values."""
+
+from __future__ import annotations
+
+from array import array
+
+from lineprof.gpu_paths import Paths
+from lineprof.gpu_records import (
+    DRIVER,
+    KINDS,
+    NO_DEVICE,
+    RUNTIME,
+    UNKNOWN,
+    WAIT,
+    Gpu,
+    GpuDevice,
+    GpuRun,
+    GpuSum,
+    Timeline,
+)
+from lineprof.gpu_timeline import SIZES, pack
+from lineprof.values import Value, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Protocol, TypedDict
+
+    from lineprof.gpu_paths import RawPath
+    from lineprof.records import Key
+
+    RawSum = tuple[int, int, int, int, int, int, int, int, int, int]
+    RawDevice = tuple[int, str, int, bool, Mapping[str, int]]
+
+    class Raw(TypedDict):
+        """What ``_core.gpu_snapshot`` returns."""
+
+        paths: Sequence[RawPath]
+        sums: Sequence[RawSum]
+        names: Sequence[str]
+        events: Mapping[str, bytes]
+        launches: Sequence[tuple[int, ...]]
+        devices: Sequence[RawDevice]
+        origin_ns: int
+        dropped: int
+        invalid: int
+        outstanding: int
+        left_out: int
+        backend: str
+        version: int
+
+    class ToNs(Protocol):
+        """What makes ns of the core's ticks."""
+
+        def ns(self, ticks: int, /) -> int:
+            """Return `ticks` in ns."""
+
+    Id = tuple[int, int, str, str, int]  # path, origin, kind, name, device
+    Numbers = tuple[int, int, int, int, int]  # count, time, min, max, bytes
+
+_HOST = frozenset({WAIT, RUNTIME, DRIVER})
+
+
+class Baseline(Value):
+    """What had been counted before a profiler began: that is not its own."""
+
+    sums: Mapping[Id, Numbers]
+    busy_ns: Mapping[int, int]  # by device
+    events: int = 0
+    dropped: int = 0
+    invalid: int = 0
+    left_out: int = 0
+
+
+class Taken(Value):
+    """What the GPU backend of this process has to say at the end.
+
+    `run` says which it is, and why; what was lost is filled in from `raw`.
+    """
+
+    run: GpuRun
+    raw: Raw | None = None  # from ``_core.gpu_snapshot``
+    baseline: Baseline | None = None
+
+
+def baseline_of(raw: Raw | None) -> Baseline | None:
+    """Return what to leave out later, for a profiler that begins now."""
+    if raw is None:
+        return None
+    return Baseline(
+        sums=_sums(raw),
+        busy_ns={device: busy for device, _, busy, *_ in raw["devices"]},
+        events=len(raw["events"]["kind"]),
+        dropped=raw["dropped"],
+        invalid=raw["invalid"],
+        left_out=raw["left_out"],
+    )
+
+
+def gpu_of(
+    taken: Taken,
+    keys: Mapping[int, Key],
+    place_of: Callable[[int], int],
+    scale: ToNs,
+) -> Gpu:
+    """Return a process' GPU data as a profile sees it.
+
+    `keys` has the function of each code serial of the profile: other lines
+    are left out of paths, and a path without any is none. `place_of` gives
+    the place of the core's thread of a number. `scale` makes ns of the ticks
+    that waits are counted in.
+    """
+    raw = taken.raw
+    if raw is None:
+        return Gpu(runs=(taken.run,))
+    before = taken.baseline or Baseline({}, {})
+    paths = Paths(raw["paths"], keys, place_of)
+    places = {device: place for place, (device, *_) in enumerate(raw["devices"])}
+    sums: dict[Id, Numbers] = {}
+    for (path, origin, kind, name, device), numbers in _since(raw, before):
+        place = NO_DEVICE if kind in _HOST else places.get(device, NO_DEVICE)
+        id_ = (paths.place(path), paths.place(origin), kind, name, place)
+        _add(sums, id_, numbers)
+    timelines = _timelines(raw, before, paths)
+    return Gpu(
+        paths=tuple(paths.found),
+        sums=tuple(_sum(id_, numbers, scale) for id_, numbers in sums.items()),
+        devices=tuple(_devices(raw, before)),
+        runs=(_run(taken.run, raw, before),),
+        timelines=timelines,
+    )
+
+
+def _sums(raw: Raw) -> dict[Id, Numbers]:
+    """Return all sums, kinds and names in words, all else as the core has it."""
+    sums: dict[Id, Numbers] = {}
+    for path, origin, code, name, device, count, *numbers in raw["sums"]:
+        kind = KINDS[code] if code < len(KINDS) else UNKNOWN
+        time, least, most, size = numbers
+        id_ = (path, origin, kind, raw["names"][name], device)
+        _add(sums, id_, (count, time, least, most, size))
+    return sums
+
+
+def _since(raw: Raw, before: Baseline) -> Iterator[tuple[Id, Numbers]]:
+    """Yield the sums of what came after the baseline.
+
+    The least and the greatest time are then exact if they were surpassed
+    since, or if there was one record alone; else the least is not above the
+    true one, nor the greatest below it.
+    """
+    for id_, numbers in _sums(raw).items():
+        count, time, least, most, size = numbers
+        count_0, time_0, least_0, most_0, size_0 = before.sums.get(id_, _NOTHING)
+        count -= count_0
+        time -= time_0
+        if count_0 and count == 1:
+            least = most = time
+        if count_0 and most == most_0:
+            most = min(most, time - least * (count - 1))
+        if count_0 and least == least_0:
+            least = max(least, time - most * (count - 1))
+        if count:
+            yield id_, (count, time, least, most, size - size_0)
+
+
+_NOTHING: Numbers = (0, 0, 0, 0, 0)
+
+
+def _add(sums: dict[Id, Numbers], id_: Id, numbers: Numbers) -> None:
+    """Add `numbers` to those that `sums` has of `id_`."""
+    if id_ in sums:
+        count, time, least, most, size = sums[id_]
+        more, more_time, other_least, other_most, more_size = numbers
+        least, most = min(least, other_least), max(most, other_most)
+        numbers = (count + more, time + more_time, least, most, size + more_size)
+    sums[id_] = numbers
+
+
+def _sum(id_: Id, numbers: Numbers, scale: ToNs) -> GpuSum:
+    count, time, least, most, size = numbers
+    if id_[2] == WAIT:  # the host's clock measures it
+        time, least, most = scale.ns(time), scale.ns(least), scale.ns(most)
+    return GpuSum(*id_, count, time, least, most, size)
+
+
+def _devices(raw: Raw, before: Baseline) -> Iterator[GpuDevice]:
+    for device, name, busy, exact, attributes in raw["devices"]:
+        since = max(0, busy - before.busy_ns.get(device, 0))
+        limits = tuple(attributes.items())
+        yield GpuDevice(0, device, name, since, bool(exact), limits)
+
+
+def _run(run: GpuRun, raw: Raw, before: Baseline) -> GpuRun:
+    return replace(
+        run,
+        version=raw["version"],
+        dropped=raw["dropped"] - before.dropped,
+        invalid=raw["invalid"] - before.invalid,
+        outstanding=raw["outstanding"],
+        left_out=raw["left_out"] - before.left_out,
+    )
+
+
+def _timelines(raw: Raw, before: Baseline, paths: Paths) -> tuple[Timeline, ...]:
+    """Return the events since the baseline as one timeline, or none at all."""
+    columns = dict(raw["events"])
+    count = len(columns["kind"]) - before.events
+    if count <= 0:
+        return ()
+    if before.events:
+        for name, size in SIZES.items():
+            columns[name] = columns[name][before.events * size :]
+    for name in ("path", "origin"):
+        columns[name] = _placed(columns[name], paths)
+    return (
+        Timeline(
+            process=0,
+            count=count,
+            origin_ns=raw["origin_ns"],
+            first_path=0,
+            names=tuple(raw["names"]),
+            launches=tuple(raw["launches"]),
+            batches=pack(columns),
+        ),
+    )
+
+
+def _placed(column: bytes, paths: Paths) -> bytes:
+    """Return a column of the core's numbers with indexes + 1 instead; 0: none."""
+    if not column.strip(b"\0"):
+        return column
+    numbers = array("I", column)
+    places = {number: paths.place(number) + 1 for number in set(numbers)}
+    return array("I", map(places.__getitem__, numbers)).tobytes()

@@ -1,0 +1,196 @@
+"""A timeline's events in packed columns: docs/format.md says how, byte by byte."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from array import array
+from itertools import accumulate, islice
+from operator import le, sub
+
+from lineprof.gpu_records import (
+    DRIVER,
+    KINDS,
+    MEMCPY,
+    MEMORIES,
+    MIGRATION,
+    NO_DEVICE,
+    NO_PATH,
+    RUNTIME,
+    UNKNOWN,
+    WAIT,
+    Batch,
+    GpuEvent,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from lineprof.gpu_records import Timeline
+
+    Values = Sequence[int]
+
+BATCH = 65_536  # events
+_LEVEL = 3  # of zlib: above it, half the speed for a twentieth of the size
+
+# The columns and the array module's typecode of each: I has 4 bytes, Q has 8.
+COLUMNS = {
+    "kind": "B",  # number in KINDS
+    "name": "I",  # index in Timeline.names
+    "start": "Q",  # ns on CLOCK_MONOTONIC
+    "ns": "Q",
+    "path": "I",  # 0: none; 1 is Gpu.paths[Timeline.first_path]
+    "origin": "I",  # the same
+    "device": "I",
+    "context": "I",
+    "stream": "I",
+    "correlation": "I",
+    "bytes": "Q",
+    "launch": "I",  # index in Timeline.launches
+    "memory": "B",  # index in MEMORIES of the source | of the target << 4
+    "thread": "Q",
+}
+SIZES = {name: array(kind).itemsize for name, kind in COLUMNS.items()}
+# What mostly grows is kept as the difference to the event before.
+DIFFERENCES = frozenset({"start", "correlation"})
+
+
+def pack(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
+    """Return events as batches; `columns` are in the machine's byte order."""
+    count = len(columns["kind"])
+    return tuple(
+        _batch(columns, start, min(BATCH, count - start))
+        for start in range(0, count, BATCH)
+    )
+
+
+def _batch(columns: Mapping[str, bytes], start: int, events: int) -> Batch:
+    packed = []
+    for name, size in SIZES.items():
+        data = columns[name][start * size : (start + events) * size]
+        if data.strip(b"\0"):
+            packed.append((name, _packed(name, data)))
+    return Batch(events, tuple(packed))
+
+
+def _packed(name: str, data: bytes) -> bytes:
+    values = array(COLUMNS[name], data)
+    size = values.itemsize
+    if name in DIFFERENCES:
+        mask = (1 << 8 * size) - 1
+        steps = [step & mask for step in map(sub, islice(values, 1, None), values)]
+        values = array(values.typecode, [values[0], *steps])
+    if sys.byteorder == "big":
+        values.byteswap()
+    data = values.tobytes()
+    # All lowest bytes first, then those above: what varies little lies together.
+    return zlib.compress(b"".join([data[i::size] for i in range(size)]), _LEVEL)
+
+
+def unpack(name: str, data: bytes, events: int) -> Values:
+    """Return the values of a packed column of so many events.
+
+    ValueError unless `data` is exactly that: no more than that is unpacked.
+    """
+    size = SIZES[name]
+    stream = zlib.decompressobj()
+    try:
+        planes = stream.decompress(data, events * size + 1)
+    except zlib.error as error:
+        raise ValueError(f"a column {name} does not unpack: {error}") from error
+    if len(planes) != events * size or not stream.eof or stream.unused_data:
+        raise ValueError(f"a column {name} is not of {events} events")
+    raw = bytearray(len(planes))
+    for place in range(size):
+        raw[place::size] = planes[place * events : (place + 1) * events]
+    values = array(COLUMNS[name], bytes(raw))
+    if sys.byteorder == "big":
+        values.byteswap()
+    if name in DIFFERENCES:
+        mask = (1 << 8 * size) - 1
+        return array(values.typecode, [sum_ & mask for sum_ in accumulate(values)])
+    return values
+
+
+def _column(batches: Iterable[Batch], name: str) -> Values:
+    """Return a column of all `batches`; zeros where it was left out."""
+    whole = array(COLUMNS[name])
+    for batch in batches:
+        data = dict(batch.columns).get(name)
+        if data is None:
+            whole.frombytes(bytes(batch.events * whole.itemsize))
+        else:
+            whole.extend(unpack(name, data, batch.events))
+    return whole
+
+
+def events(timeline: Timeline) -> Iterator[GpuEvent]:
+    """Yield the events in order of their start.
+
+    That takes the memory of one batch when they were recorded in order, and
+    80 bytes an event when not.
+    """
+    starts = _column(timeline.batches, "start")
+    if all(map(le, starts, islice(starts, 1, None))):
+        for batch in timeline.batches:
+            rows = zip(*[_column([batch], name) for name in COLUMNS])
+            yield from _events(timeline, rows)
+        return
+    order = sorted(range(len(starts)), key=starts.__getitem__)
+    columns = [_column(timeline.batches, name) for name in COLUMNS]
+    rows = zip(*[map(column.__getitem__, order) for column in columns])
+    yield from _events(timeline, rows)
+
+
+def _events(timeline: Timeline, rows: Iterable[Values]) -> Iterator[GpuEvent]:
+    launches = [_launch(*one) for one in timeline.launches]
+    path_0 = timeline.first_path - 1
+    for row in rows:
+        code, name, start, ns, path, origin, device, context, stream = row[:9]
+        correlation, size, launch, memory, thread = row[9:]
+        kind = KINDS[code] if code < len(KINDS) else UNKNOWN
+        grid, block, registers, static_smem, dynamic_smem = launches[launch]
+        yield GpuEvent(  # by position: there may be millions
+            kind,
+            timeline.names[name],
+            start - timeline.origin_ns,
+            ns,
+            path_0 + path if path else NO_PATH,
+            path_0 + origin if origin else NO_PATH,
+            NO_DEVICE if kind in {WAIT, RUNTIME, DRIVER} else device,
+            context,
+            stream,
+            correlation,
+            size,
+            grid,
+            block,
+            registers,
+            static_smem,
+            dynamic_smem,
+            _memory(kind, memory & 15),
+            _memory(kind, memory >> 4),
+            thread,
+        )
+
+
+def _launch(  # noqa: PLR0913, PLR0917  # a row of Timeline.launches
+    grid_x: int,
+    grid_y: int,
+    grid_z: int,
+    block_x: int,
+    block_y: int,
+    block_z: int,
+    registers: int,
+    static_smem: int,
+    dynamic_smem: int,
+) -> tuple[tuple[int, int, int], tuple[int, int, int], int, int, int]:
+    grid, block = (grid_x, grid_y, grid_z), (block_x, block_y, block_z)
+    return grid, block, registers, static_smem, dynamic_smem
+
+
+def _memory(kind: str, number: int) -> str:
+    """Return the kind of memory that a copy or another event reads or writes."""
+    if not number and kind not in {MEMCPY, MIGRATION}:
+        return ""
+    return MEMORIES[number] if number < len(MEMORIES) else MEMORIES[0]

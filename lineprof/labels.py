@@ -1,0 +1,74 @@
+"""What a function and its lines are called in the timeline of an NVTX tool."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from lineprof.source_text import text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+_MOST = 80  # characters of a line's source
+
+
+def labels_of(
+    code: CodeType, lines: range, text: str | None = None
+) -> tuple[bytes, list[bytes | None]]:
+    """Return the label of `code` and those of `lines`, as UTF-8.
+
+    None for a line that has no code. `text` is the source of its file where
+    that can't be read.
+    """
+    file = os.path.basename(code.co_filename)
+    source = _lines_of(text_of(code.co_filename) if text is None else text)
+    running = _numbers(code)
+    labels = [
+        _encoded(f"{file}:{line}", _source_line(source, line))
+        if line in running
+        else None
+        for line in lines
+    ]
+    return _encoded(f"{code.co_name} ({file}:{code.co_firstlineno})"), labels
+
+
+def _source_line(source: list[str], line: int) -> str:
+    return source[line - 1].strip()[:_MOST] if line <= len(source) else ""
+
+
+def _encoded(name: str, source: str = "") -> bytes:
+    label = f"{name}  {source}" if source else name
+    return label.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
+
+
+def _numbers(code: CodeType) -> set[int]:
+    """Return the lines that `code` can come to."""
+    if sys.version_info >= (3, 10):
+        return {line for _, _, line in code.co_lines() if line}
+    from lineprof.jumps import line_starts  # noqa: PLC0415  # for 3.9 alone
+
+    return {line for _, line in line_starts(code)}
+
+
+class _LastTexts:
+    """The lines of the files read last: a module's functions come in a row."""
+
+    _MOST = 16
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+
+    def __call__(self, text: str | None) -> list[str]:
+        if not text:
+            return []
+        lines = self._lines.get(text)
+        if lines is None:
+            if len(self._lines) >= self._MOST:
+                self._lines.clear()
+            lines = self._lines[text] = text.split("\n")
+        return lines
+
+
+_lines_of = _LastTexts()

@@ -1,0 +1,89 @@
+"""A file that a report goes to: placeholders in its name, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from contextlib import suppress
+
+from lineprof.errors import LineprofError
+from lineprof.placeholders import expand
+from lineprof.views.screen import write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lineprof.records import Process
+
+
+def checked_name(template: str) -> str:
+    """Return `template`; LineprofError if its placeholders cannot be replaced."""
+    name_of(template, ())
+    if not template:
+        raise LineprofError("the name is empty", hint="name a file")
+    return template
+
+
+def name_of(template: str, processes: Sequence[Process]) -> str:
+    """Return `template` with its placeholders replaced.
+
+    ``%p`` gives the number of the process that was measured and ``%h`` its
+    host (of several: the first one's; of none: ours), ``%t`` the local time,
+    ``%q{VAR}`` a variable of the environment, ``%%`` a per cent sign.
+    """
+    first = processes[0] if processes else None
+    letters = {
+        "p": lambda: f"{first.pid if first else os.getpid()}",
+        "h": lambda: _plain(first.host) if first else os.uname().nodename,
+        "t": lambda: time.strftime("%Y-%m-%dT%H%M%S"),
+    }
+    return expand(template, letters)
+
+
+def _plain(host: str) -> str:
+    """Return a host's name as a file has it: it is read from a profile."""
+    return host.replace(os.sep, "_").replace("\0", "_")
+
+
+def write_file(lines: Iterable[str], name: str) -> None:
+    """Write `lines` to a file; LineprofError where that cannot be done.
+
+    A file that is there is replaced once all is written, and stays as it is
+    if that fails. What is no file, like a pipe, is written to.
+    """
+    try:
+        target = os.path.realpath(name)
+        if _is_file_or_free(target):
+            _replace(lines, target)
+        else:
+            with open(target, "w", encoding="utf-8", newline="\n") as stream:
+                write(lines, stream)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LineprofError(
+            f"cannot write the report to {name!r}: {reason}", hint="choose another file"
+        ) from error
+
+
+def _is_file_or_free(target: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(target).st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _replace(lines: Iterable[str], target: str) -> None:
+    """Write to a new file beside `target`, and give it that name."""
+    new = os.path.join(os.path.dirname(target), f".lprof-{os.urandom(8).hex()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(new, flags, 0o666)
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+            write(lines, stream)
+        os.replace(new, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(new)
+        raise

@@ -1,0 +1,132 @@
+"""Reading the GPU data of a profile's file, which anyone may have made or damaged."""
+
+from __future__ import annotations
+
+import json
+
+from lineprof.gpu_records import (
+    NO_DEVICE,
+    NO_PATH,
+    Gpu,
+    GpuDevice,
+    GpuPath,
+    GpuRun,
+    GpuSum,
+)
+from lineprof.records import UNKNOWN_THREAD
+from lineprof.store_read_timeline import timelines_of
+from lineprof.store_rows import Damaged, known, natural, places_of, rows_of
+from lineprof.store_schema import (
+    GPU_DEVICES,
+    GPU_NAMES,
+    GPU_PATH_LINES,
+    GPU_PATHS,
+    GPU_RUNS,
+    GPU_SUMS,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from lineprof.records import Key
+
+    Places = Mapping[object, int]
+
+
+def gpu_of(
+    db: sqlite3.Connection,
+    keys: Mapping[object, Key],
+    processes: Places,
+    threads: Places,
+) -> Gpu:
+    """Return the GPU data in an open and checked database; Damaged if they are.
+
+    `keys`, `processes` and `threads` have the functions, and the indexes of
+    the others, by their ids.
+    """
+    names: dict[object, Any] = dict(rows_of(db, GPU_NAMES))
+    path_rows = rows_of(db, GPU_PATHS)
+    device_rows = rows_of(db, GPU_DEVICES)
+    paths, devices = places_of(path_rows), places_of(device_rows)
+    made = list(_paths(db, path_rows, keys, threads))
+    return Gpu(
+        paths=tuple(made),
+        sums=tuple(_sums(db, names, paths, devices)),
+        devices=tuple(_device(row, processes) for row in device_rows),
+        runs=tuple(_run(row, processes) for row in rows_of(db, GPU_RUNS)),
+        timelines=tuple(timelines_of(db, names, processes, len(made))),
+    )
+
+
+def _bool(number: int) -> bool:
+    if number not in {0, 1}:
+        raise Damaged(f"{number} where yes or no is due")
+    return number == 1
+
+
+def _paths(
+    db: sqlite3.Connection,
+    rows: list[list[Any]],
+    keys: Mapping[object, Key],
+    threads: Places,
+) -> Iterator[GpuPath]:
+    lines: dict[object, list[tuple[Key, int]]] = {index: [] for index, *_ in rows}
+    for path, function, line in rows_of(db, GPU_PATH_LINES):
+        key = known(keys, function, "function")
+        known(lines, path, "path").append((key, line))
+    for index, thread, adopted, payload in rows:
+        if not lines[index]:
+            raise Damaged(f"path {index} has no lines")
+        place = UNKNOWN_THREAD
+        if thread is not None:
+            place = known(threads, thread, "thread")
+        natural([payload], "a path")
+        yield GpuPath(place, _bool(adopted), tuple(lines[index]), payload)
+
+
+def _sums(
+    db: sqlite3.Connection, names: Mapping[object, str], paths: Places, devices: Places
+) -> Iterator[GpuSum]:
+    for path, origin, kind, name, device, *numbers in rows_of(db, GPU_SUMS):
+        natural(numbers, "a sum")
+        count, ns, least, most, size = numbers
+        if least > most:
+            raise Damaged(f"a sum has a least time of {least} and a greatest of {most}")
+        yield GpuSum(
+            NO_PATH if path is None else known(paths, path, "path"),
+            NO_PATH if origin is None else known(paths, origin, "path"),
+            kind,
+            known(names, name, "name"),
+            NO_DEVICE if device is None else known(devices, device, "device"),
+            count,
+            ns,
+            least,
+            most,
+            size,
+        )
+
+
+def _device(row: list[Any], processes: Places) -> GpuDevice:
+    _, process, device, name, busy_ns, exact, text = row
+    natural([device, busy_ns], "a device")
+    limits = json.loads(text)
+    if not isinstance(limits, dict) or any(type(n) is not int for n in limits.values()):
+        raise Damaged("the attributes of a device are no numbers by name")
+    return GpuDevice(
+        process=known(processes, process, "process"),
+        device=device,
+        name=name,
+        busy_ns=busy_ns,
+        busy_exact=_bool(exact),
+        attributes=tuple(limits.items()),
+    )
+
+
+def _run(row: list[Any], processes: Places) -> GpuRun:
+    process, backend, reason, present, *numbers = row
+    natural(numbers, "a run")
+    place = known(processes, process, "process")
+    return GpuRun(place, backend, reason, _bool(present), *numbers)
