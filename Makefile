@@ -1,15 +1,18 @@
 # Thin: the longer work is in tools/.  PYTHON=python3.12 chooses an interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti test dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
 
 demo: ## set up .venv and profile an example: ends in the table
 	@tools/run demo
+
+demo-gpu-double: ## the table of a GPU, on any machine: a simulated one
+	@tools/run demo_gpu_double
 
 test: ## the whole suite on every Python found, once per hook (ONLY=3.12 ARGS="-k hits")
 	@tools/run suite
@@ -22,6 +25,9 @@ lint: ## ruff, mypy, stubtest, clang-format, codespell
 
 bench: ## added time per line event beside other profilers (ARGS="--help")
 	@tools/run bench
+
+check-cupti: ## our declarations of CUPTI beside the headers of every version
+	@tools/run check_cupti
 
 clean: ## remove all that these commands made
 	rm -rf build dist .venv .venv-* .mypy_cache .pytest_cache .ruff_cache

@@ -17,6 +17,8 @@ from settable_clock import Clock, build
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gpu_rig import Rig
+
 
 def live_profilers() -> str | None:
     """Name the hook that a live profiler of ours uses; None when there is none."""
@@ -122,3 +124,21 @@ def hook() -> str:
 def clock(tmp_path_factory: pytest.TempPathFactory) -> Clock:
     """Time that passes only when it is told to."""
     return Clock(build(tmp_path_factory.mktemp("doubles")))
+
+
+@pytest.fixture(scope="session")
+def doubles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder with the doubles of NVIDIA's libraries."""
+    import gpu_double  # noqa: PLC0415 - few tests need it
+
+    if not sys.platform.startswith("linux"):
+        pytest.skip("GPUs are recorded on Linux alone")
+    return gpu_double.build(tmp_path_factory.mktemp("doubles"))
+
+
+@pytest.fixture
+def rig(doubles: Path, tmp_path: Path) -> Rig:
+    """Give what runs programs that find the doubles."""
+    from gpu_rig import Rig  # noqa: PLC0415 - it imports lineprof
+
+    return Rig(doubles, tmp_path)

@@ -1,0 +1,53 @@
+"""A training loop on a simulated GPU: every number of the device is made up.
+
+`make demo-gpu-double` runs it on any machine. The library that it drives stands in
+for NVIDIA's driver, another for CUPTI; they do no work and only tell lineprof what a
+GPU would have done.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+from lineprof import profile
+
+gpu = ctypes.CDLL(os.environ["LINEPROF_CUDA"])
+gpu.fk_launch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64]
+gpu.fk_memcpy.argtypes = [ctypes.c_int, *[ctypes.c_uint64] * 2, *[ctypes.c_int] * 3]
+gpu.fk_launch_from_native_thread.argtypes = [
+    ctypes.c_char_p,
+    ctypes.c_uint64,
+    ctypes.c_int,
+]
+HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
+PAGEABLE, DEVICE = 1, 3
+MATMUL = b"_Z6matmulILi128ELi64EEvPKfS1_Pfi"
+GELU = b"_Z4geluPKfPfi"
+ADAM = b"_Z9adam_stepPfPKfS_S_i"
+
+
+@profile
+def forward() -> None:
+    """Launch two matrix products with an activation between."""
+    gpu.fk_launch(MATMUL, 0, 61_000)
+    gpu.fk_launch(GELU, 0, 4_000)
+    gpu.fk_launch(MATMUL, 0, 7_500)
+
+
+@profile
+def train(steps: int) -> None:
+    """Train for so many steps."""
+    for _ in range(steps):
+        gpu.fk_memcpy(HOST_TO_DEVICE, 524_288, 24_000, 1, PAGEABLE, DEVICE)
+        forward()
+        gpu.fk_launch_from_native_thread(MATMUL, 66_000, 4)  # as autograd does
+        gpu.fk_launch(ADAM, 0, 12_000)
+        gpu.fk_memcpy(DEVICE_TO_HOST, 4, 1_500, 1, DEVICE, PAGEABLE)  # the loss
+
+
+if __name__ == "__main__":
+    gpu.fk_init()
+    gpu.fk_wait_really(1)
+    train(100)
+    print("simulated: the GPU's numbers below are made up, for want of a GPU")

@@ -1,0 +1,42 @@
+"""Another frame evaluator: `doubles/evaluator.c`, as tests use it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+from settable_clock import compiler
+
+SOURCE = Path(__file__).parent / "doubles" / "evaluator.c"
+
+
+def build(folder: Path) -> Path:
+    """Compile the double, unless LINEPROF_DOUBLES names a folder that has it."""
+    ready = Path(os.environ.get("LINEPROF_DOUBLES", "")) / "evaluator.so"
+    if ready.is_file():
+        return ready.resolve()
+    library = folder / "evaluator.so"
+    options = ["-std=c11", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
+    subprocess.run([*compiler(), *options], check=True)
+    return library
+
+
+class Evaluator:
+    """A frame evaluator that comes, counts frames and goes.
+
+    Its methods are no Python functions: calling them makes no frame.
+    """
+
+    def __init__(self, library: Path) -> None:
+        loaded = ctypes.PyDLL(str(library))
+        loaded.lp_evaluator_frames.restype = ctypes.c_uint64
+        loaded.lp_evaluator_is_first.restype = ctypes.c_bool
+        loaded.lp_evaluator_is_none.restype = ctypes.c_bool
+        self.come: Callable[[], None] = loaded.lp_evaluator_come
+        self.go: Callable[[], None] = loaded.lp_evaluator_go
+        self.frames: Callable[[], int] = loaded.lp_evaluator_frames
+        self.is_first: Callable[[], bool] = loaded.lp_evaluator_is_first
+        self.is_none: Callable[[], bool] = loaded.lp_evaluator_is_none

@@ -1,0 +1,217 @@
+"""A client of CUPTI in pure Python: what a tool sees of the doubles.
+
+It reads records by the offsets of NVIDIA's headers, knowing nothing of the
+doubles' C.  Only in processes of its own: a thread of CUPTI's stays for ever.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import struct
+import threading
+import time
+from typing import Any, NamedTuple
+
+# CUPTI_ACTIVITY_KIND_*
+MEMCPY, MEMSET, DRIVER, RUNTIME, KERNEL, PEER_COPY = 1, 2, 4, 5, 10, 22
+MIGRATION, SYNC, MEMORY, GRAPH_TRACE = 25, 38, 49, 51
+DEVICE_KINDS = (KERNEL, MEMCPY, MEMSET)
+
+# By kind: what each field is called, how it is packed, and where.
+API = {"cbid": "I4", "start": "Q8", "end": "Q16", "thread": "I28"}
+API.update(correlation="I32", result="I36")
+COPY = {"direction": "B4", "source": "B5", "target": "B6", "flags": "B7"}
+COPY.update(bytes="Q8", start="Q16", end="Q24", device="I32", context="I36")
+COPY.update(stream="I40")
+FIELDS = {
+    KERNEL: {"registers": "H6", "start": "Q16", "end": "Q24", "completed": "Q32"},
+    MEMCPY: {**COPY, "correlation": "I44", "runtime": "I48", "node": "Q64"},
+    PEER_COPY: {**COPY, "from": "I44", "to": "I52", "correlation": "I60"},
+    MEMSET: {"bytes": "Q8", "start": "Q16", "end": "Q24", "device": "I32"},
+    DRIVER: API,
+    RUNTIME: API,
+    MIGRATION: {"counter": "I4", "bytes": "Q8", "start": "Q16", "end": "Q24"},
+    SYNC: {"type": "I4", "start": "Q8", "end": "Q16", "correlation": "I24"},
+    MEMORY: {"operation": "I4", "memory": "I8", "correlation": "I12"},
+    GRAPH_TRACE: {"correlation": "I4", "start": "Q8", "end": "Q16"},
+}
+FIELDS[KERNEL].update(device="I40", context="I44", stream="I48", gx="i52", gy="i56")
+FIELDS[KERNEL].update(gz="i60", bx="i64", by="i68", bz="i72", static="I76")
+FIELDS[KERNEL].update(dynamic="I80", correlation="I92", name="Q104", node="Q144")
+FIELDS[MEMSET].update(context="I36", stream="I40", correlation="I44", target="H50")
+FIELDS[MIGRATION].update(address="Q32", source="I40", target="I44")
+FIELDS[SYNC].update(context="I28", stream="I32")
+FIELDS[MEMORY].update(address="Q16", bytes="Q24", start="Q32", device="I52")
+FIELDS[GRAPH_TRACE].update(device="I24", graph="I28", stream="I36")
+
+REQUESTED = ctypes.CFUNCTYPE(
+    None,
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_size_t),
+    ctypes.POINTER(ctypes.c_size_t),
+)
+COMPLETED = ctypes.CFUNCTYPE(
+    None,
+    ctypes.c_void_p,
+    ctypes.c_uint32,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_size_t,
+)
+CALLED = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p
+)
+CLOCK = ctypes.CFUNCTYPE(ctypes.c_uint64)
+
+BUFFER_BYTES = 1 << 16
+END_OF_BUFFER = 12  # CUPTI_ERROR_MAX_LIMIT_REACHED
+
+
+class Call(NamedTuple):
+    """One callback of an API function."""
+
+    site: str
+    domain: int
+    cbid: int
+    function: str
+    correlation: int
+    result: int | None
+    context: int
+    thread: int
+
+
+class Record(dict):  # type: ignore[type-arg]
+    """One activity record: its fields by name, as attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+class Client:
+    """What a tool does with CUPTI, and all that it is told."""
+
+    def __init__(self, *, clock: bool = True, start: bool = True) -> None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # some tests end in abort()
+        self.cupti = ctypes.CDLL(os.environ["LINEPROF_CUPTI"])
+        self.calls: list[Call] = []
+        self.resources: list[tuple[int, int, int]] = []
+        self.records: list[Record] = []
+        self.order: list[object] = []  # of all callbacks, in short
+        self.buffers: dict[int, Any] = {}
+        self.asked: list[int] = []  # threads that asked for a buffer
+        self.sizes: list[int] = []  # valid bytes of those that came back
+        self.delivered = threading.Event()
+        self.subscriber = ctypes.c_void_p()
+        self.requested = REQUESTED(self.on_requested)
+        self.completed = COMPLETED(self.on_completed)
+        self.called = CALLED(self.on_called)
+        self.clock = CLOCK(time.monotonic_ns)
+        if start:
+            if clock:
+                self("ActivityRegisterTimestampCallback", self.clock)
+            self("Subscribe", ctypes.byref(self.subscriber), self.called, None)
+            self("ActivityRegisterCallbacks", self.requested, self.completed)
+
+    def result(self, function: str, *arguments: Any) -> int:
+        """Call a function of CUPTI's; give its result."""
+        return int(getattr(self.cupti, f"cupti{function}")(*arguments))
+
+    def __call__(self, function: str, *arguments: Any) -> None:
+        result = self.result(function, *arguments)
+        assert result == 0, f"cupti{function}{arguments} gave {result}"
+
+    def enable(self, *kinds: int) -> None:
+        """Have such records made."""
+        for kind in kinds:
+            self("ActivityEnable", kind)
+
+    def watch(self, domain: int, *cbids: int) -> None:
+        """Have callbacks of these functions, of all where none is named."""
+        for cbid in cbids:
+            self("EnableCallback", 1, self.subscriber, domain, cbid)
+        if not cbids:
+            self("EnableDomain", 1, self.subscriber, domain)
+
+    def flush(self, *, forced: bool = False) -> None:
+        """Have CUPTI deliver."""
+        self("ActivityFlushAll", int(forced))
+
+    def dropped(self) -> int:
+        """Count the records that were lost since the last time."""
+        count = ctypes.c_size_t()
+        self("ActivityGetNumDroppedRecords", None, 0, ctypes.byref(count))
+        return count.value
+
+    def of(self, kind: int) -> list[Record]:
+        """Give the records of a kind, as they came."""
+        return [record for record in self.records if record.kind == kind]
+
+    def names(self) -> list[str]:
+        """Give the kernels that ran, as their records came."""
+        return [record.name for record in self.of(KERNEL)]
+
+    def on_requested(self, buffer: Any, size: Any, most: Any) -> None:
+        """Make a buffer."""
+        made = ctypes.create_string_buffer(BUFFER_BYTES)
+        address = ctypes.addressof(made)
+        self.buffers[address] = made
+        self.order.append("asked")
+        self.asked.append(threading.get_native_id())
+        buffer[0], size[0], most[0] = address, BUFFER_BYTES, 0
+
+    def on_completed(
+        self, _context: Any, _stream: int, buffer: int, size: int, valid: int
+    ) -> None:
+        """Read a buffer's records."""
+        assert size == BUFFER_BYTES
+        self.order.append("came")
+        self.sizes.append(valid)
+        at = ctypes.c_void_p()
+        arguments = (ctypes.c_void_p(buffer), ctypes.c_size_t(valid), ctypes.byref(at))
+        while not (status := self.result("ActivityGetNextRecord", *arguments)):
+            self.records.append(read(at.value or 0))
+        assert status == END_OF_BUFFER
+        del self.buffers[buffer]
+        self.delivered.set()
+
+    def on_called(self, _userdata: Any, domain: int, cbid: int, data: int) -> None:
+        """Note a callback."""
+        self.order.append((domain, cbid))
+        if domain == 3:  # CUPTI_CB_DOMAIN_RESOURCE
+            context, _stream, graph = struct.unpack("3Q", ctypes.string_at(data, 24))
+            node = 0
+            if cbid in {13, 20}:  # ...GRAPHNODE_CREATED, ...CLONED
+                node = ctypes.c_uint64.from_address(graph + 16).value
+            self.resources.append((cbid, context, node))
+            return
+        site, function, _, value, _, context, _, _, correlation = struct.unpack(
+            "i4xQQQQQI4xQI4x", ctypes.string_at(data, 72)
+        )
+        name = ctypes.string_at(function).decode()
+        result = ctypes.c_int.from_address(value).value if site else None
+        where = "exit" if site else "enter"
+        thread = threading.get_native_id()
+        self.calls.append(
+            Call(where, domain, cbid, name, correlation, result, context, thread)
+        )
+
+    def node_id(self, node: int) -> int:
+        """Ask for the id of a graph's node."""
+        number = ctypes.c_uint64()
+        self("GetGraphNodeId", ctypes.c_void_p(node), ctypes.byref(number))
+        return number.value
+
+
+def read(address: int) -> Record:
+    """Read a record by what headers say of its kind."""
+    kind = ctypes.c_uint32.from_address(address).value
+    record = Record(kind=kind)
+    for field, place in FIELDS[kind].items():
+        code, offset = place[0], int(place[1:])
+        text = ctypes.string_at(address + offset, struct.calcsize(code))
+        (record[field],) = struct.unpack(code, text)
+    if kind == KERNEL:
+        record["name"] = ctypes.string_at(record["name"]).decode()
+    return record

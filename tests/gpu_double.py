@@ -1,0 +1,261 @@
+"""The doubles of NVIDIA's libraries, as tests of the GPU part use them.
+
+`doubles/fake_cuda.c` stands in for libcuda.so.1 and carries a workload,
+`doubles/fake_cupti.c` for libcupti; lineprof finds them by LINEPROF_CUDA and
+LINEPROF_CUPTI.  A program that drives them::
+
+    from gpu_double import workload
+    gpu = workload()
+    gpu.fk_init()
+    gpu.fk_launch(b"kernel", 0, 1000)  # stream 0, 1000 ns
+
+Knobs, all environment variables, read when the libraries are loaded:
+
+FAKE_CUPTI_VERSION       17, 118 (11.8), 18, 20 to 24, 26, 28, 130001 (the default),
+                         130101, 130202, 130301, 130401, 130500, 130501
+FAKE_CUPTI_SUBSCRIBE_RC  what cuptiSubscribe gives; 39: somebody else is subscribed
+FAKE_CUPTI_FAIL          name or name:result, with commas between: these fail
+FAKE_CUPTI_DROP          every so many records of the device one is dropped
+FAKE_CUPTI_ZERO_TIMES    every so many one has no times
+FAKE_CUPTI_BUFFER_LIMIT  bytes of each buffer that are used
+FAKE_CUPTI_REQUEST       app: buffers are asked for on threads of the program
+FAKE_CUPTI_LATE_MS       cuptiActivityFlushAll returns at once, records come later
+FAKE_CUPTI_IDS           shared (the default), driver, runtime: whose id records carry
+FAKE_CUPTI_FIRST_ID      of correlation
+FAKE_CUPTI_STRICT        0: misuse is answered with an error, not by abort()
+FAKE_CUPTI_STUCK_MS      a deadlock is called one after so long (30000)
+FAKE_CUDA_DRIVER_VERSION what cuDriverGetVersion gives (13000, or what CUPTI needs)
+FAKE_CUDA_DEVICES        how many there are (2)
+FAKE_CUDA_FAIL           as FAKE_CUPTI_FAIL, for functions of the driver
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any, Callable
+
+FOLDER = Path(__file__).parent / "doubles"
+CUDA = ("api", "calls", "cuda", "device", "env", "graph", "work")
+CUPTI = (
+    "cupti",
+    "cupti_buffers",
+    "cupti_callbacks",
+    "cupti_ids",
+    "cupti_names",
+    "cupti_records",
+    "cupti_version",
+    "cupti_worker",
+    "env",
+)
+SYMBOLS = {"fake_cupti_13_2": 130200, "fake_cupti_13_4": 130400}
+SOURCES = {
+    "fake_cuda": [f"fake_{name}.c" for name in CUDA],
+    "fake_cupti": [f"fake_{name}.c" for name in CUPTI],
+    **{
+        library: [f"fake_{name}.c" for name in (*CUPTI, "cupti_v2")]
+        for library in SYMBOLS
+    },
+    "frozen_clock": ["frozen_clock.c"],
+}
+FLAGS = ["-std=c11", "-O1", "-g", "-D_GNU_SOURCE=1", "-fvisibility=hidden"]
+FLAGS += ["-shared", "-fPIC", "-pthread", "-Wl,-z,nodelete"]
+
+DOUBLE = "lineprof's GPU double: "  # what begins a message of theirs
+
+COUNT, TIME, TEXT = ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p
+WAITER = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+ARGUMENTS: dict[str, list[object]] = {
+    "fk_init": [],
+    "fk_set_device": [COUNT],
+    "fk_ctx_create": [COUNT],
+    "fk_ctx_destroy": [COUNT],
+    "fk_through": [COUNT, COUNT],
+    "fk_launch": [TEXT, COUNT, TIME],
+    "fk_launch_config": [TEXT, COUNT, TIME, *[COUNT] * 9],
+    "fk_launch_failing": [TEXT, COUNT, COUNT],
+    "fk_launch_many": [TEXT, TIME, TIME],
+    "fk_launch_from_native_thread": [TEXT, TIME, COUNT],
+    "fk_launch_from_native_thread_async": [TEXT, TIME, COUNT],
+    "fk_native_join": [],
+    "fk_memcpy": [COUNT, TIME, TIME, COUNT, COUNT, COUNT],
+    "fk_memcpy_stream": [COUNT, COUNT, TIME, TIME, COUNT, COUNT, COUNT],
+    "fk_memset": [TIME, TIME, COUNT],
+    "fk_sync": [COUNT, COUNT, ctypes.c_int64],
+    "fk_malloc": [TIME],
+    "fk_free": [TIME],
+    "fk_managed_migration": [COUNT, TIME, TIME],
+    "fk_profiler_start": [],
+    "fk_profiler_stop": [],
+    "fk_call": [COUNT, COUNT],
+    "fk_call_result": [COUNT, COUNT, COUNT],
+    "fk_graph_capture_begin": [COUNT],
+    "fk_graph_end": [COUNT],
+    "fk_graph_instantiate": [COUNT],
+    "fk_graph_launch": [COUNT, COUNT],
+    "fk_graph_destroy": [COUNT],
+    "fk_at": [TIME],
+    "fk_on_wait": [ctypes.c_void_p],
+    "fk_wait_really": [COUNT],
+    "fk_api_cost": [TIME],
+    "fk_clock": [],
+    "fk_cuinit_calls": [],
+    "fk_synchronize_calls": [],
+}
+RESULTS: dict[str, object] = {
+    "fk_through": None,
+    "fk_malloc": TIME,
+    "fk_at": None,
+    "fk_on_wait": None,
+    "fk_wait_really": None,
+    "fk_api_cost": None,
+    "fk_clock": TIME,
+}
+
+
+def declare(library: ctypes.CDLL) -> ctypes.CDLL:
+    """Say what the workload's functions take and give."""
+    for name, arguments in ARGUMENTS.items():
+        function = getattr(library, name)
+        function.argtypes = arguments
+        function.restype = RESULTS.get(name, COUNT)
+    return library
+
+
+def workload(*, holding_the_gil: bool = False) -> ctypes.CDLL:
+    """Load the workload of the double that LINEPROF_CUDA names."""
+    load = ctypes.PyDLL if holding_the_gil else ctypes.CDLL
+    return declare(load(os.environ["LINEPROF_CUDA"]))
+
+
+def frozen_clock(gpu: ctypes.CDLL) -> Callable[[int], None]:
+    """Give the function that lets so many ns pass by the frozen clock.
+
+    It is no Python function: no frame, no line.  From now on each blocking call
+    lasts, by that clock, just as long as there is work to wait for.
+    """
+    advance = ctypes.CDLL(None).frozen_clock_advance
+    advance.argtypes = [TIME]
+    advance.restype = None
+    gpu.fk_on_wait(ctypes.cast(advance, ctypes.c_void_p))
+    return advance
+
+
+def compiler() -> list[str]:
+    """Find a C compiler, as for the settable clock."""
+    import settable_clock  # noqa: PLC0415 - it imports pytest; programs need none
+
+    return settable_clock.compiler()
+
+
+def build(folder: Path) -> Path:
+    """Give the folder with the doubles: LINEPROF_DOUBLES, else compile them."""
+    ready = Path(os.environ.get("LINEPROF_DOUBLES") or os.devnull)
+    if all((ready / f"{name}.so").is_file() for name in SOURCES):
+        return ready.resolve()
+    command = compiler()
+    for name, sources in SOURCES.items():
+        symbols = [f"-DFAKE_CUPTI_SYMBOLS={SYMBOLS[name]}"] if name in SYMBOLS else []
+        files = [str(FOLDER / source) for source in sources]
+        output = ["-o", str(folder / f"{name}.so")]
+        words = [*command, *FLAGS, *symbols, *output, *files, "-ldl"]
+        subprocess.run(words, check=True)
+    return folder
+
+
+def environment(
+    doubles: Path,
+    *,
+    frozen: bool = False,
+    cupti: str = "fake_cupti",
+    **knobs: object,
+) -> dict[str, str]:
+    """Give the environment of a process that finds the doubles.
+
+    frozen: its clock stands still, lineprof's with it, but for what frozen_clock()
+    gives.
+    cupti: which build, one of SOURCES.
+    """
+    found = {
+        **os.environ,
+        "LINEPROF_CUDA": str(doubles / "fake_cuda.so"),
+        "LINEPROF_CUPTI": str(doubles / f"{cupti}.so"),
+        "LINEPROF_GPU_FORCE": "1",
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+        "PYTHONFAULTHANDLER": "1",
+        **{name: str(value) for name, value in knobs.items()},
+    }
+    if frozen:
+        found["LD_PRELOAD"] = str(doubles / "frozen_clock.so")
+        found["LINEPROF_CLOCK"] = "monotonic"
+    return found
+
+
+PRELUDE = """\
+from gpu_double import frozen_clock, workload
+gpu = workload()
+"""
+FROZEN_PRELUDE = PRELUDE + "tick = frozen_clock(gpu)\n"
+
+
+SCRIPT_PRELUDE = """\
+import ctypes, os, threading, time
+from gpu_client import *
+from gpu_double import frozen_clock, workload
+gpu = workload()
+"""
+
+
+class Play:
+    """Plays scripts that drive the doubles, each in a process of its own.
+
+    A script finds `gpu`, the workload, and all of gpu_client.  Knobs are those
+    above, and what environment() takes.
+    """
+
+    def __init__(self, doubles: Path, folder: Path) -> None:
+        self.doubles = doubles
+        self.folder = folder
+
+    def run(
+        self,
+        script: str,
+        *,
+        frozen: bool = False,
+        cupti: str = "fake_cupti",
+        driver: bool = True,
+        **knobs: object,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a script to whatever end; driver: there is one."""
+        settings = environment(self.doubles, frozen=frozen, cupti=cupti, **knobs)
+        prelude = SCRIPT_PRELUDE
+        if not driver:
+            settings.pop("LINEPROF_CUDA")
+            prelude = prelude.replace("gpu = workload()", "")
+        return subprocess.run(
+            [sys.executable, "-c", prelude + textwrap.dedent(script)],
+            cwd=self.folder,
+            env=settings,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def __call__(self, script: str, **knobs: Any) -> str:
+        """Run a script that must succeed; give what it printed."""
+        done = self.run(script, **knobs)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def dies(self, script: str, **knobs: Any) -> str:
+        """Run a script that must be stopped for misuse; give why."""
+        done = self.run(script, **knobs)
+        assert done.returncode == -signal.SIGABRT, (done.stdout, done.stderr)
+        why, *_ = [line for line in done.stderr.splitlines() if DOUBLE in line]
+        return why.partition(DOUBLE)[2]

@@ -1,0 +1,45 @@
+"""Plays programs one after the other in this process, each with its own profiler."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpu_double import frozen_clock, workload
+from running import new_profiler
+
+if TYPE_CHECKING:
+    from ctypes import CDLL
+
+
+def play(file: str, gpu: CDLL, names: dict[str, object]) -> str:
+    """Run one, and write its profile; give what it said."""
+    profiler = new_profiler()
+    gpu.fk_init()
+    said = io.StringIO()
+    names = {**names, "__name__": "program", "__file__": file, "profile": profiler}
+    code = compile(Path(file).read_text(encoding="utf-8"), file, "exec")
+    with contextlib.redirect_stdout(said):
+        try:
+            exec(code, names)
+        except BaseException:  # noqa: BLE001 - the test is told
+            said.write(traceback.format_exc())
+    profiler.dump_stats(f"{file}.lprof")
+    return said.getvalue()
+
+
+def main() -> None:
+    """Play those that the arguments name; print what each said, as JSON."""
+    gpu = workload()
+    held = workload(holding_the_gil=True)
+    names = {"gpu": gpu, "held": held, "tick": frozen_clock(gpu)}
+    print(json.dumps({file: play(file, gpu, names) for file in sys.argv[1:]}))
+
+
+if __name__ == "__main__":
+    main()

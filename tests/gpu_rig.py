@@ -1,0 +1,277 @@
+"""Programs that drive the doubles, and what each of their lines must show.
+
+What is known by hand stands at the end of a line::
+
+    gpu.fk_launch(b"kernel", 0, 1000)  #> gpu=1000 kernels=1
+
+A line that says nothing must have nothing of a GPU.  Words, times in ns:
+
+    gpu=TIME  self=TIME (where it is not `gpu`)  adopted=TIME  kernels=NUMBER
+    memset=TIME/NUMBER  wait=TIME/NUMBER  alloc=BYTES  free=BYTES
+    HtoD=TIME/BYTES/NUMBER, or another direction, and uvm-HtoD, of managed memory
+    hits=NUMBER  time=TIME, of the processor: compared where they stand
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from gpu_double import FROZEN_PRELUDE, PRELUDE, environment
+from running import plain
+
+from lineprof import LineStats
+from lineprof.gpu_lines import numbers_of_lines, totals, unattributed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lineprof.gpu_numbers import GpuNumbers
+    from lineprof.gpu_records import Gpu, GpuEvent, GpuRun
+
+MARK = re.compile(r"#> (.+)$")
+PLAYER = Path(__file__).with_name("gpu_player.py")
+DEADLINE = 120  # s; only a process that hangs meets it
+OF_THE_PROCESSOR = ("hits", "time")
+
+Words = dict[str, str]
+
+
+def words_of(text: str) -> Words:
+    """Read words like ``gpu=1000 kernels=1``; `self` is `gpu` unless it stands."""
+    words = dict(word.split("=") for word in text.split())
+    if "gpu" in words:
+        words.setdefault("self", words["gpu"])
+    return {name: value for name, value in words.items() if value != "0"}
+
+
+def marks(text: str) -> dict[int, Words]:
+    """Read what the lines of a program claim."""
+    found = ((n, MARK.search(s)) for n, s in enumerate(text.splitlines(), 1))
+    return {number: words_of(match[1]) for number, match in found if match}
+
+
+def shown(numbers: GpuNumbers) -> Words:
+    """Say numbers in words, those that are 0 left out."""
+    words = {
+        "gpu": numbers.gpu_ns,
+        "self": numbers.self_ns,
+        "adopted": numbers.adopted_ns,
+        "kernels": numbers.kernels,
+        "alloc": numbers.alloc_bytes,
+        "free": numbers.free_bytes,
+    }
+    found = {name: str(value) for name, value in words.items() if value}
+    if numbers.memsets:
+        found["memset"] = f"{numbers.memset_ns}/{numbers.memsets}"
+    if numbers.waits:
+        found["wait"] = f"{numbers.wait_ns}/{numbers.waits}"
+    for prefix, copies in (("", numbers.copies), ("uvm-", numbers.migrations)):
+        for name, count, ns, size in copies:
+            found[f"{prefix}{name}"] = f"{ns}/{size}/{count}"
+    return found
+
+
+def by_line(gpu: Gpu, *, capture: bool = False) -> dict[int, Words]:
+    """Say what each line has, all functions together."""
+    return {
+        line: shown(numbers)
+        for lines in numbers_of_lines(gpu, capture=capture).values()
+        for line, numbers in lines.items()
+    }
+
+
+def check_sums(gpu: Gpu) -> None:
+    """Check that the lines' own numbers and the rest are all there is."""
+    parts = [unattributed(gpu)]
+    for lines in numbers_of_lines(gpu, alone=True).values():
+        parts += lines.values()
+    whole = totals(gpu)
+    for name in ("self_ns", "kernels", "memset_ns", "memcpy_ns", "memcpy_bytes"):
+        assert sum(getattr(part, name) for part in parts) == getattr(whole, name)
+    assert sum(part.wait_ns for part in parts) == whole.wait_ns
+    assert whole.self_ns == whole.gpu_ns
+
+
+def check_marks(
+    text: str, stats: LineStats, nowhere: str = "", *, capture: bool = False
+) -> None:
+    """Compare a profile with what the lines of its program claim.
+
+    *nowhere* is what no line has caused.
+    """
+    known = marks(text)
+    found = by_line(stats.gpu, capture=capture)
+    cells = {
+        row.line: {"hits": str(row.hits), "time": str(row.time_ns)}
+        for function in stats.functions
+        for row in function.rows
+    }
+    for line, words in known.items():
+        for name in words.keys() & set(OF_THE_PROCESSOR):
+            found.setdefault(line, {})[name] = cells.get(line, {}).get(name, "0")
+    rest = shown(unattributed(stats.gpu, capture=capture))
+    if found != {n: words for n, words in known.items() if words}:
+        pytest.fail(report(text, known, found), pytrace=False)
+    assert rest == words_of(nowhere)
+    check_sums(stats.gpu)
+
+
+def report(text: str, known: Mapping[int, Words], found: Mapping[int, Words]) -> str:
+    """Print the source; below each line that differs, what was found."""
+    rows = ["GPU numbers differ:"]
+    for line, source in enumerate(text.splitlines(), 1):
+        rows.append(f"{line:4} {source}")
+        if found.get(line, {}) != known.get(line, {}):
+            words = [f"{name}={value}" for name, value in found.get(line, {}).items()]
+            rows.append(f"  != {' '.join(words) or 'nothing'}")
+    return "\n".join(rows)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A process that has ended."""
+
+    status: int
+    out: str
+    err: str
+    text: str  # of the program
+    folder: Path
+
+    def stats(self, name: str = "program") -> LineStats:
+        """Read the profile that it wrote."""
+        return LineStats.from_files(self.folder / f"{name}.lprof")
+
+    def ok(self, out: str = "") -> Ran:
+        """Check that it ended well and wrote no word but those."""
+        assert (self.status, self.out, self.err) == (0, out, "")
+        return self
+
+    def check(self, nowhere: str = "", *, capture: bool = False) -> LineStats:
+        """Compare its profile with what the program's lines claim."""
+        stats = self.stats()
+        check_marks(self.text, stats, nowhere, capture=capture)
+        return stats
+
+
+def lost(run: GpuRun) -> tuple[int, int, int, int]:
+    """Give how many records were dropped, invalid, outstanding, and left out."""
+    return run.dropped, run.invalid, run.outstanding, run.left_out
+
+
+def events(stats: LineStats) -> list[GpuEvent]:
+    """Give all events of all timelines, in their order."""
+    return [event for timeline in stats.gpu.timelines for event in timeline]
+
+
+class Rig:
+    """The doubles, and a folder for programs that use them."""
+
+    def __init__(self, doubles: Path, folder: Path) -> None:
+        self.doubles = doubles
+        self.folder = folder
+
+    def run(
+        self,
+        words: list[str],
+        text: str = "",
+        *,
+        frozen: bool = True,
+        cupti: str = "fake_cupti",
+        **knobs: object,
+    ) -> Ran:
+        """Run Python with these words, the doubles at hand; knobs set to "" go."""
+        found = environment(self.doubles, frozen=frozen, cupti=cupti, **knobs)
+        done = subprocess.run(
+            [sys.executable, *words],
+            capture_output=True,
+            cwd=self.folder,
+            env={name: value for name, value in found.items() if value},
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr, text, self.folder)
+
+    def write(self, program: str, *, frozen: bool = True, ready: bool = True) -> str:
+        """Write program.py: `gpu` is the workload, `tick` lets time pass.
+
+        CUDA is *ready*: the program need not initialise it.
+        """
+        text = FROZEN_PRELUDE if frozen else PRELUDE
+        text += ("gpu.fk_init()\n" if ready else "") + plain(program)
+        (self.folder / "program.py").write_text(text, encoding="utf-8")
+        return text
+
+    def kernprof(
+        self,
+        program: str,
+        *options: str,
+        frozen: bool = True,
+        ready: bool = True,
+        **knobs: object,
+    ) -> Ran:
+        """Run a program under ``kernprof -l``, which is quiet unless asked."""
+        text = self.write(program, frozen=frozen, ready=ready)
+        quiet = [] if any(word.startswith("-v") for word in options) else ["-q"]
+        words = ["-m", "kernprof", "-l", *quiet, *options, "program.py"]
+        return self.run(words, text, frozen=frozen, **knobs)
+
+    def python(
+        self,
+        program: str,
+        *arguments: str,
+        frozen: bool = True,
+        ready: bool = True,
+        **knobs: object,
+    ) -> Ran:
+        """Run a program that makes its own profiler."""
+        text = self.write(program, frozen=frozen, ready=ready)
+        return self.run(["program.py", *arguments], text, frozen=frozen, **knobs)
+
+    def check(
+        self, program: str, *options: str, nowhere: str = "", **knobs: object
+    ) -> LineStats:
+        """Run a program under kernprof and compare with what its lines claim."""
+        return self.kernprof(program, *options, **knobs).ok().check(nowhere)
+
+    def play(self, programs: Mapping[str, str], **knobs: object) -> dict[str, Played]:
+        """Run programs one after the other in one process, each with a profiler.
+
+        Each finds its profiler as `profile`, `gpu` and `tick` as for `write`,
+        and as `held` the workload that keeps the interpreter's lock.
+        """
+        texts = {name: plain(text) for name, text in programs.items()}
+        files = {name: f"case_{n}.py" for n, name in enumerate(texts)}
+        for name, text in texts.items():
+            (self.folder / files[name]).write_text(text, encoding="utf-8")
+        ran = self.run([str(PLAYER), *files.values()], **knobs)
+        assert ran.status == 0, ran.err
+        assert not ran.err, ran.err
+        said = json.loads(ran.out)
+        return {
+            name: Played(texts[name], said[file], self.folder / f"{file}.lprof")
+            for name, file in files.items()
+        }
+
+
+@dataclass(frozen=True)
+class Played:
+    """One of several programs that ran in one process."""
+
+    text: str
+    said: str  # its output, and the traceback of what ended it
+    profile: Path
+
+    def check(self, nowhere: str = "", *, said: str = "") -> LineStats:
+        """Compare its profile with what its lines claim."""
+        assert self.said == said
+        stats = LineStats.from_files(self.profile)
+        check_marks(self.text, stats, nowhere)
+        return stats

@@ -1,0 +1,138 @@
+"""The tool of `doubles/nvtx_spy.c`, and what programs tell it of their ranges."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from running import hook_name, plain
+from settable_clock import compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SOURCE = Path(__file__).parent / "doubles" / "nvtx_spy.c"
+POP = ")"  # in a sequence of ranges: any other word is the text of a push
+
+Event = dict[str, Any]
+
+
+def build(folder: Path) -> Path:
+    """Compile the double, unless LINEPROF_DOUBLES names a folder that has it."""
+    ready = Path(os.environ.get("LINEPROF_DOUBLES", "")) / "nvtx_spy.so"
+    if ready.is_file():
+        return ready.resolve()
+    library = folder / "nvtx_spy.so"
+    options = ["-std=c11", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
+    subprocess.run([*compiler(), *options], check=True)
+    return library
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A program that has ended, and all that the tool heard of it."""
+
+    status: int
+    output: str
+    errors: str
+    events: tuple[Event, ...]
+
+    def of(self, what: str) -> list[Event]:
+        """Events of lineprof's own domain, by kind."""
+        return [
+            event
+            for event in self.events
+            if event["what"] == what and event["domain"] == "lineprof"
+        ]
+
+    def threads(self, domain: str = "lineprof") -> dict[tuple[int, int], list[str]]:
+        """What each thread of each process did: the texts of pushes, and `POP`."""
+        found: dict[tuple[int, int], list[str]] = {}
+        for event in self.events:
+            if event["domain"] == domain and event["what"] in {"push", "pop"}:
+                place = event["pid"], event["thread"]
+                pop = event["what"] == "pop"
+                found.setdefault(place, []).append(POP if pop else event["text"])
+        return found
+
+    def ranges(self) -> list[str]:
+        """What the only thread did."""
+        threads = list(self.threads().values())
+        assert len(threads) <= 1, threads
+        return threads[0] if threads else []
+
+
+class Spy:
+    """Runs programs in a fresh Python to which the tool listens."""
+
+    def __init__(self, library: Path) -> None:
+        self.library = library
+
+    def run(self, program: str, *arguments: str, **environment: str) -> Heard:
+        """Run a program with these arguments and variables; hear its ranges."""
+        with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
+            file, out = Path(folder, "program.py"), Path(folder, "heard")
+            file.write_text(plain(program), encoding="utf-8")
+            done = subprocess.run(
+                [sys.executable, str(file), *arguments],
+                capture_output=True,
+                env={
+                    **os.environ,
+                    "LINEPROF_CORE": hook_name(),
+                    "PYTHONPATH": os.pathsep.join(sys.path),
+                    "PYTHONFAULTHANDLER": "1",
+                    "NVTX_INJECTION64_PATH": str(self.library),
+                    "NVTX_SPY_OUT": str(out),
+                    **environment,
+                },
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            return Heard(done.returncode, done.stdout, done.stderr, tuple(read(out)))
+
+    def check(self, program: str, *arguments: str, **environment: str) -> Heard:
+        """Run a program that must end well."""
+        heard = self.run(program, *arguments, **environment)
+        assert heard.status == 0, heard.errors
+        return heard
+
+
+def read(file: Path) -> list[Event]:
+    """Read what the tool wrote down."""
+    if not file.exists():
+        return []
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def nesting(ranges: Sequence[str]) -> list[tuple[str, ...]]:
+    """Give the ranges that were open after each step; a pop too many fails."""
+    stack: tuple[str, ...] = ()
+    steps = []
+    for word in ranges:
+        if word == POP:
+            assert stack, f"a pop of nothing in {ranges}"
+            stack = stack[:-1]
+        else:
+            stack = (*stack, word)
+        steps.append(stack)
+    return steps
+
+
+def make_spy(folder: Path) -> Spy:
+    """Build the tool; skip where lineprof can't be heard."""
+    spy = Spy(build(folder))
+    probe = "from lineprof import _core\nprint(*_core.nvtx_open('auto'))"
+    answer = spy.check(probe).output.strip()
+    if "without NVTX" in answer:
+        pytest.skip(answer.partition(" ")[2])
+    assert answer.startswith("True"), answer
+    return spy

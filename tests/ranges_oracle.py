@@ -1,0 +1,168 @@
+"""The ranges that a program must show, told by `sys.settrace` in pure Python.
+
+It shares nothing with lineprof but the rules, which are these:
+
+R1  A frame of a profiled function is a range for as long as it runs: from its
+    call, or from where it is resumed, until it returns, raises or is suspended.
+R2  Within it, the line that it is on is a range, from its ``line`` event until
+    the next one, or until the frame ends; in a resumed frame, from the start.
+R3  A function counts while it was decorated, or while the profiler is enabled,
+    which it is during the calls of decorated functions.
+R4  ``disable`` ends all ranges there are.  A frame that runs on has its ranges
+    again from its first line on after an ``enable``.
+
+Programs keep away from comprehensions, whose line events differ.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Callable, TypeVar
+
+from nvtx_spy import POP
+from oracle import codes_of
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
+T = TypeVar("T")
+
+
+class Open:
+    """A frame that is a range, and whether its line is one."""
+
+    def __init__(self, frame: FrameType) -> None:
+        self.frame = frame
+        self.has_line = False
+
+
+class Here(threading.local):
+    """What is known of a thread."""
+
+    def __init__(self) -> None:
+        self.words: list[str] | None = None
+        self.open: list[Open] = []
+
+
+class RangesOracle:
+    """A stand-in for a profiler that knows nothing but ranges."""
+
+    def __init__(self, *, lines: bool = True) -> None:
+        self.threads: list[list[str]] = []
+        self._lines = lines
+        self._here = Here()
+        self._decorated: dict[int, CodeType] = {}
+        self._added: dict[int, CodeType] = {}
+        self._begun: dict[int, FrameType] = {}
+        self._enabled = 0
+        self._running = 0  # frames of decorated functions
+
+    def __call__(self, target: T) -> T:
+        """Make ranges of *target* from now on; it is given back as it is."""
+        self._decorated.update((id(code), code) for code in codes_of(target))
+        return target
+
+    def add_function(self, target: object) -> None:
+        """Make ranges of *target* while the profiler is enabled."""
+        self._added.update((id(code), code) for code in codes_of(target))
+
+    def enable(self) -> None:
+        """Enable, until `disable`."""
+        self._enabled += 1
+
+    def disable(self) -> None:
+        """End all there is."""
+        self._enabled = self._running = 0
+        for frame in self._here.open:
+            self._say(*[POP] * (1 + frame.has_line))
+        self._here.open.clear()
+
+    def __enter__(self) -> RangesOracle:
+        """Enable until the block ends."""
+        self._enabled += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Disable."""
+        self._enabled -= 1
+
+    def trace(self, run: Callable[[], T]) -> T:
+        """Call *run* and watch it."""
+        threading.settrace(self._called)
+        sys.settrace(self._called)
+        try:
+            return run()
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+
+    def _say(self, *words: str) -> None:
+        here = self._here
+        if here.words is None:
+            here.words = []
+            self.threads.append(here.words)
+        here.words += words
+
+    def _counts(self, code: CodeType) -> bool:
+        return id(code) in self._decorated or (
+            id(code) in self._added and self._enabled + self._running > 0
+        )
+
+    def _push(self, frame: FrameType) -> None:
+        code, file = frame.f_code, Path(frame.f_code.co_filename).name
+        self._here.open.append(Open(frame))
+        self._say(f"{code.co_name} ({file}:{code.co_firstlineno})")
+
+    def _push_line(self, frame: FrameType) -> None:
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        if self._lines:
+            self._here.open[-1].has_line = True
+            text = linecache.getline(file, line).strip()[:80]
+            self._say(f"{Path(file).name}:{line}  {text}")
+
+    def _called(self, frame: FrameType, event: str, _: object) -> object:
+        code = frame.f_code
+        if event != "call" or id(code) not in {**self._decorated, **self._added}:
+            return None
+        if id(code) in self._decorated:
+            self._running += 1
+        if self._counts(code):
+            self._push(frame)
+            if self._begun.get(id(frame)) is frame:
+                self._push_line(frame)
+        self._begun[id(frame)] = frame
+        return self._local
+
+    def _local(self, frame: FrameType, event: str, _: object) -> object:
+        code, here = frame.f_code, self._here
+        is_open = bool(here.open) and here.open[-1].frame is frame
+        if event == "line" and (is_open or self._enabled + self._running > 0):
+            if not is_open:
+                self._running += id(code) in self._decorated
+                self._push(frame)
+            elif here.open[-1].has_line:
+                self._say(POP)
+            self._push_line(frame)
+        if event == "return" and is_open:
+            self._say(*[POP] * (1 + here.open.pop().has_line))
+            self._running -= id(code) in self._decorated
+        return self._local
+
+
+def main() -> None:
+    """Play a program under the oracle: FILE MODE FUNCTION..."""
+    from running import play  # noqa: PLC0415 - nothing of it is traced
+
+    file, mode, *functions = sys.argv[1:]
+    text = Path(file).read_text(encoding="utf-8")
+    oracle = RangesOracle(lines=mode != "func")
+    output, result = oracle.trace(lambda: play(text, file, oracle, functions))
+    print(json.dumps([oracle.threads, output, result]))
+
+
+if __name__ == "__main__":
+    main()

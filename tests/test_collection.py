@@ -1,0 +1,186 @@
+"""Collection switched off and on in the middle of a program."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from gpu_double import environment
+from running import hook_name, new_profiler
+
+import lineprof
+from lineprof import LineStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from lineprof import LineProfiler
+    from settable_clock import Clock
+
+
+@pytest.fixture(autouse=True)
+def on_again() -> Iterator[None]:
+    yield
+    lineprof.start()
+
+
+def rows(profiler: LineProfiler, function: Callable[..., object]) -> dict[int, int]:
+    """Hits by line, counted from the function's first."""
+    first = function.__code__.co_firstlineno  # type: ignore[attr-defined]
+    return {
+        row.line - first: row.hits
+        for one in profiler.get_stats().functions
+        for row in one.rows
+        if one.name.endswith(function.__name__) and row.hits
+    }
+
+
+def test_nothing_counts_between_stop_and_start() -> None:
+    def f(n):  # 0
+        for i in range(n):  # 1
+            if i == 3:  # 2
+                lineprof.stop()  # 3
+            if i == 6:  # 4
+                lineprof.start()  # 5
+        return n  # 6
+
+    profiler = new_profiler()
+    profiler(f)(10)
+    # On again, the frame counts from its next line on.
+    assert rows(profiler, f) == {1: 4 + 4, 2: 4 + 3, 3: 1, 4: 3 + 3, 6: 1}
+
+
+def test_a_call_while_collection_is_off_counts_from_start_on() -> None:
+    def f():  # 0
+        a = 1  # 1
+        lineprof.start()  # 2
+        b = 2  # 3
+        return a + b  # 4
+
+    profiler = new_profiler()
+    decorated = profiler(f)
+    lineprof.stop()
+    assert decorated() == 3
+    assert rows(profiler, f) == {3: 1, 4: 1}
+    assert profiler.enable_count == 0
+    assert decorated() == 3
+    assert rows(profiler, f) == {1: 1, 2: 1, 3: 2, 4: 2}
+
+
+def test_time_while_collection_is_off_is_no_lines_time(clock: Clock) -> None:
+    tick = clock.tick
+
+    def f():  # 0
+        tick(5)  # 1
+        (lineprof.stop(), tick(100), lineprof.start())  # 2
+        tick(7)  # 3
+
+    profiler = new_profiler(clock=clock.capsule)
+    profiler(f)()
+    first = f.__code__.co_firstlineno
+    (function,) = profiler.get_stats().functions
+    assert {row.line - first: row.time_ns for row in function.rows} == {
+        1: 5,
+        2: 0,
+        3: 7,
+    }
+
+
+def test_generators_that_are_resumed_while_it_is_off_go_on_afterwards() -> None:
+    def f():  # 0
+        yield 1  # 1
+        yield 2  # 2
+        yield 3  # 3
+
+    profiler = new_profiler()
+    steps = profiler(f)()
+    next(steps)
+    lineprof.stop()
+    next(steps)
+    lineprof.start()
+    next(steps)
+    steps.close()
+    assert rows(profiler, f) == {1: 1, 3: 1}
+    assert profiler.enable_count == 0
+
+
+def test_callers_of_the_one_that_stops_it_are_off_too() -> None:
+    def inner(switch):  # 0
+        switch()  # 1
+        return 0  # 2
+
+    def outer():  # 0
+        inner_of(lineprof.stop)  # 1
+        inner_of(int)  # 2
+        inner_of(lineprof.start)  # 3
+        return 0  # 4
+
+    profiler = new_profiler()
+    inner_of = profiler(inner)
+    profiler(outer)()
+    assert rows(profiler, inner) == {1: 1, 2: 1}
+    assert rows(profiler, outer) == {1: 1, 4: 1}
+
+
+PROGRAM = """
+from gpu_double import workload
+gpu = workload()
+gpu.fk_init()
+{imports}
+
+@profile
+def step(n):
+    gpu.fk_launch(b"kernel", 0, n)
+    return n
+
+step(1)
+{start}
+step(10)
+step(20)
+{stop}
+step(300)
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "start", "stop"),
+    [
+        ("import lineprof", "lineprof.start()", "lineprof.stop()"),
+        ("", "gpu.fk_profiler_start()", "gpu.fk_profiler_stop()"),
+    ],
+)
+def test_profile_from_start_off_waits_for_the_program(
+    tmp_path: Path, doubles: Path, imports: str, start: str, stop: str
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.format(imports=imports, start=start, stop=stop))
+    flags = ["-l", "--core", hook_name(), "--profile-from-start", "off", str(program)]
+    done = subprocess.run(
+        [sys.executable, "-m", "kernprof", *flags],
+        cwd=tmp_path,
+        env=environment(doubles),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    stats = LineStats.from_files(tmp_path / "program.lprof")
+    (function,) = stats.functions
+    assert [(row.hits) for row in function.rows] == [2, 2]
+    assert sum(one.ns for one in stats.gpu.sums if one.kind == "kernel") == 30
+    assert function.calls == 2
+
+
+def test_profile_from_start_takes_on_or_off(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kernprof", "--profile-from-start", "maybe", "x.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "kernprof: bad value 'maybe'; give on or off\n"

@@ -1,0 +1,220 @@
+"""What torch.compile ran in the program's stead is named: no line goes missing mutely.
+
+torch itself is not needed: stand-ins for the few of its modules that are asked.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import weakref
+from collections import Counter
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from running import new_profiler
+
+from lineprof import dynamo
+
+if TYPE_CHECKING:
+    from types import CodeType, FunctionType
+
+    import pytest
+
+
+class StandIn:
+    """As much of ``torch._dynamo`` as lineprof asks."""
+
+    def __init__(self, room: int | None = 128) -> None:
+        self._metrics: list[SimpleNamespace] = []
+        self._entries: dict[CodeType, int] = {}
+        self._seen: list[weakref.ref[CodeType]] = []
+
+        @functools.lru_cache(maxsize=room)
+        def read(code: CodeType, safe: bool = False) -> str:  # noqa: FBT001, FBT002
+            return f"{code} {safe}"
+
+        self.read = read
+
+    def compile(self, code: CodeType, *, metrics: bool = True) -> None:
+        """Stand for the compilation of a function of this code."""
+        self.read(code, False)
+        self._entries[code] = self._entries.get(code, 0) + 1
+        self._seen.append(weakref.ref(code))
+        if metrics:
+            self._metrics.append(
+                SimpleNamespace(
+                    co_name=code.co_name,
+                    co_filename=code.co_filename,
+                    co_firstlineno=code.co_firstlineno,
+                    has_guarded_code=True,
+                )
+            )
+
+    def reset(self) -> None:
+        """Do as ``torch._dynamo.reset`` does."""
+        self._entries.clear()
+        self._seen.clear()
+
+    def modules(self) -> dict[str, Any]:
+        """Give the modules by name, as they stand in ``sys.modules``."""
+        parts: dict[str, Any] = {name: ModuleType(name) for name in NAMES}
+        parts["torch._dynamo.utils"].get_compilation_metrics = lambda: self._metrics
+        parts["torch._dynamo.utils"].counters = {"frames": Counter(ok=1)}
+        parts["torch._dynamo.eval_frame"]._debug_get_cache_entry_list = lambda code: [
+            object() for _ in range(self._entries.get(code, 0))
+        ]
+        seen = SimpleNamespace(seen=self._seen)
+        parts["torch._dynamo.convert_frame"].input_codes = seen
+        cache = parts["torch._dynamo.bytecode_transformation"]
+        cache._cached_cleaned_instructions = self.read
+        return parts
+
+
+NAMES = [
+    "torch._dynamo",
+    *(
+        f"torch._dynamo.{name}"
+        for name in ("utils", "eval_frame", "convert_frame", "bytecode_transformation")
+    ),
+]
+
+
+def step(n: int) -> int:
+    return layer(n) + 1
+
+
+def layer(n: int) -> int:
+    return n * 2
+
+
+def other(n: int) -> int:
+    return n
+
+
+def named(function: FunctionType) -> str:
+    return f"{function.__name__} (test_dynamo.py:{function.__code__.co_firstlineno})"
+
+
+def test_without_torch_nothing_is_said() -> None:
+    assert dynamo.missing_lines([step], {}) == []
+
+
+def test_where_nothing_was_compiled_nothing_is_said() -> None:
+    assert dynamo.missing_lines([step], StandIn().modules()) == []
+
+
+def test_a_compiled_function_is_named_with_how_often_it_was_compiled() -> None:
+    torch = StandIn()
+    torch.compile(step.__code__)
+    torch.compile(step.__code__)
+    (said,) = dynamo.missing_lines([step, other], torch.modules())
+    assert said == (
+        f"{named(step)}: torch.compile ran code of its own for it, compiled 2 times: "
+        "its lines were not seen there, their time is in the line that made the call"
+    )
+
+
+def test_one_that_was_compiled_so_long_ago_that_torch_forgot_the_event() -> None:
+    torch = StandIn()
+    torch.compile(step.__code__, metrics=False)
+    (said,) = dynamo.missing_lines([step], torch.modules())
+    assert f"{named(step)}: torch.compile ran code of its own" in said
+    assert "compiled 1 time:" in said
+
+
+def test_one_that_was_compiled_before_a_reset_is_named_too() -> None:
+    torch = StandIn()
+    torch.compile(step.__code__)
+    torch.reset()
+    (said,) = dynamo.missing_lines([step], torch.modules())
+    assert named(step) in said
+
+
+def test_the_copy_that_decorators_make_is_known_for_its_function() -> None:
+    torch = StandIn()
+    twin = step.__code__.replace()
+    torch.compile(twin)
+    (said,) = dynamo.missing_lines([step], torch.modules())
+    assert named(step) in said
+
+
+def test_one_taken_into_its_callers_code_is_named() -> None:
+    torch = StandIn()
+    torch.compile(step.__code__)
+    torch.read(layer.__code__, False)
+    (said,) = dynamo.missing_lines([layer], torch.modules())
+    assert said == (
+        f"{named(layer)}: torch.compile took it into the code of what calls it: its "
+        "lines were not seen there, their time is in the line that called the compiled "
+        "code"
+    )
+
+
+def test_only_what_runs_after_a_graph_break_is_no_function_of_the_program() -> None:
+    torch = StandIn(room=1)
+    resumed = step.__code__.replace(co_name="torch_dynamo_resume_in_step_at_70")
+    torch.compile(resumed)
+    assert dynamo.missing_lines([layer], torch.modules()) == []
+
+
+def test_where_torch_forgot_what_it_read_all_that_it_compiled_is_named() -> None:
+    torch = StandIn(room=1)
+    torch.read(layer.__code__, False)
+    torch.compile(step.__code__)
+    (said,) = dynamo.missing_lines([layer], torch.modules())
+    assert f"code of its own for {named(step)}: lines that ran there, and in" in said
+
+
+def test_of_many_compiled_functions_a_few_are_named_and_the_rest_counted() -> None:
+    torch = StandIn(room=1)
+    copies = [step.__code__.replace(co_name=f"step_{n}") for n in range(8)]
+    for code in copies:
+        torch.compile(code)
+    (said,) = dynamo.missing_lines([], torch.modules())
+    assert "step_0 (" in said
+    assert "step_4 (" in said
+    assert "step_5 (" not in said
+    assert " and 3 more: " in said
+
+
+def test_one_that_was_compiled_before_it_was_decorated() -> None:
+    def wrapper(n: int) -> int:
+        return step(n)
+
+    wrapper.__dict__["_torchdynamo_orig_callable"] = step
+    torch = StandIn()
+    torch.compile(step.__code__)
+    (said,) = dynamo.missing_lines([wrapper], torch.modules())
+    assert f"{named(step)}: it was compiled before it was decorated" in said
+
+
+def test_a_torch_that_answers_otherwise_is_said_to_if_it_compiled_anything() -> None:
+    modules = StandIn().modules()
+    del modules["torch._dynamo.convert_frame"].input_codes
+    (said,) = dynamo.missing_lines([step], modules)
+    assert "torch.compile may have run code of its own" in said
+    modules["torch._dynamo.utils"].counters.clear()
+    assert dynamo.missing_lines([step], modules) == []
+
+
+def test_a_profile_says_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    profiler = new_profiler()
+    torch = StandIn()
+    for name, module in torch.modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    counted = profiler(layer)
+    assert counted(1) == 2
+    assert profiler.get_stats().warnings == ()
+    torch.compile(counted.__code__)
+    (said,) = profiler.get_stats().warnings
+    assert f"{named(layer)}: torch.compile ran code of its own" in said
+
+
+def test_it_is_not_imported_where_there_is_no_torch() -> None:
+    program = (
+        "import sys, lineprof; p = lineprof.LineProfiler(); p(lambda: 1)(); "
+        "p.get_stats(); sys.exit('lineprof.dynamo' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,283 @@
+"""Every CUPTI there is: their records, their quirks, and which one is taken."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from gpu_rig import Ran, Rig, events, lost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lineprof.gpu_records import GpuRun
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+# FAKE_CUPTI_VERSION, what cuptiGetVersion gives, and the build with its symbols.
+VERSIONS = [
+    (17, 17, "fake_cupti"),
+    (118, 18, "fake_cupti"),
+    *((version, version, "fake_cupti") for version in (18, 20, 21, 22, 23, 24, 26)),
+    *((version, version, "fake_cupti") for version in (28, 130001, 130101)),
+    (130202, 130202, "fake_cupti_13_2"),
+    *((version, version, "fake_cupti_13_4") for version in (130301, 130401)),
+    *((version, version, "fake_cupti_13_4") for version in (130500, 130501)),
+]
+WHOLE_GRAPHS = (17, 21, 28, 130001, 130501)  # where that record's size changed
+
+ALL_KINDS = """
+@profile
+def f():
+    gpu.fk_launch_config(b"k", 0, 10, 1, 2, 3, 4, 5, 6, 7, 8, 9)  #> gpu=10 kernels=1
+    gpu.fk_memset(64, 20, 0)  #> gpu=20 memset=20/1
+    gpu.fk_memcpy(1, 300, 30, 0, 1, 3)  #> HtoD=30/300/1
+    gpu.fk_memcpy(10, 400, 40, 1, 3, 3)  #> PtoP=40/400/1 wait=103/1
+    address = gpu.fk_malloc(500)  #> alloc=500
+    gpu.fk_free(address)  #> free=500
+    gpu.fk_sync(1, 0, -1)  #> wait=0/1
+    gpu.fk_graph_capture_begin(0)
+    gpu.fk_launch(b"node", 0, 60)
+    gpu.fk_memset(64, 70, 0)
+    gpu.fk_memcpy(2, 80, 80, 0, 3, 2)
+    return gpu.fk_graph_instantiate(gpu.fk_graph_end(0))
+
+@profile
+def g(exec_):
+    gpu.fk_graph_launch(exec_, 0)  {graph}
+
+for _ in range(3):
+    gpu.fk_launch(b"many", 0, 1)
+gpu.fk_managed_migration(1, 4096, 9)
+gpu.fk_managed_migration(2, 8192, 11)
+g(f())
+"""
+NODES = "#> gpu=130 kernels=1 memset=70/1 DtoH=80/80/1"
+WHOLE = "#> gpu=210"
+NOWHERE = "gpu=3 kernels=3 uvm-HtoD=9/4096/1 uvm-DtoH=11/8192/1"
+FLAGS = ("--gpu-memory", "--uvm", "on")
+
+
+def run_of(ran: Ran) -> GpuRun:
+    """Give how a program's GPU work was measured."""
+    assert ran.status == 0, ran.err
+    [run] = ran.stats().gpu.runs
+    return run
+
+
+@pytest.mark.parametrize(("named", "version", "build"), VERSIONS)
+def test_every_record_of_every_version(
+    rig: Rig, named: int, version: int, build: str
+) -> None:
+    ran = rig.kernprof(
+        ALL_KINDS.format(graph=NODES),
+        *FLAGS,
+        cupti=build,
+        FAKE_CUPTI_VERSION=named,
+        FAKE_CUPTI_BUFFER_LIMIT=700,  # two or three records fit
+    ).ok()
+    stats = ran.check(NOWHERE)
+    run = run_of(ran)
+    assert (run.backend, run.version, lost(run)) == ("cupti", version, (0, 0, 0, 0))
+    [kernel] = [event for event in events(stats) if event.name == "k"]
+    assert (kernel.grid, kernel.block) == ((1, 2, 3), (4, 5, 6))
+    sizes = (kernel.registers, kernel.static_smem, kernel.dynamic_smem)
+    assert sizes == (7, 8, 9)
+
+
+@pytest.mark.parametrize("named", WHOLE_GRAPHS)
+def test_graphs_as_a_whole(rig: Rig, named: int) -> None:
+    flags = (*FLAGS, "--cuda-graph", "graph")
+    program = ALL_KINDS.format(graph=WHOLE)
+    ran = rig.kernprof(program, *flags, FAKE_CUPTI_VERSION=named).ok()
+    ran.check(NOWHERE)
+
+
+def test_ids_of_the_drivers_calls(rig: Rig) -> None:
+    """Each layer may have ids of its own; those of the driver are looked up."""
+    program = ALL_KINDS.format(graph=NODES)
+    ran = rig.kernprof(program, *FLAGS, FAKE_CUPTI_IDS="driver").ok()
+    ran.check(NOWHERE)
+    assert lost(run_of(ran)) == (0, 0, 0, 0)
+
+
+def test_ids_that_begin_anew(rig: Rig) -> None:
+    """They have 32 bits; 0 is none."""
+    program = """
+    @profile
+    def f():
+        gpu.fk_launch_many(b"k", 100, 1)  #> gpu=500 kernels=500
+    for _ in range(5):
+        f()
+    """
+    ran = rig.kernprof(program, FAKE_CUPTI_FIRST_ID=(1 << 32) - 250).ok()
+    ran.check()
+    assert lost(run_of(ran)) == (0, 0, 0, 0)
+
+
+# -- which one is taken -----------------------------------------------------------
+
+SMALL = """
+@profile
+def f():
+    tick(30)  #> time=30 hits=1
+    gpu.fk_launch(b"k", 0, 10)  {gpu}
+
+f()
+"""
+ON = SMALL.format(gpu="#> gpu=10 kernels=1")
+OFF = SMALL.format(gpu="")
+
+
+def test_13_2_is_left_alone_without_a_driver(rig: Rig) -> None:
+    """It would overflow its stack: the double ends the process for it."""
+    ran = rig.kernprof(
+        OFF,
+        cupti="fake_cupti_13_2",
+        FAKE_CUPTI_VERSION=130202,
+        FAKE_CUDA_FAIL="cuDriverGetVersion",
+    ).ok()
+    ran.check()
+    run = run_of(ran)
+    assert (run.backend, run.present) == ("none", True)
+    assert run.reason == "CUPTI can't be used: the driver does not work"
+
+
+def test_13_2_is_left_alone_with_a_driver_too_old(rig: Rig) -> None:
+    ran = rig.kernprof(
+        OFF,
+        cupti="fake_cupti_13_2",
+        FAKE_CUPTI_VERSION=130202,
+        FAKE_CUDA_DRIVER_VERSION=13010,
+    ).ok()
+    ran.check()
+    assert run_of(ran).backend == "none"
+
+
+@pytest.mark.parametrize(
+    ("named", "build", "result"),
+    [
+        (28, "fake_cupti", "NOT_INITIALIZED (15)"),
+        (130001, "fake_cupti", "UNKNOWN (999)"),
+        (130401, "fake_cupti_13_4", "UNKNOWN (999)"),
+    ],
+)
+def test_newer_than_the_driver(rig: Rig, named: int, build: str, result: str) -> None:
+    ran = rig.kernprof(
+        OFF, cupti=build, FAKE_CUPTI_VERSION=named, FAKE_CUDA_DRIVER_VERSION=12000
+    ).ok()
+    ran.check()
+    run = run_of(ran)
+    assert (run.backend, run.present) == ("none", True)
+    assert run.reason.startswith("CUPTI can't be used: cupti")
+    assert run.reason.endswith(f"says CUPTI_ERROR_{result}")
+
+
+WHEEL_13, WHEEL_12 = "nvidia/cu13/lib", "nvidia/cuda_cupti/lib"
+
+
+def wheel(rig: Rig, folder: str, name: str, knobs: str = "FAKE") -> Path:
+    """Put a copy of the double where a wheel has it.
+
+    Its knobs begin with four letters of their own, like ``FAKE_CUPTI_VERSION``.
+    """
+    place = rig.folder / "wheels" / folder
+    place.mkdir(parents=True, exist_ok=True)
+    library = (rig.doubles / "fake_cupti.so").read_bytes()
+    path = place / name
+    path.write_bytes(library.replace(b"FAKE_CUPTI_", f"{knobs}_CUPTI_".encode()))
+    return path
+
+
+def with_wheels(rig: Rig, program: str, **knobs: object) -> Ran:
+    """Run a program that finds CUPTI in wheels alone."""
+    import gpu_double  # noqa: PLC0415 - to see the path that it would give
+
+    path = gpu_double.environment(rig.doubles)["PYTHONPATH"]
+    wheels = os.pathsep.join([str(rig.folder / "wheels"), path])
+    return rig.kernprof(program, LINEPROF_CUPTI="", PYTHONPATH=wheels, **knobs)
+
+
+def test_the_next_one_where_the_first_is_newer_than_the_driver(rig: Rig) -> None:
+    wheel(rig, WHEEL_13, "libcupti.so.13", "NEWR")
+    wheel(rig, WHEEL_12, "libcupti.so.12")
+    knobs = {"NEWR_CUPTI_VERSION": 130101, "FAKE_CUPTI_VERSION": 20}
+    ran = with_wheels(rig, ON, FAKE_CUDA_DRIVER_VERSION=12040, **knobs).ok()
+    ran.check()
+    assert (run_of(ran).backend, run_of(ran).version) == ("cupti", 20)
+
+
+def test_the_next_one_where_the_first_is_damaged(rig: Rig) -> None:
+    wheel(rig, WHEEL_13, "libcupti.so.13").write_bytes(b"\x7fELF and no more")
+    wheel(rig, WHEEL_12, "libcupti.so.12")
+    ran = with_wheels(rig, ON, FAKE_CUPTI_VERSION=22).ok()
+    ran.check()
+    assert (run_of(ran).backend, run_of(ran).version) == ("cupti", 22)
+
+
+def test_the_next_one_where_the_first_refuses_in_the_middle(rig: Rig) -> None:
+    """What the first was asked for is taken back: it brings nothing later."""
+    wheel(rig, WHEEL_13, "libcupti.so.13", "BAD1")
+    wheel(rig, WHEEL_12, "libcupti.so.12")
+    ran = with_wheels(
+        rig, ON, BAD1_CUPTI_FAIL="cuptiActivityEnable:35", FAKE_CUPTI_VERSION=26
+    ).ok()
+    ran.check()
+    assert (run_of(ran).backend, run_of(ran).version) == ("cupti", 26)
+
+
+def test_none_but_the_first_where_another_tool_is_subscribed(rig: Rig) -> None:
+    """A second CUPTI beside one in use would take the tool's records from it."""
+    wheel(rig, WHEEL_13, "libcupti.so.13", "BAD1")
+    wheel(rig, WHEEL_12, "libcupti.so.12")
+    ran = with_wheels(rig, OFF, BAD1_CUPTI_SUBSCRIBE_RC=39).ok()
+    ran.check()
+    run = run_of(ran)
+    assert run.backend == "none"
+    assert "is held by" in run.reason
+
+
+def test_the_one_that_the_program_has_loaded(rig: Rig) -> None:
+    wheel(rig, WHEEL_13, "libcupti.so.13", "NEWR")
+    loaded = wheel(rig, "elsewhere", "libcupti.so.12")
+    program = f"""
+    import ctypes, sys
+    sys.path.insert(0, {str(rig.folder / "wheels")!r})
+    ctypes.CDLL({str(loaded)!r})
+    from running import new_profiler
+    profile = new_profiler()
+    @profile
+    def f():
+        gpu.fk_launch(b"k", 0, 10)  #> gpu=10 kernels=1
+    f()
+    profile.dump_stats("program.lprof")
+    """
+    ran = rig.python(program, LINEPROF_CUPTI="", FAKE_CUPTI_VERSION=24).ok()
+    ran.check()
+    assert run_of(ran).version == 24
+
+
+def test_the_order_of_those_to_try(rig: Rig) -> None:
+    """First the wheel for the runtime that is loaded, whatever the newest is."""
+    thirteen = wheel(rig, WHEEL_13, "libcupti.so.13")
+    twelve = wheel(rig, WHEEL_12, "libcupti.so.12")
+    toolkit = wheel(rig, "toolkit/extras/CUPTI/lib64", "libcupti.so.2024.1")
+    runtime = rig.folder / "libcudart.so.12"
+    shutil.copy(rig.doubles / "frozen_clock.so", runtime)
+    program = f"""
+    import ctypes, sys
+    from lineprof.gpu_find import libraries
+    sys.path[:] = [{str(rig.folder / "wheels")!r}, *sys.path]
+    print(*libraries()[:6], sep="\\n")
+    ctypes.CDLL({str(runtime)!r})
+    print(*libraries()[:3], sep="\\n")
+    print({str(toolkit)!r} in libraries())
+    """
+    home = str(rig.folder / "wheels" / "toolkit")
+    ran = rig.python(program, LINEPROF_CUPTI="", CUDA_HOME=home, CUDA_PATH="")
+    names = ["libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7"]
+    first = [str(thirteen), str(twelve), *names]
+    then = [str(twelve), str(thirteen), names[1]]
+    ran.ok("\n".join([*first, *then, "True", ""]))

@@ -1,0 +1,1 @@
+/* In the place of CUDA's, of which CUPTI's structs use nothing. */
