@@ -1,7 +1,7 @@
 # Thin: the longer work is in tools/.  PYTHON=python3.12 chooses an interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti test dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-torch test dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS
 
@@ -28,6 +28,9 @@ bench: ## added time per line event beside other profilers (ARGS="--help")
 
 check-cupti: ## our declarations of CUPTI beside the headers of every version
 	@tools/run check_cupti
+
+check-torch: ## PyTorch's programs alone and under kernprof; no GPU (ONLY=3.12)
+	@tools/run check_torch
 
 clean: ## remove all that these commands made
 	rm -rf build dist .venv .venv-* .mypy_cache .pytest_cache .ruff_cache

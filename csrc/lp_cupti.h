@@ -35,6 +35,7 @@ typedef struct lp_cupti_functions {
     int (*get_dropped)(void *, uint32_t, size_t *);
     int (*flush_all)(uint32_t);
     int (*register_timestamp)(uint64_t (*)(void));               /* or NULL */
+    int (*set_thread_id_type)(int);                              /* or NULL */
     int (*get_graph_node_id)(void *, uint64_t *);                /* or NULL */
     int (*get_callback_name)(uint32_t, uint32_t, const char **); /* or NULL */
     int (*configure_uvm)(lp_cupti_uvm_config *, uint32_t);       /* or NULL */

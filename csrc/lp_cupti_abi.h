@@ -56,7 +56,8 @@ enum {
 };
 
 /* CUpti_ActivityMemoryKind, CUpti_ActivityMemoryOperationType,
- * CUpti_ActivityUnifiedMemoryCounterKind and -Scope, CUpti_ActivityFlag */
+ * CUpti_ActivityUnifiedMemoryCounterKind and -Scope, CUpti_ActivityFlag,
+ * CUpti_ActivityThreadIdType */
 enum {
     LP_CUPTI_MEMORY_PAGEABLE = 1,
     LP_CUPTI_MEMORY_ALLOCATION = 1,
@@ -65,7 +66,8 @@ enum {
     LP_CUPTI_UVM_BYTES_DTOH = 2,
     LP_CUPTI_UVM_BYTES_DTOD = 8,
     LP_CUPTI_UVM_ALL_DEVICES = 2,
-    LP_CUPTI_FLUSH_FORCED = 1
+    LP_CUPTI_FLUSH_FORCED = 1,
+    LP_CUPTI_THREAD_ID_SYSTEM = 1
 };
 
 /* is CUpti_ActivityKernel7 (CUDA 11.7) and its successors */

@@ -183,10 +183,15 @@ end_call(const lp_cupti_call *call, call_class class)
     const lp_gpu_host *host = &lp_cupti.host;
     int status = call->result != NULL ? *(const int *)call->result : 0;
 
-    /* A failed call gives no work, and under capture it makes nodes. */
-    if (gives_work(class) &&
-        (status != 0 || here.nodes != here.nodes_before)) {
-        lp_corr_unexpect(&host->ledger->corr, call->correlation);
+    /* A failed call gives no work, its context may be gone; and under capture
+     * a call makes nodes. */
+    if (gives_work(class)) {
+        if (status != 0 || here.nodes != here.nodes_before) {
+            lp_corr_unexpect(&host->ledger->corr, call->correlation);
+        }
+        else {
+            lp_cupti_add_context(call->context);
+        }
     }
     if (is_timed(class) && call->scratch != NULL) {
         lp_ticks ticks = host->now() - *call->scratch;
@@ -225,7 +230,6 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
         return;
     }
     if (call->site == LP_CUPTI_API_ENTER) {
-        lp_cupti_add_context(call->context);
         begin_call(call, class, runtime);
     }
     else {

@@ -75,20 +75,6 @@ lp_engine_set_clock(const lp_clock *clock)
 }
 
 void
-lp_engine_set_ranges(lp_range_mode mode)
-{
-    if (mode == lp_process.ranges) {
-        return;
-    }
-    lp_process.ranges = mode;
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
-         rec = rec->next) {
-        lp_ranges_end(rec);
-        lp_engine_settle_ranges(rec);
-    }
-}
-
-void
 lp_engine_settle_ranges(lp_recorder *rec)
 {
     if (rec == lp_here) {

@@ -47,10 +47,6 @@ void lp_engine_set_costs(const lp_costs *costs);
 /* [GIL] Another clock, for all recorders. */
 void lp_engine_set_clock(const lp_clock *clock);
 
-/* [GIL] Make ranges of frames that are entered from now on; those that are
- * open go on without. */
-void lp_engine_set_ranges(lp_range_mode mode);
-
 /* [GIL] Ranges were taken off: put them right, on another thread later. */
 void lp_engine_settle_ranges(lp_recorder *rec);
 

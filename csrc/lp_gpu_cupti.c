@@ -32,6 +32,7 @@ static const lp_symbol symbols[] = {
     SYMBOL("ActivityGetNumDroppedRecords", get_dropped, false),
     SYMBOL("ActivityFlushAll", flush_all, false),
     SYMBOL("ActivityRegisterTimestampCallback", register_timestamp, true),
+    SYMBOL("SetThreadIdType", set_thread_id_type, true),
     SYMBOL("GetGraphNodeId", get_graph_node_id, true),
     SYMBOL("GetCallbackName", get_callback_name, true),
     SYMBOL("ActivityConfigureUnifiedMemoryCounter", configure_uvm, true),
@@ -200,8 +201,8 @@ enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
     return true;
 }
 
-/* Its clock and where its records go: asked for once, however often we
- * subscribe. */
+/* Its clock, its numbers of threads and where its records go: asked for once,
+ * however often we subscribe. */
 static bool
 prepare(char why[LP_GPU_WHY])
 {
@@ -214,6 +215,9 @@ prepare(char why[LP_GPU_WHY])
     }
     if (!align_clocks(why)) {
         return false;
+    }
+    if (api->set_thread_id_type != NULL) {
+        api->set_thread_id_type(LP_CUPTI_THREAD_ID_SYSTEM);
     }
     status =
         api->register_callbacks(lp_cupti_on_requested, lp_cupti_on_completed);

@@ -5,6 +5,7 @@
 
 #include "lp_engine.h"
 #include "lp_gpu_nvtx.h"
+#include "lp_ranges.h"
 
 static const struct {
     const char *name; /* asked for by this */
@@ -19,6 +20,22 @@ static const struct {
 };
 
 enum { MODES = sizeof(modes) / sizeof(modes[0]) };
+
+/* Make such ranges of frames that are entered from now on; those that are
+ * open go on without. */
+static void
+set_mode(lp_range_mode mode)
+{
+    if (mode == lp_process.ranges) {
+        return;
+    }
+    lp_process.ranges = mode;
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        lp_ranges_end(rec);
+        lp_engine_settle_ranges(rec);
+    }
+}
 
 PyObject *
 lp_nvtx_open(PyObject *Py_UNUSED(module), PyObject *mode)
@@ -47,7 +64,7 @@ lp_nvtx_open(PyObject *Py_UNUSED(module), PyObject *mode)
         wanted = LP_RANGES_OFF;
         reason = lp_gpu_nvtx_why_not();
     }
-    lp_engine_set_ranges(wanted);
+    set_mode(wanted);
     return Py_BuildValue("(Os)", wanted != LP_RANGES_OFF ? Py_True : Py_False,
                          reason);
 }

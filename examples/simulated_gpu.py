@@ -27,8 +27,23 @@ GELU = b"_Z4geluPKfPfi"
 ADAM = b"_Z9adam_stepPfPKfS_S_i"
 
 
+def to_device(size: int) -> None:
+    """Copy a batch of `size` bytes to the device."""
+    gpu.fk_memcpy(HOST_TO_DEVICE, size, size // 20, 1, PAGEABLE, DEVICE)
+
+
+def backward() -> None:
+    """Launch what autograd does, from a thread that is not Python's."""
+    gpu.fk_launch_from_native_thread(MATMUL, 66_000, 4)
+
+
+def item() -> None:
+    """Copy one number from the device, and wait for it."""
+    gpu.fk_memcpy(DEVICE_TO_HOST, 4, 1_500, 1, DEVICE, PAGEABLE)
+
+
 @profile
-def forward() -> None:
+def model() -> None:
     """Launch two matrix products with an activation between."""
     gpu.fk_launch(MATMUL, 0, 61_000)
     gpu.fk_launch(GELU, 0, 4_000)
@@ -39,11 +54,11 @@ def forward() -> None:
 def train(steps: int) -> None:
     """Train for so many steps."""
     for _ in range(steps):
-        gpu.fk_memcpy(HOST_TO_DEVICE, 524_288, 24_000, 1, PAGEABLE, DEVICE)
-        forward()
-        gpu.fk_launch_from_native_thread(MATMUL, 66_000, 4)  # as autograd does
+        to_device(524_288)
+        model()
+        backward()
         gpu.fk_launch(ADAM, 0, 12_000)
-        gpu.fk_memcpy(DEVICE_TO_HOST, 4, 1_500, 1, DEVICE, PAGEABLE)  # the loss
+        item()
 
 
 if __name__ == "__main__":

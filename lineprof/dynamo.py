@@ -66,18 +66,19 @@ def _sentence(
             "of all functions decorated so; their own lines were not seen"
         )
     place = _place(function.__code__)
+    shown = _shown(place, function)
     if place in compiled:
         times = compiled[place]
         return (
-            f"{_shown(place, function)}: torch.compile ran code of its own for it, compiled "
-            f"{times} time{'s' * (times > 1)}: its lines were not seen there, their "
-            "time is in the line that made the call"
+            f"{shown}: torch.compile ran code of its own for it, compiled {times} "
+            f"time{'s' * (times > 1)}: its lines were not seen there, their time is in "
+            "the line that made the call"
         )
     if place in taken:
         return (
-            f"{_shown(place, function)}: torch.compile took it into the code of what calls it: "
-            "its lines were not seen there, their time is in the line that called "
-            "the compiled code"
+            f"{shown}: torch.compile took it into the code of what calls it: its lines "
+            "were not seen there, their time is in the line that called the compiled "
+            "code"
         )
     return ""
 
@@ -137,7 +138,7 @@ def _taken(modules: Mapping[str, ModuleType]) -> tuple[set[Place], bool]:
 def _keys(cache: Callable[..., object]) -> Iterator[CodeType]:
     """Yield the code objects for which a ``functools.lru_cache`` has an answer."""
     for held in gc.get_referents(cache):
-        for key in held if type(held) is dict else ():
+        for key in list(held) if type(held) is dict else ():
             first = key[0] if isinstance(key, tuple) and key else key
             if isinstance(first, CodeType):
                 yield first

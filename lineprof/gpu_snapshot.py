@@ -69,6 +69,7 @@ class Baseline(Value):
     events: int = 0
     dropped: int = 0
     invalid: int = 0
+    outstanding: int = 0
     left_out: int = 0
 
 
@@ -93,6 +94,7 @@ def baseline_of(raw: Raw | None) -> Baseline | None:
         events=len(raw["events"]["kind"]),
         dropped=raw["dropped"],
         invalid=raw["invalid"],
+        outstanding=raw["outstanding"],
         left_out=raw["left_out"],
     )
 
@@ -197,7 +199,7 @@ def _run(run: GpuRun, raw: Raw, before: Baseline) -> GpuRun:
         version=raw["version"],
         dropped=raw["dropped"] - before.dropped,
         invalid=raw["invalid"] - before.invalid,
-        outstanding=raw["outstanding"],
+        outstanding=max(0, raw["outstanding"] - before.outstanding),
         left_out=raw["left_out"] - before.left_out,
     )
 

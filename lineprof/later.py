@@ -9,20 +9,23 @@ from __future__ import annotations
 # Standard modules that `import_all` imports, directly or not.
 NAMES = frozenset(
     """
-    ast bisect bz2 collections contextlib copyreg dis enum errno fnmatch functools
-    grp heapq importlib inspect ipaddress json keyword linecache lzma math opcode
-    operator pwd random re reprlib shlex shutil sre_compile sre_constants sre_parse
-    tempfile threading token tokenize types unicodedata urllib warnings weakref zlib
+    array ast bisect bz2 collections contextlib copyreg ctypes dis enum errno fnmatch
+    functools grp heapq importlib inspect ipaddress json keyword linecache lzma math
+    opcode operator pwd random re reprlib shlex shutil sre_compile sre_constants
+    sre_parse struct tempfile threading token tokenize types unicodedata urllib
+    warnings weakref zlib
     """.split()  # noqa: SIM905  # a list would be a page
 )
 
 
 def import_all() -> None:
     """Import all that recording, writing and showing a profile may need."""
+    import lineprof.gpu_snapshot  # noqa: PLC0415
     import lineprof.jumps  # noqa: PLC0415
     import lineprof.snapshot  # noqa: PLC0415
     import lineprof.source_rare  # noqa: PLC0415
     import lineprof.store_write  # noqa: PLC0415
+    import lineprof.store_write_gpu  # noqa: PLC0415
     import lineprof.targets  # noqa: PLC0415
     import lineprof.views.gpu_footer  # noqa: PLC0415
     import lineprof.views.gpu_table  # noqa: PLC0415

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from types import FunctionType
 
-from lineprof import _core, process
+from lineprof import _core
 from lineprof.calibrate import remeasure
 from lineprof.cores import open_core, wanted_core
 from lineprof.gpu import gpu_status, open_ranges
 from lineprof.gpu_work import GpuWork
 from lineprof.register import add_code
+from lineprof.run import Run
 from lineprof.twins import Twins, identity, twin_function
-from lineprof.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping
     from types import TracebackType
     from typing import Any, Callable, TextIO, TypeVar, Union
 
     from lineprof.gpu import GpuOptions, GpuStatus
-    from lineprof.snapshot import Scale
-    from lineprof.stats import LineStats, Process
+    from lineprof.stats import LineStats
 
     F = TypeVar("F", bound=Callable[..., Any])
     T = TypeVar("T")
@@ -59,8 +58,7 @@ def start() -> None:
 def stop() -> None:
     """Count nothing from now on, in any profiler, until `start`.
 
-    Lines under way end here. Calls of cudaProfilerStop do the same, but that
-    functions under way in other threads are counted until they return.
+    Lines under way end here; by cudaProfilerStop, those of its thread alone.
     """
     _core.collect(False)
 
@@ -74,14 +72,12 @@ class LineProfiler:
     `enable` and `disable`.
 
     `core` says where events come from: "monitoring" (Python 3.12 and later),
-    "settrace", or "auto"; None takes the environment's ``LINEPROF_CORE``.
-    `clock` is for tests: a capsule named "lineprof.clock" with a C function
-    that returns nanoseconds.
+    "settrace", or "auto"; None takes the environment's ``LINEPROF_CORE``. `clock`
+    is for tests: a capsule "lineprof.clock" with a C function that gives ns.
     `gpu` is "auto" (record GPU work where there is a GPU), "nvtx" (ranges for
-    other tools alone) or "off", or says more as `lineprof.gpu.GpuOptions`;
-    None takes ``LINEPROF_GPU``. `nvtx` is "auto",
-    "line", "func" or "off"; None takes ``LINEPROF_NVTX``. The process' first
-    profiler decides for all of them.
+    other tools alone), "off", or a `lineprof.gpu.GpuOptions`; `nvtx` is "auto",
+    "line", "func" or "off". None takes ``LINEPROF_GPU``, ``LINEPROF_NVTX``. The
+    process' first profiler decides for all.
 
     Raises LineprofError when the core cannot be had.
     """
@@ -98,16 +94,14 @@ class LineProfiler:
     ) -> None:
         """Register `functions` and choose the core; nothing is counted yet."""
         self.functions: list[Any] = []
-        self._start_unix_ns = process.unix_ns()
         self._warnings: list[str] = []
         self._twins = Twins()
-        # Source that no file holds (``python -c``), by its code's file name.
-        self.texts: Mapping[str, str] = {}
+        self.texts: Mapping[str, str] = {}  # of no file (``python -c``), by its name
         self._known: set[tuple[object, ...]] = set()
-        self._lost, self._displaced = _core.lost(), _core.displaced()
-        self._cost = _core.cost()
+        self._run = Run(_core)
         opened = open_core(_core, core or wanted_core(), clock)
         self._tracer, self._calibration = opened.tracer, opened.calibration
+        self._run.opened()
         self.core, self.core_reason = opened.name, opened.reason
         self.clock, self.clock_reason = _core.clock()
         open_ranges(_core, nvtx)
@@ -275,46 +269,10 @@ class LineProfiler:
         holds = remeasure(_core, self.core, self._calibration)
         ids, codes = self._tracer.snapshot()
         scale = Scale(_core.scale(), _core.COST_ONE, holds)
-        run = self._process(scale)
-        warnings = self._all_warnings()
+        core, cost = (self.core, self.core_reason), scale.cost_ns(self._run.cost)
+        run = self._run.process(core=core, overhead_ns=cost, end=self.exit)
+        warnings = [*self._warnings, *self._run.warnings(self.functions)]
         return profile_of(ids, codes, scale, run, warnings=warnings, gpu=gpu)
-
-    def _process(self, scale: Scale) -> Process:
-        from lineprof.stats import Process  # noqa: PLC0415  # at the end
-
-        now = process.unix_ns()
-        return Process(
-            pid=os.getpid(),
-            host=process.host(),
-            rank=process.rank(),
-            argv=tuple(sys.argv),
-            cwd=process.cwd(),
-            python=process.python_version(),
-            start_unix_ns=self._start_unix_ns,
-            wall_ns=max(0, now - self._start_unix_ns),
-            core=self.core,
-            core_reason=self.core_reason,
-            clock=self.clock,
-            overhead_ns=scale.cost_ns(_core.cost() - self._cost),
-            version=VERSION,
-            exit=self.exit,
-        )
-
-    def _all_warnings(self) -> list[str]:
-        warnings = list(self._warnings)
-        lost = _core.lost() - self._lost
-        if lost > 0:
-            warnings.append(f"{lost} calls went uncounted: memory was out")
-        if _core.displaced() > self._displaced:
-            warnings.append(
-                "another frame evaluator (torch.compile's?) put the profiler's out of "
-                "its place when it ended: calls since then went uncounted"
-            )
-        if "torch._dynamo" in sys.modules:
-            from lineprof.dynamo import missing_lines  # noqa: PLC0415  # at the end
-
-            warnings += missing_lines(self.functions)
-        return warnings
 
     def dump_stats(self, filename: Path) -> None:
         """Write a profile file; LineprofError when that fails."""

@@ -47,7 +47,7 @@ def gpu_of(
     `keys`, `processes` and `threads` have the functions, and the indexes of
     the others, by their ids.
     """
-    names: dict[object, Any] = dict(rows_of(db, GPU_NAMES))
+    names = {row[0]: row[1] for row in rows_of(db, GPU_NAMES)}
     path_rows = rows_of(db, GPU_PATHS)
     device_rows = rows_of(db, GPU_DEVICES)
     paths, devices = places_of(path_rows), places_of(device_rows)
@@ -113,7 +113,7 @@ def _device(row: list[Any], processes: Places) -> GpuDevice:
     _, process, device, name, busy_ns, exact, text = row
     natural([device, busy_ns], "a device")
     limits = json.loads(text)
-    if not isinstance(limits, dict) or any(type(n) is not int for n in limits.values()):
+    if not isinstance(limits, dict) or not all(map(_is_limit, limits.values())):
         raise Damaged("the attributes of a device are no numbers by name")
     return GpuDevice(
         process=known(processes, process, "process"),
@@ -123,6 +123,10 @@ def _device(row: list[Any], processes: Places) -> GpuDevice:
         busy_exact=_bool(exact),
         attributes=tuple(limits.items()),
     )
+
+
+def _is_limit(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
 
 
 def _run(row: list[Any], processes: Places) -> GpuRun:

@@ -14,6 +14,7 @@ from lineprof.store_schema import (
     GPU_LAUNCHES,
     GPU_TIMELINE_NAMES,
     GPU_TIMELINES,
+    MOST_EVENTS,
 )
 
 TYPE_CHECKING = False
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     Places = Mapping[object, int]
 
-MOST_EVENTS = 20_000_000  # of all timelines together
 _INTEGER_END = 1 << 63  # of those that SQLite can hold
 _LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 

@@ -6,6 +6,7 @@ from lineprof.values import Value
 
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
 SCHEMA_VERSION = 1  # raised when an old reader would misread a new file
+MOST_EVENTS = 100_000_000  # of all timelines together
 
 
 _SQL = {int: "INTEGER", str: "TEXT", bytes: "BLOB"}

@@ -15,6 +15,7 @@ from lineprof.store_schema import (
     FILES,
     FUNCTIONS,
     META,
+    MOST_EVENTS,
     PROCESSES,
     SCHEMA_VERSION,
     TABLES,
@@ -164,6 +165,12 @@ def _fill_gpu(db: sqlite3.Connection, stats: LineStats) -> None:
     """Write the tables of GPU data, which no other profile has."""
     from lineprof.store_write_gpu import tables  # noqa: PLC0415  # few have any
 
+    events = sum(timeline.count for timeline in stats.gpu.timelines)
+    if events > MOST_EVENTS:
+        raise LineprofError(
+            f"a profile can't hold {events} GPU events (at most {MOST_EVENTS})",
+            hint="merge fewer profiles, or record fewer events",
+        )
     for table, rows in tables(stats):
         db.execute(table.create)
         _insert(db, table, rows)

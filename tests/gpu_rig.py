@@ -28,6 +28,8 @@ from running import plain
 
 from lineprof import LineStats
 from lineprof.gpu_lines import numbers_of_lines, totals, unattributed
+from lineprof.source import Sources
+from lineprof.views import VIEWS, Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,6 +101,52 @@ def check_sums(gpu: Gpu) -> None:
     assert whole.self_ns == whole.gpu_ns
 
 
+def fields(words: Mapping[str, str]) -> dict[str, object]:
+    """Give the fields of docs/json.md that words stand for."""
+
+    def number(name: str, place: int = 0) -> int:
+        return int(words.get(name, "0/0").split("/")[place])
+
+    moved = [name for name in words if "to" in name and "-" not in name]
+    return {
+        "gpu_ns": number("gpu"),
+        "gpu_self_ns": number("self"),
+        "gpu_adopted_ns": number("adopted"),
+        "kernels": number("kernels"),
+        "memset_ns": number("memset"),
+        "memsets": number("memset", 1),
+        "wait_ns": number("wait"),
+        "waits": number("wait", 1),
+        "alloc_bytes": number("alloc"),
+        "free_bytes": number("free"),
+        "memcpy_ns_by_direction": {name: number(name) for name in moved},
+        "memcpy_bytes_by_direction": {name: number(name, 1) for name in moved},
+    }
+
+
+def check_json(stats: LineStats) -> None:
+    """Check that ``view --json`` says of each line, and of the rest, the same."""
+    lines = VIEWS["json"].render(stats, Sources(stats.sources), Options())
+    profile = json.loads("\n".join(lines))
+    found = {
+        line["line"]: line
+        for function in profile["functions"]
+        for line in function["lines"]
+        if "gpu_ns" in line
+    }
+    known = {line: fields(words) for line, words in by_line(stats.gpu).items()}
+    assert known == {
+        line: {name: one[name] for name in fields({})} for line, one in found.items()
+    }
+    if "gpu" in profile:
+        rest, numbers = profile["gpu"], unattributed(stats.gpu)
+        assert rest["unattributed_ns"] == rest["unattributed"]["gpu_ns"]
+        assert fields(shown(numbers)) == {
+            name: rest["unattributed"][name] for name in fields({})
+        }
+        assert rest["total_ns"] == totals(stats.gpu).gpu_ns
+
+
 def check_marks(
     text: str, stats: LineStats, nowhere: str = "", *, capture: bool = False
 ) -> None:
@@ -121,6 +169,7 @@ def check_marks(
         pytest.fail(report(text, known, found), pytrace=False)
     assert rest == words_of(nowhere)
     check_sums(stats.gpu)
+    check_json(stats)
 
 
 def report(text: str, known: Mapping[int, Words], found: Mapping[int, Words]) -> str:

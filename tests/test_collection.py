@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lineprof import LineProfiler
     from settable_clock import Clock
+
+    from lineprof import LineProfiler
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +74,7 @@ def test_a_call_while_collection_is_off_counts_from_start_on() -> None:
 def test_time_while_collection_is_off_is_no_lines_time(clock: Clock) -> None:
     tick = clock.tick
 
-    def f():  # 0
+    def f() -> None:  # 0
         tick(5)  # 1
         (lineprof.stop(), tick(100), lineprof.start())  # 2
         tick(7)  # 3
@@ -108,11 +109,11 @@ def test_generators_that_are_resumed_while_it_is_off_go_on_afterwards() -> None:
 
 
 def test_callers_of_the_one_that_stops_it_are_off_too() -> None:
-    def inner(switch):  # 0
+    def inner(switch) -> int:  # 0
         switch()  # 1
         return 0  # 2
 
-    def outer():  # 0
+    def outer() -> int:  # 0
         inner_of(lineprof.stop)  # 1
         inner_of(int)  # 2
         inner_of(lineprof.start)  # 3

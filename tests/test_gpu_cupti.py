@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_rig import Played, Rig, check_marks, events, lost, shown
+from gpu_rig import Played, Rig, events, lost
 
 from lineprof.gpu_lines import kernels_of_lines, numbers_of_functions
 from lineprof.gpu_records import DIRECTIONS
@@ -49,7 +50,8 @@ def f():
     gpu.fk_memcpy(8, 800, 80, 0, 3, 3)  #> DtoD=80/800/1
     for i in range(3):
         gpu.fk_memcpy(1, 1 << 40, 1, 0, 2, 3)  #> HtoD=3/3298534883328/3
-    gpu.fk_memcpy(1, 1, 1, 0, 2, 3); gpu.fk_memcpy(2, 2, 2, 0, 3, 2)  #> HtoD=1/1/1 DtoH=2/2/1
+    gpu.fk_memcpy(1, 1, 1, 0, 2, 3); gpu.fk_memcpy(2, 2, 2, 0, 3, 2)  \
+#> HtoD=1/1/1 DtoH=2/2/1
 
 f()
 """,
@@ -336,6 +338,22 @@ def test_the_table(rig: Rig) -> None:
     assert lines[0] == "5e-06 s in 2 kernels"
     assert lines[2] == "Waiting for the GPU: 2.5e-06 s in 1 calls"
     assert "Unattributed: 3e-06 s (60.0 %), launched outside of profiled lines" in lines
+
+
+def test_the_json(rig: Rig) -> None:
+    rig.kernprof(TIMELINE).ok()
+    view = rig.run(["-m", "lineprof", "view", "--json", "program.lprof"]).out
+    profile = json.loads(view)
+    [function] = profile["functions"]
+    assert (function["gpu_ns"], function["kernels"]) == (83, 2)
+    found = {line["line"]: line.get("gpu_ns") for line in function["lines"]}
+    assert found == {8: 50, 9: 30, 10: None, 11: 0, 12: 3}
+    gpu = profile["gpu"]
+    assert (gpu["total_ns"], gpu["unattributed_ns"]) == (84, 1)
+    assert gpu["busy_ns"] == 50 + 3
+    assert (gpu["dropped"], gpu["invalid"], gpu["outstanding"]) == (0, 0, 0)
+    [run], [device] = gpu["runs"], gpu["devices"]
+    assert (run["backend"], device["name"]) == ("cupti", "NVIDIA H200")
 
 
 def test_a_report_may_be_asked_for_again_and_again(rig: Rig) -> None:

@@ -11,14 +11,16 @@ import pytest
 from gpu_double import environment
 from gpu_rig import DEADLINE, Ran, Rig, check_sums, lost
 
-from lineprof import LineStats
 from lineprof.gpu_lines import totals
 
 if TYPE_CHECKING:
+    from lineprof import LineStats
     from lineprof.gpu_records import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 
+# From 3.12 on Python warns of forks where there are threads, like CUPTI's.
+QUIET = {"PYTHONWARNINGS": "ignore::DeprecationWarning"}
 FORKED = "this process was forked from one whose GPU work is recorded"
 
 
@@ -76,7 +78,7 @@ def times(stats: LineStats, name: str) -> list[tuple[int, int]]:
 
 
 def test_a_fork_both_of_whose_sides_go_on(rig: Rig) -> None:
-    ran = rig.kernprof(BOTH_SIDES).ok("together\nchild\nstatus 5\n")
+    ran = rig.kernprof(BOTH_SIDES, **QUIET).ok("together\nchild\nstatus 5\n")
     stats = ran.check()
     assert (run_of(stats).backend, lost(run_of(stats))) == ("cupti", (0, 0, 0, 0))
     child, own = ran.stats("child"), ran.stats("own")
@@ -88,7 +90,7 @@ def test_a_fork_both_of_whose_sides_go_on(rig: Rig) -> None:
 
 
 def test_what_a_child_says(rig: Rig) -> None:
-    ran = rig.kernprof(BOTH_SIDES).ok("together\nchild\nstatus 5\n")
+    ran = rig.kernprof(BOTH_SIDES, **QUIET).ok("together\nchild\nstatus 5\n")
     view = rig.run(["-m", "lineprof", "view", "child.lprof"])
     assert (view.status, view.err) == (0, "")
     assert view.out.splitlines()[-1] == f"GPU columns off: {FORKED}"
@@ -110,7 +112,7 @@ def test_cuda_that_only_the_child_uses(rig: Rig) -> None:
     os.waitpid(child, 0)
     print(gpu.fk_cuinit_calls())
     """
-    rig.kernprof(program, ready=False).ok("0 0 0 1\n0\n").check()
+    rig.kernprof(program, ready=False, **QUIET).ok("0 0 0 1\n0\n").check()
 
 
 def test_a_fork_before_there_is_a_profiler(rig: Rig) -> None:
@@ -156,6 +158,7 @@ def test_forks_in_the_middle_of_all(rig: Rig) -> None:
         while not over.is_set():
             profile.get_stats()
 
+    profile.get_stats()  # else a fork may come upon the lock of an import
     over = threading.Event()
     threads = [threading.Thread(target=work) for work in (launch, launch, reports)]
     for thread in threads:
@@ -166,7 +169,7 @@ def test_forks_in_the_middle_of_all(rig: Rig) -> None:
         child = os.fork()
         if child == 0:
             f(5)
-            own = LineProfiler(f.__wrapped__ if hasattr(f, "__wrapped__") else f)
+            own = LineProfiler(launch)
             own.get_stats()
             profile.get_stats()
             os._exit(7)
@@ -177,7 +180,8 @@ def test_forks_in_the_middle_of_all(rig: Rig) -> None:
     gpu.fk_native_join()
     print(set(statuses))
     """
-    ran = rig.kernprof(program, frozen=False, FAKE_CUPTI_BUFFER_LIMIT=20000)
+    knobs = {"FAKE_CUPTI_BUFFER_LIMIT": 20000, "LINEPROF_GPU_EVENTS": 1000}
+    ran = rig.kernprof(program, frozen=False, **knobs, **QUIET)
     stats = ran.ok("{7}\n").stats()
     check_sums(stats.gpu)
     native = sum(one.count for one in stats.gpu.sums if one.name == "native")
@@ -215,7 +219,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_a_pool(rig: Rig, method: str) -> None:
     program = POOL.replace("METHOD", repr(method))
-    ran = rig.kernprof(program, ready=False)
+    ran = rig.kernprof(program, ready=False, frozen=False, **QUIET)
     # CUDA does not survive a fork; elsewhere each child has a session of its own.
     forked = method == "fork"
     ran.ok("[3, 3]\n" if forked else "[0, 0]\n")
@@ -227,7 +231,7 @@ def test_a_pool(rig: Rig, method: str) -> None:
         assert run_of(child).backend == ("none" if forked else "cupti")
 
 
-# -- ends ---------------------------------------------------------------------------
+# -- ends --------------------------------------------------------------------------
 
 ENDS = """
 import os, signal, sys
@@ -325,7 +329,8 @@ def check_launching(stats: LineStats) -> None:
 
 
 def test_threads_that_still_launch_at_the_end(rig: Rig) -> None:
-    ran = rig.kernprof(LAUNCHING, frozen=False).ok("before\n")
+    ran = rig.kernprof(LAUNCHING, frozen=False, LINEPROF_GPU_EVENTS=1000)
+    ran.ok("before\n")
     check_launching(ran.stats())
 
 
@@ -334,7 +339,7 @@ def test_threads_that_still_launch_when_sigterm_comes(rig: Rig) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "kernprof", "-lq", "program.py"],
         cwd=rig.folder,
-        env=environment(rig.doubles),
+        env=environment(rig.doubles, LINEPROF_GPU_EVENTS=1000),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -117,7 +117,7 @@ def test_ids_that_begin_anew(rig: Rig) -> None:
     assert lost(run_of(ran)) == (0, 0, 0, 0)
 
 
-# -- which one is taken -----------------------------------------------------------
+# -- which one is taken ------------------------------------------------------------
 
 SMALL = """
 @profile

@@ -188,3 +188,16 @@ def test_calls_that_went_uncounted_because_of_another_one_are_told_of(
     else:
         assert warnings == ()
         assert calls(profiler) == 2
+
+
+def test_a_profiler_made_afterwards_has_nothing_to_tell(other: Evaluator) -> None:
+    profiler = new_profiler(inc)
+    other.come()
+    profiler.enable()
+    other.go()
+    profiler.disable()
+    del profiler
+    later = new_profiler(inc)
+    with later:
+        inc(0)
+    assert later.get_stats().warnings == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lineprof.gpu_records import NO_GPU
 from lineprof.records import Row
 from lineprof.views.view import RAW, SKIP_ZERO, SORT, Options, View, uncalibrated
 
@@ -22,12 +21,14 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
     """Yield the profile as one JSON object; every measured line on a line."""
     if options.raw:
         stats = uncalibrated(stats)
+    from lineprof.views.json_gpu import gpu_fields, summary  # noqa: PLC0415  # as json
+
+    gpu = gpu_fields(stats.gpu)
     functions = list(stats.functions)
     if options.skip_zero:
-        functions = [function for function in functions if function.cells]
+        functions = [one for one in functions if one.cells or one.key in gpu.functions]
     if options.sort:
         functions.sort(key=lambda function: function.total_ns)
-    gpu, once = _gpu(stats)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
     yield ' "functions": ['
     yield from _separated(_function(function, sources, gpu) for function in functions)
@@ -35,17 +36,10 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
     yield ' "processes": ['
     yield from _separated([f"  {_json(vars(one))}"] for one in stats.processes)
     yield " ],"
-    yield f' "warnings": {_json(stats.warnings)}{once}}}'
-
-
-def _gpu(stats: LineStats) -> tuple[GpuFields | None, str]:
-    """Return the GPU numbers of lines and functions, and the field of the whole."""
-    if stats.gpu == NO_GPU:
-        return None, ""
-    from lineprof.views.json_gpu import gpu_fields, summary  # noqa: PLC0415  # seldom
-
     once = summary(stats.gpu)
-    return gpu_fields(stats.gpu), f',\n "gpu": {_json(once)}' if once else ""
+    yield f' "warnings": {_json(stats.warnings)}{"," if once else "}"}'
+    if once:
+        yield f' "gpu": {_json(once)}}}'
 
 
 def _json(value: object) -> str:
@@ -70,7 +64,7 @@ def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _function(
-    function: FunctionStats, sources: Sources, gpu: GpuFields | None
+    function: FunctionStats, sources: Sources, gpu: GpuFields
 ) -> Iterator[str]:
     known = {
         "file": function.file,
@@ -78,20 +72,17 @@ def _function(
         "line": function.line,
         "total_ns": function.total_ns,
         "calls": function.calls,
-        **(gpu.of_function(function.key) if gpu else {}),
+        **gpu.of_function(function.key),
     }
     yield f'  {_json(known)[:-1]}, "lines": ['
     yield from _separated([line] for line in _lines(function, sources, gpu))
     yield "  ]}"
 
 
-def _lines(
-    function: FunctionStats, sources: Sources, gpu: GpuFields | None
-) -> Iterator[str]:
+def _lines(function: FunctionStats, sources: Sources, gpu: GpuFields) -> Iterator[str]:
     rows = {row.line: row for row in function.rows}
-    if gpu:  # a line may have launched, and yet have no numbers of its own
-        more = gpu.lines_of(function.key) - rows.keys()
-        rows.update({line: Row(line, 0, 0, 0, 0) for line in more})
+    for line in gpu.lines_of(function.key):  # these may have no numbers of their own
+        rows.setdefault(line, Row(line, 0, 0, 0, 0))
     for line, row in sorted(rows.items()):
         known = {
             "line": line,
@@ -99,7 +90,7 @@ def _lines(
             "time_ns": row.time_ns,
             "await_ns": row.await_ns,
             "raw_ns": row.raw_ns,
-            **(gpu.of_line(function.key, line) if gpu else {}),
+            **gpu.of_line(function.key, line),
             "source": sources.line(function.file, line),
         }
         yield f"   {_json(known)}"

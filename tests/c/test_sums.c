@@ -114,8 +114,7 @@ sums_are_those_of_a_naive_table(void)
         if (naive[i].count != 0) {
             const lp_sum *sum = sum_of(&sums, naive[i].key);
 
-            CHECK(sum != NULL &&
-                  memcmp(sum, &naive[i], sizeof(*sum)) == 0);
+            CHECK(sum != NULL && memcmp(sum, &naive[i], sizeof(*sum)) == 0);
         }
     }
     free(naive);

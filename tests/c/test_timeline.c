@@ -202,8 +202,7 @@ many_launches_keep_their_numbers(void)
         for (int32_t i = 0; i < 20000; i++) {
             lp_launch launch = launch_of(i);
 
-            CHECK(lp_timeline_launch(&timeline, &launch) ==
-                  (uint32_t)i + 1);
+            CHECK(lp_timeline_launch(&timeline, &launch) == (uint32_t)i + 1);
         }
     }
     CHECK(timeline.n_launches == 20001);

@@ -8,7 +8,9 @@
  *
  * The declarations are those of NVTX 3, which never change.
  */
-#define _GNU_SOURCE /* syscall() */
+#ifndef _GNU_SOURCE
+#  define _GNU_SOURCE /* syscall() */
+#endif
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -101,7 +101,7 @@ class Nvidia:
         if status:
             raise RuntimeError(f"{name} gave {status}")
 
-    # -- the beginning --------------------------------------------------------------
+    # -- the beginning -------------------------------------------------------------
 
     def initialized(self) -> bool:
         """Tell whether anybody has initialised CUDA."""
@@ -110,7 +110,7 @@ class Nvidia:
         return bool(status != NOT_INITIALIZED)
 
     def init(self) -> None:
-        """Initialise CUDA, load the kernels and run one, which the driver waits for."""
+        """Initialise CUDA, with the device current here, and load the kernels."""
         self("cuInit", 0)
         device = ctypes.c_int()
         self("cuDeviceGet", ctypes.byref(device), 0)
@@ -138,7 +138,7 @@ class Nvidia:
         self("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
         return found
 
-    # -- kernels ----------------------------------------------------------------------
+    # -- kernels -------------------------------------------------------------------
 
     def launch(self, function: ctypes.c_void_p, stream: Any, *words: int) -> None:
         """Run one thread of a kernel that takes these 64-bit words."""
@@ -181,7 +181,7 @@ class Nvidia:
             self("cuEventDestroy_v2", event)
         return round(apart.value * 1e6)
 
-    # -- streams, and waiting -----------------------------------------------------------
+    # -- streams, and waiting ------------------------------------------------------
 
     def stream(self) -> ctypes.c_void_p | None:
         """Make a stream that does not wait for the default one."""
@@ -205,7 +205,7 @@ class Nvidia:
     def wait_event(self, event: ctypes.c_void_p) -> None:
         self("cuEventSynchronize", event)
 
-    # -- memory ---------------------------------------------------------------------------
+    # -- memory --------------------------------------------------------------------
 
     def prepare(self) -> None:
         """Allocate ROOM bytes on the device, and twice on the host: now and here."""
@@ -263,7 +263,7 @@ class Nvidia:
         ctypes.string_at(memory.value or 0, size)
         self.free(memory)
 
-    # -- graphs -----------------------------------------------------------------------------
+    # -- graphs --------------------------------------------------------------------
 
     def capture(self, stream: Any) -> None:
         """From now on what comes to the stream makes nodes of a graph."""
@@ -309,7 +309,8 @@ class Double:
         pass
 
     def prepare(self) -> None:
-        check(self.fake.fk_memcpy(1, ROOM, 1000, 1, 1, 3))
+        self.alloc(ROOM)
+        self.to_device(ROOM)
 
     def load(self) -> bytes:
         return b"short_lived"

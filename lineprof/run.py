@@ -1,0 +1,81 @@
+"""One profiler's run: since when, where, and what went wrong meanwhile."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from lineprof import process
+from lineprof.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import FunctionType, ModuleType
+
+    from lineprof.records import Process
+
+
+class Run:
+    """Begins with its profiler; `core` is the C module."""
+
+    def __init__(self, core: ModuleType) -> None:
+        """Begin now, before there is a tracer."""
+        self._core = core
+        self._start_unix_ns = process.unix_ns()
+        self._lost = core.lost()
+        self._cost = core.cost()
+        self._displaced = 0
+
+    def opened(self) -> None:
+        """Go on, now that there is one."""
+        self._displaced = self._core.displaced()
+
+    @property
+    def cost(self) -> int:
+        """The profiler's own cost since the beginning, in the core's parts."""
+        return int(self._core.cost() - self._cost)
+
+    def process(self, *, core: tuple[str, str], overhead_ns: int, end: str) -> Process:
+        """Return what is known of this process and of the run so far.
+
+        `core` is the event source and why it is that; `end` says how the program
+        ended, "" for normally.
+        """
+        from lineprof.records import Process  # noqa: PLC0415  # at the end
+
+        name, reason = core
+        now = process.unix_ns()
+        return Process(
+            pid=os.getpid(),
+            host=process.host(),
+            rank=process.rank(),
+            argv=tuple(sys.argv),
+            cwd=process.cwd(),
+            python=process.python_version(),
+            start_unix_ns=self._start_unix_ns,
+            wall_ns=max(0, now - self._start_unix_ns),
+            core=name,
+            core_reason=reason,
+            clock=self._core.clock()[0],
+            overhead_ns=overhead_ns,
+            version=VERSION,
+            exit=end,
+        )
+
+    def warnings(self, functions: Iterable[FunctionType]) -> list[str]:
+        """Return what the numbers of `functions` lack, a sentence each."""
+        warnings = []
+        lost = self._core.lost() - self._lost
+        if lost > 0:
+            warnings.append(f"{lost} calls went uncounted: memory was out")
+        if self._core.displaced() > self._displaced:
+            warnings.append(
+                "another frame evaluator (torch.compile's?) put the profiler's out of "
+                "its place when it ended: calls since then went uncounted"
+            )
+        if "torch._dynamo" in sys.modules:
+            from lineprof.dynamo import missing_lines  # noqa: PLC0415  # at the end
+
+            warnings += missing_lines(functions)
+        return warnings

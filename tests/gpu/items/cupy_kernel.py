@@ -1,0 +1,52 @@
+"""A raw kernel of CuPy's is on the line that launches it, and so are its copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lab import Lab
+
+NEEDS = ("cupy",)
+
+PROGRAM = """
+import cupy
+import numpy
+
+SOURCE = '''
+extern "C" __global__ void add_one(float *x, int n)
+{
+    int i = blockDim.x * blockIdx.x + threadIdx.x;
+    if (i < n) {
+        x[i] += 1;
+    }
+}
+'''
+add_one = cupy.RawKernel(SOURCE, "add_one")
+
+@profile
+def work(host):
+    x = cupy.asarray(host)
+    for _ in range(100):
+        add_one((40,), (256,), (x, numpy.int32(x.size)))
+    y = x * 2
+    return cupy.asnumpy(y)
+
+y = work(numpy.zeros(10_000, numpy.float32))
+say(values=[float(y.min()), float(y.max())])
+"""
+
+
+def check(lab: Lab) -> None:
+    ran = lab.kernprof(PROGRAM, options=["-q", "--gpu-api"])
+    if not lab.expect_well(ran):
+        return
+    lab.expect_whole(ran)
+    lab.expect(ran.said["values"] == [200, 200], f"values: {ran.said['values']}")
+    names = ran.names("add_one((", "kernel")
+    lab.expect(names == {"add_one": 100}, f"the line's kernels are {names}")
+    lab.expect(ran.line("y = x * 2").kernels == 1, "an operation's kernel is missing")
+    for words, wanted in (("cupy.asarray", "HtoD"), ("cupy.asnumpy", "DtoH")):
+        copies = {name: size for name, _, _, size in ran.line(words).copies}
+        lab.expect(copies == {wanted: 40_000}, f"`{words}` copied {copies}")
+    lab.figure(calls=" ".join(ran.names("add_one((", "runtime", "driver")))

@@ -1,0 +1,41 @@
+"""Migrations of managed memory are recorded, with their bytes, and have no line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lab import Lab
+
+NEEDS = ()
+SIZE = 1 << 24  # bytes
+
+PROGRAM = """
+@profile
+def work():
+    for _ in range(3):
+        gpu.managed(1 << 24)
+
+gpu.init()
+work()
+"""
+
+
+def check(lab: Lab) -> None:
+    ran = lab.kernprof(PROGRAM, options=["-q", "--uvm", "on"])
+    if not lab.expect_well(ran):
+        return
+    lab.expect_whole(ran)
+    moved = {name: size for name, _, _, size in ran.totals.migrations}
+    lab.figure(moved_bytes=moved)
+    for direction in ("HtoD", "DtoH"):
+        size = moved.get(direction, 0)
+        lab.expect(
+            size >= 3 * SIZE, f"{size} bytes moved {direction}, of {3 * SIZE} or more"
+        )
+    one = ran.line("gpu.managed")
+    lab.expect(one.kernels == 3, f"its line has {one.kernels} kernels of 3")
+    lab.expect(not one.migrations, "a line has migrations, which no call causes")
+    ran = lab.kernprof(PROGRAM)
+    if lab.expect_well(ran):
+        lab.expect(not ran.totals.migrations, "migrations are there unasked")

@@ -1,0 +1,67 @@
+"""Memsets, and memory that is allocated and freed, are the lines' that asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lab import Lab
+
+NEEDS = ()
+
+PROGRAM = """
+@profile
+def work():
+    for _ in range(5):
+        memory = gpu.alloc(1 << 23)  #> alloc=41943040
+        gpu.memset(1 << 20)  #> memsets=5
+        gpu.memset_async(4096); gpu.memset_async(64)  #> memsets=10
+        gpu.free(memory)  #> free=41943040
+    for _ in range(5):
+        memory = gpu.alloc_async(1 << 20)  #> alloc=5242880
+        gpu.free_async(memory)  #> free=5242880
+    gpu.wait()
+
+gpu.init()
+gpu.prepare()
+work()
+"""
+# PyTorch asks the driver each time if it is told to.
+TORCH = """
+import torch
+
+@profile
+def work():
+    for _ in range(5):
+        memory = torch.empty(1 << 23, dtype=torch.uint8, device="cuda")
+        memory.zero_()
+        del memory
+
+torch.ones(1, device="cuda").sum().item()
+work()
+"""
+ASKED = "backend:cudaMallocAsync"
+
+
+def check(lab: Lab) -> None:
+    ran = lab.kernprof(PROGRAM, options=["-q", "--gpu-memory"])
+    if lab.expect_well(ran):
+        room = 1 << 22
+        found = ran.nowhere
+        lab.expect(
+            found.alloc_bytes >= room,
+            f"{found.alloc_bytes} bytes were allocated outside of lines",
+        )
+        beside = f"alloc={found.alloc_bytes} free={found.free_bytes} HtoD={room}/1"
+        lab.expect_marks(ran, nowhere=beside)
+        lab.expect_whole(ran)
+    if lab.lack("torch"):
+        lab.figure(torch=f"not run: {lab.lack('torch')}")
+        return
+    knobs = {"PYTORCH_ALLOC_CONF": ASKED, "PYTORCH_CUDA_ALLOC_CONF": ASKED}
+    ran = lab.kernprof(TORCH, options=["-q", "--gpu-memory"], **knobs)
+    if lab.expect_well(ran):
+        asked = ran.line("torch.empty").alloc_bytes
+        lab.figure(torch_alloc_bytes=asked)
+        lab.expect(asked >= 5 << 23, f"PyTorch's line allocated {asked} bytes")
+        lab.expect_whole(ran)

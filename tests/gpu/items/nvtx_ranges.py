@@ -1,0 +1,100 @@
+"""NVTX ranges reach a tool while a GPU works, and their payloads join the rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from lab import HERE, NotRunError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lab import Lab, Ran
+
+NEEDS = ()
+
+PROGRAM = """
+@profile
+def work():
+    for _ in range(10):
+        gpu.empty()  #> kernels=10
+    helper()  #> kernels=1
+
+@profile
+def helper():
+    gpu.spin(10_000)  #> kernels=1
+
+gpu.init()
+work()
+"""
+TORCH = """
+import torch
+
+@profile
+def work(x):
+    for _ in range(10):
+        x = x @ x
+        torch.cuda.nvtx.range_push("of PyTorch")
+        x = x / x.norm()
+        torch.cuda.nvtx.range_pop()
+    return x.sum().item()
+
+work(torch.randn(256, 256, device="cuda"))
+"""
+
+
+def check(lab: Lab) -> None:
+    spy = build(lab)
+    for name, program in (("raw", PROGRAM), ("torch", TORCH)):
+        if name == "torch" and lab.lack("torch"):
+            lab.figure(torch=f"not run: {lab.lack('torch')}")
+            return
+        heard = lab.folder / f"{name}.jsonl"
+        knobs = {"NVTX_INJECTION64_PATH": spy, "NVTX_SPY_OUT": heard}
+        ran = lab.kernprof(program, **knobs)
+        if lab.expect_well(ran):
+            if name == "raw":
+                lab.expect_marks(ran)
+            lab.expect_whole(ran)
+            check_ranges(lab, ran, heard)
+
+
+def build(lab: Lab) -> Path:
+    """Give the tool that listens: the doubles' folder has it, else compile it."""
+    if lab.doubles and (lab.doubles / "nvtx_spy.so").is_file():
+        return lab.doubles / "nvtx_spy.so"
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        raise NotRunError("there is no C compiler")
+    source = HERE.parent / "doubles" / "nvtx_spy.c"
+    library = lab.folder / "nvtx_spy.so"
+    command = [*compiler.split(), "-std=c11", "-shared", "-fPIC", str(source)]
+    subprocess.run([*command, "-o", str(library)], check=True)
+    return library
+
+
+def check_ranges(lab: Lab, ran: Ran, heard: Path) -> None:
+    """Compare what was heard with the profile."""
+    if not heard.exists():
+        raise NotRunError("nothing was heard: this lineprof was built without NVTX")
+    text = heard.read_text(encoding="utf-8", errors="replace")
+    events = [json.loads(line) for line in text.splitlines()]
+    ours = [one for one in events if one["domain"] == "lineprof"]
+    pushes = [one for one in ours if one["what"] == "push"]
+    pops = [one for one in ours if one["what"] == "pop"]
+    lab.expect(pushes, "no range was heard")
+    lab.expect(
+        len(pushes) == len(pops), f"{len(pushes)} ranges begin and {len(pops)} end"
+    )
+    payloads = {one.get("payload") for one in pushes}
+    gpu = ran.stats.gpu
+    used = {one.path for one in gpu.sums if one.kind == "kernel" and one.path >= 0}
+    wanted = {gpu.paths[path].range for path in used}
+    lab.expect(wanted, "no line has a kernel")
+    lab.expect(
+        wanted <= payloads, f"{wanted - payloads} of the trace are no range's payloads"
+    )

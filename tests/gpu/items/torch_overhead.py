@@ -1,0 +1,62 @@
+"""A step of training takes at most 5 % longer with lineprof.
+
+The figures are ms for a step that fills the GPU, and for one that hardly does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lab import Lab
+
+NEEDS = ("torch",)
+MOST = 1.05
+
+PROGRAM = """
+import sys
+import statistics
+import torch
+
+@profile
+def step(inputs, wanted):
+    outputs = model(inputs)
+    loss = torch.nn.functional.mse_loss(outputs, wanted)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    optimizer.step()
+
+width, batch = (1024, 32) if sys.argv[1] == "large" else (128, 1)
+layer = torch.nn.TransformerEncoderLayer(width, 8, 4 * width, 0.0, batch_first=True)
+model = torch.nn.TransformerEncoder(layer, 6).to("cuda")
+optimizer = torch.optim.AdamW(model.parameters())
+inputs = torch.randn(batch, 128, width, device="cuda")
+wanted = torch.randn(batch, 128, width, device="cuda")
+took = []
+for _ in range(60):
+    begun = clock()
+    step(inputs, wanted)
+    torch.cuda.synchronize()
+    took.append((clock() - begun) / 1e6)
+say(ms=statistics.median(took[20:]))
+"""
+
+
+def check(lab: Lab) -> None:
+    ratios = {}
+    for size in ("large", "small"):
+        bare, ours = [], []
+        for _ in range(2):  # in turn: the device's clock wanders
+            bare.append(lab.python(PROGRAM, size).said.get("ms"))
+            ours.append(lab.kernprof(PROGRAM, size).said.get("ms"))
+        if not lab.expect(all(bare) and all(ours), f"{size}: {bare} ms, {ours} ms"):
+            return
+        ratios[size] = min(ours) / min(bare)
+        lab.figure(
+            **{
+                f"{size}_ms": min(bare),
+                f"{size}_with_lineprof_ms": min(ours),
+                f"{size}_ratio": ratios[size],
+            }
+        )
+    lab.expect(ratios["large"] <= MOST, f"it takes {ratios['large']:.3f} times as long")

@@ -1,0 +1,433 @@
+"""What an item of the list works with: programs of its own, their profiles, a verdict.
+
+An item is a module of items/: a docstring that says in one line what holds, NEEDS,
+the frameworks without which it is not run, and ``check(lab)``.  Its programs are
+texts; each is run by a Python of its own for a limited time, so that nothing that
+one does ends the list.  They find ``gpu`` and ``say`` of inside/raw.py.
+
+What is known by hand stands at the end of a line of a program::
+
+    gpu.empty()  #> kernels=1
+
+Words: kernels=NUMBER  memsets=NUMBER  alloc=BYTES  free=BYTES  HtoD=BYTES/NUMBER, or
+another direction.  A line that says nothing must have nothing of these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpu_double import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lineprof import LineStats
+    from lineprof.gpu_numbers import GpuNumbers
+    from lineprof.gpu_records import GpuEvent, GpuRun
+
+HERE = Path(__file__).resolve().parent
+INSIDE = HERE / "inside"
+LIMIT_S = 120  # for one program; only one that hangs meets it
+SMALLER = 100  # so many times is what stresses the double
+MARK = re.compile(r"#> ([^\"']+)$")
+
+# In front of each program, on its first line: `profile` does nothing without kernprof.
+PRELUDE = "try: profile\nexcept NameError: profile = lambda function: function\n"
+PRELUDE += "from raw import clock, gpu, mapped, resident, say\n"
+
+# A framework can be used if this ends well: it has to run a kernel.
+PROBES = {
+    "torch": """
+import torch
+assert torch.cuda.is_available(), "PyTorch sees no GPU"
+assert torch.ones(3, device="cuda").sum().item() == 3
+""",
+    "cupy": """
+import cupy
+assert cupy.ones(3).sum().item() == 3
+""",
+    "jax": """
+import jax
+assert jax.default_backend() == "gpu", "JAX sees no GPU"
+assert float(jax.numpy.ones(3).sum()) == 3
+""",
+    "numba": """
+import numpy
+from numba import cuda
+assert cuda.is_available(), "Numba sees no GPU"
+@cuda.jit
+def add(x):
+    x[cuda.threadIdx.x] += 1
+ones = numpy.ones(32, numpy.float32)
+add[1, 32](ones)
+assert ones.sum() == 64
+""",
+    "triton": """
+import torch, triton, triton.language as tl
+assert torch.cuda.is_available(), "PyTorch, which Triton needs, sees no GPU"
+""",
+    "tensorflow": """
+import tensorflow
+assert tensorflow.config.list_physical_devices("GPU"), "TensorFlow sees no GPU"
+""",
+}
+
+
+class NotRunError(Exception):
+    """The item can't be run here; the message says why."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A program that has ended, or was ended."""
+
+    status: int | str  # a text: why there is none
+    out: str
+    err: str
+    text: str
+    folder: Path
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The figures that it printed, the later ones first choice."""
+        found: dict[str, Any] = {}
+        for line in self.out.splitlines():
+            word, colon, rest = line.partition("said: ")
+            if colon and not word:
+                found.update(json.loads(rest))
+        return found
+
+    @property
+    def gist(self) -> str:
+        """How it ended, and its last words, in one line."""
+        last = [line for line in self.err.splitlines() if line.strip()][-1:]
+        return f"its status is {self.status}: {' '.join(last).strip()[-300:]}"
+
+    @functools.cached_property
+    def stats(self) -> LineStats:
+        """The profile that it wrote; FileNotFoundError if it wrote none."""
+        from lineprof import LineStats  # noqa: PLC0415 - a dry run needs none
+
+        if not (self.folder / "program.lprof").exists():
+            raise FileNotFoundError(f"there is no profile; {self.gist}")
+        return LineStats.from_files(self.folder / "program.lprof")
+
+    def lines(self, **chosen: Any) -> dict[int, GpuNumbers]:
+        """Numbers by line, of all functions; chosen: as numbers_of_lines() has it."""
+        from lineprof.gpu_lines import numbers_of_lines  # noqa: PLC0415
+
+        found: dict[int, GpuNumbers] = {}
+        for lines in numbers_of_lines(self.stats.gpu, **chosen).values():
+            found.update(lines)
+        return found
+
+    def line(self, words: str, **chosen: Any) -> GpuNumbers:
+        """Numbers of the one line of the program with these words; zeros if none."""
+        from lineprof.gpu_numbers import GpuNumbers  # noqa: PLC0415
+
+        return self.lines(**chosen).get(self.number(words), GpuNumbers())
+
+    def number(self, words: str) -> int:
+        """Number of the one line of the program with these words."""
+        lines = enumerate(self.text.splitlines(), 1)
+        [number] = [number for number, line in lines if words in line]
+        return number
+
+    def time_ns(self, words: str) -> int:
+        """Time, of the processor, on the one line with these words."""
+        number = self.number(words)
+        rows = [row for function in self.stats.functions for row in function.rows]
+        return sum(row.time_ns for row in rows if row.line == number)
+
+    def names(self, words: str, *kinds: str) -> dict[str, int]:
+        """Names of these kinds, and how often the line with these words had them."""
+        gpu, number = self.stats.gpu, self.number(words)
+        found: dict[str, int] = {}
+        for one in gpu.sums:
+            on = gpu.paths[one.path].lines if one.path >= 0 else ()
+            if one.kind in kinds and number in {line for _, line in on}:
+                found[one.name] = found.get(one.name, 0) + one.count
+        return found
+
+    def events(self, *kinds: str) -> list[GpuEvent]:
+        """Records of these kinds, in the order of their start."""
+        found = [e for timeline in self.stats.gpu.timelines for e in timeline]
+        return [event for event in found if event.kind in kinds]
+
+    @property
+    def totals(self) -> GpuNumbers:
+        """Numbers of all that was recorded."""
+        from lineprof.gpu_lines import totals  # noqa: PLC0415
+
+        return totals(self.stats.gpu)
+
+    @property
+    def nowhere(self) -> GpuNumbers:
+        """Numbers of what no line has caused."""
+        from lineprof.gpu_lines import unattributed  # noqa: PLC0415
+
+        return unattributed(self.stats.gpu)
+
+    @property
+    def run(self) -> GpuRun:
+        """How its GPU work was recorded."""
+        [run] = self.stats.gpu.runs
+        return run
+
+
+class Lab:
+    """What one item has, in a folder of its own, and what it found out."""
+
+    def __init__(self, folder: Path, doubles: Path | None = None) -> None:
+        self.folder = folder
+        self.runs = 0  # each in a folder of its own, the last one's is `here`
+        self.here = folder
+        self.doubles = doubles  # instead of a GPU
+        self.figures: dict[str, object] = {}
+        self.wrong: list[str] = []
+        self.checks = 0
+
+    # -- what is found out ---------------------------------------------------------
+
+    def figure(self, **figures: object) -> None:
+        """Note figures, for people."""
+        self.figures.update(figures)
+
+    def expect(self, holds: object, otherwise: str) -> bool:
+        """Check; the item goes on, and has failed if it does not hold."""
+        self.checks += 1
+        if not holds:
+            self.wrong.append(otherwise)
+        return bool(holds)
+
+    def expect_well(self, ran: Ran) -> bool:
+        """Check that a program ended well."""
+        return self.expect(ran.status == 0, ran.gist)
+
+    def need(self, *modules: str) -> None:
+        """End the item as not run unless these can be used."""
+        for module in modules:
+            lack = self.lack(module)
+            if lack:
+                raise NotRunError(lack)
+
+    def need_device(self) -> None:
+        """End the item as not run where the double can't stand in."""
+        if self.doubles:
+            raise NotRunError("the double can't stand in for this")
+
+    def lack(self, module: str) -> str:
+        """Say why a framework can't be used; '' if it can."""
+        return f"{module} can't use the double" if self.doubles else probe(module)
+
+    def at_most(self, time: float) -> float:
+        """Give a bound for a machine of its own, a wider one for one that tests share."""
+        return 50 * time if self.doubles else time
+
+    def many(self, number: int) -> int:
+        """Give the number for a device, a smaller one for the double."""
+        return max(1, number // SMALLER) if self.doubles else number
+
+    # -- programs ------------------------------------------------------------------
+
+    def environment(self, **knobs: object) -> dict[str, str]:
+        """Give the environment of a program; a knob that is "" goes."""
+        found = dict(os.environ)
+        if self.doubles:
+            found = environment(self.doubles)
+        paths = [str(INSIDE), *filter(None, [found.get("PYTHONPATH")])]
+        found["PYTHONPATH"] = os.pathsep.join(paths)
+        found["PYTHONFAULTHANDLER"] = "1"
+        found["PYTHONDONTWRITEBYTECODE"] = "1"
+        found["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+        found.update({name: str(value) for name, value in knobs.items()})
+        return {name: value for name, value in found.items() if value}
+
+    def run(
+        self,
+        words: Sequence[str],
+        text: str = "",
+        *,
+        limit_s: float = LIMIT_S,
+        **knobs: object,
+    ) -> Ran:
+        """Run a command for limit_s seconds at most, and end all that it left."""
+        paths = [self.here / name for name in ("out.txt", "err.txt")]
+        with contextlib.ExitStack() as stack:
+            out, err = [stack.enter_context(path.open("wb")) for path in paths]
+            process = subprocess.Popen(
+                [str(word) for word in words],
+                cwd=self.here,
+                env=self.environment(**knobs),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+            try:
+                status: int | str = process.wait(timeout=limit_s)
+            except subprocess.TimeoutExpired:
+                status = f"none after {limit_s:g} s"
+            finally:
+                end(process)
+        said, errors = [path.read_text("utf-8", "replace") for path in paths]
+        return Ran(status, said, errors, text, self.here)
+
+    def write(self, program: str) -> str:
+        """Write program.py into a new folder; give its text."""
+        text = PRELUDE + textwrap.dedent(program).lstrip("\n")
+        self.runs += 1
+        self.here = self.folder / str(self.runs)
+        self.here.mkdir()
+        (self.here / "program.py").write_text(text, encoding="utf-8")
+        return text
+
+    def python(self, program: str, *arguments: object, **settings: Any) -> Ran:
+        """Run a program alone; settings: those of run()."""
+        text = self.write(program)
+        words = [sys.executable, "program.py", *map(str, arguments)]
+        return self.run(words, text, **settings)
+
+    def kernprof(
+        self,
+        program: str,
+        *arguments: object,
+        options: Sequence[str] = ("-q",),
+        **settings: Any,
+    ) -> Ran:
+        """Run a program under ``kernprof -l`` with these options."""
+        text = self.write(program)
+        words = [sys.executable, "-m", "kernprof", "-l", *options, "program.py"]
+        return self.run([*words, *map(str, arguments)], text, **settings)
+
+    @contextlib.contextmanager
+    def beside(self, program: str) -> Iterator[None]:
+        """Have a program run for as long as the block does, from its first line on."""
+        path = self.folder / "beside.py"
+        text = PRELUDE + textwrap.dedent(program).lstrip("\n")
+        path.write_text(text, encoding="utf-8")
+        process = subprocess.Popen(
+            [sys.executable, str(path)],
+            cwd=self.folder,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            assert process.stdout is not None
+            self.expect(process.stdout.readline(), "the program beside it ended")
+            yield
+            self.expect(process.poll() is None, "the program beside it ended")
+        finally:
+            end(process)
+
+    # -- checks that many items make -----------------------------------------------
+
+    def expect_whole(self, ran: Ran) -> None:
+        """Check that nothing was lost, and that lines and footer make the total."""
+        from lineprof.gpu_lines import numbers_of_lines  # noqa: PLC0415
+
+        run = ran.run
+        lost = (run.dropped, run.invalid, run.outstanding)
+        self.expect(run.backend == "cupti", f"the GPU is not recorded: {run.reason}")
+        self.expect(
+            lost == (0, 0, 0),
+            f"records that were dropped, have no times, are outstanding: {lost}",
+        )
+        parts = [ran.nowhere]
+        for lines in numbers_of_lines(ran.stats.gpu, alone=True).values():
+            parts += lines.values()
+        for name in ("self_ns", "kernels", "memsets", "memcpy_ns", "memcpy_bytes"):
+            whole, found = getattr(ran.totals, name), [getattr(p, name) for p in parts]
+            self.expect(
+                sum(found) == whole,
+                f"lines and footer have {sum(found)} {name}, the device {whole}",
+            )
+
+    def expect_marks(self, ran: Ran, nowhere: str = "", **chosen: Any) -> None:
+        """Compare counts with what the program's lines claim.
+
+        *nowhere* is what no line has caused.
+        """
+        known = marks(ran.text)
+        found = {number: counts(one) for number, one in ran.lines(**chosen).items()}
+        source = dict(enumerate(ran.text.splitlines(), 1))
+        for number in sorted({*known, *found}):
+            wanted, had = known.get(number, {}), found.get(number, {})
+            line = source[number].partition("#>")[0].strip()
+            self.expect(had == wanted, f"`{line}` has {spelled(had)}")
+        had = counts(ran.nowhere)
+        self.expect(had == words_of(nowhere), f"no line has caused {spelled(had)}")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all of its session; nothing happens to one that is gone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@functools.cache
+def probe(module: str) -> str:
+    """Say why a framework can't be used; '' if it can."""
+    words = [sys.executable, "-c", PROBES[module]]
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            timeout=LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{module} can't be used: its first kernel takes over {LIMIT_S} s"
+    if done.returncode == 0:
+        return ""
+    last = [line for line in done.stderr.splitlines() if line.strip()][-1:]
+    return f"{module} can't be used: {' '.join(last)[:200] or done.returncode}"
+
+
+def words_of(text: str) -> dict[str, str]:
+    """Read words like ``kernels=1 HtoD=64/1``."""
+    words = dict(word.split("=") for word in text.split())
+    return {name: value for name, value in words.items() if value != "0"}
+
+
+def marks(text: str) -> dict[int, dict[str, str]]:
+    """Read what the lines of a program claim."""
+    found = ((n, MARK.search(line)) for n, line in enumerate(text.splitlines(), 1))
+    return {number: words_of(match[1]) for number, match in found if match}
+
+
+def counts(numbers: GpuNumbers) -> dict[str, str]:
+    """Say in words what can be known by hand."""
+    words = {
+        "kernels": numbers.kernels,
+        "memsets": numbers.memsets,
+        "alloc": numbers.alloc_bytes,
+        "free": numbers.free_bytes,
+    }
+    found = {name: str(value) for name, value in words.items() if value}
+    found.update({name: f"{size}/{n}" for name, n, _, size in numbers.copies})
+    return found
+
+
+def spelled(words: Mapping[str, str]) -> str:
+    """Write words as a program has them."""
+    return " ".join(f"{name}={value}" for name, value in words.items()) or "nothing"

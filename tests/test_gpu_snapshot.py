@@ -1,0 +1,300 @@
+"""From what the core has of GPUs to a profile's values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import example_gpu
+import pytest
+from example_gpu import packed_columns
+
+from lineprof.gpu_lines import numbers_of_lines, totals, unattributed
+from lineprof.gpu_records import (
+    KINDS,
+    NO_DEVICE,
+    NO_PATH,
+    Gpu,
+    GpuDevice,
+    GpuPath,
+    GpuRun,
+    GpuSum,
+)
+from lineprof.gpu_snapshot import Baseline, Taken, baseline_of, gpu_of
+from lineprof.records import UNKNOWN_THREAD, Thread
+from lineprof.snapshot import Scale, profile_of
+from lineprof.values import replace
+
+KERNEL, MEMCPY, MEMSET, WAIT, RUNTIME = range(1, 6)
+F, G = ("a.py", 1, "f"), ("a.py", 10, "g")
+KEYS = {1: F, 2: G, 5: F}  # f has two code objects; 3 is another profiler's
+HALF = Scale(ns_per_tick=1 << 31, cost_one=1)  # two ticks of the core are a ns
+RUN = GpuRun(0, "cupti", "it is there", present=True)
+# Index is the number; a root's line is 2 * thread + whether it is adopted.
+PATHS = [
+    (0, 0, 0),
+    (0, 0, 0),  # 1: of thread 0
+    (1, 1, 2),  # 2: f 2
+    (2, 2, 12),  # 3: f 2, g 12
+    (0, 0, 7),  # 4: of thread 3, adopted
+    (4, 3, 30),  # 5: another profiler's
+    (5, 2, 11),  # 6: that, g 11
+    (1, 3, 30),  # 7: another profiler's alone
+    (2, 3, 31),  # 8: f 2, another's
+    (3, 5, 3),  # 9: f 2, g 12, f 3
+    (9, 1, 2),  # 10: f 2 (again), g 12, f 3: innermost is f 2
+]
+
+
+def raw(*sums: tuple[int, ...], **changes: Any) -> Any:
+    """Return what the core gives, with these sums."""
+    return {
+        "paths": PATHS,
+        "sums": list(sums),
+        "names": ["", "k", "HtoD", "cuLaunchKernel"],
+        "events": packed_columns([]),
+        "launches": [(0,) * 9, (4, 1, 1, 64, 1, 1, 32, 0, 0)],
+        "devices": [(0, "H200", 900, True, {"sms": 132}), (2, "L4", 5, False, {})],
+        "origin_ns": example_gpu.ORIGIN_NS,
+        "dropped": 1,
+        "invalid": 2,
+        "outstanding": 3,
+        "left_out": 4,
+        "backend": "cupti",
+        "version": 130001,
+        **changes,
+    }
+
+
+def made(data: Any, baseline: Baseline | None = None) -> Gpu:
+    return gpu_of(Taken(RUN, data, baseline), KEYS, lambda number: 10 + number, HALF)
+
+
+def kernel(path: int, count: int = 1, ns: int = 5, **more: int) -> tuple[int, ...]:
+    numbers = {"origin": 0, "least": ns, "most": ns, **more}
+    return (
+        *(path, numbers["origin"], KERNEL, 1, 0),
+        *(count, ns, numbers["least"], numbers["most"], 0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (2, GpuPath(10, False, ((F, 2),), 1_000_002)),
+        (3, GpuPath(10, False, ((F, 2), (G, 12)), 2_000_012)),
+        (6, GpuPath(13, True, ((G, 11),), 2_000_011)),
+        (8, GpuPath(10, False, ((F, 2),), 1_000_002)),
+        (9, GpuPath(10, False, ((F, 2), (G, 12), (F, 3)), 5_000_003)),
+        (10, GpuPath(10, False, ((G, 12), (F, 3), (F, 2)), 1_000_002)),
+    ],
+)
+def test_a_path_has_the_lines_that_the_profile_knows(
+    number: int, expected: GpuPath
+) -> None:
+    gpu = made(raw(kernel(number)))
+    assert gpu.paths == (expected,)
+    assert gpu.sums == (GpuSum(0, NO_PATH, "kernel", "k", 0, 1, 5, 5, 5, 0),)
+
+
+@pytest.mark.parametrize("number", [0, 1, 4, 5, 7])
+def test_a_path_without_a_line_of_the_profile_is_none(number: int) -> None:
+    gpu = made(raw(kernel(number)))
+    assert gpu.paths == ()
+    assert gpu.sums[0].path == NO_PATH
+    assert unattributed(gpu) == totals(gpu)
+
+
+def test_paths_that_come_to_the_same_are_one() -> None:
+    gpu = made(raw(kernel(2, 1, 5), kernel(8, 2, 9, least=4), kernel(0), kernel(7)))
+    assert len(gpu.paths) == 1
+    assert gpu.sums == (
+        GpuSum(0, NO_PATH, "kernel", "k", 0, 3, 14, 4, 9, 0),
+        GpuSum(NO_PATH, NO_PATH, "kernel", "k", 0, 2, 10, 5, 5, 0),
+    )
+
+
+def test_recursion_of_any_depth_makes_few_paths() -> None:
+    deep = [*PATHS[:2], *((number, 1 + number % 2, 2) for number in range(1, 3000))]
+    gpu = made(raw(*(kernel(number) for number in range(2, 3001)), paths=deep))
+    assert len(gpu.paths) <= 4
+    assert totals(gpu).gpu_ns == 2999 * 5
+    lines = numbers_of_lines(gpu)
+    assert lines[G][2].gpu_ns == 2999 * 5
+    assert lines[F][2].gpu_ns == 2998 * 5
+
+
+def test_origins_are_paths_like_others() -> None:
+    gpu = made(raw(kernel(2, origin=3), kernel(2, origin=7), kernel(0, origin=6)))
+    assert [(one.path, one.origin) for one in gpu.sums] == [
+        *((0, 1), (0, NO_PATH), (NO_PATH, 2))
+    ]
+    assert gpu.paths[1].lines[-1] == (G, 12)
+
+
+def test_every_kind_has_its_name() -> None:
+    sums = [(2, 0, kind, 0, 0, 1, 5, 5, 5, 0) for kind in range(1, len(KINDS) + 1)]
+    assert [one.kind for one in made(raw(*sums)).sums] == [*KINDS[1:], "?"]
+
+
+def test_waits_are_in_ticks_and_all_else_in_ns() -> None:
+    wait = (2, 0, WAIT, 0, 9, 3, 2 * 10**18 + 1, 7, 2**62, 0)
+    call = (2, 0, RUNTIME, 3, 9, 3, 100, 7, 90, 0)
+    gpu = made(raw(wait, call))
+    assert gpu.sums == (
+        GpuSum(0, NO_PATH, "wait", "", NO_DEVICE, 3, 10**18, 3, 2**61, 0),
+        GpuSum(0, NO_PATH, "runtime", "cuLaunchKernel", NO_DEVICE, 3, 100, 7, 90, 0),
+    )
+
+
+def test_waits_are_added_up_before_they_become_ns() -> None:
+    waits = [(path, 0, WAIT, 0, 0, 1, 3, 3, 3, 0) for path in (2, 8)]
+    (wait,) = made(raw(*waits)).sums
+    assert (wait.count, wait.ns, wait.min_ns) == (2, 3, 1)
+
+
+def test_devices_are_known_by_their_place() -> None:
+    copy = (2, 0, MEMCPY, 2, 2, 1, 5, 5, 5, 64)
+    lost = (2, 0, MEMSET, 0, 7, 1, 5, 5, 5, 64)
+    gpu = made(raw(copy, lost))
+    assert gpu.devices == (
+        GpuDevice(0, 0, "H200", 900, True, (("sms", 132),)),
+        GpuDevice(0, 2, "L4", 5, False, ()),
+    )
+    assert [one.device for one in gpu.sums] == [1, NO_DEVICE]
+    assert gpu.sums[0].name == "HtoD"
+
+
+def test_a_run_says_what_was_lost() -> None:
+    assert made(raw()).runs == (
+        replace(RUN, version=130001, dropped=1, invalid=2, outstanding=3, left_out=4),
+    )
+    assert gpu_of(Taken(RUN), KEYS, int, HALF) == Gpu(runs=(RUN,))
+
+
+# kind, name, start, ns, path, origin, device, context, stream, correlation, ...
+EVENTS = [
+    (1, 1, 30, 5, 9, 3, 0, 1, 7, 1, 0, 1, 0, 0),
+    (1, 1, 10, 5, 7, 0, 0, 1, 7, 2, 0, 1, 0, 0),
+    (5, 3, 20, 5, 2, 0, 0, 0, 0, 3, 0, 0, 0, 99),
+]
+
+
+def test_events_have_the_places_of_their_paths() -> None:
+    gpu = made(raw(kernel(3), events=packed_columns(EVENTS)))
+    (timeline,) = gpu.timelines
+    assert timeline.count == 3
+    events = list(timeline)
+    lines = [None if e.path == NO_PATH else gpu.paths[e.path].lines for e in events]
+    assert lines == [None, ((F, 2),), ((F, 2), (G, 12), (F, 3))]
+    assert [event.origin for event in events] == [NO_PATH, NO_PATH, 0]
+    assert [event.start_ns for event in events] == [10, 20, 30]
+    assert events[1].name == "cuLaunchKernel"
+    assert events[2].grid == (4, 1, 1)
+
+
+def test_no_events_are_no_timeline() -> None:
+    assert made(raw(kernel(2))).timelines == ()
+
+
+def test_a_profiler_has_only_what_came_after_it_began() -> None:
+    before = raw(
+        kernel(2, 10, 1000, least=90, most=110),
+        (2, 0, MEMCPY, 2, 0, 1, 7, 7, 7, 64),
+        events=packed_columns(EVENTS[:2]),
+        dropped=1,
+        invalid=0,
+        outstanding=1,
+        left_out=1,
+        devices=[(0, "H200", 800, True, {})],
+    )
+    after = raw(
+        kernel(2, 12, 1170, least=80, most=110),
+        kernel(3),
+        (2, 0, MEMCPY, 2, 0, 1, 7, 7, 7, 64),
+        events=packed_columns(EVENTS),
+    )
+    gpu = made(after, baseline_of(before))
+    assert gpu.sums == (
+        GpuSum(0, NO_PATH, "kernel", "k", 0, 2, 170, 80, 90, 0),
+        GpuSum(1, NO_PATH, "kernel", "k", 0, 1, 5, 5, 5, 0),
+    )
+    assert [device.busy_ns for device in gpu.devices] == [100, 5]
+    (timeline,) = gpu.timelines
+    assert [event.kind for event in timeline] == ["runtime"]
+    (run,) = gpu.runs
+    assert (run.dropped, run.invalid, run.outstanding, run.left_out) == (0, 2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        # count, time, least, most: of one record both are its time
+        ((1, 10, 10, 10), (2, 15, 5, 10), (1, 5, 5, 5)),
+        ((1, 10, 10, 10), (2, 30, 10, 20), (1, 20, 20, 20)),
+        # surpassed since: exact
+        ((2, 20, 9, 11), (4, 60, 8, 32), (2, 40, 8, 32)),
+        # not surpassed: no further from the truth than this
+        ((2, 20, 5, 15), (4, 40, 5, 15), (2, 20, 5, 15)),
+        ((2, 100, 1, 99), (4, 110, 1, 99), (2, 10, 1, 9)),
+    ],
+)
+def test_the_extremes_since_a_baseline_hold_the_true_ones(
+    before: tuple[int, ...], after: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    sums = [(2, 0, KERNEL, 1, 0, *numbers, 0) for numbers in (before, after)]
+    (found,) = made(raw(sums[1]), baseline_of(raw(sums[0]))).sums
+    assert (found.count, found.ns, found.min_ns, found.max_ns) == expected
+
+
+def test_names_may_come_in_another_order_than_before() -> None:
+    before = raw(kernel(2, 3, 15), names=["", "k"])
+    after = raw((2, 0, KERNEL, 2, 0, 4, 21, 5, 6, 0), names=["", "other", "k"])
+    (found,) = made(after, baseline_of(before)).sums
+    assert (found.name, found.count, found.ns) == ("k", 1, 6)
+
+
+def test_nothing_new_is_nothing() -> None:
+    data = raw(kernel(2), events=packed_columns(EVENTS))
+    gpu = made(data, baseline_of(data))
+    assert (gpu.sums, gpu.paths, gpu.timelines) == ((), (), ())
+    assert baseline_of(None) is None
+
+
+def code(key: tuple[Any, ...], serial: int, *lines: tuple[int, ...]) -> Any:
+    return (key, 1, 50, 0, 0, list(lines), serial)
+
+
+def profile(data: Any) -> Any:
+    codes = [
+        code(F, 1, (2, 1, 3, 40, 0, 0)),
+        code(G, 2),
+        code((*F, "twin"), 5, (3, 1, 1, 4, 0, 0)),
+    ]
+    ids = [(700, "idle"), (701, "main"), (702, "idle"), (703, "pool")]
+    taken = data and Taken(RUN, data)
+    return profile_of(ids, codes, HALF, example_gpu.PROCESS, warnings=(), gpu=taken)
+
+
+def test_a_profile_has_threads_that_only_launched_and_twins_are_one_function() -> None:
+    stats = profile(raw(kernel(6), kernel(9)))
+    assert [function.key for function in stats.functions] == [F, G]
+    assert stats.threads == (
+        *(Thread(0, 701, "main"), Thread(0, 703, "pool"), Thread(0, 700, "idle")),
+    )
+    adopted, plain = stats.gpu.paths
+    assert (adopted.thread, plain.thread) == (1, 2)
+    assert plain.lines == ((F, 2), (G, 12), (F, 3))
+
+
+def test_a_thread_that_nobody_knows_is_unknown() -> None:
+    late = [*PATHS[:4], (0, 0, 2 * 99), *PATHS[5:]]
+    stats = profile(raw(kernel(6), paths=late))
+    assert stats.gpu.paths[0].thread == UNKNOWN_THREAD
+    assert stats.threads == (Thread(0, 701, "main"),)
+
+
+def test_a_profile_without_a_gpu_is_as_ever() -> None:
+    stats = profile(None)
+    assert stats.gpu == Gpu()
+    assert stats.threads == (Thread(0, 701, "main"),)
+    assert [cell.time_ns for cell in stats.functions[0].cells] == [20, 2]

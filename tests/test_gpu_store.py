@@ -1,0 +1,427 @@
+"""GPU data survive their file; whatever else it holds is one clear line."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import zlib
+from contextlib import closing
+from pathlib import Path
+
+import example_gpu
+import example_stats
+import pytest
+from example_gpu import example
+
+from lineprof.errors import LineprofError
+from lineprof.gpu_lines import numbers_of_functions, numbers_of_lines, totals
+from lineprof.gpu_records import (
+    NO_DEVICE,
+    NO_PATH,
+    Batch,
+    Gpu,
+    GpuDevice,
+    GpuPath,
+    GpuRun,
+    GpuSum,
+    Timeline,
+)
+from lineprof.gpu_timeline import SIZES
+from lineprof.records import UNKNOWN_THREAD
+from lineprof.stats import LineStats
+from lineprof.store import load, save
+from lineprof.store_schema import GPU_TABLES
+from lineprof.values import replace
+
+ODD = ["", "a\nb", "\x1b[2J", "a\0b", "é損", "\udcff\udc80", "\ud83d", "'\"%_"]
+FUNCTION = example_stats.example().functions[0].key
+PAGE = Path(__file__).parents[1] / "docs" / "format.md"
+
+
+def with_gpu(gpu: Gpu) -> LineStats:
+    """Return a small profile with this GPU data."""
+    profile = example_stats.example()
+    profile.gpu = gpu
+    return profile
+
+
+def odd_profile() -> LineStats:
+    """Return a profile with every kind of text and the greatest numbers."""
+    big = 2**63 - 1
+    path = GpuPath(UNKNOWN_THREAD, True, ((FUNCTION, big), (FUNCTION, big)), big)
+    return with_gpu(
+        Gpu(
+            paths=(path,),
+            sums=tuple(
+                GpuSum(place, place, odd, odd, place, big, big, 0, big, big)
+                for odd in ODD
+                for place in (-1, 0)
+            ),
+            devices=tuple(
+                GpuDevice(0, big, odd, big, False, ((odd, big),)) for odd in ODD
+            ),
+            runs=tuple(GpuRun(0, odd, odd, False, big, big) for odd in ODD),
+            timelines=(
+                Timeline(0, 0, big, 1, (), (), ()),
+                Timeline(0, 2, 0, 0, (*ODD, ""), ((0,) * 9,), (Batch(2, ()),)),
+            ),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "stats",
+    [
+        example(),
+        example_gpu.ungated(),
+        odd_profile(),
+        example() + example_stats.example() + example() + example_gpu.ungated(),
+        with_gpu(Gpu(devices=(GpuDevice(0, 0, "", 0, True),))),
+    ],
+)
+def test_what_is_loaded_is_what_was_saved(tmp_path: Path, stats: LineStats) -> None:
+    file = tmp_path / "a.lprof"
+    save(stats, file)
+    again = load(file)
+    assert again == stats
+    assert again.gpu != Gpu()
+    for timeline, same in zip(stats.gpu.timelines, again.gpu.timelines):
+        assert list(timeline) == list(same)
+
+
+def tables_of(file: Path) -> set[str]:
+    with closing(sqlite3.connect(file)) as db:
+        return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+
+
+def test_a_profile_without_gpu_data_has_no_tables_for_them(tmp_path: Path) -> None:
+    save(example_stats.example(), tmp_path / "a")
+    assert not tables_of(tmp_path / "a") & {table.name for table in GPU_TABLES}
+    save(example(), tmp_path / "a")
+    assert tables_of(tmp_path / "a") >= {table.name for table in GPU_TABLES}
+
+
+def test_the_tables_are_as_their_page_says(tmp_path: Path) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    page = PAGE.read_text(encoding="utf-8")
+    _, block = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    documented = {
+        name: " ".join(columns.split())
+        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
+    }
+    with closing(sqlite3.connect(file)) as db:
+        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        made = {
+            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
+            for name, sql in rows
+            if name.startswith("gpu_")
+        }
+        query = " ".join(re.findall(r'"(SELECT[^"]*)"', page)[1].split())
+        found = {(place, line): ns for place, line, ns in db.execute(query)}
+    assert made == documented
+    stats = example()
+    places = {one.key: place for place, one in enumerate(stats.functions)}
+    assert found == {
+        (places[key], line): numbers.gpu_ns
+        for key, lines in numbers_of_lines(stats.gpu).items()
+        for line, numbers in lines.items()
+        if numbers.gpu_ns
+    }
+
+
+def test_the_page_names_every_column_of_a_timeline() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    missing = [name for name in SIZES if f"`{name}`" not in page]
+    assert missing == []
+
+
+def test_a_sum_of_profiles_has_the_gpu_data_of_all_of_them() -> None:
+    one = example()
+    total = example_stats.example() + one + one
+    gpu = total.gpu
+    assert len(gpu.paths) == 2 * len(one.gpu.paths)
+    assert [run.process for run in gpu.runs] == [1, 2]
+    assert [device.process for device in gpu.devices] == [1, 1, 2, 2]
+    assert {path.thread for path in gpu.paths} == {2, 3, 4, 5}
+    alone = numbers_of_functions(one.gpu)
+    for key, numbers in numbers_of_functions(gpu).items():
+        assert numbers.gpu_ns == 2 * alone[key].gpu_ns
+        assert numbers.adopted_ns == 2 * alone[key].adopted_ns
+        assert numbers.memcpy_bytes == 2 * alone[key].memcpy_bytes
+        assert numbers.max_kernel_ns == alone[key].max_kernel_ns
+    assert totals(gpu).gpu_ns == 2 * totals(one.gpu).gpu_ns
+    assert gpu.sums[-1].path == NO_PATH
+    assert {gpu.devices[s.device].name for s in gpu.sums if s.device != NO_DEVICE} == {
+        device.name for device in one.gpu.devices
+    }
+
+
+def test_events_of_a_sum_have_the_paths_of_their_own_profile() -> None:
+    one = example()
+    total = one + one
+    first, second = total.gpu.timelines
+    assert (first.process, second.process) == (0, 1)
+    for event, other in zip(first, second):
+        for place, shifted in ((event.path, other.path), (event.origin, other.origin)):
+            if place == NO_PATH:
+                assert shifted == NO_PATH
+            else:
+                path = total.gpu.paths[shifted]
+                assert path == replace(one.gpu.paths[place], thread=path.thread)
+                assert path.thread == one.gpu.paths[place].thread + 2
+
+
+def test_sums_of_profiles_with_gpu_data_are_associative() -> None:
+    one, two, three = example(), example_stats.example(), odd_profile()
+    assert (one + two) + three == one + (two + three)
+    assert LineStats.from_stats_objects(one) == one
+
+
+def test_a_number_above_63_bits_is_said(tmp_path: Path) -> None:
+    big = GpuSum(NO_PATH, NO_PATH, "kernel", "k", NO_DEVICE, 1, 2**63, 0, 0)
+    with pytest.raises(LineprofError, match=r"above 2\*\*63 - 1"):
+        save(with_gpu(Gpu(sums=(big,))), tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_events_than_a_reader_takes_are_not_written(tmp_path: Path) -> None:
+    timeline = replace(example_gpu.timeline(), count=100_000_001)
+    with pytest.raises(
+        LineprofError, match="a profile can't hold 100000001 GPU events"
+    ):
+        save(with_gpu(Gpu(timelines=(timeline,))), tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "gpu",
+    [
+        Gpu(paths=(GpuPath(9, False, ((FUNCTION, 1),)),)),
+        Gpu(paths=(GpuPath(0, False, ((("no", 1, "such"), 1),)),)),
+        Gpu(sums=(GpuSum(0, NO_PATH, "kernel", "k", NO_DEVICE, 1, 1, 1, 1),)),
+        Gpu(sums=(GpuSum(NO_PATH, 0, "kernel", "k", NO_DEVICE, 1, 1, 1, 1),)),
+        Gpu(sums=(GpuSum(NO_PATH, -2, "kernel", "k", NO_DEVICE, 1, 1, 1, 1),)),
+        Gpu(sums=(GpuSum(NO_PATH, NO_PATH, "kernel", "k", 0, 1, 1, 1, 1),)),
+    ],
+)
+def test_an_index_of_nothing_is_a_mistake_of_the_caller(
+    tmp_path: Path, gpu: Gpu
+) -> None:
+    with pytest.raises(LookupError):
+        save(with_gpu(gpu), tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def changed(tmp_path: Path, *statements: str, data: bytes = b"") -> Path:
+    """Return a profile's file after `statements`, in which ? is `data`."""
+    file = tmp_path / "changed.lprof"
+    save(example(), file)
+    with closing(sqlite3.connect(file)) as db:
+        for statement in statements:
+            db.execute(statement, (data,) * statement.count("?"))
+        db.commit()
+    return file
+
+
+def refused(file: Path) -> str:
+    """Return the one line with which `file` is not loaded."""
+    with pytest.raises(LineprofError) as caught:
+        load(file)
+    line = str(caught.value)
+    assert line.isprintable()
+    assert caught.value.hint
+    return line
+
+
+@pytest.mark.parametrize("table", [table.name for table in GPU_TABLES])
+def test_a_file_with_some_of_the_tables_alone_is_damaged(
+    tmp_path: Path, table: str
+) -> None:
+    file = changed(tmp_path, f"DROP TABLE {table}")
+    assert f"is damaged (it has no table {table}); record it again" in refused(file)
+
+
+DAMAGE = [
+    "UPDATE gpu_runs SET process_id = 99",
+    "UPDATE gpu_runs SET backend = 1",
+    "UPDATE gpu_runs SET present = 2",
+    "UPDATE gpu_runs SET dropped = -1",
+    "UPDATE gpu_runs SET version = -1",
+    "UPDATE gpu_runs SET left_out = 'x'",
+    "UPDATE gpu_devices SET process_id = 99",
+    "UPDATE gpu_devices SET device = -1",
+    "UPDATE gpu_devices SET busy_ns = -1",
+    "UPDATE gpu_devices SET busy_exact = -1",
+    "UPDATE gpu_devices SET name = 5",
+    "UPDATE gpu_devices SET attributes = ''",
+    "UPDATE gpu_devices SET attributes = '[]'",
+    "UPDATE gpu_devices SET attributes = '{\"a\": 1.5}'",
+    "UPDATE gpu_devices SET attributes = '{\"a\": true}'",
+    "UPDATE gpu_devices SET attributes = '{\"a\": -1}'",
+    "UPDATE gpu_devices SET attributes = '{\"a\": 1' || printf('%0200d', 0) || '}'",
+    "UPDATE gpu_devices SET id = id + 7",
+    "UPDATE gpu_names SET name = 5",
+    "UPDATE gpu_names SET id = id + 70",
+    "DELETE FROM gpu_names",
+    "UPDATE gpu_paths SET thread_id = 99",
+    "UPDATE gpu_paths SET thread_id = 'main'",
+    "UPDATE gpu_paths SET adopted = 7",
+    "UPDATE gpu_paths SET nvtx_payload = -1",
+    "UPDATE gpu_paths SET id = id + 70",
+    "DELETE FROM gpu_path_lines WHERE path_id = 3",
+    "UPDATE gpu_path_lines SET path_id = 99",
+    "UPDATE gpu_path_lines SET function_id = 99",
+    "UPDATE gpu_path_lines SET line = 'x'",
+    "UPDATE gpu_sums SET path_id = 99",
+    "UPDATE gpu_sums SET path_id = -1",
+    "UPDATE gpu_sums SET origin_id = 99",
+    "UPDATE gpu_sums SET name_id = 99",
+    "UPDATE gpu_sums SET name_id = NULL",
+    "UPDATE gpu_sums SET device_id = 99",
+    "UPDATE gpu_sums SET kind = 1",
+    "UPDATE gpu_sums SET count = -1",
+    "UPDATE gpu_sums SET ns = -1",
+    "UPDATE gpu_sums SET ns = 1.5",
+    "UPDATE gpu_sums SET bytes = -1",
+    "UPDATE gpu_sums SET min_ns = -1",
+    "UPDATE gpu_sums SET min_ns = max_ns + 1",
+    "UPDATE gpu_timelines SET process_id = 99",
+    "UPDATE gpu_timelines SET events = 9",
+    "UPDATE gpu_timelines SET events = -1",
+    "UPDATE gpu_timelines SET origin_ns = -1",
+    "UPDATE gpu_timelines SET first_path = -1",
+    "UPDATE gpu_timelines SET first_path = 2",
+    "UPDATE gpu_timelines SET first_path = 12",
+    "UPDATE gpu_timelines SET id = 9",
+    "UPDATE gpu_timeline_names SET timeline_id = 9",
+    "UPDATE gpu_timeline_names SET name_id = 99",
+    "DELETE FROM gpu_timeline_names",
+    "DELETE FROM gpu_timeline_names WHERE rowid > 7",
+    "UPDATE gpu_launches SET timeline_id = 9",
+    "UPDATE gpu_launches SET grid_x = 4294967296",
+    "UPDATE gpu_launches SET registers = -2147483649",
+    "UPDATE gpu_launches SET block_z = 'x'",
+    "DELETE FROM gpu_launches",
+    "DELETE FROM gpu_launches WHERE rowid = 3",
+    "UPDATE gpu_batches SET timeline_id = 9",
+    "UPDATE gpu_batches SET events = 9",
+    "UPDATE gpu_batches SET events = 0",
+    "UPDATE gpu_batches SET events = -1",
+    "UPDATE gpu_batches SET events = 65537",
+    "DELETE FROM gpu_batches",
+    "INSERT INTO gpu_batches VALUES (9, 0, 1)",
+    "UPDATE gpu_columns SET batch_id = 9",
+    "UPDATE gpu_columns SET name = 5",
+    "UPDATE gpu_columns SET name = 'kind'",
+    "UPDATE gpu_columns SET data = 5",
+    "UPDATE gpu_columns SET data = ''",
+    "UPDATE gpu_columns SET data = x''",
+    "UPDATE gpu_columns SET data = x'789c0300'",
+    "UPDATE gpu_columns SET data = CAST(data || x'00' AS BLOB) WHERE name = 'kind'",
+]
+
+
+@pytest.mark.parametrize("statement", DAMAGE)
+def test_values_that_make_no_sense_are_damage(tmp_path: Path, statement: str) -> None:
+    table = next(table for table in GPU_TABLES if f" {table.name} " in f"{statement} ")
+    columns = ", ".join(column.name for column in table.columns)
+    key = " INTEGER PRIMARY KEY" if table.columns[0].name == "id" else ""
+    file = changed(
+        tmp_path,  # a table that takes any value, as a hostile file would have it
+        f"CREATE TABLE loose ({columns.replace(',', key + ',', 1)})",
+        f"INSERT INTO loose SELECT {columns} FROM {table.name}",  # noqa: S608
+        f"DROP TABLE {table.name}",
+        f"ALTER TABLE loose RENAME TO {table.name}",
+    )
+    assert load(file) == example()
+    with closing(sqlite3.connect(file)) as db:
+        db.execute(statement)
+        db.commit()
+    assert " is damaged (" in refused(file)
+
+
+def column(name: str, *values: int) -> bytes:
+    """Return a column of ten events as a file has it, the last of them `values`."""
+    size = SIZES[name]
+    whole = [0] * (len(example_gpu.EVENTS) - len(values)) + list(values)
+    return zlib.compress(
+        bytes(value >> 8 * place & 255 for place in range(size) for value in whole)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "greatest"),
+    [
+        ("name", len(example_gpu.NAMES) - 1),
+        ("launch", len(example_gpu.LAUNCHES) - 1),
+        ("path", len(example_gpu.PATHS)),
+        ("origin", len(example_gpu.PATHS)),
+        ("start", 2**63 - 1),
+        ("ns", 2**63 - 1),
+        ("bytes", 2**63 - 1),
+    ],
+)
+def test_every_index_and_time_of_an_event_is_checked(
+    tmp_path: Path, name: str, greatest: int
+) -> None:
+    change = f"UPDATE gpu_columns SET data = ? WHERE name = '{name}'"  # noqa: S608
+    load(changed(tmp_path, change, data=column(name, greatest)))
+    file = changed(tmp_path, change, data=column(name, greatest + 1))
+    assert f"is damaged (an event has the {name} {greatest + 1})" in refused(file)
+
+
+def test_kinds_columns_and_tables_of_a_later_version_are_passed_over(
+    tmp_path: Path,
+) -> None:
+    file = changed(
+        tmp_path,
+        "UPDATE gpu_sums SET kind = 'teleport' WHERE kind = 'wait'",
+        "INSERT INTO gpu_columns VALUES (0, 'colour', x'00')",
+        "ALTER TABLE gpu_paths ADD COLUMN colour TEXT DEFAULT 'blue'",
+        "CREATE TABLE gpu_colours (id INTEGER PRIMARY KEY)",
+    )
+    again = load(file)
+    assert again.gpu.timelines == example().gpu.timelines
+    assert totals(again.gpu) == replace(totals(example().gpu), waits=0, wait_ns=0)
+
+
+def test_a_column_that_unpacks_without_end_is_damage(tmp_path: Path) -> None:
+    bomb = zlib.compress(bytes(100_000_000))
+    change = "UPDATE gpu_columns SET data = ? WHERE name = 'path'"
+    assert "is not of 10 events" in refused(changed(tmp_path, change, data=bomb))
+
+
+def test_more_events_than_anyone_has_are_damage(tmp_path: Path) -> None:
+    file = changed(
+        tmp_path,
+        "INSERT INTO gpu_batches WITH RECURSIVE n(id) AS"
+        " (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 2000)"
+        " SELECT id, 0, 65536 FROM n",
+        "UPDATE gpu_timelines SET events = 131072010",
+    )
+    assert "the timelines have more than 100000000 events" in refused(file)
+
+
+def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    data = file.read_bytes()
+    used = [place for place, byte in enumerate(data) if byte]
+    outcomes = set()
+    for place in used[:: max(1, len(used) // 300)]:
+        for value in (data[place] ^ 0x80, 0xFF):
+            broken = bytearray(data)
+            broken[place] = value
+            file.write_bytes(broken)
+            try:
+                stats = load(file)
+            except LineprofError as error:
+                outcomes.add(type(error))
+                assert str(error).isprintable()  # noqa: PT017
+            else:
+                outcomes.add(type(stats))
+                for timeline in stats.gpu.timelines:
+                    assert len(list(timeline)) == timeline.count
+                numbers_of_lines(stats.gpu)
+    assert outcomes == {LineStats, LineprofError}
