@@ -1,7 +1,7 @@
 # Thin: the longer work is in tools/.  PYTHON=python3.12 chooses an interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-torch test dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-torch test test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS
 
@@ -16,6 +16,9 @@ demo-gpu-double: ## the table of a GPU, on any machine: a simulated one
 
 test: ## the whole suite on every Python found, once per hook (ONLY=3.12 ARGS="-k hits")
 	@tools/run suite
+
+test-gpu: ## what only a machine with a GPU can show (PYTHON=... ARGS="--list")
+	@tools/run test_gpu
 
 dev: ## set up .venv to work on lineprof: editable, linters, commit hooks
 	@tools/run dev

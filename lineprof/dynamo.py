@@ -14,7 +14,7 @@ from types import CodeType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import FunctionType, ModuleType
     from typing import Callable
 
@@ -22,21 +22,40 @@ if TYPE_CHECKING:
 
 PACKAGE = "torch._dynamo"
 _RESUMED = "torch_dynamo_resume_in_"  # names of what runs after a graph break
-_NAMED = 5  # so many functions are named, the others counted
+_NAMED = 30  # so many functions are named, the others counted
+
+# What is said of functions whose lines are missing.
+_COMPILED = (
+    "torch.compile ran code of its own for {}: lines that ran there were not seen, "
+    "their time is in the line that made the call"
+)
+_TAKEN = (
+    "torch.compile took {} into its callers' code: lines that ran there were not seen, "
+    "their time is in the line that called the compiled code"
+)
+_WRAPPED = (
+    "{}: compiled before it was decorated, so what is counted is torch.compile's "
+    "wrapper, together with that of all functions decorated so; its own lines were not "
+    "seen"
+)
+_SOME = (
+    "torch.compile ran code of its own for {}: lines that ran there, and in what it "
+    "calls, were not seen, and which these are is not known any more"
+)
 _UNKNOWN = (
     "torch.compile may have run code of its own, and this version of torch does not "
-    "say for what: lines that ran there were not counted, their time is in the line "
-    "that made the call"
+    "say for what: lines that ran there were not seen, their time is in the line that "
+    "made the call"
 )
 
 
 def missing_lines(
     functions: Iterable[FunctionType], modules: Mapping[str, ModuleType] | None = None
 ) -> list[str]:
-    """Return one sentence for each of `functions` whose lines torch.compile hid.
+    """Return sentences that name those of `functions` whose lines torch.compile hid.
 
-    A last sentence speaks of the program as a whole where torch no longer knows
-    all that it compiled. `modules` stands for ``sys.modules``.
+    The last speaks of the program as a whole, where torch no longer knows all that
+    it compiled. `modules` stands for ``sys.modules``.
     """
     modules = sys.modules if modules is None else modules
     if PACKAGE not in modules:
@@ -46,53 +65,28 @@ def missing_lines(
         taken, is_all = _taken(modules)
     except Exception:  # noqa: BLE001  # torch's inside, of whatever version
         return [_UNKNOWN] if _has_compiled(modules) else []
-    said = [_sentence(function, compiled, taken) for function in functions]
-    found = [sentence for sentence in said if sentence]
+    hidden: dict[str, list[str]] = {}
+    for function in functions:
+        sentence, name = _hidden(function, compiled, taken)
+        if sentence:
+            hidden.setdefault(sentence, []).append(name)
     if compiled and not is_all:
-        found.append(_general(compiled))
-    return found
+        hidden[_SOME] = [_shown(place) for place in sorted(compiled)]
+    return [sentence.format(_listed(names)) for sentence, names in hidden.items()]
 
 
-def _sentence(
+def _hidden(
     function: FunctionType, compiled: Mapping[Place, int], taken: set[Place]
-) -> str:
-    """Return what is to be said of a function; "" where that is nothing."""
+) -> tuple[str, str]:
+    """Return the sentence that a function belongs to, or "", and its name there."""
     inner = function.__dict__.get("_torchdynamo_orig_callable")
     original = getattr(inner, "__code__", None)
     if isinstance(original, CodeType):
-        return (
-            f"{_shown(_place(original), inner)}: it was compiled before it was "
-            "decorated: what is counted is torch.compile's wrapper, its own and that "
-            "of all functions decorated so; their own lines were not seen"
-        )
+        return _WRAPPED, _shown(_place(original), inner)
     place = _place(function.__code__)
-    shown = _shown(place, function)
     if place in compiled:
-        times = compiled[place]
-        return (
-            f"{shown}: torch.compile ran code of its own for it, compiled {times} "
-            f"time{'s' * (times > 1)}: its lines were not seen there, their time is in "
-            "the line that made the call"
-        )
-    if place in taken:
-        return (
-            f"{shown}: torch.compile took it into the code of what calls it: its lines "
-            "were not seen there, their time is in the line that called the compiled "
-            "code"
-        )
-    return ""
-
-
-def _general(compiled: Iterable[Place]) -> str:
-    """Return what is to be said where not all that was compiled is known."""
-    places = sorted(compiled)
-    names = ", ".join(map(_shown, places[:_NAMED]))
-    if len(places) > _NAMED:
-        names += f" and {len(places) - _NAMED} more"
-    return (
-        f"torch.compile ran code of its own for {names}: lines that ran there, and in "
-        "what it calls, were not counted; their time is in the line that made the call"
-    )
+        return _COMPILED, _shown(place, function, compiled[place])
+    return (_TAKEN if place in taken else ""), _shown(place, function)
 
 
 def _compiled(modules: Mapping[str, ModuleType]) -> dict[Place, int]:
@@ -148,7 +142,16 @@ def _place(code: CodeType) -> Place:
     return code.co_filename, code.co_firstlineno, code.co_name
 
 
-def _shown(place: Place, function: object = None) -> str:
+def _shown(place: Place, function: object = None, times: int = 1) -> str:
     file, line, name = place
     name = getattr(function, "__qualname__", name)
-    return f"{name} ({os.path.basename(file)}:{line})"
+    often = f", compiled {times} times" if times > 1 else ""
+    return f"{name} ({os.path.basename(file)}:{line}{often})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them."""
+    *first, last = names[:_NAMED]
+    if len(names) > _NAMED:
+        return f"{', '.join([*first, last])} and {len(names) - _NAMED} more"
+    return f"{', '.join(first)} and {last}" if first else last

@@ -90,6 +90,8 @@ def open_ranges(core: ModuleType, mode: str | None) -> None:
     `mode` is one of RANGES, None for the environment's ``LINEPROF_NVTX``.
     """
     word = wanted("LINEPROF_NVTX", mode, RANGES)
+    if _session.ranges and mode is None:
+        return  # as the first profiler has it
     on, reason = core.nvtx_open(word)
     _session.ranges = (core.nvtx_mode() if on else "off", reason)
 

@@ -81,6 +81,10 @@ def f():
     gpu.fk_memcpy(2, 4, 10, 0, 3, 2)  #> DtoH=10/4/1 time=0
     gpu.fk_memcpy(1, 4, 10, 0, 1, 3)  #> HtoD=10/4/1 time=0
     gpu.fk_sync(0, 0, -1)  #> wait=520/1 time=520
+    gpu.fk_api_cost(9)  # of each call
+    gpu.fk_memcpy(1, 4, 10, 0, 1, 3)  #> HtoD=10/4/1 wait=9/1 time=9
+    gpu.fk_memcpy(1, 4, 10, 0, 2, 3)  #> HtoD=10/4/1 time=9
+    gpu.fk_api_cost(0)
 
 f()
 """,

@@ -105,6 +105,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler.exit": lambda b: b.profiler.exit,
     "LineProfiler.functions": lambda b: b.profiler.functions,
     "LineProfiler.get_stats": lambda b: b.profiler.get_stats(),
+    "LineProfiler.gpu_status": lambda b: str(b.profiler.gpu_status),
     "LineProfiler.print_stats": lambda b: b.profiler.print_stats(io.StringIO()),
     "LineProfiler.reset": lambda b: b.profiler.reset(),
     "LineProfiler.run": lambda b: b.profiler.run("1 + 1"),
@@ -123,12 +124,15 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.timings": lambda b: b.stats.timings,
     "LineStats.to_file": lambda b: b.stats.to_file(b.path),
     "LineStats.why_empty": lambda b: b.stats.why_empty,
+    "gpu_status": lambda _: lineprof.gpu_status(),
     "load_stats": lambda b: load_stats(b.path),
     "profile": lambda _: GlobalProfiler(),
     "profile.__call__": lambda _: lineprof.profile(work)(1),
     "profile.disable": asked("disable"),
     "profile.enable": asked("enable"),
     "profile.show": asked("show"),
+    "start": lambda _: lineprof.start(),
+    "stop": lambda _: (lineprof.stop(), work(1), lineprof.start()),
 }
 
 

@@ -15,6 +15,7 @@ import zipfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from cupti_names import CALLS, COMMON, ENDS, FIELDS, VALUES
+from cupti_ours import CSRC, read_ours
 from envs import ROOT, TOOLS, Env, StepError, clean_environment, make, must, pip, replay
 from pythons import this
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from cupti_ours import Ours
+
 CACHE = ROOT / "build" / "cupti"
-CSRC = ROOT / "csrc"
 PACKAGES = ("nvidia-cuda-cupti-cu11", "nvidia-cuda-cupti-cu12", "nvidia-cuda-cupti")
 OLDEST, NEWEST = (11, 7), (13, 5)  # what lineprof was made for
 CALL = "CUPTI_DRIVER_TRACE_CBID_"
@@ -45,61 +47,6 @@ class Version(NamedTuple):
     def folder(self) -> Path:
         """Where its headers are kept."""
         return CACHE / self.number
-
-
-class Ours(NamedTuple):
-    """What our sources say."""
-
-    structs: dict[str, tuple[str, list[str]]]  # NVIDIA's name, and our fields
-    values: list[str]
-    calls: dict[str, list[int]]
-    functions: dict[str, bool]  # name: whether it may be missing
-
-
-def read_ours() -> Ours:
-    """Read our declarations of CUPTI."""
-    abi = (CSRC / "lp_cupti_abi.h").read_text(encoding="utf-8")
-    calls = plain((CSRC / "lp_cupti_calls.c").read_text(encoding="utf-8"))
-    session = (CSRC / "lp_gpu_cupti.c").read_text(encoding="utf-8")
-    declared = r"/\* is (\w+).*?\*/\s*typedef struct \w+ \{(.*?)\} (\w+);"
-    structs = {
-        ours: (theirs, fields(plain(body)))
-        for theirs, body, ours in re.findall(declared, abi, re.DOTALL)
-    }
-    listed = r"static const uint16_t (\w+)\[\] = \{(.*?)\};"
-    return Ours(
-        structs=structs,
-        values=re.findall(r"^ {4}(LP_CUPTI_\w+) =", abi, re.MULTILINE),
-        calls={
-            name: [int(number) for number in re.findall(r"\d+", body)]
-            for name, body in re.findall(listed, calls, re.DOTALL)
-            if name != "resources"
-        },
-        functions={
-            f"cupti{name}": optional == "true"
-            for name, optional in re.findall(
-                r'SYMBOL\("(\w+)",\s*\w+,\s*(true|false)\)', session
-            )
-        },
-    )
-
-
-def plain(text: str) -> str:
-    """Take the comments off a C text."""
-    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-
-
-def fields(body: str) -> list[str]:
-    """Give the fields of a struct; an array's are name[0], name[1], ..."""
-    found = []
-    for declaration in filter(None, map(str.strip, body.split(";"))):
-        words = re.sub(r"^(?:const )?\w+ ", "", declaration)
-        for word in words.split(","):
-            name = word.strip(" *\n")
-            array = re.fullmatch(r"(\w+)\[(\d+)\]", name)
-            many = range(int(array[2])) if array else ()
-            found += [f"{array[1]}[{n}]" for n in many] if array else [name]
-    return found
 
 
 def counterpart(struct: str, field: str) -> str | None:
@@ -127,6 +74,8 @@ def assertions(ours: Ours, header: str) -> Iterator[str]:
     for value in ours.values:
         if re.search(rf"\b{VALUES[value]}\b", header):
             yield f"IS({value}, {VALUES[value]});"
+    for number, name in ours.numbered:
+        yield f"IS({number}, {name});"
 
 
 def unknown(ours: Ours) -> list[str]:

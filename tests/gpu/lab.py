@@ -230,7 +230,10 @@ class Lab:
 
     def lack(self, module: str) -> str:
         """Say why a framework can't be used; '' if it can."""
-        return f"{module} can't use the double" if self.doubles else probe(module)
+        program = PROBES[module]
+        if self.doubles:  # a framework would find no device
+            return f"{module} can't use the double"
+        return probe(module, program)
 
     def at_most(self, time: float) -> float:
         """Give a bound for a machine of its own, a wider one for one that tests share."""
@@ -381,9 +384,9 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 @functools.cache
-def probe(module: str) -> str:
-    """Say why a framework can't be used; '' if it can."""
-    words = [sys.executable, "-c", PROBES[module]]
+def probe(module: str, program: str) -> str:
+    """Say why a framework can't be used; '' if this program of its ends well."""
+    words = [sys.executable, "-c", program]
     try:
         done = subprocess.run(
             words,

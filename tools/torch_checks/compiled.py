@@ -22,7 +22,7 @@ BACKEND = sys.argv[1]
 @profile
 def activate(x: torch.Tensor) -> torch.Tensor:
     """Be taken into the code of `Net.forward`; run as it is once."""
-    #: activate: torch.compile took it into the code of
+    #: activate: into its callers' code
     x = torch.relu(x)  # > 1
     return x + 1  # > 1
 
@@ -38,7 +38,7 @@ class Net(nn.Module):
     @profile
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return what the net makes of `x`."""
-        #: Net.forward: torch.compile ran code of its own for it
+        #: Net.forward: torch.compile ran code of its own for
         x = activate(self.first(x))
         return self.second(x)
 
@@ -47,7 +47,7 @@ class Net(nn.Module):
 @profile
 def scale(x: torch.Tensor, by: float) -> torch.Tensor:
     """Be compiled in two parts, with a graph break between them."""
-    #: scale: torch.compile ran code of its own for it
+    #: scale: torch.compile ran code of its own for
     y = x * by
     print("break")
     return y + by
@@ -57,7 +57,7 @@ def scale(x: torch.Tensor, by: float) -> torch.Tensor:
 @torch.compile(backend=BACKEND)
 def shift(x: torch.Tensor) -> torch.Tensor:
     """Be decorated the wrong way round."""
-    #: shift: it was compiled before it was decorated
+    #: shift: compiled before it was decorated
     return x - 1
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lab import Lab
 
-NEEDS = ("triton",)
+NEEDS = ("torch", "triton")
 
 PROGRAM = """
 import torch

@@ -1,0 +1,183 @@
+"""The list of tests/gpu where there is no GPU: it says so, and claims nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from gpu_double import environment
+from running import hook_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "tests" / "gpu"
+ITEMS = {file.stem: file for file in sorted((FOLDER / "items").glob("*.py"))}
+FRAMEWORKS = ("torch", "cupy", "jax", "numba", "triton", "tensorflow")
+# These look for frameworks themselves, and do with some of them.
+WITH_SOME = ("framework_threads", "mixed")
+NOT_ON_THE_DOUBLE = (*WITH_SOME, "beside_nsys")
+VERDICT = re.compile(r"(passed|failed|not run) +(\w+) \(\d+\.\d s\)(?:: (.+))?")
+LIMIT_S = 300  # only what hangs meets it
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="GPUs are recorded on Linux alone"
+)
+
+
+def run(
+    *words: object, **changes: str
+) -> tuple[subprocess.CompletedProcess[str], dict[str, tuple[str, str]]]:
+    """Run Python; give how it ended, and each item's verdict and reason."""
+    settings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **changes}
+    done = subprocess.run(
+        [sys.executable, "-B", *map(str, words)],
+        capture_output=True,
+        env=settings,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    found = [VERDICT.fullmatch(line) for line in done.stdout.splitlines()]
+    verdicts = {one[2]: (one[1], one[3] or "") for one in found if one}
+    return done, verdicts
+
+
+def needs(name: str) -> tuple[str, ...]:
+    """Read what an item says that it needs."""
+    [line] = re.findall(
+        r"^NEEDS = \((.*)\)$", ITEMS[name].read_text("utf-8"), re.MULTILINE
+    )
+    return tuple(word.strip(' "') for word in line.split(",") if word.strip())
+
+
+def test_without_a_gpu_one_line_says_so() -> None:
+    no_device = {"CUDA_VISIBLE_DEVICES": "-1"}  # where there is one after all
+    done, _ = run(ROOT / "tools" / "test_gpu.py", ARGS="", **no_device)
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert re.fullmatch(r"lineprof: .*\bGPU\b.*", line)
+
+
+def test_every_item_compiles_and_is_listed() -> None:
+    for flag in ("--dry-run", "--list"):
+        done, _ = run(ROOT / "tools" / "test_gpu.py", ARGS=flag)
+        assert (done.returncode, done.stderr) == (0, "")
+        listed = [line.partition(": ") for line in done.stdout.splitlines()]
+        assert sorted(name for name, _, _ in listed) == list(ITEMS)
+        for name, _, what in listed:
+            claim, _, wanted = what.partition(" [")
+            assert claim.endswith("."), name
+            assert wanted.rstrip("]") == ", ".join(needs(name))
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_an_item_asks_for_the_frameworks_that_it_imports(name: str) -> None:
+    text = ITEMS[name].read_text("utf-8")
+    for framework in FRAMEWORKS:
+        if re.search(rf"(^|\"|\\n)\s*(import|from) {framework}\b", text, re.MULTILINE):
+            asked = framework in needs(name) or re.search(
+                rf"lack\((name|\"{framework}\")\)", text
+            )
+            assert asked, f"{name} imports {framework} and does not ask for it"
+
+
+def test_no_item_passes_without_its_framework(tmp_path: Path) -> None:
+    for framework in FRAMEWORKS:
+        lines = f'raise ImportError("{framework} is kept out")\n'
+        (tmp_path / f"{framework}.py").write_text(lines, encoding="utf-8")
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+    names = [name for name in ITEMS if needs(name)] + list(WITH_SOME)
+    done, verdicts = run(FOLDER / "main.py", *names, PYTHONPATH=paths)
+    assert set(verdicts) == set(names)
+    assert {what for what, _ in verdicts.values()} == {"not run"}
+    for name in names:
+        for framework in needs(name)[:1]:
+            reason = f"{framework} can't be used: ImportError: {framework} is kept out"
+            assert verdicts[name][1] == reason
+    assert done.stdout.splitlines()[-1].startswith(f"0 passed, 0 failed, {len(names)}")
+    assert done.returncode == 0
+
+
+def test_what_needs_no_framework_passes_on_the_doubles(doubles: Path) -> None:
+    """So an item's own checks are known to hold where all is as it should be."""
+    usual = "monitoring" if sys.version_info >= (3, 12) else "settrace"
+    if hook_name() != usual:
+        pytest.skip("it is the same for each event source")
+    settings = environment(doubles)
+    del settings["LINEPROF_GPU_FORCE"]  # the list has to set what it needs
+    done, verdicts = run(FOLDER / "main.py", "--double", doubles, **settings)
+    assert set(verdicts) == set(ITEMS)
+    wanted = {
+        name: "not run" if needs(name) or name in NOT_ON_THE_DOUBLE else "passed"
+        for name in ITEMS
+    }
+    assert {name: what for name, (what, _) in verdicts.items()} == wanted, done.stdout
+    assert done.returncode == 0
+
+
+def judged(folder: Path, check: str, **settings: str) -> Mapping[str, str]:
+    """Have the list judge an item that does as the lines of `check` say."""
+    item = textwrap.indent(textwrap.dedent(check).strip(), "    ")
+    program = f"""\
+import sys, types
+sys.path.insert(0, {str(FOLDER)!r})
+from pathlib import Path
+import main
+
+def check(lab):
+{item}
+
+main.load = lambda name: types.SimpleNamespace(NEEDS=(), check=check)
+verdict = main.judge("it", Path({str(folder)!r}), Path("/nowhere"))
+print(verdict.what)
+print(verdict.why)
+"""
+    done, _ = run("-c", program, **settings)
+    assert done.returncode == 0, done.stderr
+    what, why = done.stdout.splitlines()
+    return {"what": what, "why": why}
+
+
+@pytest.mark.parametrize(
+    ("check", "what", "why"),
+    [
+        ("lab.expect(True, 'no')", "passed", ""),
+        ("pass", "failed", "nothing was checked"),
+        ("lab.expect(False, 'a'); lab.expect(0, 'b')", "failed", "a; b"),
+        ("lab.expect(True, 'no'); 1 / 0", "failed", "ZeroDivisionError in"),
+        ("lab.need('torch')", "not run", "torch can't use the double"),
+        ("lab.expect(0, 'a'); lab.need('jax')", "failed", "a; jax can't"),
+        ("lab.need('a framework')", "failed", "KeyError"),
+    ],
+)
+def test_a_verdict_is_earned(tmp_path: Path, check: str, what: str, why: str) -> None:
+    verdict = judged(tmp_path, check)
+    assert verdict["what"] == what
+    assert verdict["why"].startswith(why)
+
+
+def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    verdict = judged(
+        tmp_path,
+        """
+        import os, time
+        program = "import subprocess, sys, time\\n"
+        program += "child = subprocess.Popen(['sleep', '1000'])\\n"
+        program += "print(child.pid, flush=True); time.sleep(1000)"
+        lab.environment = lambda: {**os.environ, "PYTHONPATH": str(main.INSIDE)}
+        ran = lab.python(program, limit_s=3)
+        lab.expect(ran.status == "none after 3 s", str(ran))
+        child = Path("/proc", ran.out.strip(), "stat")
+        gone = lambda: not child.exists() or ") Z" in child.read_text()
+        lab.expect(ran.out and gone(), str(ran))
+        """,
+    )
+    assert verdict == {"what": "passed", "why": ""}
