@@ -1,5 +1,6 @@
 /* What the GPU's bookkeeping costs, without a GPU: ns for each launch on the
- * thread that launches, and for each record on the thread that reads it.
+ * thread that launches, and for each record on the thread that reads it.  In
+ * bash:
  *
  *   cc -std=c11 -O2 -D_GNU_SOURCE -Icsrc benchmarks/gpu_core.c \
  *      csrc/lp_{blocks,busy,clock,corr,ledger,lines,open_lines,origins}.c \

@@ -47,7 +47,7 @@ typedef struct lp_corr {
     uint32_t *late;       /* owned: up to LP_CORR_LATE pages, oldest first */
     uint32_t n_late;
     uint64_t expired; /* records that nobody waits for any more (atomic) */
-    uint64_t lost;    /* ids that there was no memory for (atomic) */
+    uint64_t lost;    /* ids that there was no room for (atomic) */
 } lp_corr;
 
 /* False when memory is out. */

@@ -1,6 +1,7 @@
 /* Buffers of activity records: handed out, taken back, walked through. */
 #include "lp_cupti.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -41,6 +42,7 @@ give(uint8_t *buffer)
 void
 lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
 {
+    int before = errno; /* this may be within a call of the program's */
     bool is_open = lp_cupti_is_open();
     void *made = is_open ? take() : NULL;
 
@@ -57,6 +59,7 @@ lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
         *size = 0;
     }
     __atomic_fetch_add(&lp_cupti.given, 1, __ATOMIC_RELAXED);
+    errno = before;
 }
 
 /* All records of a buffer, under one lock. */

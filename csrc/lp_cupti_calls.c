@@ -4,6 +4,8 @@
  * Of the driver's calls, for every other way ends there: the runtime of any
  * version, libraries, and compilers that know the driver alone.
  */
+#include <errno.h>
+
 #include "lp_cupti.h"
 
 typedef enum call_class {
@@ -94,6 +96,7 @@ static _Thread_local struct {
     bool own;              /* this call is ours */
     uint32_t nodes;        /* of graphs, made by this thread, */
     uint32_t nodes_before; /* and before the call under way */
+    uint32_t timed;        /* calls under way whose beginning was seen */
 } here;
 
 void
@@ -173,6 +176,7 @@ begin_call(const lp_cupti_call *call, call_class class, bool runtime)
         here.nodes_before = here.nodes;
     }
     if (is_timed(class) && call->scratch != NULL) {
+        here.timed++;
         *call->scratch = host->now();
     }
 }
@@ -193,9 +197,11 @@ end_call(const lp_cupti_call *call, call_class class)
             lp_cupti_add_context(call->context);
         }
     }
-    if (is_timed(class) && call->scratch != NULL) {
+    /* (One that was under way when we came never had its time noted.) */
+    if (is_timed(class) && call->scratch != NULL && here.timed != 0) {
         lp_ticks ticks = host->now() - *call->scratch;
 
+        here.timed--;
         if (class == COPY_ASYNC) {
             lp_ledger_held(host->ledger, call->correlation, ticks);
         }
@@ -282,6 +288,8 @@ void
 lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
                      const void *data)
 {
+    int before = errno; /* the program's, whose call this is */
+
     (void)unused;
     if (!lp_cupti_is_open() || data == NULL) {
         return;
@@ -293,4 +301,5 @@ lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
              domain == LP_CUPTI_DOMAIN_RUNTIME_API) {
         on_call(domain, id, data);
     }
+    errno = before;
 }

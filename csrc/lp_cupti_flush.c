@@ -36,12 +36,18 @@ lp_cupti_add_current_context(void)
     lp_cupti_own_calls(false);
 }
 
+static bool
+is_capturing(void)
+{
+    return __atomic_load_n(&lp_cupti.captures, __ATOMIC_ACQUIRE) != 0;
+}
+
 static void *
 wait_for_contexts(void *unused)
 {
     (void)unused;
     lp_cupti_own_calls(true);
-    for (int i = 0; i < LP_CUPTI_CONTEXTS; i++) {
+    for (int i = 0; i < LP_CUPTI_CONTEXTS && !is_capturing(); i++) {
         void *context =
             __atomic_load_n(&lp_cupti.contexts[i], __ATOMIC_ACQUIRE);
 
@@ -89,8 +95,7 @@ wait_for_device(void)
     struct timespec until;
     int status = 0;
 
-    if (!has_context() ||
-        __atomic_load_n(&lp_cupti.captures, __ATOMIC_ACQUIRE) != 0) {
+    if (!has_context() || is_capturing()) {
         return;
     }
     clock_gettime(CLOCK_REALTIME, &until);
@@ -118,7 +123,10 @@ wait_for_records(void)
     for (int looks = 0; looks < PATIENCE; looks++) {
         lp_cupti.api.flush_all(0);
         outstanding = lp_corr_outstanding(corr);
-        if (outstanding <= hopeless) {
+        /* Those that were given up may have come since, and others be due:
+         * few are not enough, if they still get fewer. */
+        if (outstanding == 0 ||
+            (outstanding <= hopeless && outstanding >= least)) {
             break;
         }
         if (outstanding < least) {

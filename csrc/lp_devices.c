@@ -1,8 +1,10 @@
 #include "lp_devices.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "lp_charged.h"
 #include "lp_engine.h"
@@ -39,10 +41,16 @@ collect_here(bool on)
     lp_engine_pause_here(!on);
 }
 
+static bool opening; /* [GIL] a thread is at it, without the lock */
+
 /* In a forked child.  The ledger stays as it is, locks and all. */
 static void
 forked(void)
 {
+    if (opening) {
+        opening = false; /* that thread is not here */
+        lp_process_devices.forked = true;
+    }
     if (lp_process_devices.backend != NULL) {
         lp_process_devices.backend = NULL;
         lp_process_devices.ledger = NULL;
@@ -62,19 +70,62 @@ new_ledger(size_t events)
     return ledger;
 }
 
+/* Wait for another thread that is at it. */
+static void
+await_opening(void)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+
+    while (opening) {
+        Py_BEGIN_ALLOW_THREADS
+        nanosleep(&pause, NULL);
+        Py_END_ALLOW_THREADS
+    }
+}
+
+/* Threads that a tool starts meanwhile leave the program's signals to it: one
+ * that it blocks, to wait for it, would else end the process. */
+static bool
+open_backend(const lp_gpu_backend *backend, const lp_gpu_options *options,
+             char why[LP_GPU_WHY])
+{
+    lp_devices *devices = &lp_process_devices;
+    lp_gpu_host host = {.ledger = devices->ledger,
+                        .path = path_here,
+                        .now = ticks_now,
+                        .collect = collect_here};
+    sigset_t all, before;
+    bool opened;
+
+    devices->opened = lp_clock_monotonic();
+    opening = true;
+    Py_BEGIN_ALLOW_THREADS
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    opened = backend->open(&host, options, why);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    Py_END_ALLOW_THREADS
+    opening = false;
+    if (opened) {
+        devices->backend = backend;
+    }
+    return opened;
+}
+
 bool
 lp_devices_open(const char *name, const lp_gpu_options *options, size_t events,
                 char why[LP_GPU_WHY])
 {
     lp_devices *devices = &lp_process_devices;
     const lp_gpu_backend *backend = lp_gpu_find(name);
-    lp_gpu_host host = {
-        .path = path_here, .now = ticks_now, .collect = collect_here};
-    bool opened;
 
     if (backend == NULL) {
         snprintf(why, LP_GPU_WHY, "there is no backend of that name");
         return false;
+    }
+    await_opening();
+    if (devices->backend != NULL) {
+        return true;
     }
     if (devices->forked) {
         snprintf(why, LP_GPU_WHY,
@@ -85,21 +136,13 @@ lp_devices_open(const char *name, const lp_gpu_options *options, size_t events,
     if (devices->ledger == NULL) {
         devices->ledger = new_ledger(events);
         lp_devices_collect(!lp_process.paused);
+        pthread_atfork(NULL, NULL, forked);
     }
     if (devices->ledger == NULL) {
         snprintf(why, LP_GPU_WHY, "memory is out");
         return false;
     }
-    host.ledger = devices->ledger;
-    Py_BEGIN_ALLOW_THREADS
-    opened = backend->open(&host, options, why);
-    Py_END_ALLOW_THREADS
-    if (opened) {
-        devices->backend = backend;
-        devices->opened = lp_clock_monotonic();
-        pthread_atfork(NULL, NULL, forked);
-    }
-    return opened;
+    return open_backend(backend, options, why);
 }
 
 void

@@ -235,14 +235,25 @@ lp_recorder_settle(lp_recorder *rec, lp_ticks now)
     }
 }
 
+/* Paths of its lines are to be asked for anew.  By two at once: whatever
+ * another thread changes meanwhile, an even number says that it is done. */
+static void
+outdate_paths(lp_recorder *rec)
+{
+    __atomic_fetch_add(&rec->changes, 2, __ATOMIC_SEQ_CST);
+}
+
 void
 lp_recorder_pause(lp_recorder *rec, lp_ticks now)
 {
     lp_recorder_settle(rec, now);
+    outdate_paths(rec);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         frame->line = NULL;
         frame->flags |= LP_FRAME_PAUSED;
     }
+    forget_paths(rec, rec->frames + 1);
+    outdate_paths(rec);
 }
 
 uint32_t

@@ -67,10 +67,10 @@ take_code(const lp_tracer *tracer, uint32_t place)
             return NULL;
         }
     }
-    return Py_BuildValue(
-        "(OKKKiNI)", PyList_GET_ITEM(tracer->keys, (Py_ssize_t)place),
-        sum.calls, sum.total, sum.total_cost, sum.recursed, lines,
-        code->layout.serial);
+    return Py_BuildValue("(OKKKiNI)",
+                         PyList_GET_ITEM(tracer->keys, (Py_ssize_t)place),
+                         sum.calls, sum.total, sum.total_cost, sum.recursed,
+                         lines, code->layout.serial);
 }
 
 static int

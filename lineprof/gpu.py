@@ -55,11 +55,18 @@ class _Session:
     """What the process has come to; `core` is the C module."""
 
     def __init__(self) -> None:
+        self.core: ModuleType | None = None  # once it has a session with a tool
         self.gpu: GpuStatus | None = None
         self.ranges: tuple[str, str] | None = None
 
 
 _session = _Session()
+
+
+@atexit.register  # as early as can be: the last to run, after the program's own
+def _close() -> None:
+    if _session.core is not None:
+        _session.core.gpu_close()
 
 
 def gpu_status() -> GpuStatus:
@@ -137,19 +144,22 @@ def _why_not(word: str) -> GpuStatus | None:
 def _open(core: ModuleType, options: GpuOptions, graphs: str) -> GpuStatus:
     from lineprof.gpu_find import libraries  # noqa: PLC0415  # only with a GPU
 
-    opened, why = core.gpu_open(
-        "cupti",
-        os.environ.get("LINEPROF_CUDA") or "libcuda.so.1",
-        libraries(),
-        _is_on("LINEPROF_GPU_API", options.calls),
-        _is_on("LINEPROF_GPU_MEMORY", options.memory),
-        _is_on("LINEPROF_UVM", options.migrations),
-        graphs == "graph",
-        _events() if options.events is None else options.events,
-    )
+    try:
+        opened, why = core.gpu_open(
+            "cupti",
+            os.environ.get("LINEPROF_CUDA") or "libcuda.so.1",
+            libraries(),
+            _is_on("LINEPROF_GPU_API", options.calls),
+            _is_on("LINEPROF_GPU_MEMORY", options.memory),
+            _is_on("LINEPROF_UVM", options.migrations),
+            graphs == "graph",
+            _events() if options.events is None else options.events,
+        )
+    except (OverflowError, ValueError) as error:  # a path or number beyond C's
+        opened, why = False, str(error)
     if not opened:
         return GpuStatus("none", _reason(why), present=True)
-    atexit.register(core.gpu_close)
+    _session.core = core
     return GpuStatus("cupti", "CUPTI records its work", present=True)
 
 
@@ -162,7 +172,7 @@ def _is_on(name: str, given: bool | None) -> bool:  # noqa: FBT001
 def _events() -> int:
     """Return how many records the environment wants kept one by one."""
     given = os.environ.get("LINEPROF_GPU_EVENTS", "")
-    return int(given) if given.isdigit() else _EVENTS
+    return int(given) if given.isdecimal() else _EVENTS
 
 
 def _reason(why: str) -> str:

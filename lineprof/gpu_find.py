@@ -27,6 +27,7 @@ def libraries() -> tuple[str, ...]:
     wheels = [
         path
         for root in sys.path
+        if isinstance(root, str)  # the import system passes over all else, too
         for folder in _IN_WHEELS
         for path in _in(os.path.join(root or ".", folder))
     ]

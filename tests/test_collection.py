@@ -40,7 +40,7 @@ def rows(profiler: LineProfiler, function: Callable[..., object]) -> dict[int, i
 
 
 def test_nothing_counts_between_stop_and_start() -> None:
-    def f(n):  # 0
+    def f(n: int) -> int:  # 0
         for i in range(n):  # 1
             if i == 3:  # 2
                 lineprof.stop()  # 3
@@ -55,7 +55,7 @@ def test_nothing_counts_between_stop_and_start() -> None:
 
 
 def test_a_call_while_collection_is_off_counts_from_start_on() -> None:
-    def f():  # 0
+    def f() -> int:  # 0
         a = 1  # 1
         lineprof.start()  # 2
         b = 2  # 3
@@ -91,7 +91,7 @@ def test_time_while_collection_is_off_is_no_lines_time(clock: Clock) -> None:
 
 
 def test_generators_that_are_resumed_while_it_is_off_go_on_afterwards() -> None:
-    def f():  # 0
+    def f() -> Iterator[int]:  # 0
         yield 1  # 1
         yield 2  # 2
         yield 3  # 3
@@ -109,7 +109,7 @@ def test_generators_that_are_resumed_while_it_is_off_go_on_afterwards() -> None:
 
 
 def test_callers_of_the_one_that_stops_it_are_off_too() -> None:
-    def inner(switch) -> int:  # 0
+    def inner(switch: Callable[[], object]) -> int:  # 0
         switch()  # 1
         return 0  # 2
 

@@ -593,3 +593,73 @@ def test_two_profilers_each_know_their_own_lines(rig: Rig) -> None:
     [rest] = [unattributed(ran.stats(name).gpu).gpu_ns for name in ("first",)]
     assert rest == 100
     assert unattributed(ran.stats("second").gpu).gpu_ns == 103
+
+
+def test_one_of_two_profilers_is_turned_off_in_the_middle(rig: Rig) -> None:
+    program = """
+    from running import new_profiler
+    first, second = new_profiler(), new_profiler()
+
+    @first
+    def inner():
+        gpu.fk_launch(b"k", 0, 1)  # before
+        second.disable()
+        gpu.fk_launch(b"k", 0, 20)  # after
+
+    @second
+    def middle():
+        inner()  # middle
+        gpu.fk_launch(b"k", 0, 300)
+
+    @first
+    def outer():
+        middle()  # outer
+
+    outer()
+    first.dump_stats("first.lprof")
+    second.dump_stats("second.lprof")
+    """
+    ran = rig.python(program).ok()
+    places = {
+        number: line.partition("  # ")[2]
+        for number, line in enumerate(ran.text.splitlines(), 1)
+    }
+    found = [
+        {
+            places[line]: (numbers.gpu_ns, numbers.self_ns)
+            for lines in numbers_of_lines(ran.stats(name).gpu).values()
+            for line, numbers in lines.items()
+        }
+        for name in ("first", "second")
+    ]
+    assert found[0] == {"before": (1, 1), "after": (20, 20), "outer": (321, 300)}
+    assert found[1] == {"middle": (1, 1)}
+    assert unattributed(ran.stats("second").gpu).gpu_ns == 320
+
+
+def test_greenlets(rig: Rig) -> None:
+    """Each line has what was launched on it, whoever switched to it."""
+    pytest.importorskip("greenlet")
+    program = """
+    from greenlet import greenlet
+    @profile
+    def ping():
+        for n in range(3):
+            gpu.fk_launch(b"k", 0, 1)  # ping
+            pongs.switch()
+    @profile
+    def pong():
+        while True:
+            gpu.fk_launch(b"k", 0, 10)  # pong
+            pings.switch()
+    pings, pongs = greenlet(ping), greenlet(pong)
+    pings.switch()
+    """
+    ran = rig.kernprof(program).ok()
+    texts = ran.text.splitlines()
+    found = {
+        texts[line - 1].partition("  # ")[2]: numbers.gpu_ns
+        for lines in numbers_of_lines(ran.stats().gpu).values()
+        for line, numbers in lines.items()
+    }
+    assert (found["ping"], found["pong"]) == (3, 30)

@@ -50,7 +50,7 @@ a_pointer_is_used_again_for_another_text(void)
     CHECK(lp_texts_number(&texts, name) == 1);
     strcpy(name, "second");
     CHECK(lp_texts_number(&texts, name) == 2);
-    strcpy(name, "secon"); /* a beginning of it */
+    strcpy(name, "sec"); /* a beginning of it */
     CHECK(lp_texts_number(&texts, name) == 3);
     strcpy(name, "first");
     CHECK(lp_texts_number(&texts, name) == 1);

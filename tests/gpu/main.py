@@ -74,6 +74,7 @@ ITEMS = (
     "beside_nsys",
 )
 RECORDED = HERE / "recorded"
+MOST = 1000  # characters of a reason that are recorded
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 
 
@@ -195,7 +196,7 @@ def record(verdicts: list[Verdict]) -> Path:
     words = [where["device"], where["driver"], where["date"]]
     name = re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower())
     items = {
-        one.name: {"verdict": one.what, "why": one.why, **one.figures}
+        one.name: {"verdict": one.what, "why": one.why[:MOST], **one.figures}
         for one in verdicts
     }
     RECORDED.mkdir(exist_ok=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lab import Lab
+    from lab import Lab, Ran
 
 NEEDS = ()
 MOST = 1.5
@@ -66,12 +66,13 @@ say(ns=min(took))
 
 def check(lab: Lab) -> None:
     times = lab.many(200_000)
-    compare(lab, "raw", lab.python(RAW, times).said, lab.kernprof(RAW, times).said)
+    ours = lab.kernprof(RAW, times)
+    compare(lab, "raw", lab.python(RAW, times), ours, 6 * times)
     if lab.lack("torch"):
         lab.figure(torch=f"not run: {lab.lack('torch')}")
         return
-    bare, ours = lab.python(TORCH, "bare").said, lab.kernprof(TORCH, "lineprof").said
-    compare(lab, "torch", bare, ours)
+    ours = lab.kernprof(TORCH, "lineprof")
+    compare(lab, "torch", lab.python(TORCH, "bare"), ours, 4 * 20_000)
     for other in ("torch.profiler", "proton"):
         lack = lab.lack("triton") if other == "proton" else ""
         ran = None if lack else lab.python(TORCH, other)
@@ -80,14 +81,16 @@ def check(lab: Lab) -> None:
         lab.figure(**{f"torch_with_{other}_ns": what})
 
 
-def compare(
-    lab: Lab, name: str, bare: dict[str, float], ours: dict[str, float]
-) -> None:
+def compare(lab: Lab, name: str, bare: Ran, ours: Ran, kernels: int) -> None:
     """Compare a loop alone with the same under lineprof."""
-    if not lab.expect("ns" in bare and "ns" in ours, f"{name}: a loop did not end"):
+    if not (lab.expect_well(bare) and lab.expect_well(ours)):
         return
-    lab.figure(**{f"{name}_ns": bare["ns"], f"{name}_with_lineprof_ns": ours["ns"]})
-    ratio = ours["ns"] / bare["ns"]
+    lab.expect_whole(ours)
+    found = ours.line("gpu.empty" if name == "raw" else "x.add_(1)").kernels
+    lab.expect(found == kernels, f"{name}: {found} kernels are recorded of {kernels}")
+    alone, under = bare.said["ns"], ours.said["ns"]
+    lab.figure(**{f"{name}_ns": alone, f"{name}_with_lineprof_ns": under})
     lab.expect(
-        ratio <= MOST or lab.doubles, f"{name}: it takes {ratio:.2f} times as long"
+        under / alone <= MOST or lab.doubles,
+        f"{name}: it takes {under / alone:.2f} times as long",
     )

@@ -54,8 +54,7 @@ def check(lab: Lab) -> None:
             lab.figure(torch=f"not run: {lab.lack('torch')}")
             return
         heard = lab.folder / f"{name}.jsonl"
-        knobs = {"NVTX_INJECTION64_PATH": spy, "NVTX_SPY_OUT": heard}
-        ran = lab.kernprof(program, **knobs)
+        ran = lab.kernprof(program, NVTX_INJECTION64_PATH=spy, NVTX_SPY_OUT=heard)
         if lab.expect_well(ran):
             if name == "raw":
                 lab.expect_marks(ran)
