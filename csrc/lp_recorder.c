@@ -5,6 +5,24 @@
 
 enum { FIRST_FRAMES = 64, SEEN_BITS = 64 };
 
+/* Other threads read this at any moment, see lp_open_lines.c. */
+#define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
+
+/* The same for a whole frame. */
+static void
+move_frame(lp_frame *to, const lp_frame *from)
+{
+    typedef uint64_t __attribute__((may_alias)) word;
+    const word *source = (const word *)from;
+    word *target = (word *)to;
+
+    for (size_t i = 0; i < sizeof(*to) / sizeof(word); i++) {
+        WRITE(target[i], __atomic_load_n(&source[i], __ATOMIC_RELAXED));
+    }
+}
+
+_Static_assert(sizeof(lp_frame) % sizeof(uint64_t) == 0, "whole words");
+
 lp_recorder *
 lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
 {
@@ -103,28 +121,26 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
         return NULL;
     }
     lp_recorder_change(rec);
-    frame = ++rec->top;
+    frame = rec->top + 1;
+    WRITE(frame->line, NULL);
+    WRITE(frame->lines, counts->lines);
+    WRITE(frame->first_line, first_line);
+    WRITE(frame->n_lines, counts->n_lines);
+    WRITE(frame->serial, counts->serial);
+    WRITE(frame->path, 0);
+    WRITE(frame->flags, counts->depth == 0 ? LP_FRAME_OUTERMOST : 0);
+    WRITE(rec->top, frame);
+    lp_recorder_changed(rec);
     frame->code = code;
-    frame->line = NULL;
-    frame->lines = counts->lines;
     frame->own = 0;
     frame->counts = counts;
-    frame->first_line = first_line;
-    frame->n_lines = counts->n_lines;
     frame->key = NULL;
-    frame->serial = counts->serial;
-    frame->path = 0;
-    frame->flags = 0;
     frame->seen = 0;
     frame->furthest = 0;
     frame->offset = -1;
-    if (counts->depth++ == 0) {
-        frame->flags = LP_FRAME_OUTERMOST;
-    }
-    else {
+    if (counts->depth++ != 0) {
         counts->recursed = 1;
     }
-    lp_recorder_changed(rec);
     return frame;
 }
 
@@ -144,7 +160,7 @@ static void
 forget_paths(lp_recorder *rec, lp_frame *frame)
 {
     for (; frame <= rec->top; frame++) {
-        frame->path = 0;
+        WRITE(frame->path, 0);
     }
 }
 
@@ -161,11 +177,12 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     }
     lp_recorder_change(rec);
     if (LP_UNLIKELY(frame != rec->top)) {
-        memmove(frame, frame + 1,
-                (size_t)(rec->top - frame) * sizeof(lp_frame));
+        for (lp_frame *at = frame; at < rec->top; at++) {
+            move_frame(at, at + 1);
+        }
         forget_paths(rec, frame);
     }
-    rec->top--;
+    WRITE(rec->top, rec->top - 1);
     lp_recorder_changed(rec);
 }
 
@@ -249,8 +266,8 @@ lp_recorder_pause(lp_recorder *rec, lp_ticks now)
     lp_recorder_settle(rec, now);
     outdate_paths(rec);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
-        frame->line = NULL;
-        frame->flags |= LP_FRAME_PAUSED;
+        WRITE(frame->line, NULL);
+        WRITE(frame->flags, frame->flags | LP_FRAME_PAUSED);
     }
     forget_paths(rec, rec->frames + 1);
     outdate_paths(rec);
@@ -271,13 +288,14 @@ lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
             enabling += (frame->flags & LP_FRAME_ENABLES) != 0;
             /* Its twin above, if any, now stands on what it stood on. */
             if (frame < rec->top && !(frame->flags & LP_FRAME_TWIN)) {
-                frame[1].flags &= ~(uint32_t)LP_FRAME_TWIN;
+                WRITE(frame[1].flags,
+                      frame[1].flags & ~(uint32_t)LP_FRAME_TWIN);
             }
             continue;
         }
-        *kept++ = *frame;
+        move_frame(kept++, frame);
     }
-    rec->top = kept - 1;
+    WRITE(rec->top, kept - 1);
     lp_recorder_changed(rec);
     return enabling;
 }

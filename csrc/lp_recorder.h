@@ -187,7 +187,7 @@ static inline void
 lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
                  lp_ticks now)
 {
-    frame->line = line;
+    __atomic_store_n(&frame->line, line, __ATOMIC_RELAXED);
     frame->since = now;
     line->cost += line->weight;
     lp_recorder_begin(rec, frame, now);

@@ -29,9 +29,11 @@ def counted(stats: LineStats) -> tuple[int, int, int]:
     return whole.kernels, whole.gpu_ns, len(events(stats))
 
 
-# What came in between would need 24 MB for its ids alone.
+# What came in between would need 24 MB for its ids alone.  Records are taken at
+# every step: how many wait for it says nothing of what is kept.
 MILLIONS = """
 import resource
+from lineprof import _core
 
 def memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -39,11 +41,12 @@ def memory():
 @profile
 def f(n):
     gpu.fk_launch_many(b"k", n, 3)  #> gpu=6000000 kernels=2000000
-    gpu.fk_sync(0, 0, -1)  #> wait=6000000/100 time=6000000
+    gpu.fk_sync(0, 0, -1)  #> wait=6000000/500 time=6000000
 
-for step in range(100):
-    f(20000)
-    if step == 24:
+for step in range(500):
+    f(4000)
+    _core.gpu_flush()
+    if step == 124:
         before = memory()
 print(memory() - before)
 """

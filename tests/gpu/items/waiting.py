@@ -52,6 +52,7 @@ def check(lab: Lab) -> None:
     lab.expect_marks(ran, nowhere=f"kernels=1 HtoD={1 << 22}/1")
     lab.expect_whole(ran)
     lines, slack = ran.lines(), lab.at_most(SLACK_NS)
+    least = 0 if lab.doubles else 0.97 * WORK_NS  # by then some of it may be over
     times = {row.line: row.time_ns for f in ran.stats.functions for row in f.rows}
     source = ran.text.splitlines()
     for words in WAITS:
@@ -60,7 +61,7 @@ def check(lab: Lab) -> None:
         name = source[number - 1].strip()
         lab.figure(**{name: f"wait {wait / 1e6:.2f} ms of {time / 1e6:.2f} ms"})
         lab.expect(
-            WORK_NS * 0.97 < wait < WORK_NS + slack,
+            least < wait < WORK_NS + slack,
             f"`{name}` waited {wait} ns for {WORK_NS}",
         )
         lab.expect(
