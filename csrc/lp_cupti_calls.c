@@ -181,6 +181,26 @@ begin_call(const lp_cupti_call *call, call_class class, bool runtime)
     }
 }
 
+/* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED to _ISOLATION: it ends all the same.
+ */
+static bool
+is_spoilt(int status)
+{
+    return status >= 901 && status <= 905;
+}
+
+/* Not below none: one may have begun before we listened. */
+static void
+end_capture(void)
+{
+    uint32_t n = __atomic_load_n(&lp_cupti.captures, __ATOMIC_ACQUIRE);
+
+    while (n != 0 &&
+           !__atomic_compare_exchange_n(&lp_cupti.captures, &n, n - 1, true,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    }
+}
+
 static void
 end_call(const lp_cupti_call *call, call_class class)
 {
@@ -215,9 +235,8 @@ end_call(const lp_cupti_call *call, call_class class)
     if (class == CAPTURE && status == 0) {
         __atomic_fetch_add(&lp_cupti.captures, 1, __ATOMIC_ACQ_REL);
     }
-    if (class == CAPTURED &&
-        __atomic_load_n(&lp_cupti.captures, __ATOMIC_ACQUIRE) != 0) {
-        __atomic_fetch_sub(&lp_cupti.captures, 1, __ATOMIC_ACQ_REL);
+    if (class == CAPTURED && (status == 0 || is_spoilt(status))) {
+        end_capture();
     }
 }
 

@@ -12,7 +12,8 @@
 #include "lp_cupti.h"
 
 enum {
-    DEVICE_SECONDS = 60, /* to wait for the device */
+    DEVICE_SECONDS = 20, /* to wait for the device, once: less than a batch
+                          * system leaves between SIGTERM and SIGKILL */
     POLL_NS = 2000000,   /* between two looks at what has come */
     PATIENCE = 150,      /* looks without a record more */
     LAST_LOOKS = 8
@@ -101,7 +102,10 @@ wait_for_device(void)
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += DEVICE_SECONDS;
     pthread_mutex_lock(&waiter.lock);
-    if (!waiter.busy) {
+    if (waiter.busy) {
+        status = ETIMEDOUT; /* an earlier one has waited in vain */
+    }
+    else {
         start_waiting();
     }
     while (waiter.busy && status != ETIMEDOUT) {

@@ -103,7 +103,7 @@ lp_engine_pause_here(bool paused)
 {
     __atomic_store_n(&lp_process.paused, paused, __ATOMIC_RELAXED);
     if (paused && lp_here != NULL) {
-        pause_thread(lp_here);
+        lp_recorder_mark(lp_here);
     }
 }
 
@@ -117,13 +117,18 @@ lp_engine_pause(bool paused)
     }
 }
 
-/* Is collection off?  Once it is on again, the frame and its twins go on. */
+/* Is collection off?  The thread's lines end now where it was switched off by
+ * a call that could not do that.  Once it is on again, the frame and its
+ * twins go on. */
 static bool
-stays_paused(lp_frame *frame)
+stays_paused(lp_recorder *rec, lp_frame *frame)
 {
     bool twin = true;
 
     if (lp_process.paused) {
+        if (frame->line != NULL) {
+            pause_thread(rec);
+        }
         return true;
     }
     for (; twin; frame--) {
@@ -353,7 +358,8 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
             return;
         }
     }
-    if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) && stays_paused(frame)) {
+    if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) &&
+        stays_paused(rec, frame)) {
         if (rec->owed != 0) {
             lp_ranges_settle(rec);
         }

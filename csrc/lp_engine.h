@@ -72,7 +72,8 @@ lp_engine_hush(void)
 void lp_engine_pause(bool paused);
 
 /* [ANY] The same, as a call of this thread asks for it that may hold no lock:
- * on other threads the frames that are open are counted to their end. */
+ * its lines end at its next event, and on other threads the frames that are
+ * open are counted to their end. */
 void lp_engine_pause_here(bool paused);
 
 /* How a frame comes to run. */

@@ -103,6 +103,12 @@ collect(PyObject *Py_UNUSED(module), PyObject *on)
 }
 
 static PyObject *
+collecting(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(!lp_process.paused);
+}
+
+static PyObject *
 gpu_close(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     lp_devices_close();
@@ -116,6 +122,7 @@ PyMethodDef lp_gpu_functions[] = {
     {"gpu_flush", gpu_flush, METH_NOARGS, NULL},
     {"gpu_snapshot", gpu_snapshot, METH_NOARGS, NULL},
     {"collect", collect, METH_O, NULL},
+    {"collecting", collecting, METH_NOARGS, NULL},
     {"gpu_close", gpu_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

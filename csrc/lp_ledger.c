@@ -104,6 +104,9 @@ lp_ledger_enter(lp_ledger *ledger, const lp_record *record)
                              (traits.on_device ? LP_CORR_SEEN : 0) |
                                  (record->blocking ? LP_CORR_BLOCKED : 0));
     }
+    else if (__atomic_load_n(&ledger->paused, __ATOMIC_RELAXED)) {
+        return; /* no call to say whether it was wanted: it is not now */
+    }
     if (entry.flags & LP_CORR_IGNORED ||
         (record->kind == LP_DRIVER_CALL && entry.flags & LP_CORR_RUNTIME)) {
         return; /* nobody asked; or the runtime's own record tells of it */

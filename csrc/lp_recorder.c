@@ -261,6 +261,14 @@ outdate_paths(lp_recorder *rec)
 }
 
 void
+lp_recorder_mark(lp_recorder *rec)
+{
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        __atomic_fetch_or(&frame->flags, LP_FRAME_PAUSED, __ATOMIC_RELAXED);
+    }
+}
+
+void
 lp_recorder_pause(lp_recorder *rec, lp_ticks now)
 {
     lp_recorder_settle(rec, now);

@@ -137,8 +137,11 @@ void lp_recorder_settle(lp_recorder *rec, lp_ticks now);
  * many of them enabled it. */
 uint32_t lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now);
 
-/* [OWNER] Charge all open lines up to `now` and close them; the frames stay,
- * marked as paused. */
+/* [OWNER] Mark the frames as paused: the next line event of each will see. */
+void lp_recorder_mark(lp_recorder *rec);
+
+/* Charge all open lines up to `now` and close them; the frames stay, marked
+ * as paused. */
 void lp_recorder_pause(lp_recorder *rec, lp_ticks now);
 
 /* Restart the open frames of `owner`: what they did so far is forgotten. */

@@ -77,7 +77,7 @@ class LineRecorder:
                 raise
             raise UsageError(error.message, hint=error.hint) from None
         self._start, self._stop = start, stop
-        self._from_start = plan.from_start
+        self._profiler.from_start = self._from_start = plan.from_start
         self._profiler.texts = texts
         self._explicit = profile
         self._took_over = False
@@ -97,8 +97,7 @@ class LineRecorder:
         """Take `lineprof.profile` off this profiler again."""
         if self._took_over:
             self._explicit._kernprof_release()  # noqa: SLF001
-            if not self._from_start:
-                self._start()
+            self._start()
 
     def dump(self, path: str, how: str) -> None:
         """Write the profile to `path`; LineprofError if that fails."""

@@ -105,7 +105,9 @@ class Bench:
 
     def run_traced(self, *, plain: bool = False) -> None:
         """Measure all cases with events; with `plain` in turn with the others."""
-        tracer = self._core.Tracer(self._hook)
+        # On the clock that is in use: a first tracer would choose one anew.
+        clock = "monotonic" if self._core.clock()[0] == "monotonic" else "auto"
+        tracer = self._core.Tracer(self._hook, None, clock)
         try:
             for case in self._cases:
                 add_code(tracer, case.code, text="", labelled=False)

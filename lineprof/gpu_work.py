@@ -40,7 +40,7 @@ class GpuWork:
         """
         status = self.status
         if self._core.gpu_forked():
-            status = open_gpu(self._core, None)
+            status = open_gpu(self._core, "auto")
         if status.backend == "none" and not status.present:
             return None
         from lineprof.gpu_records import GpuRun  # noqa: PLC0415  # only with a GPU

@@ -83,6 +83,7 @@ class LineProfiler:
     """
 
     exit = ""  # how the program ended, for the profile: set by who runs it
+    from_start = True  # False where the program is to say when to count
 
     def __init__(
         self,
@@ -271,7 +272,8 @@ class LineProfiler:
         scale = Scale(_core.scale(), _core.COST_ONE, holds)
         core, cost = (self.core, self.core_reason), scale.cost_ns(self._run.cost)
         run = self._run.process(core=core, overhead_ns=cost, end=self.exit)
-        warnings = [*self._warnings, *self._run.warnings(self.functions)]
+        said = self._run.warnings(self.functions, from_start=self.from_start)
+        warnings = [*self._warnings, *said]
         return profile_of(ids, codes, scale, run, warnings=warnings, gpu=gpu)
 
     def dump_stats(self, filename: Path) -> None:

@@ -63,9 +63,18 @@ class Run:
             exit=end,
         )
 
-    def warnings(self, functions: Iterable[FunctionType]) -> list[str]:
-        """Return what the numbers of `functions` lack, a sentence each."""
+    def warnings(
+        self, functions: Iterable[FunctionType], *, from_start: bool
+    ) -> list[str]:
+        """Return what the numbers of `functions` lack, a sentence each.
+
+        `from_start` is False for a program that says itself when to count.
+        """
         warnings = []
+        if from_start and not self._core.collecting():
+            warnings.append(
+                "nothing was counted since a call of cudaProfilerStop or lineprof.stop"
+            )
         lost = self._core.lost() - self._lost
         if lost > 0:
             warnings.append(f"{lost} calls went uncounted: memory was out")

@@ -185,3 +185,12 @@ def test_profile_from_start_takes_on_or_off(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert done.stderr == "kernprof: bad value 'maybe'; give on or off\n"
+
+
+def test_a_program_that_switches_it_off_for_good_is_told_so() -> None:
+    profiler = new_profiler()
+    lineprof.stop()
+    said = "nothing was counted since a call of cudaProfilerStop or lineprof.stop"
+    assert profiler.get_stats().warnings == (said,)
+    lineprof.start()
+    assert profiler.get_stats().warnings == ()

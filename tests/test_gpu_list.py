@@ -191,9 +191,11 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
         program = "import subprocess, sys, time\\n"
         program += "child = subprocess.Popen(['sleep', '1000'])\\n"
         program += "print(child.pid, flush=True); time.sleep(1000)"
-        lab.environment = lambda: {**os.environ, "PYTHONPATH": str(main.INSIDE)}
+        lab.environment = lambda: {**os.environ, "PYTHONFAULTHANDLER": "1",
+            "PYTHONPATH": str(main.HERE / "inside")}
         ran = lab.python(program, limit_s=3)
         lab.expect(ran.status == "none after 3 s", str(ran))
+        lab.expect('program.py", line 6 in <module>' in ran.gist, ran.gist)
         child = Path("/proc", ran.out.strip(), "stat")
         late = time.monotonic() + 60
         while child.exists() and ") Z" not in child.read_text():

@@ -103,6 +103,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     ),
     "LineProfiler.enable_count": lambda b: b.profiler.enable_count,
     "LineProfiler.exit": lambda b: b.profiler.exit,
+    "LineProfiler.from_start": lambda b: b.profiler.from_start,
     "LineProfiler.functions": lambda b: b.profiler.functions,
     "LineProfiler.get_stats": lambda b: b.profiler.get_stats(),
     "LineProfiler.gpu_status": lambda b: str(b.profiler.gpu_status),

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 INSIDE = HERE / "inside"
 LIMIT_S = 120  # for one program; only one that hangs meets it
+SAY_S = 10  # for one that was stopped to say where it was
 SMALLER = 100  # so many times is what stresses the double
 MARK = re.compile(r"#> ([^\"']+)$")
 
@@ -112,8 +113,10 @@ class Ran:
     @property
     def gist(self) -> str:
         """How it ended, and its last words, in one line."""
-        last = [line for line in self.err.splitlines() if line.strip()][-1:]
-        return f"its status is {self.status}: {' '.join(last).strip()[-300:]}"
+        lines = [line for line in self.err.splitlines() if line.strip()]
+        if isinstance(self.status, str):  # where it stood, the innermost first
+            lines = [line for line in lines if line.startswith("  File ")][:1]
+        return f"its status is {self.status}: {' '.join(lines[-1:]).strip()[-300:]}"
 
     @functools.cached_property
     def stats(self) -> LineStats:
@@ -255,6 +258,9 @@ class Lab:
         found["PYTHONFAULTHANDLER"] = "1"
         found["PYTHONDONTWRITEBYTECODE"] = "1"
         found["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+        # What frameworks compile goes with the item's folder.
+        for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "CUPY_CACHE_DIR"):
+            found[name] = str(self.folder / "cache")
         found.update({name: str(value) for name, value in knobs.items()})
         return {name: value for name, value in found.items() if value}
 
@@ -283,6 +289,9 @@ class Lab:
                 status: int | str = process.wait(timeout=limit_s)
             except subprocess.TimeoutExpired:
                 status = f"none after {limit_s:g} s"
+                process.send_signal(signal.SIGABRT)  # Python says where it stands
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=SAY_S)
             finally:
                 end(process)
         said, errors = [path.read_text("utf-8", "replace") for path in paths]

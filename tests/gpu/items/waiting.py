@@ -58,7 +58,7 @@ def check(lab: Lab) -> None:
     for words in WAITS:
         number = ran.number(words)
         wait, time = lines[number].wait_ns, times[number]
-        name = source[number - 1].strip()
+        name = source[number - 1].partition("#")[0].strip()
         lab.figure(**{name: f"wait {wait / 1e6:.2f} ms of {time / 1e6:.2f} ms"})
         lab.expect(
             least < wait < WORK_NS + slack,
