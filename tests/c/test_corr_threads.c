@@ -172,7 +172,9 @@ threads_put_while_another_reads(void)
     CHECK(lp_corr_outstanding(&shared) == lonely);
     CHECK(charged <= ticks); /* what came too late for a page is lost */
     CHECK(ticks - charged < ticks / 100);
-    CHECK(live_pages(&shared) <= MOST_PAGES);
+    /* Of nearly 3,000.  A thread that was away for long makes its page anew,
+     * which is swept much later: how many do so is the scheduler's. */
+    CHECK(live_pages(&shared) <= MOST_PAGES + MOST_PAGES / 2);
     lp_corr_free(&shared);
 }
 
