@@ -108,6 +108,20 @@ collecting(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(!lp_process.paused);
 }
 
+/* How many calls could not be charged as they should. */
+static PyObject *
+gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    const lp_ledger *ledger = lp_process_devices.ledger;
+    uint64_t lost = 0;
+
+    if (ledger != NULL) {
+        lost = __atomic_load_n(&ledger->paths.lost, __ATOMIC_RELAXED) +
+               __atomic_load_n(&ledger->corr.lost, __ATOMIC_RELAXED);
+    }
+    return PyLong_FromUnsignedLongLong(lost);
+}
+
 static PyObject *
 gpu_close(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -123,6 +137,7 @@ PyMethodDef lp_gpu_functions[] = {
     {"gpu_snapshot", gpu_snapshot, METH_NOARGS, NULL},
     {"collect", collect, METH_O, NULL},
     {"collecting", collecting, METH_NOARGS, NULL},
+    {"gpu_lost", gpu_lost, METH_NOARGS, NULL},
     {"gpu_close", gpu_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -78,6 +78,11 @@ class Run:
         lost = self._core.lost() - self._lost
         if lost > 0:
             warnings.append(f"{lost} calls went uncounted: memory was out")
+        if uncharged := self._core.gpu_lost():
+            warnings.append(
+                f"{uncharged} calls of the GPU's API are charged to a calling line or"
+                " to none: memory was out, or the program has too many call paths"
+            )
         if self._core.displaced() > self._displaced:
             warnings.append(
                 "another frame evaluator (torch.compile's?) put the profiler's out of "
