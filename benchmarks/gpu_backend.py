@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""What recording a GPU costs a program, with a simulated one.
+
+    python benchmarks/gpu_backend.py [--rounds 7]
+
+Per line event: a loop of tiny lines under lineprof, with the backend on over the same
+with `gpu="off"`. Per launch: a loop of launches of the double, which does no work but
+what any driver and CUPTI must, keeping its records; so what is added is theirs and
+ours, and `benchmarks/gpu_core.c` has our part alone. Needs a C compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+LINES, LAUNCHES = 1_000_000, 20_000
+PROGRAM = f"""
+import ctypes, os, sys, time
+from lineprof import LineProfiler
+
+gpu = ctypes.CDLL(os.environ["LINEPROF_CUDA"])
+gpu.fk_launch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64]
+gpu.fk_init()
+profile = LineProfiler(gpu=sys.argv[1])
+
+@profile
+def lines(n):
+    for i in range(n):
+        a = i
+
+@profile
+def launches(n):
+    launch = gpu.fk_launch
+    for i in range(n):
+        launch(b"kernel", 0, 10)
+
+for function, n in ((lines, {LINES}), (launches, {LAUNCHES})):
+    function(1000)
+    start = time.process_time_ns()
+    function(n)
+    print((time.process_time_ns() - start) / n)
+"""
+
+
+def run(doubles: Path, mode: str) -> list[float]:
+    """Give the ns of a step of each loop, the backend "auto" or "off"."""
+    environment = {
+        **os.environ,
+        "LINEPROF_CUDA": str(doubles / "fake_cuda.so"),
+        "LINEPROF_CUPTI": str(doubles / "fake_cupti.so"),
+        "LINEPROF_GPU_FORCE": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, mode],
+        cwd=doubles,  # not a checkout, whose lineprof is not built
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [float(line) for line in done.stdout.split()]
+
+
+def main() -> int:
+    """Measure in turn, and print medians and ratios."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    rounds = parser.parse_args().rounds
+    sys.path.insert(0, str(TESTS))
+    from gpu_double import build  # noqa: PLC0415  # where tests are
+
+    off, on = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        doubles = build(Path(folder))
+        for _ in range(rounds):
+            off.append(run(doubles, "off"))
+            on.append(run(doubles, "auto"))
+    for place, name in enumerate(("two line events", "a line that launches")):
+        pairs = [(a[place], b[place]) for a, b in zip(off, on)]
+        ratio = statistics.median(b / a for a, b in pairs)
+        least = [min(column) for column in zip(*pairs)]
+        print(
+            f"{name:<22} off {least[0]:8.1f} ns  on {least[1]:8.1f} ns  x {ratio:.3f}"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
