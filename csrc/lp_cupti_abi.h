@@ -18,9 +18,6 @@
 enum {
     LP_CUPTI_OK = 0,
     LP_CUPTI_MAX_LIMIT_REACHED = 12,
-    LP_CUPTI_NOT_COMPATIBLE = 14,
-    LP_CUPTI_NOT_INITIALIZED = 15,
-    LP_CUPTI_INSUFFICIENT_PRIVILEGES = 35,
     LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39
 };
 
@@ -56,7 +53,7 @@ enum {
 };
 
 /* CUpti_ActivityMemoryKind, CUpti_ActivityMemoryOperationType,
- * CUpti_ActivityUnifiedMemoryCounterKind and -Scope, CUpti_ActivityFlag,
+ * CUpti_ActivityUnifiedMemoryCounterKind and -Scope,
  * CUpti_ActivityThreadIdType */
 enum {
     LP_CUPTI_MEMORY_PAGEABLE = 1,
@@ -66,7 +63,6 @@ enum {
     LP_CUPTI_UVM_BYTES_DTOH = 2,
     LP_CUPTI_UVM_BYTES_DTOD = 8,
     LP_CUPTI_UVM_ALL_DEVICES = 2,
-    LP_CUPTI_FLUSH_FORCED = 1,
     LP_CUPTI_THREAD_ID_SYSTEM = 1
 };
 

@@ -7,6 +7,21 @@ time_of(uint64_t stamp)
     return stamp == 0 ? 0 : stamp + (uint64_t)lp_cupti.offset;
 }
 
+static void
+set_times(lp_record *to, uint64_t start, uint64_t end)
+{
+    to->start = time_of(start);
+    to->end = time_of(end);
+}
+
+static void
+set_place(lp_record *to, uint32_t device, uint32_t context, uint32_t stream)
+{
+    to->device = (uint16_t)device;
+    to->context = context;
+    to->stream = stream;
+}
+
 static uint8_t
 memory_of(uint8_t source, uint8_t target)
 {
@@ -27,11 +42,8 @@ read_kernel(const void *record, lp_record *to)
 
     to->kind = LP_KERNEL;
     to->correlation = from->correlation;
-    to->start = time_of(from->start);
-    to->end = time_of(from->end);
-    to->device = (uint16_t)from->device;
-    to->context = from->context;
-    to->stream = from->stream;
+    set_times(to, from->start, from->end);
+    set_place(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     to->name = from->name != NULL ? from->name : "?";
     for (int i = 0; i < 3; i++) {
@@ -51,15 +63,12 @@ read_memcpy(const void *record, lp_record *to)
 
     to->kind = LP_MEMCPY;
     to->correlation = from->correlation;
-    to->start = time_of(from->start);
-    to->end = time_of(from->end);
+    set_times(to, from->start, from->end);
     to->bytes = from->bytes;
     to->what = from->copy_kind;
     to->memory = memory_of(from->source, from->target);
     to->blocking = is_pageable(from->source, from->target);
-    to->device = (uint16_t)from->device;
-    to->context = from->context;
-    to->stream = from->stream;
+    set_place(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     return true;
 }
@@ -71,14 +80,11 @@ read_peer(const void *record, lp_record *to)
 
     to->kind = LP_MEMCPY;
     to->correlation = from->correlation;
-    to->start = time_of(from->start);
-    to->end = time_of(from->end);
+    set_times(to, from->start, from->end);
     to->bytes = from->bytes;
     to->what = from->copy_kind;
     to->memory = memory_of(from->source, from->target);
-    to->device = (uint16_t)from->device;
-    to->context = from->context;
-    to->stream = from->stream;
+    set_place(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     return true;
 }
@@ -90,13 +96,10 @@ read_memset(const void *record, lp_record *to)
 
     to->kind = LP_MEMSET;
     to->correlation = from->correlation;
-    to->start = time_of(from->start);
-    to->end = time_of(from->end);
+    set_times(to, from->start, from->end);
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
-    to->device = (uint16_t)from->device;
-    to->context = from->context;
-    to->stream = from->stream;
+    set_place(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     return true;
 }
@@ -109,8 +112,7 @@ read_call(const void *record, lp_record *to)
     to->kind =
         from->kind == LP_CUPTI_RUNTIME ? LP_RUNTIME_CALL : LP_DRIVER_CALL;
     to->correlation = from->correlation;
-    to->start = time_of(from->start);
-    to->end = time_of(from->end);
+    set_times(to, from->start, from->end);
     to->what = from->call;
     to->thread = from->thread;
     return true;
@@ -123,11 +125,8 @@ read_graph(const void *record, lp_record *to)
 
     to->kind = LP_GRAPH;
     to->correlation = from->correlation;
-    to->start = time_of(from->start);
-    to->end = time_of(from->end);
-    to->device = (uint16_t)from->device;
-    to->context = from->context;
-    to->stream = from->stream;
+    set_times(to, from->start, from->end);
+    set_place(to, from->device, from->context, from->stream);
     return true;
 }
 
@@ -158,8 +157,7 @@ read_migration(const void *record, lp_record *to)
         return false;
     }
     to->kind = LP_MIGRATION;
-    to->start = time_of(from->start);
-    to->end = time_of(from->end);
+    set_times(to, from->start, from->end);
     to->bytes = from->value;
     to->device = (uint16_t)(to_host ? from->source : from->target);
     return true;
@@ -180,9 +178,7 @@ read_memory(const void *record, lp_record *to)
     to->start = to->end = time_of(from->time);
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
-    to->device = (uint16_t)from->device;
-    to->context = from->context;
-    to->stream = from->stream;
+    set_place(to, from->device, from->context, from->stream);
     return true;
 }
 
