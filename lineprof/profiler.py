@@ -76,8 +76,8 @@ class LineProfiler:
     is for tests: a capsule "lineprof.clock" with a C function that gives ns.
     `gpu` is "auto" (record GPU work where there is a GPU), "nvtx" (ranges for
     other tools alone), "off", or a `lineprof.gpu.GpuOptions`; `nvtx` is "auto",
-    "line", "func" or "off". None takes ``LINEPROF_GPU``, ``LINEPROF_NVTX``. The
-    process' first profiler decides for all.
+    "line", "func" or "off". None takes ``LINEPROF_GPU``, ``LINEPROF_NVTX``. What
+    a profiler has once had recorded of a GPU is so for all of the process.
 
     Raises LineprofError when the core cannot be had.
     """
