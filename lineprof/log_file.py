@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import suppress
 
 from lineprof.errors import LineprofError
 from lineprof.placeholders import expand
 from lineprof.views.screen import write
+from lineprof.whole_file import replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,14 @@ def write_file(lines: Iterable[str], name: str) -> None:
     try:
         target = os.path.realpath(name)
         if _is_file_or_free(target):
-            _replace(lines, target)
+
+            def fill(handle: int, _: str) -> None:
+                with open(
+                    handle, "w", encoding="utf-8", newline="\n", closefd=False
+                ) as stream:
+                    write(lines, stream)
+
+            replace_file(target, fill)
         else:
             with open(target, "w", encoding="utf-8", newline="\n") as stream:
                 write(lines, stream)
@@ -72,18 +79,3 @@ def _is_file_or_free(target: str) -> bool:
         return stat.S_ISREG(os.stat(target).st_mode)
     except FileNotFoundError:
         return True
-
-
-def _replace(lines: Iterable[str], target: str) -> None:
-    """Write to a new file beside `target`, and give it that name."""
-    new = os.path.join(os.path.dirname(target), f".lprof-{os.urandom(8).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(new, flags, 0o666)
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
-            write(lines, stream)
-        os.replace(new, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(new)
-        raise

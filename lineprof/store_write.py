@@ -25,6 +25,7 @@ from lineprof.store_schema import (
     Table,
 )
 from lineprof.store_uri import uri
+from lineprof.whole_file import replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,23 +90,13 @@ def _is_null_device(target: str) -> bool:
 
 def _write(stats: LineStats, target: str) -> None:
     """Write to a new file beside `target`, and give it that name."""
-    folder = os.path.dirname(target)
-    new = os.path.join(folder, f".lprof-{os.urandom(8).hex()}.tmp")
-    # Made here and not by SQLite: never through a link, and with the mode that
-    # the umask gives any file.
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(new, flags, 0o666)
-    try:
-        try:
-            _fill(stats, new)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        os.replace(new, target)
-    except BaseException:
-        _remove(new)
-        raise
-    _sync_folder(folder)
+
+    def fill(handle: int, new: str) -> None:  # made there, and not by SQLite
+        _fill(stats, new)
+        os.fsync(handle)
+
+    replace_file(target, fill)
+    _sync_folder(os.path.dirname(target))
 
 
 def _sync_folder(folder: str) -> None:
@@ -116,13 +107,6 @@ def _sync_folder(folder: str) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-    except OSError:
-        return
-
-
-def _remove(file: str) -> None:
-    try:
-        os.unlink(file)
     except OSError:
         return
 

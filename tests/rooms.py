@@ -129,7 +129,8 @@ LINEPROF_ROOMS = {
     ),
     "lineprof.store_write": (
         "lineprof.errors lineprof.gpu_records lineprof.records lineprof.stats "
-        "lineprof.store_schema lineprof.store_uri lineprof.store_write_gpu"
+        "lineprof.store_schema lineprof.store_uri lineprof.store_write_gpu "
+        "lineprof.whole_file"
     ),
     "lineprof.gpu": "lineprof.errors lineprof.gpu_find lineprof.values",
     "lineprof.gpu_find": "",
@@ -161,13 +162,15 @@ LINEPROF_ROOMS = {
     ),
     "lineprof.placeholders": "lineprof.errors",
     "lineprof.log_file": (
-        "lineprof.errors lineprof.placeholders lineprof.records lineprof.views.screen"
+        "lineprof.errors lineprof.placeholders lineprof.records lineprof.views.screen "
+        "lineprof.whole_file"
     ),
     "lineprof.demangle": "",
     "lineprof.occupancy": "",
     "lineprof.run": (
         "lineprof.dynamo lineprof.process lineprof.records lineprof.version"
     ),
+    "lineprof.whole_file": "",
     "lineprof.cli": (
         "lineprof.errors lineprof.log_file lineprof.source lineprof.stats "
         "lineprof.values lineprof.version lineprof.views lineprof.views.notes "

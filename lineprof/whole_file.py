@@ -1,0 +1,38 @@
+"""Replacing a file: by the whole of another, or not at all."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def replace_file(target: str, fill: Callable[[int, str], None]) -> None:
+    """Have a new file filled beside `target`, and give it that name.
+
+    `fill` gets its handle, which stays open, and its path. If it fails, or
+    anything else does, `target` stays as it was and no other file is left.
+    """
+    folder = os.path.dirname(target)
+    new = os.path.join(folder, f".lprof-{os.urandom(8).hex()}.tmp")
+    # Never through a link, and with the mode that the umask gives any file.
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(new, flags, 0o666)
+    try:
+        try:
+            fill(handle, new)
+        finally:
+            os.close(handle)
+        os.replace(new, target)
+    except BaseException:
+        _remove(new)
+        raise
+
+
+def _remove(file: str) -> None:
+    try:
+        os.unlink(file)
+    except OSError:
+        return
