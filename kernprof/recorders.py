@@ -54,7 +54,7 @@ class LineRecorder:
 
         `texts` has, by the time it runs, the program's source that no file holds.
         """
-        from lineprof.explicit import profile  # noqa: PLC0415  # cProfile does without
+        from lineprof.explicit_profiler import profile  # noqa: PLC0415  # cProfile does without
         from lineprof.gpu import GpuOptions  # noqa: PLC0415
         from lineprof.profiler import LineProfiler, start, stop  # noqa: PLC0415
         from lineprof.store import require  # noqa: PLC0415

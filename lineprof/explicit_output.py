@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lineprof.explicit import GlobalProfiler
+    from lineprof.explicit_profiler import GlobalProfiler
     from lineprof.stats import LineStats
 
 

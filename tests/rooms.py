@@ -66,7 +66,7 @@ PYTHON_C_ROOMS = {
 # types, too.
 LINEPROF_ROOMS = {
     "lineprof": (
-        "lineprof.explicit lineprof.gpu lineprof.profiler lineprof.stats "
+        "lineprof.explicit_profiler lineprof.gpu lineprof.profiler lineprof.stats "
         "lineprof.version"
     ),
     "lineprof.__main__": "lineprof.cli",
@@ -115,8 +115,8 @@ LINEPROF_ROOMS = {
         "lineprof.store_write lineprof.store_write_gpu lineprof.targets "
         "lineprof.views.gpu_footer lineprof.views.gpu_table lineprof.views.text"
     ),
-    "lineprof.explicit": "lineprof.explicit_output lineprof.profiler",
-    "lineprof.explicit_output": "lineprof.errors lineprof.explicit lineprof.stats",
+    "lineprof.explicit_profiler": "lineprof.explicit_output lineprof.profiler",
+    "lineprof.explicit_output": "lineprof.errors lineprof.explicit_profiler lineprof.stats",
     "lineprof.store": (
         "lineprof.errors lineprof.stats lineprof.store_read lineprof.store_write"
     ),
@@ -263,7 +263,7 @@ KERNPROF_ROOMS = {
         "kernprof.terminate kernprof.texts lineprof.errors"
     ),
     "kernprof.recorders": (
-        "kernprof.calls kernprof.flags lineprof.errors lineprof.explicit lineprof.gpu "
+        "kernprof.calls kernprof.flags lineprof.errors lineprof.explicit_profiler lineprof.gpu "
         "lineprof.profiler lineprof.store"
     ),
     "kernprof.calls": "",

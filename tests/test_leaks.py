@@ -12,7 +12,7 @@ from running import new_profiler
 
 import lineprof
 from lineprof import LineProfiler, LineStats, load_stats
-from lineprof.explicit import GlobalProfiler
+from lineprof.explicit_profiler import GlobalProfiler
 
 if TYPE_CHECKING:
     from pathlib import Path
