@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-enum { LP_RECORD_BYTES = 32 };
+enum { LP_RECORD_BYTES = 16 };
 
 typedef struct lp_block lp_block;
 

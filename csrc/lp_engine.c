@@ -295,7 +295,7 @@ park(const lp_frame *frame, lp_ticks now)
 }
 
 static void
-leave_frame(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+leave_frame(lp_recorder *rec, lp_frame *frame, bool suspended, lp_ticks now)
 {
     lp_tracer *tracer = frame->owner;
     bool enables = frame->flags & LP_FRAME_ENABLES;
@@ -303,7 +303,7 @@ leave_frame(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     if (LP_UNLIKELY(lp_ranges_any(rec))) {
         lp_ranges_off(rec, frame);
     }
-    lp_recorder_leave(rec, frame, now);
+    lp_recorder_leave(rec, frame, suspended, now);
     if (LP_UNLIKELY(lp_ranges_any(rec))) {
         lp_ranges_settle(rec);
     }
@@ -328,7 +328,7 @@ lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
         if (suspended && !twin) {
             park(frame, now);
         }
-        leave_frame(rec, frame, now);
+        leave_frame(rec, frame, suspended, now);
         frame--;
     }
 }
@@ -337,7 +337,7 @@ void
 lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now)
 {
     while (rec->top - rec->frames > depth) {
-        leave_frame(rec, rec->top, now);
+        leave_frame(rec, rec->top, false, now);
     }
 }
 

@@ -2,9 +2,13 @@
 
 #include <stdlib.h>
 
-_Static_assert(sizeof(lp_line) == LP_RECORD_BYTES, "a line is one record");
-_Static_assert(sizeof(lp_counts) == 2 * LP_RECORD_BYTES,
-               "a header is two records");
+enum {
+    LINE_RECORDS = sizeof(lp_line) / LP_RECORD_BYTES,
+    HEADER_RECORDS = sizeof(lp_counts) / LP_RECORD_BYTES
+};
+
+_Static_assert(sizeof(lp_line) % LP_RECORD_BYTES == 0, "whole records");
+_Static_assert(sizeof(lp_counts) % LP_RECORD_BYTES == 0, "whole records");
 
 /* The interpreter keeps the numbers up to 256 ready made and builds an
  * object for each larger one that it hands to a callback. */
@@ -37,7 +41,7 @@ lp_counts_new(lp_blocks *blocks, const lp_layout *layout,
               const lp_costs *costs)
 {
     size_t per_record = LP_RECORD_BYTES / sizeof(uint64_t);
-    size_t records = 2 + (size_t)layout->n_lines;
+    size_t records = HEADER_RECORDS + LINE_RECORDS * (size_t)layout->n_lines;
     lp_counts *counts;
 
     if (layout->awaits) {
@@ -53,6 +57,7 @@ lp_counts_new(lp_blocks *blocks, const lp_layout *layout,
     counts->awaits = layout->awaits;
     for (uint32_t i = 0; i < layout->n_lines; i++) {
         counts->lines[i].weight = weight_of(layout, costs, i);
+        counts->lines[i].least = LP_NEVER;
         if (layout->statements != NULL) {
             counts->lines[i].statement = layout->statements[i];
         }
@@ -70,7 +75,8 @@ lp_counts_reset(lp_counts *counts)
     for (uint32_t i = 0; i < counts->n_lines; i++) {
         lp_line *line = &counts->lines[i];
 
-        line->hits = line->ticks = line->cost = 0;
+        line->hits = line->ticks = line->cost = line->most = 0;
+        line->least = LP_NEVER;
         if (awaits != NULL) {
             awaits[i] = 0;
         }

@@ -1,8 +1,8 @@
 /* The counters of one code object in one thread: a flat array by line.
  *
- * Layout in a set of blocks: a header of two records, then a record a line
- * (first_line .. first_line + n_lines - 1), then, for code that can await,
- * the awaited ticks, a number a line.  Only the owning thread writes; a
+ * Layout in a set of blocks: a header, then the lines (first_line ..
+ * first_line + n_lines - 1), each some whole records, then, for code that can
+ * await, the awaited ticks, a number a line.  Only the owning thread writes; a
  * reader that holds the interpreter's lock sees whole numbers.
  *
  * A cost is what an event itself takes, in ticks * LP_COST_ONE; it is added
@@ -26,7 +26,12 @@ typedef struct lp_line {
     uint32_t weight;    /* cost of one event that ends a stay on this line */
     uint32_t statement; /* 1 + offset of the first line of the statement of
                          * several lines that this line is of; 0: of none */
+    uint64_t least; /* ticks of the shortest and of the longest execution, */
+    uint64_t most;  /* without others' cost; see lp_line_executed */
 } lp_line;
+
+/* Of a line that no whole execution was seen of. */
+#define LP_NEVER UINT64_MAX
 
 typedef struct lp_counts {
     uint64_t calls;      /* frames entered; a resumed one does not count */
@@ -83,6 +88,19 @@ static inline uint64_t
 lp_line_cost(const lp_line *line)
 {
     return line->cost + line->hits * line->weight;
+}
+
+/* It was executed once, in so many ticks.  An execution with a suspension in
+ * it has no length that could be compared, and does not count here. */
+static inline void
+lp_line_executed(lp_line *line, lp_ticks ticks)
+{
+    if (LP_UNLIKELY(ticks < line->least)) {
+        line->least = ticks;
+    }
+    if (LP_UNLIKELY(ticks > line->most)) {
+        line->most = ticks;
+    }
 }
 
 /* Awaited ticks by line, or NULL. */

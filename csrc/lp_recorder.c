@@ -137,6 +137,7 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
     frame->key = NULL;
     frame->seen = 0;
     frame->furthest = 0;
+    frame->statement = NULL;
     frame->offset = -1;
     if (counts->depth++ != 0) {
         counts->recursed = 1;
@@ -164,14 +165,37 @@ forget_paths(lp_recorder *rec, lp_frame *frame)
     }
 }
 
+/* What comes of the open line, and of its statement, is no whole one. */
+static void
+split(lp_frame *frame)
+{
+    frame->cost |= LP_SPLIT;
+    frame->statement = NULL;
+}
+
+/* The statement that the frame is in, if any, is over. */
+static void
+end_statement(lp_frame *frame)
+{
+    if (frame->statement != NULL) {
+        lp_line_executed(frame->statement, frame->spent);
+        frame->statement = NULL;
+    }
+}
+
 void
-lp_recorder_leave(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
+                  lp_ticks now)
 {
     lp_counts *counts = frame->counts;
 
     counts->depth--;
     if (LP_LIKELY(frame->line != NULL)) {
+        if (suspended) {
+            split(frame);
+        }
         lp_recorder_charge(rec, frame, now);
+        end_statement(frame);
         charge_total(rec, frame, now);
         rec->cost += frame->own;
     }
@@ -225,6 +249,9 @@ lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
     }
     first = frame->lines + (to->statement - 1);
     if (!same || step == LP_AGAIN) {
+        end_statement(frame);
+        frame->statement = first;
+        frame->spent = 0;
         frame->seen = 0;
         frame->furthest = 0;
         if (to != first) {
@@ -245,10 +272,11 @@ lp_recorder_settle(lp_recorder *rec, lp_ticks now)
             continue;
         }
         frame->line->ticks += now - frame->since;
-        frame->line->cost += rec->cost - frame->cost;
+        frame->line->cost += rec->cost - (frame->cost & ~LP_SPLIT);
         frame->since = now;
         charge_total(rec, frame, now);
         lp_recorder_begin(rec, frame, now);
+        split(frame);
     }
 }
 
@@ -315,6 +343,7 @@ lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now)
         if (frame->owner == owner && frame->line != NULL) {
             frame->since = now;
             lp_recorder_begin(rec, frame, now);
+            split(frame);
         }
     }
 }

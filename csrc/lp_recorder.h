@@ -52,20 +52,26 @@ enum {
     LP_FRAME_STRICT | LP_FRAME_LINES | LP_FRAME_OWES | LP_FRAME_PAUSED
 };
 
+/* In lp_frame.cost, beyond any cost: the open line was there before, so that
+ * what comes is no whole execution of it. */
+#define LP_SPLIT ((uint64_t)1 << 63)
+
 typedef struct lp_frame {
     const void *code; /* what it runs; NULL in the sentinel alone */
     lp_line *line;    /* the open line, NULL before the first */
     lp_ticks since;   /* when it was opened or last charged */
-    uint64_t cost;    /* the recorder's cost that the lines know of */
-    uint64_t own;     /* cost of this frame's own line events */
-    lp_line *lines;   /* counts->lines */
+    uint64_t cost;  /* the recorder's cost that the lines know of; LP_SPLIT */
+    uint64_t own;   /* cost of this frame's own line events */
+    lp_line *lines; /* counts->lines */
     uint32_t first_line;
     uint32_t n_lines;
     uint32_t flags;
-    uint32_t furthest; /* in a long statement: lines up to here were hit */
-    int32_t offset;    /* where the last event was, if it gathers */
-    uint32_t ranges;   /* of it that are pushed, if it is one: 0 to 2 */
-    uint64_t seen;     /* in a statement: bit i, its line i was hit */
+    uint32_t furthest;  /* in a long statement: lines up to here were hit */
+    int32_t offset;     /* where the last event was, if it gathers */
+    uint32_t ranges;    /* of it that are pushed, if it is one: 0 to 2 */
+    uint64_t seen;      /* in a statement: bit i, its line i was hit */
+    lp_line *statement; /* the first line of the statement that it is in, */
+    lp_ticks spent;     /* and the time there; NULL: not from its begin on */
     lp_counts *counts;
     void *owner;         /* the tracer, opaque */
     lp_ticks first;      /* when its first line was opened */
@@ -124,7 +130,8 @@ lp_frame *lp_recorder_enter(lp_recorder *rec, const void *code,
 
 /* [OWNER] A frame is left, or suspended, at `now`: close its line.  It is
  * the top one but where frames of one thread take turns. */
-void lp_recorder_leave(lp_recorder *rec, lp_frame *frame, lp_ticks now);
+void lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
+                       lp_ticks now);
 
 /* [OWNER] The slow half of lp_recorder_line. */
 void lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
@@ -162,17 +169,39 @@ lp_recorder_changed(lp_recorder *rec)
     __atomic_store_n(&rec->changes, rec->changes + 1, __ATOMIC_RELEASE);
 }
 
-/* [OWNER] Charge the open line of a frame up to `now`. */
+/* [OWNER] Charge the open line with what others did meanwhile; false when its
+ * `ticks`, which lose that, are no whole execution. */
+static inline bool
+lp_recorder_charge_others(lp_recorder *rec, lp_frame *frame, lp_ticks *ticks)
+{
+    bool whole = !(frame->cost & LP_SPLIT);
+    uint64_t cost = rec->cost - (frame->cost & ~LP_SPLIT);
+    lp_ticks lost = cost / LP_COST_ONE;
+
+    frame->line->cost += cost;
+    frame->cost = rec->cost;
+    *ticks = *ticks > lost ? *ticks - lost : 0;
+    return whole;
+}
+
+/* [OWNER] Charge the open line of a frame up to `now`: it ends. */
 static inline void
 lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_line *line = frame->line;
+    lp_ticks ticks = now - frame->since;
 
-    line->ticks += now - frame->since;
+    line->ticks += ticks;
     frame->own += line->weight;
-    if (LP_UNLIKELY(rec->cost != frame->cost)) {
-        line->cost += rec->cost - frame->cost; /* what others did meanwhile */
-        frame->cost = rec->cost;
+    if (LP_UNLIKELY(rec->cost != frame->cost) &&
+        !lp_recorder_charge_others(rec, frame, &ticks)) {
+        return;
+    }
+    if (LP_LIKELY(line->statement == 0)) {
+        lp_line_executed(line, ticks);
+    }
+    else if (line == frame->statement) {
+        frame->spent += ticks;
     }
 }
 
@@ -194,6 +223,7 @@ lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
     frame->since = now;
     line->cost += line->weight;
     lp_recorder_begin(rec, frame, now);
+    frame->cost |= LP_SPLIT;
 }
 
 /* [OWNER] The frame comes to the line at `offset` from its first line. */

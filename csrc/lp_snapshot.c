@@ -10,6 +10,7 @@ static int
 append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
             const lp_line *line, uint64_t awaited)
 {
+    bool known = line->least != LP_NEVER;
     PyObject *row;
     int failed;
 
@@ -17,9 +18,11 @@ append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
         return 0;
     }
     row = Py_BuildValue(
-        "(InKKKK)", number, thread, (unsigned long long)line->hits,
+        "(InKKKKLLI)", number, thread, (unsigned long long)line->hits,
         (unsigned long long)line->ticks,
-        (unsigned long long)lp_line_cost(line), (unsigned long long)awaited);
+        (unsigned long long)lp_line_cost(line), (unsigned long long)awaited,
+        known ? (long long)line->least : -1LL,
+        known ? (long long)line->most : -1LL, line->weight);
     if (row == NULL) {
         return -1;
     }

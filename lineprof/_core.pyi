@@ -5,7 +5,7 @@ from typing import Any, final
 
 from typing_extensions import TypeAlias
 
-_Line: TypeAlias = tuple[int, int, int, int, int, int]
+_Line: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
 _Code: TypeAlias = tuple[Any, int, int, int, int, list[_Line], int]
 
 COST_ONE: int

@@ -52,6 +52,8 @@ class Cell(Value):
     time_ns: int
     await_ns: int = 0  # suspended in an await, not in time_ns
     raw_ns: int = 0  # time_ns before the profiler's own cost was taken out
+    min_ns: int | None = None  # of the shortest execution; None: no whole one known
+    max_ns: int | None = None  # of the longest
 
 
 class Row(Value):
@@ -62,6 +64,8 @@ class Row(Value):
     time_ns: int
     await_ns: int
     raw_ns: int
+    min_ns: int | None
+    max_ns: int | None
 
 
 class FunctionStats(Value):
@@ -103,15 +107,22 @@ class SourceFile(Value):
     sha256: str  # hexadecimal, of the text in UTF-8; "" if unknown
 
 
-def _sums(cells: Iterable[Cell]) -> tuple[int, int, int, int]:
-    """Return the hits and the three times (ns) of all `cells`."""
+def _sums(
+    cells: Iterable[Cell],
+) -> tuple[int, int, int, int, int | None, int | None]:
+    """Return hits, the three times, the least and the most (ns) of all `cells`."""
     hits = time = await_ = raw = 0
+    least = most = None
     for cell in cells:
         hits += cell.hits
         time += cell.time_ns
         await_ += cell.await_ns
         raw += cell.raw_ns
-    return hits, time, await_, raw
+        if cell.min_ns is not None and (least is None or cell.min_ns < least):
+            least = cell.min_ns
+        if cell.max_ns is not None and (most is None or cell.max_ns > most):
+            most = cell.max_ns
+    return hits, time, await_, raw, least, most
 
 
 def _joined_cells(cells: Iterable[Cell]) -> tuple[Cell, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lineprof.gpu_snapshot import Taken
     from lineprof.records import Key, Process
 
-    Line = tuple[int, int, int, int, int, int]
+    Line = tuple[int, int, int, int, int, int, int, int, int]
     Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line], int]
 
 
@@ -126,9 +126,13 @@ def _function(
                 scale.net_ns(ticks, cost),
                 scale.ns(awaited),
                 scale.ns(ticks),
+                None if least < 0 else scale.net_ns(least, weight),
+                None if most < 0 else scale.net_ns(most, weight),
             )
             for code in codes
-            for number, thread, hits, ticks, cost, awaited in code[5]
+            for number, thread, hits, ticks, cost, awaited, least, most, weight in (
+                code[5]
+            )
         ),
         calls=sum(code[1] for code in codes),
         recursive_ns=total if any(code[4] for code in codes) else None,

@@ -104,6 +104,8 @@ CELLS = Table(
         *_ints("function_id", "line"),
         Column("thread_id", int, optional=True),
         *_ints("hits", "time_ns", "await_ns", "raw_ns"),
+        Column("min_ns", int, optional=True),
+        Column("max_ns", int, optional=True),
     ),
 )
 WARNINGS = Table("warnings", _texts("text"))

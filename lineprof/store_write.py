@@ -246,4 +246,6 @@ def _cells(stats: LineStats) -> Iterator[Row]:
                 cell.time_ns,
                 cell.await_ns,
                 cell.raw_ns,
+                cell.min_ns,
+                cell.max_ns,
             )

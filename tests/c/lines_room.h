@@ -76,7 +76,7 @@ line(room *made, uint32_t offset)
 static inline void
 leave(room *made)
 {
-    lp_recorder_leave(made->rec, made->rec->top, 0);
+    lp_recorder_leave(made->rec, made->rec->top, false, 0);
 }
 
 static inline size_t

@@ -126,7 +126,7 @@ a_line_below_may_change_where_frames_take_turns(void)
     lp_recorder_line(made->rec, made->rec->frames + 1, 5, 0, LP_STEP);
     CHECK(is_right(made));
     CHECK(adopt(made, &known) == walked(made, true, ENDS));
-    lp_recorder_leave(made->rec, made->rec->frames + 2, 0);
+    lp_recorder_leave(made->rec, made->rec->frames + 2, false, 0);
     CHECK(is_right(made));
     CHECK(adopt(made, &known) == walked(made, true, ENDS));
     tear_down(made);
@@ -234,7 +234,7 @@ any_event(room *made)
     else if (what < 97 && depth > 0) { /* out of order */
         frame = made->rec->frames + 1 +
                 random_below(&made->chance, (uint32_t)depth);
-        lp_recorder_leave(made->rec, frame, 0);
+        lp_recorder_leave(made->rec, frame, false, 0);
     }
     else if (what == 99 && random_below(&made->chance, 20) == 0) {
         lp_recorder_drop(made->rec, &owners[what % 2], 0);

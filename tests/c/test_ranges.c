@@ -185,7 +185,7 @@ static void
 leave(room *made, int place)
 {
     lp_ranges_off(made->rec, made->rec->frames + place);
-    lp_recorder_leave(made->rec, made->rec->frames + place, now);
+    lp_recorder_leave(made->rec, made->rec->frames + place, false, now);
     lp_ranges_settle(made->rec);
 }
 

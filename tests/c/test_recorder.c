@@ -69,7 +69,7 @@ line(room *made, uint32_t offset, lp_ticks now)
 static void
 leave(room *made, lp_ticks now)
 {
-    lp_recorder_leave(made->rec, made->rec->top, now);
+    lp_recorder_leave(made->rec, made->rec->top, false, now);
 }
 
 static void
@@ -360,11 +360,92 @@ a_frame_below_the_top_can_leave(void)
     line(&made, 1, 0);
     enter_b(&made);
     line(&made, 2, 10);
-    lp_recorder_leave(made.rec, made.rec->top - 1, 20);
+    lp_recorder_leave(made.rec, made.rec->top - 1, false, 20);
     CHECK(made.a->lines[1].ticks == 20);
     CHECK(made.rec->top->code == &code_b);
     leave(&made, 30);
     CHECK(made.b->lines[2].ticks == 20);
+    tear_down(&made);
+}
+
+static void
+shortest_and_longest_executions_are_known(void)
+{
+    lp_costs costs = {.line = 2 * LP_COST_ONE};
+    room made = set_up(costs, NULL);
+
+    CHECK(made.a->lines[1].least == LP_NEVER && made.a->lines[1].most == 0);
+    enter_a(&made);
+    line(&made, 1, 0);
+    line(&made, 2, 7);
+    line(&made, 1, 8);
+    enter_b(&made); /* its one event costs 2 ticks, which are not a line's */
+    line(&made, 5, 9);
+    leave(&made, 17);
+    line(&made, 1, 28);
+    leave(&made, 32);
+    CHECK(made.a->lines[1].least == 4 && made.a->lines[1].most == 18);
+    CHECK(made.a->lines[2].least == 1 && made.a->lines[2].most == 1);
+    lp_counts_reset(made.a);
+    CHECK(made.a->lines[1].least == LP_NEVER && made.a->lines[1].most == 0);
+    tear_down(&made);
+}
+
+/* It goes back to its first line for the call. */
+static void
+a_statements_execution_is_all_of_its_stays(void)
+{
+    uint32_t *statements = one_statement();
+    room made = set_up((lp_costs){0}, statements);
+
+    enter_a(&made);
+    line(&made, 1, 0);
+    line(&made, 2, 1);
+    line(&made, 1, 2);
+    line(&made, 5, 42);
+    line(&made, 1, 50);
+    line(&made, 2, 53);
+    line(&made, 1, 55);
+    leave(&made, 65);
+    CHECK(made.a->lines[1].hits == 2 && made.a->lines[1].ticks == 54);
+    CHECK(made.a->lines[1].least == 13 && made.a->lines[1].most == 41);
+    CHECK(made.a->lines[2].least == LP_NEVER);
+    tear_down(&made);
+    free(statements);
+}
+
+static void
+an_execution_with_a_suspension_has_no_length(void)
+{
+    room made = set_up((lp_costs){0}, NULL);
+    lp_frame *frame;
+
+    enter_a(&made);
+    line(&made, 1, 0);
+    lp_recorder_leave(made.rec, made.rec->top, true, 50);
+    enter_a(&made);
+    frame = made.rec->top;
+    lp_recorder_open(made.rec, frame, frame->lines + 1, 100);
+    line(&made, 2, 103);
+    leave(&made, 105);
+    CHECK(made.a->lines[1].ticks == 53);
+    CHECK(made.a->lines[1].least == LP_NEVER && made.a->lines[1].most == 0);
+    CHECK(made.a->lines[2].least == 2);
+    tear_down(&made);
+}
+
+static void
+a_report_in_the_middle_splits_an_execution(void)
+{
+    room made = set_up((lp_costs){0}, NULL);
+
+    enter_a(&made);
+    line(&made, 1, 0);
+    lp_recorder_settle(made.rec, 50);
+    line(&made, 1, 60);
+    leave(&made, 65);
+    CHECK(made.a->lines[1].ticks == 65);
+    CHECK(made.a->lines[1].least == 5 && made.a->lines[1].most == 5);
     tear_down(&made);
 }
 
@@ -405,6 +486,10 @@ main(void)
     a_twin_that_is_dropped_leaves_a_frame_alone();
     restarting_forgets_the_open_line();
     a_frame_below_the_top_can_leave();
+    shortest_and_longest_executions_are_known();
+    a_statements_execution_is_all_of_its_stays();
+    an_execution_with_a_suspension_has_no_length();
+    a_report_in_the_middle_splits_an_execution();
     the_stack_grows_deep();
     return check_failures;
 }
