@@ -365,14 +365,12 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
         }
         return;
     }
+    if (frame->flags & (LP_FRAME_AGAIN | LP_FRAME_WITHIN)) {
+        step = frame->flags & LP_FRAME_AGAIN ? LP_AGAIN : LP_WITHIN;
+        frame->flags &= ~(uint32_t)(LP_FRAME_AGAIN | LP_FRAME_WITHIN);
+    }
     do {
-        lp_step how = step;
-
-        if (frame->flags & (LP_FRAME_AGAIN | LP_FRAME_WITHIN)) {
-            how = frame->flags & LP_FRAME_AGAIN ? LP_AGAIN : LP_WITHIN;
-            frame->flags &= ~(uint32_t)(LP_FRAME_AGAIN | LP_FRAME_WITHIN);
-        }
-        lp_recorder_line(rec, frame, line - frame->first_line, now, how);
+        lp_recorder_line(rec, frame, line - frame->first_line, now, step);
         ranged |= (frame->flags & (LP_FRAME_LINES | LP_FRAME_OWES)) != 0;
         frame->flags &= ~(uint32_t)LP_FRAME_OWES;
         twin = frame->flags & LP_FRAME_TWIN;

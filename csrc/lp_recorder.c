@@ -110,18 +110,21 @@ grow(lp_recorder *rec)
     return true;
 }
 
-lp_frame *
-lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
-                  uint32_t first_line)
+static bool
+has_room(lp_recorder *rec, const lp_counts *counts)
 {
-    lp_frame *frame;
-
     if (counts == NULL || (rec->top == rec->last && !grow(rec))) {
         rec->lost++;
-        return NULL;
+        return false;
     }
-    lp_recorder_change(rec);
-    frame = rec->top + 1;
+    return true;
+}
+
+/* A frame that has not come to a line. */
+static void
+begin_frame(lp_frame *frame, const void *code, lp_counts *counts,
+            uint32_t first_line)
+{
     WRITE(frame->line, NULL);
     WRITE(frame->lines, counts->lines);
     WRITE(frame->first_line, first_line);
@@ -129,8 +132,6 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
     WRITE(frame->serial, counts->serial);
     WRITE(frame->path, 0);
     WRITE(frame->flags, counts->depth == 0 ? LP_FRAME_OUTERMOST : 0);
-    WRITE(rec->top, frame);
-    lp_recorder_changed(rec);
     frame->code = code;
     frame->own = 0;
     frame->counts = counts;
@@ -142,6 +143,22 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
     if (counts->depth++ != 0) {
         counts->recursed = 1;
     }
+}
+
+lp_frame *
+lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
+                  uint32_t first_line)
+{
+    lp_frame *frame;
+
+    if (!has_room(rec, counts)) {
+        return NULL;
+    }
+    lp_recorder_change(rec);
+    frame = rec->top + 1;
+    begin_frame(frame, code, counts, first_line);
+    WRITE(rec->top, frame);
+    lp_recorder_changed(rec);
     return frame;
 }
 
@@ -181,6 +198,35 @@ end_statement(lp_frame *frame)
         lp_line_executed(frame->statement, frame->spent);
         frame->statement = NULL;
     }
+}
+
+lp_frame *
+lp_recorder_insert(lp_recorder *rec, const lp_frame *below, lp_counts *counts)
+{
+    size_t place = (size_t)(below - rec->frames) + 1;
+    lp_frame *frame;
+
+    if (!has_room(rec, counts)) {
+        return NULL;
+    }
+    frame = rec->frames + place;
+    lp_recorder_change(rec);
+    for (lp_frame *at = rec->top; at >= frame; at--) {
+        move_frame(at + 1, at);
+    }
+    begin_frame(frame, frame[-1].code, counts, frame[-1].first_line);
+    frame->key = frame[-1].key;
+    WRITE(frame->flags,
+          frame->flags | LP_FRAME_TWIN |
+              (frame[-1].flags &
+               (LP_FRAME_STRICT | LP_FRAME_PAUSED | LP_FRAME_GATHERS)));
+    WRITE(rec->top, rec->top + 1);
+    forget_paths(rec, frame);
+    if (rec->ranged >= place) {
+        rec->ranged++; /* it is no range, and as such where it should be */
+    }
+    lp_recorder_changed(rec);
+    return frame;
 }
 
 void

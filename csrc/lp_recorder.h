@@ -128,6 +128,11 @@ lp_counts *lp_recorder_counts(lp_recorder *rec, lp_blocks *blocks,
 lp_frame *lp_recorder_enter(lp_recorder *rec, const void *code,
                             lp_counts *counts, uint32_t first_line);
 
+/* A twin of a frame that is open, the uppermost of its twins, before its first
+ * line; NULL (and counted as lost) when memory is out. */
+lp_frame *lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
+                             lp_counts *counts);
+
 /* [OWNER] A frame is left, or suspended, at `now`: close its line.  It is
  * the top one but where frames of one thread take turns. */
 void lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,

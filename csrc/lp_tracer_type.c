@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lp_join.h"
 #include "lp_nvtx.h"
 #include "lp_tracer.h"
 
@@ -270,7 +271,10 @@ tracer_enable(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     lp_tracer *self = (lp_tracer *)op;
 
-    lp_tracer_start(self);
+    if (!self->active) {
+        lp_tracer_start(self);
+        lp_join(self);
+    }
     if (self->active && lp_process.hook->catch_up != NULL) {
         lp_process.hook->catch_up();
     }

@@ -36,9 +36,14 @@ def profile(text: str | None = "x", sha256: str = "", pid: int = 1) -> LineStats
 
 
 def test_lines_are_summed_over_their_threads_and_sorted() -> None:
-    cells = (Cell(9, 0, 1, 10, 1, 11), Cell(2, 1, 1, 5), Cell(9, 1, 2, 20, 2, 22))
-    function = FunctionStats("a.py", "f", 1, cells)
-    assert function.rows == (Row(2, 1, 5, 0, 0), Row(9, 3, 30, 3, 33))
+    first = Cell(9, 0, 1, 10, 1, 11, min_ns=10, max_ns=10)
+    second = Cell(9, 1, 2, 20, 2, 22, min_ns=8, max_ns=12)
+    third = Cell(9, 2, 0, 0)  # a part of an execution: of no known length
+    function = FunctionStats("a.py", "f", 1, (first, Cell(2, 1, 1, 5), second, third))
+    assert function.rows == (
+        Row(2, 1, 5, 0, 0, None, None),
+        Row(9, 3, 30, 3, 33, 8, 12),
+    )
     assert function.total_ns == 35
     assert replace(function, recursive_ns=0).total_ns == 0
     assert function.key == KEY
@@ -104,7 +109,7 @@ def test_a_sum_has_all_processes_and_threads_each_with_its_lines() -> None:
     (function,) = total.functions
     assert function.cells == (Cell(2, 0, 3, 40, 5, 60), Cell(2, 1, 3, 40, 5, 60))
     assert function.calls == 14
-    assert function.rows == (Row(2, 6, 80, 10, 120),)
+    assert function.rows == (Row(2, 6, 80, 10, 120, None, None),)
     assert total.warnings == ("a warning of 1", "one of all", "a warning of 2")
     assert total.sources == profile().sources
 

@@ -337,6 +337,35 @@ a_twin_that_is_dropped_leaves_a_frame_alone(void)
     tear_down(&made);
 }
 
+/* In the middle of the stack, below a frame of other code. */
+static void
+a_twin_can_join_a_frame_that_is_open(void)
+{
+    lp_layout again = {.code_id = 5, .first_line = 1, .n_lines = 10};
+    room made = set_up((lp_costs){0}, NULL);
+    lp_counts *counts = lp_recorder_counts(made.rec, &made.blocks, &again);
+    lp_frame *twin;
+
+    enter_a(&made);
+    line(&made, 1, 0);
+    enter_b(&made);
+    line(&made, 2, 10);
+    twin = lp_recorder_insert(made.rec, made.rec->top - 1, counts);
+    CHECK(twin == made.rec->top - 1 && twin->code == &code_a);
+    CHECK((twin->flags & LP_FRAME_TWIN) && twin->line == NULL);
+    CHECK(made.rec->top->code == &code_b);
+    twin->owner = &owner_b;
+    leave(&made, 20);
+    line(&made, 3, 30);
+    lp_recorder_line(made.rec, made.rec->top - 1, 3, 30, LP_STEP);
+    leave(&made, 35);
+    leave(&made, 35);
+    CHECK(counts->lines[3].hits == 1 && counts->lines[3].ticks == 5);
+    CHECK(made.a->lines[1].ticks == 30 && made.a->lines[3].ticks == 5);
+    CHECK(made.b->lines[2].ticks == 10 && counts->depth == 0);
+    tear_down(&made);
+}
+
 static void
 restarting_forgets_the_open_line(void)
 {
@@ -484,6 +513,7 @@ main(void)
     settling_loses_and_doubles_nothing();
     frames_of_one_owner_can_be_dropped();
     a_twin_that_is_dropped_leaves_a_frame_alone();
+    a_twin_can_join_a_frame_that_is_open();
     restarting_forgets_the_open_line();
     a_frame_below_the_top_can_leave();
     shortest_and_longest_executions_are_known();
