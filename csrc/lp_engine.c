@@ -357,6 +357,7 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
         if (frame == NULL) {
             return;
         }
+        now = lp_clock_now(&rec->clock); /* its counters had to be made */
     }
     if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) &&
         stays_paused(rec, frame)) {
