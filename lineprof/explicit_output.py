@@ -23,14 +23,9 @@ def show(profile: GlobalProfiler, stats: LineStats) -> None:
     A file that can't be written is one line on stderr, never an exception: the
     program has ended and its exit status stays what it was.
     """
-    write, options = profile.write_config, profile.show_config
+    write = profile.write_config
     if write["stdout"]:
-        stats.print(
-            summarize=options["summarize"],
-            sort=options["sort"],
-            stripzeros=options["stripzeros"],
-            details=options["details"],
-        )
+        stats.print(**profile.show_config, config=profile.config)
     for path in _text_paths(profile):
         _guarded(path, functools.partial(_write_text, path, profile, stats))
     if write["lprof"]:
@@ -38,7 +33,7 @@ def show(profile: GlobalProfiler, stats: LineStats) -> None:
         if _guarded(path, functools.partial(stats.to_file, path)):
             print("To view details run:")  # noqa: T201
             python = os.path.basename(sys.executable or "python")
-            print(f"{python} -m lineprof view {os.path.relpath(path)}")  # noqa: T201
+            print(f"{python} -m lineprof -rtmz {os.path.relpath(path)}")  # noqa: T201
 
 
 def _text_paths(profile: GlobalProfiler) -> list[str]:
@@ -52,15 +47,9 @@ def _text_paths(profile: GlobalProfiler) -> list[str]:
 
 
 def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
-    options = profile.show_config
+    options = {**profile.show_config, "details": True, "rich": False}
     with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
-        stats.print(
-            stream=stream,
-            summarize=options["summarize"],
-            sort=options["sort"],
-            stripzeros=options["stripzeros"],
-            details=True,
-        )
+        stats.print(stream=stream, **options, config=profile.config)
 
 
 def _guarded(path: str, write: Callable[[], None]) -> bool:

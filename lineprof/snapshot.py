@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from lineprof.gpu_snapshot import Taken
     from lineprof.records import Key, Process
 
+    # number, thread, hits, ticks, cost, awaited, least, most, cost of a hit
     Line = tuple[int, int, int, int, int, int, int, int, int]
+    # key, calls, total, its cost, recursed, lines, serial
     Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line], int]
 
 
@@ -121,7 +123,7 @@ def _function(
         cells=tuple(
             Cell(  # by position: there may be a million
                 number,
-                threads[thread],
+                threads.get(thread, UNKNOWN_THREAD),
                 hits,
                 scale.net_ns(ticks, cost),
                 scale.ns(awaited),
@@ -141,8 +143,8 @@ def _function(
 
 def _places(codes: Sequence[Code]) -> dict[int, int]:
     """Return the place of each of the core's threads that ran profiled lines."""
-    used = sorted({line[1] for code in codes for line in code[5]})
-    return {thread: place for place, thread in enumerate(used)}
+    used = {line[1] for code in codes for line in code[5]} - {UNKNOWN_THREAD}
+    return {thread: place for place, thread in enumerate(sorted(used))}
 
 
 def _threads(

@@ -1,0 +1,127 @@
+"""Blocks: the lines inside a ``with`` statement, counted under a name.
+
+A block may stand anywhere, at the top of a module, too, and in functions that are
+not decorated. It is a profiler of its own for the code around it, enabled while the
+block runs; of what that counts, the lines of the block are kept.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from lineprof import _core
+from lineprof.records import UNKNOWN_THREAD
+from lineprof.register import add_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import FrameType
+
+    from lineprof.records import Key
+    from lineprof.snapshot import Code, Line
+
+
+class Block:
+    """A named block: ``with profiler.block("load"):``."""
+
+    def __init__(self, blocks: Blocks, name: str) -> None:
+        """Take where blocks are kept, and the name."""
+        self._blocks = blocks
+        self._name = name
+        self._entered: list[tuple[_Part, int]] = []  # a block may be entered again
+
+    def __enter__(self) -> None:
+        """Count the lines of the ``with`` statement from here on."""
+        part = self._blocks.part(_frame_of_with(), self._name)
+        part.tracer.enable_by_count()
+        self._entered.append((part, _core.ticks()))
+
+    def __exit__(self, *_: object) -> None:
+        """Count no more; an exception goes on."""
+        now = _core.ticks()
+        part, since = self._entered.pop()
+        part.tracer.disable_by_count()
+        part.entries += 1
+        part.ticks += now - since
+
+
+class Blocks:
+    """The blocks of one profiler, in the order in which they were first entered."""
+
+    def __init__(self, core: str, texts: Mapping[str, str]) -> None:
+        """Take the event source, and the source of code that is in no file."""
+        self._core = core
+        self._texts = texts
+        self._parts: dict[Key, _Part] = {}
+
+    def part(self, frame: FrameType, name: str) -> _Part:
+        """Return the part for a block that `frame` is about to enter."""
+        code = frame.f_code
+        key = (code.co_filename, frame.f_lineno, name)
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = _Part(key, self._core)
+        if not part.tracer.has_code(code):
+            add_code(part.tracer, code, key, self._texts.get(code.co_filename))
+        return part
+
+    def codes(self) -> Iterator[Code]:
+        """Yield what was counted, as ``Tracer.snapshot`` has it."""
+        for part in self._parts.values():
+            yield from part.codes(self._texts)
+
+    def reset(self) -> None:
+        """Forget what was counted so far."""
+        for part in self._parts.values():
+            part.tracer.reset()
+            part.entries = part.ticks = 0
+
+
+class _Part:
+    """One ``with`` statement: its profiler, and how often it was done."""
+
+    def __init__(self, key: Key, core: str) -> None:
+        """Open the profiler of what `key` names: file, line, name."""
+        self.tracer = _core.Tracer(core)
+        self.entries = 0  # that ended
+        self.ticks = 0  # from the beginnings to the ends
+        self._key = key
+
+    def codes(self, texts: Mapping[str, str]) -> Iterator[Code]:
+        """Yield what was counted on the lines of the block."""
+        first = self._key[1]
+        last = self._last_line(texts)
+        entered = self.entries
+        for code in self.tracer.snapshot()[1]:
+            lines = [line for line in code[5] if first < line[0] <= last]
+            if entered:  # the line of the `with` itself, which came before us
+                ticks = self.ticks if last == first else 0
+                thread = lines[0][1] if lines else UNKNOWN_THREAD
+                lines.insert(0, _line_of_with(first, thread, entered, ticks))
+            yield (self._key, entered, 0, 0, 0, lines, code[6])
+            entered = 0
+
+    def _last_line(self, texts: Mapping[str, str]) -> float:
+        """Return the block's last line; without source, all lines are its own."""
+        from lineprof.source import block  # noqa: PLC0415  # at the end
+        from lineprof.source_text import text_of  # noqa: PLC0415
+
+        file, first, _ = self._key
+        text = texts.get(file) or text_of(file)
+        if text is None:
+            return float("inf")
+        return first + len(block(text, first)) - 1
+
+
+def _line_of_with(number: int, thread: int, hits: int, ticks: int) -> Line:
+    return (number, thread, hits, ticks, 0, 0, -1, -1, 0)
+
+
+def _frame_of_with() -> FrameType:
+    """Return the frame of the ``with``, past a contextlib.ExitStack that entered."""
+    frame = sys._getframe(2)  # noqa: SLF001  # of who called __enter__
+    between = getattr(sys.modules.get("contextlib"), "__file__", None)
+    while frame.f_code.co_filename == between and frame.f_back:
+        frame = frame.f_back
+    return frame

@@ -1,0 +1,243 @@
+"""The shortest and the longest execution of a line, exact to the nanosecond.
+
+A line says them with ``#[least..most]``; of one that says nothing none is known,
+or all took no time.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from check_time import measure
+from running import hook_name, plain
+
+from lineprof import LineStats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from settable_clock import Clock
+
+    from lineprof.records import Row
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+MARK = re.compile(r"#\[(\d+)\.\.(\d+)\]")
+
+
+def check_extremes(program: str, clock: Clock) -> LineStats:
+    """Run *program* and compare what its lines say."""
+    text = plain(program)
+    stats = measure(text, clock)
+    found = {row.line: (row.min_ns, row.max_ns) for row in rows(stats) if row.max_ns}
+    lines = enumerate(text.splitlines(), 1)
+    said = {n: MARK.search(line) for n, line in lines}
+    assert found == {n: (int(m[1]), int(m[2])) for n, m in said.items() if m}
+    return stats
+
+
+def rows(stats: LineStats) -> list[Row]:
+    return [row for function in stats.functions for row in function.rows]
+
+
+def test_a_line_knows_its_shortest_and_its_longest_execution(clock: Clock) -> None:
+    check_extremes(
+        """
+        @profile
+        def f(n):
+            tick(n)  #[1..50]
+            if n > 1:
+                tick(5)  #[5..5]
+            return tick(2 * n)  #[2..100]
+
+        for n in 3, 50, 1, 7:
+            f(n)
+        """,
+        clock,
+    )
+
+
+def test_an_execution_has_what_it_calls_in_it(clock: Clock) -> None:
+    check_extremes(
+        """
+        @profile
+        def inner(n):
+            tick(n)  #[10..20]
+
+        @profile
+        def outer(n):
+            inner(n)  #[10..20]
+            [tick(n) for _ in range(3)]  #[30..60]
+
+        outer(10)
+        outer(20)
+        """,
+        clock,
+    )
+
+
+def test_a_call_over_several_lines_is_one_execution(clock: Clock) -> None:
+    check_extremes(
+        """
+        def g(a, b):
+            tick(a)
+
+        @profile
+        def f(n):
+            tick(1)  #[1..1]
+            g(  #[100..200]
+                n,
+                2 * n,
+            )
+            tick(2)  #[2..2]
+
+        f(100)
+        f(200)
+        """,
+        clock,
+    )
+
+
+def test_each_turn_of_a_loop_on_one_line_is_an_execution(clock: Clock) -> None:
+    check_extremes(
+        """
+        @profile
+        def f(items):
+            for n in items: tick(n)  #[0..9]
+
+        f([4, 9, 2])
+        """,
+        clock,
+    )
+
+
+def test_recursion_keeps_executions_apart(clock: Clock) -> None:
+    check_extremes(
+        """
+        @profile
+        def f(n):
+            tick(1)  #[1..1]
+            if n:
+                f(n - 1)  #[1..3]
+
+        f(3)
+        """,
+        clock,
+    )
+
+
+def test_an_exception_ends_an_execution(clock: Clock) -> None:
+    check_extremes(
+        """
+        def fail():
+            tick(30)
+            raise KeyError
+
+        @profile
+        def f():
+            fail()  #[30..30]
+
+        try:
+            f()
+        except KeyError:
+            pass
+        """,
+        clock,
+    )
+
+
+def test_an_execution_that_waits_has_no_length(clock: Clock) -> None:
+    text = """
+        @profile
+        def f():
+            tick(1)  #[1..1]
+            yield tick(10)
+            tick(2)  #[2..2]
+            x = (yield) or tick(20)
+            tick(3)  #[3..3]
+            return
+
+        for _ in f():
+            pass
+        """
+    check_extremes(text, clock)
+
+
+@pytest.mark.skipif(
+    hook_name() == "settrace" and sys.version_info < (3, 12),
+    reason="a generator's last line looks like a yield there",
+)
+def test_the_last_line_of_a_generator_is_a_whole_execution(clock: Clock) -> None:
+    check_extremes(
+        """
+        @profile
+        def f():
+            yield
+            tick(7)  #[7..7]
+
+        for _ in f():
+            pass
+        """,
+        clock,
+    )
+
+
+def test_a_reset_forgets_them(clock: Clock) -> None:
+    check_extremes(
+        """
+        @profile
+        def f(n):
+            tick(n)  #[3..4]
+
+        f(1)
+        f(100)
+        profile.reset()
+        f(3)
+        f(4)
+        """,
+        clock,
+    )
+
+
+def test_a_report_in_the_middle_of_a_line_leaves_it_out(clock: Clock) -> None:
+    check_extremes(
+        """
+        def look(n):
+            tick(n)
+            if n > 5:
+                profile.get_stats()
+            tick(n)
+
+        @profile
+        def f(n):
+            look(n)  #[4..8]
+
+        f(2)
+        f(400)
+        f(4)
+        """,
+        clock,
+    )
+
+
+def test_they_survive_a_file_and_a_sum(clock: Clock, tmp_path: Path) -> None:
+    program = """
+        @profile
+        def f(n):
+            tick(n)
+
+        for n in 2, 9, 5:
+            f(n)
+        """
+    measure(plain(program), clock).to_file(tmp_path / "first.lprof")
+    loaded = LineStats.from_files(tmp_path / "first.lprof")
+    (row,) = rows(loaded)
+    assert (row.min_ns, row.max_ns) == (2, 9)
+    old = LineStats({loaded.functions[0].key: [(3, 1, 1)]}, 1e-9)
+    (row,) = rows(loaded + old)
+    assert (row.min_ns, row.max_ns) == (2, 9)
+    (row,) = rows(loaded + loaded)
+    assert (row.min_ns, row.max_ns) == (2, 9)
