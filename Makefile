@@ -1,7 +1,7 @@
 # Thin: the longer work is in tools/.  PYTHON=python3.12 chooses an interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-torch test test-gpu dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch test test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS
 
@@ -31,6 +31,12 @@ bench: ## added time per line event beside other profilers (ARGS="--help")
 
 check-cupti: ## our declarations of CUPTI beside the headers of every version
 	@tools/run check_cupti
+
+check-upstream: ## line_profiler's own tests with lineprof in its place (ONLY=3.12)
+	@tools/run check_upstream
+
+check-cpython: ## CPython's own tests with every function profiled (ONLY=3.12)
+	@tools/run check_cpython
 
 check-torch: ## PyTorch's programs alone and under kernprof; no GPU (ONLY=3.12)
 	@tools/run check_torch

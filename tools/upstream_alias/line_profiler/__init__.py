@@ -98,4 +98,4 @@ def ours(name: str) -> str:
 sys.meta_path.insert(0, Alias())
 sys.modules["line_profiler"] = lineprof
 # ``from line_profiler import _line_profiler`` asks the package, which is lineprof.
-lineprof._line_profiler = importlib.import_module("line_profiler._line_profiler")  # type: ignore[attr-defined]  # noqa: SLF001
+lineprof._line_profiler = importlib.import_module("line_profiler._line_profiler")  # noqa: SLF001
