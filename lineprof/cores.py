@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from lineprof.calibrate import Calibration, measure, set_costs
 from lineprof.errors import LineprofError
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from lineprof._core import Tracer
 
 CORES = ("auto", "monitoring", "settrace")
+_THEIRS = {
+    **dict.fromkeys(("old", "legacy", "ctrace"), "settrace"),
+    **dict.fromkeys(("new", "sys.monitoring", "sysmon"), "monitoring"),
+}
 
 
 class OpenCore(Value):
@@ -28,8 +33,17 @@ class OpenCore(Value):
 
 
 def wanted_core() -> str:
-    """Return the core that the environment asks for: ``LINEPROF_CORE``."""
-    return os.environ.get("LINEPROF_CORE") or "auto"
+    """Return the core that the environment asks for: ``LINEPROF_CORE``.
+
+    Where that says nothing, line_profiler's variable ``LINE_PROFILER_CORE`` does,
+    in its words; those that mean nothing here mean nothing there.
+    """
+    wanted = os.environ.get("LINEPROF_CORE")
+    if not wanted:
+        wanted = _THEIRS.get(os.environ.get("LINE_PROFILER_CORE", "").lower())
+    if wanted == "monitoring" and sys.version_info < (3, 12):
+        wanted = os.environ.get("LINEPROF_CORE")  # line_profiler takes what there is
+    return wanted or "auto"
 
 
 def wanted_clock() -> str:
