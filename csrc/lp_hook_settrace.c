@@ -7,7 +7,8 @@
  *
  * A trace function that the program sets itself is called after ours.  So
  * that it is not lost, and we neither, sys.settrace is replaced by one that
- * does what it always did and then puts ours in front again.
+ * does what it always did and then puts ours in front again.  Without a gate
+ * the same goes for what threading is told of new threads and of all.
  */
 #include "lp_hook_settrace.h"
 
@@ -16,22 +17,44 @@
 #include "lp_gate.h"
 #include "lp_trace.h"
 
-static PyObject *settrace_before; /* owned: the interpreter's own, while ours
-                                   * stands in sys */
-static PyObject *settrace_ours;   /* owned */
+/* A function of a module, and ours that stands in its place: then the last
+ * three are there, all owned. */
+typedef struct replaced {
+    const char *name; /* of the module */
+    PyMethodDef *method;
+    PyObject *module;
+    PyObject *before;
+    PyObject *ours;
+} replaced;
+
+static PyObject *settrace(PyObject *self, PyObject *func);
+
+static PyMethodDef settrace_method = {
+    "settrace", settrace, METH_O,
+    "settrace(function, /)\n--\n\n"
+    "Set the trace function of this thread; see the library reference."};
+
+static replaced of_this_thread = {.name = "sys", .method = &settrace_method};
+
+/* Do what the function did before ours came in its place. */
+static PyObject *
+call_before(const replaced *function, PyObject *argument)
+{
+    if (function->before == NULL) {
+        PyErr_Format(PyExc_RuntimeError, "%s.%s() is shut down",
+                     function->name, function->method->ml_name);
+        return NULL;
+    }
+    return PyObject_CallFunctionObjArgs(function->before, argument, NULL);
+}
 
 static PyObject *
 settrace(PyObject *Py_UNUSED(self), PyObject *func)
 {
     PyThreadState *state = PyThreadState_Get();
     bool was_on = lp_trace_is_on(state);
-    PyObject *result;
+    PyObject *result = call_before(&of_this_thread, func);
 
-    if (settrace_before == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "sys.settrace() is shut down");
-        return NULL;
-    }
-    result = PyObject_CallFunctionObjArgs(settrace_before, func, NULL);
     /* Without a gate every thread is ours, a new one that only now comes to
      * its trace function, too. */
     if ((was_on || !LP_HAVE_GATE) && !lp_trace_is_on(state)) {
@@ -44,39 +67,64 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
     return result;
 }
 
-static PyMethodDef settrace_method = {
-    "settrace", settrace, METH_O,
-    "settrace(function, /)\n--\n\n"
-    "Set the trace function of this thread; see the library reference."};
-
-static int
-replace_settrace(void)
+static void
+forget(replaced *function)
 {
-    PyObject *name = PyUnicode_FromString("sys");
-
-    settrace_before = PySys_GetObject("settrace"); /* borrowed */
-    Py_XINCREF(settrace_before);
-    settrace_ours =
-        name == NULL ? NULL : PyCFunction_NewEx(&settrace_method, NULL, name);
-    Py_XDECREF(name);
-    if (settrace_before == NULL || settrace_ours == NULL) {
-        Py_CLEAR(settrace_before);
-        Py_CLEAR(settrace_ours);
-        PyErr_SetString(PyExc_RuntimeError, "sys.settrace is not there");
-        return -1;
-    }
-    return PySys_SetObject("settrace", settrace_ours);
+    Py_CLEAR(function->module);
+    Py_CLEAR(function->before);
+    Py_CLEAR(function->ours);
 }
 
-static void
-restore_settrace(void)
+static int
+replace(replaced *function)
 {
-    if (PySys_GetObject("settrace") == settrace_ours &&
-        settrace_ours != NULL) {
-        PySys_SetObject("settrace", settrace_before);
+    const char *method = function->method->ml_name;
+    PyObject *name = PyUnicode_FromString(function->name);
+    int result = -1;
+
+    if (name != NULL) {
+        /* The program may have an __import__ of its own: it is not asked
+         * for what is there. */
+        function->module = PyImport_GetModule(name);
+        if (function->module == NULL && !PyErr_Occurred()) {
+            function->module = PyImport_Import(name);
+        }
     }
-    Py_CLEAR(settrace_ours);
-    Py_CLEAR(settrace_before);
+    if (function->module != NULL) {
+        function->before = PyObject_GetAttrString(function->module, method);
+        function->ours = PyCFunction_NewEx(function->method, NULL, name);
+    }
+    if (function->before != NULL && function->ours != NULL) {
+        result =
+            PyObject_SetAttrString(function->module, method, function->ours);
+    }
+    if (result < 0) {
+        forget(function);
+    }
+    Py_XDECREF(name);
+    return result;
+}
+
+/* Unless somebody else stands there by now.  Keeps the exception that is
+ * set. */
+static void
+restore(replaced *function)
+{
+    const char *method = function->method->ml_name;
+    PyObject *type, *value, *traceback, *now;
+
+    if (function->module == NULL) {
+        return;
+    }
+    PyErr_Fetch(&type, &value, &traceback);
+    now = PyObject_GetAttrString(function->module, method);
+    if (now == function->ours) {
+        PyObject_SetAttrString(function->module, method, function->before);
+    }
+    Py_XDECREF(now);
+    forget(function);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
 }
 
 #if LP_HAVE_GATE
@@ -87,7 +135,7 @@ settrace_open(PyObject *Py_UNUSED(module))
     if (lp_gate_check() < 0) {
         return -1;
     }
-    return replace_settrace();
+    return replace(&of_this_thread);
 }
 
 /* A thread may still be traced for the sake of frames that ran when the
@@ -107,7 +155,7 @@ settrace_stop(void)
 static void
 settrace_close(void)
 {
-    restore_settrace();
+    restore(&of_this_thread);
 }
 
 #else
@@ -130,22 +178,105 @@ take_thread(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 
 static PyMethodDef take_method = {"lineprof", take_thread, METH_VARARGS, NULL};
 
-/* threading.settrace(func); func may be NULL for None. */
-static void
-tell_threading(PyObject *func)
+static PyObject *settrace_new(PyObject *self, PyObject *func);
+static PyObject *settrace_all(PyObject *self, PyObject *func);
+
+static PyMethodDef new_method = {
+    "settrace", settrace_new, METH_O,
+    "settrace(func)\n--\n\n"
+    "Set the trace function of new threads; see the library reference."};
+static PyMethodDef all_method = {"_settraceallthreads", settrace_all, METH_O,
+                                 "_settraceallthreads(arg, /)\n--\n\n"};
+
+static replaced of_new_threads = {.name = "threading", .method = &new_method};
+static replaced of_all_threads = {.name = "sys", .method = &all_method};
+
+/* A new thread that nobody else wants to trace is for us alone. */
+static PyObject *
+settrace_new(PyObject *Py_UNUSED(self), PyObject *func)
 {
-    PyObject *type, *value, *traceback, *module, *answer = NULL;
+    return call_before(&of_new_threads, func == Py_None ? trace_thread : func);
+}
+
+/* Make ours the trace function of every thread, before the one that all have
+ * now.  Threads that have not begun come to us by themselves. */
+static void
+take_all(Py_tracefunc now, PyObject *object)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+
+    for (PyThreadState *state = PyInterpreterState_ThreadHead(interpreter);
+         state != NULL; state = PyThreadState_Next(state)) {
+        lp_recorder *rec =
+            state->thread_id == 0 ? NULL : lp_threads_of(state->thread_id);
+
+        if (rec != NULL) {
+            lp_trace_remember(rec, now);
+        }
+    }
+    Py_XINCREF(object);
+    PyEval_SetTraceAllThreads(lp_trace, object);
+    Py_XDECREF(object);
+}
+
+static PyObject *
+settrace_all(PyObject *Py_UNUSED(self), PyObject *func)
+{
+    PyObject *result = call_before(&of_all_threads, func);
+
+    if (result != NULL) {
+        PyThreadState *own = PyThreadState_Get();
+
+        take_all(own->c_tracefunc, own->c_traceobj);
+    }
+    return result;
+}
+
+/* Who traces new threads, or None; NULL with an exception. */
+static PyObject *
+trace_of_new_threads(void)
+{
+    return PyObject_CallMethod(of_new_threads.module, "gettrace", NULL);
+}
+
+/* Where somebody traces new threads, ours comes in by their sys.settrace. */
+static int
+begin_threads(void)
+{
+    PyObject *found, *answer = NULL;
+
+    if (replace(&of_all_threads) < 0 || replace(&of_new_threads) < 0) {
+        return -1;
+    }
+    found = trace_of_new_threads();
+    if (found != NULL) {
+        answer = settrace_new(NULL, found);
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
+}
+
+static void
+end_threads(void)
+{
+    PyObject *type, *value, *traceback, *found = NULL, *answer = NULL;
 
     PyErr_Fetch(&type, &value, &traceback);
-    module = PyImport_ImportModule("threading");
-    if (module != NULL) {
-        answer = PyObject_CallMethod(module, "settrace", "O",
-                                     func != NULL ? func : Py_None);
+    if (of_new_threads.module != NULL) {
+        found = trace_of_new_threads();
     }
+    if (found != NULL && found == trace_thread) {
+        answer = call_before(&of_new_threads, Py_None);
+    }
+    Py_XDECREF(found);
     Py_XDECREF(answer);
-    Py_XDECREF(module);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
+    restore(&of_new_threads);
+    restore(&of_all_threads);
+    restore(&of_this_thread);
+    Py_CLEAR(trace_thread);
 }
 
 static int
@@ -154,25 +285,22 @@ settrace_open(PyObject *Py_UNUSED(module))
     PyThreadState *own = PyThreadState_Get();
     lp_recorder *rec = lp_threads_here();
     PyObject *object = own->c_traceobj;
+    Py_tracefunc now = own->c_tracefunc;
 
     trace_thread = PyCFunction_New(&take_method, NULL);
     if (rec == NULL || trace_thread == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    if (replace_settrace() < 0) {
+    if (replace(&of_this_thread) < 0 || begin_threads() < 0) {
+        end_threads();
         return -1;
     }
     Py_XINCREF(object);
-    {
-        Py_tracefunc now = own->c_tracefunc;
-
-        PyEval_SetTraceAllThreads(lp_trace, NULL);
-        lp_trace_remember(rec, now);
-        PyEval_SetTrace(lp_trace, object);
-    }
+    PyEval_SetTraceAllThreads(lp_trace, NULL);
+    lp_trace_remember(rec, now);
+    PyEval_SetTrace(lp_trace, object);
     Py_XDECREF(object);
-    tell_threading(trace_thread);
     return 0;
 }
 
@@ -182,18 +310,13 @@ settrace_close(void)
     PyThreadState *own = PyThreadState_Get();
     lp_recorder *rec = lp_threads_here();
     PyObject *object = own->c_traceobj;
+    Py_tracefunc now = rec != NULL ? lp_trace_before(rec) : NULL;
 
-    restore_settrace();
-    tell_threading(NULL);
-    Py_CLEAR(trace_thread);
+    end_threads();
     Py_XINCREF(object);
-    {
-        Py_tracefunc now = rec != NULL ? lp_trace_before(rec) : NULL;
-
-        PyEval_SetTraceAllThreads(NULL, NULL);
-        if (now != NULL) {
-            PyEval_SetTrace(now, object);
-        }
+    PyEval_SetTraceAllThreads(NULL, NULL);
+    if (now != NULL) {
+        PyEval_SetTrace(now, object);
     }
     Py_XDECREF(object);
     for (rec = lp_process.recorders; rec != NULL; rec = rec->next) {

@@ -10,7 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
+    from kernprof.calls import ContextualProfile
+    from lineprof.version import VERSION as __version__  # noqa: N811
+
+__all__ = ["ContextualProfile", "__version__", "main"]
 
 
 def main(argv: Sequence[str] | None = None, *, exit_on_error: bool = True) -> None:
@@ -28,3 +31,22 @@ def main(argv: Sequence[str] | None = None, *, exit_on_error: bool = True) -> No
     from kernprof.cli import run_within  # noqa: PLC0415  # after the command's start
 
     run_within(argv, exit_on_error=exit_on_error)
+
+
+def __getattr__(name: str) -> object:
+    """Import what the command itself does not need only when it is asked for."""
+    if name == "ContextualProfile":
+        from kernprof.calls import ContextualProfile  # noqa: PLC0415
+
+        return ContextualProfile
+    if name == "__version__":
+        from lineprof.version import VERSION  # noqa: PLC0415
+
+        return VERSION
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def command() -> None:
+
+def command(words: Sequence[str] | None = None, called: str = "kernprof") -> None:
     """Run the command line in a process that is the program's own.
+
+    `words` is the command line, `sys.argv[1:]` by default, without the command,
+    which `called` names.
 
     Python has put a folder of kernprof's first on `sys.path`: the current one
     for ``-m``, else the script's. Nothing is imported from there: a
@@ -21,7 +28,7 @@ def command() -> None:
         del path[0]
     from kernprof.cli import run_alone  # noqa: PLC0415  # only now
 
-    run_alone(path)
+    run_alone(sys.argv[1:] if words is None else words, path, called)
 
 
 if __name__ == "__main__":

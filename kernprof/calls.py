@@ -2,70 +2,70 @@
 
 from __future__ import annotations
 
+import _thread
 import cProfile
-import functools
-import os
+import sys
+
+from kernprof.call_stats import stats_of
+from kernprof.wrappers import wrapped
+from lineprof.profiler_mixin import ByCountProfilerMixin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, Callable, TypeVar
+
+    from kernprof.call_stats import Stats
 
     F = TypeVar("F", bound=Callable[..., object])
 
-
-_HERE = os.path.dirname(__file__)
-
-
-def _ours(function: tuple[str, int, str]) -> bool:
-    return os.path.dirname(function[0]) == _HERE
+_BY_THREAD = sys.version_info < (3, 12)  # later cProfile sees all threads at once
 
 
-class CallProfile(cProfile.Profile):
-    """A cProfile that records while at least one of its users wants it to."""
+class ContextualProfile(ByCountProfilerMixin, cProfile.Profile):  # type: ignore[misc]
+    """A cProfile that records while at least one of its users wants it to.
 
-    _users = 0
+    Users are calls of the functions that it decorates, ``with`` blocks, and
+    `enable_by_count`. Before Python 3.12 a cProfile sees one thread: that of
+    the first user; those of other threads meanwhile change nothing.
+    """
 
-    def enable_by_count(self) -> None:
-        """Turn it on, unless it is."""
-        if not self._users:
-            self.enable()
-        self._users += 1
+    stats: Stats  # type: ignore[assignment]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        """Take cProfile's own arguments; nothing is recorded yet."""
+        super().__init__(*args, **kwargs)
+        self.enable_count = 0
+        self._thread = 0
+
+    def enable_by_count(self, subcalls: bool = True, builtins: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Turn it on, unless it is.
+
+        Raises ValueError where another profiler is on (from Python 3.12 on).
+        """
+        if not self.enable_count:
+            self._thread = _thread.get_ident()
+            self.enable(subcalls=subcalls, builtins=builtins)
+        elif _BY_THREAD and self._thread != _thread.get_ident():
+            return
+        self.enable_count += 1
 
     def disable_by_count(self) -> None:
         """Turn it off when this was the last user."""
-        if self._users:
-            self._users -= 1
-            if not self._users:
-                self.disable()
+        if not self.enable_count:
+            return
+        if _BY_THREAD and self._thread != _thread.get_ident():
+            return
+        self.enable_count -= 1
+        if not self.enable_count:
+            self.disable()
 
-    def create_stats(self) -> None:
+    def snapshot_stats(self) -> None:
         """Gather the numbers, those of kernprof's own functions left out."""
-        super().create_stats()
-        for function, (cc, nc, tt, ct, callers) in list(self.stats.items()):
-            theirs = {f: numbers for f, numbers in callers.items() if not _ours(f)}
-            self.stats[function] = (cc, nc, tt, ct, theirs)
-            if _ours(function):
-                del self.stats[function]
+        self.stats = stats_of(self.getstats())  # type: ignore[arg-type]
 
-    def __call__(self, function: F) -> F:
-        """Return `function`, recorded whenever it is called."""
+    def __call__(self, func: F) -> F:
+        """Return `func`, recorded whenever it is called."""
+        return self.wrap_callable(func)  # type: ignore[no-any-return]
 
-        @functools.wraps(function)
-        def recorded(*args: object, **kwargs: object) -> object:
-            self.enable_by_count()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self.disable_by_count()
-
-        return recorded  # type: ignore[return-value]
-
-    def __enter__(self) -> CallProfile:
-        """Record until the end of the block."""
-        self.enable_by_count()
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        """Record no longer."""
-        self.disable_by_count()
+    def _wrapped(self, _kind: str, func: Any) -> Any:  # noqa: ANN401
+        return wrapped(self, func)

@@ -7,7 +7,10 @@ import os
 import sys
 
 from kernprof import report
-from kernprof.flags import NotRunError, help_text, parse
+from kernprof.defaults import fill
+from kernprof.help import help_text
+from kernprof.parse import parse
+from kernprof.plan import NotRunError
 from kernprof.session import Session
 from kernprof.uncaught import hide_our_frames
 from lineprof.errors import LineprofError
@@ -30,13 +33,14 @@ def run_within(argv: Sequence[str] | None, *, exit_on_error: bool) -> None:
     trouble: LineprofError | None = None
     try:
         session.begin(sys.path, own_process=False)
-        session.program.run(session.recorder)
+        session.run()
     except BaseException as error:
         trouble = _not_run(error, session)
         lost = session.end(_how(error))
         if not trouble:
-            if lost:
-                report.complain(lost)
+            for what in (lost, session.advice(error)):
+                if what:
+                    report.complain(what)
             raise
     else:
         trouble = session.end()
@@ -44,15 +48,17 @@ def run_within(argv: Sequence[str] | None, *, exit_on_error: bool) -> None:
         fail(trouble)
 
 
-def run_alone(path: list[str]) -> None:
+def run_alone(words: Sequence[str], path: list[str], called: str) -> None:
     """Run the command line in a process that is the program's own.
 
-    `path` is `sys.path` without the entry that python made for kernprof. The
-    profile is written when python leaves the process: after the program's
-    threads and exit handlers.
+    `called` is the name of the command and `words` is what follows it; `path` is
+    `sys.path` without the entry that python made for kernprof. The profile is
+    written when python leaves the process: after the program's threads and exit
+    handlers.
     """
+    report.speak_as(called)
     try:
-        session = _session(sys.argv[1:])
+        session = _session(words, called)
     except LineprofError as error:
         _exit(error)
     if session is None:
@@ -61,16 +67,24 @@ def run_alone(path: list[str]) -> None:
     atexit.register(last.rites)
     try:
         session.begin(path, own_process=True)
-        session.program.run(session.recorder)
+        session.run()
     except BaseException as error:
         not_run = _not_run(error, session)
         if not_run:
             _exit(not_run)
         last.error = error
         if not isinstance(error, SystemExit):
-            session.program.refuse(error)
-            hide_our_frames(error, then=session.program.leave)
+            session.refuse(error)
+            advice = session.advice(error)
+            hide_our_frames(error, then=lambda: _leave(session, advice))
         raise
+    session.program.leave()
+
+
+def _leave(session: Session, advice: str) -> None:
+    """Do what is left to do when python has shown what ended the program."""
+    if advice:
+        report.complain(advice)
     session.program.leave()
 
 
@@ -131,19 +145,22 @@ def _remember_interrupt() -> None:
         return
 
 
-def _session(words: Sequence[str]) -> Session | None:
+def _session(words: Sequence[str], called: str = "kernprof") -> Session | None:
     """Return the session that `words` ask for, None if they only asked a question.
 
     Raises LineprofError where there cannot be one.
     """
-    plan = parse(words)
+    plan = parse(words, called)
     if plan.help:
-        report.say(help_text() + "\n")
+        report.say(help_text(called) + "\n")
     elif plan.version:
         from lineprof import __version__  # noqa: PLC0415  # only here
 
         report.say(f"{__version__}\n")
     else:
+        fill(plan)
+        for remark in plan.remarks:
+            report.complain(remark)
         return Session(plan)
     return None
 

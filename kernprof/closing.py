@@ -12,17 +12,34 @@ if TYPE_CHECKING:
     from kernprof.recorders import Recorder
 
 
+class _Page(io.StringIO):
+    """A text for standard output: it is a terminal if that is."""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return getattr(sys.stdout, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        try:
+            return sys.stdout.isatty()
+        except (AttributeError, ValueError):  # there is none, or no longer
+            return False
+
+    def fileno(self) -> int:
+        return sys.stdout.fileno()
+
+
 def table(recorder: Recorder) -> str:
-    """Return the table, as text."""
-    stream = io.StringIO()
+    """Return the table, as standard output is to show it."""
+    stream = _Page()
     recorder.show(stream)
     return stream.getvalue()
 
 
 def how_to_view(viewer: str, path: str) -> str:
-    """Return the lines that tell which command shows the profile at `path`."""
+    """Return two lines that tell which command shows the profile at `path`."""
     command = f"{_python()} -m {viewer} {shlex.quote(path)}"
-    return f"Inspect results with:\n{command}\n"
+    return f"Inspect results with:\n{command}"
 
 
 def _python() -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from kernprof.flags import COMMAND, MODULE, SCRIPT, UsageError
 from kernprof.outfile import current_folder
+from kernprof.plan import COMMAND, MODULE, SCRIPT, UsageError
 from kernprof.program import Command, Container, Module, Script, Stdin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.flags import Plan
+    from kernprof.plan import Plan
     from kernprof.program import Program
 
 _END_OF_ZIP = b"PK\x05\x06"
@@ -32,25 +32,39 @@ def find(plan: Plan) -> Program:
     return Stdin()
 
 
-def _script(name: str) -> Program:
-    name = _found(name)
-    path = name if os.path.isabs(name) else os.path.join(current_folder(), name)
-    if os.path.isdir(path):
-        return Container(name, path)
+def read_file(name: str, what: str) -> tuple[str, str, bytes]:
+    """Return a file's name, its path in full and its content.
+
+    It is the one called `name`, or of that bare name on PATH. Raises UsageError,
+    which calls it a `what`, where there is none that can be read.
+    """
+    name = _found(name, what)
+    path = _in_full(name)
     try:
         with open(path, "rb") as stream:
-            data = stream.read()
+            return name, path, stream.read()
     except OSError as error:
         raise UsageError(
-            f"cannot read script {name!r}: {error.strerror}",
+            f"cannot read {what} {name!r}: {error.strerror}",
             hint="give a file that you may read",
         ) from None
+
+
+def _script(name: str) -> Program:
+    found = _found(name, "script")
+    if os.path.isdir(_in_full(found)):
+        return Container(found, _in_full(found))
+    name, path, data = read_file(found, "script")
     if _is_zip(path, data):
         return Container(name, path)
     return Script(name, path, data)
 
 
-def _found(name: str) -> str:
+def _in_full(name: str) -> str:
+    return name if os.path.isabs(name) else os.path.join(current_folder(), name)
+
+
+def _found(name: str, what: str) -> str:
     """Return `name`, or the path of the file of that bare name on PATH."""
     if os.path.exists(name):
         return name
@@ -60,7 +74,7 @@ def _found(name: str) -> str:
             if folder and os.path.isfile(candidate):
                 return candidate
     raise UsageError(
-        f"cannot find script {name!r}",
+        f"cannot find {what} {name!r}",
         hint="check its name, and the folder that you are in",
     )
 

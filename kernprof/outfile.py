@@ -10,12 +10,25 @@ import os
 import stat
 import time
 
-from kernprof.flags import UsageError
+from kernprof.plan import UsageError
 from lineprof import placeholders
 
 VARIABLE = "LINEPROF_OUTFILE"
+_LINES = ".lprof"  # how profiles of lines end
 
 _ANOTHER = "choose another with -o"
+
+
+def usual_name(suffix: str) -> str:
+    """Return the template of a name that the command line does not give.
+
+    It is the variable LINEPROF_OUTFILE; one that names line profiles names those
+    of cProfile, which are other files, with their own `suffix`.
+    """
+    template = os.environ.get(VARIABLE, "")
+    if template.endswith(_LINES) and suffix != _LINES:
+        template = template[: -len(_LINES)] + suffix
+    return template or f"%s{suffix}"
 
 
 def expand(template: str, *, stem: str, file_name: str) -> str:

@@ -12,10 +12,11 @@ import sys
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 
 from kernprof.compiled import code_of_command, code_of_file, is_bytecode
-from kernprof.flags import NotRunError
+from kernprof.plan import NotRunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from types import CodeType
 
@@ -31,6 +32,8 @@ class Program:
     file_name: str  # %f
     always_first_path = False  # also where python leaves sys.path alone
     texts: dict[str, str]  # source that no file holds, by its code's name
+    # Told of its code and its name as a module, just before its first line.
+    before: Callable[[CodeType, str], None] | None = None
     _started = False
     _flushes = False  # whether python empties the streams after the last line
 
@@ -53,6 +56,8 @@ class Program:
         names = _main()
         try:
             with recording:
+                if self.before:
+                    self.before(code, "")
                 self._started = True
                 exec(code, names)  # noqa: S102  # it is the purpose
         finally:
@@ -137,7 +142,7 @@ class Container(Program):
 
     def run(self, recording: Recording) -> None:
         """Run it; NotRunError where it holds no ``__main__``."""
-        why_not = _run_module("__main__", recording, alter_argv=False)
+        why_not = _run_module("__main__", recording, self.before, alter_argv=False)
         if why_not:
             raise NotRunError(why_not, hint="give a folder or zip with a __main__.py")
 
@@ -160,7 +165,7 @@ class Module(Program):
 
     def run(self, recording: Recording) -> None:
         """Run it; NotRunError where there is no such module."""
-        why_not = _run_module(self.stem, recording, alter_argv=True)
+        why_not = _run_module(self.stem, recording, self.before, alter_argv=True)
         if why_not:
             raise NotRunError(why_not, hint="check its name, and where you are")
 
@@ -229,7 +234,13 @@ def _module_started() -> bool:
     return "__file__" in _main()  # runpy puts it there, just before the first line
 
 
-def _run_module(name: str, recording: Recording, *, alter_argv: bool) -> str:
+def _run_module(
+    name: str,
+    recording: Recording,
+    before: Callable[[CodeType, str], None] | None,
+    *,
+    alter_argv: bool,
+) -> str:
     """Do as the interpreter does for -m, by the very function that it calls.
 
     Returns why there is no such module, "" for one that was run.
@@ -238,6 +249,10 @@ def _run_module(name: str, recording: Recording, *, alter_argv: bool) -> str:
 
     try:
         with recording:
+            if before:
+                from kernprof import main_module  # noqa: PLC0415  # seldom needed
+
+                main_module.tell(before, as_module=alter_argv)
             runpy._run_module_as_main(name, alter_argv)  # type: ignore[attr-defined]  # noqa: SLF001
     except SystemExit as stop:
         inner = stop.__traceback__.tb_next if stop.__traceback__ else None

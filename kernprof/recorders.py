@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from kernprof.flags import NotRunError, UsageError
+from kernprof.plan import NotRunError, UsageError
 from lineprof.errors import LineprofError
+from lineprof.whole_file import replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Protocol, TextIO
+    from typing import Any, Protocol, TextIO
 
-    from kernprof.flags import Plan
+    from kernprof.plan import Plan
 
     class Recorder(Protocol):
         """A profiler, as a session uses it."""
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
         suffix: str  # of its files, with the dot
         viewer: str  # the words after `python -m` that show such a file
         builtin: object  # `profile` for the program; None: no such builtin
+
+        def offer(self) -> None:
+            """Be what `lineprof.profile` decorates for, until `leave`."""
 
         def __enter__(self) -> object:
             """Begin, just before the program's first line."""
@@ -33,35 +37,39 @@ if TYPE_CHECKING:
         def dump(self, path: str, how: str) -> None:
             """Write the profile of a program that ended so; or LineprofError."""
 
+        def dump_so_far(self, path: str) -> None:
+            """Write that of a program that runs, from a thread beside it."""
+
         def show(self, stream: TextIO) -> None:
             """Print the table."""
 
-        def remark(self) -> str:
-            """Return why what was written is empty, if it is."""
+        def remarks(self) -> list[str]:
+            """Return why what was written is empty, if it is, and what it lacks."""
 
         def describe(self) -> str:
             """Return one line on how it records."""
+
+
+_SO_FAR = "written while the program ran: what it did afterwards is not in it"
 
 
 class LineRecorder:
     """Lines of the functions under ``@profile``."""
 
     suffix = ".lprof"
-    viewer = "lineprof view"
+    viewer = "lineprof view -rmt"
 
     def __init__(self, plan: Plan, texts: Mapping[str, str]) -> None:
         """Set up as `plan` says; LineprofError where the core cannot be had.
 
         `texts` has, by the time it runs, the program's source that no file holds.
         """
-        from lineprof.explicit_profiler import profile  # noqa: PLC0415  # cProfile does without
         from lineprof.gpu import GpuOptions  # noqa: PLC0415
         from lineprof.profiler import LineProfiler, start, stop  # noqa: PLC0415
         from lineprof.store import require  # noqa: PLC0415
 
         require()
-        self._unit = plan.unit
-        self._skip_zero = plan.skip_zero
+        self._plan = plan
         gpu = GpuOptions(
             choice=plan.gpu,
             calls=plan.gpu_api,
@@ -79,24 +87,24 @@ class LineRecorder:
         self._start, self._stop = start, stop
         self._profiler.from_start = self._from_start = plan.from_start
         self._profiler.texts = texts
-        self._explicit = profile
-        self._took_over = False
         self.builtin: object = self._profiler
+        self._explicit = Explicit(self._profiler)
 
-    def __enter__(self) -> None:
+    def offer(self) -> None:
         """Have `lineprof.profile` decorate for this profiler, too."""
-        self._took_over = True
+        self._explicit.take_over()
         if not self._from_start:
             self._stop()
-        self._explicit._kernprof_overwrite(self._profiler)  # noqa: SLF001
+
+    def __enter__(self) -> None:
+        """Have nothing to begin: a call of what is decorated does."""
 
     def __exit__(self, *_exception: object) -> None:
         """Go on: threads and exit handlers may still run functions."""
 
     def leave(self) -> None:
         """Take `lineprof.profile` off this profiler again."""
-        if self._took_over:
-            self._explicit._kernprof_release()  # noqa: SLF001
+        if self._explicit.release() and not self._from_start:
             self._start()
 
     def dump(self, path: str, how: str) -> None:
@@ -105,13 +113,28 @@ class LineRecorder:
         self._stats = self._profiler.get_stats()
         self._stats.to_file(path)
 
+    def dump_so_far(self, path: str) -> None:
+        """Write what was counted up to now to `path`; LineprofError if that fails."""
+        stats = self._profiler.stats_so_far()
+        stats.warnings = (*stats.warnings, _SO_FAR)
+        stats.to_file(path)
+
     def show(self, stream: TextIO) -> None:
         """Print the table of what was written to `stream`."""
-        self._stats.print(stream, output_unit=self._unit, stripzeros=self._skip_zero)
+        plan = self._plan
+        self._stats.print(
+            stream,
+            output_unit=plan.unit,
+            stripzeros=plan.skip_zero,
+            summarize=plan.summarize,
+            rich=plan.rich,
+            config=plan.settings,
+        )
 
-    def remark(self) -> str:
-        """Return why the profile is empty, if it is."""
-        return self._stats.why_empty
+    def remarks(self) -> list[str]:
+        """Return why the profile is empty, if it is, and what it lacks."""
+        why = self._stats.why_empty
+        return [*([why] if why else ()), *self._stats.warnings]
 
     def describe(self) -> str:
         """Return the core and the clock in use, and why they are these."""
@@ -131,11 +154,18 @@ class CallRecorder:
 
     def __init__(self, plan: Plan, _texts: Mapping[str, str]) -> None:
         """Set up as `plan` says."""
-        from kernprof.calls import CallProfile  # noqa: PLC0415  # -l does without
+        from kernprof.calls import ContextualProfile  # noqa: PLC0415  # -l does without
+        from kernprof.spawned import Bystander  # noqa: PLC0415
 
-        self._profiler = CallProfile()
+        self._profiler = ContextualProfile()
         self._whole = not plan.builtin
         self.builtin: object = None if self._whole else self._profiler
+        # What is recorded anyway needs no wrappers.
+        self._explicit = Explicit(Bystander() if self._whole else self._profiler)
+
+    def offer(self) -> None:
+        """Have `lineprof.profile` decorate for this profiler, too."""
+        self._explicit.take_over()
 
     def __enter__(self) -> None:
         """Turn cProfile on; NotRunError while another profiler is on."""
@@ -153,18 +183,34 @@ class CallRecorder:
             self._profiler.disable_by_count()
 
     def leave(self) -> None:
-        """Have nothing to undo."""
+        """Turn off what the program left on, and release `lineprof.profile`."""
+        if self._profiler.enable_count:
+            self._profiler.enable_count = 0
+            self._profiler.disable()
+        self._explicit.release()
 
     def dump(self, path: str, how: str) -> None:  # noqa: ARG002
         """Write what `pstats` reads to `path`; LineprofError if that fails."""
-        beside = f"{path}.{os.urandom(4).hex()}"
+        self._profiler.create_stats()
+        self._write(path)
+
+    def dump_so_far(self, path: str) -> None:
+        """Write the calls that have ended; LineprofError if that fails."""
+        self._profiler.snapshot_stats()
+        self._write(path)
+
+    def _write(self, path: str) -> None:
+        import marshal  # noqa: PLC0415  # built in
+
+        data = marshal.dumps(self._profiler.stats)
+
+        def fill(handle: int, _path: str) -> None:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(handle, view) :]
+
         try:
-            try:
-                self._profiler.dump_stats(beside)
-                os.replace(beside, path)
-            finally:
-                if os.path.exists(beside):
-                    os.unlink(beside)
+            replace_file(path, fill)
         except OSError as error:
             raise LineprofError(
                 f"cannot write {path!r}: {error.strerror}", hint="make room there"
@@ -177,13 +223,38 @@ class CallRecorder:
         stats = pstats.Stats(self._profiler, stream=stream)
         stats.strip_dirs().sort_stats(-1).print_stats()
 
-    def remark(self) -> str:
+    def remarks(self) -> list[str]:
         """Return nothing: there is always a call."""
-        return ""
+        return []
 
     def describe(self) -> str:
         """Name cProfile."""
         return "core: cProfile (without -l)"
+
+
+class Explicit:
+    """What ``lineprof.profile`` does for as long as a program is run."""
+
+    def __init__(self, profiler: object) -> None:
+        """Change nothing yet; `profiler` is what is to decorate."""
+        self._profiler: Any = profiler
+        self._taken = False
+
+    def take_over(self) -> None:
+        """Have ``lineprof.profile`` decorate with the profiler."""
+        from lineprof.explicit_profiler import profile  # noqa: PLC0415  # only now
+
+        self._taken = True
+        profile._kernprof_overwrite(self._profiler)  # noqa: SLF001
+
+    def release(self) -> bool:
+        """Undo that; tell whether there was anything to undo."""
+        from lineprof.explicit_profiler import profile  # noqa: PLC0415
+
+        taken, self._taken = self._taken, False
+        if taken:
+            profile._kernprof_release()  # noqa: SLF001
+        return taken
 
 
 def recorder_class(plan: Plan) -> type[LineRecorder | CallRecorder]:

@@ -11,12 +11,19 @@ if TYPE_CHECKING:
 
 # The program may have closed its streams, or put others there.
 _NO_STREAM = (OSError, ValueError, AttributeError)
+_name = "kernprof"
+
+
+def speak_as(name: str) -> None:
+    """Have `complain` begin its lines with the name of the command that was given."""
+    global _name  # noqa: PLW0603  # a process has one command
+    _name = name
 
 
 def complain(what: object) -> None:
     """Print one line on standard error, if there is one."""
     try:
-        sys.stderr.write(f"kernprof: {what}\n")
+        sys.stderr.write(f"{_name}: {what}\n")
         sys.stderr.flush()
     except _NO_STREAM:
         return

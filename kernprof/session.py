@@ -6,18 +6,27 @@ import os
 import sys
 
 from kernprof import report
+from kernprof.advice import advice
 from kernprof.find import find
-from kernprof.outfile import VARIABLE, OutFile, expand
+from kernprof.interval import Interval
+from kernprof.log import Log
+from kernprof.outfile import OutFile, expand, usual_name
+from kernprof.plan import COMMAND, STDIN
 from kernprof.recorders import recorder_class
+from kernprof.setup_file import SetupFile
 from kernprof.spawned import Children
 from kernprof.stage import Stage
 from kernprof.terminate import Terminate
+from kernprof.texts import KnownTexts
+from lineprof import later
 from lineprof.errors import LineprofError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.flags import Plan
+    from kernprof.plan import Plan
+    from kernprof.prof_mod import ProfMod
     from kernprof.recorders import Recorder
+    from lineprof.profiler import LineProfiler
 
 _READY, _WRITING, _OVER = range(3)
 
@@ -35,15 +44,26 @@ class Session:
         self.program = find(plan)
         template = plan.outfile
         if template is None:
-            template = os.environ.get(VARIABLE) or f"%s{kind.suffix}"
+            template = usual_name(kind.suffix)
         names = {"stem": self.program.stem, "file_name": self.program.file_name}
         self._out = OutFile(expand(template, **names))
         self.recorder: Recorder = kind(plan, self.program.texts)
+        self._prof_mod: ProfMod | None = None
+        if plan.line_by_line and (plan.prof_mod or plan.kind in {COMMAND, STDIN}):
+            from kernprof.prof_mod import prof_mod  # noqa: PLC0415  # seldom needed
+
+            profiler: LineProfiler = self.recorder.builtin  # type: ignore[assignment]
+            self._prof_mod = prof_mod(plan, self.program, profiler)
+            self.program.before = self._prof_mod.begin
+        self._setup = SetupFile(plan.setup) if plan.setup else None
+        self._interval = Interval(plan.output_interval, self._dump_so_far)
+        self._log = Log(plan)
         self._plan = plan
         self._pid = os.getpid()
         self._state = _READY
-        self._words = self._remark = ""
-        self._own_process = False
+        self._words = ""
+        self._remarks: list[str] = []
+        self._own_process = self._set_up = False
         self._imports_from = list(sys.path)
         self._terminate = Terminate(self._die)
         self._children = Children()
@@ -57,13 +77,31 @@ class Session:
         A process that is the program's own stays as the program leaves it.
         `end` is to be called once the program is over.
         """
-        if self._plan.verbosity > 1:
-            report.complain(self.recorder.describe())
-            report.complain(f"output: {self._out.path}")
+        self._log.begin(self.recorder.describe(), self._out.path)
         self._own_process = own_process
+        if self._plan.output_interval:
+            later.import_all()  # imports are the program's, once it runs
         self._stage.enter(self._plan.arguments, path, own_process=own_process)
         self._children.install()
         self._terminate.install()
+        self.recorder.offer()
+        if self._setup:
+            self._setup.run(self._stage.first_path, own_process=own_process)
+
+    def run(self) -> None:
+        """Run the program; what it raises goes through."""
+        self._set_up = True
+        self._interval.start()
+        self.program.run(self.recorder)
+
+    def refuse(self, error: BaseException) -> None:
+        """Let python say, where it can say better, why `error` ended the program."""
+        if self._set_up:
+            self.program.refuse(error)
+
+    def advice(self, error: BaseException) -> str:
+        """Return a line on an exception that other flags would spare; mostly ""."""
+        return advice(error, self._plan)
 
     def end(self, how: str = "") -> LineprofError | None:
         """Write the profile, and put back what `begin` changed; called once.
@@ -79,6 +117,8 @@ class Session:
         finally:
             self._terminate.remove()
             self._children.remove()
+            if self._prof_mod:
+                self._prof_mod.end()
             self.recorder.leave()
             if self._own_process:
                 self._stage.retire()
@@ -102,8 +142,8 @@ class Session:
 
     def _say(self, *, dying: bool = False) -> None:
         report.say(self._words, dying=dying)
-        if self._remark:
-            report.complain(self._remark)
+        for remark in self._remarks:
+            report.complain(remark)
 
     def _write(self, how: str) -> LineprofError | None:
         """Write the profile unless that was done; return why it failed."""
@@ -113,12 +153,8 @@ class Session:
         self._state = _WRITING
         imports_from, sys.path = sys.path, self._imports_from
         try:
-            if self.program.texts:
-                from kernprof.texts import KnownTexts  # noqa: PLC0415  # seldom needed
-
-                with KnownTexts(self.program.texts):
-                    self._record(how)
-            else:
+            self._interval.stop()
+            with KnownTexts(self.program.texts):
                 self._record(how)
         except LineprofError as error:
             return error
@@ -129,11 +165,17 @@ class Session:
             self._state = _OVER
         return None
 
+    def _dump_so_far(self) -> None:
+        """Write the profile of a program that runs; in another thread."""
+        if self._state == _READY and self.program.started:
+            with KnownTexts(self.program.texts):
+                self.recorder.dump_so_far(self._out.path)
+
     def _record(self, how: str) -> None:
         self.recorder.dump(self._out.path, how)
         self._words = self._what_to_say()
         if self._plan.verbosity > 0:
-            self._remark = self.recorder.remark()
+            self._remarks = self.recorder.remarks()
 
     def _what_to_say(self) -> str:
         verbosity = self._plan.verbosity
@@ -142,7 +184,8 @@ class Session:
         from kernprof import closing  # noqa: PLC0415  # only now
 
         shown = self._out.shown
-        text = f"Wrote profile results to {shown!r}\n"
+        text = self._log.informed(f"Wrote profile results to {shown!r}")
         if verbosity > 0:
             return text + closing.table(self.recorder)
-        return text + closing.how_to_view(self.recorder.viewer, shown)
+        viewing = closing.how_to_view(self.recorder.viewer, shown)
+        return text + self._log.informed(viewing)

@@ -51,8 +51,8 @@ class Stage:
             self._mute_streams()
         make_room(self._program.first_path or os.curdir, forget=own_process)
         sys.argv = [self._program.argv0, *arguments]
-        sys.path = [*self._first_path(), *path]
-        sys.modules["__main__"] = _fresh_main()
+        sys.path = [*self.first_path, *path]
+        sys.modules["__main__"] = fresh_main()
         if self._profile is not None:
             builtins.profile = self._profile  # type: ignore[attr-defined]
 
@@ -78,7 +78,9 @@ class Stage:
             builtins.profile = Bystander()  # type: ignore[attr-defined]
             self._profile = None
 
-    def _first_path(self) -> list[str]:
+    @property
+    def first_path(self) -> list[str]:
+        """What the program finds first on `sys.path`; python may have none."""
         told_not_to = sys.flags.isolated or getattr(sys.flags, "safe_path", False)
         if told_not_to and not self._program.always_first_path:
             return []
@@ -100,7 +102,7 @@ class Stage:
                 setattr(sys, name, stream)
 
 
-def _fresh_main() -> ModuleType:
+def fresh_main() -> ModuleType:
     """Return a ``__main__`` like the one that python makes at its start."""
     module = ModuleType("__main__")
     names = vars(module)

@@ -30,6 +30,7 @@ def hide_our_frames(error: BaseException, then: Callable[[], None]) -> None:
     hook = getattr(sys, "excepthook", None)
     if hook is None:
         return  # python copes with that, and shows all frames
+    _hide_in_between(error)
     traceback = _beyond_us(error.__traceback__)
 
     def show(
@@ -55,6 +56,22 @@ def _beyond_us(traceback: TracebackType | None) -> TracebackType | None:
     while traceback and _is_ours(traceback):
         traceback = traceback.tb_next
     return traceback
+
+
+def _hide_in_between(error: BaseException) -> None:
+    """Take the frames of -b's wrappers out of the tracebacks of `error`."""
+    seen: set[int] = set()
+    left: list[BaseException | None] = [error]
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        left += (one.__cause__, one.__context__)
+        shown = one.__traceback__
+        while shown:
+            shown.tb_next = _beyond_us(shown.tb_next)
+            shown = shown.tb_next
 
 
 def _is_ours(traceback: TracebackType) -> bool:

@@ -11,7 +11,10 @@ from lineprof.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False  # as a type checker knows; importing typing takes 5 ms
 if TYPE_CHECKING:
+    from lineprof import line_profiler
     from lineprof.gpu import gpu_status
+    from lineprof.ipython import load_ipython_extension, unload_ipython_extension
+    from lineprof.line_profiler import main, show_func, show_text
     from lineprof.profiler import LineProfiler, start, stop
     from lineprof.stats import LineStats
 
@@ -22,10 +25,16 @@ __all__ = [
     "LineStats",
     "__version__",
     "gpu_status",
+    "line_profiler",
+    "load_ipython_extension",
     "load_stats",
+    "main",
     "profile",
+    "show_func",
+    "show_text",
     "start",
     "stop",
+    "unload_ipython_extension",
 ]
 
 
@@ -43,6 +52,14 @@ def __getattr__(name: str) -> object:
         from lineprof.gpu import gpu_status  # noqa: PLC0415
 
         return gpu_status
+    if name in ("load_ipython_extension", "unload_ipython_extension"):
+        from lineprof import ipython  # noqa: PLC0415
+
+        return getattr(ipython, name)
+    if name in ("line_profiler", "main", "show_func", "show_text"):
+        import lineprof.line_profiler as module  # noqa: PLC0415
+
+        return module if name == "line_profiler" else getattr(module, name)
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)
 

@@ -7,4 +7,6 @@ import sys
 from lineprof.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    if status:  # else who runs this module goes on, as with line_profiler's
+        sys.exit(status)

@@ -111,7 +111,7 @@ class _Part:
         text = texts.get(file) or text_of(file)
         if text is None:
             return float("inf")
-        return first + len(block(text, first)) - 1
+        return first + len(block(text, first, self._key[2])) - 1
 
 
 def _line_of_with(number: int, thread: int, hits: int, ticks: int) -> Line:

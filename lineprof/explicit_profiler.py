@@ -66,7 +66,7 @@ class GlobalProfiler:
         from lineprof.toml_config import ConfigSource  # noqa: PLC0415  # only now
 
         source = ConfigSource.from_config(self._config)
-        self.config = source.file or False
+        self.config = source.file if source.holds else False
         tables: dict[str, Any] = source.copy().conf_dict
         tables["write"]["output_prefix"] = str(tables["write"]["output_prefix"])
         found = {

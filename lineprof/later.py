@@ -20,13 +20,19 @@ NAMES = frozenset(
 
 def import_all() -> None:
     """Import all that recording, writing and showing a profile may need."""
+    import lineprof.compiled  # noqa: PLC0415
+    import lineprof.counted_calls  # noqa: PLC0415
     import lineprof.gpu_snapshot  # noqa: PLC0415
     import lineprof.jumps  # noqa: PLC0415
+    import lineprof.kinds  # noqa: PLC0415
+    import lineprof.namespaces  # noqa: PLC0415
+    import lineprof.scoping_policy  # noqa: PLC0415
     import lineprof.snapshot  # noqa: PLC0415
     import lineprof.source_rare  # noqa: PLC0415
     import lineprof.store_write  # noqa: PLC0415
     import lineprof.store_write_gpu  # noqa: PLC0415
     import lineprof.targets  # noqa: PLC0415
+    import lineprof.toml_config  # noqa: PLC0415
     import lineprof.views.gpu_footer  # noqa: PLC0415
     import lineprof.views.gpu_table  # noqa: PLC0415
-    import lineprof.views.text  # noqa: F401, PLC0415
+    import lineprof.views.show  # noqa: F401, PLC0415

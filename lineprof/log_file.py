@@ -8,12 +8,11 @@ import time
 
 from lineprof.errors import LineprofError
 from lineprof.placeholders import expand
-from lineprof.views.screen import write
 from lineprof.whole_file import replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lineprof.records import Process
 
@@ -48,7 +47,18 @@ def _plain(host: str) -> str:
 
 
 def write_file(lines: Iterable[str], name: str) -> None:
-    """Write `lines` to a file; LineprofError where that cannot be done.
+    """Write `lines` to a file, in UTF-8: see `write_bytes`."""
+    write_bytes(encoded(lines), name, what="the report")
+
+
+def encoded(lines: Iterable[str]) -> Iterator[bytes]:
+    """Yield lines of text in UTF-8; halves of surrogate pairs come as escapes."""
+    for line in lines:
+        yield f"{line}\n".encode("utf-8", "backslashreplace")
+
+
+def write_bytes(chunks: Iterable[bytes], name: str, *, what: str) -> None:
+    """Write `chunks` to a file; LineprofError, about `what`, where that fails.
 
     A file that is there is replaced once all is written, and stays as it is
     if that fails. What is no file, like a pipe, is written to.
@@ -58,19 +68,17 @@ def write_file(lines: Iterable[str], name: str) -> None:
         if _is_file_or_free(target):
 
             def fill(handle: int, _: str) -> None:
-                with open(
-                    handle, "w", encoding="utf-8", newline="\n", closefd=False
-                ) as stream:
-                    write(lines, stream)
+                with open(handle, "wb", closefd=False) as stream:
+                    stream.writelines(chunks)
 
             replace_file(target, fill)
         else:
-            with open(target, "w", encoding="utf-8", newline="\n") as stream:
-                write(lines, stream)
+            with open(target, "wb") as stream:
+                stream.writelines(chunks)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LineprofError(
-            f"cannot write the report to {name!r}: {reason}", hint="choose another file"
+            f"cannot write {what} to {name!r}: {reason}", hint="choose another file"
         ) from error
 
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
+from token import NAME
+from types import FunctionType
 
 from lineprof.source_file import read_source, text_hash
 from lineprof.source_text import disk_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from lineprof.records import SourceFile
+
+_WITH = ("with ", "with(", "with\t", "async with ")
+_NO_WITH = frozenset({None, "<lambda>"})  # what may stand on the line of a `with`
+_WHOLE = frozenset({"<module>", "<lprof_cell>"})  # what runs the lines of a whole file
 
 
 def changed(source: SourceFile) -> bool:
@@ -37,22 +44,63 @@ def lines_of(text: str) -> list[str]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def block(text: str, first_line: int) -> list[str]:
+def block(text: str, first_line: int, name: str | None = None) -> list[str]:
     """Return the lines of the function, class or lambda that starts there.
 
-    Any text will do: what Python cannot tokenize is cut by its indentation.
+    With the name of what starts there it may be a ``with`` statement, too. Any
+    text will do: what Python cannot tokenize is cut by its indentation.
     """
-    return block_of(lines_of(text), first_line)
+    return block_of(lines_of(text), first_line, name)
 
 
-def block_of(lines: Sequence[str], first_line: int) -> list[str]:
+def get_code_block(filename: str | os.PathLike[str], lineno: int) -> list[str]:
+    r"""Return the block of a file that starts at a line, each line with its ``\n``.
+
+    None are returned where the file or the line cannot be found.
+    """
+    found = Sources({}).block(os.fspath(filename), lineno)
+    return [f"{line}\n" for line in found or ()]
+
+
+def block_of(
+    lines: Sequence[str], first_line: int, name: str | None = None
+) -> list[str]:
     """Return the block of `lines` that starts at `first_line`: see `block`."""
     rest = lines[first_line - 1 :]
+    is_with = rest and name not in _NO_WITH and rest[0].lstrip().startswith(_WITH)
     try:
-        found = inspect.getblock([f"{line}\n" for line in rest])
+        getblock = _with_block if is_with else _getblock
+        found = getblock([f"{line}\n" for line in rest])
     except Exception:  # noqa: BLE001  # depends on the version: SystemError, too
         return _indented(rest)
     return [line.rstrip("\n") for line in found]
+
+
+class _BlockFinder(inspect.BlockFinder):
+    """Takes what Cython calls a function or class for one, too."""
+
+    words = frozenset({"cdef", "cpdef", "property"})
+
+    def tokeneater(self, type: int, token: str, *place: Any) -> None:  # noqa: A002, ANN401
+        """Take one token."""
+        if not self.started and type == NAME and token in self.words:
+            token = "def"  # noqa: S105
+        super().tokeneater(type, token, *place)
+
+
+class _WithFinder(_BlockFinder):
+    """Takes a ``with`` statement for a function, too."""
+
+    words = _BlockFinder.words | {"with"}
+
+
+def _using(finder: type[_BlockFinder]) -> Callable[[list[str]], list[str]]:
+    """Return `inspect.getblock` with another finder than its own."""
+    names = {**vars(inspect), "BlockFinder": finder}
+    return FunctionType(inspect.getblock.__code__, names)
+
+
+_getblock, _with_block = _using(_BlockFinder), _using(_WithFinder)
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
@@ -74,11 +122,11 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return list(lines[:end])
 
 
-def _is_generated(file: str) -> bool:
+def is_generated_code(filename: str) -> bool:
     """Tell whether the name is one that notebooks and code generators give."""
     folder = tempfile.gettempdir()
     notebooks = [os.path.join(folder, name) for name in ("ipykernel_", "xpython_")]
-    return file.startswith(("<generated", "<ipython-input-", *notebooks))
+    return filename.startswith(("<generated", "<ipython-input-", *notebooks))
 
 
 class Sources:
@@ -88,7 +136,7 @@ class Sources:
         """Take the texts that the profile has."""
         self._kept = kept
         self._files: dict[str, list[str] | None] = {}
-        self._blocks: dict[tuple[str, int], list[str] | None] = {}
+        self._blocks: dict[tuple[str, int, str | None], list[str] | None] = {}
 
     def lines(self, file: str) -> list[str] | None:
         """Return the lines of a file; None where the file cannot be found."""
@@ -97,7 +145,7 @@ class Sources:
             text = kept.text if kept else None
             if text is None:
                 text = read_source(file).text
-            if text is None and (os.path.exists(file) or _is_generated(file)):
+            if text is None and (os.path.exists(file) or is_generated_code(file)):
                 text = ""
             self._files[file] = None if text is None else lines_of(text)
         return self._files[file]
@@ -107,11 +155,20 @@ class Sources:
         lines = self.lines(file) or []
         return lines[number - 1] if 0 < number <= len(lines) else None
 
-    def block(self, file: str, first_line: int) -> list[str] | None:
-        """Return the lines of the function that starts there, or None: see `lines`."""
-        key = (file, first_line)
+    def block(
+        self, file: str, first_line: int, name: str | None = None
+    ) -> list[str] | None:
+        """Return the lines of the function `name` that starts there, or None.
+
+        Those of a module or a notebook's cell are all from there on. None is as
+        for `lines`.
+        """
+        whole = name in _WHOLE
+        key = (file, first_line, name)
         if key not in self._blocks:
             lines = self.lines(file)
-            found = None if lines is None else block_of(lines, first_line)
-            self._blocks[key] = found
+            if lines is None or whole:
+                self._blocks[key] = lines and lines[first_line - 1 :]
+            else:
+                self._blocks[key] = block_of(lines, first_line, name)
         return self._blocks[key]

@@ -17,29 +17,20 @@ from lineprof.records import (
     Thread,
     joined,
 )
+from lineprof.stats_timings import followed, kept, timings_of
 from lineprof.units import NANOSECOND, Ticks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Protocol, TextIO, Union
+    from collections.abc import Iterable, Mapping
+    from typing import Any, TextIO
 
-    from lineprof.records import Key
+    from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from typing_extensions import TypeGuard
 
-    Timings = Mapping[Key, Sequence[tuple[int, int, Union[int, float]]]]
-
-    class StatsLike(Protocol):
-        """What has line_profiler's two attributes."""
-
-        @property
-        def timings(self) -> Timings:
-            """(file, first line, name) to (line, hits, ticks) of each line."""
-
-        @property
-        def unit(self) -> float:
-            """Seconds in a tick."""
-
+    from lineprof.stats_timings import Known, StatsLike, Timings
+    from lineprof.toml_config import ConfigSource
 
 __all__ = [
     "UNKNOWN_THREAD",
@@ -63,32 +54,22 @@ class LineStats:
     package measures comes from `from_functions`.
     """
 
-    functions: tuple[FunctionStats, ...]
     processes: tuple[Process, ...]
     threads: tuple[Thread, ...]
     sources: Mapping[str, SourceFile]
     warnings: tuple[str, ...]
-    unit: float  # seconds in a tick of `timings`
     gpu: Gpu
+    _unit: float
+    _functions: tuple[FunctionStats, ...]
+    _timings: Timings | None  # None: not asked for, and to be worked out
+    _known: Known  # of `_timings`, when `_functions` was made
 
     __hash__ = None  # type: ignore[assignment]  # += changes it
 
     def __init__(self, timings: Timings, unit: float) -> None:
         """Take line_profiler's numbers; ValueError unless `unit` is above 0."""
-        ticks = Ticks(unit)
-        functions = [
-            FunctionStats(
-                file=file,
-                name=name,
-                line=first_line,
-                cells=tuple(
-                    Cell(line, UNKNOWN_THREAD, hits, ticks.to_ns(time))
-                    for line, hits, time in lines
-                ),
-            )
-            for (file, first_line, name), lines in timings.items()
-        ]
-        self.__dict__.update(LineStats.from_functions(functions, unit=unit).__dict__)
+        self.__dict__.update(LineStats.from_functions((), unit=unit).__dict__)
+        self._timings = timings
 
     @classmethod
     def from_functions(  # noqa: PLR0913  # the parts of a profile, each by its name
@@ -101,34 +82,73 @@ class LineStats:
         warnings: Iterable[str] = (),
         unit: float = NANOSECOND,
         gpu: Gpu = NO_GPU,
+        timings: Timings | None = None,
     ) -> LineStats:
         """Return the profile of `functions`, in their order.
 
         Functions with the same file, line and name become one. `unit` (s) is
         the tick of `timings`, and the table's unit unless that is given one;
-        ValueError unless it is above 0.
+        ValueError unless it is above 0. `timings` are the same functions'
+        numbers where ticks say more than nanoseconds; they set the order.
         """
+        whole = joined(functions)
+        if timings is not None:
+            found = {function.key: function for function in whole}
+            whole = tuple(found[key] for key in timings)
         stats = cls.__new__(cls)
-        stats.unit = Ticks(unit).unit
-        stats.functions = joined(functions)
-        stats.processes = tuple(processes)
-        stats.threads = tuple(threads)
-        stats.sources = dict(sources or {})
-        stats.warnings = tuple(warnings)
-        stats.gpu = gpu
+        stats.__dict__.update(
+            _unit=Ticks(unit).unit,
+            _functions=whole,
+            _timings=timings,
+            _known={} if timings is None else kept(timings),
+            processes=tuple(processes),
+            threads=tuple(threads),
+            sources=dict(sources or {}),
+            warnings=tuple(warnings),
+            gpu=gpu,
+        )
         return stats
 
     @property
-    def timings(self) -> dict[Key, list[tuple[int, int, int]]]:
-        """line_profiler's numbers: (file, line, name) to (line, hits, ticks)."""
-        ticks = Ticks(self.unit)
-        return {
-            function.key: [
-                (row.line, row.hits, ticks.from_ns(row.time_ns))
-                for row in function.rows
-            ]
-            for function in self.functions
-        }
+    def functions(self) -> tuple[FunctionStats, ...]:
+        """All functions with their lines, in order of registration."""
+        if self._timings is not None:
+            now = kept(self._timings)
+            if list(now.items()) != list(self._known.items()):
+                known, self._known = self._known, now
+                self._functions = followed(self._functions, known, now, self._unit)
+        return self._functions
+
+    @functions.setter
+    def functions(self, functions: Iterable[FunctionStats]) -> None:
+        self._functions = joined(functions)
+        self._timings = None
+
+    @property
+    def timings(self) -> Timings:
+        """line_profiler's numbers: (file, line, name) to (line, hits, ticks).
+
+        They can be changed, in place, too: the profile is then of these.
+        """
+        if self._timings is None:
+            self._timings = timings_of(self._functions, self._unit)
+            self._known = kept(self._timings)
+        return self._timings
+
+    @timings.setter
+    def timings(self, timings: Timings) -> None:
+        self._timings = timings
+
+    @property
+    def unit(self) -> float:
+        """Seconds in a tick of `timings`; the ticks stay when it is changed."""
+        return self._unit
+
+    @unit.setter
+    def unit(self, unit: float) -> None:
+        timings = self.timings
+        self._unit = Ticks(unit).unit
+        self._known, self._timings = {}, timings
 
     @property
     def why_empty(self) -> str:
@@ -154,24 +174,34 @@ class LineStats:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both hold the same numbers, runs, sources and warnings."""
-        if not isinstance(other, LineStats):
+        """Tell whether both hold the same `timings` and `unit`.
+
+        Any object with these two will do. Processes, threads, source and GPU
+        data are not compared.
+        """
+        if not _has_numbers(other):
             return NotImplemented
-        return self.__dict__ == other.__dict__
+        return bool(self.timings == other.timings and self.unit == other.unit)
 
     def __repr__(self) -> str:
         """Return the numbers in line_profiler's form."""
-        return f"{type(self).__name__}({self.timings}, {self.unit:G})"
+        return f"{type(self).__name__}({self.timings}, {self.unit:.2G})"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle of this class has, or one of line_profiler's."""
+        if state.keys() == {"timings", "unit"}:
+            state = LineStats(state["timings"], state["unit"]).__dict__
+        self.__dict__.update(state)
 
     def __add__(self, other: StatsLike) -> LineStats:
         """Return both together: see `from_stats_objects`."""
-        if not (hasattr(other, "timings") and hasattr(other, "unit")):
+        if not _has_numbers(other):
             return NotImplemented
         return self.from_stats_objects(self, other)
 
     def __iadd__(self, other: StatsLike) -> LineStats:  # Self: 3.11
         """Add the numbers of `other` to this very object."""
-        if not (hasattr(other, "timings") and hasattr(other, "unit")):
+        if not _has_numbers(other):
             return NotImplemented
         self.__dict__.update(self.from_stats_objects(self, other).__dict__)
         return self
@@ -186,12 +216,13 @@ class LineStats:
         """
         from lineprof.stats_merge import merge  # noqa: PLC0415  # it imports this
 
-        return merge(
-            [
-                one if isinstance(one, LineStats) else cls(one.timings, one.unit)
-                for one in (stats, *more)
-            ]
-        )
+        profiles = [
+            one if isinstance(one, LineStats) else LineStats(one.timings, one.unit)
+            for one in (stats, *more)
+        ]
+        total = cls.__new__(cls)
+        total.__dict__.update(merge(profiles).__dict__)
+        return total
 
     @classmethod
     def from_files(
@@ -219,15 +250,20 @@ class LineStats:
         details: bool = True,  # noqa: FBT001, FBT002
         summarize: bool = False,  # noqa: FBT001, FBT002
         sort: bool = False,  # noqa: FBT001, FBT002
+        rich: bool = False,  # noqa: FBT001, FBT002
+        *,
+        config: str | os.PathLike[str] | ConfigSource | bool | None = None,
     ) -> None:
         """Print the table to `stream` (default: standard output).
 
         `output_unit` is the unit of the times in seconds (default: `unit`);
         `stripzeros` leaves out functions that never ran; `details` are the
         lines; `summarize` adds one line a function; `sort` puts the greatest
-        total last.
+        total last; `rich` highlights source on a terminal if that package is
+        there; `config` names the TOML file that widens columns (default: the
+        one that is found; False: none).
         """
-        from lineprof.views.text import print_stats  # noqa: PLC0415  # nor views
+        from lineprof.views.show import print_stats  # noqa: PLC0415  # nor views
         from lineprof.views.view import Options  # noqa: PLC0415
 
         options = Options(
@@ -236,5 +272,25 @@ class LineStats:
             sort=sort,
             details=details,
             summarize=summarize,
+            rich=rich,
         )
-        print_stats(self, stream, options)
+        print_stats(self, stream, options, config=config)
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row for each line, with the columns of ``export --format csv``.
+
+        Times are in nanoseconds. Raises LineprofError when pandas is missing.
+        """
+        from lineprof.exports.frame import data_frame  # noqa: PLC0415  # nor exports
+
+        return data_frame(self)
+
+    def _repr_html_(self) -> str:
+        """Return the tables as notebooks show them."""
+        from lineprof.ipython.html import html_of  # noqa: PLC0415  # nor pages
+
+        return html_of(self)
+
+
+def _has_numbers(other: object) -> TypeGuard[StatsLike]:
+    return hasattr(other, "timings") and hasattr(other, "unit")

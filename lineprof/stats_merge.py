@@ -5,6 +5,8 @@ from __future__ import annotations
 from lineprof.gpu_records import NO_DEVICE, NO_PATH, Gpu
 from lineprof.records import UNKNOWN_THREAD, FunctionStats, SourceFile
 from lineprof.stats import LineStats
+from lineprof.stats_timings import summed
+from lineprof.units import NANOSECOND
 from lineprof.values import replace
 
 TYPE_CHECKING = False
@@ -13,10 +15,14 @@ if TYPE_CHECKING:
 
     from lineprof.gpu_records import GpuDevice, GpuPath, GpuRun, GpuSum, Timeline
     from lineprof.records import Process, Thread
+    from lineprof.stats_timings import Timings
 
 
 def _shifted(functions: Iterable[FunctionStats], by: int) -> Iterator[FunctionStats]:
     """Yield `functions` with the threads' indexes moved on."""
+    if not by:
+        yield from functions
+        return
     for function in functions:
         yield replace(
             function,
@@ -106,6 +112,7 @@ def merge(profiles: list[LineStats]) -> LineStats:
     stay apart; the unit is the coarsest; where the text of a file differs, the
     first is kept and a warning added.
     """
+    unit = max(profile.unit for profile in profiles)
     functions: list[FunctionStats] = []
     processes: list[Process] = []
     threads: list[Thread] = []
@@ -124,6 +131,16 @@ def merge(profiles: list[LineStats]) -> LineStats:
         threads=threads,
         sources=sources,
         warnings=dict.fromkeys(warnings + changes),
-        unit=max(profile.unit for profile in profiles),
+        unit=unit,
         gpu=_gpu(profiles),
+        timings=_timings(profiles, unit),
     )
+
+
+def _timings(profiles: list[LineStats], unit: float) -> Timings | None:
+    """Return the sum in ticks of `unit` (s); None where ns are the ticks."""
+    if len(profiles) == 1:
+        return {key: list(lines) for key, lines in profiles[0].timings.items()}
+    if all(profile.unit == NANOSECOND for profile in profiles):
+        return None
+    return summed(profiles, unit)

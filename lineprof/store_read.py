@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lineprof.records import Key
 
 _MAGIC = b"SQLite format 3\0"
+_PICKLE = b"\x80"  # of protocol 2 or later: line_profiler's
 _HEADER_BYTES = 100
 _HEAD_BYTES = 4096
 _USER_VERSION = slice(60, 64)  # where SQLite's header has them:
@@ -60,7 +61,12 @@ def load(path: str | os.PathLike[str]) -> LineStats:
     """
     name = os.fsdecode(path)
     try:
-        _check_kind(name, _head(name))
+        head = _head(name)
+        if head[:1] == _PICKLE:
+            from lineprof.store_read_pickle import load as read  # noqa: PLC0415  # rare
+
+            return read(name)
+        _check_kind(name, head)
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
     try:
@@ -105,13 +111,10 @@ def _check_kind(name: str, head: bytes) -> None:
     if not head:
         raise LineprofError(f"{name} is empty", hint=_AGAIN)
     if not head.startswith(_MAGIC):
-        if head[:1] == b"\x80" and b"line_profiler" in head:
-            message = f"{name} is a pickle of line_profiler"
-            hint = f"view it with: python -m line_profiler {name}"
-        else:
-            message = f"{name} is not a profile"
-            hint = "give a file that kernprof -l wrote"
-        raise LineprofError(message, hint=hint)
+        hint = "give a file that kernprof -l wrote"
+        if name.endswith(".prof"):
+            hint += f", or try: python -m pstats {name}"
+        raise LineprofError(f"{name} is not a profile", hint=hint)
     if len(head) < _HEADER_BYTES:
         raise LineprofError(f"{name} is cut off", hint=_AGAIN)
     if int.from_bytes(head[_APPLICATION_ID], "big") != APPLICATION_ID:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import functools
+import sys
 import types
+from types import FunctionType
+
+from lineprof.scopes import scope
+from lineprof.twins import original
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import CodeType
-    from typing import Any, Callable
+    from typing import Union
 
-    Wrap = Callable[[Any], Any]
-
-
-def code_of(target: object) -> CodeType | None:
-    """Return the code object that a call of `target` runs, or None.
-
-    Methods, partial objects and wrappers are looked through; functions of C
-    have none.
-    """
-    for function in functions_of(target):
-        return function.__code__
-    return None
-
+    Part = Union[FunctionType, type]
 
 # What wraps functions, and the attributes that hold them.
 _HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
@@ -36,76 +29,127 @@ _HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
 )
 
 
-def functions_of(target: object) -> Iterator[types.FunctionType]:
-    """Yield the Python functions of a callable, a property or a method."""
-    if isinstance(target, types.FunctionType):
+def codes_of(target: object) -> list[CodeType]:
+    """Return the code object that `target` is, or those that a call of it runs.
+
+    Raises TypeError where it is neither callable nor holds a callable.
+    """
+    if isinstance(target, types.CodeType):
+        return [target]
+    return [function.__code__ for function in functions_of(target)]
+
+
+def functions_of(target: object, seen: set[int] | None = None) -> list[FunctionType]:
+    """Return the Python functions of a callable, a property, a method or a class.
+
+    A class has those that are defined in it, and in the classes in it. Functions
+    whose ids are in `seen` are left out; others join it. Raises TypeError where
+    `target` is neither callable nor holds a callable.
+    """
+    seen = set() if seen is None else seen
+    if isinstance(target, type):
+        return list(_functions_of_class(target, seen))
+    return [
+        function
+        for part in parts_of(target)
+        for function in (
+            _functions_of_class(part, seen)
+            if isinstance(part, type)
+            else _unseen(part, seen)
+        )
+    ]
+
+
+def parts_of(target: object) -> Iterator[Part]:
+    """Yield the functions that `target` calls, and the classes as they are.
+
+    Raises TypeError where it is neither callable nor holds a callable.
+    """
+    if isinstance(target, (FunctionType, type)):
         yield target
         return
-    for held in _held(target):
-        yield from functions_of(held)
+    for held in held_in(target):
+        yield from parts_of(held)
 
 
-def _held(target: object) -> Iterator[object]:
-    """Yield what `target` calls, if that is kept where it can be found."""
+def _unseen(function: FunctionType, seen: set[int]) -> Iterable[FunctionType]:
+    if id(function) in seen:
+        return ()
+    seen.add(id(function))
+    return (function,)
+
+
+def _functions_of_class(cls: type, seen: set[int]) -> Iterator[FunctionType]:
+    own_function = scope("children", cls, "func")
+    own_class = scope("children", cls, "class")
+    for member in list(vars(cls).values()):
+        try:
+            parts = list(parts_of(member))
+        except TypeError:  # no callable
+            continue
+        for part in parts:
+            if not isinstance(part, type):
+                yield from _unseen(part, seen) if own_function(part) else ()
+            elif own_class(part):
+                yield from _functions_of_class(part, seen)
+
+
+def held_in(target: object) -> list[object]:
+    """Return what `target` calls, as far as that is kept where it can be found.
+
+    Raises TypeError where it is neither callable nor holds a callable.
+    """
     for kinds, names in _HOLDERS:
         if isinstance(target, kinds):
-            held = (getattr(target, name) for name in names)
-            yield from (part for part in held if part is not None)
-            return
-    if isinstance(target, type):
-        return
-    if hasattr(target, "__wrapped__"):
-        yield target.__wrapped__
-        return
+            held = [getattr(target, name) for name in names]
+            return [part for part in held if part is not None]
+    if not callable(target):
+        msg = f"{target!r} is neither callable nor holds a callable"
+        raise TypeError(msg)
+    for name in ("__wrapped__", "py_func"):  # a cache, say; what Numba compiled
+        if _has(target, name):
+            wrapped = getattr(target, name)
+            return [wrapped] if callable(wrapped) else []
     calls = (vars(base).get("__call__") for base in type(target).__mro__)
-    call = next((call for call in calls if call is not None), None)
-    if isinstance(call, types.FunctionType):
-        yield call
+    call = next((one for one in calls if one is not None), None)
+    return [call] if isinstance(call, FunctionType) else []
 
 
-def rewrap(target: Any, wrap: Wrap) -> Any:  # noqa: ANN401, PLR0911
-    """Return `target` with each function inside it replaced by ``wrap(function)``.
+def _has(target: object, name: str) -> bool:
+    """Return whether `target` has an attribute that its ``__getattr__`` gives not."""
+    own = getattr(target, "__dict__", None)
+    if isinstance(own, dict) and name in own:
+        return True
+    return any(name in vars(base) for base in type(target).__mro__)
 
-    A function itself comes back as ``wrap`` makes it; a class is changed in
-    place. What has no Python function inside comes back as it is.
+
+def innermost(function: FunctionType) -> FunctionType:
+    """Return the function that decorators have put others around.
+
+    A function that is just being defined, by a decorator that runs now, stands
+    for itself: ``@profile`` above ``@functools.wraps(f)`` is about its own lines.
     """
-    if isinstance(target, (classmethod, staticmethod)):
-        return type(target)(rewrap(target.__func__, wrap))
-    if isinstance(target, types.MethodType):
-        return types.MethodType(rewrap(target.__func__, wrap), target.__self__)
-    if isinstance(target, functools.partial):
-        partial = type(target)(
-            rewrap(target.func, wrap), *target.args, **target.keywords
-        )
-        vars(partial).update(vars(target))
-        return partial
-    if isinstance(target, functools.partialmethod):
-        return functools.partialmethod(
-            rewrap(target.func, wrap), *target.args, **target.keywords
-        )
-    if isinstance(target, property):
-        fget, fset, fdel = (
-            part and rewrap(part, wrap)
-            for part in (target.fget, target.fset, target.fdel)
-        )
-        return type(target)(fget, fset, fdel, target.__doc__)
-    if isinstance(target, functools.cached_property):
-        cached = type(target)(rewrap(target.func, wrap))
-        if target.attrname is not None:
-            cached.__set_name__(object, target.attrname)
-        return cached
-    if isinstance(target, type):
-        return _rewrap_class(target, wrap)
-    return wrap(target) if code_of(target) is not None else target
+    hops = set()
+    while True:
+        function = original(function)
+        hops.add(id(function))
+        if "__wrapped__" not in function.__dict__ or _being_defined(function.__code__):
+            return function
+        inside = function.__dict__["__wrapped__"]
+        try:
+            parts = list(parts_of(inside))
+        except TypeError:
+            return function
+        if len(parts) != 1 or isinstance(parts[0], type) or id(parts[0]) in hops:
+            return function
+        function = parts[0]
 
 
-def _rewrap_class(cls: type, wrap: Wrap) -> type:
-    for name, member in list(vars(cls).items()):
-        if isinstance(member, type) or (
-            not callable(member) and not list(functions_of(member))
-        ):
-            continue
-        changed = rewrap(member, wrap)
-        if changed is not member:
-            setattr(cls, name, changed)
-    return cls
+def _being_defined(code: CodeType) -> bool:
+    """Return whether a function that runs on this thread has `code` in it."""
+    frame = sys._getframe(1)  # noqa: SLF001  # there is no other
+    while frame is not None:
+        if any(constant is code for constant in frame.f_code.co_consts):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False

@@ -8,8 +8,10 @@ from types import FunctionType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import CodeType
 
+_TOOLS = 6  # that sys.monitoring has room for
 _QUALIFIED = sys.version_info >= (3, 11)  # code objects know their full name
 
 
@@ -34,20 +36,65 @@ class Twins:
         """Start with none."""
         # By identity: equal code objects may stand for different functions.
         self._copies: dict[int, tuple[ref[CodeType], CodeType]] = {}
+        place = id(self)
+        _all[place] = ref(self, lambda _: _all.pop(place, None))
+
+    def find(self, code: CodeType) -> CodeType | None:
+        """Return the copy of `code`, if there is one."""
+        known = self._copies.get(id(code))
+        return known[1] if known is not None and known[0]() is code else None
 
     def get(self, code: CodeType) -> CodeType:
         """Return the copy of `code`, made when it is first asked for."""
-        place = id(code)
-        known = self._copies.get(place)
-        if known is not None and known[0]() is code:
-            return known[1]
-        copies, copy = self._copies, code.replace()
+        known = self.find(code)
+        if known is not None:
+            return known
+        place, copies, copy = id(code), self._copies, _copy(code)
 
         def forget(_: object) -> None:
             copies.pop(place, None)
 
         copies[place] = (ref(code, forget), copy)
         return copy
+
+
+def _copy(code: CodeType) -> CodeType:
+    """Return a copy of `code` that other tools hear of as they do of `code`."""
+    copy = code.replace()
+    if sys.version_info >= (3, 12):
+        monitoring = sys.monitoring
+        for tool in range(_TOOLS):
+            if monitoring.get_tool(tool) not in (None, "lineprof"):
+                events = monitoring.get_local_events(tool, code)
+                if events:
+                    monitoring.set_local_events(tool, copy, events)
+    return copy
+
+
+_all: dict[int, ref[Twins]] = {}  # those of every profiler that lives
+
+
+def copies_of(code: CodeType) -> Iterator[CodeType]:
+    """Yield the copies that any profiler made of `code`, and copies of those."""
+    for known in list(_all.values()):
+        twins = known()
+        copy = twins.find(code) if twins is not None else None
+        if copy is not None:
+            yield copy
+            yield from copies_of(copy)
+
+
+def original(func: FunctionType) -> FunctionType:
+    """Return the function that `func` is a twin of, or a twin's twin; or `func`."""
+    while True:
+        inner = func.__dict__.get("__wrapped__")
+        if (
+            not isinstance(inner, FunctionType)
+            or inner.__code__ is func.__code__  # two closures of one decorator
+            or inner.__code__ != func.__code__
+        ):
+            return func
+        func = inner
 
 
 def twin_function(func: FunctionType, code: CodeType) -> FunctionType:

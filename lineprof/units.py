@@ -4,8 +4,12 @@ from __future__ import annotations
 
 NANOSECOND = 1e-9
 
+AUTO_UNIT = 0.0  # stands for: each time in the unit in which it reads best
+
 # Units to choose from, in seconds, the coarsest first.
+_NAMED = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (NANOSECOND, "ns"))
 _CHOICES = (1.0, 1e-3, 1e-6)
+_ROUNDS_TO_ONE = 0.99995  # with four digits
 _LEAST_UNITS = 1000  # that the longest time must have to be shown in a unit
 
 
@@ -47,3 +51,21 @@ def readable_unit(seconds: float) -> float:
         if seconds >= unit * _LEAST_UNITS:
             return unit
     return NANOSECOND
+
+
+def readable(seconds: float) -> str:
+    """Return a time with four digits and the unit that it reads best in.
+
+    It is second, millisecond, microsecond or nanosecond: ``12.35 ms``. The
+    unit takes two columns, so that digits stand below digits in a table.
+    """
+    if not seconds:
+        return "0 s "
+    size = abs(seconds)
+    unit, name = next(
+        ((unit, name) for unit, name in _NAMED if size / unit >= _ROUNDS_TO_ONE),
+        _NAMED[-1],
+    )
+    number = size / unit
+    places = sum(number < _ROUNDS_TO_ONE * 10**place for place in (1, 2, 3))
+    return f"{'-' * (seconds < 0)}{number:.{places}f} {name:<2}"

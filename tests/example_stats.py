@@ -93,3 +93,9 @@ def example() -> LineStats:
         sources={FILE: SourceFile(FILE, TEXT, text_hash(TEXT))},
         warnings=["3 events were lost"],
     )
+
+
+def everything(stats: LineStats) -> dict[str, object]:
+    """Return all that a profile holds, of which `==` compares the numbers alone."""
+    names = ("functions", "processes", "threads", "sources", "warnings", "unit", "gpu")
+    return {name: getattr(stats, name) for name in names}

@@ -16,6 +16,7 @@ import pytest
 from example_stats import example
 
 from lineprof import cli
+from lineprof.commands import view
 from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
 from lineprof.store import save
 
@@ -87,8 +88,8 @@ def test_an_interrupt_ends_it_quietly(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_print", interrupted)
-    monkeypatch.setattr(cli, "_drop_output", lambda: None)
+    monkeypatch.setattr(view, "print_lines", interrupted)
+    monkeypatch.setattr(cli, "drop_output", lambda: None)
     assert cli.main([file]) == 130
     assert capsys.readouterr().err == ""
 

@@ -52,7 +52,7 @@ def test_it_writes_a_profile_and_says_how_to_see_it(folder: Path) -> None:
         "Wrote profile results to 'x.lprof'",
         "Inspect results with:",
     ]
-    assert lines[3].endswith("-m lineprof view x.lprof")
+    assert lines[3].endswith("-m lineprof view -rmt x.lprof")
     assert (outcome.status, outcome.err) == (0, "")
     assert hits(folder / "x.lprof") == {"double": {4: 1}}
     told = shlex.split(lines[3])
@@ -105,12 +105,60 @@ def test_an_empty_table_says_why(folder: Path) -> None:
     assert kernprof("-l", "plain.py", cwd=folder).err == ""
 
 
+LOGGED = re.compile(
+    r"\[kernprof \d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (DEBUG|INFO)\] (.*)"
+)
+
+
 def test_twice_verbose_says_how_it_measures(folder: Path) -> None:
     outcome = kernprof("-lvv", "--core", "settrace", "x.py", cwd=folder)
-    core, output = outcome.err.splitlines()
-    assert re.fullmatch(r"kernprof: core: settrace \(.+\); clock: \w+ \(.+\)", core)
-    assert output == f"kernprof: output: {folder / 'x.lprof'}"
+    assert outcome.err == ""
+    logged = [LOGGED.fullmatch(line) for line in outcome.out.splitlines()]
+    lines = [match.groups() for match in logged if match]
+    (_, config), script, (_, core), output, wrote = lines
+    assert config == "No config file"
+    assert script == ("DEBUG", "Profiling script: 'x.py'")
+    assert re.match(r"core: settrace \(.+\); clock: \w+ \(.+\); gpu: \w+ \(", core)
+    assert output == ("DEBUG", f"Output destination: '{folder / 'x.lprof'}'")
+    assert wrote == ("INFO", "Wrote profile results to 'x.lprof'")
+    assert "Function: double" in outcome.out
     assert load_stats(folder / "x.lprof").processes[0].core == "settrace"
+
+
+def test_a_log_without_the_table(folder: Path) -> None:
+    write(folder, "before.py", "")
+    write(folder, "own.toml", "[tool.line_profiler.kernprof]\nskip-zero = true\n")
+    words = ("--config=own.toml", "-lsbefore.py", "-i2", "x.py")
+    outcome = kernprof(*words, cwd=folder, env={"LINE_PROFILER_DEBUG": "1"})
+    assert re.search(r"DEBUG\] Loaded configs from '.*own.toml'\n", outcome.out)
+    assert "DEBUG] Executing file 'before.py' as pre-profiling setup\n" in outcome.out
+    assert "DEBUG] Writing the profile every 2 s\n" in outcome.out
+    assert "INFO] Inspect results with:\n" in outcome.out
+    assert "Function:" not in outcome.out
+    assert outcome.err == ""
+
+
+def test_summaries_and_colours(folder: Path) -> None:
+    outcome = kernprof("-lvr", "--summarize", "x.py", cwd=folder)
+    assert f" seconds - {folder / 'x.py'}:2 - double\n" in outcome.out
+    assert "\x1b" not in outcome.out  # it is a pipe
+    assert "seconds - " not in kernprof("-lv", "x.py", cwd=folder).out
+
+
+def test_profile_without_l_is_one_line_of_advice(folder: Path) -> None:
+    (folder / "plain.py").write_text("double = 1\nprofile\n")
+    plain = run(["plain.py"], cwd=folder)
+    outcome = kernprof("-q", "plain.py", cwd=folder)
+    said = (
+        "kernprof: 'profile' is a builtin with -l (every line) or -b (every call)"
+        " alone; try: kernprof -l plain.py\n"
+    )
+    assert (outcome.status, outcome.out, outcome.err) == (1, "", plain.err + said)
+    (folder / "plain.py").write_text("try: profile\nexcept NameError: print(1)\n")
+    outcome = kernprof("-q", "plain.py", cwd=folder)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "1\n", "")
+    outcome = kernprof("-lq", "-c", "del __builtins__.profile; profile", cwd=folder)
+    assert "try: kernprof" not in outcome.err  # with -l it is the program's doing
 
 
 def test_quiet(folder: Path) -> None:
@@ -137,7 +185,7 @@ def test_flags_in_all_their_forms(folder: Path) -> None:
         ["-lq", "-oout", "x.py"],
         ["-qlo", "out", "x.py"],
         ["--line-by-line", "--quiet", "--outfile", "out", "x.py"],
-        ["--line", "--q", "--out=out", "--", "x.py"],
+        ["--line", "--q", "--outf=out", "--", "x.py"],
         ["-lqoout", "-mx"],
         ["-lqo", "out", "-m", "x"],
         ["-qlbmx", "-o", "the program's"],
@@ -197,6 +245,12 @@ def test_the_variable_for_the_name(folder: Path) -> None:
     assert hits(folder / "x.lprof") == {"double": {4: 1}}
 
 
+def test_the_variable_for_lines_does_not_name_cprofiles_file_so(folder: Path) -> None:
+    kernprof("-bq", "x.py", cwd=folder, env={"LINEPROF_OUTFILE": "%f.lprof"})
+    assert (folder / "x.py.prof").exists()
+    assert not (folder / "x.py.lprof").exists()
+
+
 def test_a_program_that_changes_folder(folder: Path) -> None:
     (folder / "other").mkdir()
     with (folder / "x.py").open("a") as stream:
@@ -217,7 +271,7 @@ def test_the_short_name_of_python(folder: Path) -> None:
     env = {"PATH": str(home)}
     outcome = kernprof("-l", "x.py", cwd=folder, env=env)
     name = "python" if (home / "python").exists() else "python3"
-    assert outcome.out.splitlines()[-1] == f"{name} -m lineprof view x.lprof"
+    assert outcome.out.splitlines()[-1] == f"{name} -m lineprof view -rmt x.lprof"
 
 
 def test_a_script_on_the_path(folder: Path) -> None:

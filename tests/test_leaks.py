@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import sys
 from typing import TYPE_CHECKING, Any, Callable
 
 import pytest
@@ -12,6 +14,7 @@ from running import new_profiler
 
 import lineprof
 from lineprof import LineProfiler, LineStats, load_stats
+from lineprof.errors import LineprofError
 from lineprof.explicit_profiler import GlobalProfiler
 
 if TYPE_CHECKING:
@@ -33,6 +36,15 @@ def numbers(n: int) -> Any:
         yield from range(1, n)
     finally:
         n = 0
+
+
+class Members:
+    def method(self) -> int:
+        return 1
+
+    @property
+    def item(self) -> int:
+        return 2
 
 
 class Bench:
@@ -65,6 +77,19 @@ def fresh(bench: Bench) -> LineProfiler:
     return profiler
 
 
+def framed(stats: LineStats) -> object:
+    """Make a DataFrame, if pandas is installed."""
+    with contextlib.suppress(LineprofError):
+        return stats.to_pandas()
+    return None
+
+
+def blocked(profiler: LineProfiler) -> None:
+    """Count a block of this very function."""
+    with profiler.block("block"):
+        work(1)
+
+
 def asked(method: str) -> Callable[[Bench], object]:
     """Use the decorator of programs, off and on, without its files."""
 
@@ -79,6 +104,20 @@ def asked(method: str) -> Callable[[Bench], object]:
     return call
 
 
+def in_block(profiler: Any) -> None:
+    """Count a block, of one place each time."""
+    with profiler.block("leaks"):
+        work(1)
+
+
+def version() -> None:
+    """Run the command, as the console script does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["lineprof", "--version"])
+        with contextlib.redirect_stdout(io.StringIO()):
+            lineprof.main()
+
+
 ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler": fresh,
     "LineProfiler.__call__": lambda b: b.profiler(work)(2),
@@ -88,6 +127,60 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
         b.profiler.__exit__(None, None, None),
     ),
     "LineProfiler.add_function": lambda b: b.profiler.add_function(work),
+    "LineProfiler.add_callable": lambda b: b.profiler.add_callable(work),
+    "LineProfiler.add_class": lambda b: b.profiler.add_class(Members),
+    "LineProfiler.add_module": lambda b: b.profiler.add_module(
+        contextlib, scoping_policy="exact"
+    ),
+    "LineProfiler.block": lambda b: blocked(b.profiler),
+    "LineProfiler.c_code_map": lambda b: b.profiler.c_code_map,
+    "LineProfiler.c_last_time": lambda b: b.profiler.c_last_time,
+    "LineProfiler.code_hash_map": lambda b: b.profiler.code_hash_map,
+    "LineProfiler.code_map": lambda b: b.profiler.code_map,
+    "LineProfiler.dupes_map": lambda b: b.profiler.dupes_map,
+    "LineProfiler.get_underlying_functions": lambda b: (
+        b.profiler.get_underlying_functions(Members)
+    ),
+    "LineProfiler.last_time": lambda b: b.profiler.last_time,
+    "LineProfiler.set_frame_local_trace": lambda b: b.profiler.set_frame_local_trace,
+    "LineProfiler.watch": lambda b: b.profiler.watch(Members),
+    "LineProfiler.wrap_async_generator": lambda b: b.profiler.wrap_async_generator(
+        work
+    )(1),
+    "LineProfiler.wrap_boundmethod": lambda b: b.profiler.wrap_boundmethod(
+        Members().method
+    )(),
+    "LineProfiler.wrap_cached_property": lambda b: b.profiler.wrap_cached_property(
+        functools.cached_property(work)
+    ),
+    "LineProfiler.wrap_callable": lambda b: b.profiler.wrap_callable(work)(1),
+    "LineProfiler.wrap_class": lambda b: b.profiler.wrap_class(Members),
+    "LineProfiler.wrap_classmethod": lambda b: b.profiler.wrap_classmethod(
+        classmethod(work)
+    ),
+    "LineProfiler.wrap_coroutine": lambda b: b.profiler.wrap_coroutine(work)(1),
+    "LineProfiler.wrap_function": lambda b: b.profiler.wrap_function(divmod)(3, 2),
+    "LineProfiler.wrap_generator": lambda b: list(
+        b.profiler.wrap_generator(numbers)(2)
+    ),
+    "LineProfiler.wrap_partial": lambda b: b.profiler.wrap_partial(
+        functools.partial(work, 1)
+    )(),
+    "LineProfiler.wrap_partialmethod": lambda b: b.profiler.wrap_partialmethod(
+        functools.partialmethod(work)
+    ),
+    "LineProfiler.wrap_property": lambda b: b.profiler.wrap_property(property(work)),
+    "LineProfiler.wrap_staticmethod": lambda b: b.profiler.wrap_staticmethod(
+        staticmethod(work)
+    ),
+    "LineProfiler.wrap_trace": lambda b: b.profiler.wrap_trace,
+    "line_profiler": lambda _: lineprof.line_profiler.is_generated_code("<generated>"),
+    "show_func": lambda _: lineprof.show_func(
+        __file__, 1, "f", [(1, 1, 1)], 1e-6, stream=io.StringIO()
+    ),
+    "show_text": lambda b: lineprof.show_text(
+        b.stats.timings, 1e-9, stream=io.StringIO()
+    ),
     "LineProfiler.clock": lambda b: b.profiler.clock,
     "LineProfiler.clock_reason": lambda b: b.profiler.clock_reason,
     "LineProfiler.core": lambda b: b.profiler.core,
@@ -112,6 +205,9 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler.run": lambda b: b.profiler.run("1 + 1"),
     "LineProfiler.runcall": lambda b: b.profiler.runcall(work, 2),
     "LineProfiler.runctx": lambda b: b.profiler.runctx("work(1)", b.namespace, {}),
+    "LineProfiler.start": lambda b: b.profiler.start(),
+    "LineProfiler.stats_so_far": lambda b: b.profiler.stats_so_far(),
+    "LineProfiler.stop": lambda b: (b.profiler.stop(), b.profiler.start()),
     "LineProfiler.timer_unit": lambda b: b.profiler.timer_unit,
     "LineStats": lambda _: LineStats({("f.py", 1, "f"): [(2, 1, 3)]}, 1e-6),
     "LineStats.__add__": lambda b: b.stats + b.stats,
@@ -121,15 +217,23 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.from_files": lambda b: LineStats.from_files(b.path, b.path),
     "LineStats.from_functions": lambda b: LineStats.from_functions(b.stats.functions),
     "LineStats.from_stats_objects": lambda b: LineStats.from_stats_objects(b.stats),
+    "LineStats.functions": lambda b: b.stats.functions,
     "LineStats.print": lambda b: b.stats.print(io.StringIO()),
     "LineStats.timings": lambda b: b.stats.timings,
     "LineStats.to_file": lambda b: b.stats.to_file(b.path),
+    "LineStats.to_pandas": lambda b: framed(b.stats),
+    "LineStats.unit": lambda b: b.stats.unit,
     "LineStats.why_empty": lambda b: b.stats.why_empty,
     "gpu_status": lambda _: lineprof.gpu_status(),
+    "main": lambda _: version(),
     "load_stats": lambda b: load_stats(b.path),
     "profile": lambda _: GlobalProfiler(),
     "profile.__call__": lambda _: lineprof.profile(work)(1),
     "profile.disable": asked("disable"),
+    "profile.block": lambda b: blocked(b.profiler),
+    "profile.reset": asked("reset"),
+    "profile.start": asked("start"),
+    "profile.stop": lambda b: (asked("stop")(b), lineprof.start()),
     "profile.enable": asked("enable"),
     "profile.show": asked("show"),
     "start": lambda _: lineprof.start(),
@@ -151,26 +255,24 @@ SLOW = dict.fromkeys(
 def public_names() -> set[str]:
     """All that the package offers: its names, and those of its classes."""
     names: set[str] = set()
-    for name in set(lineprof.__all__) - {"__version__"}:
+    for name in set(lineprof.__all__) - {"__version__", *NEED_A_SHELL}:
         thing = getattr(lineprof, name)
         names.add(name)
         owner = thing if isinstance(thing, type) else type(thing)
         if owner.__module__.startswith("lineprof"):
             names |= {
                 f"{name}.{member}"
-                for member, value in vars(owner).items()
+                for base in owner.__mro__
+                if base.__module__.startswith("lineprof")
+                for member, value in vars(base).items()
                 if callable(value) or isinstance(value, (property, classmethod))
-                if not member.startswith("_") or value in WANTED
+                if not member.startswith("_") or member in WANTED
             }
     return names
 
 
-WANTED = tuple(
-    vars(owner)[member]
-    for owner in (LineProfiler, LineStats, GlobalProfiler)
-    for member in ("__call__", "__enter__", "__exit__", "__add__", "__iadd__", "__eq__")
-    if member in vars(owner)
-)
+NEED_A_SHELL = ("load_ipython_extension", "unload_ipython_extension")
+WANTED = ("__call__", "__enter__", "__exit__", "__add__", "__iadd__", "__eq__")
 
 
 def test_every_public_callable_has_an_entry() -> None:

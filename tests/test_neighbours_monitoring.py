@@ -54,6 +54,17 @@ LINES = [1, 2, 1, 2, 1, 3]
 HITS = [3, 2, 1]
 
 
+def test_a_tool_that_watched_a_function_sees_it_once_it_is_decorated() -> None:
+    tool = Tool(5)
+    try:
+        tool.watch(work)
+        assert new_profiler()(work)(2) == 4
+        assert tool.lines == LINES
+    finally:
+        tool.watch(work, on=False)
+        tool.close()
+
+
 @pytest.mark.parametrize("number", [0, 1, 2, 5])
 def test_a_tool_on_the_same_code(number: int) -> None:
     profiler = new_profiler()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineprof.records import SourceFile
-from lineprof.source import Sources, block, changed, lines_of
+from lineprof.source import Sources, block, changed, get_code_block, lines_of
 from lineprof.source_file import read_source
 from lineprof.source_text import disk_text
 
@@ -177,3 +177,57 @@ def test_lines_that_are_not_there_are_none() -> None:
     assert [sources.line("a.py", n) for n in (-1, 0, 1, 2)] == [None, None, "one", None]
     assert sources.line("/no/such", 1) is None
     assert sources.block("/no/such", 1) is None
+
+
+CODE = """\
+with (
+    open("a") as a,
+    open("b") as b,
+):
+    pass
+
+    more()
+async with a: pass
+call(with_=1)
+with a(lambda: 1):
+    pass
+cdef int added(int a,
+        int b):
+    return a + b
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "name", "count"),
+    [
+        (1, "a block", 7),
+        (1, "", 7),
+        (8, "one line", 1),
+        (10, "<lambda>", 1),
+        (10, "a block", 2),
+        (12, "added", 3),
+    ],
+)
+def test_blocks_are_cut_as_what_their_name_says(
+    first: int, name: str | None, count: int
+) -> None:
+    assert block(CODE, first, name) == CODE.splitlines()[first - 1 :][:count]
+
+
+def test_a_module_is_all_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("def f():\n    pass\nf()\n")
+    assert Sources({}).block(str(file), 1, "<module>") == [
+        "def f():",
+        "    pass",
+        "f()",
+    ]
+    assert Sources({}).block(str(file), 1, "f") == ["def f():", "    pass"]
+
+
+def test_the_block_of_a_file_has_its_line_ends(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("x = 1\ndef f():\n    pass")
+    assert get_code_block(file, 2) == ["def f():\n", "    pass\n"]
+    assert get_code_block(file, 9) == []
+    assert get_code_block(tmp_path / "no.py", 1) == []

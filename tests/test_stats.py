@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
 
 import pytest
-from example_stats import FILE, PROCESS, example
+from example_stats import FILE, PROCESS, everything, example
 
 from lineprof.errors import LineprofError, printable
 from lineprof.stats import (
@@ -139,8 +141,9 @@ def test_the_sum_of_one_is_another_object() -> None:
 
 def test_addition_is_associative() -> None:
     one, two, three = (profile(pid=pid) for pid in (1, 2, 3))
-    assert (one + two) + three == one + (two + three)
-    assert LineStats.from_stats_objects(one, two, three) == one + two + three
+    total = everything((one + two) + three)
+    assert total == everything(one + (two + three))
+    assert total == everything(LineStats.from_stats_objects(one, two, three))
 
 
 def test_the_unit_of_a_sum_is_the_coarsest() -> None:
@@ -187,15 +190,79 @@ def test_of_two_texts_the_first_is_kept_and_a_difference_said(
     assert any("a.py differs" in warning for warning in total.warnings) == said
 
 
-def test_profiles_are_equal_when_all_of_them_is() -> None:
-    assert example() == example()
+def test_profiles_are_equal_when_their_numbers_are() -> None:
+    """As line_profiler's are: programs compare what two runs measured."""
+
+    class Other:
+        timings = {KEY: [(2, 3, 40)]}  # noqa: RUF012
+        unit = 1e-9
+
+    assert profile() == profile(text="y", pid=2)
+    assert profile() == Other() == profile()
     assert example() != profile()
-    assert profile() != profile(pid=2)
-    assert profile() != profile(text="y")
     assert profile() != 3
     assert LineStats({}, 1e-6) != LineStats({}, 1e-9)
+    assert LineStats({KEY: [(2, 3, 41)]}, 1e-9) != profile()
+    one, two = LineStats({KEY: [(2, 1, 3)]}, 1e-6), LineStats({}, 1e-7)
+    assert one + two == two + one
     with pytest.raises(TypeError):
         hash(profile())
+
+
+def test_numbers_can_be_changed_and_the_rest_stays() -> None:
+    stats = profile() + LineStats({("b.py", 4, "g"): [(5, 1, 7)]}, 1e-9)
+    kept = stats.functions[0]
+    stats.timings["b.py", 4, "g"].append((6, 1, 2))  # type: ignore[attr-defined]
+    assert stats.functions[0] is kept
+    assert [row.line for row in stats.functions[1].rows] == [5, 6]
+    stats.timings = {key: lines for key, lines in stats.timings.items() if key != KEY}
+    assert [function.name for function in stats.functions] == ["g"]
+    assert stats != profile()
+    assert stats.processes == profile().processes
+
+
+def test_ticks_stay_when_the_unit_changes() -> None:
+    stats = LineStats({KEY: [(2, 1, 3)]}, 1e-9)
+    stats.unit = 1e-6
+    assert stats.timings == {KEY: [(2, 1, 3)]}
+    assert stats.functions[0].total_ns == 3000
+
+
+def test_ticks_below_a_nanosecond_stay_exact() -> None:
+    lines = [(2, 1, 3), (3, 1, 1000)]
+    stats = LineStats({KEY: lines}, 3e-10)
+    assert stats.timings == {KEY: lines}
+    assert (stats + stats).timings == {KEY: [(2, 2, 6), (3, 2, 2000)]}
+    assert LineStats.from_stats_objects(stats).timings == {KEY: lines}
+
+
+def test_a_sum_changes_none_of_its_parts() -> None:
+    one = LineStats({KEY: [(2, 1, 3)]}, 1e-6)
+    total = LineStats.from_stats_objects(one)
+    total.timings[KEY].clear()  # type: ignore[attr-defined]
+    assert one.timings == {KEY: [(2, 1, 3)]}
+
+
+def test_a_class_of_ones_own_stays_that_class() -> None:
+    class Mine(LineStats):
+        pass
+
+    one = Mine({KEY: [(2, 1, 3)]}, 1e-6)
+    assert type(one + one) is type(Mine.from_stats_objects(one)) is Mine
+    assert repr(one) == f"Mine({one.timings}, 1E-06)"
+
+
+def test_a_profile_can_be_copied_and_sent_to_other_processes() -> None:
+    for stats in (example(), profile(), LineStats({KEY: [(2, 1, 3)]}, 3e-10)):
+        for same in (pickle.loads(pickle.dumps(stats)), copy.deepcopy(stats)):  # noqa: S301
+            assert everything(same) == everything(stats)
+            assert same == stats
+
+
+def test_the_state_of_a_pickle_of_line_profiler_is_understood() -> None:
+    stats = LineStats.__new__(LineStats)
+    stats.__setstate__({"timings": {KEY: [(2, 1, 3)]}, "unit": 1e-6})
+    assert everything(stats) == everything(LineStats({KEY: [(2, 1, 3)]}, 1e-6))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from example_stats import FILE, example
 
 from lineprof.source import Sources
 from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.units import AUTO_UNIT, readable
 from lineprof.values import replace
 from lineprof.views import VIEWS, Options
 from lineprof.views.notes import notes
@@ -106,18 +108,70 @@ def test_raw_of_a_profile_that_knows_no_raw_times_is_the_times() -> None:
     assert "1000.0" in row(one_line("x"), raw=True)
 
 
-def test_the_unit_auto_keeps_four_digits_of_the_longest_line() -> None:
-    units = {
-        time: shown(one_line("x", time_ns=time), unit=0.0).split("\n")[0]
-        for time in (999, 10**6 - 1, 10**6, 10**9, 10**12)
-    }
-    assert units == {
-        999: "Timer unit: 1e-09 s",
-        10**6 - 1: "Timer unit: 1e-09 s",
-        10**6: "Timer unit: 1e-06 s",
-        10**9: "Timer unit: 0.001 s",
-        10**12: "Timer unit: 1 s",
-    }
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s "),
+        (1e-9, "1.000 ns"),
+        (1.26e-11, "0.013 ns"),
+        (350e-9, "350.0 ns"),
+        (999.94e-9, "999.9 ns"),
+        (999.96e-9, "1.000 us"),
+        (12.345e-6, "12.35 us"),
+        (0.0999999, "100.0 ms"),
+        (0.99995, "1.000 s "),
+        (9.9996, "10.00 s "),
+        (1234.5678, "1235 s "),
+        (1e7, "10000000 s "),
+        (-0.002, "-2.000 ms"),
+    ],
+)
+def test_a_time_reads_well_with_four_digits_and_its_unit(
+    seconds: float, text: str
+) -> None:
+    assert readable(seconds) == text
+
+
+def test_with_the_unit_auto_each_time_has_its_own() -> None:
+    """Seconds and their thousandths stand in one table, and all can be read."""
+    cells = (
+        Cell(4, -1, 3, 1_234_567_891),
+        Cell(5, -1, 1000, 350_000),
+        Cell(6, -1, 1, 0),
+    )
+    stats = LineStats.from_functions([FunctionStats("/no.py", "f", 4, cells)])
+    table = shown(stats, unit=AUTO_UNIT, summarize=True).split("\n")
+    assert table[0] == "Timer unit: beside each time"
+    assert table[2] == "Total time: 1.235 s"
+    assert [row.rstrip() for row in table[-6:-2]] == [
+        "     4         3     1.235 s  411.5 ms    100.0",
+        "     5      1000     350.0 us 350.0 ns      0.0",
+        "     6         1         0 s      0 s       0.0",
+        "",
+    ]
+    assert table[-2] == "   1.235 s  - /no.py:4 - f"
+
+
+def test_the_shortest_and_longest_execution_are_columns() -> None:
+    cells = (Cell(4, -1, 3, 90, 0, 0, 10, 50), Cell(5, -1, 1, 7))
+    stats = LineStats.from_functions([FunctionStats("/no.py", "f", 4, cells)])
+    rows = shown(stats, columns=("min", "max")).split("\n")[-4:-2]
+    assert [row.rstrip() for row in rows] == [
+        "     4         3         90.0     30.0     92.8      10.0      50.0",
+        "     5         1          7.0      7.0      7.2",
+    ]
+    first, second = json.loads(shown(stats, "json"))["functions"][0]["lines"]
+    assert (first["min_ns"], first["max_ns"]) == (10, 50)
+    assert "min_ns" not in second
+
+
+def test_columns_are_as_wide_as_the_configuration_asks() -> None:
+    widths = {"line": 8, "hits": 12, "time": 3, "perhit": 12, "percent": 9}
+    stats = one_line("x", hits=12345678901)
+    assert row(stats) == "     1 1.23457e+10       1000.0      0.0    100.0  x"
+    assert row(stats, column_widths=widths) == (
+        "       1  12345678901       1000.0          0.0     100.0  x"
+    )
 
 
 def test_source_kept_in_the_profile_is_shown_and_not_that_on_disk(

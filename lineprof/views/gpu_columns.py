@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lineprof.units import NANOSECOND, readable
 from lineprof.values import Value
 from lineprof.views.table import decimal
 
@@ -26,10 +27,12 @@ class Measured(Value):
     numbers: GpuNumbers
     kernels: Kernels
     whole_ns: int  # GPU time of its function
-    tick: float  # of the table's unit, in ns
+    tick: float  # of the table's unit, in ns; 0: each time has its own
 
     def time(self, ns: float, width: int) -> str:
         """Return a time (ns) in the table's unit; "" for none."""
+        if not self.tick:
+            return readable(ns * NANOSECOND) if ns else ""
         return decimal(ns / self.tick, width) if ns else ""
 
     def percent(self) -> float:
@@ -52,7 +55,7 @@ def _adopted(line: Measured) -> bool:
 
 
 def _gpu_time(line: Measured) -> str:
-    text = line.time(line.numbers.gpu_ns, _WIDE).strip()
+    text = line.time(line.numbers.gpu_ns, _WIDE).lstrip()
     return f"~{text}" if _adopted(line) else text
 
 

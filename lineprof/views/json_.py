@@ -82,7 +82,7 @@ def _function(
 def _lines(function: FunctionStats, sources: Sources, gpu: GpuFields) -> Iterator[str]:
     rows = {row.line: row for row in function.rows}
     for line in gpu.lines_of(function.key):  # these may have no numbers of their own
-        rows.setdefault(line, Row(line, 0, 0, 0, 0))
+        rows.setdefault(line, Row(line, 0, 0, 0, 0, None, None))
     for line, row in sorted(rows.items()):
         known = {
             "line": line,
@@ -90,10 +90,18 @@ def _lines(function: FunctionStats, sources: Sources, gpu: GpuFields) -> Iterato
             "time_ns": row.time_ns,
             "await_ns": row.await_ns,
             "raw_ns": row.raw_ns,
+            **_extremes(row),
             **gpu.of_line(function.key, line),
             "source": sources.line(function.file, line),
         }
         yield f"   {_json(known)}"
+
+
+def _extremes(row: Row) -> dict[str, object]:
+    """Return the times of the shortest and the longest execution, if known."""
+    if row.min_ns is None or row.max_ns is None:
+        return {}
+    return {"min_ns": row.min_ns, "max_ns": row.max_ns}
 
 
 VIEW = View(

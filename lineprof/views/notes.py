@@ -24,7 +24,7 @@ def notes(stats: LineStats, sources: Sources) -> Iterator[str]:
                 what = "shown is its text of then"
             yield f"{file} has changed since it was profiled; {what}"
     for function in stats.functions:
-        block = sources.block(function.file, function.line)
+        block = sources.block(function.file, function.line, function.name)
         if block is None:
             continue
         inside = range(function.line, function.line + len(block))

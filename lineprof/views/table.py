@@ -6,24 +6,57 @@ More columns can stand beside those of line_profiler.
 from __future__ import annotations
 
 from lineprof.values import Value, replace
+from lineprof.views.columns import (
+    AWAIT,
+    COLUMNS,
+    EXTRA_COLUMNS,
+    NUMBER,
+    Column,
+    Line,
+    Scale,
+    decimal,
+)
 from lineprof.views.screen import PIPE, Screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Protocol
+
+    class Paint(Protocol):
+        """How rows are coloured; nothing in what it is given acts on a terminal."""
+
+        def row(self, start: str, share: float) -> str:
+            """Return a row up to its source; `share` (%) is what its line took."""
+
+        def source(
+            self, file: str, whole: Sequence[str], sizes: Sequence[int]
+        ) -> Sequence[str] | None:
+            """Return the starts, of these `sizes`, of lines; None where that fails."""
+
+        def heading(self, text: str) -> str:
+            """Return the titles of the columns."""
+
+        def place(self, text: str, file: str) -> str:
+            """Return a text that speaks of `file`."""
+
+
+__all__ = [
+    "AWAIT",
+    "COLUMNS",
+    "EXTRA_COLUMNS",
+    "Beside",
+    "Column",
+    "Function",
+    "Line",
+    "Scale",
+    "Table",
+    "decimal",
+]
 
 _MOST_BLANK_ROWS = 100_000  # where source is missing; no function is that long
 _HOT_PERCENT = 20
 _LEAST_SOURCE = 24  # columns of it; else lines are wrapped and not cut
-
-
-class Line(Value):
-    """What is known of one line; its times are in ticks of the profile's unit."""
-
-    number: int
-    hits: int
-    time: float
-    awaited: float = 0
 
 
 class Beside(Value):
@@ -55,82 +88,17 @@ class Function(Value):
         return any(line.hits or line.time for line in self.lines)
 
 
-class Scale(Value):
-    """The units of a table: from ticks to what is printed."""
-
-    unit: float  # seconds in a tick
-    output_unit: float  # seconds in the unit of the columns
-    sum: float = 0  # of a function's lines, in ticks
-
-    def time(self, ticks: float) -> float:
-        """Return `ticks` in the output unit."""
-        return ticks * (self.unit / self.output_unit)
-
-    def percent(self, ticks: float) -> float | None:
-        """Return the share of the function, if it took any time."""
-        return 100 * ticks / self.sum if self.sum else None
-
-
-class Column(Value):
-    """One column: its title and width, and the text of a line in it."""
-
-    title: str
-    width: int
-    text: Callable[[Line, Scale], str]
-    grows: bool = True  # as wide as its widest text
-
-
-def decimal(number: float, width: int) -> str:
-    """Return one digit after the point, or three digits where that is too wide."""
-    text = f"{number:5.1f}"
-    return text if len(text) <= width else f"{number:5.3g}"
-
-
-def _hits(line: Line, _: Scale) -> str:
-    text = f"{line.hits:d}"
-    return text if len(text) <= HITS.width else f"{line.hits:g}"
-
-
-def _time(line: Line, scale: Scale) -> str:
-    return decimal(scale.time(line.time), TIME.width)
-
-
-def _per_hit(line: Line, scale: Scale) -> str:
-    if not line.hits:  # time after a resume, or of a statement's inner line
-        return ""
-    return decimal(scale.time(line.time) / line.hits, PER_HIT.width)
-
-
-def _percent(line: Line, scale: Scale) -> str:
-    percent = scale.percent(line.time)
-    return "" if percent is None else f"{percent:5.1f}"
-
-
-def _awaited(line: Line, scale: Scale) -> str:
-    return decimal(scale.time(line.awaited), AWAIT.width) if line.awaited else ""
-
-
-NUMBER = Column("Line #", 6, lambda line, _: str(line.number), grows=False)
-HITS = Column("Hits", 9, _hits)
-TIME = Column("Time", 12, _time)
-PER_HIT = Column("Per Hit", 8, _per_hit)
-PERCENT = Column("% Time", 8, _percent, grows=False)
-AWAIT = Column("Await", 12, _awaited)
-
-COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
-EXTRA_COLUMNS = {"await": AWAIT}
-
-
 class Table(Value):
     """How tables are laid out and scaled."""
 
     scale: Scale
     columns: tuple[Column, ...] = COLUMNS
     screen: Screen = PIPE
+    paint: Paint | None = None  # None: as it is
 
     def of(self, function: Function, block: Sequence[str] | None) -> Iterator[str]:
         """Yield the lines about one function; `block` is None for no source."""
-        yield f"Total time: {function.total * self.scale.unit:g} s"
+        yield f"Total time: {self.scale.total(function.total)}"
         yield from self._heading(function, found=block is not None)
         yield ""
         yield from self._rows(function, block)
@@ -140,6 +108,8 @@ class Table(Value):
         file = self.screen.clean(function.file)
         if found:
             name = self.screen.clean(function.name)
+            if self.paint:
+                file = self.paint.place(file, function.file)
             yield f"File: {file}"
             yield f"Function: {name} at line {function.line}"
         else:
@@ -150,29 +120,49 @@ class Table(Value):
             yield "Continuing without the function's contents."
 
     def _rows(self, function: Function, block: Sequence[str] | None) -> Iterator[str]:
-        scale = Scale(
-            self.scale.unit,
-            self.scale.output_unit,
-            sum(line.time for line in function.lines),
-        )
+        scale = replace(self.scale, sum=sum(line.time for line in function.lines))
         beside = function.beside
-        columns = [(c.title, c.width, c.grows) for c in self.columns]
+        columns = [(c.title, scale.width(c), c.grows) for c in self.columns]
         columns += [(title, width, True) for title, width in beside.columns]
         cells = self._cells(function, scale)
-        widths = _widths(columns, cells.values())
+        widths = [scale.width(NUMBER), *_widths(columns, cells.values())]
         start = _row(NUMBER.title, [c[0] for c in columns], widths)
-        header = f"{start}Line Contents"
         screen = self._screen(beside, len(start))
-        yield screen.clipped(header, 0)
-        yield screen.clipped("=" * len(header), 0)
+        header = f"{start}Line Contents"
+        for text in (header, "=" * len(header)):
+            text = screen.clipped(text, 0)  # noqa: PLW2901
+            yield self.paint.heading(text) if self.paint else text
+        rows = list(_numbered(function, block))
+        sources = self._sources(function, rows, screen, len(start))
+        shares = self._shares(function, scale)
         blank = [""] * len(columns)
-        hot = self._hot(function, scale)
-        for number, text in _numbered(function, block):
+        for (number, _), source in zip(rows, sources):
             start = _row(str(number), cells.get(number, blank), widths)
-            line = start + screen.clipped(text, len(start))
-            yield screen.emphasized(line) if number in hot else line
+            yield self._line(start, source, shares.get(number, 0))
             for more in beside.below.get(number, ()):
                 yield " " * len(start) + screen.clipped(more, len(start))
+
+    def _sources(
+        self,
+        function: Function,
+        rows: Sequence[tuple[int, str]],
+        screen: Screen,
+        start: int,
+    ) -> Iterable[str]:
+        """Return the source of `rows` as it is shown from column `start` on."""
+        clipped = [screen.clipped(text, start) for _, text in rows]
+        if self.paint:
+            whole = [screen.clean(text) for _, text in rows]
+            painted = self.paint.source(function.file, whole, list(map(len, clipped)))
+            return painted or clipped
+        return clipped
+
+    def _line(self, start: str, source: str, share: float) -> str:
+        """Return one row, shown as what it took (`share`, %) asks for."""
+        if self.paint:
+            return self.paint.row(start, share) + source
+        line = start + source
+        return self.screen.emphasized(line) if share >= _HOT_PERCENT else line
 
     def _screen(self, beside: Beside, start: int) -> Screen:
         """Return the screen, without end where more columns leave no source on it."""
@@ -196,16 +186,10 @@ class Table(Value):
             for number in [*texts, *beside.texts]
         }
 
-    def _hot(self, function: Function, scale: Scale) -> set[int]:
-        """Return the lines that took most, where that can be shown."""
-        if not self.screen.colour:
-            return set()
-        hot = {
-            line.number
-            for line in function.lines
-            if (scale.percent(line.time) or 0) >= _HOT_PERCENT
-        }
-        return hot | function.beside.hot
+    def _shares(self, function: Function, scale: Scale) -> dict[int, float]:
+        """Return the share (%) of each line in its function, GPU time included."""
+        shares = {line.number: scale.percent(line.time) or 0 for line in function.lines}
+        return {**shares, **dict.fromkeys(function.beside.hot, 100.0)}
 
 
 def _widths(
@@ -222,8 +206,8 @@ def _widths(
 
 def _row(number: str, texts: Sequence[str], widths: Sequence[int]) -> str:
     """Return a row up to where the source begins."""
-    padded = [text.rjust(width) for text, width in zip(texts, widths)]
-    return " ".join([number.rjust(NUMBER.width), *padded, " "])
+    padded = [text.rjust(width) for text, width in zip([number, *texts], widths)]
+    return " ".join([*padded, " "])
 
 
 def _numbered(

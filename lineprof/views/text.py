@@ -1,15 +1,15 @@
-"""The table of line_profiler, byte for byte, from a profile or from its numbers."""
+"""The table of line_profiler, byte for byte, from a profile or from its numbers.
+
+With the unit AUTO_UNIT each time has four digits and a unit of its own: the
+times of one table, and time and time per hit of one line, can be a million
+times apart, and the share of each line is there to compare them by.
+"""
 
 from __future__ import annotations
 
-import sys
-
 from lineprof.errors import LineprofError
-from lineprof.source import Sources
-from lineprof.units import Ticks, readable_unit
-from lineprof.values import replace
+from lineprof.units import AUTO_UNIT, Ticks, readable
 from lineprof.views import gpu_flags
-from lineprof.views.screen import screen_of, write
 from lineprof.views.table import (
     COLUMNS,
     EXTRA_COLUMNS,
@@ -19,7 +19,6 @@ from lineprof.views.table import (
     Table,
 )
 from lineprof.views.view import (
-    AUTO_UNIT,
     RAW,
     SKIP_ZERO,
     SORT,
@@ -32,9 +31,12 @@ from lineprof.views.view import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import TextIO
 
-    from lineprof.stats import LineStats, Timings
+    from lineprof.records import FunctionStats
+    from lineprof.source import Sources
+    from lineprof.stats import LineStats
+    from lineprof.stats_timings import Ticked, Timings
+    from lineprof.views.table import Paint
 
 _VIEWER_UNIT = 1e-6  # s, as line_profiler's viewer
 
@@ -77,46 +79,60 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
     """Yield the table of `stats`, line by line."""
     if options.raw:
         stats = uncalibrated(stats)
-    functions = _functions(stats)
-    if stats.gpu.sums:
-        from lineprof.views.gpu_table import with_gpu  # noqa: PLC0415  # few have GPUs
+    yield from table_of(functions_of(stats, options), stats.unit, sources, options)
+    below = list(footer_of(stats, options))
+    if below and options.summarize:
+        yield ""
+    yield from below
 
-        unit = _output_unit(functions, stats.unit, options)
-        functions = with_gpu(functions, stats.gpu, options, unit)
-    yield from _render(functions, stats.unit, sources, options)
+
+def footer_of(stats: LineStats, options: Options) -> Iterator[str]:
+    """Yield what stands below the tables: GPU work as a whole, if any."""
     if stats.gpu.sums or any(run.present for run in stats.gpu.runs):
-        from lineprof.views.gpu_footer import footer  # noqa: PLC0415
+        from lineprof.views.gpu_footer import footer  # noqa: PLC0415  # few have GPUs
 
-        below = list(footer(stats, options))
-        if below and options.summarize:
-            yield ""
-        yield from below
+        yield from footer(stats, options)
 
 
-def _functions(stats: LineStats) -> list[Function]:
-    """Return the functions of `stats` in its ticks."""
-    ticks = Ticks(stats.unit)
-    return [
-        Function(
-            function.file,
-            function.line,
-            function.name,
-            tuple(
-                Line(
-                    row.line,
-                    row.hits,
-                    ticks.from_ns(row.time_ns),
-                    ticks.from_ns(row.await_ns),
-                )
-                for row in function.rows
-            ),
-            ticks.from_ns(function.total_ns),
-        )
+def functions_of(stats: LineStats, options: Options) -> list[Function]:
+    """Return the functions of `stats` in its ticks, with what a GPU did for them."""
+    ticks, timings = Ticks(stats.unit), stats.timings
+    functions = [
+        _function(function, timings[function.key], ticks)
         for function in stats.functions
     ]
+    if not stats.gpu.sums:
+        return functions
+    from lineprof.views.gpu_table import with_gpu  # noqa: PLC0415  # few have GPUs
+
+    unit = stats.unit if options.unit is None else options.unit
+    return with_gpu(functions, stats.gpu, options, unit)
 
 
-def _of_timings(timings: Timings) -> list[Function]:
+def _function(
+    function: FunctionStats, lines: Sequence[Ticked], ticks: Ticks
+) -> Function:
+    """Return one function; its `lines` are exact where nanoseconds are not."""
+    rows = {row.line: row for row in function.rows}
+
+    def line(number: int, hits: int, time: float) -> Line:
+        row = rows[number]
+        extremes = [
+            None if ns is None else ticks.from_ns(ns) for ns in (row.min_ns, row.max_ns)
+        ]
+        return Line(number, hits, time, ticks.from_ns(row.await_ns), *extremes)
+
+    wall_ns = function.recursive_ns
+    return Function(
+        function.file,
+        function.line,
+        function.name,
+        tuple(line(*numbers) for numbers in lines),
+        sum(t for *_, t in lines) if wall_ns is None else ticks.from_ns(wall_ns),
+    )
+
+
+def functions_of_timings(timings: Timings) -> list[Function]:
     """Return the functions of line_profiler's numbers."""
     return [
         Function(
@@ -130,100 +146,51 @@ def _of_timings(timings: Timings) -> list[Function]:
     ]
 
 
-def _output_unit(functions: list[Function], unit: float, options: Options) -> float:
-    """Return the unit of the table's times, in seconds."""
-    if options.unit == AUTO_UNIT:
-        times = (line.time for function in functions for line in function.lines)
-        return readable_unit(max(times, default=0) * unit)
-    return options.unit or unit
-
-
-def _render(
+def table_of(
     functions: list[Function], unit: float, sources: Sources, options: Options
 ) -> Iterator[str]:
-    output_unit = _output_unit(functions, unit, options)
+    """Yield the tables of `functions`, whose times are in ticks of `unit` (s)."""
+    output_unit = unit if options.unit is None else options.unit
+    scale = Scale(unit, output_unit, widths=options.column_widths or {})
     extra = tuple(EXTRA_COLUMNS[name] for name in dict.fromkeys(options.columns))
-    table = Table(Scale(unit, output_unit), COLUMNS + extra, options.screen)
+    table = Table(scale, COLUMNS + extra, options.screen, paint_of(options))
     order = options.sort_by or ("time" if options.sort else "")
     if order:
         functions = sorted(functions, key=ORDERS[order])
-    yield f"Timer unit: {output_unit:g} s"
+    auto = output_unit == AUTO_UNIT
+    yield f"Timer unit: {'beside each time' if auto else f'{output_unit:g} s'}"
     yield ""
     if options.details:
         for function in functions:
             if function.ran or not options.skip_zero:
-                block = sources.block(function.file, function.line)
-                yield from table.of(function, block)
+                yield from table.of(
+                    function,
+                    sources.block(function.file, function.line, function.name),
+                )
     if options.summarize:
         for function in functions:
             if function.total or not options.skip_zero:
-                yield _summary(function, unit, options)
+                yield _summary(function, table)
 
 
-def _summary(function: Function, unit: float, options: Options) -> str:
-    clean = options.screen.clean
-    place = f"{clean(function.file)}:{function.line} - {clean(function.name)}"
-    return f"{function.total * unit:6.2f} seconds - {place}"
+def _summary(function: Function, table: Table) -> str:
+    """Return one line about a function."""
+    clean, paint, scale = table.screen.clean, table.paint, table.scale
+    total = f"{function.total * scale.unit:6.2f} seconds"
+    if scale.output_unit == AUTO_UNIT:
+        total = readable(function.total * scale.unit).rjust(11)
+    file = clean(function.file)
+    file = paint.place(file, function.file) if paint else file
+    return f"{total} - {file}:{function.line} - {clean(function.name)}"
 
 
-def print_stats(stats: LineStats, stream: TextIO | None, options: Options) -> None:
-    """Print the table of `stats` to `stream` (default: standard output)."""
-    stream = sys.stdout if stream is None else stream
-    options = replace(options, screen=screen_of(stream))
-    write(render(stats, Sources(stats.sources), options), stream)
+def paint_of(options: Options) -> Paint | None:
+    """Return how rows are coloured, or None where they are not to be, or cannot."""
+    if not (options.rich and options.screen.colour):
+        return None
+    from lineprof.views.highlight import painter  # noqa: PLC0415  # imports rich
 
-
-def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
-    stats: Timings,
-    unit: float,
-    output_unit: float | None = None,
-    stream: TextIO | None = None,
-    stripzeros: bool = False,  # noqa: FBT001, FBT002
-    details: bool = True,  # noqa: FBT001, FBT002
-    summarize: bool = False,  # noqa: FBT001, FBT002
-    sort: bool = False,  # noqa: FBT001, FBT002
-) -> None:
-    """Print line_profiler's numbers as its table.
-
-    `stats` maps (file, first line, function) to (line, hits, ticks) of each
-    line; `unit` and `output_unit` (default: `unit`) are in seconds; `stream`
-    is standard output by default; `stripzeros` leaves out functions that
-    never ran; `details` are the lines, `summarize` adds one line a function;
-    `sort` puts the greatest total last. Source is read from the disk.
-    """
-    stream = sys.stdout if stream is None else stream
-    options = Options(
-        unit=output_unit,
-        skip_zero=stripzeros,
-        sort=sort,
-        details=details,
-        summarize=summarize,
-        screen=screen_of(stream),
-    )
-    write(_render(_of_timings(stats), unit, Sources({}), options), stream)
-
-
-def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
-    filename: str,
-    start_lineno: int,
-    func_name: str,
-    timings: Sequence[tuple[int, int, int | float]],
-    unit: float,
-    output_unit: float | None = None,
-    stream: TextIO | None = None,
-    stripzeros: bool = False,  # noqa: FBT001, FBT002
-) -> None:
-    """Print the table of one function: its part of what `show_text` prints.
-
-    `timings` are (line, hits, ticks); `unit` and `output_unit` are in
-    seconds. Nothing is printed for a function that never ran if `stripzeros`.
-    """
-    stream = sys.stdout if stream is None else stream
-    (function,) = _of_timings({(filename, start_lineno, func_name): timings})
-    if stripzeros and not function.ran:
-        return
-    table = Table(Scale(unit, output_unit or unit), screen=screen_of(stream))
-    write(table.of(function, Sources({}).block(filename, start_lineno)), stream)
+    return painter()
 
 
 VIEW = View(
@@ -234,8 +201,8 @@ VIEW = View(
         Option(
             "unit",
             ("-u", "--unit"),
-            "unit of the times in seconds, above 0, or auto: one that reads well"
-            f" (default: {_VIEWER_UNIT:g})",
+            "unit of the times in seconds, above 0, or auto: four digits of each"
+            f" time, and the unit that it reads best in (default: {_VIEWER_UNIT:g})",
             default=_VIEWER_UNIT,
             metavar="UNIT",
             parse=parse_unit,
@@ -243,6 +210,11 @@ VIEW = View(
         SKIP_ZERO,
         SORT,
         Option("summarize", ("-m", "--summarize"), "add one line a function"),
+        Option(
+            "rich",
+            ("-r", "--rich"),
+            "highlight the source, on a terminal and if the package rich is installed",
+        ),
         RAW,
         Option(
             "columns",

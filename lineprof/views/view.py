@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from lineprof.stats import LineStats
+from lineprof.units import AUTO_UNIT
 from lineprof.values import Value, replace
 from lineprof.views.screen import PIPE, Screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from lineprof.records import Cell
     from lineprof.source import Sources
 
-AUTO_UNIT = 0.0
+__all__ = [
+    "AUTO_UNIT",
+    "RAW",
+    "SKIP_ZERO",
+    "SORT",
+    "Option",
+    "Options",
+    "View",
+    "uncalibrated",
+]
 
 
 class Options(Value):
     """How the reader wants to see a profile."""
 
-    unit: float | None = None  # s; None: the profile's own; AUTO_UNIT: what reads well
+    unit: float | None = None  # s; None: the profile's own; AUTO_UNIT: each its own
     skip_zero: bool = False  # leave out functions that never ran
     sort: bool = False  # the greatest total last
     details: bool = True  # the lines of each function
@@ -35,6 +45,8 @@ class Options(Value):
     uvm: bool = True  # migrations of managed memory, too
     occupancy: bool = False  # warps of a block, and theoretical occupancy
     csv: bool = False  # for spreadsheets and programs
+    rich: bool = False  # colours by the package rich, where the screen has any
+    column_widths: Mapping[str, int] | None = None  # least ones
     screen: Screen = PIPE
 
 

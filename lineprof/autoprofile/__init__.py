@@ -1,0 +1,1 @@
+"""Profiling by name: whole files, modules, classes and functions, undecorated."""

@@ -1,0 +1,67 @@
+"""lineprof view: shows what `kernprof` recorded."""
+
+from __future__ import annotations
+
+import sys
+
+from lineprof.commands.command import Command
+from lineprof.commands.files import existing, keep
+from lineprof.commands.output import print_lines, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from lineprof.views import View
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    from lineprof.commands.view_flags import add_flags  # noqa: PLC0415  # not for `run`
+
+    add_flags(parser)
+
+
+def _prepare(words: Sequence[str]) -> list[str]:
+    from lineprof.commands.view_flags import prepare  # noqa: PLC0415
+
+    return prepare(words)
+
+
+def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    from lineprof.commands import view_flags  # noqa: PLC0415
+    from lineprof.config_read import column_widths, configuration  # noqa: PLC0415
+    from lineprof.log_file import name_of, write_file  # noqa: PLC0415
+    from lineprof.source import Sources  # noqa: PLC0415  # not for --help
+    from lineprof.stats import LineStats  # noqa: PLC0415
+    from lineprof.views import Options  # noqa: PLC0415
+    from lineprof.views.notes import notes  # noqa: PLC0415
+    from lineprof.views.screen import PIPE, screen_of  # noqa: PLC0415
+
+    view: View = parsed.view
+    settings = configuration(parsed.config or None, off=parsed.config is False)
+    values = view_flags.options(parser, parsed, settings)
+    values["column_widths"] = column_widths(settings)
+    files = [existing(file) for file in parsed.files]
+    stats = LineStats.from_files(*files)
+    sources = Sources(stats.sources)
+    to_file = parsed.log_file is not None
+    options = Options(
+        **values,  # type: ignore[arg-type]
+        screen=PIPE if to_file else screen_of(sys.stdout),
+    )
+    lines = view.render(stats, sources, options)
+    if to_file:
+        target = name_of(parsed.log_file, stats.processes)
+        keep(files, target)
+        write_file(lines, target)
+    else:
+        print_lines(lines)
+    remarks = (*settings.remarks, *view_flags.unknown_keys(settings))
+    for note in (*remarks, *view.remarks(stats, options), *notes(stats, sources)):
+        say(note)
+
+
+COMMAND = Command(
+    "view", "show one profile, or several added up", _add_flags, _view, _prepare
+)

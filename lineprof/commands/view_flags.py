@@ -1,0 +1,181 @@
+"""The flags of `lineprof view`: of all views at once, with defaults from a file."""
+
+from __future__ import annotations
+
+import argparse
+
+from lineprof.commands.booleans import negated, spelled_out
+from lineprof.commands.parser import checked
+from lineprof.config_read import ConfigError
+from lineprof.errors import LineprofError
+from lineprof.log_file import checked_name
+from lineprof.version import VERSION
+from lineprof.views import VIEWS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lineprof.toml_config import ConfigSource
+    from lineprof.views import Option, View
+
+_DEFAULT, *_OTHERS = VIEWS.values()
+_OPTIONS = {option.field: option for view in VIEWS.values() for option in view.options}
+_BY_FLAG = {option.flags[-1]: option for option in _OPTIONS.values()}
+_BOOLEANS = [flag for flag, option in _BY_FLAG.items() if option.parse is None]
+_GENERAL = ("--help", "--version", "--config", "--no-config", "--log-file")
+# What line_profiler has, too: of these, the first letters will do.
+_OLDER = (
+    *("--help", "--version", "--config", "--no-config", "--unit"),
+    *("--rich", "--skip-zero", "--sort", "--summarize"),
+)
+
+
+def prepare(words: Sequence[str]) -> list[str]:
+    """Return `words` as the parser takes them; LineprofError."""
+    others = [*_GENERAL, *(f"--{view.name}" for view in _OTHERS), *_BY_FLAG]
+    return spelled_out(words, _BOOLEANS, others, _OLDER)
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add all flags to `parser`."""
+    parser.epilog = (
+        "A long flag without a value may be followed by =yes or =no, or begin with"
+        " --no-. Defaults come from the file of --config, else from the one that"
+        " LINE_PROFILER_RC names, else from lineprof.toml, line_profiler.toml or"
+        " pyproject.toml in this folder or the nearest above."
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="written by kernprof")
+    parser.add_argument("-V", "--version", action="version", version=VERSION)
+    parser.add_argument(
+        *("-c", "--config"),
+        metavar="FILE",
+        help="take defaults from the table [tool.line_profiler.cli] or"
+        " [tool.lineprof.cli] of this TOML file",
+    )
+    parser.add_argument(
+        "--no-config",
+        dest="config",
+        action="store_const",
+        const=False,
+        help="take them from no file",
+    )
+    parser.add_argument(
+        "--log-file",
+        type=checked(checked_name),
+        metavar="FILE",
+        help="write there: %%p is the process measured, %%h its host, %%t the time,"
+        " %%q{VAR} a variable",
+    )
+    views = parser.add_mutually_exclusive_group()
+    for view in _OTHERS:
+        views.add_argument(
+            f"--{view.name}",
+            dest="view",
+            action="store_const",
+            const=view,
+            default=_DEFAULT,
+            help=view.help,
+        )
+    for option in _OPTIONS.values():
+        _add_option(parser, option)
+
+
+def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
+    """Add a flag; where it is not given, the namespace has no such name."""
+    if option.parse is not None:
+        parser.add_argument(
+            *option.flags,
+            dest=option.field,
+            type=checked(option.parse),
+            default=argparse.SUPPRESS,
+            metavar=option.metavar,
+            help=option.help,
+        )
+        return
+    for flags, action, text in (
+        (option.flags, "store_true", option.help),
+        ((negated(option.flags[-1]),), "store_false", argparse.SUPPRESS),
+    ):
+        parser.add_argument(
+            *flags,
+            dest=option.field,
+            action=action,
+            default=argparse.SUPPRESS,
+            help=text,
+        )
+
+
+def options(
+    parser: argparse.ArgumentParser, parsed: argparse.Namespace, source: ConfigSource
+) -> dict[str, object]:
+    """Return the options of the view that was chosen: as given, else from `source`.
+
+    An option that the view does not take is a usage error if it was given.
+    Raises ConfigError for a value of the file that is none.
+    """
+    view: View = parsed.view
+    given = dict(vars(parsed))
+    defaults = _defaults(source)
+    values = {
+        one.field: given.pop(one.field, defaults.get(one.field, one.default))
+        for one in view.options
+    }
+    for field, option in _OPTIONS.items():
+        if field in given:
+            flag = option.flags[-1]
+            if view is _DEFAULT:
+                takers = " or ".join(f"--{one.name}" for one in _takers(option))
+                parser.error(f"{flag} goes with {takers}")
+            parser.error(f"--{view.name} takes no {flag}")
+    return values
+
+
+def _takers(option: Option) -> list[View]:
+    """Return the views that take `option`."""
+    return [
+        view
+        for view in VIEWS.values()
+        if option.field in {one.field for one in view.options}
+    ]
+
+
+def _defaults(source: ConfigSource) -> dict[str, object]:
+    """Return the values of a file of configuration by the field that they set."""
+    if not source.holds:
+        return {}
+    table = source.get_subconfig("cli")
+    values = {}
+    for key, value in {**table.conf_dict, **table.own}.items():
+        option = _BY_FLAG.get(f"--{key.replace('_', '-')}")
+        if option is not None:
+            values[option.field] = _value(option, value, f"{source.file}: {key}")
+    return values
+
+
+def unknown_keys(source: ConfigSource) -> list[str]:
+    """Return a line for each key of [tool.lineprof.cli] that is no flag."""
+    return [
+        f"{source.file}: [tool.lineprof.cli] knows no {key!r};"
+        " lineprof view --help lists all flags"
+        for key in source.get_subconfig("cli").own
+        if f"--{key.replace('_', '-')}" not in _BY_FLAG
+    ]
+
+
+def _value(option: Option, value: object, where: str) -> object:
+    """Return what the flag would be given for `value`; ConfigError if nothing."""
+    if option.parse is None:
+        if isinstance(value, bool):
+            return value
+        raise ConfigError(f"{where}: {value!r} is neither true nor false")
+    if isinstance(value, bool):
+        text = "on" if value else "off"
+    elif isinstance(value, list):
+        text = ",".join(map(str, value))
+    else:
+        text = str(value)
+    try:
+        return option.parse(text)
+    except LineprofError as error:
+        raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None

@@ -1,0 +1,93 @@
+"""Files of configuration: which one holds, and what is in it.
+
+A program under a profiler waits for this: a few questions to the file system,
+one file read, and no TOML parsed unless the file has something for us.
+"""
+
+from __future__ import annotations
+
+import os
+
+from lineprof.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+VARIABLE = "LINE_PROFILER_RC"  # names the file that holds
+NAMES = ("lineprof.toml", "line_profiler.toml", "pyproject.toml")
+_OURS = (b"line_profiler", b"lineprof")
+
+
+class Found(Value):
+    """A file of configuration, and what was noticed on the way to it."""
+
+    path: str  # in full; "": there is none
+    content: Mapping[str, object]
+    remarks: tuple[str, ...] = ()
+
+
+class UnreadableError(Exception):
+    """A file that is no TOML, or that cannot be read; ``str()`` of it says why."""
+
+
+def find(variable: str | None = VARIABLE) -> Found:
+    """Return the file that holds: the one that `variable` names, or the nearest.
+
+    A file that cannot be read counts as none; remarked upon where its reader
+    may have counted on it.
+    """
+    named = os.environ.get(variable) if variable else None
+    remarks: list[str] = []
+    for path in [os.path.abspath(named)] if named else _nearest():
+        try:
+            return Found(path, read(path), tuple(remarks))
+        except OSError as error:  # noqa: PERF203  # each file its own
+            if named:  # another's may be barred to us, and never meant for us
+                remarks.append(f"ignoring {path}: {error.strerror}")
+        except UnreadableError as error:
+            remarks.append(f"ignoring {path}: {error}")
+    return Found("", {}, tuple(remarks))
+
+
+def _nearest() -> Iterator[str]:
+    """Yield the files that may hold, those of the current folder first."""
+    try:
+        folder = os.getcwd()
+    except OSError:  # it is gone
+        return
+    above = None
+    while folder != above:
+        for name in NAMES:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                yield path
+        folder, above = os.path.dirname(folder), folder
+
+
+def read(path: str, *, whole: bool = False) -> Mapping[str, object]:
+    """Return what a file of TOML holds; nothing, where it has nothing for us.
+
+    Raises OSError, or UnreadableError where it is no TOML; with `whole` also
+    where it has nothing for us.
+    """
+    with open(path, "rb") as stream:
+        data = stream.read()
+    if not whole and not any(name in data for name in _OURS):
+        return {}
+    try:
+        return _loads()(data.decode())
+    except (ValueError, RecursionError) as error:  # no TOML; no UTF-8
+        raise UnreadableError(f"it is no TOML: {error}") from None
+
+
+def _loads() -> Callable[[str], Mapping[str, object]]:
+    """Return what parses TOML; UnreadableError where this Python has nothing."""
+    from importlib import import_module  # noqa: PLC0415  # few files get here
+
+    for name in ("tomllib", "tomli"):  # Python's, from 3.11 on; what became of it
+        try:
+            return import_module(name).loads  # type: ignore[no-any-return]
+        except ImportError:  # noqa: PERF203  # two of them
+            continue
+    raise UnreadableError("this Python reads no TOML; install tomli")

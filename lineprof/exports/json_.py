@@ -1,0 +1,28 @@
+"""A profile as the JSON that ``lineprof view --json`` shows."""
+
+from __future__ import annotations
+
+from lineprof.exports.export import Export
+from lineprof.log_file import encoded
+from lineprof.source import Sources
+from lineprof.views import json_
+from lineprof.views.view import Options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lineprof.stats import LineStats
+
+
+def content(stats: LineStats) -> Iterator[bytes]:
+    """Yield the JSON of `stats`, times in nanoseconds."""
+    yield from encoded(json_.render(stats, Sources(stats.sources), Options()))
+
+
+EXPORT = Export(
+    name="json",
+    suffix=".json",
+    help="JSON, as view --json shows it",
+    content=content,
+)

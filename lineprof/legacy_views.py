@@ -1,0 +1,88 @@
+"""What line_profiler's older versions kept of their numbers, made from ours."""
+
+from __future__ import annotations
+
+import sys
+
+from lineprof.twins import identity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import CodeType, FunctionType
+    from typing import Union
+
+    Timings = Mapping[
+        tuple[str, int, str], Sequence[tuple[int, int, Union[int, float]]]
+    ]
+    Entry = dict[str, object]
+
+
+def codes_of(functions: Iterable[FunctionType]) -> list[CodeType]:
+    """Return the code objects of functions, each once."""
+    return list({id(one.__code__): one.__code__ for one in functions}.values())
+
+
+def code_map(
+    codes: Iterable[CodeType], timings: Timings
+) -> dict[CodeType, dict[int, Entry]]:
+    """Return hits and times in ns by code object and line."""
+    made: dict[CodeType, dict[int, Entry]] = {}
+    for code in codes:
+        file, _, name, *_ = identity(code)
+        rows = timings.get((str(file), code.co_firstlineno, str(name)), ())
+        made[code] = {row[0]: _entry(code, *row) for row in rows}
+    return made
+
+
+def c_code_map(
+    codes: Iterable[CodeType], timings: Timings
+) -> dict[int, dict[int, Entry]]:
+    """Return the same by a number for each line."""
+    made: dict[int, dict[int, Entry]] = {}
+    for code, rows in code_map(codes, timings).items():
+        numbers = dict(zip(_lines(code), code_hash_map([code])[code]))
+        for line, entry in rows.items():
+            number = numbers.get(line, hash(code.co_code) ^ line)
+            made[number] = {line: {**entry, "code": number}}
+        for number in numbers.values():
+            made.setdefault(number, {})
+    return made
+
+
+def code_hash_map(codes: Iterable[CodeType]) -> dict[CodeType, list[int]]:
+    """Return the numbers of the lines of each code object."""
+    return {
+        code: [hash(code.co_code) ^ line for line in _lines(code)] for code in codes
+    }
+
+
+def dupes_map(codes: Iterable[CodeType]) -> dict[bytes, list[CodeType]]:
+    """Return the code objects that have the same bytecode."""
+    made: dict[bytes, list[CodeType]] = {}
+    for code in codes:
+        made.setdefault(code.co_code, []).append(code)
+    return made
+
+
+def last_time(codes: Iterable[CodeType]) -> dict[CodeType, Entry]:
+    """Return the line of each code object that this thread is in, innermost calls'."""
+    known = {identity(code): code for code in codes}
+    made: dict[CodeType, Entry] = {}
+    frame = sys._getframe(1)  # noqa: SLF001  # there is no other
+    while frame is not None:
+        code = known.get(identity(frame.f_code))
+        if code is not None:
+            made.setdefault(code, {"f_lineno": frame.f_lineno})
+        frame = frame.f_back  # type: ignore[assignment]
+    return made
+
+
+def _entry(code: CodeType, line: int, hits: int, time: float) -> Entry:
+    return {"code": code, "lineno": line, "total_time": time, "nhits": hits}
+
+
+def _lines(code: CodeType) -> Iterator[int]:
+    import dis  # noqa: PLC0415  # it is slow
+
+    yield from sorted({line for _, line in dis.findlinestarts(code) if line})

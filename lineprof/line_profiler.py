@@ -1,0 +1,85 @@
+"""The public names of line_profiler's module of this name.
+
+Each is imported from where it is at home when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import os
+
+from lineprof.profiler import LineProfiler
+from lineprof.version import VERSION as __version__  # noqa: N811
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lineprof.ipython import load_ipython_extension
+    from lineprof.profiler_mixin import ByCountProfilerMixin
+    from lineprof.scoping_policy import ScopingPolicy
+    from lineprof.stats import LineStats
+    from lineprof.toml_config import ConfigSource
+    from lineprof.views.show import show_func, show_text
+
+    load_stats = LineStats.from_files
+
+__all__ = [
+    "ByCountProfilerMixin",
+    "ConfigSource",
+    "LineProfiler",
+    "LineStats",
+    "ScopingPolicy",
+    "__version__",
+    "is_generated_code",
+    "load_ipython_extension",
+    "load_stats",
+    "main",
+    "show_func",
+    "show_text",
+]
+
+_HOMES = {
+    "ByCountProfilerMixin": "lineprof.profiler_mixin",
+    "ConfigSource": "lineprof.toml_config",
+    "LineStats": "lineprof.stats",
+    "ScopingPolicy": "lineprof.scoping_policy",
+    "ScopingPolicyDict": "lineprof.scoping_policy",
+    "get_code_block": "lineprof.source",
+    "is_c_level_callable": "lineprof.kinds",
+    "load_ipython_extension": "lineprof.ipython",
+    "show_func": "lineprof.views.show",
+    "show_text": "lineprof.views.show",
+}
+
+
+def is_generated_code(filename: str) -> bool:
+    """Return whether a file's name says that no file has the code: a cell's, say."""
+    import tempfile  # noqa: PLC0415  # seldom asked
+
+    name = os.path.normcase(filename)
+    folder = os.path.join(os.path.normcase(tempfile.gettempdir()), "")
+    kernels = (f"{folder}ipykernel_", f"{folder}xpython_")
+    return name.startswith(("<generated", "<ipython-input-", *kernels))
+
+
+def main() -> None:
+    """Run ``python -m lineprof`` with the process's arguments.
+
+    Raises SystemExit with its status where that is not 0.
+    """
+    from lineprof.cli import main as command  # noqa: PLC0415  # argparse and all
+
+    if status := command():
+        raise SystemExit(status)
+
+
+def __getattr__(name: str) -> object:
+    """Import a name's home when it is asked for."""
+    if name == "load_stats":
+        from lineprof.stats import LineStats  # noqa: PLC0415
+
+        return LineStats.from_files
+    if name not in _HOMES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    import importlib  # noqa: PLC0415
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,208 @@
+"""Wrapping whatever can be called, for profilers that are enabled by count."""
+
+from __future__ import annotations
+
+from lineprof.user_warning import warn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import MethodType, TracebackType
+    from typing import Any, Callable, TypeVar
+
+    T = TypeVar("T")
+    Self = TypeVar("Self", bound="ByCountProfilerMixin")
+
+_MARK = "__lineprof_wrapper__"  # whose wrapper it is; copied by functools.wraps
+
+
+class ByCountProfilerMixin:
+    """What decorates and runs, by means of `enable_by_count` and `disable_by_count`.
+
+    Each kind of callable has a method ``wrap_...``, which a profiler may replace;
+    `wrap_callable` calls the one for what it is given.
+    """
+
+    def enable_by_count(self) -> None:
+        """Enable, unless it is enabled; each call wants a `disable_by_count`."""
+        raise NotImplementedError
+
+    def disable_by_count(self) -> None:
+        """Undo one `enable_by_count`; the last one disables."""
+        raise NotImplementedError
+
+    # -- wrapping ---------------------------------------------------------------
+
+    def wrap_callable(self, func: Any) -> Any:  # noqa: ANN401
+        """Return `func` such that calls of it enable the profiler.
+
+        Functions, generators, coroutines, methods, partial objects, properties
+        and classes are understood. TypeError for what cannot be called.
+        """
+        from lineprof.kinds import kind_of  # noqa: PLC0415  # late, if at all
+
+        kind = kind_of(func)
+        if not kind:
+            msg = f"{func!r} is neither callable nor holds a callable"
+            raise TypeError(msg)
+        return getattr(self, f"wrap_{kind}")(func)
+
+    @classmethod
+    def get_underlying_functions(cls, func: object) -> list[Any]:
+        """Return the Python functions that a call of `func` runs.
+
+        Those of a class are its members. TypeError for what cannot be called.
+        """
+        from lineprof.targets import functions_of  # noqa: PLC0415  # late, if at all
+
+        return list(functions_of(func))
+
+    def wrap_function(self, func: Callable[..., Any]) -> Any:  # noqa: ANN401
+        """Return a function that enables the profiler and calls `func`."""
+        return self._wrapped("function", func)
+
+    def wrap_generator(self, func: Callable[..., Any]) -> Any:  # noqa: ANN401
+        """Return a generator function around one; it is disabled between steps."""
+        return self._wrapped("generator", func)
+
+    def wrap_coroutine(self, func: Callable[..., Any]) -> Any:  # noqa: ANN401
+        """Return a coroutine function around one."""
+        return self._wrapped("coroutine", func)
+
+    def wrap_async_generator(self, func: Callable[..., Any]) -> Any:  # noqa: ANN401
+        """Return an asynchronous generator function around one."""
+        return self._wrapped("async_generator", func)
+
+    def wrap_classmethod(self, func: Any) -> Any:  # noqa: ANN401
+        """Return a class method around what `func` holds."""
+        return _like(func, type(func)(self.wrap_callable(func.__func__)))
+
+    def wrap_staticmethod(self, func: Any) -> Any:  # noqa: ANN401
+        """Return a static method around what `func` holds."""
+        return _like(func, type(func)(self.wrap_callable(func.__func__)))
+
+    def wrap_boundmethod(self, func: MethodType) -> MethodType:
+        """Return a method of the same instance."""
+        return type(func)(self.wrap_callable(func.__func__), func.__self__)
+
+    def wrap_partial(self, func: Any) -> Any:  # noqa: ANN401
+        """Return a partial object with the same arguments."""
+        inner = self.wrap_callable(func.func)
+        return _like(func, type(func)(inner, *func.args, **func.keywords))
+
+    def wrap_partialmethod(self, func: Any) -> Any:  # noqa: ANN401
+        """Return a partial method with the same arguments."""
+        return self.wrap_partial(func)
+
+    def wrap_property(self, func: Any) -> Any:  # noqa: ANN401
+        """Return a property around the functions of one."""
+        parts = (func.fget, func.fset, func.fdel)
+        wrapped = [part and self.wrap_callable(part) for part in parts]
+        made = _like(func, type(func)(*wrapped, func.__doc__))
+        name = getattr(func, "__name__", None)  # of properties since Python 3.13
+        if name is not None and getattr(made, "__name__", None) != name:
+            made.__name__ = name
+        return made
+
+    def wrap_cached_property(self, func: Any) -> Any:  # noqa: ANN401
+        """Return a cached property of the same name."""
+        made = type(func)(self.wrap_callable(func.func))
+        made.attrname = func.attrname
+        return _like(func, made)
+
+    def wrap_class(self, func: type) -> type:
+        """Wrap what is defined in a class, in place, and return it.
+
+        Warns when a member cannot be replaced.
+        """
+        from lineprof.namespaces import members_of  # noqa: PLC0415  # seldom
+
+        return self._replace_members(func, members_of(func))
+
+    def _replace_members(self, namespace: T, members: dict[str, object]) -> T:
+        failed = {}
+        for name, member in members.items():
+            wrapper = self.wrap_callable(member)
+            if wrapper is member:
+                continue
+            try:
+                setattr(namespace, name, wrapper)
+            except (AttributeError, TypeError):
+                failed[name] = member
+        if failed:
+            warn(f"{namespace!r} does not let these be wrapped: {failed!r}")
+        return namespace
+
+    def _wrapped(self, kind: str, func: Any) -> Any:  # noqa: ANN401
+        if self._already_a_wrapper(func):
+            return func
+        from lineprof import counted_calls  # noqa: PLC0415  # seldom
+
+        wrapper = getattr(counted_calls, kind)(self, func)
+        setattr(wrapper, _MARK, (self, id(wrapper)))
+        return wrapper
+
+    def _already_a_wrapper(self, func: object) -> bool:
+        return getattr(func, _MARK, None) == (self, id(func))
+
+    # -- running ------------------------------------------------------------------
+
+    def __enter__(self: Self) -> Self:
+        """Enable for the length of a ``with`` block."""
+        self.enable_by_count()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Disable again."""
+        self.disable_by_count()
+
+    def runcall(self, func: Callable[..., T], /, *args: Any, **kw: Any) -> T:  # noqa: ANN401
+        """Return ``func(*args, **kw)``, counted."""
+        self.enable_by_count()
+        try:
+            return func(*args, **kw)
+        finally:
+            self.disable_by_count()
+
+    def runctx(
+        self: Self,
+        cmd: str,
+        globals: dict[str, Any],  # noqa: A002
+        locals: dict[str, Any],  # noqa: A002
+    ) -> Self:
+        """Run the statements `cmd` in these namespaces, counted; returns self."""
+        self.enable_by_count()
+        try:
+            exec(cmd, globals, locals)  # noqa: S102
+        finally:
+            self.disable_by_count()
+        return self
+
+    def run(self: Self, cmd: str) -> Self:
+        """Run the statements `cmd` in ``__main__``, counted; returns self."""
+        import __main__  # noqa: PLC0415
+
+        return self.runctx(cmd, __main__.__dict__, __main__.__dict__)
+
+
+def _like(old: Any, new: T) -> T:  # noqa: ANN401
+    """Return `new` with the attributes that users gave to `old`."""
+    theirs = getattr(new, "__dict__", None)
+    if theirs is not None:
+        for name, value in vars(old).items():
+            theirs.setdefault(name, value)
+    return new
+
+
+def __getattr__(name: str) -> object:
+    """Offer what tells kinds of callables apart, once it is asked for."""
+    if not name.startswith("is_") and name != "C_LEVEL_CALLABLE_TYPES":
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from lineprof import kinds  # noqa: PLC0415  # it imports functools
+
+    return getattr(kinds, name)

@@ -1,0 +1,136 @@
+"""What one profiler has counted: as a value, a file, a table."""
+
+from __future__ import annotations
+
+import sys
+
+from lineprof import _core
+from lineprof.calibrate import remeasure
+from lineprof.registry import Registry
+from lineprof.switch import start, stop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import TextIO, Union
+
+    from lineprof.blocks import Block, Blocks
+    from lineprof.gpu_snapshot import Taken
+    from lineprof.snapshot import Code
+    from lineprof.stats import LineStats
+
+    Path = Union[str, "os.PathLike[str]"]
+
+
+class Results(Registry):
+    """Reads out the core."""
+
+    exit = ""  # how the program ended, for the profile: set by who runs it
+    from_start = True  # False where the program is to say when to count
+
+    timer_unit = 1e-9  # seconds in a tick of get_stats().timings
+
+    _blocks: Blocks | None = None
+
+    def block(self, name: str = "block") -> Block:
+        """Return a context manager that counts the lines of its ``with`` statement.
+
+        They are shown as one function called `name`, wherever they stand, at the
+        top of a module, too, and whether or not anything around them is counted.
+        """
+        from lineprof.blocks import Block, Blocks  # noqa: PLC0415  # seldom needed
+
+        if self._blocks is None:
+            self._blocks = Blocks(self.core, self.texts)
+        return Block(self._blocks, name)
+
+    def reset(self) -> None:
+        """Forget all that was counted; functions stay registered."""
+        super().reset()
+        if self._blocks is not None:
+            self._blocks.reset()
+
+    def start(self) -> None:
+        """Count on after `stop`: what the module's `start` does."""
+        start()
+
+    def stop(self) -> None:
+        """Count nothing, in any profiler, until `start`: see the module's `stop`."""
+        stop()
+
+    def get_stats(self) -> LineStats:
+        """Return all that was counted so far, times in ns.
+
+        Lines that are under way count up to now.
+        """
+        gpu = self._gpu.take()
+        holds = remeasure(_core, self.core, self._calibration)
+        if "numba.core.dispatcher" in sys.modules:
+            from lineprof.compiled import numba_in  # noqa: PLC0415  # seldom needed
+
+            known = {*self._known, *self._unlisted}
+            self._compiled.update(dict.fromkeys(numba_in(known)))
+        return self._stats(holds, gpu, self.exit)
+
+    def stats_so_far(self) -> LineStats:
+        """Return the same while the program runs, for a thread beside it.
+
+        Nothing is kept from running: costs count as they were first measured,
+        and GPU work, for which the device would be waited for, is left out.
+        """
+        return self._stats(1.0, None, "still running")
+
+    def _stats(self, holds: float, gpu: Taken | None, end: str) -> LineStats:
+        """Return what was counted; `holds` is how much of the costs does."""
+        from lineprof.snapshot import Scale, profile_of  # noqa: PLC0415  # at the end
+
+        ids, counted = self._tracer.snapshot()
+        codes: list[Code] = [one for one in counted if not self._is_hidden(one[0])]
+        if self._blocks is not None:
+            codes += self._blocks.codes()
+        scale = Scale(_core.scale(), _core.COST_ONE, holds)
+        core, cost = (self.core, self.core_reason), scale.cost_ns(self._run.cost)
+        run = self._run.process(core=core, overhead_ns=cost, end=end)
+        said = self._run.warnings(self.functions, from_start=self.from_start)
+        warnings = [*self._warnings, *said, *self._compiled_warnings()]
+        return profile_of(ids, codes, scale, run, warnings=warnings, gpu=gpu)
+
+    def _compiled_warnings(self) -> list[str]:
+        """Return what to say of compiled functions, whose lines are not seen."""
+        if not self._compiled:
+            return []
+        from lineprof.compiled import sentences  # noqa: PLC0415  # seldom needed
+
+        return sentences(self._compiled)
+
+    def dump_stats(self, filename: Path) -> None:
+        """Write a profile file; LineprofError when that fails."""
+        self.get_stats().to_file(filename)
+
+    def print_stats(  # noqa: PLR0913, PLR0917  # line_profiler's signature
+        self,
+        stream: TextIO | None = None,
+        output_unit: float | None = None,
+        stripzeros: bool = False,  # noqa: FBT001, FBT002
+        details: bool = True,  # noqa: FBT001, FBT002
+        summarize: bool = False,  # noqa: FBT001, FBT002
+        sort: bool = False,  # noqa: FBT001, FBT002
+        rich: bool = False,  # noqa: FBT001, FBT002
+        *,
+        config: Path | bool | None = None,
+    ) -> None:
+        """Print the tables; `output_unit` in seconds, to `stream` or stdout.
+
+        With `rich`, by the package of that name where it can be had. `config` is
+        the file with the columns' widths; None looks for one, False does not.
+        """
+        self.get_stats().print(
+            stream=stream,
+            output_unit=output_unit,
+            stripzeros=stripzeros,
+            details=details,
+            summarize=summarize,
+            sort=sort,
+            rich=rich,
+            config=config,
+        )

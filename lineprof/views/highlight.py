@@ -1,0 +1,98 @@
+"""Coloured rows for terminals, by the package rich, which may not be there."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console  # type: ignore[import-not-found,unused-ignore]
+    from rich.style import Style  # type: ignore[import-not-found,unused-ignore]
+
+_THEME = "ansi_dark"  # the colours that the terminal's own palette has
+_LINK = "\x1b]8;;{}\x1b\\"
+_SHARES = ((50, "bold red"), (20, "bold yellow"))  # % of the function: how it looks
+
+
+def painter() -> Painter | None:
+    """Return what colours rows; None where rich is not there or not sound."""
+    try:
+        from rich.console import Console  # noqa: PLC0415  # optional
+
+        return Painter(Console(force_terminal=True, legacy_windows=False))
+    except Exception:  # noqa: BLE001  # the program may have a module of that name
+        return None
+
+
+class Painter:
+    """Colours rows for one terminal; the texts that it is given are all printable."""
+
+    def __init__(self, console: Console) -> None:
+        """Take the console that knows the terminal's colours."""
+        from rich.style import Style  # noqa: PLC0415
+        from rich.syntax import Syntax  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+
+        self._syntax = Syntax
+        self._console = console
+        self._heading = Style.parse("bold")
+        self._dim = Style.parse("dim")
+        self._shares = [(least, Style.parse(look)) for least, look in _SHARES]
+
+    def heading(self, text: str) -> str:
+        """Return the titles of the columns."""
+        return self._styled(text, self._heading)
+
+    def row(self, start: str, share: float) -> str:
+        """Return a row up to its source; `share` (%) is what its line took."""
+        for least, style in self._shares:
+            if share >= least:
+                return self._styled(start, style)
+        number = start[: len(start) - len(start.lstrip())]
+        number += start.split(None, 1)[0]
+        return self._styled(number, self._dim) + start[len(number) :]
+
+    def place(self, text: str, file: str) -> str:
+        """Return a text that speaks of `file` and leads there."""
+        from urllib.parse import quote  # noqa: PLC0415  # no other view needs it
+
+        if not os.path.isabs(file):
+            file = os.path.join(os.getcwd(), file)
+        if not os.path.exists(file):
+            return text
+        # Not by a Style with a link: it draws from the program's random numbers.
+        link = quote(os.fsencode(file))
+        return f"{_LINK.format(f'file://{link}')}{text}{_LINK.format('')}"
+
+    def source(
+        self, file: str, whole: Sequence[str], sizes: Sequence[int]
+    ) -> Sequence[str] | None:
+        """Return the starts, of these `sizes`, of lines; None where that fails."""
+        language = "cython" if file.endswith((".pyx", ".pxd", ".pxi")) else "python"
+        try:
+            syntax = self._syntax(
+                "", language, theme=_THEME, background_color="default"
+            )
+            text = syntax.highlight("\n".join(whole))
+            lines = text.split("\n", allow_blank=True)[: len(whole)]
+            if [line.plain for line in lines] != list(whole):
+                return None
+            return [
+                "".join(
+                    self._styled(part.text, part.style)
+                    for part in line[:size].render(self._console)
+                )
+                if size
+                else ""
+                for line, size in zip(lines, sizes)
+            ]
+        except Exception:  # noqa: BLE001  # source can be any text
+            return None
+
+    def _styled(self, text: str, style: Style | None) -> str:
+        """Return `text` with the escapes of `style` around it."""
+        if style is None:
+            return text
+        system = self._console._color_system  # noqa: SLF001  # public is its name alone
+        return str(style.render(text, color_system=system))

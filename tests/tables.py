@@ -1,0 +1,87 @@
+"""Reading the table that users see back into numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from as_python import kernprof, run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+Cells = dict[str, str]  # a line's columns by their titles; '' where there is nothing
+
+
+@dataclass(frozen=True)
+class Table:
+    """One function's table."""
+
+    name: str
+    total: float  # seconds
+    lines: Mapping[int, Cells] = field(default_factory=dict)
+
+    def hits(self) -> dict[int, int]:
+        """Hits of the lines that have some."""
+        return {n: int(row["Hits"]) for n, row in self.lines.items() if row["Hits"]}
+
+    def seconds(self, line: int, column: str = "Time", unit: float = 1e-6) -> float:
+        """Give what a column says of a line, in seconds; 0 where it is empty."""
+        return float(self.lines[line][column] or 0) * unit
+
+    def source(self, line: int) -> str:
+        """Give the text of a line."""
+        return self.lines[line]["Line Contents"]
+
+
+def tables(text: str) -> dict[str, Table]:
+    """Read all tables of a text, by the names of functions."""
+    found: dict[str, Table] = {}
+    for part in text.split("Total time: ")[1:]:
+        head, _, body = part.partition("Line #")
+        name = re.search(r"^Function: (.*) at line \d+$", head, re.MULTILINE)
+        header, _, rows = body.partition("\n")
+        table = Table(
+            name[1] if name else "",
+            float(head.split()[0]),
+            _lines("Line #" + header, rows.splitlines()[1:]),
+        )
+        found[table.name] = table
+    return found
+
+
+def _lines(header: str, rows: list[str]) -> dict[int, Cells]:
+    """Read rows up to the first empty one; titles end where their columns do."""
+    titles = list(re.finditer(r"Line Contents|\S+(?: \S+)*", header))
+    lines = {}
+    for row in rows:
+        if not row:
+            break
+        cells, begin = {}, 0
+        for title in titles[:-1]:
+            cells[title[0]] = row[begin : title.end()].strip()
+            begin = title.end()
+        cells[titles[-1][0]] = row[begin:].strip()
+        lines[int(cells[titles[0][0]])] = cells
+    return lines
+
+
+def profiled(
+    folder: Path,
+    script: str,
+    *view: str,
+    env: Mapping[str, str] | None = None,
+    output: str = "",
+) -> dict[str, Table]:
+    """Run a script under ``kernprof -l`` and read what the viewer shows of it.
+
+    Fails unless the script succeeds, prints `output` and no errors.
+    """
+    ran = kernprof("-lq", "-o", "shown.lprof", script, cwd=folder, env=env)
+    assert (ran.status, ran.err) == (0, ""), ran.err
+    assert ran.out == output
+    shown = run(["-m", "lineprof", "view", *view, "shown.lprof"], cwd=folder)
+    assert (shown.status, shown.err) == (0, ""), shown.err
+    return tables(shown.out)

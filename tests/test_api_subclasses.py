@@ -1,0 +1,192 @@
+"""Profilers derived from ours: what they override is called."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from running import hits_of, hook_name
+
+from lineprof import LineProfiler
+from lineprof.profiler_mixin import ByCountProfilerMixin
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+
+def plain(n: int) -> int:
+    return n + 1
+
+
+def numbers(n: int) -> Any:
+    try:
+        received = yield n
+        yield received
+    except KeyError:
+        yield "caught"
+    return "end"
+
+
+async def later(n: int) -> int:
+    await asyncio.sleep(0)
+    return n
+
+
+async def later_numbers(n: int) -> Any:
+    try:
+        yield (yield n)
+    except KeyError:
+        yield "caught"
+
+
+class Noting(LineProfiler):
+    """Notes which of its methods were called."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+        super().__init__(core=hook_name())
+
+
+def noting(*names: str) -> Any:
+    """Make a profiler whose methods `names` are overridden."""
+
+    def method(name: str) -> Any:
+        def call(self: Noting, *args: Any, **kwargs: Any) -> Any:
+            self.called.append(name)
+            return getattr(super(cls, self), name)(*args, **kwargs)
+
+        return call
+
+    cls: Any = type("Derived", (Noting,), {name: method(name) for name in names})
+    return cls()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["__call__", "add_callable", "add_function", "wrap_callable", "wrap_function"],
+)
+def test_decorating_calls_what_a_subclass_overrides(name: str) -> None:
+    profiler = noting(name)
+    wrapped = profiler(plain)
+    assert profiler.called == [name]
+    assert wrapped(1) == 2
+    assert profiler(wrapped) is wrapped
+    assert [sum(lines.values()) for lines in hits_of(profiler).values()] == [1]
+
+
+def test_each_member_of_a_class_goes_through_the_methods() -> None:
+    profiler = noting("add_function", "wrap_function", "wrap_property")
+
+    @profiler
+    class Box:
+        def method(self) -> int:
+            return 1
+
+        @property
+        def item(self) -> int:
+            return 2
+
+    assert (Box().method(), Box().item) == (1, 2)
+    assert sorted(profiler.called) == sorted(
+        ["add_function"] * 2 + ["wrap_function"] * 2 + ["wrap_property"]
+    )
+    profiler.called.clear()
+    profiler.add_class(type("Other", (), {"f": plain}), scoping_policy="none")
+    assert profiler.called == ["add_function"]
+
+
+def test_the_constructor_adds_through_add_function() -> None:
+    added = []
+
+    class Derived(LineProfiler):
+        def add_function(self, func: object) -> None:
+            added.append(func)
+            super().add_function(func)
+
+    assert (
+        Derived(plain, numbers, core=hook_name()).functions == added == [plain, numbers]
+    )
+
+
+def test_a_wrap_that_declines_leaves_functions_alone() -> None:
+    class Derived(LineProfiler):
+        def wrap_callable(self, func: Any) -> Any:
+            return func if func is plain else super().wrap_callable(func)
+
+    profiler = Derived(core=hook_name())
+    assert profiler(plain) is plain
+    assert profiler(numbers) is not numbers
+    assert plain in profiler.functions
+
+
+def test_switches_that_a_subclass_overrides_are_called_by_every_call() -> None:
+    profiler = noting("enable_by_count", "disable_by_count")
+    both = ["enable_by_count", "disable_by_count"]
+    f, g = profiler(plain), profiler(numbers)
+    assert f.__wrapped__ is plain
+    assert (profiler(f), profiler(g)) == (f, g)
+    assert f(1) == 2
+    assert profiler.called == both
+    assert list(g(1)) == [1, None]
+    assert profiler.called == both * 4
+    assert [sum(lines.values()) for lines in hits_of(profiler).values()] == [1, 4]
+    assert profiler.enable_count == 0
+
+
+class Counting(ByCountProfilerMixin):
+    """Counts for how often it is enabled."""
+
+    def __init__(self) -> None:
+        self.count = self.calls = 0
+
+    def enable_by_count(self) -> None:
+        self.count += 1
+        self.calls += 1
+
+    def disable_by_count(self) -> None:
+        self.count -= 1
+
+
+def test_the_mixin_makes_a_profiler_of_what_is_enabled_by_count() -> None:
+    profiler = Counting()
+    assert profiler.wrap_callable(plain)(1) == 2
+    with profiler as same:
+        assert (same, profiler.count) == (profiler, 1)
+    assert profiler.runcall(plain, n=1) == 2
+    names: dict[str, object] = {"plain": plain}
+    assert profiler.runctx("x = plain(2)", names, names) is profiler
+    assert names["x"] == 3
+    assert profiler.run("1 + 1") is profiler
+    assert (profiler.count, profiler.calls) == (0, 5)
+
+
+def test_generators_of_the_mixin_keep_their_protocol() -> None:
+    profiler = Counting()
+    wrapped = profiler.wrap_callable(numbers)
+    steps = wrapped(1)
+    assert [next(steps), profiler.count, steps.send(2)] == [1, 0, 2]
+    with pytest.raises(StopIteration) as stop:
+        next(steps)
+    assert stop.value.value == "end"
+    steps = wrapped(1)
+    next(steps)
+    assert steps.throw(KeyError()) == "caught"
+    steps.close()
+    assert profiler.count == 0
+
+
+def test_asynchronous_functions_of_the_mixin_keep_their_protocol() -> None:
+    profiler = Counting()
+    one, many = profiler.wrap_callable(later), profiler.wrap_callable(later_numbers)
+
+    async def use() -> list[object]:
+        steps = many(1)
+        found = [await one(5), await steps.asend(None), await steps.asend(2)]
+        thrown = many(1)
+        await thrown.asend(None)
+        found.append(await thrown.athrow(KeyError()))
+        await thrown.aclose()
+        return [*found, [n async for n in many(7)]]
+
+    assert asyncio.run(use()) == [5, 1, 2, "caught", [7, None]]
+    assert profiler.count == 0

@@ -1,0 +1,343 @@
+"""Configuration as commands take it: what it sets, what wins, what is said of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import Outcome, kernprof, run, write
+
+from kernprof.defaults import fill
+from kernprof.parse import parse
+from kernprof.plan import Plan, UsageError
+from lineprof import cli
+from lineprof.config_read import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """
+@profile
+def double(x):
+    return 2 * x
+
+@profile
+def never():
+    pass
+
+print(double(2))
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Go to a folder without a file of configuration here or above."""
+    monkeypatch.delenv("LINE_PROFILER_RC", raising=False)
+    monkeypatch.delenv("LINEPROF_OUTFILE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def filled(*words: str) -> Plan:
+    """Return the plan of a command line, filled from the configuration."""
+    plan = parse([*words, "x.py"])
+    fill(plan)
+    return plan
+
+
+def test_keys_that_nobody_knows_are_told_for_our_tables_alone(here: Path) -> None:
+    text = """
+    [tool.line_profiler]
+    kernproof = {}
+    cli = {colour = true}
+    [tool.lineprof.show]
+    stripzeroes = true
+    [tool.lineprof.view]
+    [tool.lineprof.cli]
+    colour = true
+    [tool.lineprof.kernprof]
+    gppu = "off"
+    skip_zero = true
+    """
+    write(here, "lineprof.toml", text)
+    write(here, "x.py", PROGRAM)
+    outcome = kernprof("-l", "x.py", cwd=here)
+    where = f"kernprof: {here}/lineprof.toml: "
+    assert outcome.err == (
+        f"{where}[tool.lineprof.show] knows no 'stripzeroes'; known are: sort,"
+        " stripzeros, rich, details, summarize, column_widths\n"
+        f"{where}[tool.lineprof] knows no 'view'; known are: kernprof, cli, setup,"
+        " write, show\n"
+        f"{where}[tool.lineprof.kernprof] knows no 'gppu'; kernprof --help lists all"
+        " flags\n"
+    )
+    assert kernprof("-lq", "x.py", cwd=here).err == ""
+    viewed = run(["-m", "lineprof", "view", "x.lprof"], cwd=here)
+    assert viewed.status == 0
+    assert viewed.err.splitlines(keepends=True)[-1] == (
+        f"lineprof: {here}/lineprof.toml: [tool.lineprof.cli] knows no 'colour';"
+        " lineprof view --help lists all flags\n"
+    )
+
+
+def test_every_flag_of_kernprof_has_its_key(here: Path) -> None:
+    text = """
+    [tool.line_profiler.kernprof]
+    line-by-line = true
+    builtin = true
+    rich = true
+    skip-zero = true
+    summarize = true
+    preimports = false
+    prof-imports = true
+    verbose = 2
+    outfile = "out"
+    setup = "warm.py"
+    unit = 1
+    output-interval = 30
+    prof-mod = ["a", "b,c"]
+    [tool.lineprof.kernprof]
+    core = "settrace"
+    gpu = "off"
+    nvtx = "line"
+    gpu-api = true
+    gpu-memory = false
+    gpu-events = 5
+    cuda-graph = "node"
+    uvm = false
+    profile-from-start = "off"
+    quiet = 1
+    """
+    write(here, "pyproject.toml", text)
+    plan = filled()
+    truth: dict[str, object] = {
+        "line_by_line": True,
+        "builtin": True,
+        "rich": True,
+        "skip_zero": True,
+        "summarize": True,
+        "preimports": False,
+        "prof_imports": True,
+        "verbose": 2,
+        "outfile": "out",
+        "setup": "warm.py",
+        "unit": 1.0,
+        "output_interval": 30,
+        "prof_mod": ("a", "b", "c"),
+        "core": "settrace",
+        "gpu": "off",
+        "nvtx": "line",
+        "gpu_api": True,
+        "gpu_memory": False,
+        "gpu_events": 5,
+        "cuda_graph": "node",
+        "uvm": False,
+        "from_start": False,
+        "quiet": 1,
+    }
+    assert {name: getattr(plan, name) for name in truth} == truth
+
+
+def test_the_command_line_wins(here: Path) -> None:
+    text = """
+    [tool.line_profiler.kernprof]
+    line-by-line = true
+    preimports = false
+    verbose = 1
+    outfile = "out"
+    setup = "warm.py"
+    unit = 1
+    output-interval = 30
+    prof-mod = ["a", "b"]
+    """
+    write(here, "line_profiler.toml", text)
+    flags = ["--no-line-by-line", "--preimports", "-o", "mine", "-s", "me.py", "-u2"]
+    plan = filled(*flags, "-i", "0", "-p", "c", "-qq")
+    assert not plan.line_by_line
+    assert plan.preimports
+    assert (plan.outfile, plan.setup, plan.unit) == ("mine", "me.py", 2.0)
+    assert (plan.output_interval, plan.prof_mod) == (0, ("c",))
+    assert plan.verbosity == -1
+    assert filled("-p", "").prof_mod == ()
+    assert filled("-v").verbosity == 2
+    assert filled("--no-config").outfile is None
+    assert filled("--no-config").prof_mod == ()
+    (here / "empty.toml").write_text("")
+    assert filled("--config=empty.toml").outfile is None
+    assert filled("--no-config", "--config=line_profiler.toml").outfile == "out"
+    assert filled("--config=line_profiler.toml", "--no-config").outfile is None
+
+
+def test_the_files_name_goes_before_the_variable(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has line_profiler's names by the variable has its configuration, too."""
+    monkeypatch.setenv("LINEPROF_OUTFILE", "%f.lprof")
+    text = '[tool.line_profiler.kernprof]\noutfile = "out"\nsetup = ""\n'
+    (here / "pyproject.toml").write_text(text)
+    write(here, "x.py", PROGRAM)
+    for words, name in (
+        ([], "out"),
+        (["-o", "flag"], "flag"),
+        (["--no-config"], "x.py.lprof"),
+    ):
+        assert kernprof("-lq", *words, "x.py", cwd=here).status == 0
+        assert (here / name).exists()
+        (here / name).unlink()
+    (here / "pyproject.toml").write_text(text.replace('"out"', '""'))
+    assert (filled().outfile, filled().setup) == (None, None)
+
+
+def test_kernprof_and_the_viewer_obey(here: Path) -> None:
+    text = """
+    [tool.line_profiler.kernprof]
+    line-by-line = true
+    outfile = "mine.lprof"
+    verbose = 1
+    skip-zero = true
+    [tool.line_profiler.cli]
+    unit = 1e-3
+    summarize = true
+    [tool.line_profiler.show.column_widths]
+    line = 8
+    """
+    write(here, "pyproject.toml", text)
+    write(here, "x.py", PROGRAM)
+
+    def shows(outcome: Outcome) -> list[bool]:
+        assert (outcome.status, outcome.err) == (0, "")
+        return [text in outcome.out for text in (" 0.001 s", "never", "seconds - ")]
+
+    first = kernprof("x.py", cwd=here)
+    assert "Wrote profile results to 'mine.lprof'" in first.out
+    assert shows(first) == [False, False, False]
+    assert "\n       4         1 " in first.out
+    view = ["-m", "lineprof", "view", "mine.lprof"]
+    assert shows(run(view, cwd=here)) == [True, True, True]
+    assert "\n       4         1 " in run(view, cwd=here).out
+    assert shows(run([*view, "-zu1", "--no-summarize"], cwd=here)) == [False] * 3
+    assert shows(run([*view, "--no-config"], cwd=here)) == [False, True, False]
+    assert "\n     4         1 " in run([*view, "--no-config"], cwd=here).out
+    (here / "other.toml").write_text("[tool.lineprof.cli]\nskip-zero = true\n")
+    for flags in (["-c", "other.toml"], ["--config=other.toml"], ["--c", "other.toml"]):
+        assert shows(run([*view, *flags], cwd=here)) == [False] * 3
+    assert run([*view, "--json"], cwd=here).out.startswith("{")
+
+
+def test_flags_of_ours_have_keys_for_the_viewer(here: Path) -> None:
+    text = """
+    [tool.lineprof.cli]
+    unit = "auto"
+    raw = true
+    columns = ["await"]
+    gpu-columns = "all"
+    """
+    write(here, "lineprof.toml", text)
+    write(here, "x.py", PROGRAM)
+    kernprof("-lq", "x.py", cwd=here)
+    plain = ["-m", "lineprof", "x.lprof"]
+    flags = ["-u", "auto", "--raw", "--columns=await", "--no-config"]
+    assert run(plain, cwd=here) == run([*plain, *flags], cwd=here)
+
+
+def test_a_program_that_goes_elsewhere_finds_its_configuration(here: Path) -> None:
+    text = "[tool.lineprof.show.column_widths]\nline = 8\n"
+    write(here, "lineprof.toml", text)
+    end = f"import os; os.mkdir('d'); os.chdir('d'); os.unlink('{here}/lineprof.toml')"
+    write(here, "x.py", PROGRAM + end)
+    assert "\n       4         1 " in kernprof("-lv", "x.py", cwd=here).out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kernprof.unit = 'ms'", "unit of the table kernprof: bad unit 'ms'; give"),
+        ("kernprof.unit = true", "unit of the table kernprof: bad unit 'yes'; give"),
+        ("kernprof.rich = 'huh'", "rich of the table kernprof: bad value 'huh'; give"),
+        ("kernprof.rich = []", "rich of the table kernprof: bad value []; give what"),
+        ("kernprof.outfile = 1", "outfile of the table kernprof: bad value 1; give"),
+        ("kernprof.verbose = ''", "verbose of the table kernprof: bad number ''; give"),
+        ("kernprof.prof-mod = 1", "prof-mod of the table kernprof: bad list 1; give"),
+        ("kernprof.prof-mod = [1]", "prof-mod of the table kernprof: bad list [1]"),
+        ("kernprof.gpu = 'maybe'", "gpu of the table kernprof: bad value 'maybe'"),
+        ("show.column_widths.line = ''", "the width of column 'line' is ''; give"),
+        ("show.column_widths.line = true", "the width of column 'line' is True; give"),
+    ],
+)
+def test_values_that_no_flag_takes(here: Path, text: str, message: str) -> None:
+    (here / "lineprof.toml").write_text(f"[tool.lineprof]\n{text}\n")
+    with pytest.raises((UsageError, ConfigError)) as caught:
+        filled()
+    assert str(caught.value).startswith(f"{here}/lineprof.toml: {message}")
+    assert caught.value.status == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cli.unit = 'ms'", "unit: 'ms' is not a unit of time; give"),
+        ("cli.rich = 1", "rich: 1 is neither true nor false"),
+        ("cli.columns = 'x'", "columns: there is no column 'x'; known"),
+        ("show.column_widths.line = 1.5", "the width of column 'line' is 1.5; give"),
+    ],
+)
+def test_values_that_the_viewer_does_not_take(
+    here: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    (here / "lineprof.toml").write_text(f"[tool.lineprof]\n{text}\n")
+    assert cli.main(["view", "x.lprof"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"lineprof: {here}/lineprof.toml: {message}")
+    assert err.count("\n") == 1
+
+
+def test_a_file_that_was_asked_for_must_be_of_use(here: Path) -> None:
+    write(here, "x.py", "print('ran')")
+    (here / "bad.toml").write_text("[broken")
+    for name in ("no.toml", "bad.toml"):
+        for command in (["kernprof"], ["lineprof", "run"], ["lineprof"]):
+            words = ["-m", *command, "--config", name, "x.py"]
+            outcome = run(words, cwd=here)
+            assert (outcome.status, outcome.out) == (2, "")
+            assert outcome.err.startswith(f"{' '.join(command)}: ")
+            assert f"{here}/{name}" in outcome.err
+            assert outcome.err.count("\n") == 1
+
+
+def test_one_that_was_found_is_told_and_left_out(here: Path) -> None:
+    write(here, "x.py", "print('ran')")
+    (here / "pyproject.toml").write_text("[tool.lineprof")
+    outcome = kernprof("-l", "x.py", cwd=here)
+    assert (outcome.status, outcome.out[:4]) == (0, "ran\n")
+    assert outcome.err.startswith(f"kernprof: ignoring {here}/pyproject.toml: it is no")
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_python_without_a_reader_of_toml_says_so(here: Path) -> None:
+    write(here, "x.py", "print('ran')")
+    (here / "pyproject.toml").write_text("[tool.lineprof.kernprof]\nverbose = -1\n")
+    program = (
+        "import sys; sys.modules.update(tomllib=None, tomli=None);"
+        "import kernprof; kernprof.main(['-l', *sys.argv[1:], 'x.py'])"
+    )
+    outcome = run(["-c", program], cwd=here)
+    assert (outcome.status, outcome.out[:4]) == (0, "ran\n")
+    assert outcome.err == (
+        f"kernprof: ignoring {here}/pyproject.toml: this Python reads no TOML;"
+        " install tomli\n"
+    )
+    outcome = run(["-c", program, "--config=pyproject.toml"], cwd=here)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "this Python reads no TOML; install tomli" in outcome.err
+    assert run(["-c", program, "--no-config"], cwd=here).err == ""
+
+
+def test_toml_is_read_only_where_a_file_has_a_word_for_us(here: Path) -> None:
+    show = "import sys; print([m for m in ('tomllib', 'tomli') if m in sys.modules])"
+    write(here, "x.py", show)
+    (here / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert kernprof("-lq", "x.py", cwd=here).out == "[]\n"
+    (here / "pyproject.toml").write_text("[tool.lineprof]\n")
+    read_by = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    assert kernprof("-lq", "x.py", cwd=here).out == f"['{read_by}']\n"

@@ -1,0 +1,240 @@
+"""Files, folders, command lines and terminals that trip other profilers, cured."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import kernprof, run, write
+from tables import profiled, tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+PROGRAM = """\
+@profile
+def work(n):
+    return n
+
+work(1)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with a small program."""
+    write(tmp_path, "x.py", PROGRAM)
+    return tmp_path
+
+
+def view(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Run the viewer; give its status, output and errors."""
+    shown = run(["-m", "lineprof", "view", *words], cwd=folder)
+    return shown.status, shown.out, shown.err
+
+
+def test_a_script_that_changes_folder_is_found_with_its_profile(folder: Path) -> None:
+    (folder / "elsewhere").mkdir()
+    write(folder, "x.py", "import os\nos.chdir('elsewhere')\n" + PROGRAM)
+    outcome = kernprof("-lv", "x.py", cwd=folder)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert not list((folder / "elsewhere").iterdir())
+    assert tables(outcome.out)["work"].source(5) == "return n"
+    _, out, _ = view(folder / "elsewhere", "../x.lprof")
+    assert tables(out)["work"].source(5) == "return n"
+
+
+def test_an_edited_source_is_said_and_what_ran_is_shown(folder: Path) -> None:
+    assert kernprof("-lq", "x.py", cwd=folder).status == 0
+    write(folder, "x.py", PROGRAM.replace("return n", "raise OSError(n)"))
+    status, out, err = view(folder, "x.lprof")
+    assert status == 0
+    assert tables(out)["work"].source(3) == "return n"
+    assert "x.py" in err
+    assert "changed" in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("flag", ["-r", "-m", "-t"])
+def test_no_colour_reaches_a_pipe(folder: Path, flag: str) -> None:
+    assert kernprof("-lq", "x.py", cwd=folder).status == 0
+    status, out, err = view(folder, flag, "x.lprof")
+    assert (status, err) == (0, "")
+    assert "\x1b" not in out
+    assert "Total time" in out
+
+
+def test_no_colour_reaches_a_pipe_from_kernprof(folder: Path) -> None:
+    outcome = kernprof("-lvr", "x.py", cwd=folder)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "\x1b" not in outcome.out
+    assert "Total time" in outcome.out
+
+
+def test_no_colour_reaches_a_pipe_from_the_imported_decorator(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", "from lineprof import profile\n" + PROGRAM)
+    outcome = run(["x.py"], cwd=tmp_path, env={"LINE_PROFILE": "1"})
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "\x1b" not in outcome.out
+    texts = list(tmp_path.glob("profile_output*.txt"))
+    assert all("\x1b" not in path.read_text(encoding="utf-8") for path in texts)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\0" * 100, b"text\n", b"\x80\x04.", b"SQLite format 3\0", b"(lp0\n."],
+)
+def test_a_file_that_is_no_profile_is_one_line(folder: Path, data: bytes) -> None:
+    (folder / "bad.lprof").write_bytes(data)
+    status, out, err = view(folder, "bad.lprof")
+    assert (status, out) == (1, "")
+    assert err.startswith("lineprof: ")
+    assert "bad.lprof" in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [(["gone.lprof"], "gone.lprof"), (["."], "."), (["x.py"], "x.py")],
+)
+def test_what_is_no_file_of_ours_is_one_line(
+    folder: Path, words: list[str], name: str
+) -> None:
+    status, out, err = view(folder, *words)
+    assert (status, out) == (1, "")
+    assert name in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [["-l", "gone.py"], ["-l", "-m", "gone"]])
+def test_a_program_that_is_not_there_is_one_line(
+    folder: Path, words: list[str]
+) -> None:
+    outcome = kernprof(*words, cwd=folder)
+    assert outcome.status != 0
+    assert outcome.out == ""
+    assert "gone" in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+
+
+class Evil:
+    """What runs a command of its choice when it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return open, (str(self.marker), "w")
+
+
+def evil_files(marker: Path) -> dict[str, bytes]:
+    """Give files by name that would make `marker`, were they believed."""
+    evil = Evil(marker)
+    opened = f"(S'{marker}'\nS'w'\n"
+    return {
+        "whole.lprof": pickle.dumps(evil),
+        "inside.lprof": pickle.dumps({"timings": {("f", 1, "g"): evil}, "unit": 1e-9}),
+        "old.lprof": f"cio\nopen\n{opened}tR.".encode(),
+        "named.lprof": b"cline_profiler.line_profiler\nsys.modules\n.",
+        "state.lprof": b"cline_profiler._line_profiler\nLineStats\n)R"
+        + f"cio\nopen\n{opened}tRb.".encode(),
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["whole.lprof", "inside.lprof", "old.lprof", "named.lprof", "state.lprof"]
+)
+def test_a_malicious_file_executes_nothing(tmp_path: Path, name: str) -> None:
+    marker = tmp_path / "executed"
+    (tmp_path / name).write_bytes(evil_files(marker)[name])
+    status, out, err = view(tmp_path, name)
+    assert not marker.exists()
+    assert (status, out) == (1, "")
+    assert name in err
+    assert len(err.splitlines()) == 1
+    with_python = run(
+        ["-c", f"import lineprof; lineprof.load_stats({name!r})"], cwd=tmp_path
+    )
+    assert not marker.exists()
+    assert "LineprofError" in with_python.err
+
+
+def test_the_malicious_file_would_do_harm_elsewhere(tmp_path: Path) -> None:
+    marker = tmp_path / "executed"
+    pickle.loads(evil_files(marker)["whole.lprof"]).close()  # noqa: S301 - the point
+    assert marker.exists()
+
+
+def test_without_l_the_decorators_absence_is_explained(folder: Path) -> None:
+    outcome = kernprof("x.py", cwd=folder)
+    *traceback, advice = outcome.err.splitlines()
+    assert outcome.status == 1
+    assert "NameError" in traceback[-1]
+    assert advice.startswith("kernprof: ")
+    assert "kernprof -l x.py" in advice
+    # (The traceback is the program's alone.)
+    assert [line for line in traceback if "File" in line] == [
+        line for line in traceback if 'x.py", line 1' in line
+    ]
+
+
+def test_the_imported_decorator_is_silent_under_python_alone(folder: Path) -> None:
+    write(folder, "x.py", "from lineprof import profile\n" + PROGRAM)
+    outcome = run(["x.py"], cwd=folder, env={"LINE_PROFILE": ""})
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--line-by-line", "x.py"],
+        ["-l", "--skip-zero", "x.py"],
+        ["-l", "--view", "x.py"],
+        ["-l", "-i", "x.py"],
+        ["-lz", "--rich", "x.py"],
+    ],
+)
+def test_a_long_flag_does_not_eat_the_script(folder: Path, words: list[str]) -> None:
+    outcome = kernprof("-o", "x.lprof", *words, cwd=folder)
+    assert (outcome.status, outcome.err) == (0, "")
+    _, out, _ = view(folder, "--rich", "x.lprof")
+    assert tables(out)["work"].hits() == {3: 1}
+
+
+def test_a_script_that_ends_itself_by_os_exit_says_no_wrong_thing(
+    folder: Path,
+) -> None:
+    write(folder, "x.py", PROGRAM + "import os\nos._exit(7)\n")
+    outcome = kernprof("-l", "x.py", cwd=folder)
+    assert outcome.status == 7
+    assert "Wrote" not in outcome.out
+
+
+def test_a_second_process_of_the_program_writes_no_profile_over_the_first(
+    folder: Path,
+) -> None:
+    write(
+        folder,
+        "x.py",
+        f"import subprocess, sys\n{PROGRAM}"
+        "if len(sys.argv) == 1:\n"
+        "    child = [sys.executable, '-c', 'print(1)']\n"
+        "    subprocess.run(child, check=True)\n",
+    )
+    assert profiled(folder, "x.py", output="1\n")["work"].hits() == {4: 1}
+
+
+def test_the_sum_of_two_files_is_shown(folder: Path) -> None:
+    for name in ("a.lprof", "b.lprof"):
+        assert kernprof("-lq", "-o", name, "x.py", cwd=folder).status == 0
+    status, out, err = view(folder, "a.lprof", "b.lprof")
+    assert (status, err) == (0, "")
+    assert tables(out)["work"].hits() == {3: 2}
+
+
+def test_what_ran_before_a_reset_is_not_counted(folder: Path) -> None:
+    write(folder, "x.py", PROGRAM + "profile.reset()\nwork(2)\n")
+    assert profiled(folder, "x.py")["work"].hits() == {3: 1}

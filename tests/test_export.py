@@ -1,0 +1,271 @@
+"""A profile goes to other programs whole, and says the same there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pickle
+import pty
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import example_gpu
+import pytest
+from example_stats import FILE, everything, example
+
+from lineprof.cli import main
+from lineprof.errors import LineprofError
+from lineprof.exports import EXPORTS
+from lineprof.exports.frame import data_frame
+from lineprof.exports.rows import COLUMNS
+from lineprof.stats import Cell, FunctionStats, LineStats
+from lineprof.store import load, save
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = ("a.py", 1, "f")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(example(), "train.lprof")
+
+
+def content(stats: LineStats, name: str) -> bytes:
+    return b"".join(EXPORTS[name].content(stats))
+
+
+def rows(stats: LineStats) -> list[dict[str, str]]:
+    """Return the rows of the CSV of `stats`."""
+    return list(csv.DictReader(io.StringIO(content(stats, "csv").decode())))
+
+
+def test_csv_has_a_row_a_line_and_says_what_is_known() -> None:
+    stats = example()
+    table = rows(stats)
+    assert list(table[0]) == [*COLUMNS, "source"]
+    lines = [(f, row) for f in stats.functions for row in f.rows]
+    assert len(table) == len(lines)
+    for found, (function, row) in zip(table, lines):
+        assert found["file"] == FILE
+        assert found["function"] == function.name
+        assert found["function_line"] == f"{function.line}"
+        for name, value in vars(row).items():
+            assert found[name] == ("" if value is None else f"{value}")
+    assert table[-1]["source"] == "    return n if n < 2 else fib(n - 1) + fib(n - 2)"
+    assert "naïve — 損失" in table[5]["source"]
+
+
+def test_csv_has_the_columns_of_gpus_where_there_is_work_of_theirs() -> None:
+    stats = example_gpu.example()
+    table = rows(stats)
+    names = list(table[0])
+    assert names[: len(COLUMNS)] == list(COLUMNS)
+    assert names[-1] == "source"
+    lines = json.loads(content(stats, "json"))["functions"]
+    expected = [
+        (one["line"], one.get("gpu_ns"), one.get("kernels"))
+        for function in lines
+        for one in function["lines"]
+    ]
+    assert any(gpu for _, gpu, _ in expected)
+    assert expected == [
+        (
+            int(row["line"]),
+            int(row["gpu_ns"]) if row["gpu_ns"] else None,
+            int(row["kernels"]) if row["kernels"] else None,
+        )
+        for row in table
+    ]
+    assert any(name.startswith("memcpy_bytes_") for name in names)
+
+
+def test_csv_stays_a_table_whatever_names_and_sources_hold() -> None:
+    name = 'a,"b"\n\x1b[2J\udcff.py'
+    stats = LineStats({(name, 1, "f\r\n,g"): [(1, 2, 3)]}, 1e-9)
+    text = content(stats, "csv")
+    assert b"\x1b" not in text
+    (row,) = rows(stats)
+    assert row["file"] == 'a,"b"\\n\\x1b[2J\\udcff.py'
+    assert row["function"] == "f\\r\\n,g"
+    assert (row["hits"], row["source"]) == ("2", "")
+
+
+def test_csv_of_nothing_has_its_titles() -> None:
+    assert content(LineStats({}, 1e-9), "csv").decode() == (
+        f"{','.join([*COLUMNS, 'source'])}\n"
+    )
+
+
+def test_json_is_that_of_the_view(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", "--json", "train.lprof"]) == 0
+    assert content(example(), "json").decode() == capfd.readouterr().out
+
+
+def test_the_file_for_line_profiler_holds_hits_and_times(tmp_path: Path) -> None:
+    file = tmp_path / "theirs.lprof"
+    file.write_bytes(content(example(), "line_profiler"))
+    again = LineStats.from_files(file)
+    assert again == example()
+    assert again.threads == ()
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1 / 3e6, 2.8e-10])
+def test_what_line_profiler_wrote_comes_back_as_it_was(
+    tmp_path: Path, unit: float
+) -> None:
+    stats = LineStats({KEY: [(2, 3, 40), (7, 10**12, 2**63 - 1)]}, unit)
+    file = tmp_path / "theirs.lprof"
+    file.write_bytes(content(stats, "line_profiler"))
+    assert everything(LineStats.from_files(file)) == everything(stats)
+    assert LineStats.from_files(file).timings == stats.timings
+
+
+def test_line_profiler_loads_and_shows_the_file(tmp_path: Path) -> None:
+    line_profiler = pytest.importorskip("line_profiler")
+    file = tmp_path / "theirs.lprof"
+    file.write_bytes(content(example(), "line_profiler"))
+    stats = line_profiler.load_stats(str(file))
+    assert stats.timings == example().timings
+    assert stats.unit == 1e-9
+    stream = io.StringIO()
+    line_profiler.show_text(stats.timings, stats.unit, stream=stream)
+    assert FILE in stream.getvalue()
+
+
+def test_lines_with_time_and_no_hit_can_be_shown_and_are_said(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    cells = (Cell(2, -1, 0, 500), Cell(3, -1, 0, 0), Cell(4, -1, 2, 0))
+    save(LineStats.from_functions([FunctionStats("a.py", "f", 1, cells)]), "a.lprof")
+    assert main(["export", "--format=line_profiler", "a.lprof"]) == 0
+    assert load("a.line_profiler.lprof").timings == {KEY: [(2, 1, 500), (4, 2, 0)]}
+    assert "1 lines have time and no hit of their own" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("csv", "train.csv"),
+        ("json", "train.json"),
+        ("line_profiler", "train.line_profiler.lprof"),
+    ],
+)
+def test_a_file_is_written_beside_the_profile(
+    name: str, file: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "-f", name, "train.lprof"]) == 0
+    assert (tmp_path / file).read_bytes() == content(example(), name)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.splitlines()[0] == f"lineprof: wrote {file}"
+    assert {path.name for path in tmp_path.iterdir()} == {"train.lprof", file}
+
+
+@pytest.mark.parametrize("name", list(EXPORTS))
+def test_standard_output_gets_the_same(
+    name: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["export", "--format", name, "train.lprof", "-o", "-"]) == 0
+    out, err = capfdbinary.readouterr()
+    assert out == content(example(), name)
+    assert err == b"lineprof: 3 events were lost\n"
+
+
+def test_several_profiles_are_added_up(tmp_path: Path) -> None:
+    LineStats({KEY: [(2, 1, 5)]}, 1e-6).to_file("a.lprof")
+    (tmp_path / "b.lprof").write_bytes(
+        content(LineStats({KEY: [(2, 1, 7)]}, 1e-6), "line_profiler")
+    )
+    assert main(["export", "-fcsv", "a.lprof", "b.lprof", "-o", "sum.csv"]) == 0
+    assert "a.py,f,1,2,2,12000," in (tmp_path / "sum.csv").read_text()
+
+
+def test_a_profile_is_not_replaced_by_its_export(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    before = load("train.lprof")
+    assert main(["export", "-fcsv", "train.lprof", "-o", "./train.lprof"]) == 1
+    assert "is the profile; name another file" in capfd.readouterr().err
+    assert everything(load("train.lprof")) == everything(before)
+
+
+def test_what_cannot_be_written_is_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.csv").write_text("before")
+    target = str(tmp_path / "no" / "train.csv")
+    assert main(["export", "-fcsv", "train.lprof", "-o", target]) == 1
+    assert capfd.readouterr().err == (
+        f"lineprof: cannot write the export to {target!r}: No such file or directory;"
+        " choose another file\n"
+    )
+    assert main(["export", "-fcsv", "gone.lprof"]) == 1
+    assert (tmp_path / "train.csv").read_text() == "before"
+
+
+def test_the_format_has_to_be_known(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "train.lprof"]) == 2
+    assert main(["export", "-f", "excel", "train.lprof"]) == 2
+    assert "choose from" in capfd.readouterr().err
+
+
+def test_a_terminal_gets_no_pickle(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    leader, follower = pty.openpty()
+    with os.fdopen(follower, "w") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", terminal)
+        words = ["export", "-f", "line_profiler", "train.lprof", "-o-"]
+        assert main(words) == 1
+    os.close(leader)
+    assert "is no text for a terminal; name one with -o" in capfd.readouterr().err
+
+
+def test_pandas_gets_the_rows_of_the_csv(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in keeps what it is given: pandas is big, and not always there."""
+
+    class DataFrame:
+        def __init__(self, data: list[dict[str, object]], columns: list[str]) -> None:
+            self.data, self.columns = data, columns
+
+    module = ModuleType("pandas")
+    module.DataFrame = DataFrame  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pandas", module)
+    frame = example().to_pandas()
+    assert frame.columns == [*COLUMNS, "source"]
+    texts = [
+        {name: "" if value is None else f"{value}" for name, value in row.items()}
+        for row in frame.data
+    ]
+    assert texts == rows(example())
+    assert LineStats({}, 1e-9).to_pandas().columns == [*COLUMNS, "source"]
+
+
+def test_without_pandas_it_is_said_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(LineprofError, match="pip install pandas"):
+        example().to_pandas()
+
+
+def test_the_real_pandas_takes_them() -> None:
+    pytest.importorskip("pandas")
+    frame = data_frame(example())
+    assert list(frame.columns) == [*COLUMNS, "source"]
+    assert frame["hits"].sum() == sum(
+        row.hits for function in example().functions for row in function.rows
+    )
+
+
+def test_exporting_needs_no_class_of_line_profilers() -> None:
+    data = content(example(), "line_profiler")
+    assert data.startswith(b"\x80\x02cline_profiler._line_profiler\nLineStats\n")
+    with pytest.raises((ImportError, AttributeError)):
+        pickle.loads(data.replace(b"line_profiler", b"no_such_package"))  # noqa: S301

@@ -1,0 +1,229 @@
+"""-i, --output-interval: the profile so far, in a file, while the program runs."""
+
+from __future__ import annotations
+
+import pstats
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from as_python import DEADLINE, check_same, kernprof, run, write
+
+from kernprof.interval import Interval
+from lineprof import load_stats
+
+TASKS = "/proc/self/task"
+linux = pytest.mark.skipif(
+    not Path(TASKS).is_dir(), reason="the system does not tell of threads"
+)
+
+# Runs until there is a profile, and looks at it.
+WAITS = """\
+import os, sys
+@profile
+def f():
+    return 1
+def wait():
+    while not os.path.exists(sys.argv[1]):
+        f()
+wait()
+"""
+
+
+def tasks() -> set[str]:
+    """Ids of this process's threads, as the system has them."""
+    return {path.name for path in Path(TASKS).iterdir()}
+
+
+def calls(path: Path) -> int:
+    """Calls of the one function in a profile of lines."""
+    [function] = load_stats(path).functions
+    return function.calls
+
+
+def test_a_program_that_is_killed_leaves_its_last_profile(tmp_path: Path) -> None:
+    text = f"{WAITS}os.kill(os.getpid(), 9)\n"
+    write(tmp_path, "x.py", text)
+    outcome = kernprof("-lqi", "x.py", "x.lprof", cwd=tmp_path)
+    assert outcome.status == -signal.SIGKILL
+    assert calls(tmp_path / "x.lprof") > 0
+    stats = load_stats(tmp_path / "x.lprof")
+    assert stats.processes[0].exit == "still running"
+    assert any("while the program ran" in warning for warning in stats.warnings)
+    assert stats.sources[str(tmp_path / "x.py")].text == text
+    assert [path.name for path in tmp_path.glob(".*")] == []
+
+
+def test_a_program_that_leaves_by_exit_leaves_its_last_profile(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", f"{WAITS}os._exit(3)\n")
+    outcome = kernprof("-lq", "-i", "1", "x.py", "x.lprof", cwd=tmp_path)
+    assert outcome.status == 3
+    assert calls(tmp_path / "x.lprof") > 0
+
+
+def test_the_last_word_is_the_whole_profile(tmp_path: Path) -> None:
+    text = WAITS + "for _ in range(10**5): f()\nprint('ended')\n"
+    write(tmp_path, "x.py", text)
+    outcome = kernprof("-l", "--output-interval=1", "x.py", "x.lprof", cwd=tmp_path)
+    assert outcome.out.splitlines()[:2] == [
+        "ended",
+        "Wrote profile results to 'x.lprof'",
+    ]
+    assert (outcome.status, outcome.err) == (0, "")
+    assert calls(tmp_path / "x.lprof") > 10**5
+    stats = load_stats(tmp_path / "x.lprof")
+    assert (stats.processes[0].exit, stats.warnings) == ("", ())
+
+
+def test_source_that_no_file_holds(tmp_path: Path) -> None:
+    text = f"{WAITS}os._exit(0)\n"
+    kernprof("-lqi1", "-o", "out", "-c", text, "out", cwd=tmp_path)
+    stats = load_stats(tmp_path / "out")
+    source = stats.sources[stats.functions[0].file].text
+    assert source is not None
+    assert source.strip() == text.strip()
+
+
+@pytest.mark.parametrize("mode", ["-q", "-bq"])
+def test_calls_go_on_being_recorded(tmp_path: Path, mode: str) -> None:
+    begin = "import builtins; profile = getattr(builtins, 'profile', lambda f: f)\n"
+    end = "for _ in range(10**4): f()\n@profile\ndef late(): pass\nlate()\n"
+    write(tmp_path, "x.py", begin + WAITS + "import pstats\n" + end)
+    outcome = kernprof(mode, "-i1", "x.py", "x.prof", cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    table = pstats.Stats(str(tmp_path / "x.prof")).stats  # type: ignore[attr-defined]
+    count = {name: numbers[1] for (_, _, name), numbers in table.items()}
+    assert count["f"] > 10**4
+    assert count["late"] == 1
+    ours = {name for file, _, name in table if "kernprof" in file}
+    assert not ours
+
+
+def test_a_profile_of_calls_so_far_can_be_read(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", f"{WAITS.replace('@profile', '')}os._exit(0)\n")
+    kernprof("-qi1", "x.py", "x.prof", cwd=tmp_path)
+    table = pstats.Stats(str(tmp_path / "x.prof")).stats  # type: ignore[attr-defined]
+    assert "f" in {name for _, _, name in table}
+
+
+@pytest.mark.parametrize("mode", ["-lqi1", "-qi1", "-bqi1"])
+def test_the_program_sees_no_thread(tmp_path: Path, mode: str) -> None:
+    program = """
+        import os, signal, sys, threading
+        print(threading.active_count(), len(threading._active))
+        print(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+        print(sorted(sys._current_frames()) == [threading.get_ident()])
+        print(sys.gettrace(), sys.getswitchinterval())
+        """
+    check_same(write(tmp_path, "x.py", program), cwd=tmp_path, mode=mode)
+
+
+def test_it_keeps_no_program_alive(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", "print(1)")
+    assert kernprof("-lqi", "86400", "x.py", cwd=tmp_path).out == "1\n"
+
+
+def test_forks_go_as_under_python(tmp_path: Path) -> None:
+    program = """
+        import os, sys, threading, warnings
+        warnings.simplefilter("error")
+        for _ in range(100):
+            pid = os.fork()
+            if not pid:
+                tasks = "/proc/self/task"
+                alone = not os.path.isdir(tasks) or len(os.listdir(tasks)) == 1
+                sys.exit(0 if alone else 1)
+            assert os.waitpid(pid, 0)[1] == 0
+        print(threading.active_count())
+        """
+    check_same(write(tmp_path, "x.py", program), cwd=tmp_path, mode="-lqi1")
+
+
+def test_it_goes_on_after_a_fork(tmp_path: Path) -> None:
+    program = f"""{WAITS}
+os.remove("x.lprof")
+pid = os.fork()
+if not pid:
+    sys.exit(0)
+os.waitpid(pid, 0)
+wait()
+os._exit(0)
+"""
+    write(tmp_path, "x.py", program)
+    assert kernprof("-lqi1", "x.py", "x.lprof", cwd=tmp_path).status == 0
+    assert calls(tmp_path / "x.lprof") > 0
+
+
+def test_no_lock_is_held_in_a_forked_child(tmp_path: Path) -> None:
+    program = """
+        import os, sys, threading
+        from kernprof.interval import Interval
+        lock, begun = threading.Lock(), threading.Event()
+        def dump():
+            with lock:
+                begun.set()
+                for _ in range(10**6):
+                    pass
+        interval = Interval(0.001, dump)
+        interval.start()
+        for _ in range(3):
+            begun.clear()
+            begun.wait()
+            pid = os.fork()
+            if not pid:
+                os._exit(0 if lock.acquire(False) else 1)
+            print(os.waitpid(pid, 0)[1])
+        interval.stop()
+        """
+    outcome = run([write(tmp_path, "x.py", program)], cwd=tmp_path)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "0\n" * 3, "")
+
+
+@linux
+def test_nothing_of_it_is_left_when_it_has_stopped() -> None:
+    before = tasks()
+    ticked = threading.Event()
+    interval = Interval(0.001, ticked.set)
+    interval.start()
+    ticked.wait(DEADLINE)
+    assert tasks() > before
+    interval.stop()
+    ticked.clear()
+    assert tasks() <= before
+    assert not ticked.is_set()
+    interval.stop()  # again
+
+
+def test_a_file_that_fails_does_not_end_it() -> None:
+    ticks: list[int] = []
+    enough = threading.Event()
+
+    def dump() -> None:
+        ticks.append(1)
+        if len(ticks) == 3:
+            enough.set()
+        raise OSError("full")
+
+    interval = Interval(0.001, dump)
+    interval.start()
+    assert enough.wait(DEADLINE)
+    interval.stop()
+
+
+def test_sigterm_ends_it_first(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", WAITS + "print(1, flush=True)\nsys.stdin.read()\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kernprof", "-lqi1", "x.py", "x.lprof"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"1\n"
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=DEADLINE)
+    assert process.returncode == -signal.SIGTERM
+    assert load_stats(tmp_path / "x.lprof").processes[0].exit == "SIGTERM"

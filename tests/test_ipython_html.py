@@ -1,0 +1,160 @@
+"""Profiles as HTML: well-formed, harmless, and with all that the text has."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import example_gpu
+import example_stats
+
+from lineprof.ipython.html import html_of
+from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+
+VOID = {"br"}
+LOADS = {"src", "href", "srcset", "data", "action", "background"}
+
+
+class Page(HTMLParser):
+    """Reads a page as browsers do: its tables' rows as texts, and what it loads."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.loads: list[str] = []
+        self.rows: list[list[str]] = []
+        self.styles: list[str] = []  # of each row
+        self.text = ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loads += [name for name, _ in attrs if name in LOADS or name[:2] == "on"]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+            self.styles.append(dict(attrs).get("style") or "")
+        if tag in {"td", "th"}:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" in self.open:
+            return
+        self.text += data
+        if "td" in self.open or "th" in self.open:
+            self.rows[-1][-1] += data
+
+
+def of_source(text: str, *cells: Cell, name: str = "f") -> LineStats:
+    """Give the profile of one function, which is all of its file."""
+    function = FunctionStats("f.py", name, 1, cells)
+    sources = {"f.py": SourceFile("f.py", text, "")}
+    return LineStats.from_functions([function], sources=sources)
+
+
+def test_each_line_has_its_numbers_and_its_source() -> None:
+    stats = of_source(
+        "def f(x):\n    x += 1\n    return x\n",
+        Cell(2, -1, 2, 3_000_000),
+        Cell(3, -1, 1, 9_000_000),
+    )
+    page = Page(html_of(stats))
+    assert page.rows == [
+        ["Line", "Hits", "Time", "Per Hit", "% Time", "Source"],
+        ["1", "", "", "", "", "def f(x):"],
+        ["2", "2", "3.000 ms", "1.500 ms", "25.0", "    x += 1"],
+        ["3", "1", "9.000 ms", "9.000 ms", "75.0", "    return x"],
+    ]
+
+
+def test_the_unit_can_be_chosen() -> None:
+    stats = of_source("def f(): 1\n", Cell(1, -1, 1, 3_000_000))
+    assert Page(html_of(stats, unit=1e-3)).rows[0][2] == "Time (ms)"
+    assert Page(html_of(stats, unit=2e-3)).rows[1][2] == "1.5"
+    assert Page(html_of(stats, unit=2e-3)).rows[0][2] == "Time (0.002 s)"
+
+
+def test_the_line_that_takes_most_is_the_hottest() -> None:
+    stats = of_source(
+        "def f():\n    1\n    2\n    3\n",
+        Cell(2, -1, 1, 900),
+        Cell(3, -1, 1, 99),
+        Cell(4, -1, 1, 1),
+    )
+    _, begin, hot, warm, cold = Page(html_of(stats)).styles
+    assert (begin, cold) == ("", "")
+    strength = [float(style.split(",")[-1].rstrip(")")) for style in (hot, warm)]
+    assert strength[0] > strength[1] > 0
+
+
+def test_nothing_in_a_profile_can_act_on_the_page() -> None:
+    evil = "<script>alert('x')</script>\"&\u202e\x1b[2J\ud800"
+    stats = of_source(f"def f():\n    {evil}\n", Cell(2, -1, 1, 1), name=evil)
+    stats.warnings = (evil,)
+    html = html_of(stats)
+    page = Page(html)
+    assert "script" not in page.tags
+    assert page.rows[2][-1] == (
+        "    <script>alert('x')</script>\"&\\u202e\\x1b[2J\\ud800"
+    )
+    assert page.text.count("<script>") == 3
+    html.encode()
+
+
+def test_a_page_loads_nothing() -> None:
+    for stats in (example_stats.example(), example_gpu.example()):
+        html = html_of(stats)
+        assert Page(html).loads == []
+        assert "url(" not in html
+        assert "@import" not in html
+
+
+def test_tabs_and_blanks_of_the_source_stay() -> None:
+    page = Page(html_of(of_source("def f():\n\tx  =  1\n", Cell(2, -1, 1, 1))))
+    assert page.rows[2][-1] == "\tx  =  1"
+
+
+def test_functions_that_never_ran_are_named_or_left_out() -> None:
+    stats = example_stats.example()
+    assert "never (/project/train.py:25)" in Page(html_of(stats)).text
+    assert "never" not in Page(html_of(stats, skip_zero=True)).text
+
+
+def test_time_spent_waiting_is_shown_where_there_is_some() -> None:
+    stats = of_source("def f():\n    1\n", Cell(2, -1, 1, 1_000, await_ns=5_000))
+    assert Page(html_of(stats)).rows[0][5] == "Await"
+    assert Page(html_of(stats)).rows[2][5] == "5.000 us"
+
+
+def test_gpu_columns_and_totals_are_shown() -> None:
+    page = Page(html_of(example_gpu.example()))
+    assert "GPU Time" in page.rows[0]
+    assert "GPU" in page.text.rpartition("Source")[2]
+    assert "<b>        loss.backward()</b>" in html_of(example_gpu.example())
+
+
+def test_a_function_without_source_shows_its_lines() -> None:
+    function = FunctionStats("/nowhere/f.py", "f", 3, (Cell(5, -1, 1, 10),))
+    page = Page(html_of(LineStats.from_functions([function])))
+    assert page.rows[1:] == [["5", "1", "10.00 ns", "10.00 ns", "100.0", ""]]
+
+
+def test_a_cell_is_shown_whole() -> None:
+    text = "def f():\n    1\nf()\n"
+    stats = of_source(text, Cell(3, -1, 1, 1), name="<lprof_cell>")
+    assert [row[-1] for row in Page(html_of(stats)).rows[1:]] == text.splitlines()
+
+
+def test_an_empty_profile_says_why() -> None:
+    assert "no function was registered" in Page(html_of(LineStats({}, 1))).text
+
+
+def test_notebooks_show_a_profile_as_html() -> None:
+    stats = of_source("def f(): 1\n", Cell(1, -1, 1, 3))
+    assert stats._repr_html_() == html_of(stats)

@@ -1,0 +1,177 @@
+"""Profiles that line_profiler loses, by the way in which a program was run or ended."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import DEADLINE, kernprof, run, write
+
+from lineprof import load_stats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """\
+import os, sys
+@profile
+def f():
+    return 1
+f()
+"""
+# Becomes kernprof once its parent is gone, so that it is init's, or a reaper's.
+ORPHAN = """\
+import os, sys
+started = os.getpid()
+if os.fork():
+    os._exit(0)
+while os.getppid() == started:
+    pass
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
+def hits(path: Path) -> dict[str, dict[int, int]]:
+    """Hits by line of each function of a profile."""
+    return {
+        function.name: {row.line: row.hits for row in function.rows}
+        for function in load_stats(path).functions
+    }
+
+
+def orphan(folder: Path, *words: str, **options: object) -> str:
+    """Run this interpreter with `words`, by a parent that has ended; its output."""
+    write(folder, "starter.py", ORPHAN)
+    return run(["starter.py", *words], cwd=folder, **options).out  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", ["-l", "-b"])
+def test_a_parent_that_has_gone(tmp_path: Path, mode: str) -> None:
+    write(tmp_path, "x.py", PROGRAM)
+    out = orphan(tmp_path, "-m", "kernprof", mode, "x.py")
+    assert "Wrote profile results to 'x." in out
+    name = "x.lprof" if mode == "-l" else "x.prof"
+    assert (tmp_path / name).stat().st_size
+    if mode == "-l":
+        assert hits(tmp_path / name) == {"f": {4: 1}}
+
+
+def test_a_parent_that_has_gone_without_kernprof(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", "from lineprof import profile\n" + PROGRAM)
+    orphan(tmp_path, "x.py", env={"LINE_PROFILE": "1"})
+    assert hits(tmp_path / "profile_output.lprof") == {"f": {5: 1}}
+
+
+def test_nohup(tmp_path: Path) -> None:
+    text = f"{PROGRAM}import signal\nos.kill(os.getpid(), signal.SIGHUP)\nf()\n"
+    write(tmp_path, "x.py", text)
+    with (tmp_path / "nohup.out").open("wb") as out:
+        done = subprocess.run(
+            ["/usr/bin/env", "nohup", sys.executable, "-m", "kernprof", "-l", "x.py"],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+    assert done.returncode == 0
+    assert "Wrote profile results" in (tmp_path / "nohup.out").read_text()
+    assert hits(tmp_path / "x.lprof") == {"f": {4: 2}}
+
+
+def test_sigterm(tmp_path: Path) -> None:
+    text = f"{PROGRAM}import signal\nos.kill(os.getpid(), signal.SIGTERM)\nf()\n"
+    write(tmp_path, "x.py", text)
+    assert kernprof("-lq", "x.py", cwd=tmp_path).status == -signal.SIGTERM
+    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}
+
+
+def test_the_source_after_a_change_of_folder(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    write(tmp_path, "x.py", PROGRAM + "os.chdir('other')\n")
+    out = kernprof("-lv", "x.py", cwd=tmp_path).out
+    assert "return 1" in out
+    assert "Could not find file" not in out
+    assert not any((tmp_path / "other").iterdir())
+    viewed = run(["-m", "lineprof", "view", "../x.lprof"], cwd=tmp_path / "other")
+    assert "return 1" in viewed.out
+
+
+def test_a_folder_that_is_gone_at_the_end(tmp_path: Path) -> None:
+    text = PROGRAM + "os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')\n"
+    write(tmp_path, "x.py", text)
+    outcome = kernprof("-l", "x.py", cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}
+
+
+def test_a_forked_child_that_ends_last(tmp_path: Path) -> None:
+    text = f"""{PROGRAM}
+reader, writer = os.pipe()
+if os.fork():
+    f()
+else:
+    os.close(writer)
+    os.read(reader, 1)  # until the parent has gone
+    f()
+    f()
+"""
+    write(tmp_path, "x.py", text)
+    outcome = kernprof("-l", "x.py", cwd=tmp_path)  # waits for both: one pipe
+    assert outcome.out.count("Wrote profile results") == 1
+    assert hits(tmp_path / "x.lprof") == {"f": {4: 2}}
+
+
+def test_a_reader_that_has_gone(tmp_path: Path) -> None:
+    text = f"{PROGRAM}os.read(0, 1)\nprint('x' * 10**6)\n"
+    write(tmp_path, "x.py", text)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kernprof", "-l", "x.py"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+    process.communicate(b"x", timeout=DEADLINE)
+    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}
+
+
+def test_streams_that_are_closed(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", PROGRAM)
+    command = f"{sys.executable} -m kernprof -lv x.py >&- 2>&- <&-"
+    words = ["/bin/sh", "-c", command]
+    subprocess.run(words, cwd=tmp_path, check=True, timeout=DEADLINE)
+    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}
+
+
+def test_a_thread_that_exits_the_program(tmp_path: Path) -> None:
+    text = PROGRAM + (
+        "import threading, _thread\n"
+        "threading.Thread(target=lambda: (f(), _thread.interrupt_main())).start()\n"
+        "threading.Event().wait()\n"
+    )
+    write(tmp_path, "x.py", text)
+    assert kernprof("-lq", "x.py", cwd=tmp_path).status == -signal.SIGINT
+    assert hits(tmp_path / "x.lprof") == {"f": {4: 2}}
+
+
+def test_an_earlier_profile_stays_whole_while_the_new_one_is_written(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "x.py", PROGRAM)
+    kernprof("-lq", "x.py", cwd=tmp_path)
+    earlier = (tmp_path / "x.lprof").stat().st_ino
+    with (tmp_path / "x.lprof").open("rb") as reader:
+        whole = reader.read()
+        kernprof("-lq", "x.py", cwd=tmp_path)
+        reader.seek(0)
+        assert reader.read() == whole
+    assert (tmp_path / "x.lprof").stat().st_ino != earlier

@@ -1,0 +1,199 @@
+"""Coverage and lineprof on one program: coverage sees each line that it sees alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import kernprof, run, write
+from running import hook_name
+
+from lineprof import load_stats
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+pytest.importorskip("coverage")
+pytestmark = pytest.mark.usefixtures("hook")
+
+CORES = ["ctrace", "pytrace", *(["sysmon"] if sys.version_info >= (3, 12) else [])]
+# Without a gate, a trace function that C code sets stands alone; docs/design.md
+# says so. What coverage sees is all there, what lineprof sees is not.
+STANDS_ALONE = hook_name() == "settrace" and sys.version_info >= (3, 12)
+
+PROGRAM = """\
+import asyncio, builtins, threading
+profile = getattr(builtins, "profile", lambda function: function)
+
+@profile
+def loop(n):
+    total = 0
+    for i in range(n):
+        if i % 2:
+            total += helper(i)
+        else:
+            total -= 1
+    return [x for x in range(total)]
+
+def helper(i):
+    if i > 100:
+        return "never"
+    return i
+
+@profile
+def numbers(n):
+    try:
+        while n:
+            yield n
+            n -= 1
+    finally:
+        helper(n)
+
+@profile
+def fails(n):
+    try:
+        helper(n)
+        raise ValueError(n)
+    except ValueError as error:
+        helper(n)
+    with open(__file__) as file:
+        helper(n)
+
+class Thing:
+    @profile
+    def method(self):
+        return helper(
+            len(str(self))
+        )
+
+@profile
+async def sleeps(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        helper(i)
+    return n
+
+@profile
+def in_thread(n):
+    for i in range(n):
+        helper(i)
+    loop(n)
+
+loop(4)
+list(numbers(3))
+next(numbers(3))
+fails(1)
+Thing().method()
+asyncio.run(sleeps(2))
+thread = threading.Thread(target=in_thread, args=[3])
+thread.start()
+thread.join()
+print("done")
+"""
+HITS = {
+    "loop": {6: 2, 7: 9, 8: 7, 9: 3, 11: 4, 12: 2},
+    "numbers": {21: 2, 22: 5, 23: 4, 24: 3, 26: 2},
+    "fails": {30: 1, 31: 1, 32: 1, 33: 1, 34: 1, 36: 1},
+    "Thing.method": {41: 1},
+    "sleeps": {47: 3, 48: 2, 49: 2, 50: 1},
+    "in_thread": {54: 4, 55: 3, 56: 1},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with the program."""
+    write(tmp_path, "x.py", PROGRAM)
+    write(tmp_path, ".coveragerc", "[run]\ninclude = x.py\n")
+    return tmp_path
+
+
+def covered(folder: Path, env: Mapping[str, str]) -> list[int]:
+    """Give the lines of the program that coverage's data file holds."""
+    written = run(["-m", "coverage", "json", "-q"], cwd=folder, env=env)
+    assert (written.status, written.err) == (0, "")
+    report = json.loads((folder / "coverage.json").read_text(encoding="utf-8"))
+    (folder / ".coverage").unlink()
+    return list(report["files"]["x.py"]["executed_lines"])
+
+
+def hits(folder: Path) -> dict[str, dict[int, int]]:
+    """Give the hits that the profile has of lines whose hits are known."""
+    counted = {}
+    for function in load_stats(folder / "x.py.lprof").functions:
+        lines = {row.line: row.hits for row in function.rows}
+        # 3.9 and 3.10 know the last part of a method's name.
+        name = next(full for full in HITS if full.endswith(function.name))
+        counted[name] = {line: lines.get(line, 0) for line in HITS[name]}
+    return counted
+
+
+def check(folder: Path, core: str, *words: str) -> None:
+    """Compare what coverage sees alone and with lineprof, run by `words`."""
+    env = {"COVERAGE_CORE": core}
+    alone = run(["-m", "coverage", "run", "x.py"], cwd=folder, env=env)
+    assert (alone.status, alone.out) == (0, "done\n"), alone.err
+    lines = covered(folder, env)
+    assert {9, 24, 36, 41, 49, 55} <= set(lines)
+    assert 16 not in lines
+    both = run(["-m", *words], cwd=folder, env=env)
+    assert (both.status, both.out, both.err) == (0, "done\n", "")
+    assert covered(folder, env) == lines
+    if STANDS_ALONE and core == "ctrace":
+        return
+    assert hits(folder) == HITS
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_coverage_loses_no_line_when_it_runs_kernprof(folder: Path, core: str) -> None:
+    words = ["coverage", "run", "-m", "kernprof", "-lq", "-o", "x.py.lprof"]
+    check(folder, core, *words, "x.py")
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_coverage_loses_no_line_when_kernprof_runs_it(folder: Path, core: str) -> None:
+    words = ["kernprof", "-lq", "-o", "x.py.lprof", "-m", "coverage", "run", "x.py"]
+    check(folder, core, *words)
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_coverage_that_a_program_starts_and_stops_itself(
+    folder: Path, core: str
+) -> None:
+    write(
+        folder,
+        "starts.py",
+        """\
+        import coverage, runpy
+        cover = coverage.Coverage()
+        cover.start()
+        runpy.run_path("x.py")
+        cover.stop()
+        cover.save()
+        """,
+    )
+    check(folder, core, "kernprof", "-lq", "-o", "x.py.lprof", "starts.py")
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_coverage_started_in_the_middle_of_a_profiled_function(
+    folder: Path, core: str
+) -> None:
+    text = PROGRAM.replace(
+        "loop(4)\n", "import coverage\ncover = coverage.Coverage()\n@profile\n", 1
+    )
+    head, _, tail = text.partition("@profile\nlist(")
+    body = "".join(f"    {line}\n" for line in ("list(" + tail).splitlines())
+    program = f"{head}@profile\ndef work():\n    cover.start()\n{body}"
+    write(folder, "x.py", program + "    cover.stop()\nwork()\ncover.save()\n")
+    env = {"COVERAGE_CORE": core}
+    alone = run(["x.py"], cwd=folder, env=env)
+    assert (alone.status, alone.out) == (0, "done\n"), alone.err
+    lines = covered(folder, env)
+    assert {24, 36, 41, 49, 55} <= set(lines)
+    both = kernprof("-lq", "x.py", cwd=folder, env=env)
+    assert both == alone
+    assert covered(folder, env) == lines

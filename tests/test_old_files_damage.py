@@ -1,0 +1,305 @@
+"""Whatever an old file holds, it acts on nothing: it is read, or refused in a line."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pickle
+import struct
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from old_pickles import KEY, LINES, PATHS, pickled, state
+
+from lineprof.errors import LineprofError
+from lineprof.stats import LineStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Load = Callable[[bytes], LineStats]
+
+GOOD = pickled(state())
+HEAD = b"\x80\x04"
+CLASS = b"cline_profiler.line_profiler\nLineStats\n"
+OBJECT = CLASS + b")\x81"
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    def loaded(data: bytes) -> LineStats:
+        file = tmp_path / "a.lprof"
+        file.write_bytes(data)
+        return LineStats.from_files(file)
+
+    return loaded
+
+
+def refused(load: Load, data: bytes) -> str:
+    """Return the one line with which `data` is refused."""
+    with pytest.raises(LineprofError) as caught:
+        load(data)
+    line = str(caught.value)
+    assert line.isprintable()
+    assert "a.lprof" in line
+    assert caught.value.hint
+    return line
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_every_version_of_the_class_and_protocol_is_read(
+    load: Load, path: tuple[str, str], protocol: int
+) -> None:
+    stats = load(pickled(state(), path=path, protocol=protocol))
+    assert stats == LineStats({KEY: LINES}, 1e-9)
+    assert type(stats) is LineStats
+
+
+def test_texts_and_numbers_of_python_2_are_read(load: Load) -> None:
+    name = b"caf\xc3\xa9\xff.py"
+    key = b"U" + bytes([len(name)]) + name + b"K\x01T\x01\0\0\0f\x87"
+    timings = b"U\x07timings}" + key + b"](K\x02\x8a\x01\x03J\x28\0\0\0\x87es"
+    data = b"\x80\x02" + b"c_line_profiler\nLineStats\n" + b")\x81}("
+    data += timings + b"U\x04unitG" + struct.pack(">d", 1e-6) + b"ub."
+    assert load(data).timings == {("caf\xe9\udcff.py", 1, "f"): [(2, 3, 40)]}
+
+
+def test_what_other_versions_may_add_is_left_alone(load: Load) -> None:
+    more = {**state(), "version": "9", "meta": {"x": [None, True, False]}}  # type: ignore[dict-item]
+    assert load(pickled(more)) == LineStats({KEY: LINES}, 1e-9)
+
+
+def test_numbers_at_the_limits_are_read(load: Load) -> None:
+    most = 2**63 - 1
+    lines = [(2**31 - 1, most, most), (0, 0, 0), (1, 1, 2.5)]
+    assert load(pickled(state(lines))).timings == {KEY: lines}
+    assert load(pickled(state(unit=1))).unit == 1.0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        b"cos\nsystem\n(S'touch gone'\ntR.",
+        b"cposix\nsystem\nX\x0a\0\0\0touch gone\x85R.",
+        b"\x8c\x05posix\x8c\x06system\x93\x8c\x0atouch gone\x85R.",
+        b"(ios\nsystem\nS'touch gone'\n.",  # INST
+        b"(cos\nsystem\nS'touch gone'\no.",  # OBJ
+        b"cos\nsystem\n\x8c\x0atouch gone\x85\x81.",  # NEWOBJ
+        b"cos\nsystem\n\x8c\x0atouch gone\x85}\x92.",  # NEWOBJ_EX
+        b"cbuiltins\neval\n\x8c\x011\x85R.",
+        b"cline_profiler.line_profiler\nLineStats.__init__\n)R.",
+        b"cline_profiler\nline_profiler.LineStats\n)\x81.",
+        b"Pname\n.",  # a persistent id
+        b"K\x01Q.",
+        b"\x82\x01.",  # codes of copyreg's extensions
+        b"\x83\x01\x01.",
+        b"\x84\x01\0\0\0.",
+        OBJECT + b"R.",
+        CLASS + b")R.",
+        CLASS + b"K\x01\x85\x81.",
+        CLASS + b"(K\x01K\x02tR.",
+        b"\x96\x01\0\0\0\0\0\0\0x.",  # a bytearray
+        b"\x97.",  # a buffer from elsewhere
+        b"\x98.",
+        b"C\x01x.",
+        b"(\x90.",  # sets
+        b"(\x91.",
+    ],
+)
+def test_nothing_is_called_or_imported(load: Load, tmp_path: Path, call: bytes) -> None:
+    for start in (HEAD, HEAD + OBJECT, HEAD + OBJECT + b"}"):
+        refused(load, start + call)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]
+
+
+def test_what_it_asks_for_is_said(load: Load) -> None:
+    line = refused(load, HEAD + b"cos\nsy\x1b[2Jstem\n.")
+    assert "it asks for os.sy\\x1b[2Jstem, which no profile needs" in line
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        HEAD,
+        HEAD + b".",
+        HEAD + b"N.",
+        HEAD + b"}.",
+        HEAD + CLASS + b".",
+        HEAD + OBJECT + b".",
+        HEAD + OBJECT + b"}b.",
+        HEAD + OBJECT + b"]b.",
+        HEAD + OBJECT + b"K\x01b.",
+        HEAD + OBJECT + b"N}\x86b.",  # state of slots
+        HEAD + OBJECT + b"}b}b.",  # twice
+        HEAD + OBJECT + OBJECT + b"b.",
+        HEAD + b"}}b.",
+        HEAD + b"K\x01K\x02b.",
+        HEAD + b"e.",  # no mark, no list
+        HEAD + b"(e.",
+        HEAD + b"](]K\x01ae.",  # in order, but no profile
+        HEAD + b"}(K\x01u.",  # a key without a value
+        HEAD + b"}]K\x01s.",  # a list as a key
+        HEAD + b"}}K\x01s.",
+        HEAD + b"(a.",  # nothing above the mark
+        HEAD + b"N(\x85.",
+        HEAD + b"h\x07.",  # never put
+        HEAD + b"q\x01.",
+        HEAD + b"\x94.",
+        HEAD + b"\x8c\x01\xff.",  # not UTF-8
+        HEAD + b"\x93.",
+        HEAD + b"K\x01K\x02\x93.",
+        HEAD + b"\x8d" + b"\xff" * 8 + b"x",  # sizes beyond all
+        HEAD + b"X\xff\xff\xff\xffx",
+        HEAD + b"\x8a\xff" + b"\x01" * 255 + b".",
+        HEAD + b"\x8b\xff\xff\xff\x7f.",
+        HEAD + b"cno_end_of_line" * 99,
+        b"\x80\x01N.",
+        b"\x80\x06N.",
+        b"\x80",
+        pickled(state(), protocol=0),
+        pickled(state(), protocol=1),
+        pickle.dumps({"timings": {KEY: LINES}, "unit": 1e-9}),
+        pickle.dumps(LineprofError("x")),
+    ],
+)
+def test_other_pickles_are_refused(load: Load, data: bytes) -> None:
+    refused(load, data)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        state(unit=0),
+        state(unit=-1e-9),
+        state(unit=True),
+        state(unit="1e-9"),
+        state(unit=None),
+        state(unit=float("nan")),
+        state(unit=float("inf")),
+        state(unit=1e-300),
+        state(unit=1e300),
+        state(unit=2**70),
+        state(None),
+        state({}),
+        state("abc"),
+        state(((2, 3, 40),)),
+        state([None]),
+        state([(2, 3)]),
+        state([(2, 3, 4, 5)]),
+        state([(-1, 3, 40)]),
+        state([(2**31, 3, 40)]),
+        state([(2, -3, 40)]),
+        state([(2, 3, -40)]),
+        state([(2, 2**63, 40)]),
+        state([(2, 3, 2**63)]),
+        state([(2, 3.0, 40)]),
+        state([(2.0, 3, 40)]),
+        state([(2, True, 40)]),
+        state([(2, 3, None)]),
+        state([(2, 3, "40")]),
+        state([(2, 3, float("nan"))]),
+        state([(2, 3, float("inf"))]),
+        state([(2, 3, -0.5)]),
+        state(key="f"),
+        state(key=("a.py", 1)),
+        state(key=("a.py", "1", "f")),
+        state(key=(1, 1, "f")),
+        state(key=("a.py", 1, 1)),
+        state(key=("a.py", -1, "f")),
+        state(key=("a.py", 2**40, "f")),
+        state(key=("a.py", 1, ("f",))),
+        state(key=("a.py", 1, "f" * 2**16)),
+        {"timings": [], "unit": 1e-9},
+        {"timings": {}},
+        {"unit": 1e-9},
+        {},
+        None,
+        [],
+        ({}, {"timings": {}}),
+    ],
+)
+def test_values_that_no_profile_has_are_refused(load: Load, odd: object) -> None:
+    refused(load, pickled(odd))
+
+
+def test_every_cut_is_refused(load: Load) -> None:
+    for end in range(1, len(GOOD)):
+        refused(load, GOOD[:end])
+
+
+def test_any_damage_gives_a_profile_or_one_line(load: Load) -> None:
+    random = Random(1)  # noqa: S311  # the same damage each time
+    read = 0
+    for _ in range(1000):
+        data = bytearray(GOOD)
+        for _ in range(random.choice([1, 1, 2, 5])):
+            place = random.randrange(1, len(data))
+            data[place : place + random.choice([0, 1, 1])] = random.randbytes(1)
+        with contextlib.suppress(LineprofError):
+            load(bytes(data)).print(io.StringIO())
+            read += 1
+    assert 0 < read < 1000
+
+
+def test_random_programs_give_one_line(load: Load) -> None:
+    random = Random(2)  # noqa: S311  # the same programs each time
+    codes = b"()}]Nabce.stuKMhjqr\x80\x81\x85\x86\x87\x88\x8a\x8c\x93\x94\x95"
+    for _ in range(1000):
+        program = bytes(random.choices(codes, k=random.randrange(60)))
+        refused(load, HEAD + OBJECT + program)
+
+
+def test_a_program_that_never_ends_is_stopped(load: Load) -> None:
+    assert "it is too long" in refused(load, HEAD + b"N" * 5_000_000)
+    assert "it is too long" in refused(load, HEAD + b"]" * 5_000_000)
+    assert "it is too long" in refused(load, HEAD + bytes(1 << 26))
+
+
+def test_a_memo_of_any_size_costs_what_is_in_it(load: Load) -> None:
+    far = HEAD + OBJECT + b"r\xff\xff\xff\xff" + GOOD[2:-1] + b"j\xff\xff\xff\xff."
+    refused(load, far)
+    assert load(HEAD + b"Nr\xff\xff\xff\xff" + GOOD[2:]).unit == 1e-9
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        b"]" * 50_000 + b"a" * 49_999,
+        b"N" + b"\x85" * 50_000,
+        b"}K\x01" * 50_000 + b"}" + b"s" * 50_000,
+        b"(" * 50_000 + b"t" * 49_999,
+        OBJECT + b"}K\x01" + (OBJECT + b"}K\x01") * 50_000 + b"N" + b"sb" * 50_000,
+    ],
+)
+def test_nesting_of_any_depth_overflows_nothing(load: Load, nested: bytes) -> None:
+    name = b"\x8c\x07timings"
+    for use in (b".", b"sb.", b"\x85K\x01sb."):
+        refused(load, HEAD + OBJECT + b"}" + name + nested + use)
+        refused(load, HEAD + OBJECT + b"}" + nested + use)
+
+
+def test_what_holds_itself_is_refused(load: Load) -> None:
+    refused(load, HEAD + OBJECT + b"}\x94\x8c\x07timingsh\0s\x8c\x04unitK\x01sb.")
+    refused(load, HEAD + OBJECT + b"\x94h\0b.")
+    itself = b"}\x8c\x04a.py\x8c\x01a]\x94h\0as"
+    refused(load, HEAD + OBJECT + b"}\x8c\x07timings" + itself + b"sb.")
+
+
+def test_long_keys_that_are_used_again_and_again_cost_nothing(load: Load) -> None:
+    key = b"(" + b"K\x01" * 500_000 + b"t\x94"
+    refused(load, HEAD + OBJECT + b"}" + key + b"Ns" + b"h\0Ns" * 500_000 + b"b.")
+
+
+def test_what_follows_the_end_is_left_alone(load: Load) -> None:
+    assert load(GOOD + b"cos\nsystem\n.") == LineStats({KEY: LINES}, 1e-9)
+
+
+def test_no_module_of_pickles_is_needed(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("load", "loads", "Unpickler", "_Unpickler"):
+        monkeypatch.delattr(pickle, name)
+    assert load(GOOD).unit == 1e-9
