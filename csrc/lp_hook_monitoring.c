@@ -17,16 +17,16 @@ static const int tool_ids[] = {4, 3, 5, 2};
 static int tool_id = -1;
 static PyObject *monitoring; /* owned: sys.monitoring */
 
-/* The bit of an event; -1 with an exception. */
+/* The bit of an event by its name; -1 with an exception. */
 static long
-event_bit(const lp_monitoring_event *event)
+bit_of(const char *name)
 {
     PyObject *names = PyObject_GetAttrString(monitoring, "events");
     PyObject *bit = NULL;
     long value = -1;
 
     if (names != NULL) {
-        bit = PyObject_GetAttrString(names, event->name);
+        bit = PyObject_GetAttrString(names, name);
     }
     if (bit != NULL) {
         value = PyLong_AsLong(bit);
@@ -34,6 +34,12 @@ event_bit(const lp_monitoring_event *event)
     Py_XDECREF(names);
     Py_XDECREF(bit);
     return value;
+}
+
+static long
+event_bit(const lp_monitoring_event *event)
+{
+    return bit_of(event->name);
 }
 
 /* The bits of the events that are (not) local; -1 with an exception. */
@@ -79,7 +85,7 @@ register_all(bool on)
     return 0;
 }
 
-/* Take the first tool id that is free. */
+/* Take the first tool id that is free; -1 with an exception. */
 static int
 take_tool_id(void)
 {
@@ -89,8 +95,7 @@ take_tool_id(void)
 
         if (answer != NULL) {
             Py_DECREF(answer);
-            tool_id = tool_ids[i];
-            return 0;
+            return tool_ids[i];
         }
         if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
             return -1;
@@ -103,6 +108,12 @@ take_tool_id(void)
     return -1;
 }
 
+static int
+free_tool_id(int id)
+{
+    return ask(PyObject_CallMethod(monitoring, "free_tool_id", "i", id));
+}
+
 static void
 monitoring_close(void)
 {
@@ -112,9 +123,7 @@ monitoring_close(void)
     if (tool_id >= 0) {
         if (ask(PyObject_CallMethod(monitoring, "set_events", "ii", tool_id,
                                     0)) < 0 ||
-            register_all(false) < 0 ||
-            ask(PyObject_CallMethod(monitoring, "free_tool_id", "i",
-                                    tool_id)) < 0) {
+            register_all(false) < 0 || free_tool_id(tool_id) < 0) {
             PyErr_Clear(); /* the interpreter is going away */
         }
         tool_id = -1;
@@ -134,8 +143,8 @@ monitoring_open(PyObject *Py_UNUSED(module))
         return -1;
     }
     Py_INCREF(monitoring);
-    if (lp_monitoring_events_open(monitoring) < 0 || take_tool_id() < 0 ||
-        register_all(true) < 0) {
+    if (lp_monitoring_events_open(monitoring) < 0 ||
+        (tool_id = take_tool_id()) < 0 || register_all(true) < 0) {
         monitoring_close();
         return -1;
     }
@@ -149,10 +158,32 @@ monitoring_open(PyObject *Py_UNUSED(module))
 }
 
 static int
-set_local(PyObject *code, long mask)
+set_local(int id, PyObject *code, long mask)
 {
-    return ask(PyObject_CallMethod(monitoring, "set_local_events", "iOl",
-                                   tool_id, code, mask));
+    return ask(PyObject_CallMethod(monitoring, "set_local_events", "iOl", id,
+                                   code, mask));
+}
+
+/* A debugger that asks for opcodes in a frame, as pdb does to stop where it
+ * was called, would hear of none: the interpreter notes who wants which
+ * instruction once there are two tools, and by then has forgotten the first.
+ * So there are two from the start, for a moment.  Where there is no second
+ * tool id, it stays as it is. */
+static void
+make_room_for_opcodes(PyObject *code)
+{
+    int other = take_tool_id();
+
+    if (other >= 0) {
+        long both = bit_of("LINE") | bit_of("INSTRUCTION");
+
+        if (both >= 0 && set_local(other, code, both) == 0) {
+            set_local(other, code, 0);
+        }
+        PyErr_Clear();
+        free_tool_id(other);
+    }
+    PyErr_Clear();
 }
 
 static int
@@ -160,7 +191,13 @@ monitoring_watch(PyObject *code)
 {
     long mask = event_mask(true);
 
-    return mask < 0 ? -1 : set_local(code, mask);
+    if (mask < 0 || set_local(tool_id, code, mask) < 0) {
+        return -1;
+    }
+    if (LP_TOOLS_HIDE_OPCODES) {
+        make_room_for_opcodes(code);
+    }
+    return 0;
 }
 
 static void
@@ -169,7 +206,7 @@ monitoring_unwatch(PyObject *code)
     PyObject *type, *value, *traceback;
 
     PyErr_Fetch(&type, &value, &traceback);
-    if (set_local(code, 0) < 0) {
+    if (set_local(tool_id, code, 0) < 0) {
         PyErr_Clear();
     }
     PyErr_Restore(type, value, traceback);

@@ -27,6 +27,10 @@ typedef struct replaced {
     PyObject *ours;
 } replaced;
 
+/* owned: what stands in threading where there is no gate, so that new threads
+ * come to us; the program never sees it. */
+static PyObject *trace_thread;
+
 static PyObject *settrace(PyObject *self, PyObject *func);
 
 static PyMethodDef settrace_method = {
@@ -53,7 +57,8 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
 {
     PyThreadState *state = PyThreadState_Get();
     bool was_on = lp_trace_is_on(state);
-    PyObject *result = call_before(&of_this_thread, func);
+    PyObject *result =
+        call_before(&of_this_thread, func == trace_thread ? Py_None : func);
 
     /* Without a gate every thread is ours, a new one that only now comes to
      * its trace function, too. */
@@ -160,8 +165,6 @@ settrace_close(void)
 
 #else
 
-static PyObject *trace_thread; /* owned: what threading is given */
-
 /* As a trace function of a new thread: put ours in its place. */
 static PyObject *
 take_thread(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
@@ -180,6 +183,7 @@ static PyMethodDef take_method = {"lineprof", take_thread, METH_VARARGS, NULL};
 
 static PyObject *settrace_new(PyObject *self, PyObject *func);
 static PyObject *settrace_all(PyObject *self, PyObject *func);
+static PyObject *gettrace_new(PyObject *self, PyObject *args);
 
 static PyMethodDef new_method = {
     "settrace", settrace_new, METH_O,
@@ -188,8 +192,14 @@ static PyMethodDef new_method = {
 static PyMethodDef all_method = {"_settraceallthreads", settrace_all, METH_O,
                                  "_settraceallthreads(arg, /)\n--\n\n"};
 
+static PyMethodDef get_method = {
+    "gettrace", gettrace_new, METH_NOARGS,
+    "gettrace()\n--\n\n"
+    "Get the trace function of new threads; see the library reference."};
+
 static replaced of_new_threads = {.name = "threading", .method = &new_method};
 static replaced of_all_threads = {.name = "sys", .method = &all_method};
+static replaced get_of_new = {.name = "threading", .method = &get_method};
 
 /* A new thread that nobody else wants to trace is for us alone. */
 static PyObject *
@@ -232,11 +242,17 @@ settrace_all(PyObject *Py_UNUSED(self), PyObject *func)
     return result;
 }
 
-/* Who traces new threads, or None; NULL with an exception. */
 static PyObject *
-trace_of_new_threads(void)
+gettrace_new(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 {
-    return PyObject_CallMethod(of_new_threads.module, "gettrace", NULL);
+    PyObject *found = call_before(&get_of_new, NULL);
+
+    if (found != NULL && found == trace_thread) {
+        Py_DECREF(found);
+        found = Py_None;
+        Py_INCREF(found);
+    }
+    return found;
 }
 
 /* Where somebody traces new threads, ours comes in by their sys.settrace. */
@@ -245,10 +261,11 @@ begin_threads(void)
 {
     PyObject *found, *answer = NULL;
 
-    if (replace(&of_all_threads) < 0 || replace(&of_new_threads) < 0) {
+    if (replace(&of_all_threads) < 0 || replace(&of_new_threads) < 0 ||
+        replace(&get_of_new) < 0) {
         return -1;
     }
-    found = trace_of_new_threads();
+    found = gettrace_new(NULL, NULL);
     if (found != NULL) {
         answer = settrace_new(NULL, found);
     }
@@ -263,16 +280,17 @@ end_threads(void)
     PyObject *type, *value, *traceback, *found = NULL, *answer = NULL;
 
     PyErr_Fetch(&type, &value, &traceback);
-    if (of_new_threads.module != NULL) {
-        found = trace_of_new_threads();
+    if (get_of_new.module != NULL) {
+        found = gettrace_new(NULL, NULL);
     }
-    if (found != NULL && found == trace_thread) {
-        answer = call_before(&of_new_threads, Py_None);
+    if (found != NULL) { /* None, where it is only for us */
+        answer = call_before(&of_new_threads, found);
     }
     Py_XDECREF(found);
     Py_XDECREF(answer);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
+    restore(&get_of_new);
     restore(&of_new_threads);
     restore(&of_all_threads);
     restore(&of_this_thread);

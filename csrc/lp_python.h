@@ -13,6 +13,8 @@
 
 /* sys.monitoring, and a frame evaluator that is left alone. */
 #define LP_HAVE_MONITORING (PY_VERSION_HEX >= 0x030C0000)
+/* A tool's events, and no more, hide those of f_trace_opcodes. */
+#define LP_TOOLS_HIDE_OPCODES (PY_VERSION_HEX >= 0x030D0000)
 /* The frame evaluator as a gate: where it is older than monitoring. */
 #define LP_HAVE_GATE (!LP_HAVE_MONITORING)
 /* 3.11 calls from Python to Python without the stack of C, but for a gate. */

@@ -6,9 +6,13 @@ does the same in a process that goes on afterwards.
 
 from __future__ import annotations
 
+import os
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import FrameType
 
     from kernprof.calls import ContextualProfile
     from lineprof.version import VERSION as __version__  # noqa: N811
@@ -27,10 +31,23 @@ def main(argv: Sequence[str] | None = None, *, exit_on_error: bool = True) -> No
     An error in the command line, or a profile that cannot be written, is one
     line on standard error and SystemExit(2) or (1); with `exit_on_error` off,
     LineprofError.
+
+    Called by a script named kernprof, as line_profiler installs one, it is the
+    command: there is no process to go on.
     """
+    if argv is None and _is_the_command(sys._getframe(1)):  # noqa: SLF001
+        from kernprof.__main__ import command  # noqa: PLC0415
+
+        command()
+        return
     from kernprof.cli import run_within  # noqa: PLC0415  # after the command's start
 
     run_within(argv, exit_on_error=exit_on_error)
+
+
+def _is_the_command(caller: FrameType) -> bool:
+    name = os.path.splitext(os.path.basename(sys.argv[0]))[0] if sys.argv else ""
+    return name == "kernprof" and caller.f_globals.get("__name__") == "__main__"
 
 
 def __getattr__(name: str) -> object:

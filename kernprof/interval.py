@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import sys
 import time
 from itertools import chain, islice
 
@@ -24,24 +25,30 @@ else:
     from _functools import partial
 
 _LONGEST = 10.0  # s to wait for a file under way; more, and something is amiss
+_SHARE = 50  # s to wait for each of processor time that it took
 _STEP = 5e-5  # s between looks whether a thread has gone
 _TASKS = "/proc/self/task"  # of Linux: a folder for each thread
 
 
 class Interval:
-    """Calls `dump` every `seconds` between `start` and `stop`."""
+    """Calls `dump` every `seconds` between `start` and `stop`.
 
-    def __init__(self, seconds: float, dump: Callable[[], None]) -> None:
+    Less often where it would take more than a fiftieth of a processor's time.
+    """
+
+    def __init__(self, seconds: float, dump: Callable[[], object]) -> None:
         """Start nothing yet; with 0 `seconds`, never."""
         self._seconds = seconds
         self._dump = dump
+        self._due = 0.0  # s, of the clock that never goes back
         self._life: _Life | None = None
 
     def start(self) -> None:
         """Begin to count the seconds."""
         if self._seconds:
-            self._life = _Life(self._seconds, self._dump)
+            self._due = time.monotonic() + self._seconds
             _Forks.watch(self)
+            self.resume()
 
     def stop(self) -> None:
         """Call `dump` no more; a call under way is waited for."""
@@ -55,26 +62,39 @@ class Interval:
             life.end()
 
     def resume(self) -> None:
-        """Have one again."""
+        """Have one again, which goes by the time at which it all began."""
         if self._life is None:
-            self._life = _Life(self._seconds, self._dump)
+            self._life = _Life(max(0.0, self._due - time.monotonic()), self._tick)
+
+    def _tick(self) -> float:
+        """Call `dump`; return how long to wait until the next time, in s."""
+        began = time.thread_time()
+        try:  # noqa: SIM105  # the last call will say what is wrong
+            self._dump()
+        except BaseException:  # noqa: BLE001, S110
+            pass
+        cost = time.thread_time() - began
+        wait = max(self._seconds, _SHARE * cost)
+        self._due = time.monotonic() + wait
+        return wait
 
 
 class _Life:
     """One thread, from its start to its end."""
 
-    def __init__(self, seconds: float, dump: Callable[[], None]) -> None:
-        self._dump = dump
+    def __init__(self, first: float, tick: Callable[[], float]) -> None:
+        """Call `tick` in `first` s, and then as many s later as it returns."""
+        self._tick = tick
         self._wake, self._ended = _thread.allocate_lock(), _thread.allocate_lock()
         self._wake.acquire()  # released to end it
+        self._ended.acquire()
         self._ids: list[int] = []
-        waits = iter(partial(self._wake.acquire, True, seconds), True)
+        self._wait = partial(self._wake.acquire, timeout=first)
         acts = chain(
             map(self._ids.append, islice(iter(_thread.get_native_id, None), 1)),
-            map(self._tick, waits),
+            map(self._act, iter(self._wait, True)),
             map(type(self._ended).release, (self._ended,)),
         )
-        self._ended.acquire()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             _thread.start_new_thread(deque, (acts, 0))
@@ -83,14 +103,11 @@ class _Life:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def _tick(self, _: object) -> None:
-        try:
-            self._dump()
-        except BaseException:  # noqa: BLE001  # the last one will say what is wrong
-            return
+    def _act(self, _: object) -> None:
+        self._wait.keywords["timeout"] = self._tick()
 
     def end(self) -> None:
-        """Wait until the thread is no more."""
+        """End the thread, and wait until it is no more."""
         self._wake.release()
         if not self._ended.acquire(timeout=_LONGEST) or not self._ids:
             return
@@ -114,7 +131,7 @@ class _Forks:
             cls._registered = True
             os.register_at_fork(
                 before=cls._before,
-                after_in_parent=cls._in_parent,
+                after_in_parent=_soon(cls._resume),
                 after_in_child=cls._running.clear,
             )
 
@@ -130,6 +147,27 @@ class _Forks:
             interval.pause()
 
     @classmethod
-    def _in_parent(cls) -> None:
+    def _resume(cls) -> None:
         for interval in cls._running:
             interval.resume()
+
+
+def _soon(act: Callable[[], None]) -> Callable[[], object]:
+    """Return a function of C that has the main thread call `act`, but not at once.
+
+    From Python 3.12 on `os.fork` looks for threads to warn of when it has called
+    all that was registered: `act` is called when it has returned.
+    """
+    if sys.version_info < (3, 12):
+        return act
+    try:
+        import ctypes  # noqa: PLC0415  # seldom needed, and before the program is
+    except ImportError:
+        return act
+
+    def called(_: object) -> int:
+        act()
+        return 0
+
+    call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(called)
+    return partial(ctypes.pythonapi.Py_AddPendingCall, call, None)

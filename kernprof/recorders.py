@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from kernprof.plan import NotRunError, UsageError
 from lineprof.errors import LineprofError
@@ -104,7 +105,7 @@ class LineRecorder:
 
     def leave(self) -> None:
         """Take `lineprof.profile` off this profiler again."""
-        if self._explicit.release() and not self._from_start:
+        if self._explicit.release():
             self._start()
 
     def dump(self, path: str, how: str) -> None:
@@ -133,8 +134,10 @@ class LineRecorder:
 
     def remarks(self) -> list[str]:
         """Return why the profile is empty, if it is, and what it lacks."""
-        why = self._stats.why_empty
-        return [*([why] if why else ()), *self._stats.warnings]
+        why = [self._stats.why_empty] if self._stats.why_empty else []
+        if why and Explicit.is_of_others():
+            why.append("the program imports line_profiler's profile, not lineprof's")
+        return [*why, *self._stats.warnings]
 
     def describe(self) -> str:
         """Return the core and the clock in use, and why they are these."""
@@ -246,6 +249,14 @@ class Explicit:
 
         self._taken = True
         profile._kernprof_overwrite(self._profiler)  # noqa: SLF001
+
+    @staticmethod
+    def is_of_others() -> bool:
+        """Tell whether the program imported the `profile` of line_profiler itself."""
+        from lineprof.explicit_profiler import profile  # noqa: PLC0415
+
+        theirs = sys.modules.get("line_profiler")
+        return theirs is not None and getattr(theirs, "profile", None) is not profile
 
     def release(self) -> bool:
         """Undo that; tell whether there was anything to undo."""

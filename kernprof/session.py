@@ -17,12 +17,13 @@ from kernprof.setup_file import SetupFile
 from kernprof.spawned import Children
 from kernprof.stage import Stage
 from kernprof.terminate import Terminate
-from kernprof.texts import KnownTexts
 from lineprof import later
 from lineprof.errors import LineprofError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernprof.plan import Plan
     from kernprof.prof_mod import ProfMod
     from kernprof.recorders import Recorder
@@ -80,7 +81,9 @@ class Session:
         self._log.begin(self.recorder.describe(), self._out.path)
         self._own_process = own_process
         if self._plan.output_interval:
-            later.import_all()  # imports are the program's, once it runs
+            import kernprof.texts  # noqa: F401, PLC0415  # no thread is to import
+
+            later.import_all()
         self._stage.enter(self._plan.arguments, path, own_process=own_process)
         self._children.install()
         self._terminate.install()
@@ -154,8 +157,7 @@ class Session:
         imports_from, sys.path = sys.path, self._imports_from
         try:
             self._interval.stop()
-            with KnownTexts(self.program.texts):
-                self._record(how)
+            self._with_texts(lambda: self._record(how))
         except LineprofError as error:
             return error
         except KeyboardInterrupt:
@@ -168,8 +170,17 @@ class Session:
     def _dump_so_far(self) -> None:
         """Write the profile of a program that runs; in another thread."""
         if self._state == _READY and self.program.started:
-            with KnownTexts(self.program.texts):
-                self.recorder.dump_so_far(self._out.path)
+            self._with_texts(lambda: self.recorder.dump_so_far(self._out.path))
+
+    def _with_texts(self, act: Callable[[], None]) -> None:
+        """Call `act` while `linecache` knows what of the source is no file's."""
+        if not self.program.texts:
+            act()
+            return
+        from kernprof.texts import KnownTexts  # noqa: PLC0415  # seldom needed
+
+        with KnownTexts(self.program.texts):
+            act()
 
     def _record(self, how: str) -> None:
         self.recorder.dump(self._out.path, how)

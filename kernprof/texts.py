@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,16 +15,11 @@ class KnownTexts:
     def __init__(self, texts: Mapping[str, str]) -> None:
         """Change nothing yet."""
         self._texts = texts
-        self._entries: dict[str, object] = {}
+        self._entries: dict[str, object] = linecache.cache  # type: ignore[assignment]
         self._added: list[str] = []
 
     def __enter__(self) -> None:
         """Enter those that nobody else has."""
-        if not self._texts:
-            return
-        import linecache  # noqa: PLC0415  # seldom needed
-
-        self._entries = linecache.cache  # type: ignore[assignment]
         self._added = [name for name in self._texts if name not in self._entries]
         for name in self._added:
             text = self._texts[name]

@@ -68,6 +68,8 @@ def _hide_in_between(error: BaseException) -> None:
             continue
         seen.add(id(one))
         left += (one.__cause__, one.__context__)
+        if one is not error:  # whose first frames are taken off when it is shown
+            one.__traceback__ = _beyond_us(one.__traceback__)
         shown = one.__traceback__
         while shown:
             shown.tb_next = _beyond_us(shown.tb_next)

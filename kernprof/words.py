@@ -23,7 +23,9 @@ def boolean(word: str) -> bool:
 
 
 def seconds(word: str) -> float:
-    """Return a time above 0, in s."""
+    """Return a time above 0, in s; 0.0 for "auto", what reads well."""
+    if word == "auto":
+        return 0.0
     try:
         time = float(word)
     except ValueError:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import sys
 
-from lineprof import _core
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.register import add_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from types import FrameType
+    from types import FrameType, ModuleType
 
+    from lineprof._core import Tracer
     from lineprof.records import Key
     from lineprof.snapshot import Code, Line
 
@@ -35,11 +35,11 @@ class Block:
         """Count the lines of the ``with`` statement from here on."""
         part = self._blocks.part(_frame_of_with(), self._name)
         part.tracer.enable_by_count()
-        self._entered.append((part, _core.ticks()))
+        self._entered.append((part, self._blocks.ticks()))
 
     def __exit__(self, *_: object) -> None:
         """Count no more; an exception goes on."""
-        now = _core.ticks()
+        now = self._blocks.ticks()
         part, since = self._entered.pop()
         part.tracer.disable_by_count()
         part.entries += 1
@@ -49,9 +49,10 @@ class Block:
 class Blocks:
     """The blocks of one profiler, in the order in which they were first entered."""
 
-    def __init__(self, core: str, texts: Mapping[str, str]) -> None:
-        """Take the event source, and the source of code that is in no file."""
-        self._core = core
+    def __init__(self, core: ModuleType, hook: str, texts: Mapping[str, str]) -> None:
+        """Take the C module, the event source, and source that is in no file."""
+        self.ticks = core.ticks
+        self._core, self._hook = core, hook
         self._texts = texts
         self._parts: dict[Key, _Part] = {}
 
@@ -61,7 +62,7 @@ class Blocks:
         key = (code.co_filename, frame.f_lineno, name)
         part = self._parts.get(key)
         if part is None:
-            part = self._parts[key] = _Part(key, self._core)
+            part = self._parts[key] = _Part(key, self._core.Tracer(self._hook))
         if not part.tracer.has_code(code):
             add_code(part.tracer, code, key, self._texts.get(code.co_filename))
         return part
@@ -81,9 +82,9 @@ class Blocks:
 class _Part:
     """One ``with`` statement: its profiler, and how often it was done."""
 
-    def __init__(self, key: Key, core: str) -> None:
-        """Open the profiler of what `key` names: file, line, name."""
-        self.tracer = _core.Tracer(core)
+    def __init__(self, key: Key, tracer: Tracer) -> None:
+        """Take what it is called, file, line and name, and its profiler."""
+        self.tracer = tracer
         self.entries = 0  # that ended
         self.ticks = 0  # from the beginnings to the ends
         self._key = key

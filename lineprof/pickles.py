@@ -181,8 +181,6 @@ class _Machine:
 
     def fill(self, values: list[Any]) -> None:
         target = self._top(dict)
-        if len(values) % 2:
-            raise IndexError
         for place in range(0, len(values), 2):
             target[_key(values[place])] = values[place + 1]
 
@@ -191,7 +189,7 @@ class _Machine:
         top = self.pop()
         self.push(top)
         if type(top) is not kind:
-            raise NotAllowed(f"a {type(top).__name__} where {kind.__name__} is due")
+            raise NotAllowed(f"a {type(top).__name__} where another thing is due")
         return top
 
     def put(self, size: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from types import FunctionType
 
-from lineprof import _core
 from lineprof.profiler_mixin import ByCountProfilerMixin
 from lineprof.register import add_code
 from lineprof.switch import Switch
@@ -193,7 +192,7 @@ class Registry(Switch, ByCountProfilerMixin):
         """Register a code object and its twins; False when lines can't be counted."""
         if self._tracer.has_code(code):
             return True
-        _core.set_strict("greenlet" in sys.modules)
+        self._core.set_strict("greenlet" in sys.modules)
         text = self.texts.get(code.co_filename)
         if not add_code(self._tracer, code, identity(code), text):
             self._warnings.append(
@@ -243,7 +242,7 @@ class Registry(Switch, ByCountProfilerMixin):
             self._unlisted.setdefault(key, False)
         others = [
             (tracer, enabling)
-            for tracer, enabling in _core.tracers_of(code)
+            for tracer, enabling in self._core.tracers_of(code)
             if tracer is not self._tracer
         ]
         for tracer, enabling in ((self._tracer, True), *others):

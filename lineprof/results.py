@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from lineprof import _core
 from lineprof.calibrate import remeasure
 from lineprof.registry import Registry
 from lineprof.switch import start, stop
@@ -41,7 +40,7 @@ class Results(Registry):
         from lineprof.blocks import Block, Blocks  # noqa: PLC0415  # seldom needed
 
         if self._blocks is None:
-            self._blocks = Blocks(self.core, self.texts)
+            self._blocks = Blocks(self._core, self.core, self.texts)
         return Block(self._blocks, name)
 
     def reset(self) -> None:
@@ -64,7 +63,7 @@ class Results(Registry):
         Lines that are under way count up to now.
         """
         gpu = self._gpu.take()
-        holds = remeasure(_core, self.core, self._calibration)
+        holds = remeasure(self._core, self.core, self._calibration)
         if "numba.core.dispatcher" in sys.modules:
             from lineprof.compiled import numba_in  # noqa: PLC0415  # seldom needed
 
@@ -88,7 +87,7 @@ class Results(Registry):
         codes: list[Code] = [one for one in counted if not self._is_hidden(one[0])]
         if self._blocks is not None:
             codes += self._blocks.codes()
-        scale = Scale(_core.scale(), _core.COST_ONE, holds)
+        scale = Scale(self._core.scale(), self._core.COST_ONE, holds)
         core, cost = (self.core, self.core_reason), scale.cost_ns(self._run.cost)
         run = self._run.process(core=core, overhead_ns=cost, end=end)
         said = self._run.warnings(self.functions, from_start=self.from_start)

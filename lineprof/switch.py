@@ -42,6 +42,8 @@ def stop() -> None:
 class Switch:
     """One profiler's part of the core, and its GPU work."""
 
+    _core = _core  # for those that derive from it: this is the one door to it
+
     def __init__(
         self,
         core: str | None,

@@ -183,7 +183,7 @@ def test_several_profiles_are_added_up(tmp_path: Path) -> None:
         content(LineStats({KEY: [(2, 1, 7)]}, 1e-6), "line_profiler")
     )
     assert main(["export", "-fcsv", "a.lprof", "b.lprof", "-o", "sum.csv"]) == 0
-    assert "a.py,f,1,2,2,12000," in (tmp_path / "sum.csv").read_text()
+    assert "a.py,f,1,2,2,12000,0,,,," in (tmp_path / "sum.csv").read_text()
 
 
 def test_a_profile_is_not_replaced_by_its_export(

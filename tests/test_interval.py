@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,17 @@ def test_source_that_no_file_holds(tmp_path: Path) -> None:
     assert source.strip() == text.strip()
 
 
+def test_modules_of_the_program_named_like_standard_ones(tmp_path: Path) -> None:
+    for name in ("json", "linecache", "random"):
+        write(tmp_path, f"{name}.py", "mine = True")
+    check = "import json, linecache, random\nassert json.mine and linecache.mine\n"
+    text = f"{check}{WAITS}os._exit(0)\n"
+    outcome = kernprof("-lqi1", "-o", "out", "-c", text, "out", cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    stats = load_stats(tmp_path / "out")
+    assert stats.sources[stats.functions[0].file].text is not None
+
+
 @pytest.mark.parametrize("mode", ["-q", "-bq"])
 def test_calls_go_on_being_recorded(tmp_path: Path, mode: str) -> None:
     begin = "import builtins; profile = getattr(builtins, 'profile', lambda f: f)\n"
@@ -128,9 +140,8 @@ def test_it_keeps_no_program_alive(tmp_path: Path) -> None:
 
 def test_forks_go_as_under_python(tmp_path: Path) -> None:
     program = """
-        import os, sys, threading, warnings
-        warnings.simplefilter("error")
-        for _ in range(100):
+        import os, sys, threading
+        for _ in range(30):
             pid = os.fork()
             if not pid:
                 tasks = "/proc/self/task"
@@ -180,6 +191,30 @@ def test_no_lock_is_held_in_a_forked_child(tmp_path: Path) -> None:
         """
     outcome = run([write(tmp_path, "x.py", program)], cwd=tmp_path)
     assert (outcome.status, outcome.out, outcome.err) == (0, "0\n" * 3, "")
+
+
+def test_forks_do_not_put_it_off(tmp_path: Path) -> None:
+    program = """
+        import os
+        while not os.path.exists("x.lprof"):
+            pid = os.fork()
+            if not pid:
+                os._exit(0)
+            os.waitpid(pid, 0)
+        """
+    outcome = kernprof("-lqi1", write(tmp_path, "x.py", program), cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_what_takes_long_is_done_seldom() -> None:
+    def dump() -> None:
+        while time.thread_time() < begun + 0.04:
+            pass
+
+    begun = time.thread_time()
+    assert Interval(0.5, dump)._tick() >= 1.0
+    begun = 0.0
+    assert Interval(0.5, dump)._tick() == 0.5
 
 
 @linux

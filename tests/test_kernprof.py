@@ -89,6 +89,8 @@ def test_unit_and_skip_zero(folder: Path) -> None:
         outcome = kernprof("-lv", *words, "x.py", cwd=folder)
         assert f"Timer unit: {unit} s" in outcome.out
         assert "Function: unused" in outcome.out
+    outcome = kernprof("-lvuauto", "x.py", cwd=folder)
+    assert "Timer unit: beside each time" in outcome.out
     outcome = kernprof("-lvz", "--unit=1e-9", "x.py", cwd=folder)
     assert "Timer unit: 1e-09 s" in outcome.out
     assert "Function: unused" not in outcome.out
@@ -108,6 +110,14 @@ def test_an_empty_table_says_why(folder: Path) -> None:
 LOGGED = re.compile(
     r"\[kernprof \d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (DEBUG|INFO)\] (.*)"
 )
+
+
+def test_a_profile_of_line_profilers_own(folder: Path) -> None:
+    write(folder, "line_profiler.py", "def profile(f):\n    return f\n")
+    write(folder, "x.py", f"from line_profiler import profile\n{PROGRAM}")
+    outcome = kernprof("-lv", "x.py", cwd=folder)
+    said = "kernprof: the program imports line_profiler's profile, not lineprof's"
+    assert outcome.err.splitlines()[1:] == [said]
 
 
 def test_twice_verbose_says_how_it_measures(folder: Path) -> None:
@@ -444,6 +454,15 @@ def test_the_installed_command(folder: Path) -> None:
     write(folder, "bad.py", "def f():\n    1 / 0\nf()")
     plain = run(["bad.py"], cwd=folder)
     assert run(["bin/kernprof", "-lq", "bad.py"], cwd=folder) == plain
+
+
+def test_the_command_that_line_profiler_installs(folder: Path) -> None:
+    entry = "import sys\nfrom kernprof import main\nsys.exit(main())"
+    write(folder, "bin/kernprof", entry)
+    write(folder, "bad.py", "def f():\n    1 / 0\nf()")
+    plain = run(["bad.py"], cwd=folder)
+    assert run(["bin/kernprof", "-lq", "bad.py"], cwd=folder) == plain
+    assert run(["bin/kernprof", "-lq", "x.py", "a"], cwd=folder).out == "4 ['a']\n"
 
 
 def test_help_and_version(folder: Path) -> None:

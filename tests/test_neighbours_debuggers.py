@@ -97,6 +97,27 @@ def test_breakpoints_in_profiled_functions_that_are_skipped(tmp_path: Path) -> N
     )
 
 
+def test_a_breakpoint_call_in_a_profiled_function_stops_there(tmp_path: Path) -> None:
+    tail = """
+@profile
+def stops(n):
+    n += 1
+    breakpoint()
+    n += 1
+    return n
+
+@profile
+def stops_last(n):
+    breakpoint()
+
+print(stops(1), stops_last(2))
+"""
+    write(tmp_path, "x.py", HEAD + tail)
+    typed = keys("n", "p n", "n", "c", "p n", "c")
+    outcome = check_same("x.py", cwd=tmp_path, text=typed)
+    assert "x.py(32)stops()" in outcome.out
+
+
 def test_a_breakpoint_call_in_a_callee_of_profiled_functions(tmp_path: Path) -> None:
     tail = "def inner(i):\n    breakpoint()\n    return i * 2 + 2\nprint(plain(1))\n"
     write(tmp_path, "x.py", HEAD + tail)

@@ -59,12 +59,12 @@ def test_every_version_of_the_class_and_protocol_is_read(
 
 
 def test_texts_and_numbers_of_python_2_are_read(load: Load) -> None:
-    name = b"caf\xc3\xa9\xff.py"
+    name = b"x\xc3\xa9\xff.py"
     key = b"U" + bytes([len(name)]) + name + b"K\x01T\x01\0\0\0f\x87"
     timings = b"U\x07timings}" + key + b"](K\x02\x8a\x01\x03J\x28\0\0\0\x87es"
     data = b"\x80\x02" + b"c_line_profiler\nLineStats\n" + b")\x81}("
     data += timings + b"U\x04unitG" + struct.pack(">d", 1e-6) + b"ub."
-    assert load(data).timings == {("caf\xe9\udcff.py", 1, "f"): [(2, 3, 40)]}
+    assert load(data).timings == {("x\xe9\udcff.py", 1, "f"): [(2, 3, 40)]}
 
 
 def test_what_other_versions_may_add_is_left_alone(load: Load) -> None:
@@ -167,6 +167,27 @@ def test_what_it_asks_for_is_said(load: Load) -> None:
 )
 def test_other_pickles_are_refused(load: Load, data: bytes) -> None:
     refused(load, data)
+
+
+FULL = pickled(state(), protocol=2)
+FULL = FULL[FULL.index(b")\x81") + 2 : -2]  # what puts its state onto the stack
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (OBJECT + FULL + b"b}b.", "it fills an object twice"),
+        (CLASS + b"K\x01\x85\x81" + FULL + b"b.", "it makes an object that no profile"),
+        (CLASS + b"]\x81" + FULL + b"b.", "it makes an object that no profile has"),
+        (CLASS + b")(\x81" + FULL + b"b.", "it is cut off or damaged"),
+        (OBJECT + FULL + b"K\x00b.", "a dict where another thing is due"),
+        (OBJECT + FULL + b"X\x01\0\0\0x\x8a\x19" + b"\1" * 25 + b"sb.", "too big"),
+        (OBJECT + FULL + b"X\x01\0\0\0x0sb.", "an instruction that no profile has: 48"),
+    ],
+)
+def test_a_profile_with_one_flaw_is_refused(load: Load, data: bytes, why: str) -> None:
+    assert load(HEAD + OBJECT + FULL + b"b.") == LineStats({KEY: LINES}, 1e-9)
+    assert why in refused(load, HEAD + data)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import kernprof, run, write
-from prof_mod import library, profiled
+from prof_mod import hits, library, profiled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -283,6 +283,28 @@ def test_every_kind_of_member_is_found(folder: Path) -> None:
         assert {key.split()[1] for key in hits} == expected, target
 
 
+def test_wrappers_of_a_package_are_its_own(folder: Path) -> None:
+    write(folder, "pkg/wrap.py", KINDS[: KINDS.index("@logged")])
+    text = """\
+        import functools, atexit
+        from pkg.wrap import logged
+
+        @logged
+        @functools.lru_cache()
+        def own():
+            return 1
+        """
+    write(folder, "pkg/user.py", text)
+    write(folder, "user.py", text)
+    for target, names in (
+        ("pkg.user", {"own", "wrapper", "logged"}),
+        ("pkg.user.own", {"own"}),
+        ("user", {"own"}),
+    ):
+        _, hits = profiled("-p", target, "x.py", cwd=folder)
+        assert {key.split()[1] for key in hits} == names
+
+
 def test_functions_from_elsewhere_are_left_out(folder: Path) -> None:
     write(folder, "a.py", "from b import f\nfrom os.path import join\nimport b\n")
     write(folder, "b.py", "def f():\n    return 1\n")
@@ -431,6 +453,18 @@ def test_the_import_system_is_left_alone_afterwards(folder: Path) -> None:
     write(folder, "x.py", "import sys\nif len(sys.argv) > 9:\n    import never.comes\n")
     outcome = run(["host.py", "1"], cwd=folder)
     assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_a_second_run_in_the_same_process_counts_anew(folder: Path) -> None:
+    host = """\
+        import kernprof
+        for out in "first", "second":
+            kernprof.main(["-lqp", "pkg.shapes,x.py", "-o", out, "x.py"])
+        """
+    write(folder, "host.py", host)
+    assert run(["host.py"], cwd=folder).err == ""
+    expected = {**SHAPES, "x.py:1 main": {2: 1, 3: 1}}
+    assert hits(folder, "first") == hits(folder, "second") == expected
 
 
 def test_modules_named_like_ours_are_the_programs(folder: Path) -> None:

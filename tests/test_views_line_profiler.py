@@ -219,6 +219,7 @@ def test_blocks_of_cython_are_alike(tmp_path: Path, first: int) -> None:
         [(6, 3, 123_456_789_012), (9, 1, 1)],  # times wider than their column
         [(6, 1, 99_999_999), (9, 1, 1_000_000)],  # per hit wider than its column
         [(6, 3, 2**63 - 1), (9, 2**63 - 1, 1)],
+        [(6, 63, 3150), (9, 11, 1650)],  # per hit between two digits
         [(6, 1, 0), (9, 5, 0)],  # no time: no share
         [(6, 3, -(10**12)), (9, 1, 10**12 + 1)],  # clocks that went back
         [(9, 3, 5), (6, 1, 2)],  # not sorted

@@ -34,7 +34,7 @@ stats.timings = {
     ("cython.pyx", 2, "length"): [(3, 2, 10), (4, 2, 30)],
     ("cython.pyx", 6, "size"): [(8, 2, 10)],
     ("cython.pyx", 10, "added"): [(12, 2, 10)],
-    ("caf\\u00e9 \\u2014 \\u640d.py", 1, "na\\u00efve"): [(1, 1, 17)],
+    ("\\u00e9 \\u2014 \\u640d.py", 1, "na\\u00efve"): [(1, 1, 17)],
 }
 if hasattr(stats, "to_file"):
     stats.to_file(sys.argv[1])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeGuard
 
-    Near = Callable[[object], bool]  # whether a function or class belongs to it
+    Near = Callable[[str], bool]  # whether what is from that module belongs to it
 
 _HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
     ((classmethod, staticmethod, MethodType), ("__func__",)),
@@ -50,9 +50,9 @@ def _functions_in(
             continue
         seen.add(id(value))
         if not _is_class(value):
-            found = _called(value)
-            yield from (each for each in found if near(each) and _is_written(each))
-        elif near(value):
+            found = [each for each in _called(value, near) if near(_home(each))]
+            yield from filter(_is_written, found)
+        elif near(_home(value)):
             yield from _functions_in(value, _near_class(value), seen)
 
 
@@ -62,16 +62,12 @@ def _near_module(module: ModuleType) -> Near:
     roots = [root for root in (name, parent) if root]
     below = tuple(f"{root}." for root in roots)
 
-    def near(part: object) -> bool:
-        home = _home(part)
-        return home in roots or home.startswith(below)
-
-    return near
+    return lambda home: home in roots or home.startswith(below)
 
 
 def _near_class(cls: type) -> Near:
     home = _home(cls)
-    return lambda part: _home(part) == home
+    return lambda other: other == home
 
 
 def _home(part: object) -> str:
@@ -95,18 +91,26 @@ def _is_written(function: FunctionType) -> bool:
     return not file.startswith("<") or file.startswith("<frozen ")
 
 
-def _called(value: object, depth: int = 0) -> Iterator[FunctionType]:
+def _called(
+    value: object, near: Near | None = None, depth: int = 0
+) -> Iterator[FunctionType]:
     """Yield the functions that a call of `value`, or its use, runs.
 
-    A wrapper is one of them only where it is from the file of what it wraps.
+    A wrapper is one of them only if it is written near, or where there is no
+    telling, in the file of what it wraps.
     """
     if depth > _DEPTH or _is_module(value) or _is_class(value):
         return
     held = list(_held(value))
-    inner = [each for part in held for each in _called(part, depth + 1)]
+    inner = [each for part in held for each in _called(part, near, depth + 1)]
     if type(value) is FunctionType:
         files = {each.__code__.co_filename for each in inner}
-        if not inner or value.__code__.co_filename in files:
+        home = str(value.__globals__.get("__name__"))
+        if (
+            not inner
+            or (near and near(home))
+            or (near is None and value.__code__.co_filename in files)
+        ):
             yield value
     yield from inner
 

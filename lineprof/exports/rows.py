@@ -38,9 +38,12 @@ def rows_of(stats: LineStats) -> list[Fields]:
             beside = dict(_flat(gpu.of_line(function.key, row.line)))
             more.update(dict.fromkeys(beside))
             place = (function.file, function.name, function.line)
-            values = (*place, *(getattr(row, name) for name in COLUMNS[len(place) :]))
+            numbers = dict(vars(row))
+            if row.time_ns and not row.raw_ns:  # as in a profile of line_profiler
+                numbers["raw_ns"] = None
             source = sources.line(function.file, row.line)
-            rows.append({**dict(zip(COLUMNS, values)), **beside, SOURCE: source})
+            known = {**dict(zip(COLUMNS, place)), **numbers, **beside}
+            rows.append({**known, SOURCE: source})
     names = columns_of(more)
     return [{name: row.get(name) for name in names} for row in rows]
 

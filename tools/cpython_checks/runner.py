@@ -8,11 +8,13 @@ tests that passed though their own lines are said never to have run.
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import faulthandler
 import importlib
 import inspect
 import json
+import signal
 import sys
 import unittest
 from importlib.machinery import SourceFileLoader
@@ -130,7 +132,8 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
             yield from functions_in(inner)
 
 
-def watch_imports(module: str, watch: Watch) -> None:
+@contextlib.contextmanager
+def watched_imports(module: str, watch: Watch) -> Iterator[None]:
     """Have the code of a module, and of those within it, watched before it runs."""
     get_code = SourceFileLoader.get_code
 
@@ -141,6 +144,10 @@ def watch_imports(module: str, watch: Watch) -> None:
         return code
 
     SourceFileLoader.get_code = get_watched_code  # type: ignore[assignment,method-assign]
+    try:
+        yield
+    finally:  # tests that trace imports would meet it
+        SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
 
 
 def watch_examples(watch: Watch) -> None:
@@ -168,11 +175,13 @@ def main() -> None:
     module, core, file = sys.argv[1:]
     del sys.argv[1:]
     faulthandler.enable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # if not in the foreground
     watch = Watch(core)
-    watch_imports(module, watch)
     watch_examples(watch)
+    with watched_imports(module, watch):
+        tests = tests_of(module)
     result = Outcomes()
-    tests_of(module).run(result)
+    tests.run(result)
     hits = watch.hits()
     unheard = [
         name
