@@ -4,6 +4,7 @@
 
 #include "lp_arm.h"
 #include "lp_engine.h"
+#include "lp_mute.h"
 
 /* The recorder knows no Python, so it keeps any function. */
 Py_tracefunc
@@ -42,11 +43,19 @@ static int
 pass_on(lp_recorder *rec, PyObject *obj, PyFrameObject *frame, int what,
         PyObject *arg)
 {
-    int result = lp_trace_before(rec)(obj, frame, what, arg);
     PyThreadState *state = lp_thread_state();
+    int result;
 
+    if (what == PyTrace_LINE && lp_mute_is_on(rec, frame)) {
+        return 0;
+    }
+    lp_mute_show(rec, frame);
+    result = lp_trace_before(rec)(obj, frame, what, arg);
     if (!lp_trace_is_on(state)) {
         lp_trace_take(state, rec);
+    }
+    if (result == 0 && rec->before != NULL) {
+        lp_mute_update(rec, frame);
     }
     return result;
 }
@@ -193,6 +202,9 @@ lp_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
         on_call(rec, frame);
     }
     else if (what == PyTrace_RETURN) {
+        if (LP_UNLIKELY(rec->before != NULL)) {
+            lp_mute_show(rec, frame); /* it is not counted below */
+        }
         on_return(rec, frame, now);
     }
     if (LP_LIKELY(rec->before == NULL)) {

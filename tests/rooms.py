@@ -39,6 +39,8 @@ LIBC_ROOMS = {
     "lp_ranges": "lp_gpu_nvtx lp_recorder",
 }
 PYTHON_C_ROOMS = {
+    "lp_mute": "lp_python lp_recorder",
+    "lp_join": "lp_tracer",
     "lp_python": "",
     "lp_code": "lp_lines lp_python lp_recorder",
     "lp_hook": "lp_hook_monitoring lp_hook_settrace lp_python",
@@ -47,13 +49,13 @@ PYTHON_C_ROOMS = {
     "lp_monitoring_events": "lp_engine lp_python",
     "lp_gate": "lp_arm lp_engine lp_python lp_stack lp_trace lp_tracer",
     "lp_arm": "lp_engine lp_python lp_recorder lp_trace",
-    "lp_trace": "lp_arm lp_engine lp_python lp_recorder",
+    "lp_trace": "lp_arm lp_engine lp_mute lp_python lp_recorder",
     "lp_engine": "lp_code lp_hook lp_parked lp_ranges lp_recorder lp_threads lp_tracer",
     "lp_threads": "lp_engine lp_python lp_recorder lp_thread_name",
     "lp_tracer": "lp_blocks lp_code lp_engine lp_python",
     "lp_thread_name": "lp_python",
     "lp_snapshot": "lp_python lp_tracer",
-    "lp_tracer_type": "lp_nvtx lp_python lp_snapshot lp_tracer",
+    "lp_tracer_type": "lp_join lp_nvtx lp_python lp_snapshot lp_tracer",
     "lp_module": "lp_engine lp_gpu_functions lp_hook lp_nvtx lp_python lp_tracer_type",
     "lp_nvtx": "lp_code lp_engine lp_gpu_nvtx lp_python lp_ranges",
     "lp_charged": "lp_engine lp_open_lines lp_paths lp_threads",
@@ -66,8 +68,8 @@ PYTHON_C_ROOMS = {
 # types, too.
 LINEPROF_ROOMS = {
     "lineprof": (
-        "lineprof.explicit_profiler lineprof.gpu lineprof.profiler lineprof.stats "
-        "lineprof.version"
+        "lineprof.explicit_profiler lineprof.gpu lineprof.ipython "
+        "lineprof.line_profiler lineprof.profiler lineprof.stats lineprof.version"
     ),
     "lineprof.__main__": "lineprof.cli",
     "lineprof.version": "",
@@ -76,17 +78,19 @@ LINEPROF_ROOMS = {
     "lineprof.values": "",
     "lineprof.records": "lineprof.values",
     "lineprof.stats": (
-        "lineprof.gpu_records lineprof.records lineprof.stats_merge lineprof.store "
-        "lineprof.units lineprof.views.text lineprof.views.view"
+        "lineprof.exports.frame lineprof.gpu_records lineprof.ipython.html "
+        "lineprof.records lineprof.stats_merge lineprof.stats_timings lineprof.store "
+        "lineprof.toml_config lineprof.units lineprof.views.show lineprof.views.view"
     ),
     "lineprof.stats_merge": (
-        "lineprof.gpu_records lineprof.records lineprof.stats lineprof.values"
+        "lineprof.gpu_records lineprof.records lineprof.stats lineprof.stats_timings "
+        "lineprof.units lineprof.values"
     ),
     "lineprof.source_rare": "",
     "lineprof.source_text": "lineprof.source_rare",
     "lineprof.source_file": "lineprof.records lineprof.source_text",
     "lineprof.source": "lineprof.records lineprof.source_file lineprof.source_text",
-    "lineprof.targets": "",
+    "lineprof.targets": "lineprof.scopes lineprof.twins",
     "lineprof.twins": "",
     "lineprof.shape": (
         "lineprof.jumps lineprof.loops lineprof.source_text lineprof.values"
@@ -105,18 +109,20 @@ LINEPROF_ROOMS = {
         "lineprof._core lineprof.calibrate lineprof.errors lineprof.process "
         "lineprof.values"
     ),
-    "lineprof.profiler": (
-        "lineprof._core lineprof.calibrate lineprof.cores lineprof.gpu "
-        "lineprof.gpu_work lineprof.register lineprof.run lineprof.snapshot "
-        "lineprof.stats lineprof.targets lineprof.twins"
-    ),
+    "lineprof.profiler": "lineprof.gpu lineprof.kinds lineprof.legacy lineprof.switch",
     "lineprof.later": (
-        "lineprof.gpu_snapshot lineprof.jumps lineprof.snapshot lineprof.source_rare "
-        "lineprof.store_write lineprof.store_write_gpu lineprof.targets "
-        "lineprof.views.gpu_footer lineprof.views.gpu_table lineprof.views.text"
+        "lineprof.compiled lineprof.counted_calls lineprof.gpu_snapshot lineprof.jumps "
+        "lineprof.kinds lineprof.namespaces lineprof.scoping_policy lineprof.snapshot "
+        "lineprof.source_rare lineprof.store_write lineprof.store_write_gpu "
+        "lineprof.targets lineprof.toml_config lineprof.views.gpu_footer "
+        "lineprof.views.gpu_table lineprof.views.show"
     ),
-    "lineprof.explicit_profiler": "lineprof.explicit_output lineprof.profiler",
-    "lineprof.explicit_output": "lineprof.errors lineprof.explicit_profiler lineprof.stats",
+    "lineprof.explicit_profiler": (
+        "lineprof.explicit_output lineprof.profiler lineprof.toml_config"
+    ),
+    "lineprof.explicit_output": (
+        "lineprof.errors lineprof.explicit_profiler lineprof.stats"
+    ),
     "lineprof.store": (
         "lineprof.errors lineprof.stats lineprof.store_read lineprof.store_write"
     ),
@@ -124,8 +130,8 @@ LINEPROF_ROOMS = {
     "lineprof.store_uri": "",
     "lineprof.store_read": (
         "lineprof.errors lineprof.gpu_records lineprof.records lineprof.stats "
-        "lineprof.store_read_gpu lineprof.store_rows lineprof.store_schema "
-        "lineprof.store_uri lineprof.units lineprof.values"
+        "lineprof.store_read_gpu lineprof.store_read_pickle lineprof.store_rows "
+        "lineprof.store_schema lineprof.store_uri lineprof.units lineprof.values"
     ),
     "lineprof.store_write": (
         "lineprof.errors lineprof.gpu_records lineprof.records lineprof.stats "
@@ -162,8 +168,7 @@ LINEPROF_ROOMS = {
     ),
     "lineprof.placeholders": "lineprof.errors",
     "lineprof.log_file": (
-        "lineprof.errors lineprof.placeholders lineprof.records lineprof.views.screen "
-        "lineprof.whole_file"
+        "lineprof.errors lineprof.placeholders lineprof.records lineprof.whole_file"
     ),
     "lineprof.demangle": "",
     "lineprof.occupancy": "",
@@ -171,10 +176,143 @@ LINEPROF_ROOMS = {
         "lineprof.dynamo lineprof.process lineprof.records lineprof.version"
     ),
     "lineprof.whole_file": "",
-    "lineprof.cli": (
-        "lineprof.errors lineprof.log_file lineprof.source lineprof.stats "
-        "lineprof.values lineprof.version lineprof.views lineprof.views.notes "
+    "lineprof.stats_timings": "lineprof.records lineprof.units",
+    "lineprof.pickles": "",
+    "lineprof.store_read_pickle": (
+        "lineprof.errors lineprof.pickles lineprof.records lineprof.stats "
+        "lineprof.stats_timings"
+    ),
+    "lineprof.exports": (
+        "lineprof.exports.csv_ lineprof.exports.export lineprof.exports.json_ "
+        "lineprof.exports.line_profiler"
+    ),
+    "lineprof.exports.export": "lineprof.stats lineprof.values",
+    "lineprof.exports.rows": (
+        "lineprof.records lineprof.source lineprof.stats lineprof.views.json_gpu"
+    ),
+    "lineprof.exports.csv_": (
+        "lineprof.exports.export lineprof.exports.rows lineprof.log_file "
+        "lineprof.stats lineprof.views.screen"
+    ),
+    "lineprof.exports.json_": (
+        "lineprof.exports.export lineprof.log_file lineprof.source lineprof.stats "
+        "lineprof.views.json_ lineprof.views.view"
+    ),
+    "lineprof.exports.line_profiler": (
+        "lineprof.exports.export lineprof.stats lineprof.stats_timings"
+    ),
+    "lineprof.exports.frame": "lineprof.errors lineprof.exports.rows lineprof.stats",
+    "lineprof.autoprofile": "",
+    "lineprof.autoprofile.functions": "",
+    "lineprof.autoprofile.imports": "lineprof.values",
+    "lineprof.autoprofile.members": "",
+    "lineprof.autoprofile.names": "lineprof.values",
+    "lineprof.autoprofile.arrivals": "",
+    "lineprof.autoprofile.watching": (
+        "lineprof.autoprofile.arrivals lineprof.autoprofile.functions "
+        "lineprof.autoprofile.imports lineprof.autoprofile.members "
+        "lineprof.autoprofile.names lineprof.profiler"
+    ),
+    "lineprof.autoprofile.autoprofile": (
+        "lineprof.autoprofile.names lineprof.autoprofile.watching"
+    ),
+    "lineprof.legacy": "lineprof.legacy_views lineprof.results",
+    "lineprof.legacy_views": "lineprof.twins",
+    "lineprof.profiler_mixin": (
+        "lineprof.counted_calls lineprof.kinds lineprof.namespaces lineprof.targets "
+        "lineprof.user_warning"
+    ),
+    "lineprof.counted_calls": "",
+    "lineprof.kinds": "",
+    "lineprof.scopes": "",
+    "lineprof.namespaces": "lineprof.scopes lineprof.targets",
+    "lineprof.scoping_policy": "lineprof.line_profiler_utils lineprof.scopes",
+    "lineprof.line_profiler_utils": "",
+    "lineprof.compiled": "lineprof.targets lineprof.twins",
+    "lineprof.user_warning": "",
+    "lineprof.line_profiler": (
+        "lineprof.cli lineprof.ipython lineprof.profiler lineprof.profiler_mixin "
+        "lineprof.scoping_policy lineprof.stats lineprof.toml_config lineprof.version "
+        "lineprof.views.show"
+    ),
+    "lineprof.blocks": (
+        "lineprof._core lineprof.records lineprof.register lineprof.snapshot "
+        "lineprof.source lineprof.source_text"
+    ),
+    "lineprof.yes_no": "",
+    "lineprof.config_defaults": "",
+    "lineprof.config_files": "lineprof.values",
+    "lineprof.config_tables": "lineprof.values",
+    "lineprof.toml_config": (
+        "lineprof.config_defaults lineprof.config_files lineprof.config_tables"
+    ),
+    "lineprof.config_read": "lineprof.errors lineprof.toml_config",
+    "lineprof.commands": (
+        "lineprof.commands.export lineprof.commands.run lineprof.commands.view"
+    ),
+    "lineprof.commands.command": "lineprof.values",
+    "lineprof.commands.parser": "lineprof.commands.output lineprof.errors",
+    "lineprof.commands.output": "lineprof.errors lineprof.views.screen",
+    "lineprof.commands.booleans": "lineprof.errors lineprof.yes_no",
+    "lineprof.commands.view": (
+        "lineprof.commands.command lineprof.commands.files lineprof.commands.output "
+        "lineprof.commands.view_flags lineprof.config_read lineprof.log_file "
+        "lineprof.source lineprof.stats lineprof.views lineprof.views.notes "
         "lineprof.views.screen"
+    ),
+    "lineprof.commands.view_flags": (
+        "lineprof.commands.booleans lineprof.commands.parser lineprof.config_read "
+        "lineprof.errors lineprof.log_file lineprof.toml_config lineprof.version "
+        "lineprof.views"
+    ),
+    "lineprof.commands.run": (
+        "kernprof.__main__ lineprof.commands.command lineprof.commands.output"
+    ),
+    "lineprof.commands.export": (
+        "lineprof.commands.command lineprof.commands.files lineprof.commands.output "
+        "lineprof.errors lineprof.exports lineprof.log_file lineprof.stats"
+    ),
+    "lineprof.commands.files": "lineprof.commands.output lineprof.errors",
+    "lineprof.ipython_extension": (
+        "lineprof.ipython lineprof.ipython.awaiting lineprof.ipython.cell "
+        "lineprof.ipython.options lineprof.ipython.profiler lineprof.ipython.reloaded "
+        "lineprof.ipython.run lineprof.ipython.show"
+    ),
+    "lineprof.ipython": "lineprof.ipython_extension",
+    "lineprof.ipython.options": "lineprof.values",
+    "lineprof.ipython.cell": "lineprof.values",
+    "lineprof.ipython.awaiting": "lineprof.ipython.cell lineprof.ipython.options",
+    "lineprof.ipython.run": "lineprof.profiler",
+    "lineprof.ipython.profiler": (
+        "lineprof.ipython.html lineprof.profiler lineprof.records lineprof.source_file "
+        "lineprof.stats"
+    ),
+    "lineprof.ipython.reloaded": "lineprof.source_text",
+    "lineprof.ipython.show": (
+        "lineprof.errors lineprof.ipython.html lineprof.ipython.options "
+        "lineprof.ipython.profiler lineprof.log_file lineprof.stats"
+    ),
+    "lineprof.ipython.html": (
+        "lineprof.errors lineprof.ipython.html_style lineprof.source lineprof.stats "
+        "lineprof.units lineprof.values lineprof.views.table lineprof.views.text "
+        "lineprof.views.view"
+    ),
+    "lineprof.ipython.html_style": "",
+    "lineprof.registry": (
+        "lineprof.compiled lineprof.gpu lineprof.namespaces lineprof.profiler_mixin "
+        "lineprof.register lineprof.scoping_policy lineprof.switch lineprof.targets "
+        "lineprof.twins lineprof.user_warning"
+    ),
+    "lineprof.results": (
+        "lineprof.blocks lineprof.calibrate lineprof.compiled lineprof.gpu_snapshot "
+        "lineprof.registry lineprof.snapshot lineprof.stats lineprof.switch"
+    ),
+    "lineprof.switch": (
+        "lineprof._core lineprof.cores lineprof.gpu lineprof.gpu_work lineprof.run"
+    ),
+    "lineprof.cli": (
+        "lineprof.commands lineprof.commands.command lineprof.commands.output "
+        "lineprof.commands.parser lineprof.errors lineprof.version"
     ),
     "lineprof.views": (
         "lineprof.views.gpu lineprof.views.json_ lineprof.views.text "
@@ -186,11 +324,14 @@ LINEPROF_ROOMS = {
     ),
     "lineprof.views.notes": "lineprof.source lineprof.stats",
     "lineprof.views.screen": "lineprof.errors lineprof.values",
-    "lineprof.views.table": "lineprof.values lineprof.views.screen",
+    "lineprof.views.table": (
+        "lineprof.values lineprof.views.columns lineprof.views.screen"
+    ),
     "lineprof.views.text": (
-        "lineprof.errors lineprof.source lineprof.stats lineprof.units lineprof.values "
-        "lineprof.views.gpu_flags lineprof.views.gpu_footer lineprof.views.gpu_table "
-        "lineprof.views.screen lineprof.views.table lineprof.views.view"
+        "lineprof.errors lineprof.records lineprof.source lineprof.stats "
+        "lineprof.stats_timings lineprof.units lineprof.views.gpu_flags "
+        "lineprof.views.gpu_footer lineprof.views.gpu_table lineprof.views.highlight "
+        "lineprof.views.table lineprof.views.view"
     ),
     "lineprof.views.json_gpu": (
         "lineprof.gpu_lines lineprof.gpu_records lineprof.records lineprof.values"
@@ -202,7 +343,8 @@ LINEPROF_ROOMS = {
     ),
     "lineprof.views.gpu_flags": "lineprof.errors lineprof.views.view",
     "lineprof.views.gpu_columns": (
-        "lineprof.gpu_lines lineprof.gpu_numbers lineprof.values lineprof.views.table"
+        "lineprof.gpu_lines lineprof.gpu_numbers lineprof.units lineprof.values "
+        "lineprof.views.table"
     ),
     "lineprof.views.gpu_table": (
         "lineprof.gpu_lines lineprof.gpu_records lineprof.units lineprof.values "
@@ -239,41 +381,75 @@ LINEPROF_ROOMS = {
         "lineprof.views.gpu_names lineprof.views.gpu_remarks lineprof.views.gpu_units "
         "lineprof.views.traces lineprof.views.view"
     ),
+    "lineprof.views.columns": "lineprof.units lineprof.values",
+    "lineprof.views.show": (
+        "lineprof.source lineprof.stats lineprof.stats_timings lineprof.toml_config "
+        "lineprof.values lineprof.views.screen lineprof.views.table "
+        "lineprof.views.text lineprof.views.view"
+    ),
+    "lineprof.views.highlight": "",
     "lineprof.views.view": (
-        "lineprof.records lineprof.source lineprof.stats lineprof.values "
-        "lineprof.views.screen"
+        "lineprof.records lineprof.source lineprof.stats lineprof.units "
+        "lineprof.values lineprof.views.screen"
     ),
 }
 KERNPROF_ROOMS = {
-    "kernprof": "kernprof.cli",
+    "kernprof": "kernprof.__main__ kernprof.calls kernprof.cli lineprof.version",
     "kernprof.__main__": "kernprof.cli",
     "kernprof.cli": (
-        "kernprof.flags kernprof.report kernprof.session kernprof.uncaught lineprof "
-        "lineprof.errors"
+        "kernprof.defaults kernprof.help kernprof.parse kernprof.plan kernprof.report "
+        "kernprof.session kernprof.uncaught lineprof lineprof.errors"
     ),
-    "kernprof.flags": "lineprof.errors lineprof.values",
-    "kernprof.find": "kernprof.flags kernprof.outfile kernprof.program",
-    "kernprof.program": "kernprof.compiled kernprof.flags",
+    "kernprof.flags": "kernprof.words lineprof.values",
+    "kernprof.find": "kernprof.outfile kernprof.plan kernprof.program",
+    "kernprof.program": "kernprof.compiled kernprof.main_module kernprof.plan",
     "kernprof.namesakes": "kernprof.closing kernprof.texts lineprof.later",
     "kernprof.compiled": "",
     "kernprof.stage": "kernprof.namesakes kernprof.program kernprof.spawned",
     "kernprof.session": (
-        "kernprof.closing kernprof.find kernprof.flags kernprof.outfile "
-        "kernprof.recorders kernprof.report kernprof.spawned kernprof.stage "
-        "kernprof.terminate kernprof.texts lineprof.errors"
+        "kernprof.advice kernprof.closing kernprof.find kernprof.interval kernprof.log "
+        "kernprof.outfile kernprof.plan kernprof.prof_mod kernprof.recorders "
+        "kernprof.report kernprof.setup_file kernprof.spawned kernprof.stage "
+        "kernprof.terminate kernprof.texts lineprof.errors lineprof.later "
+        "lineprof.profiler"
     ),
     "kernprof.recorders": (
-        "kernprof.calls kernprof.flags lineprof.errors lineprof.explicit_profiler lineprof.gpu "
-        "lineprof.profiler lineprof.store"
+        "kernprof.calls kernprof.plan kernprof.spawned lineprof.errors "
+        "lineprof.explicit_profiler lineprof.gpu lineprof.profiler lineprof.store "
+        "lineprof.whole_file"
     ),
-    "kernprof.calls": "",
-    "kernprof.outfile": "kernprof.flags lineprof.placeholders",
+    "kernprof.calls": "kernprof.call_stats kernprof.wrappers lineprof.profiler_mixin",
+    "kernprof.outfile": "kernprof.plan lineprof.placeholders",
     "kernprof.report": "",
     "kernprof.closing": "kernprof.recorders",
     "kernprof.texts": "",
     "kernprof.spawned": "lineprof.profiler",
     "kernprof.terminate": "",
     "kernprof.uncaught": "",
+    "kernprof.advice": "kernprof.plan",
+    "kernprof.call_stats": "",
+    "kernprof.wrappers": "",
+    "kernprof.interval": "",
+    "kernprof.log": "kernprof.plan kernprof.report",
+    "kernprof.setup_file": (
+        "kernprof.compiled kernprof.find kernprof.namesakes kernprof.report "
+        "kernprof.stage"
+    ),
+    "kernprof.prof_mod": (
+        "kernprof.plan kernprof.program kernprof.report lineprof.autoprofile.functions "
+        "lineprof.autoprofile.watching lineprof.profiler"
+    ),
+    "kernprof.main_module": "",
+    "kernprof.plan": "lineprof.errors lineprof.toml_config",
+    "kernprof.words": "kernprof.plan lineprof.yes_no",
+    "kernprof.parse": (
+        "kernprof.flags kernprof.help kernprof.plan kernprof.words lineprof.yes_no"
+    ),
+    "kernprof.help": "kernprof.flags",
+    "kernprof.defaults": (
+        "kernprof.flags kernprof.plan kernprof.words lineprof.config_read "
+        "lineprof.toml_config"
+    ),
 }
 # What no change of the map may allow: a package, and those it never knows.
 NEVER = {
@@ -283,6 +459,8 @@ NEVER = {
     "lineprof.profiler": "lineprof.cli lineprof.store lineprof.views",
     "kernprof": "lineprof._core lineprof.cli lineprof.views",
 }
+# But this: `lineprof run` is kernprof under another name.
+ALLOWED = {("lineprof.commands.run", "kernprof.__main__")}
 CORE = "lineprof._core"
 
 C_ROOMS = {**LIBC_ROOMS, **PYTHON_C_ROOMS}

@@ -73,6 +73,12 @@ REASONS = {
     "test_sys_monitoring::test_callback_*": _INTERNALS,
     "test_sys_monitoring::test_wrapping_trace*": _INTERNALS,
     "test_sys_monitoring::test_standalone_callback_usage": _INTERNALS,
+    "test_sys_trace::test_callback_preservation": (
+        "looks for line_profiler's own trace function in sys.gettrace()"
+    ),
+    "test_sys_trace::test_callback_wrapping[profiled (trace suspended)-*": (
+        "wants other tracers to hear nothing, where here they hear everything"
+    ),
     "test_sys_trace::test_python_level_trace_manipulation*": (
         "switches line_profiler's tool id or trace function off by hand"
     ),

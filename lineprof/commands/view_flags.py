@@ -31,6 +31,13 @@ _OLDER = (
 )
 
 
+_EPILOG = """\
+A long flag without a value may be followed by =yes or =no, or begin with --no-.
+Defaults come from the file of --config, else from the one that LINE_PROFILER_RC
+names, else from lineprof.toml, line_profiler.toml or pyproject.toml in this folder
+or the nearest above."""
+
+
 def prepare(words: Sequence[str]) -> list[str]:
     """Return `words` as the parser takes them; LineprofError."""
     others = [*_GENERAL, *(f"--{view.name}" for view in _OTHERS), *_BY_FLAG]
@@ -39,12 +46,7 @@ def prepare(words: Sequence[str]) -> list[str]:
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags to `parser`."""
-    parser.epilog = (
-        "A long flag without a value may be followed by =yes or =no, or begin with"
-        " --no-. Defaults come from the file of --config, else from the one that"
-        " LINE_PROFILER_RC names, else from lineprof.toml, line_profiler.toml or"
-        " pyproject.toml in this folder or the nearest above."
-    )
+    parser.epilog = _EPILOG
     parser.add_argument("files", nargs="+", metavar="FILE", help="written by kernprof")
     parser.add_argument("-V", "--version", action="version", version=VERSION)
     parser.add_argument(
