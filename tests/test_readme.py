@@ -102,7 +102,7 @@ def test_the_commands_of_the_readme_run(checkout: Path) -> None:
     lines = [line for block in blocks("sh") for line in block.splitlines()]
     commands = [line.split("#")[0] for line in lines if line.startswith(ours)]
     outputs = [run(c.replace("arguments...", "a b"), checkout) for c in commands]
-    assert len(commands) == 4
+    assert len(commands) == 5
     assert "Function: f at line 1" not in outputs[0]
     assert all("Function: f at line 1" in output for output in outputs[1:])
 

@@ -110,6 +110,16 @@ profile(g)(1)
     assert "return 'caf\xe9'" in ours.out
 
 
+def test_a_profile_is_written_beside_a_functools_of_the_programs_own(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "functools.py", "mine = True")
+    write(tmp_path, "program.py", f"import functools\nassert functools.mine\n{PROGRAM}")
+    ours = kernprof("-lv", "program.py", cwd=tmp_path)
+    assert (ours.status, ours.err) == (0, "")
+    assert "return x" in ours.out
+
+
 def test_the_list_of_what_is_imported_late_is_complete() -> None:
     code = """
 import sys
