@@ -113,9 +113,10 @@ profile(g)(1)
 def test_a_profile_is_written_beside_a_functools_of_the_programs_own(
     tmp_path: Path,
 ) -> None:
-    write(tmp_path, "functools.py", "mine = True")
-    write(tmp_path, "program.py", f"import functools\nassert functools.mine\n{PROGRAM}")
-    ours = kernprof("-lv", "program.py", cwd=tmp_path)
+    app = tmp_path / "app"  # not here, where python -m itself imports from
+    write(app, "functools.py", "mine = True")
+    write(app, "program.py", f"import functools\nassert functools.mine\n{PROGRAM}")
+    ours = kernprof("-lv", "app/program.py", cwd=tmp_path)
     assert (ours.status, ours.err) == (0, "")
     assert "return x" in ours.out
 
