@@ -100,6 +100,15 @@ void lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now);
 void lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
                     uint32_t line, lp_step step, lp_ticks now);
 
+/* [GIL] An event of the line that is open, which goes on: no more than what
+ * the event itself took. */
+static inline void
+lp_engine_stay(lp_frame *frame)
+{
+    frame->own += frame->line->weight;
+    frame->line->cost += frame->line->weight;
+}
+
 /* [GIL] The open frame, or NULL. */
 lp_frame *lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key);
 

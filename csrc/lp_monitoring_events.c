@@ -95,14 +95,34 @@ on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
     return none();
 }
 
+/* Does the event name the line that is open?  Some lines tell of themselves
+ * twice: 3.12's `a() or b()`, or one that an exception was thrown into.  A
+ * loop that goes round on its line has jumps, and no events of the line. */
+static inline bool
+goes_on(const lp_frame *frame, uint32_t line)
+{
+    return frame->line == frame->lines + (line - frame->first_line);
+}
+
 static void
 line_slow(PyObject *code, uint32_t line, lp_ticks now)
 {
+    enum {
+        LP_FRAME_TOLD = LP_FRAME_AGAIN | LP_FRAME_WITHIN | LP_FRAME_PAUSED
+    };
     lp_recorder *rec = lp_threads_here();
+    lp_frame *frame;
 
-    if (rec != NULL) {
-        lp_engine_line(rec, code, lp_frame_key(), line, LP_STEP, now);
+    if (rec == NULL) {
+        return;
     }
+    frame = lp_engine_frame(rec, code, lp_frame_key());
+    if (frame != NULL && !(frame->flags & LP_FRAME_TOLD) &&
+        goes_on(frame, line)) {
+        lp_engine_stay(frame);
+        return;
+    }
+    lp_engine_line(rec, code, lp_frame_key(), line, LP_STEP, now);
 }
 
 static PyObject *
@@ -118,8 +138,13 @@ on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
 
         if (LP_LIKELY(frame->code == args[0] &&
                       !(frame->flags & LP_FRAME_SLOW))) {
-            lp_recorder_line(rec, frame, line - frame->first_line, now,
-                             LP_STEP);
+            if (LP_UNLIKELY(goes_on(frame, line))) {
+                lp_engine_stay(frame);
+            }
+            else {
+                lp_recorder_line(rec, frame, line - frame->first_line, now,
+                                 LP_STEP);
+            }
         }
         else {
             line_slow(args[0], line, now);
@@ -160,6 +185,9 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     step = lp_code_step(code, (int)to);
     line = PyCode_Addr2Line((PyCodeObject *)args[0], (int)to);
     if (line == PyCode_Addr2Line((PyCodeObject *)args[0], (int)from)) {
+        if (step == LP_STEP && code->marks != NULL) {
+            return keep_or_drop(false); /* no loop's: an exception is over */
+        }
         if (step != LP_WITHIN && rec != NULL) {
             lp_engine_line(rec, args[0], lp_frame_key(), (uint32_t)line, step,
                            lp_clock_now(&rec->clock));

@@ -7,6 +7,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <frameobject.h>
+#include <opcode.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -107,6 +108,53 @@ lp_frame_key(void)
     return lp_thread_state()->cframe->current_frame;
 #else
     return NULL; /* a trace function is given the frame */
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+
+/* Is there a jump back to this byte offset, or, from 3.13 on, one that starts
+ * there?  So it is told of one within a line. */
+static inline bool
+lp_bytes_jump_back(const uint8_t *raw, Py_ssize_t size, Py_ssize_t offset)
+{
+#  if PY_VERSION_HEX >= 0x030D0000
+    return offset >= size || raw[offset] == JUMP_BACKWARD;
+#  else
+    Py_ssize_t by = 0;
+
+    for (Py_ssize_t at = offset; at + 1 < size; at += 2) {
+        by = by << 8 | raw[at + 1];
+        if (raw[at] == JUMP_BACKWARD && at + 2 - 2 * by == offset) {
+            return true;
+        }
+        by = raw[at] == EXTENDED_ARG ? by : 0;
+    }
+    return false;
+#  endif
+}
+
+#endif
+
+/* May a line event at this byte offset have come by a jump back? */
+static inline bool
+lp_jumped_back(PyObject *code, Py_ssize_t offset)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *raw = PyCode_GetCode((PyCodeObject *)code);
+    bool yes = raw == NULL || offset < 0 ||
+               lp_bytes_jump_back((const uint8_t *)PyBytes_AS_STRING(raw),
+                                  PyBytes_GET_SIZE(raw), offset);
+
+    if (raw == NULL) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(raw);
+    return yes;
+#else
+    (void)code;
+    (void)offset;
+    return true;
 #endif
 }
 

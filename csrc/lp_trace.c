@@ -139,6 +139,17 @@ step_of(const lp_code *code, lp_frame *top, PyFrameObject *frame)
     return step;
 }
 
+/* Another event of the line that is open, of which the tables say nothing: may
+ * it be a loop's turn?  Before 3.12 no other is told of. */
+static bool
+is_turn(const lp_code *code, int offset)
+{
+    if (!LP_HAVE_MONITORING) {
+        return true;
+    }
+    return code->marks == NULL && lp_jumped_back(code->code, offset);
+}
+
 /* Another event of the same line, or of the same statement: how control came
  * there is told by where it is. */
 static void
@@ -153,10 +164,10 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
         return;
     }
     step = step_of(code, rec->top, frame);
-    if (step == LP_WITHIN && rec->top->key == frame &&
-        stays_on_line(rec->top, frame)) {
-        rec->top->own += rec->top->line->weight; /* it stays on its line */
-        rec->top->line->cost += rec->top->line->weight;
+    if (rec->top->key == frame && stays_on_line(rec->top, frame) &&
+        (step == LP_WITHIN ||
+         (step == LP_STEP && !is_turn(code, lp_frame_lasti(frame))))) {
+        lp_engine_stay(rec->top);
         return;
     }
     lp_engine_line(rec, object, frame, line, step, now);

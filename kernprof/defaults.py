@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernprof.flags import COUNT, FLAGS, LIST, SWITCH, Flag
+from kernprof.flags import COUNT, FLAGS, LIST, OPTIONAL, SWITCH, Flag
 from kernprof.plan import UsageError
 from kernprof.words import targets
 from lineprof.config_read import column_widths, configuration
@@ -76,6 +76,8 @@ def _whole(value: object) -> int:
 
 def _word(flag: Flag, value: object) -> str:
     """Return `value` as the command line would spell it."""
+    if isinstance(value, bool) and flag.kind == OPTIONAL:
+        return flag.bare if value else "0"
     if isinstance(value, bool):
         on, off = ("on", "off") if flag.value == "on|off" else ("yes", "no")
         return on if value else off

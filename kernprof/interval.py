@@ -42,6 +42,8 @@ class Interval:
         self._dump = dump
         self._due = 0.0  # s, of the clock that never goes back
         self._life: _Life | None = None
+        if seconds:
+            _Forks.register()
 
     def start(self) -> None:
         """Begin to count the seconds."""
@@ -125,8 +127,15 @@ class _Forks:
 
     @classmethod
     def watch(cls, interval: Interval) -> None:
-        """Watch over forks; that cannot be undone, but does nothing then."""
+        """Have `interval` rest while the process forks."""
         cls._running.append(interval)
+
+    @classmethod
+    def register(cls) -> None:
+        """Watch over forks; that cannot be undone, but does nothing by itself.
+
+        It may import what the program has a namesake of, so it comes first.
+        """
         if not cls._registered:
             cls._registered = True
             os.register_at_fork(

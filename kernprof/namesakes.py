@@ -24,6 +24,8 @@ _AT_START = frozenset(
     marshal os posix posixpath site stat sys time zipimport
     """.split()  # noqa: SIM905  # a list would be a page
 )
+# What is imported at the end: for lines, and for the table of calls.
+_LATE = later.NAMES | {"copy", "dataclasses", "pstats", "typing"}
 
 
 def make_room(folder: str, *, forget: bool) -> None:
@@ -37,21 +39,27 @@ def make_room(folder: str, *, forget: bool) -> None:
     except OSError:  # a zip, or nothing
         return
     home = os.path.realpath(folder)
-    ours = ({_top(name) for name in sys.modules} | later.NAMES) - _AT_START
+    ours = ({_top(name) for name in sys.modules} | _LATE) - _AT_START
     own = {
         _top(entry)
         for entry in entries
         if _top(entry) in ours and _is_module(os.path.join(home, entry))
     }
-    if not own.isdisjoint(later.NAMES):
-        later.import_all()
-        import kernprof.closing  # noqa: PLC0415
-        import kernprof.texts  # noqa: F401, PLC0415
-
+    if not own.isdisjoint(_LATE):
+        _import_all()
     if forget:
         for top in own & sys.modules.keys():
             if not _lies_in(sys.modules[top], home):
                 _forget(top)
+
+
+def _import_all() -> None:
+    later.import_all()
+    import kernprof.closing  # noqa: PLC0415
+    import kernprof.texts  # noqa: PLC0415
+
+    if "kernprof.calls" in sys.modules:
+        import kernprof.call_table  # noqa: F401, PLC0415
 
 
 def _top(name: str) -> str:

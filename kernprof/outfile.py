@@ -63,7 +63,8 @@ class OutFile:
         if os.path.isabs(self.path):  # a link stays: what it leads to is written
             self.path = os.path.realpath(self.path)
         trouble, hint = _trouble(name, self.path)
-        if trouble:
+        # The null device takes everything, for those who want the table alone.
+        if trouble and self.path != os.devnull:
             raise UsageError(
                 f"cannot write the profile to {name!r}: {trouble}", hint=hint
             )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, TextIO
 
     from kernprof.plan import Plan
+    from lineprof.explicit_profiler import GlobalProfiler
 
     class Recorder(Protocol):
         """A profiler, as a session uses it."""
@@ -221,10 +222,9 @@ class CallRecorder:
 
     def show(self, stream: TextIO) -> None:
         """Print the table to `stream`."""
-        import pstats  # noqa: PLC0415  # only for the table
+        from kernprof.call_table import print_calls  # noqa: PLC0415  # at the end
 
-        stats = pstats.Stats(self._profiler, stream=stream)
-        stats.strip_dirs().sort_stats(-1).print_stats()
+        print_calls(self._profiler, stream)
 
     def remarks(self) -> list[str]:
         """Return nothing: there is always a call."""
@@ -241,13 +241,13 @@ class Explicit:
     def __init__(self, profiler: object) -> None:
         """Change nothing yet; `profiler` is what is to decorate."""
         self._profiler: Any = profiler
-        self._taken = False
+        self._taken: GlobalProfiler | None = None
 
     def take_over(self) -> None:
         """Have ``lineprof.profile`` decorate with the profiler."""
         from lineprof.explicit_profiler import profile  # noqa: PLC0415  # only now
 
-        self._taken = True
+        self._taken = profile
         profile._kernprof_overwrite(self._profiler)  # noqa: SLF001
 
     @staticmethod
@@ -260,12 +260,11 @@ class Explicit:
 
     def release(self) -> bool:
         """Undo that; tell whether there was anything to undo."""
-        from lineprof.explicit_profiler import profile  # noqa: PLC0415
-
-        taken, self._taken = self._taken, False
-        if taken:
-            profile._kernprof_release()  # noqa: SLF001
-        return taken
+        taken, self._taken = self._taken, None
+        if taken is None:
+            return False
+        taken._kernprof_release()  # noqa: SLF001
+        return True
 
 
 def recorder_class(plan: Plan) -> type[LineRecorder | CallRecorder]:

@@ -162,6 +162,12 @@ class Session:
             return error
         except KeyboardInterrupt:
             return LineprofError("interrupted before the profile was written")
+        except Exception as error:  # noqa: BLE001  # the program may leave anything
+            return LineprofError(
+                f"cannot write or show the profile: {type(error).__name__}: {error}",
+                hint="see whether the program leaves too few open files or memory,"
+                " or changes modules",
+            )
         finally:
             sys.path = imports_from
             self._state = _OVER

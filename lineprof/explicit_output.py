@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
+import shlex
 import time
 
 from lineprof.errors import LineprofError
+from lineprof.page import Page, python_command
+from lineprof.streams import complain, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from lineprof.explicit_profiler import GlobalProfiler
     from lineprof.stats import LineStats
@@ -21,29 +23,31 @@ def show(profile: GlobalProfiler, stats: LineStats) -> None:
     """Print the summary and write the files that `profile` is set to.
 
     A file that can't be written is one line on stderr, never an exception: the
-    program has ended and its exit status stays what it was.
+    program has ended and its exit status stays what it was. A standard output
+    that takes nothing keeps no file from being written.
     """
     write = profile.write_config
+    prefix = os.fspath(profile.output_prefix)
     if write["stdout"]:
-        stats.print(**profile.show_config, config=profile.config)
-    for path in _text_paths(profile):
+        page = Page()
+        stats.print(page, **profile.show_config, config=profile.config)
+        say(page.getvalue())
+    for path in _text_paths(prefix, write):
         _guarded(path, functools.partial(_write_text, path, profile, stats))
     if write["lprof"]:
-        path = os.path.abspath(profile.output_prefix + ".lprof")
+        path = f"{prefix}.lprof"
         if _guarded(path, functools.partial(stats.to_file, path)):
-            print("To view details run:")  # noqa: T201
-            python = os.path.basename(sys.executable or "python")
-            print(f"{python} -m lineprof -rtmz {os.path.relpath(path)}")  # noqa: T201
+            command = f"{python_command()} -m lineprof -rtmz {shlex.quote(path)}"
+            say(f"To view details run:\n{command}\n")
 
 
-def _text_paths(profile: GlobalProfiler) -> list[str]:
-    names = []
-    if profile.write_config["text"]:
-        names.append(profile.output_prefix + ".txt")
-    if profile.write_config["timestamped_text"]:
-        stamp = time.strftime("%Y-%m-%dT%H%M%S")
-        names.append(f"{profile.output_prefix}_{stamp}.txt")
-    return [os.path.abspath(name) for name in names]
+def _text_paths(prefix: str, write: Mapping[str, object]) -> list[str]:
+    paths = []
+    if write["text"]:
+        paths.append(f"{prefix}.txt")
+    if write["timestamped_text"]:
+        paths.append(f"{prefix}_{time.strftime('%Y-%m-%dT%H%M%S')}.txt")
+    return paths
 
 
 def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
@@ -53,10 +57,12 @@ def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
 
 
 def _guarded(path: str, write: Callable[[], None]) -> bool:
+    """Write the file at `path`, and say so; tell whether that could be done."""
     try:
         write()
     except (LineprofError, OSError) as error:
-        print(f"lineprof: {path}: not written: {error}", file=sys.stderr)  # noqa: T201
+        reason = getattr(error, "strerror", None) or error
+        complain(f"lineprof: {path}: not written: {reason}")
         return False
-    print(f"Wrote profile results to {os.path.relpath(path)}")  # noqa: T201
+    say(f"Wrote profile results to {path}\n")
     return True

@@ -20,8 +20,6 @@ NAMES = frozenset(
 
 def import_all() -> None:
     """Import all that recording, writing and showing a profile may need."""
-    from contextlib import suppress  # noqa: PLC0415
-
     import lineprof.compiled  # noqa: PLC0415
     import lineprof.counted_calls  # noqa: PLC0415
     import lineprof.gpu_snapshot  # noqa: PLC0415
@@ -39,5 +37,7 @@ def import_all() -> None:
     import lineprof.views.gpu_table  # noqa: PLC0415
     import lineprof.views.show  # noqa: F401, PLC0415
 
-    with suppress(ImportError):  # cProfile's files need none
-        import _sqlite3  # noqa: F401, PLC0415  # asks for functools, from 3.10 on
+    try:
+        import _sqlite3  # noqa: F401, PLC0415  # imports functools, from 3.10 on
+    except ImportError:  # files of cProfile do without
+        return

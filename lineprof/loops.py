@@ -25,6 +25,10 @@ _GATHERERS = {
 }
 
 
+# Two on one line: where the inner one ends an exception, it jumps back within it.
+_WITH = opcode.opmap.get("BEFORE_WITH", opcode.opmap.get("LOAD_SPECIAL"))
+
+
 def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
     """Return a byte for each instruction: 0, or what a backward jump to it is.
 
@@ -33,7 +37,11 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
     `statements` says whether a statement has several lines.
     """
     codes = code.co_code[::2]
-    if not statements and not any(gatherer in codes for gatherer in _GATHERERS):
+    if not (
+        statements
+        or any(gatherer in codes for gatherer in _GATHERERS)
+        or (_WITH is not None and codes.count(_WITH) > 1)
+    ):
         return None
     from lineprof.jumps import loop_jumps  # noqa: PLC0415  # few functions need it
 
@@ -47,4 +55,4 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
         marks[jump.target // 2] = mark
         if _INLINED:
             marks[jump.start // 2] = mark
-    return bytes(marks) if any(marks) else None
+    return bytes(marks)  # all 0 says that there is no loop

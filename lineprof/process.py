@@ -55,11 +55,11 @@ def unix_ns() -> int:
 
 def thread_names() -> dict[int, str]:
     """Return the names of the running threads by their native ids."""
-    threading = sys.modules.get("threading")
-    if threading is None:
+    threads = getattr(sys.modules.get("threading"), "enumerate", None)
+    if threads is None:  # none but the first, or a module of the program's own
         return {}
     return {
         thread.native_id: thread.name
-        for thread in threading.enumerate()
+        for thread in threads()
         if thread.native_id is not None
     }

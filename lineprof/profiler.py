@@ -128,6 +128,12 @@ class LineProfiler(Legacy):
 
     def _already_a_wrapper(self, func: object) -> bool:
         """Return whether calls of the function enable the profiler as it is."""
-        if isinstance(func, FunctionType) and self._tracer.is_enabling(func.__code__):
-            return True
+        if isinstance(func, FunctionType):
+            if self._tracer.is_enabling(func.__code__):
+                return True
+            if "__wrapped__" in func.__dict__:
+                from lineprof.targets import innermost  # noqa: PLC0415  # seldom
+
+                if self._tracer.is_enabling(innermost(func).__code__):
+                    return True
         return super()._already_a_wrapper(func)

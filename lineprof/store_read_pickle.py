@@ -28,6 +28,9 @@ _MOST_LINES = 1 << 31
 _MOST_HITS = 1 << 63
 _MOST_TICKS = 1 << 63
 _SHORTEST, _LONGEST = 1e-15, 1e6  # tick, in seconds
+# In all, for one list or text of a file can be that of many functions:
+_MOST_ROWS = 1 << 20
+_MOST_CHARACTERS = 1 << 25  # of places of functions
 
 
 def load(name: str) -> LineStats:
@@ -62,18 +65,21 @@ def load(name: str) -> LineStats:
 def _of(value: object, kind: type) -> Any:  # noqa: ANN401
     """Return `value`; NotAllowed unless it is of that very type."""
     if type(value) is not kind:
-        raise NotAllowed(f"a {type(value).__name__} where {kind.__name__} is due")
+        raise NotAllowed(f"{type(value).__name__} where {kind.__name__} is due")
     return value
 
 
 def _functions(timings: dict[Any, Any]) -> Iterator[tuple[Key, list[Ticked]]]:
     """Yield the functions, each value checked."""
+    rows = characters = 0
     for key, lines in timings.items():
         file, first, name = _parts(key)
-        _of(file, str)
-        _of(name, str)
+        characters += len(_of(file, str)) + len(_of(name, str))
+        rows += len(_of(lines, list))
+        if rows > _MOST_ROWS or characters > _MOST_CHARACTERS:
+            raise NotAllowed("it is too big")
         _natural(first, _MOST_LINES, "line")
-        yield (file, first, name), [_line(_parts(line)) for line in _of(lines, list)]
+        yield (file, first, name), [_line(_parts(line)) for line in lines]
 
 
 def _parts(value: object) -> tuple[Any, Any, Any]:

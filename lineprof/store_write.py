@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 
 from lineprof.errors import LineprofError
 from lineprof.gpu_records import NO_GPU
@@ -52,10 +51,7 @@ def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
 
     name = os.fsdecode(path)
     try:
-        target = os.path.realpath(name)
-        if _is_null_device(target):
-            return
-        _write(stats, target)
+        _write(stats, os.path.realpath(name))
     except OverflowError as error:
         raise LineprofError(
             f"cannot write {name}: a number in it is above 2**63 - 1",
@@ -72,20 +68,6 @@ def _remedy(reason: str) -> str:
     if any(word in reason for word in ("full", "space", "quota", "large")):
         return "make room, or choose a place on another disk"
     return "choose another place, in a folder that you may write to"
-
-
-def _is_null_device(target: str) -> bool:
-    """Tell whether it is /dev/null; OSError for anything else that is no file."""
-    try:
-        mode = os.stat(target).st_mode
-    except FileNotFoundError:
-        return False
-    if stat.S_ISREG(mode):
-        return False
-    if os.path.samefile(target, os.devnull):
-        return True
-    kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-    raise OSError(0, f"it is {kind}")
 
 
 def _write(stats: LineStats, target: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ def replace_file(target: str, fill: Callable[[int, str], None]) -> None:
 
     `fill` gets its handle, which stays open, and its path. If it fails, or
     anything else does, `target` stays as it was and no other file is left.
+    The null device takes any file and forgets it; OSError for what else is none.
     """
+    if is_null_device(target):
+        return
     folder = os.path.dirname(target)
     new = os.path.join(folder, f".lprof-{os.urandom(8).hex()}.tmp")
     # Never through a link, and with the mode that the umask gives any file.
@@ -29,6 +33,20 @@ def replace_file(target: str, fill: Callable[[int, str], None]) -> None:
     except BaseException:
         _remove(new)
         raise
+
+
+def is_null_device(target: str) -> bool:
+    """Tell whether it is /dev/null; OSError for anything else that is no file."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISREG(mode):
+        return False
+    if os.path.samefile(target, os.devnull):
+        return True
+    kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+    raise OSError(0, f"it is {kind}")
 
 
 def _remove(file: str) -> None:

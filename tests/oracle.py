@@ -2,7 +2,7 @@
 
 It shares nothing with lineprof but the rules, which are these:
 
-R1  Every ``line`` event is one hit of its line, except for R2 and R3.
+R1  Every ``line`` event is one hit of its line, except for R2, R3 and R6.
 R2  (3.12 and later, comprehensions that live in their function's own code,
     and loops that all() and its like become) A jump back to such a loop is no
     hit: an expression is part of its line.
@@ -16,6 +16,9 @@ R3  A simple statement (one that holds no other) which spans lines a to b:
     are not folded.  Without source there is no R3.
 R4  Headers of compound statements count as `sys.settrace` counts them.
 R5  A resumed generator or coroutine goes on in its line without a hit.
+R6  (3.12 and later) So does a frame whose next event names the line that it is
+    on, where no jump back led there: some lines are told of twice, like
+    `x = a() or b()` by 3.12, or one that an exception is thrown into by 3.13.
 
 Whether an event came by a jump back is seen, not guessed: ``opcode`` events
 tell the instruction that ran just before.
@@ -154,6 +157,7 @@ class Frame:
         self.code = frame.f_code
         self.hits: Counter[int] = Counter()
         self.before = -1  # offset of the last instruction
+        self.last = 0  # line of the last event
         self.span: Span | None = None  # of the last event
         self.seen: set[int] = set()  # lines of it that have their hit
 
@@ -167,9 +171,12 @@ class Frame:
         return self
 
     def line(self, shape: Shape, line: int, landing: int | None) -> None:
-        """Count a line event by the rules R1 to R3."""
+        """Count a line event by the rules R1 to R3, and R6."""
         inner = landing is not None and shape.in_comprehension(landing)
         span = shape.span(line)
+        goes_on, self.last = landing is None and line == self.last, line
+        if goes_on and sys.version_info >= (3, 12):
+            return
         if span is None:
             self.span = None
             if not inner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,21 @@ def test_add_module_with_wrap_decorates_in_place(boxes: Any) -> None:
     assert boxes.top() == 1
     assert [sum(lines.values()) for lines in hits_of(profiler).values()] == [1]
     assert profiler.add_module(boxes, scoping_policy="exact", wrap=True) == 0
+
+
+def test_what_is_decorated_already_is_not_counted_as_added_again(boxes: Any) -> None:
+    def put_around(function: Any) -> Any:
+        @functools.wraps(function)
+        def around() -> int:
+            return int(function())
+
+        return around
+
+    boxes.top = put_around(boxes.top)
+    profiler = new_profiler()
+    assert profiler.add_module(boxes, scoping_policy="exact", wrap=True) == 1
+    assert profiler.add_module(boxes, scoping_policy="exact", wrap=True) == 0
+    assert boxes.top() == 1
 
 
 def test_a_module_of_c_has_nothing_to_add() -> None:

@@ -292,6 +292,13 @@ def test_values_that_the_viewer_does_not_take(
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(("value", "seconds"), [("true", 1), ("false", 0), ("7", 7)])
+def test_an_interval_may_be_on_or_off(here: Path, value: str, seconds: int) -> None:
+    text = f"[tool.line_profiler.kernprof]\noutput-interval = {value}\n"
+    (here / "line_profiler.toml").write_text(text)
+    assert filled().output_interval == seconds
+
+
 def test_a_file_that_was_asked_for_must_be_of_use(here: Path) -> None:
     write(here, "x.py", "print('ran')")
     (here / "bad.toml").write_text("[broken")

@@ -222,3 +222,63 @@ def test_a_lambda_inside_a_statement_over_lines() -> None:
         result = f([3, 1, 2])
         """
     )
+
+
+def test_a_line_that_is_told_of_twice_is_executed_once() -> None:
+    check_lines(
+        """
+        def no():
+            return 0
+
+        def yes(*_):
+            return 1
+
+        @profile
+        def f(n):
+            for i in range(n):  #> 4
+                x = no() or yes()  #> 3
+                y = yes() and no() or yes()  #> 3
+                if no() or yes():  #> 3
+                    x = yes() if no() else no() or yes(no() or yes())  #> 3
+            while n: n -= no() or yes()
+            return x if no() or yes() else y  #> 1
+
+        f(3)
+        """
+    )
+
+
+def test_a_generator_that_is_closed_in_a_yield_from_executes_no_line() -> None:
+    check_lines(
+        """
+        def inner(n):
+            for i in range(n):
+                yield i
+
+        @profile
+        def outer(n):
+            for i in inner(n):  #> 2
+                yield from inner(i + 2)  #> 2
+
+        g = outer(5)
+        result = [next(g) for _ in range(3)]
+        g.close()
+        """
+    )
+
+
+def test_two_managers_on_one_line_end_an_exception() -> None:
+    check_lines(
+        """
+        from contextlib import nullcontext, suppress
+
+        @profile
+        def f():
+            for i in range(3):  #> 4
+                with nullcontext(), suppress(KeyError):
+                    raise KeyError  #> 3
+            return i  #> 1
+
+        f()
+        """
+    )

@@ -316,7 +316,7 @@ def test_a_script_on_the_path(folder: Path) -> None:
         (["-l", "-o", "%q{NO_SUCH}", "x.py"], "variable 'NO_SUCH' in the output name"),
         (["-l", "-o", "no/x", "x.py"], "cannot write the profile to 'no/x': there is"),
         (["-o", ".", "x.py"], "cannot write the profile to '.': it is a folder"),
-        (["-l", "-o", "/dev/null", "x.py"], "cannot write the profile to '/dev/null'"),
+        (["-l", "-o", "/dev/zero", "x.py"], "cannot write the profile to '/dev/zero'"),
     ],
 )
 def test_command_lines_at_fault(folder: Path, words: list[str], line: str) -> None:
@@ -326,6 +326,16 @@ def test_command_lines_at_fault(folder: Path, words: list[str], line: str) -> No
     assert outcome.err.startswith(f"kernprof: {line}")
     assert outcome.err.count("\n") == 1
     assert (folder / "x.lprof").read_text() == "earlier"
+
+
+@pytest.mark.parametrize("mode", ["-l", "-b"])
+def test_the_null_device_takes_any_profile(folder: Path, mode: str) -> None:
+    before = Path(os.devnull).stat()
+    outcome = kernprof(f"{mode}v", "-o", os.devnull, "x.py", cwd=folder)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "double" in outcome.out
+    assert names(folder) == ["x.py"]
+    assert Path(os.devnull).stat().st_ino == before.st_ino
 
 
 @pytest.mark.parametrize(

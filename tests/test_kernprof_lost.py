@@ -175,3 +175,30 @@ def test_an_earlier_profile_stays_whole_while_the_new_one_is_written(
         reader.seek(0)
         assert reader.read() == whole
     assert (tmp_path / "x.lprof").stat().st_ino != earlier
+
+
+@pytest.mark.parametrize(
+    "last_act",
+    [
+        "sys.modules.clear()",
+        "import builtins; del builtins.len",
+        "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (3, 3))",
+    ],
+)
+def test_what_cannot_be_written_is_one_line_whatever_the_program_left(
+    tmp_path: Path, last_act: str
+) -> None:
+    write(tmp_path, "x.py", f"{PROGRAM}{last_act}\n")
+    outcome = kernprof("-l", "x.py", cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err.startswith("kernprof: cannot write or show the profile: ")
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_stream_of_the_programs_own_that_takes_nothing(tmp_path: Path) -> None:
+    methods = "{'write': lambda *_: 1 / 0, 'flush': lambda _: None}"
+    stream = f"type('Stream', (), {methods})()"
+    write(tmp_path, "x.py", f"{PROGRAM}sys.stdout = sys.stderr = {stream}\n")
+    outcome = kernprof("-l", "x.py", cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (0, "")
+    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}

@@ -314,6 +314,26 @@ def test_long_keys_that_are_used_again_and_again_cost_nothing(load: Load) -> Non
     refused(load, HEAD + OBJECT + b"}" + key + b"Ns" + b"h\0Ns" * 500_000 + b"b.")
 
 
+def test_a_list_that_many_functions_share_does_not_make_a_small_file_endless(
+    load: Load,
+) -> None:
+    lines = [(1, 1, 1)] * (1 << 12)
+    shared = {("a.py", first, "f"): lines for first in range(1 << 9)}
+    data = pickled({"timings": shared, "unit": 1e-9})
+    assert len(data) < 1 << 15
+    assert "it is too big" in refused(load, data)
+
+
+def test_a_name_that_many_functions_share_does_not_make_a_small_file_endless(
+    load: Load,
+) -> None:
+    name = "f" * (1 << 14)
+    shared: dict[object, object] = {("a.py", at, name): [] for at in range(1 << 12)}
+    data = pickled({"timings": shared, "unit": 1e-9})
+    assert len(data) < 1 << 17
+    assert "it is too big" in refused(load, data)
+
+
 def test_what_follows_the_end_is_left_alone(load: Load) -> None:
     assert load(GOOD + b"cos\nsystem\n.") == LineStats({KEY: LINES}, 1e-9)
 

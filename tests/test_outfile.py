@@ -85,7 +85,7 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
         f"{tmp_path}/no/x": "there is no folder",
         f"{tmp_path}/file/x": "there is no folder",
         f"{tmp_path}/pipe": "it is no regular file",
-        "/dev/null": "it is no regular file",
+        "/dev/zero": "it is no regular file",
         f"{tmp_path}/{'x' * 300}": "File name too long",
     }.items():
         with pytest.raises(UsageError, match=trouble):

@@ -161,6 +161,17 @@ def test_a_part_of_the_script_is_profiled_as_it_runs(
     assert {int(k.split(":")[1].split()[0]): v for k, v in hits.items()} == lines
 
 
+def test_a_part_that_the_script_has_not_is_one_line_and_it_runs(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", "def f():\n    return 1\nprint(f())\n")
+    err = (
+        "kernprof: 1 -p target cannot be imported: ['x.g']"
+        " (the program defines no function 'g', and no class with methods)\n"
+    )
+    outcome, hits = profiled("-p", "x.g,x.f", "x.py", cwd=tmp_path, err=err)
+    assert outcome.out == "1\n"
+    assert hits == {"x.py:1 f": {2: 1}}
+
+
 def test_decorated_functions_count_once(tmp_path: Path) -> None:
     text = """\
         from lineprof import profile as explicit

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from as_python import kernprof, run, write
 
 import lineprof
@@ -22,6 +23,14 @@ SLOW = frozenset(
 # By the file's format: the arguments of a process, the name of a file to SQLite.
 NEEDED = {"json", "re", "urllib", "urllib.parse"}
 SHOW_MODULES = "import sys; print(*sys.modules)"
+# Standard modules of which a program might have its own by accident.
+OWN = (
+    *("array", "ast", "bisect", "collections", "contextlib", "copy", "cProfile"),
+    *("ctypes", "dataclasses", "datetime", "dis", "enum", "fnmatch", "functools"),
+    *("inspect", "json", "linecache", "math", "operator", "pathlib"),
+    *("pstats", "random", "re", "shlex", "signal", "sqlite3", "string", "struct"),
+    *("tempfile", "threading", "token", "tokenize", "typing", "urllib", "weakref"),
+)
 PROGRAM = """
 @profile
 def f(x):
@@ -119,6 +128,22 @@ def test_a_profile_is_written_beside_a_functools_of_the_programs_own(
     ours = kernprof("-lv", "app/program.py", cwd=tmp_path)
     assert (ours.status, ours.err) == (0, "")
     assert "return x" in ours.out
+
+
+@pytest.mark.parametrize(
+    "words", [["-lv"], ["-l", "-i1"], ["-bv"], ["-ls", "app/x.py"]]
+)
+def test_everything_may_be_the_programs_own(tmp_path: Path, words: list[str]) -> None:
+    app = tmp_path / "app"  # not here, where python -m itself imports from
+    for name in OWN:
+        write(app, f"{name}.py", "mine = True")
+    imports = "".join(f"import {name}; {name}.mine\n" for name in OWN)
+    write(app, "x.py", imports)
+    write(app, "program.py", imports + PROGRAM)
+    plain = run(["app/x.py"], cwd=tmp_path)
+    ours = kernprof(*words, "app/program.py", cwd=tmp_path)
+    assert (ours.status, ours.err) == (plain.status, plain.err)
+    assert "Wrote profile results to 'program." in ours.out
 
 
 def test_the_list_of_what_is_imported_late_is_complete() -> None:

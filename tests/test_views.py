@@ -250,6 +250,15 @@ def test_source_is_clipped_to_the_terminal(text: str, room: int, seen: str) -> N
     assert row(one_line(text), screen=screen) == start + seen
 
 
+def test_columns_that_were_asked_for_push_no_source_off_the_terminal() -> None:
+    columns = ("min", "max", "await")
+    narrow, whole = (
+        shown(example(), screen=Screen(terminal=True, width=width), columns=columns)
+        for width in (90, None)
+    )
+    assert narrow == whole
+
+
 def test_only_the_hottest_lines_are_emphasized_and_only_in_colour() -> None:
     text = shown(example(), screen=Screen(terminal=True, colour=True))
     hot = [line for line in text.split("\n") if "\x1b" in line]

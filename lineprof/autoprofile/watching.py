@@ -86,14 +86,22 @@ class Watching:
                 whole = True
             else:
                 self._add(given)
-        parts = [self._part_of_program(target) for target in self._targets]
+        functions = list(functions_in(code))
+        parts = {t.given: self._part_of_program(t) for t in self._targets}
+        for given, part in parts.items():
+            if part and not any(_is_part(name, part) for name, _ in functions):
+                self._failures[given] = (
+                    f"the program defines no function {part!r}, and no class with"
+                    " methods"
+                )
         if self._preimports:
             self._import_all()
         if self._failures:
             self._complain(_words(self._failures))
-        self._follow_imports(code, module.rpartition(".")[0], whole or "" in parts)
-        for name, function in functions_in(code):
-            if whole or any(_is_part(name, part) for part in parts):
+        whole = whole or "" in parts.values()
+        self._follow_imports(code, module.rpartition(".")[0], whole)
+        for name, function in functions:
+            if whole or any(_is_part(name, part) for part in parts.values()):
                 self._profiler.watch(function)
 
     def end(self) -> None:

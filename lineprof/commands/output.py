@@ -6,6 +6,7 @@ import os
 import sys
 
 from lineprof.errors import LineprofError, printable
+from lineprof.streams import complain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,11 +17,7 @@ _NO_STREAM = (AttributeError, OSError, ValueError)
 
 def say(text: str, name: str = "lineprof") -> None:
     """Print one line to standard error, if there is one."""
-    try:
-        sys.stderr.write(f"{name}: {printable(text)}\n")
-        sys.stderr.flush()
-    except _NO_STREAM:
-        return
+    complain(f"{name}: {printable(text)}")
 
 
 def print_lines(lines: Iterable[str]) -> None:

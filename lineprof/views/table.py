@@ -166,8 +166,8 @@ class Table(Value):
 
     def _screen(self, beside: Beside, start: int) -> Screen:
         """Return the screen, without end where more columns leave no source on it."""
-        width = self.screen.width
-        if beside.columns and width is not None and width - start < _LEAST_SOURCE:
+        width, more = self.screen.width, beside.columns or self.columns != COLUMNS
+        if more and width is not None and width - start < _LEAST_SOURCE:
             return replace(self.screen, width=None)
         return self.screen
 
