@@ -106,7 +106,13 @@ _OUTPUT = (
     Flag("", "--verbose", "verbose", "the same as --view", COUNT),
     Flag("-q", "--quiet", "quiet", "no messages; -qq no output, -qqq no errors", COUNT),
     Flag(
-        "-u", "--unit", "unit", "unit of the table, or 1e-6", VALUE, "SECONDS", seconds
+        "-u",
+        "--unit",
+        "unit",
+        "unit of the times in the table, or auto; else 1e-6",
+        VALUE,
+        "SECONDS",
+        seconds,
     ),
     _boolean("-r", "--rich", "rich", "colour the table, if rich is installed"),
     _boolean(

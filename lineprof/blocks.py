@@ -8,6 +8,7 @@ block runs; of what that counts, the lines of the block are kept.
 from __future__ import annotations
 
 import sys
+from _thread import get_ident  # threading need not be imported
 
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.register import add_code
@@ -42,8 +43,7 @@ class Block:
         now = self._blocks.ticks()
         part, since = self._entered.pop()
         part.tracer.disable_by_count()
-        part.entries += 1
-        part.ticks += now - since
+        part.end(now - since)
 
 
 class Blocks:
@@ -62,7 +62,8 @@ class Blocks:
         key = (code.co_filename, frame.f_lineno, name)
         part = self._parts.get(key)
         if part is None:
-            part = self._parts[key] = _Part(key, self._core.Tracer(self._hook))
+            made = _Part(key, self._core.Tracer(self._hook))
+            part = self._parts.setdefault(key, made)  # another thread's, if it has one
         if not part.tracer.has_code(code):
             add_code(part.tracer, code, key, self._texts.get(code.co_filename))
         return part
@@ -75,8 +76,7 @@ class Blocks:
     def reset(self) -> None:
         """Forget what was counted so far."""
         for part in self._parts.values():
-            part.tracer.reset()
-            part.entries = part.ticks = 0
+            part.reset()
 
 
 class _Part:
@@ -85,19 +85,32 @@ class _Part:
     def __init__(self, key: Key, tracer: Tracer) -> None:
         """Take what it is called, file, line and name, and its profiler."""
         self.tracer = tracer
-        self.entries = 0  # that ended
-        self.ticks = 0  # from the beginnings to the ends
         self._key = key
+        # By thread, so that none writes over another's: how often it came to the
+        # end, and ticks from the beginnings to the ends.
+        self._ended: dict[int, tuple[int, int]] = {}
+
+    def end(self, ticks: int) -> None:
+        """Count that the statement was done, in so many ticks."""
+        thread = get_ident()
+        times, before = self._ended.get(thread, (0, 0))
+        self._ended[thread] = (times + 1, before + ticks)
+
+    def reset(self) -> None:
+        """Forget what was counted so far."""
+        self.tracer.reset()
+        self._ended.clear()
 
     def codes(self, texts: Mapping[str, str]) -> Iterator[Code]:
         """Yield what was counted on the lines of the block."""
         first = self._key[1]
         last = self._last_line(texts)
-        entered = self.entries
+        ended = list(self._ended.values())
+        entered = sum(times for times, _ in ended)
         for code in self.tracer.snapshot()[1]:
             lines = [line for line in code[5] if first < line[0] <= last]
             if entered:  # the line of the `with` itself, which came before us
-                ticks = self.ticks if last == first else 0
+                ticks = sum(ticks for _, ticks in ended) if last == first else 0
                 thread = lines[0][1] if lines else UNKNOWN_THREAD
                 lines.insert(0, _line_of_with(first, thread, entered, ticks))
             yield (self._key, entered, 0, 0, 0, lines, code[6])

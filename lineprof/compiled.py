@@ -9,6 +9,7 @@ import os
 import sys
 from types import CodeType, FunctionType
 
+from lineprof.kinds import is_cython_callable
 from lineprof.targets import held_in
 from lineprof.twins import identity
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     Key = tuple[object, ...]
 
-_CYTHON = ("cython_function_or_method", "fused_cython_function")
 _NUMBA = "numba.core.dispatcher"
 _NAMED = 30  # so many functions are named, the others counted
 
@@ -39,9 +39,9 @@ def compiled_in(target: object) -> Iterator[tuple[str, str]]:
 
 def compiler_of(target: object) -> str:
     """Return what compiled a function, "" for one that runs as Python."""
-    kind = type(target)
-    if kind.__name__ in _CYTHON:
+    if is_cython_callable(target):
         return "Cython"
+    kind = type(target)
     if kind.__name__ == "compiled_function":
         return "Nuitka"
     own = getattr(target, "__dict__", None)

@@ -51,7 +51,6 @@ class GlobalProfiler:
         self.enabled: bool | None = None
         self._config = config
         self._profile: LineProfiler | None = None
-        self._registered = False
         self._taken_over = False
         self._before: tuple[LineProfiler | None, bool | None, bool] = (
             None,
@@ -151,12 +150,14 @@ class GlobalProfiler:
         if self._profile is None:
             from lineprof.profiler import LineProfiler  # noqa: PLC0415
 
-            self._profile = LineProfiler()
-        if not self._registered and not self._taken_over:
+            # Threads that decorate at once have the same one.
+            self._profile = self.__dict__.setdefault("_own", LineProfiler())
+        if "_registered" not in self.__dict__ and not self._taken_over:
             import atexit  # noqa: PLC0415
 
-            self._registered = True
-            atexit.register(self._at_exit, os.getpid())
+            mine = object()
+            if self.__dict__.setdefault("_registered", mine) is mine:  # the first
+                atexit.register(self._at_exit, os.getpid())
         return self._profile
 
     def _at_exit(self, owner: int) -> None:

@@ -8,13 +8,11 @@ from lineprof.twins import identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
     from types import CodeType, FunctionType
-    from typing import Union
 
-    Timings = Mapping[
-        tuple[str, int, str], Sequence[tuple[int, int, Union[int, float]]]
-    ]
+    from lineprof.stats_timings import Timings
+
     Entry = dict[str, object]
 
 

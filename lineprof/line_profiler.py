@@ -5,8 +5,6 @@ Each is imported from where it is at home when it is first asked for.
 
 from __future__ import annotations
 
-import os
-
 from lineprof.profiler import LineProfiler
 from lineprof.version import VERSION as __version__  # noqa: N811
 
@@ -15,6 +13,7 @@ if TYPE_CHECKING:
     from lineprof.ipython import load_ipython_extension
     from lineprof.profiler_mixin import ByCountProfilerMixin
     from lineprof.scoping_policy import ScopingPolicy
+    from lineprof.source import is_generated_code
     from lineprof.stats import LineStats
     from lineprof.toml_config import ConfigSource
     from lineprof.views.show import show_func, show_text
@@ -44,20 +43,11 @@ _HOMES = {
     "ScopingPolicyDict": "lineprof.scoping_policy",
     "get_code_block": "lineprof.source",
     "is_c_level_callable": "lineprof.kinds",
+    "is_generated_code": "lineprof.source",
     "load_ipython_extension": "lineprof.ipython",
     "show_func": "lineprof.views.show",
     "show_text": "lineprof.views.show",
 }
-
-
-def is_generated_code(filename: str) -> bool:
-    """Return whether a file's name says that no file has the code: a cell's, say."""
-    import tempfile  # noqa: PLC0415  # seldom asked
-
-    name = os.path.normcase(filename)
-    folder = os.path.join(os.path.normcase(tempfile.gettempdir()), "")
-    kernels = (f"{folder}ipykernel_", f"{folder}xpython_")
-    return name.startswith(("<generated", "<ipython-input-", *kernels))
 
 
 def main() -> None:

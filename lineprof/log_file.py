@@ -64,16 +64,15 @@ def write_bytes(chunks: Iterable[bytes], name: str, *, what: str) -> None:
     if that fails. What is no file, like a pipe, is written to.
     """
     try:
-        target = os.path.realpath(name)
-        if _is_file_or_free(target):
+        if _is_file_or_free(name):
 
             def fill(handle: int, _: str) -> None:
                 with open(handle, "wb", closefd=False) as stream:
                     stream.writelines(chunks)
 
-            replace_file(target, fill)
+            replace_file(os.path.realpath(name), fill)
         else:
-            with open(target, "wb") as stream:
+            with open(name, "wb") as stream:
                 stream.writelines(chunks)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -82,8 +81,8 @@ def write_bytes(chunks: Iterable[bytes], name: str, *, what: str) -> None:
         ) from error
 
 
-def _is_file_or_free(target: str) -> bool:
+def _is_file_or_free(name: str) -> bool:
     try:
-        return stat.S_ISREG(os.stat(target).st_mode)
+        return stat.S_ISREG(os.stat(name).st_mode)
     except FileNotFoundError:
         return True

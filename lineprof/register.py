@@ -20,15 +20,16 @@ def add_code(
     *,
     labelled: bool = True,
 ) -> bool:
-    """Register `code`; False where it was already, or its lines can't be told.
+    """Register `code`; False where its lines can't be told.
 
+    One that is registered, by another thread just now, say, stays as it is.
     `text` is its file's source where no file has it. While NVTX ranges are on,
     calls and lines of `code` are ranges, but not those of one that is not
     `labelled`.
     """
     shape = describe(code, text)
     if shape is None or not _add(tracer, code, key, shape):
-        return False
+        return tracer.has_code(code)
     if labelled and tracer.ranged:
         from lineprof.labels import labels_of  # noqa: PLC0415  # seldom needed
 

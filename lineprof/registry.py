@@ -42,7 +42,7 @@ class Registry(Switch, ByCountProfilerMixin):
         self.texts: Mapping[str, str] = {}  # of no file (``python -c``), by its name
         self._warnings: list[str] = []
         self._twins = Twins()
-        self._known: set[Key] = set()  # of functions
+        self._known: dict[Key, object] = {}  # of functions
         self._compiled: dict[tuple[str, str], None] = {}  # by what, and names
         # Of code objects without a function of ours: is it to be shown?
         self._unlisted: dict[Key, bool] = {}
@@ -183,8 +183,8 @@ class Registry(Switch, ByCountProfilerMixin):
             return False
         key = identity(code)
         self._unlisted.pop(key, None)
-        if key not in self._known:
-            self._known.add(key)
+        mine = object()
+        if self._known.setdefault(key, mine) is mine:  # no other thread's
             self.functions.append(function)
         return True
 

@@ -39,9 +39,11 @@ class Results(Registry):
         """
         from lineprof.blocks import Block, Blocks  # noqa: PLC0415  # seldom needed
 
-        if self._blocks is None:
-            self._blocks = Blocks(self._core, self.core, self.texts)
-        return Block(self._blocks, name)
+        blocks = self._blocks
+        if blocks is None:
+            made = Blocks(self._core, self.core, self.texts)
+            blocks = self.__dict__.setdefault("_blocks", made)  # or another thread's
+        return Block(blocks, name)
 
     def reset(self) -> None:
         """Forget all that was counted; functions stay registered."""

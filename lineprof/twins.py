@@ -54,8 +54,8 @@ class Twins:
         def forget(_: object) -> None:
             copies.pop(place, None)
 
-        copies[place] = (ref(code, forget), copy)
-        return copy
+        # At once: another thread may have made one by now.
+        return copies.setdefault(place, (ref(code, forget), copy))[1]
 
 
 def _copy(code: CodeType) -> CodeType:

@@ -6,11 +6,8 @@ NANOSECOND = 1e-9
 
 AUTO_UNIT = 0.0  # stands for: each time in the unit in which it reads best
 
-# Units to choose from, in seconds, the coarsest first.
-_NAMED = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (NANOSECOND, "ns"))
-_CHOICES = (1.0, 1e-3, 1e-6)
+_NAMED = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (NANOSECOND, "ns"))  # in s
 _ROUNDS_TO_ONE = 0.99995  # with four digits
-_LEAST_UNITS = 1000  # that the longest time must have to be shown in a unit
 
 
 class Ticks:
@@ -39,18 +36,6 @@ class Ticks:
 
         ns_per_tick = Fraction(repr(self.unit)) * 10**9
         return round(Fraction(number) * (ns_per_tick if to_ns else 1 / ns_per_tick))
-
-
-def readable_unit(seconds: float) -> float:
-    """Return the unit (s) in which a time of `seconds` is best read.
-
-    It is the coarsest of second, millisecond, microsecond and nanosecond in
-    which the time still has four digits before the point.
-    """
-    for unit in _CHOICES:
-        if seconds >= unit * _LEAST_UNITS:
-            return unit
-    return NANOSECOND
 
 
 def readable(seconds: float) -> str:

@@ -177,6 +177,15 @@ def test_standard_output_gets_the_same(
     assert err == b"lineprof: 3 events were lost\n"
 
 
+def test_a_pipe_gets_it_by_its_name_too() -> None:
+    reader, writer = os.pipe()
+    words = ["export", "-fcsv", "train.lprof", "-o", f"/dev/fd/{writer}"]
+    assert main(words) == 0
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        assert pipe.read() == content(example(), "csv")
+
+
 def test_several_profiles_are_added_up(tmp_path: Path) -> None:
     LineStats({KEY: [(2, 1, 5)]}, 1e-6).to_file("a.lprof")
     (tmp_path / "b.lprof").write_bytes(

@@ -237,12 +237,12 @@ def test_calls_of_the_api(rig: Rig) -> None:
 
 def test_vv_says_it_at_the_start(rig: Rig) -> None:
     ran = rig.kernprof("print(1)", "-vv", LINEPROF_NVTX="off")
-    first = ran.err.splitlines()[0]
-    assert "; gpu: cupti (CUPTI records its work)" in first
+    log, _, _ = ran.out.partition("\n1\n")
+    assert "; gpu: cupti (CUPTI records its work)" in log
     ran = rig.kernprof("print(1)", "-vv", "--gpu", "off", LINEPROF_NVTX="off")
-    assert "; gpu: none (off, as was asked for)" in ran.err.splitlines()[0]
+    assert "; gpu: none (off, as was asked for)" in ran.out.partition("\n1\n")[0]
     ran = rig.kernprof("print(1)", "-vv", LINEPROF_CUPTI="/nowhere/libcupti.so")
-    assert "; gpu: none (CUPTI can't be used: /nowhere/libcupti.so: " in ran.err
+    assert "; gpu: none (CUPTI can't be used: /nowhere/libcupti.so: " in ran.out
 
 
 def test_gpu_status(rig: Rig) -> None:

@@ -12,6 +12,7 @@ from array import array
 import example_gpu
 import pytest
 from example_gpu import EVENTS, ORIGIN_NS, packed_columns
+from example_stats import everything
 
 from lineprof.gpu_records import KINDS, NO_DEVICE, NO_PATH, Gpu, Timeline
 from lineprof.gpu_timeline import BATCH, COLUMNS, DIFFERENCES, SIZES, pack, unpack
@@ -44,9 +45,12 @@ def test_values_of_gpus_compare_and_hash() -> None:
 
 
 def test_profiles_are_equal_when_their_gpu_data_are() -> None:
-    profile = example_gpu.example()
-    assert profile == example_gpu.example()
-    assert profile != example_gpu.ungated()
+    first, same, other = (
+        everything(make())
+        for make in (example_gpu.example, example_gpu.example, example_gpu.ungated)
+    )
+    assert first == same
+    assert first != other
     assert LineStats({}, 1e-9).gpu == Gpu()
 
 

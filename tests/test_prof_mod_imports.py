@@ -241,6 +241,35 @@ EVERY = {
 }
 
 
+LAZY = """\
+def __getattr__(name):
+    if name == "lazy":
+        from .deep.inner import lazy
+        return lazy
+    raise AttributeError(name)
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-p", "x.py", "--prof-imports"],
+        ["--no-preimports", "-p", "late"],
+        ["--no-preimports", "-p", "late.lazy"],
+    ],
+)
+@pytest.mark.parametrize("first", ["", "import late.deep.inner\n"])
+def test_what_a_package_makes_when_it_is_asked_for(
+    folder: Path, words: list[str], first: str
+) -> None:
+    write(folder, "late/__init__.py", LAZY)
+    write(folder, "late/deep/__init__.py", LAZY.replace("deep.", ""))
+    write(folder, "late/deep/inner.py", "def lazy():\n    return 1\ndef other(): 1\n")
+    write(folder, "x.py", f"{first}from late import lazy\nlazy()\n")
+    _, hits = profiled(*words, "x.py", cwd=folder)
+    assert hits["inner.py:1 lazy"] == {2: 1}
+
+
 def test_every_kind_of_member_is_found(folder: Path) -> None:
     write(folder, "kinds.py", KINDS)
     names = {

@@ -27,6 +27,7 @@ class Arrivals:
         """Call `tell` with the name of each module once it has been imported."""
         self._tell = tell
         self._awaited: set[str] = set()
+        self._packages: tuple[str, ...] = ()  # with a dot each
 
     def expect(self, name: str) -> None:
         """Wait for the module `name`; one that is there already is told of at once."""
@@ -34,6 +35,19 @@ class Arrivals:
             self._tell(name)
             return
         self._awaited.add(name)
+        self._wait()
+
+    def expect_all_in(self, package: str) -> None:
+        """Wait for each module below `package`, until `stop`; as `expect` does."""
+        below = f"{package}."
+        if below in self._packages:
+            return
+        self._packages += (below,)
+        self._wait()
+        for name in [name for name in sys.modules if name.startswith(below)]:
+            self._tell(name)
+
+    def _wait(self) -> None:
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
@@ -46,7 +60,7 @@ class Arrivals:
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Let the others find a module; see it loaded if it is awaited."""
-        if name not in self._awaited:
+        if name not in self._awaited and not name.startswith(self._packages):
             return None
         for finder in list(sys.meta_path):
             find = getattr(finder, "find_spec", None)
@@ -77,6 +91,6 @@ class Arrivals:
 
     def _arrived(self, name: str) -> None:
         self._awaited.discard(name)
-        if not self._awaited:
+        if not self._awaited and not self._packages:
             self.stop()
         self._tell(name)

@@ -69,6 +69,7 @@ class Watching:
         self._failures: dict[str, str] = {}
         self._running: list[str] = []  # names that the program could be imported by
         self._wanted: dict[str, list[Import]] = {}
+        self._lazy: dict[str, list[Import]] = {}  # by package: made by `__getattr__`
         self._arrivals = Arrivals(self._arrived)
 
     def begin(self, code: CodeType, module: str = "") -> None:
@@ -190,7 +191,9 @@ class Watching:
 
     def _arrived(self, name: str) -> None:
         """Watch what is wanted of a module that has just been imported."""
-        wanted = self._wanted.pop(name, ())
+        wanted = self._wanted.pop(name, [])
+        for package, lazy in list(self._lazy.items()):
+            wanted += lazy if name.startswith(f"{package}.") else []
         try:
             for each in wanted:
                 self._take(each, sys.modules.get(name))
@@ -201,6 +204,9 @@ class Watching:
         names = [each.name] if each.name != ALL else _public(module)
         for name in names:
             item = attributes(module).get(name) if name else module
+            if item is None:
+                self._expect_later(each, name, module)
+                continue
             dotted = f"{each.module}.{name}" if name else each.module
             if name and isinstance(item, ModuleType) and dotted in sys.modules:
                 continue  # it is waited for by its own name
@@ -210,6 +216,14 @@ class Watching:
             covered = (t.covers(dotted, imported=True) for t in self._targets)
             if self._imports or any(covered):
                 self._watch(item)
+
+    def _expect_later(self, each: Import, name: str, module: object) -> None:
+        """Look for a name that a package makes when asked, in what is below it."""
+        lazy = self._lazy.get(each.module, [])
+        made = "__getattr__" in attributes(module) and each.name == name
+        if made and each not in lazy:
+            self._lazy[each.module] = [*lazy, each]
+            self._arrivals.expect_all_in(each.module)
 
 
 def _is_part(name: str, part: str | None) -> bool:

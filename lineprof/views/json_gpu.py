@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Fields = dict[str, object]
 
-NOTHING = GpuNumbers()
-
 
 class GpuFields(Value):
     """The GPU numbers of a profile, worked out once."""
