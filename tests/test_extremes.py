@@ -7,7 +7,6 @@ or all took no time.
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -167,7 +166,7 @@ def test_an_execution_that_waits_has_no_length(clock: Clock) -> None:
 
 
 @pytest.mark.skipif(
-    hook_name() == "settrace" and sys.version_info < (3, 12),
+    hook_name() == "settrace",
     reason="a generator's last line looks like a yield there",
 )
 def test_the_last_line_of_a_generator_is_a_whole_execution(clock: Clock) -> None:
