@@ -43,7 +43,7 @@ class Interval:
         self._due = 0.0  # s, of the clock that never goes back
         self._life: _Life | None = None
         if seconds:
-            _Forks.register()
+            _Forks.prepare()
 
     def start(self) -> None:
         """Begin to count the seconds."""
@@ -124,23 +124,26 @@ class _Forks:
 
     _registered = False
     _running: list[Interval] = []  # noqa: RUF012
+    _resumed: Callable[[], object] | None = None
+
+    @classmethod
+    def prepare(cls) -> None:
+        """Import what `watch` needs, before the program's own may go by that name."""
+        cls._resumed = cls._resumed or _soon(cls._resume)
 
     @classmethod
     def watch(cls, interval: Interval) -> None:
-        """Have `interval` rest while the process forks."""
-        cls._running.append(interval)
+        """Watch over forks; that cannot be undone, but does nothing then.
 
-    @classmethod
-    def register(cls) -> None:
-        """Watch over forks; that cannot be undone, but does nothing by itself.
-
-        It may import what the program has a namesake of, so it comes first.
+        Registered last: what is called after it could begin what it is to put off.
         """
+        cls._running.append(interval)
         if not cls._registered:
+            cls.prepare()
             cls._registered = True
             os.register_at_fork(
                 before=cls._before,
-                after_in_parent=_soon(cls._resume),
+                after_in_parent=cls._resumed,
                 after_in_child=cls._running.clear,
             )
 

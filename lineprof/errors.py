@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _C0_END, _DELETE, _C1_END = 0x20, 0x7F, 0xA0
 
@@ -53,3 +57,23 @@ class LineprofError(Exception):
     def __str__(self) -> str:
         """Return the one line that a command prints."""
         return printable(f"{self.message}; {self.hint}" if self.hint else self.message)
+
+
+def file_error(cause: Exception, message: str, *, hint: str) -> LineprofError:
+    """Return an error about a file, that can be caught as its `cause`, too.
+
+    So who writes ``except FileNotFoundError`` is served. It has the numbers and
+    names that an OSError has.
+    """
+    if not isinstance(cause, OSError):
+        return LineprofError(message, hint=hint)
+
+    def reduce(self: LineprofError) -> tuple[object, ...]:
+        return LineprofError, (self.message,), {**vars(self)}
+
+    names = {"__module__": __name__, "__reduce__": reduce}
+    both = type(LineprofError.__name__, (LineprofError, type(cause)), names)
+    error: Any = both(message, hint=hint)
+    error.errno, error.strerror = cause.errno, cause.strerror
+    error.filename = cause.filename
+    return error  # type: ignore[no-any-return]

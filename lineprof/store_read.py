@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -9,7 +10,7 @@ import stat
 import sys
 from contextlib import closing
 
-from lineprof.errors import LineprofError
+from lineprof.errors import LineprofError, file_error
 from lineprof.gpu_records import NO_GPU
 from lineprof.records import (
     UNKNOWN_THREAD,
@@ -57,7 +58,8 @@ def load(path: str | os.PathLike[str]) -> LineStats:
 
     Nothing in the file is executed or believed: whatever is in it, the answer
     is a profile or LineprofError, with the file's name and what to do. It is
-    opened for reading only, without locks.
+    opened for reading only, without locks. Where it cannot be opened, the error
+    is a FileNotFoundError, or what else Python has for it, too.
     """
     name = os.fsdecode(path)
     try:
@@ -91,17 +93,19 @@ def load(path: str | os.PathLike[str]) -> LineStats:
 def _unreadable(name: str, error: OSError | ValueError) -> LineprofError:
     if isinstance(error, FileNotFoundError):
         hint = "check the name; kernprof -l script.py writes script.lprof"
-        return LineprofError(f"{name} does not exist", hint=hint)
+        return file_error(error, f"{name} does not exist", hint=hint)
     reason = getattr(error, "strerror", None) or str(error)
-    return LineprofError(f"cannot read {name}: {reason}", hint="give a .lprof file")
+    hint = "give a .lprof file"
+    return file_error(error, f"cannot read {name}: {reason}", hint=hint)
 
 
 def _head(name: str) -> bytes:
     """Return the first bytes of a regular file; OSError for any other thing."""
     mode = os.stat(name).st_mode
     if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-        raise OSError(0, f"it is {kind}")
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder", name)
+        raise OSError(0, "it is not a regular file")
     with open(name, "rb") as stream:
         return stream.read(_HEAD_BYTES)
 

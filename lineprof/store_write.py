@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from lineprof.errors import LineprofError
+from lineprof.errors import LineprofError, file_error
 from lineprof.gpu_records import NO_GPU
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.store_schema import (
@@ -45,7 +45,8 @@ def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
     The file is made under another name in the same folder and then renamed,
     so that a reader sees the old one or the new one, never half of it. A
     link is followed; the null device takes the profile and forgets it.
-    Raises LineprofError when it cannot be written, and leaves nothing behind.
+    Raises LineprofError when it cannot be written, and leaves nothing behind; it
+    is an OSError, too, where that was the reason.
     """
     import _sqlite3  # noqa: PLC0415  # sqlite3 adds dates to it, and takes 4 ms
 
@@ -59,8 +60,8 @@ def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
         ) from error
     except (OSError, _sqlite3.Error, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise LineprofError(
-            f"cannot write {name}: {reason}", hint=_remedy(reason.lower())
+        raise file_error(
+            error, f"cannot write {name}: {reason}", hint=_remedy(reason.lower())
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -45,8 +46,9 @@ def is_null_device(target: str) -> bool:
         return False
     if os.path.samefile(target, os.devnull):
         return True
-    kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-    raise OSError(0, f"it is {kind}")
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", target)
+    raise OSError(0, "it is not a regular file")
 
 
 def _remove(file: str) -> None:

@@ -276,7 +276,7 @@ def test_two_managers_on_one_line_end_an_exception() -> None:
         def f():
             for i in range(3):  #> 4
                 with nullcontext(), suppress(KeyError):
-                    raise KeyError  #> 3
+                    raise KeyError
             return i  #> 1
 
         f()

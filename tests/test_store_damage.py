@@ -46,6 +46,21 @@ def test_what_is_no_regular_file_is_said(tmp_path: Path) -> None:
     assert "it is not a regular file" in refused("/dev/zero")
 
 
+def test_what_python_says_of_a_file_can_be_caught_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        load(tmp_path / "a.lprof")
+    assert missing.value.filename == f"{tmp_path}/a.lprof"
+    assert "does not exist" in str(missing.value)
+    with pytest.raises(IsADirectoryError):
+        load(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        save(example(), tmp_path / "none" / "a.lprof")
+    with pytest.raises(IsADirectoryError):
+        save(example(), tmp_path)
+    again = pickle.loads(pickle.dumps(missing.value))  # noqa: S301
+    assert (type(again), str(again)) == (LineprofError, str(missing.value))
+
+
 def test_an_unreadable_file_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
