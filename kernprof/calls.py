@@ -36,6 +36,21 @@ class ContextualProfile(ByCountProfilerMixin, cProfile.Profile):  # type: ignore
         super().__init__(*args, **kwargs)
         self.enable_count = 0
         self._thread = 0
+        self._by_hand = False
+
+    def enable(self, subcalls: bool = True, builtins: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Turn it on until `disable`, whatever is called meanwhile.
+
+        Raises ValueError where another profiler is on (from Python 3.12 on).
+        """
+        if not (self._by_hand or self.enable_count):
+            super().enable(subcalls=subcalls, builtins=builtins)
+        self._by_hand = True
+
+    def disable(self) -> None:
+        """Turn it off."""
+        self._by_hand = False
+        super().disable()
 
     def enable_by_count(self, subcalls: bool = True, builtins: bool = True) -> None:  # noqa: FBT001, FBT002
         """Turn it on, unless it is.
@@ -44,7 +59,8 @@ class ContextualProfile(ByCountProfilerMixin, cProfile.Profile):  # type: ignore
         """
         if not self.enable_count:
             self._thread = _thread.get_ident()
-            self.enable(subcalls=subcalls, builtins=builtins)
+            if not self._by_hand:
+                super().enable(subcalls=subcalls, builtins=builtins)
         elif _BY_THREAD and self._thread != _thread.get_ident():
             return
         self.enable_count += 1
@@ -56,8 +72,8 @@ class ContextualProfile(ByCountProfilerMixin, cProfile.Profile):  # type: ignore
         if _BY_THREAD and self._thread != _thread.get_ident():
             return
         self.enable_count -= 1
-        if not self.enable_count:
-            self.disable()
+        if not (self.enable_count or self._by_hand):
+            super().disable()
 
     def snapshot_stats(self) -> None:
         """Gather the numbers, those of kernprof's own functions left out."""

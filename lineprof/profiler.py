@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident  # threading need not be imported
 from types import FunctionType
 
 from lineprof.legacy import Legacy
@@ -52,7 +53,8 @@ class LineProfiler(Legacy):
     """
 
     _direct = True  # no subclass has a say in what decorating does,
-    _by_code = True  # nor in what a decorated call does
+    _by_code = True  # nor in what a decorated call does,
+    _own_switches = False  # nor in what enabling is
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401
         """Find out which steps the subclass has taken over."""
@@ -61,6 +63,7 @@ class LineProfiler(Legacy):
         own = {name for base in cls.__mro__[:place] for name in vars(base)}
         cls._direct = not own & (_STEPS | _SWITCHES)
         cls._by_code = not own & _SWITCHES
+        cls._own_switches = bool(own & {"enable", "disable"})
 
     def __init__(  # noqa: PLR0913  # ours and line_profiler's
         self,
@@ -73,6 +76,7 @@ class LineProfiler(Legacy):
         nvtx: str | None = None,
     ) -> None:
         """Register `functions` and choose the core; nothing is counted yet."""
+        self._counting: set[int] = set()  # threads: see `_tell`
         super().__init__(core, clock, gpu, nvtx)
         if wrap_trace is not None:
             self.wrap_trace = wrap_trace
@@ -80,6 +84,41 @@ class LineProfiler(Legacy):
             self.set_frame_local_trace = set_frame_local_trace
         for function in functions:
             self.add_function(function)
+
+    def enable(self) -> None:
+        """Count from now on, in every thread."""
+        if get_ident() not in self._counting:
+            super().enable()
+
+    def disable(self) -> None:
+        """Stop counting, whatever was enabled before; lines under way end here."""
+        if get_ident() not in self._counting:
+            super().disable()
+
+    def enable_by_count(self) -> None:
+        """Enable, unless it is enabled; each call wants a `disable_by_count`."""
+        if self._own_switches and not self.enable_count:
+            self._tell(self.enable)
+        super().enable_by_count()
+
+    def disable_by_count(self) -> None:
+        """Undo one `enable_by_count`; the last one disables."""
+        before = self.enable_count
+        super().disable_by_count()
+        if self._own_switches and before == 1:
+            self._tell(self.disable)
+
+    def _tell(self, switch: Callable[[], None]) -> None:
+        """Call the `enable` or `disable` of a subclass, which calls ours.
+
+        Ours does nothing then: this thread's count is what counts, and other
+        threads have theirs.
+        """
+        self._counting.add(get_ident())
+        try:
+            switch()
+        finally:
+            self._counting.discard(get_ident())
 
     def __call__(self, func: F) -> F:
         """Decorate `func`: its lines count whenever it is called.

@@ -86,12 +86,15 @@ class ByCountProfilerMixin:
 
     def wrap_partial(self, func: Any) -> Any:  # noqa: ANN401
         """Return a partial object with the same arguments."""
-        inner = self.wrap_callable(func.func)
-        return _like(func, type(func)(inner, *func.args, **func.keywords))
+        return self._partial(func)
 
     def wrap_partialmethod(self, func: Any) -> Any:  # noqa: ANN401
         """Return a partial method with the same arguments."""
-        return self.wrap_partial(func)
+        return self._partial(func)
+
+    def _partial(self, func: Any) -> Any:  # noqa: ANN401
+        inner = self.wrap_callable(func.func)
+        return _like(func, type(func)(inner, *func.args, **func.keywords))
 
     def wrap_property(self, func: Any) -> Any:  # noqa: ANN401
         """Return a property around the functions of one."""
@@ -129,7 +132,9 @@ class ByCountProfilerMixin:
             except (AttributeError, TypeError):
                 failed[name] = member
         if failed:
-            warn(f"{namespace!r} does not let these be wrapped: {failed!r}")
+            # Spelled as line_profiler's, which programs may filter by.
+            which = f"{len(failed)} attribute(s) of {namespace!r} (`{{attr: value}}`)"
+            warn(f"cannot wrap {which}: {failed!r}")
         return namespace
 
     def _wrapped(self, kind: str, func: Any) -> Any:  # noqa: ANN401

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Any
 
 import pytest
@@ -131,6 +132,35 @@ def test_switches_that_a_subclass_overrides_are_called_by_every_call() -> None:
     assert profiler.called == both * 4
     assert [sum(lines.values()) for lines in hits_of(profiler).values()] == [1, 4]
     assert profiler.enable_count == 0
+
+
+def test_what_a_subclass_makes_of_enabling_is_called_by_the_outermost_call() -> None:
+    profiler = noting("enable", "disable")
+    both = ["enable", "disable"]
+    f = profiler(plain)
+    assert f(1) == 2
+    assert profiler.called == both
+    with profiler:
+        assert f(1) == 2
+        assert profiler.enable_count == 1
+    assert profiler.called == both * 2
+    profiler.disable_by_count()
+    assert profiler.called == both * 2
+    plain(1)
+    assert [sum(lines.values()) for lines in hits_of(profiler).values()] == [2]
+    profiler.enable()
+    plain(1)
+    profiler.disable()
+    plain(1)
+    assert profiler.called == both * 3
+    assert [sum(lines.values()) for lines in hits_of(profiler).values()] == [3]
+
+
+def test_a_partial_method_is_wrapped_by_its_own_method_alone() -> None:
+    profiler = noting("wrap_partial", "wrap_partialmethod")
+    profiler(functools.partialmethod(plain, 1))
+    profiler(functools.partial(plain, 1))
+    assert profiler.called == ["wrap_partialmethod", "wrap_partial"]
 
 
 class Counting(ByCountProfilerMixin):

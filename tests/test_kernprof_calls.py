@@ -77,6 +77,22 @@ def test_enable_and_disable_as_cprofile_has_them() -> None:
     assert counts(profile) == {"work": 1}
 
 
+def test_what_is_decorated_may_be_called_while_it_is_on() -> None:
+    profile = ContextualProfile()
+    decorated = profile(work)
+    profile.enable()
+    decorated()
+    work()
+    profile.disable()
+    work()
+    with profile:
+        profile.enable()
+        work()
+    work()
+    profile.disable()
+    assert counts(profile) == {"work": 4}
+
+
 def test_running_calls_and_texts() -> None:
     profile = ContextualProfile()
     assert profile.runcall(work) == 1

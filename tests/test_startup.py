@@ -29,7 +29,7 @@ OWN = (
     *("ctypes", "dataclasses", "datetime", "dis", "enum", "fnmatch", "functools"),
     *("inspect", "json", "linecache", "math", "operator", "pathlib"),
     *("pstats", "random", "re", "shlex", "signal", "sqlite3", "string", "struct"),
-    *("tempfile", "threading", "token", "tokenize", "typing", "urllib", "weakref"),
+    *("tempfile", "token", "tokenize", "typing", "urllib", "weakref"),
 )
 PROGRAM = """
 @profile
@@ -144,6 +144,18 @@ def test_everything_may_be_the_programs_own(tmp_path: Path, words: list[str]) ->
     ours = kernprof(*words, "app/program.py", cwd=tmp_path)
     assert (ours.status, ours.err) == (plain.status, plain.err)
     assert "Wrote profile results to 'program." in ours.out
+
+
+def test_threads_have_no_names_where_threading_is_the_programs_own(
+    tmp_path: Path,
+) -> None:
+    app = tmp_path / "app"
+    write(app, "threading.py", "mine = True")
+    write(app, "program.py", f"import threading\nassert threading.mine\n{PROGRAM}")
+    ours = kernprof("-lv", "app/program.py", cwd=tmp_path)
+    assert ours.status == 0
+    assert "return x" in ours.out
+    assert ours.err.startswith("Exception ignored")  # python's: it has no _shutdown
 
 
 def test_the_list_of_what_is_imported_late_is_complete() -> None:

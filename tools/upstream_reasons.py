@@ -33,9 +33,6 @@ REASONS = {
     "test_explicit_profile::test_profiler_add_methods*": (
         "imports a private function of the module that rewrites syntax trees"
     ),
-    "test_explicit_profile::test_profiler_warn_unwrappable": (
-        "the same warning, in other words"
-    ),
     "test_kernprof::test_kernprof_m_import_resolution[True-*": (
         "asks, by an undocumented variable, for imports to be guessed; the program runs"
     ),

@@ -228,10 +228,10 @@ class Watching:
 
 def _is_part(name: str, part: str | None) -> bool:
     """Tell whether the function called `name` is the `part` of a program, or in it."""
-    if part is None:
+    if not part:
         return False
     inside = name.startswith(f"{part}.") and "<locals>" not in name
-    return not part or name == part or inside
+    return name == part or inside
 
 
 def _public(module: object) -> list[str]:
