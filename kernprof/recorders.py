@@ -196,6 +196,7 @@ class CallRecorder:
     def dump(self, path: str, how: str) -> None:  # noqa: ARG002
         """Write what `pstats` reads to `path`; LineprofError if that fails."""
         self._profiler.create_stats()
+        self._empty = not self._profiler.stats  # which pstats takes away
         self._write(path)
 
     def dump_so_far(self, path: str) -> None:
@@ -227,8 +228,9 @@ class CallRecorder:
         print_calls(self._profiler, stream)
 
     def remarks(self) -> list[str]:
-        """Return nothing: there is always a call."""
-        return []
+        """Return why the profile is empty, if it is: with -b it may be."""
+        why = "the profile is empty: nothing under @profile was called"
+        return [why] if self._empty else []
 
     def describe(self) -> str:
         """Name cProfile."""

@@ -103,29 +103,33 @@ class _Part:
 
     def codes(self, texts: Mapping[str, str]) -> Iterator[Code]:
         """Yield what was counted on the lines of the block."""
-        first = self._key[1]
-        last = self._last_line(texts)
+        file, entered_at, name = self._key
+        first, last = self._place(texts)
         ended = list(self._ended.values())
         entered = sum(times for times, _ in ended)
         for code in self.tracer.snapshot()[1]:
-            lines = [line for line in code[5] if first < line[0] <= last]
+            lines = [line for line in code[5] if entered_at < line[0] <= last]
             if entered:  # the line of the `with` itself, which came before us
                 ticks = sum(ticks for _, ticks in ended) if last == first else 0
                 thread = lines[0][1] if lines else UNKNOWN_THREAD
                 lines.insert(0, _line_of_with(first, thread, entered, ticks))
-            yield (self._key, entered, 0, 0, 0, lines, code[6])
+            yield ((file, first, name), entered, 0, 0, 0, lines, code[6])
             entered = 0
 
-    def _last_line(self, texts: Mapping[str, str]) -> float:
-        """Return the block's last line; without source, all lines are its own."""
-        from lineprof.source import block  # noqa: PLC0415  # at the end
+    def _place(self, texts: Mapping[str, str]) -> tuple[int, float]:
+        """Return the block's first and last line.
+
+        Without source, that where it was entered, and all lines are its own.
+        """
+        from lineprof.source import block, start_of_with  # noqa: PLC0415  # at the end
         from lineprof.source_text import text_of  # noqa: PLC0415
 
-        file, first, _ = self._key
+        file, entered_at, name = self._key
         text = texts.get(file) or text_of(file)
         if text is None:
-            return float("inf")
-        return first + len(block(text, first, self._key[2])) - 1
+            return entered_at, float("inf")
+        first = start_of_with(text, entered_at)
+        return first, first + len(block(text, first, name)) - 1
 
 
 def _line_of_with(number: int, thread: int, hits: int, ticks: int) -> Line:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import tempfile
@@ -51,6 +52,26 @@ def block(text: str, first_line: int, name: str | None = None) -> list[str]:
     text will do: what Python cannot tokenize is cut by its indentation.
     """
     return block_of(lines_of(text), first_line, name)
+
+
+def start_of_with(text: str, line: int) -> int:
+    """Return where the ``with`` statement starts that has a manager on `line`.
+
+    From Python 3.13 on, a frame that enters a manager is on the manager's line.
+    `line` is returned where no such statement started before it.
+    """
+    if "".join(lines_of(text)[line - 1 : line]).lstrip().startswith(_WITH):
+        return line
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return line
+    for node in nodes:
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            managers = [item.context_expr for item in node.items]
+            if any(one.lineno <= line <= (one.end_lineno or 0) for one in managers):
+                return node.lineno
+    return line
 
 
 def get_code_block(filename: str | os.PathLike[str], lineno: int) -> list[str]:

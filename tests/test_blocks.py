@@ -178,6 +178,22 @@ def test_a_block_with_parentheses_and_decoys_is_cut_where_it_ends(
     assert 9 not in lines
 
 
+def test_a_block_among_other_managers_has_the_lines_of_the_statement(
+    tmp_path: Path,
+) -> None:
+    program = """
+        for i in range(2):
+            with (
+                ExitStack(),
+                profile.block("part"),
+            ):
+                x = i
+                y = x
+        """
+    found = play(program, tmp_path, ExitStack=ExitStack)
+    assert found == {"part:2": {2: 2, 6: 2, 7: 2}}
+
+
 def test_an_exit_stack_may_enter_a_block(tmp_path: Path) -> None:
     program = """
         with ExitStack() as stack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import pstats
 import re
@@ -449,6 +450,17 @@ def test_b_records_calls_of_what_is_under_profile(folder: Path) -> None:
     assert "double" in recorded
     assert "<built-in method builtins.len>" in recorded
     assert "<built-in method builtins.print>" not in recorded
+
+
+def test_b_without_a_call_under_profile_says_so(folder: Path) -> None:
+    write(folder, "x.py", "print('ran')\n")
+    outcome = kernprof("-bv", "x.py", cwd=folder)
+    assert outcome.status == 0
+    assert "0 function calls in 0.000 seconds" in outcome.out
+    assert outcome.err == (
+        "kernprof: the profile is empty: nothing under @profile was called\n"
+    )
+    assert (folder / "x.prof").read_bytes() == marshal.dumps({})
 
 
 def test_the_installed_command(folder: Path) -> None:
