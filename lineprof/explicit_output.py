@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from lineprof.stats import LineStats
 
 
-def show(profile: GlobalProfiler, stats: LineStats) -> None:
+def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:
     """Print the summary and write the files that `profile` is set to.
 
+    Their names are relative to `folder`, where that is not the current one.
     A file that can't be written is one line on stderr, never an exception: the
     program has ended and its exit status stays what it was. A standard output
     that takes nothing keeps no file from being written.
     """
     write = profile.write_config
-    prefix = os.fspath(profile.output_prefix)
+    prefix = os.path.join(folder, os.fspath(profile.output_prefix))
     if write["stdout"]:
         page = Page()
         stats.print(page, **profile.show_config, config=profile.config)

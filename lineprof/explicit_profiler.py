@@ -104,10 +104,13 @@ class GlobalProfiler:
 
     def show(self) -> None:
         """Print and write what was measured so far, as at the program's end."""
+        self._show("")
+
+    def _show(self, folder: str) -> None:
         from lineprof.explicit_output import show  # noqa: PLC0415
 
         if self._profile is not None:
-            show(self, self._profile.get_stats())
+            show(self, self._profile.get_stats(), folder)
 
     def block(self, name: str = "block") -> AbstractContextManager[None]:
         """Return a context manager that counts the lines of its ``with`` statement.
@@ -157,12 +160,13 @@ class GlobalProfiler:
 
             mine = object()
             if self.__dict__.setdefault("_registered", mine) is mine:  # the first
-                atexit.register(self._at_exit, os.getpid())
+                atexit.register(self._at_exit, os.getpid(), _folder())
         return self._profile
 
-    def _at_exit(self, owner: int) -> None:
+    def _at_exit(self, owner: int, folder: str) -> None:
+        """Write the files where the program began, wherever it has gone since."""
         if os.getpid() == owner and not self._taken_over:
-            self.show()
+            self._show("" if folder == _folder() else folder)
 
     def _kernprof_overwrite(self, profiler: LineProfiler) -> None:
         """Hand over to a runner's profiler, which writes its own file."""
@@ -174,6 +178,14 @@ class GlobalProfiler:
     def _kernprof_release(self) -> None:
         """Undo `_kernprof_overwrite`."""
         self._profile, self.enabled, self._taken_over = self._before
+
+
+def _folder() -> str:
+    """Return the current folder, "" where it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def _is_child() -> bool:

@@ -109,7 +109,9 @@ LINEPROF_ROOMS = {
         "lineprof._core lineprof.calibrate lineprof.errors lineprof.process "
         "lineprof.values"
     ),
-    "lineprof.profiler": "lineprof.gpu lineprof.kinds lineprof.legacy lineprof.switch",
+    "lineprof.profiler": (
+        "lineprof.gpu lineprof.kinds lineprof.legacy lineprof.switch lineprof.targets"
+    ),
     "lineprof.later": (
         "lineprof.compiled lineprof.counted_calls lineprof.gpu_snapshot lineprof.jumps "
         "lineprof.kinds lineprof.namespaces lineprof.scoping_policy lineprof.snapshot "
@@ -121,7 +123,8 @@ LINEPROF_ROOMS = {
         "lineprof.explicit_output lineprof.profiler lineprof.toml_config"
     ),
     "lineprof.explicit_output": (
-        "lineprof.errors lineprof.explicit_profiler lineprof.stats"
+        "lineprof.errors lineprof.explicit_profiler lineprof.page lineprof.stats "
+        "lineprof.streams"
     ),
     "lineprof.store": (
         "lineprof.errors lineprof.stats lineprof.store_read lineprof.store_write"
@@ -217,7 +220,7 @@ LINEPROF_ROOMS = {
         "lineprof.autoprofile.names lineprof.autoprofile.watching"
     ),
     "lineprof.legacy": "lineprof.legacy_views lineprof.results",
-    "lineprof.legacy_views": "lineprof.twins",
+    "lineprof.legacy_views": "lineprof.stats_timings lineprof.twins",
     "lineprof.profiler_mixin": (
         "lineprof.counted_calls lineprof.kinds lineprof.namespaces lineprof.targets "
         "lineprof.user_warning"
@@ -228,12 +231,12 @@ LINEPROF_ROOMS = {
     "lineprof.namespaces": "lineprof.scopes lineprof.targets",
     "lineprof.scoping_policy": "lineprof.line_profiler_utils lineprof.scopes",
     "lineprof.line_profiler_utils": "",
-    "lineprof.compiled": "lineprof.targets lineprof.twins",
+    "lineprof.compiled": "lineprof.kinds lineprof.targets lineprof.twins",
     "lineprof.user_warning": "",
     "lineprof.line_profiler": (
         "lineprof.cli lineprof.ipython lineprof.profiler lineprof.profiler_mixin "
-        "lineprof.scoping_policy lineprof.stats lineprof.toml_config lineprof.version "
-        "lineprof.views.show"
+        "lineprof.scoping_policy lineprof.source lineprof.stats lineprof.toml_config "
+        "lineprof.version lineprof.views.show"
     ),
     "lineprof.blocks": (
         "lineprof._core lineprof.records lineprof.register lineprof.snapshot "
@@ -252,7 +255,9 @@ LINEPROF_ROOMS = {
     ),
     "lineprof.commands.command": "lineprof.values",
     "lineprof.commands.parser": "lineprof.commands.output lineprof.errors",
-    "lineprof.commands.output": "lineprof.errors lineprof.views.screen",
+    "lineprof.commands.output": (
+        "lineprof.errors lineprof.streams lineprof.views.screen"
+    ),
     "lineprof.commands.booleans": "lineprof.errors lineprof.yes_no",
     "lineprof.commands.view": (
         "lineprof.commands.command lineprof.commands.files lineprof.commands.output "
@@ -310,6 +315,8 @@ LINEPROF_ROOMS = {
     "lineprof.switch": (
         "lineprof._core lineprof.cores lineprof.gpu lineprof.gpu_work lineprof.run"
     ),
+    "lineprof.streams": "",
+    "lineprof.page": "",
     "lineprof.cli": (
         "lineprof.commands lineprof.commands.command lineprof.commands.output "
         "lineprof.commands.parser lineprof.errors lineprof.version"
@@ -403,7 +410,9 @@ KERNPROF_ROOMS = {
     "kernprof.flags": "kernprof.words lineprof.values",
     "kernprof.find": "kernprof.outfile kernprof.plan kernprof.program",
     "kernprof.program": "kernprof.compiled kernprof.main_module kernprof.plan",
-    "kernprof.namesakes": "kernprof.closing kernprof.texts lineprof.later",
+    "kernprof.namesakes": (
+        "kernprof.call_table kernprof.closing kernprof.texts lineprof.later"
+    ),
     "kernprof.compiled": "",
     "kernprof.stage": "kernprof.namesakes kernprof.program kernprof.spawned",
     "kernprof.session": (
@@ -414,14 +423,14 @@ KERNPROF_ROOMS = {
         "lineprof.profiler"
     ),
     "kernprof.recorders": (
-        "kernprof.calls kernprof.plan kernprof.spawned lineprof.errors "
-        "lineprof.explicit_profiler lineprof.gpu lineprof.profiler lineprof.store "
-        "lineprof.whole_file"
+        "kernprof.call_table kernprof.calls kernprof.plan kernprof.spawned "
+        "lineprof.errors lineprof.explicit_profiler lineprof.gpu lineprof.profiler "
+        "lineprof.store lineprof.whole_file"
     ),
     "kernprof.calls": "kernprof.call_stats kernprof.wrappers lineprof.profiler_mixin",
     "kernprof.outfile": "kernprof.plan lineprof.placeholders",
-    "kernprof.report": "",
-    "kernprof.closing": "kernprof.recorders",
+    "kernprof.report": "lineprof.streams",
+    "kernprof.closing": "kernprof.recorders lineprof.page",
     "kernprof.texts": "",
     "kernprof.spawned": "lineprof.profiler",
     "kernprof.terminate": "",
@@ -450,6 +459,7 @@ KERNPROF_ROOMS = {
         "kernprof.flags kernprof.plan kernprof.words lineprof.config_read "
         "lineprof.toml_config"
     ),
+    "kernprof.call_table": "kernprof.calls",
 }
 # What no change of the map may allow: a package, and those it never knows.
 NEVER = {

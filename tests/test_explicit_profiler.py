@@ -134,3 +134,20 @@ def test_a_file_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     first, *_ = lines = outcome.err.splitlines()
     assert len(lines) == 3
     assert first == "lineprof: nowhere/x.txt: not written: No such file or directory"
+
+
+def test_a_program_that_changes_folder_leaves_its_files_where_it_began(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sub").mkdir()
+    outcome = ended(tmp_path, "import os\nos.chdir('sub')\n")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert list((tmp_path / "sub").iterdir()) == []
+    assert f"Wrote profile results to {tmp_path}/profile_output.lprof\n" in outcome.out
+    assert hits(tmp_path) == 1
+
+
+def test_show_writes_to_the_folder_that_is_current_then(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    ended(tmp_path, "import os\nos.chdir('sub')\nprofile.show()\n")
+    assert hits(tmp_path / "sub") == hits(tmp_path) == 1
