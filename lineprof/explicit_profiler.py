@@ -158,15 +158,19 @@ class GlobalProfiler:
         if "_registered" not in self.__dict__ and not self._taken_over:
             import atexit  # noqa: PLC0415
 
+            from lineprof.process import cwd  # noqa: PLC0415  # seldom needed
+
             mine = object()
             if self.__dict__.setdefault("_registered", mine) is mine:  # the first
-                atexit.register(self._at_exit, os.getpid(), _folder())
+                atexit.register(self._at_exit, os.getpid(), cwd())
         return self._profile
 
     def _at_exit(self, owner: int, folder: str) -> None:
         """Write the files where the program began, wherever it has gone since."""
+        from lineprof.process import cwd  # noqa: PLC0415  # at the end
+
         if os.getpid() == owner and not self._taken_over:
-            self._show("" if folder == _folder() else folder)
+            self._show("" if folder == cwd() else folder)
 
     def _kernprof_overwrite(self, profiler: LineProfiler) -> None:
         """Hand over to a runner's profiler, which writes its own file."""
@@ -178,14 +182,6 @@ class GlobalProfiler:
     def _kernprof_release(self) -> None:
         """Undo `_kernprof_overwrite`."""
         self._profile, self.enabled, self._taken_over = self._before
-
-
-def _folder() -> str:
-    """Return the current folder, "" where it was removed."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
 
 
 def _is_child() -> bool:

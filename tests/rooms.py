@@ -120,7 +120,8 @@ LINEPROF_ROOMS = {
         "lineprof.views.gpu_table lineprof.views.show"
     ),
     "lineprof.explicit_profiler": (
-        "lineprof.explicit_output lineprof.profiler lineprof.toml_config"
+        "lineprof.explicit_output lineprof.process lineprof.profiler "
+        "lineprof.toml_config"
     ),
     "lineprof.explicit_output": (
         "lineprof.errors lineprof.explicit_profiler lineprof.page lineprof.stats "
