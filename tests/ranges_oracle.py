@@ -6,6 +6,8 @@ R1  A frame of a profiled function is a range for as long as it runs: from its
     call, or from where it is resumed, until it returns, raises or is suspended.
 R2  Within it, the line that it is on is a range, from its ``line`` event until
     the next one, or until the frame ends; in a resumed frame, from the start.
+    An event that names the very line on which a frame was resumed, as 3.13 has
+    it where an exception is thrown in, begins no other.
 R3  A function counts while it was decorated, or while the profiler is enabled,
     which it is during the calls of decorated functions.
 R4  ``disable`` ends all ranges there are.  A frame that runs on has its ranges
@@ -38,6 +40,7 @@ class Open:
     def __init__(self, frame: FrameType) -> None:
         self.frame = frame
         self.has_line = False
+        self.resumed_on = 0
 
 
 class Here(threading.local):
@@ -134,12 +137,18 @@ class RangesOracle:
             self._push(frame)
             if self._begun.get(id(frame)) is frame:
                 self._push_line(frame)
+                self._here.open[-1].resumed_on = frame.f_lineno
         self._begun[id(frame)] = frame
         return self._local
 
     def _local(self, frame: FrameType, event: str, _: object) -> object:
         code, here = frame.f_code, self._here
         is_open = bool(here.open) and here.open[-1].frame is frame
+        if event == "line" and is_open:
+            goes_on = here.open[-1].resumed_on == frame.f_lineno
+            here.open[-1].resumed_on = 0
+            if goes_on:
+                return self._local
         if event == "line" and (is_open or self._enabled + self._running > 0):
             if not is_open:
                 self._running += id(code) in self._decorated
