@@ -6,8 +6,8 @@ R1  A frame of a profiled function is a range for as long as it runs: from its
     call, or from where it is resumed, until it returns, raises or is suspended.
 R2  Within it, the line that it is on is a range, from its ``line`` event until
     the next one, or until the frame ends; in a resumed frame, from the start.
-    An event that names the very line on which a frame was resumed, as 3.13 has
-    it where an exception is thrown in, begins no other.
+    (3.12 and later) An event that names the very line on which a frame was
+    resumed, as of 3.13's for an exception that is thrown in, begins no other.
 R3  A function counts while it was decorated, or while the profiler is enabled,
     which it is during the calls of decorated functions.
 R4  ``disable`` ends all ranges there are.  A frame that runs on has its ranges
@@ -147,7 +147,7 @@ class RangesOracle:
         if event == "line" and is_open:
             goes_on = here.open[-1].resumed_on == frame.f_lineno
             here.open[-1].resumed_on = 0
-            if goes_on:
+            if goes_on and sys.version_info >= (3, 12):
                 return self._local
         if event == "line" and (is_open or self._enabled + self._running > 0):
             if not is_open:
