@@ -24,13 +24,15 @@ SLOW = frozenset(
 NEEDED = {"json", "re", "urllib", "urllib.parse"}
 SHOW_MODULES = "import sys; print(*sys.modules)"
 # Standard modules of which a program might have its own by accident.
-OWN = (
+NAMED = (
     *("array", "ast", "bisect", "collections", "contextlib", "copy", "cProfile"),
     *("ctypes", "dataclasses", "datetime", "dis", "enum", "fnmatch", "functools"),
     *("inspect", "json", "linecache", "math", "operator", "pathlib"),
     *("pstats", "random", "re", "shlex", "signal", "sqlite3", "string", "struct"),
     *("tempfile", "token", "tokenize", "typing", "urllib", "weakref"),
 )
+# Debian builds some of them into its interpreter: those nobody can replace.
+OWN = tuple(name for name in NAMED if name not in sys.builtin_module_names)
 PROGRAM = """
 @profile
 def f(x):
