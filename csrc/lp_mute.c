@@ -55,10 +55,12 @@ void
 lp_mute_update(lp_recorder *rec, PyFrameObject *frame)
 {
     lp_frame *counted = find(rec, frame);
+    PyObject *type, *value, *traceback;
 
     if (counted == NULL) {
         return;
     }
+    PyErr_Fetch(&type, &value, &traceback); /* the tracer may have failed */
     if (wants_lines(frame)) {
         counted->flags &= ~(uint32_t)LP_FRAME_MUTE;
     }
@@ -66,4 +68,5 @@ lp_mute_update(lp_recorder *rec, PyFrameObject *frame)
         set_lines(frame, true);
         counted->flags |= LP_FRAME_MUTE;
     }
+    PyErr_Restore(type, value, traceback);
 }

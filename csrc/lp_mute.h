@@ -17,7 +17,7 @@ bool lp_mute_is_on(const lp_recorder *rec, const PyFrameObject *frame);
 /* [GIL] The tracer is about to see the frame: show it its own attribute. */
 void lp_mute_show(const lp_recorder *rec, PyFrameObject *frame);
 
-/* [GIL] It has seen it, and may have changed its mind. */
+/* [GIL] It has seen it, and may have changed its mind, or be gone. */
 void lp_mute_update(lp_recorder *rec, PyFrameObject *frame);
 
 #endif

@@ -54,9 +54,7 @@ pass_on(lp_recorder *rec, PyObject *obj, PyFrameObject *frame, int what,
     if (!lp_trace_is_on(state)) {
         lp_trace_take(state, rec);
     }
-    if (result == 0 && rec->before != NULL) {
-        lp_mute_update(rec, frame);
-    }
+    lp_mute_update(rec, frame);
     return result;
 }
 

@@ -103,3 +103,31 @@ def test_a_tracer_may_have_lines_again() -> None:
     assert counts(outer, beside) == [1, 1, 1, 1]
     assert beside.seen[-1].split()[0] == "return"
     assert beside.seen[:2] == alone.seen[:2]
+
+
+def fails(tracer: Tracer) -> None:
+    raise KeyError(tracer.off)
+
+
+def leaves(_: Tracer) -> None:
+    sys.settrace(None)
+
+
+@pytest.mark.parametrize("end", [fails, leaves])
+def test_a_tracer_that_has_switched_lines_off_and_goes(end: Any) -> None:
+    class Gone(Tracer):
+        def __call__(self, frame: Any, event: str, arg: object) -> Any:
+            if frame.f_code.co_name == self.off and event == "exception":
+                end(self)
+            return super().__call__(frame, event, arg)
+
+    def outer() -> int:
+        x = 1
+        try:
+            x += int("x")
+        except (KeyError, ValueError):
+            x += 1
+        x += 1
+        return x
+
+    assert counts(outer, Gone(off="outer")) == [1, 1, 1, 1, 1, 1, 1]
