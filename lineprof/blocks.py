@@ -70,12 +70,12 @@ class Blocks:
 
     def codes(self) -> Iterator[Code]:
         """Yield what was counted, as ``Tracer.snapshot`` has it."""
-        for part in self._parts.values():
+        for part in list(self._parts.values()):  # a thread may enter a new one
             yield from part.codes(self._texts)
 
     def reset(self) -> None:
         """Forget what was counted so far."""
-        for part in self._parts.values():
+        for part in list(self._parts.values()):
             part.reset()
 
 

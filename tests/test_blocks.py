@@ -296,3 +296,23 @@ def test_a_block_in_a_command_is_shown_with_its_source(tmp_path: Path) -> None:
         check=True,
     )
     assert "    y = 2" in done.stdout
+
+
+def test_a_report_while_a_thread_enters_new_blocks(tmp_path: Path) -> None:
+    program = """
+        with profile.block("one"):
+            x = 1
+        y = 2
+        """
+    (tmp_path / "program.py").write_text(textwrap.dedent(program).lstrip("\n"))
+    path = str(tmp_path / "program.py")
+    profiler = new_profiler()
+    code = compile((tmp_path / "program.py").read_text(), path, "exec")
+    exec(code, {"profile": profiler})
+    blocks = profiler._blocks
+    assert blocks is not None
+    reading = blocks.codes()
+    first = next(reading)
+    with profiler.block("two"):
+        pass
+    assert [first, *reading][0][0] == (path, 1, "one")
