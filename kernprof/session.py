@@ -13,7 +13,6 @@ from kernprof.log import Log
 from kernprof.outfile import OutFile, expand, usual_name
 from kernprof.plan import COMMAND, STDIN
 from kernprof.recorders import recorder_class
-from kernprof.setup_file import SetupFile
 from kernprof.spawned import Children
 from kernprof.stage import Stage
 from kernprof.terminate import Terminate
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from kernprof.plan import Plan
     from kernprof.prof_mod import ProfMod
     from kernprof.recorders import Recorder
+    from kernprof.setup_file import SetupFile
     from lineprof.profiler import LineProfiler
 
 _READY, _WRITING, _OVER = range(3)
@@ -56,7 +56,11 @@ class Session:
             profiler: LineProfiler = self.recorder.builtin  # type: ignore[assignment]
             self._prof_mod = prof_mod(plan, self.program, profiler)
             self.program.before = self._prof_mod.begin
-        self._setup = SetupFile(plan.setup) if plan.setup else None
+        self._setup: SetupFile | None = None
+        if plan.setup:
+            from kernprof.setup_file import SetupFile  # noqa: PLC0415  # seldom needed
+
+            self._setup = SetupFile(plan.setup)
         self._interval = Interval(plan.output_interval, self._dump_so_far)
         self._log = Log(plan)
         self._plan = plan
