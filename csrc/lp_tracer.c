@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "lp_opening.h"
+
 void
 lp_tracer_start(lp_tracer *self)
 {
@@ -158,8 +160,5 @@ lp_tracer_close(lp_tracer *self)
     self->codes = NULL;
     self->n_codes = self->room = 0;
     lp_blocks_free(&self->blocks);
-    if (--lp_process.tracers == 0) {
-        lp_process.hook->close();
-        lp_process.hook = NULL;
-    }
+    lp_opening_close();
 }

@@ -7,57 +7,8 @@
 
 #include "lp_join.h"
 #include "lp_nvtx.h"
+#include "lp_opening.h"
 #include "lp_tracer.h"
-
-static int
-choose_clock(PyObject *given, const char *name)
-{
-    lp_clock clock;
-
-    if (given == Py_None) {
-        if (!lp_clock_open(&clock, name)) {
-            PyErr_Format(PyExc_ValueError, "no clock '%s' here: %s", name,
-                         clock.reason);
-            return -1;
-        }
-    }
-    else {
-        void *read = PyCapsule_GetPointer(given, "lineprof.clock");
-
-        if (read == NULL) {
-            return -1;
-        }
-        memcpy(&clock.read, &read, sizeof(read));
-        lp_clock_give(&clock, clock.read);
-    }
-    lp_engine_set_clock(&clock);
-    return 0;
-}
-
-static int
-choose_hook(const char *name, PyObject *module)
-{
-    const lp_hook *hook = lp_hook_find(name);
-
-    if (lp_process.hook != NULL) {
-        if (hook == lp_process.hook) {
-            return 0;
-        }
-        PyErr_Format(PyExc_RuntimeError,
-                     "another profiler of this process uses '%s'",
-                     lp_process.hook->name);
-        return -1;
-    }
-    if (hook == NULL) {
-        PyErr_Format(PyExc_ValueError, "this Python has no '%s'", name);
-        return -1;
-    }
-    if (lp_code_open() < 0 || hook->open(module) < 0) {
-        return -1;
-    }
-    lp_process.hook = hook;
-    return 0;
-}
 
 static PyObject *
 tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -81,14 +32,11 @@ tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->keys = PyList_New(0);
     self->places = PyDict_New();
     if (self->keys == NULL || self->places == NULL ||
-        ((lp_process.tracers == 0 || clock != Py_None) &&
-         choose_clock(clock, clock_name) < 0) ||
-        choose_hook(hook, PyType_GetModule(type)) < 0) {
+        lp_opening_open(hook, clock, clock_name, PyType_GetModule(type)) < 0) {
         Py_DECREF(self);
         return NULL;
     }
     self->open = true;
-    lp_process.tracers++;
     return (PyObject *)self;
 }
 

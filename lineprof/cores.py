@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import RLock  # threading need not be imported
 
 from lineprof.calibrate import Calibration, measure, set_costs
 from lineprof.errors import LineprofError
@@ -21,6 +22,10 @@ _THEIRS = {
     **dict.fromkeys(("old", "legacy", "ctrace"), "settrace"),
     **dict.fromkeys(("new", "sys.monitoring", "sysmon"), "monitoring"),
 }
+# Opening calls Python, threading.settrace for one, and so another thread might
+# open the same core in between.
+_opening = RLock()
+os.register_at_fork(after_in_child=_opening._at_fork_reinit)  # type: ignore[attr-defined] # noqa: SLF001
 
 
 class OpenCore(Value):
@@ -69,7 +74,8 @@ def open_core(module: ModuleType, wanted: str, clock: object) -> OpenCore:
         ):
             continue
         try:
-            tracer, calibration = _open(module, name, clock)
+            with _opening:
+                tracer, calibration = _open(module, name, clock)
         except (RuntimeError, ValueError) as error:
             refused.append(str(error))
             continue
