@@ -15,6 +15,7 @@
 #include "lp_arm.h"
 #include "lp_engine.h"
 #include "lp_gate.h"
+#include "lp_mute.h"
 #include "lp_trace.h"
 
 /* A function of a module, and ours that stands in its place: then the last
@@ -57,7 +58,12 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
 {
     PyThreadState *state = PyThreadState_Get();
     bool was_on = lp_trace_is_on(state);
-    PyObject *result =
+    PyObject *result;
+
+    if (func == Py_None && lp_here != NULL) {
+        lp_mute_leave(lp_here);
+    }
+    result =
         call_before(&of_this_thread, func == trace_thread ? Py_None : func);
 
     /* Without a gate every thread is ours, a new one that only now comes to

@@ -1,5 +1,8 @@
 #include "lp_mute.h"
 
+/* The frame that the tracer is seeing, or NULL. */
+static _Thread_local PyFrameObject *seen;
+
 /* The frame as we count it, or NULL. */
 static lp_frame *
 find(const lp_recorder *rec, const PyFrameObject *frame)
@@ -46,13 +49,15 @@ lp_mute_is_on(const lp_recorder *rec, const PyFrameObject *frame)
 void
 lp_mute_show(const lp_recorder *rec, PyFrameObject *frame)
 {
+    seen = frame;
     if (lp_mute_is_on(rec, frame)) {
         set_lines(frame, false);
     }
 }
 
-void
-lp_mute_update(lp_recorder *rec, PyFrameObject *frame)
+/* The frame has the attribute as the tracer wants it. */
+static void
+update(const lp_recorder *rec, PyFrameObject *frame)
 {
     lp_frame *counted = find(rec, frame);
     PyObject *type, *value, *traceback;
@@ -69,4 +74,21 @@ lp_mute_update(lp_recorder *rec, PyFrameObject *frame)
         counted->flags |= LP_FRAME_MUTE;
     }
     PyErr_Restore(type, value, traceback);
+}
+
+void
+lp_mute_update(const lp_recorder *rec, PyFrameObject *frame, bool left)
+{
+    seen = NULL;
+    if (!left) {
+        update(rec, frame);
+    }
+}
+
+void
+lp_mute_leave(const lp_recorder *rec)
+{
+    if (seen != NULL) {
+        update(rec, seen);
+    }
 }

@@ -17,7 +17,11 @@ bool lp_mute_is_on(const lp_recorder *rec, const PyFrameObject *frame);
 /* [GIL] The tracer is about to see the frame: show it its own attribute. */
 void lp_mute_show(const lp_recorder *rec, PyFrameObject *frame);
 
-/* [GIL] It has seen it, and may have changed its mind, or be gone. */
-void lp_mute_update(lp_recorder *rec, PyFrameObject *frame);
+/* [GIL] It has seen it, and may have changed its mind.  What it says once it
+ * has `left` is the program's: a debugger puts back what it found. */
+void lp_mute_update(const lp_recorder *rec, PyFrameObject *frame, bool left);
+
+/* [GIL] It takes itself off, in the middle of a frame perhaps. */
+void lp_mute_leave(const lp_recorder *rec);
 
 #endif

@@ -54,7 +54,7 @@ pass_on(lp_recorder *rec, PyObject *obj, PyFrameObject *frame, int what,
     if (!lp_trace_is_on(state)) {
         lp_trace_take(state, rec);
     }
-    lp_mute_update(rec, frame);
+    lp_mute_update(rec, frame, result == 0 && rec->before == NULL);
     return result;
 }
 

@@ -44,7 +44,7 @@ PYTHON_C_ROOMS = {
     "lp_python": "",
     "lp_code": "lp_lines lp_python lp_recorder",
     "lp_hook": "lp_hook_monitoring lp_hook_settrace lp_python",
-    "lp_hook_settrace": "lp_arm lp_engine lp_gate lp_hook lp_trace",
+    "lp_hook_settrace": "lp_arm lp_engine lp_gate lp_hook lp_mute lp_trace",
     "lp_hook_monitoring": "lp_hook lp_monitoring_events",
     "lp_monitoring_events": "lp_engine lp_python",
     "lp_gate": "lp_arm lp_engine lp_python lp_stack lp_trace lp_tracer",

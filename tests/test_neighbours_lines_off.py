@@ -119,6 +119,7 @@ def test_a_tracer_that_has_switched_lines_off_and_goes(end: Any) -> None:
         def __call__(self, frame: Any, event: str, arg: object) -> Any:
             if frame.f_code.co_name == self.off and event == "exception":
                 end(self)
+                return None
             return super().__call__(frame, event, arg)
 
     def outer() -> int:
@@ -131,3 +132,22 @@ def test_a_tracer_that_has_switched_lines_off_and_goes(end: Any) -> None:
         return x
 
     assert counts(outer, Gone(off="outer")) == [1, 1, 1, 1, 1, 1, 1]
+
+
+def test_a_tracer_that_goes_and_leaves_the_attribute_as_the_program_had_it() -> None:
+    class Restores(Tracer):
+        def __call__(self, frame: Any, event: str, arg: object) -> Any:
+            if frame.f_code.co_name == "outer" and event == "line":
+                sys.settrace(None)
+                frame.f_trace_lines = False
+                return None
+            return super().__call__(frame, event, arg)
+
+    def outer() -> object:
+        return sys._getframe().f_trace_lines
+
+    profiler = new_profiler()
+    assert traced(Restores(off=""), outer) is False
+    assert traced(Restores(off=""), profiler(outer)) is False
+    (hits,) = hits_of(profiler).values()
+    assert list(hits.values()) == [1]
