@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import stat
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -77,3 +80,10 @@ def file_error(cause: Exception, message: str, *, hint: str) -> LineprofError:
     error.errno, error.strerror = cause.errno, cause.strerror
     error.filename = cause.filename
     return error  # type: ignore[no-any-return]
+
+
+def not_a_file(mode: int, name: str) -> OSError:
+    """Return the error for `name`, which is a folder or a device by its `mode`."""
+    if stat.S_ISDIR(mode):
+        return IsADirectoryError(errno.EISDIR, "it is a folder", name)
+    return OSError(0, "it is not a regular file")

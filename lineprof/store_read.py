@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import sqlite3
@@ -10,7 +9,7 @@ import stat
 import sys
 from contextlib import closing
 
-from lineprof.errors import LineprofError, file_error
+from lineprof.errors import LineprofError, file_error, not_a_file
 from lineprof.gpu_records import NO_GPU
 from lineprof.records import (
     UNKNOWN_THREAD,
@@ -103,9 +102,7 @@ def _head(name: str) -> bytes:
     """Return the first bytes of a regular file; OSError for any other thing."""
     mode = os.stat(name).st_mode
     if not stat.S_ISREG(mode):
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder", name)
-        raise OSError(0, "it is not a regular file")
+        raise not_a_file(mode, name)
     with open(name, "rb") as stream:
         return stream.read(_HEAD_BYTES)
 

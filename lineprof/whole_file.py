@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
+
+from lineprof.errors import not_a_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,9 +47,7 @@ def is_null_device(target: str) -> bool:
         return False
     if os.path.samefile(target, os.devnull):
         return True
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder", target)
-    raise OSError(0, "it is not a regular file")
+    raise not_a_file(mode, target)
 
 
 def _remove(file: str) -> None:

@@ -180,7 +180,7 @@ LINEPROF_ROOMS = {
     "lineprof.run": (
         "lineprof.dynamo lineprof.process lineprof.records lineprof.version"
     ),
-    "lineprof.whole_file": "",
+    "lineprof.whole_file": "lineprof.errors",
     "lineprof.stats_timings": "lineprof.records lineprof.units",
     "lineprof.pickles": "",
     "lineprof.store_read_pickle": (
