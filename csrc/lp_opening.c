@@ -16,17 +16,18 @@ static void
 take_turn(void)
 {
     unsigned long own = PyThread_get_thread_ident();
+    pid_t process = getpid();
 
-    while (turn.depth != 0 && turn.thread != own && turn.process == getpid()) {
+    while (turn.depth != 0 && turn.thread != own && turn.process == process) {
         Py_BEGIN_ALLOW_THREADS
         usleep(WAIT_US);
         Py_END_ALLOW_THREADS
     }
-    if (turn.thread != own || turn.process != getpid()) {
+    if (turn.process != process) {
         turn.depth = 0;
     }
     turn.thread = own;
-    turn.process = getpid();
+    turn.process = process;
     turn.depth++;
 }
 

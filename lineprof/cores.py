@@ -22,8 +22,7 @@ _THEIRS = {
     **dict.fromkeys(("old", "legacy", "ctrace"), "settrace"),
     **dict.fromkeys(("new", "sys.monitoring", "sysmon"), "monitoring"),
 }
-# Opening calls Python, threading.settrace for one, and so another thread might
-# open the same core in between.
+# Costs are the process', and none while they are measured: by one thread at a time.
 _opening = RLock()
 os.register_at_fork(after_in_child=_opening._at_fork_reinit)  # type: ignore[attr-defined] # noqa: SLF001
 

@@ -199,7 +199,7 @@ class Ran:
 
     def ok(self, out: str = "") -> Ran:
         """Check that it ended well and wrote no word but those."""
-        assert (self.status, self.out, self.err) == (0, out, "")
+        assert (self.status, self.out, self.err) == (0, out, ""), self.err
         return self
 
     def check(self, nowhere: str = "", *, capture: bool = False) -> LineStats:

@@ -11,7 +11,6 @@ THREADS = """
 import sys, threading
 from lineprof import LineProfiler
 sys.setswitchinterval(1e-6)
-counted = []
 def step():
     pass
 def all_at_once(work):
@@ -50,6 +49,7 @@ def test_the_last_ones_go_while_others_come() -> None:
             profiler(step)()
             counted.append(len(profiler.get_stats().timings))
             del profiler
+    counted = []
     before = sys.settrace, threading.settrace
     all_at_once(work)
     print(sum(counted), (sys.settrace, threading.settrace) == before)
