@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_FRAMES = 64, SEEN_BITS = 64 };
+enum { FIRST_FRAMES = 64 };
 
 /* Other threads read this at any moment, see lp_open_lines.c. */
 #define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
@@ -190,16 +190,6 @@ split(lp_frame *frame)
     frame->statement = NULL;
 }
 
-/* The statement that the frame is in, if any, is over. */
-static void
-end_statement(lp_frame *frame)
-{
-    if (frame->statement != NULL) {
-        lp_line_executed(frame->statement, frame->spent);
-        frame->statement = NULL;
-    }
-}
-
 lp_frame *
 lp_recorder_insert(lp_recorder *rec, const lp_frame *below, lp_counts *counts)
 {
@@ -241,7 +231,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
             split(frame);
         }
         lp_recorder_charge(rec, frame, now);
-        end_statement(frame);
+        lp_recorder_end_statement(frame);
         charge_total(rec, frame, now);
         rec->cost += frame->own;
     }
@@ -254,60 +244,6 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
     }
     WRITE(rec->top, rec->top - 1);
     lp_recorder_changed(rec);
-}
-
-/* Count the line of a statement once for each time that the statement runs,
- * however often control comes back to the line meanwhile. */
-static void
-hit_once(lp_frame *frame, lp_line *line, uint32_t place)
-{
-    if (place < SEEN_BITS) {
-        uint64_t bit = (uint64_t)1 << place;
-
-        if (frame->seen & bit) {
-            line->cost += line->weight;
-            return;
-        }
-        frame->seen |= bit;
-    }
-    else {
-        /* Literals of many lines run straight down. */
-        if (place <= frame->furthest) {
-            line->cost += line->weight;
-            return;
-        }
-        frame->furthest = place;
-    }
-    line->hits++;
-}
-
-void
-lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
-                      lp_step step)
-{
-    lp_line *first;
-    bool same = from != NULL && from->statement == to->statement;
-
-    if (to->statement == 0) {
-        /* A comprehension goes round on a line of no statement. */
-        to->cost += to->weight;
-        return;
-    }
-    first = frame->lines + (to->statement - 1);
-    if (!same || step == LP_AGAIN) {
-        end_statement(frame);
-        frame->statement = first;
-        frame->spent = 0;
-        frame->seen = 0;
-        frame->furthest = 0;
-        if (to != first) {
-            /* It begins at its inside: a hit of the first line, but no stay
-             * there (the sum of both costs is what is read). */
-            hit_once(frame, first, 0);
-            first->cost -= first->weight;
-        }
-    }
-    hit_once(frame, to, (uint32_t)(to - first));
 }
 
 void

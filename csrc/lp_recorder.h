@@ -139,9 +139,19 @@ lp_frame *lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
 void lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
                        lp_ticks now);
 
-/* [OWNER] The slow half of lp_recorder_line. */
+/* [OWNER] The slow half of lp_recorder_line, in lp_statement.c. */
 void lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
                            lp_step step);
+
+/* [OWNER] The statement that the frame is in, if any, is over. */
+static inline void
+lp_recorder_end_statement(lp_frame *frame)
+{
+    if (frame->statement != NULL) {
+        lp_line_executed(frame->statement, frame->spent);
+        frame->statement = NULL;
+    }
+}
 
 /* Charge all open lines up to `now` and leave them open: for a report. */
 void lp_recorder_settle(lp_recorder *rec, lp_ticks now);

@@ -1,0 +1,47 @@
+"""Who called whom, as frozen values: a tree of calls, recursion folded.
+
+Times are integers in nanoseconds (ns); nothing here touches a file or a clock.
+"""
+
+from __future__ import annotations
+
+from lineprof.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lineprof.records import Key
+
+NO_NODE = -1  # called from outside of every profiled function
+
+
+class CallNode(Value):
+    """One function as it was called from one line, by one way down to there.
+
+    A call whose line and function are on that way already goes on where they
+    are: so recursion makes no deeper tree, and the edge from a line to what it
+    calls is the sum of the nodes with that line and that function.
+    """
+
+    parent: int  # its index in CallTree.nodes, below this one's; or NO_NODE
+    line: int  # of the parent's function, from where it was called; 0 for a root
+    function: Key  # what was called
+    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    calls: int  # a generator's steps after its first are none
+    primitive_calls: int  # of these: while no other call of the function was open
+    self_ns: int  # in its own lines, without profiled functions that these called
+    total_ns: int  # with these; of primitive calls' time alone: recursion counts once
+    inclusive_ns: int  # with these, of every call, however deep in recursion
+
+
+class CallTree(Value):
+    """All calls of profiled functions; without any, it is empty.
+
+    The sum of all nodes' `self_ns` is the time in profiled functions. A
+    function's nodes' `total_ns` are, together, the function's total.
+    """
+
+    nodes: tuple[CallNode, ...] = ()  # parents before their children
+    folded: int = 0  # calls whose way there was not kept, for there were too many
+
+
+NO_CALLS = CallTree()
