@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lp_calls.h"
 #include "lp_tracer.h"
 
 lp_engine lp_process;
@@ -150,6 +151,7 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
                    (entry != LP_LATE || !tracer->stopped);
     lp_counts *counts;
     lp_frame *frame;
+    lp_node *node;
 
     if (LP_UNLIKELY(lp_process.paused)) {
         return NULL;
@@ -182,8 +184,13 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     if (code->flags & LP_CODE_GATHERS) {
         frame->flags |= LP_FRAME_GATHERS;
     }
+    node = lp_calls_enter(rec, frame);
     if (entry == LP_CALLED) {
         counts->calls++;
+        if (LP_LIKELY(node != NULL)) {
+            node->calls++;
+            node->primitive += (frame->flags & LP_FRAME_OUTERMOST) != 0;
+        }
     }
     else if (entry == LP_RESUMED &&
              line - frame->first_line < frame->n_lines) {

@@ -33,6 +33,8 @@ typedef struct lp_line {
 /* Of a line that no whole execution was seen of. */
 #define LP_NEVER UINT64_MAX
 
+struct lp_node;
+
 typedef struct lp_counts {
     uint64_t calls;      /* frames entered; a resumed one does not count */
     uint64_t total;      /* ticks from first line to leaving, of outermost */
@@ -43,7 +45,8 @@ typedef struct lp_counts {
     uint32_t n_lines;
     uint64_t awaits; /* 1: a number a line stands behind the records */
     uint32_t serial; /* of the code object, see lp_layout */
-    uint32_t spare[3];
+    uint32_t spare;
+    struct lp_node *node; /* the first that calls it, see lp_tree.h */
     lp_line lines[];
 } lp_counts;
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lp_calls.h"
+
 enum { FIRST_FRAMES = 64 };
 
 /* Other threads read this at any moment, see lp_open_lines.c. */
@@ -54,6 +56,9 @@ lp_recorder_free(lp_recorder *rec)
 
         free(rec->outgrown);
         rec->outgrown = next;
+    }
+    while (rec->trees != NULL) {
+        lp_calls_drop(rec, rec->trees->owner);
     }
     free(rec->frames);
     free(rec->counts);
@@ -136,6 +141,7 @@ begin_frame(lp_frame *frame, const void *code, lp_counts *counts,
     frame->own = 0;
     frame->counts = counts;
     frame->key = NULL;
+    frame->node = NULL;
     frame->seen = 0;
     frame->furthest = 0;
     frame->statement = NULL;
@@ -160,17 +166,6 @@ lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
     WRITE(rec->top, frame);
     lp_recorder_changed(rec);
     return frame;
-}
-
-/* The function's total, which recursion must not count twice. */
-static void
-charge_total(const lp_recorder *rec, const lp_frame *frame, lp_ticks now)
-{
-    if (frame->flags & LP_FRAME_OUTERMOST) {
-        frame->counts->total += now - frame->first;
-        frame->counts->total_cost +=
-            rec->cost + frame->own - frame->first_cost;
-    }
 }
 
 /* Frames from this one on stand on others than before. */
@@ -232,7 +227,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
         }
         lp_recorder_charge(rec, frame, now);
         lp_recorder_end_statement(frame);
-        charge_total(rec, frame, now);
+        lp_calls_charge(rec, frame, now);
         rec->cost += frame->own;
     }
     lp_recorder_change(rec);
@@ -256,7 +251,7 @@ lp_recorder_settle(lp_recorder *rec, lp_ticks now)
         frame->line->ticks += now - frame->since;
         frame->line->cost += rec->cost - (frame->cost & ~LP_SPLIT);
         frame->since = now;
-        charge_total(rec, frame, now);
+        lp_calls_charge(rec, frame, now);
         lp_recorder_begin(rec, frame, now);
         split(frame);
     }

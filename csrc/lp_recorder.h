@@ -81,6 +81,7 @@ typedef struct lp_frame {
     uint32_t serial;     /* of its code, see lp_layout */
     uint32_t path;       /* of the open lines up to here, while it is on */
     const lp_line *path_line;       /* this line; 0: not asked for yet */
+    struct lp_node *node;           /* see lp_calls.h; NULL: not asked for */
     const struct lp_labels *labels; /* of its ranges, if it is one */
 } lp_frame;
 
@@ -112,6 +113,7 @@ typedef struct lp_recorder {
     void *outgrown;   /* owned list: frames as they were before they moved */
     uint32_t ranged;  /* frames, from the first on, whose ranges are right */
     uint32_t owed;    /* ranges beyond theirs that the thread has to pop */
+    struct lp_tree *trees; /* owned list: calls, by tracer; see lp_calls.h */
     struct lp_recorder *next;
 } lp_recorder;
 

@@ -1,5 +1,7 @@
 #include "lp_snapshot.h"
 
+#include "lp_calls_snapshot.h"
+
 /* What the threads did on one code object, summed. */
 typedef struct sums {
     unsigned long long calls, total, total_cost;
@@ -94,6 +96,7 @@ lp_snapshot_take(const lp_tracer *tracer)
 {
     PyObject *threads = PyList_New(0);
     PyObject *codes = PyList_New(0);
+    PyObject *calls;
 
     if (threads == NULL || codes == NULL) {
         goto error;
@@ -113,7 +116,10 @@ lp_snapshot_take(const lp_tracer *tracer)
             goto error;
         }
     }
-    return Py_BuildValue("(NN)", threads, codes);
+    calls = lp_calls_snapshot(tracer);
+    if (calls != NULL) {
+        return Py_BuildValue("(NNN)", threads, codes, calls);
+    }
 
 error:
     Py_XDECREF(threads);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "lp_calls.h"
 #include "lp_opening.h"
 
 void
@@ -159,6 +160,10 @@ lp_tracer_close(lp_tracer *self)
     free(self->codes);
     self->codes = NULL;
     self->n_codes = self->room = 0;
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        lp_calls_drop(rec, self);
+    }
     lp_blocks_free(&self->blocks);
     lp_opening_close();
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lp_calls.h"
 #include "lp_join.h"
 #include "lp_nvtx.h"
 #include "lp_opening.h"
@@ -271,6 +272,7 @@ tracer_reset(PyObject *op, PyObject *Py_UNUSED(ignored))
                 lp_counts_reset(rec->counts[id]);
             }
         }
+        lp_calls_reset(rec, self);
         lp_recorder_restart(rec, self, lp_clock_now(&rec->clock));
     }
     Py_RETURN_NONE;

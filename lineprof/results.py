@@ -85,7 +85,7 @@ class Results(Registry):
         """Return what was counted; `holds` is how much of the costs does."""
         from lineprof.snapshot import Scale, profile_of  # noqa: PLC0415  # at the end
 
-        ids, counted = self._tracer.snapshot()
+        ids, counted, _calls = self._tracer.snapshot()
         codes: list[Code] = [one for one in counted if not self._is_hidden(one[0])]
         if self._blocks is not None:
             codes += self._blocks.codes()

@@ -6,6 +6,7 @@ integers in nanoseconds (ns); nothing here touches a file or a clock.
 
 from __future__ import annotations
 
+from lineprof.call_records import NO_CALLS, CallTree
 from lineprof.gpu_records import NO_GPU, Gpu
 from lineprof.records import (
     UNKNOWN_THREAD,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     from lineprof.stats_timings import Known, StatsLike, Timings
     from lineprof.toml_config import ConfigSource
+    from lineprof.trace_records import Trace
+    from lineprof.wait_records import Wait
 
 __all__ = [
     "UNKNOWN_THREAD",
@@ -59,6 +62,9 @@ class LineStats:
     sources: Mapping[str, SourceFile]
     warnings: tuple[str, ...]
     gpu: Gpu
+    calls: CallTree = NO_CALLS  # pickles of before there were any do not have these
+    waits: tuple[Wait, ...] = ()
+    traces: tuple[Trace, ...] = ()
     _unit: float
     _functions: tuple[FunctionStats, ...]
     _timings: Timings | None  # None: not asked for, and to be worked out
@@ -82,6 +88,9 @@ class LineStats:
         warnings: Iterable[str] = (),
         unit: float = NANOSECOND,
         gpu: Gpu = NO_GPU,
+        calls: CallTree = NO_CALLS,
+        waits: Iterable[Wait] = (),
+        traces: Iterable[Trace] = (),
         timings: Timings | None = None,
     ) -> LineStats:
         """Return the profile of `functions`, in their order.
@@ -106,6 +115,9 @@ class LineStats:
             sources=dict(sources or {}),
             warnings=tuple(warnings),
             gpu=gpu,
+            calls=calls,
+            waits=tuple(waits),
+            traces=tuple(traces),
         )
         return stats
 
@@ -153,25 +165,9 @@ class LineStats:
     @property
     def why_empty(self) -> str:
         """One line that says why nothing was measured; "" when something was."""
-        if any(function.cells for function in self.functions):
-            return ""
-        count = len(self.functions)
-        if not count:
-            why = (
-                "no function was registered;"
-                " put @profile above a function or give it to add_function"
-            )
-        else:
-            which = "the one function registered was"
-            if count > 1:
-                which = f"the {count} functions registered were"
-            called = any(function.calls for function in self.functions)
-            when = "only called while the profiler was off"
-            why = f"{which} {when if called else 'never called'}"
-        exits = ", ".join(sorted({p.exit for p in self.processes if p.exit}))
-        return f"the profile is empty: {why}" + (
-            f" (the program ended by: {exits})" if exits else ""
-        )
+        from lineprof.stats_empty import why_empty  # noqa: PLC0415  # seldom needed
+
+        return why_empty(self.functions, self.processes)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether both hold the same `timings` and `unit`.

@@ -107,4 +107,7 @@ def uncalibrated(stats: LineStats) -> LineStats:
         warnings=stats.warnings,
         unit=stats.unit,
         gpu=stats.gpu,
+        calls=stats.calls,
+        waits=stats.waits,
+        traces=stats.traces,
     )
