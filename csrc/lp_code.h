@@ -19,7 +19,8 @@ struct lp_tracer;
 enum {
     LP_CODE_STEPS = 1,   /* a generator or coroutine: runs in steps */
     LP_CODE_ENABLES = 2, /* its tracer is enabled for as long as it runs */
-    LP_CODE_GATHERS = 4  /* has comprehensions that run in it */
+    LP_CODE_GATHERS = 4, /* has comprehensions that run in it */
+    LP_CODE_IGNORED = 8  /* is not to be counted any more */
 };
 
 typedef struct lp_code {

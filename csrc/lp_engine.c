@@ -153,7 +153,7 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     lp_frame *frame;
     lp_node *node;
 
-    if (LP_UNLIKELY(lp_process.paused)) {
+    if (LP_UNLIKELY(lp_process.paused || (code->flags & LP_CODE_IGNORED))) {
         return NULL;
     }
     if (enables) {

@@ -3,6 +3,7 @@
 #if LP_HAVE_GATE
 
 #  include "lp_arm.h"
+#  include "lp_discover.h"
 #  include "lp_engine.h"
 #  include "lp_stack.h"
 #  include "lp_trace.h"
@@ -51,8 +52,9 @@ hand_down(PyThreadState *state, lp_raw_frame *frame, int throwing)
 static bool
 is_wanted(const lp_code *code)
 {
-    while (code != NULL && !code->tracer->active &&
-           !(code->flags & LP_CODE_ENABLES)) {
+    while (code != NULL && ((code->flags & LP_CODE_IGNORED) ||
+                            (!code->tracer->active &&
+                             !(code->flags & LP_CODE_ENABLES)))) {
         code = code->next;
     }
     return code != NULL;
@@ -151,6 +153,10 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
         return run_aside(state, frame, throwing);
     }
     code = lp_code_of(lp_raw_frame_code(frame));
+    if (LP_UNLIKELY(lp_discovering) && code == NULL && !throwing) {
+        code = lp_discover(lp_raw_frame_code(frame));
+        rec = lp_here;
+    }
     if (code != NULL && is_wanted(code)) {
         return run_profiled(state, frame, throwing);
     }

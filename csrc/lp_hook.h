@@ -18,6 +18,9 @@ typedef struct lp_hook {
     /* Events of this code object from now on, or no more.  0 or -1. */
     int (*watch)(PyObject *code);
     void (*unwatch)(PyObject *code);
+    /* Events of every code object's begin from now on, or of the watched ones'
+     * alone.  NULL where all are heard of anyway.  0 or -1. */
+    int (*hear_all)(bool all);
     /* The first tracer became active / the last one stopped.  Called for
      * every outermost call of a decorated function: must cost nothing. */
     void (*start)(void);

@@ -8,6 +8,7 @@
 
 #if LP_HAVE_MONITORING
 
+#  include "lp_discover.h"
 #  include "lp_monitoring_events.h"
 
 /* Tool ids in order of preference: 0 is for debuggers, 1 for coverage, 2 for
@@ -114,6 +115,14 @@ free_tool_id(int id)
     return ask(PyObject_CallMethod(monitoring, "free_tool_id", "i", id));
 }
 
+/* What all code tells of. */
+static int
+set_global(long mask)
+{
+    return ask(PyObject_CallMethod(monitoring, "set_events", "il", tool_id,
+                                   mask));
+}
+
 static void
 monitoring_close(void)
 {
@@ -121,9 +130,7 @@ monitoring_close(void)
 
     PyErr_Fetch(&type, &value, &traceback);
     if (tool_id >= 0) {
-        if (ask(PyObject_CallMethod(monitoring, "set_events", "ii", tool_id,
-                                    0)) < 0 ||
-            register_all(false) < 0 || free_tool_id(tool_id) < 0) {
+        if (set_global(0) < 0 || register_all(false) < 0 || free_tool_id(tool_id) < 0) {
             PyErr_Clear(); /* the interpreter is going away */
         }
         tool_id = -1;
@@ -149,12 +156,19 @@ monitoring_open(PyObject *Py_UNUSED(module))
         return -1;
     }
     mask = event_mask(false);
-    if (mask < 0 || ask(PyObject_CallMethod(monitoring, "set_events", "il",
-                                            tool_id, mask)) < 0) {
+    if (mask < 0 || set_global(mask) < 0) {
         monitoring_close();
         return -1;
     }
     return 0;
+}
+
+static int
+monitoring_hear_all(bool all)
+{
+    long mask = event_mask(false), start = bit_of("PY_START");
+
+    return mask < 0 || start < 0 ? -1 : set_global(all ? mask | start : mask);
 }
 
 static int
@@ -194,6 +208,12 @@ monitoring_watch(PyObject *code)
     if (mask < 0 || set_local(tool_id, code, mask) < 0) {
         return -1;
     }
+    if (lp_discovering && !lp_discover_is_asking()) {
+        /* It may have been refused, and then tells nothing of its begin. */
+        if (ask(PyObject_CallMethod(monitoring, "restart_events", NULL)) < 0) {
+            return -1;
+        }
+    }
     if (LP_TOOLS_HIDE_OPCODES) {
         make_room_for_opcodes(code);
     }
@@ -218,6 +238,7 @@ const lp_hook lp_hook_monitoring = {
     .close = monitoring_close,
     .watch = monitoring_watch,
     .unwatch = monitoring_unwatch,
+    .hear_all = monitoring_hear_all,
     .how = "sys.monitoring tells of the registered functions alone, so all "
            "other code runs at its own speed",
 };

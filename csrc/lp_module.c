@@ -1,4 +1,5 @@
 /* The module: its functions, and PyInit__core. */
+#include "lp_discover.h"
 #include "lp_engine.h"
 #include "lp_gpu_functions.h"
 #include "lp_hook.h"
@@ -156,6 +157,16 @@ module_set_strict(PyObject *Py_UNUSED(module), PyObject *strict)
     Py_RETURN_NONE;
 }
 
+/* Offer code that nobody registered to this callable; None: no more. */
+static PyObject *
+module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
+{
+    if (lp_discover_set(decide) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"hooks", module_hooks, METH_NOARGS, NULL},
     {"hook", module_hook, METH_NOARGS, NULL},
@@ -167,6 +178,7 @@ static PyMethodDef methods[] = {
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
+    {"discover", module_discover, METH_O, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},
     {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},

@@ -11,6 +11,7 @@
 #  include <stddef.h>
 #  include <structmember.h>
 
+#  include "lp_discover.h"
 #  include "lp_engine.h"
 
 typedef struct callback {
@@ -28,13 +29,31 @@ none(void)
 }
 
 static PyObject *
+keep_or_drop(bool keep)
+{
+    PyObject *answer = keep ? Py_None : disable;
+
+    Py_INCREF(answer);
+    return answer;
+}
+
+static PyObject *
 on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_threads_here();
     lp_code *code = lp_code_of(args[0]);
 
-    if (rec != NULL && code != NULL) {
+    if (code == NULL) {
+        code = lp_discover(args[0]);
+        if (code == NULL) {
+            return keep_or_drop(lp_discover_is_asking());
+        }
+    }
+    if (LP_UNLIKELY(code->flags & LP_CODE_IGNORED) && code->next == NULL) {
+        return keep_or_drop(false);
+    }
+    if (rec != NULL) {
         lp_engine_enter(rec, code, LP_CALLED, 0, lp_frame_key(), 0);
     }
     return none();
@@ -154,15 +173,6 @@ on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
         line_slow(args[0], line, lp_clock_now(&lp_process.clock));
     }
     return none();
-}
-
-static PyObject *
-keep_or_drop(bool keep)
-{
-    PyObject *answer = keep ? Py_None : disable;
-
-    Py_INCREF(answer);
-    return answer;
 }
 
 /* A jump.  Most are of no interest, ever, and are switched off for good; two

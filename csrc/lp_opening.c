@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lp_discover.h"
+
 enum { WAIT_US = 50 };
 
 /* Whose turn it is; nobody's while the depth is 0. */
@@ -110,6 +112,7 @@ lp_opening_close(void)
 {
     take_turn();
     if (--lp_process.tracers == 0) {
+        (void)lp_discover_set(Py_None);
         lp_process.hook->close();
         lp_process.hook = NULL;
     }

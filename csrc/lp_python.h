@@ -165,6 +165,35 @@ lp_thread_is_tracing(PyThreadState *state)
     return state->tracing != 0;
 }
 
+/* While Python is called for our own sake: no trace function hears of it.
+ * Callbacks are called in that state from 3.12 on. */
+static inline void
+lp_thread_ignore_events(bool ignore)
+{
+#if LP_HAVE_GATE && PY_VERSION_HEX >= 0x030B0000
+    PyThreadState *state = lp_thread_state();
+
+    if (ignore) {
+        PyThreadState_EnterTracing(state);
+    }
+    else {
+        PyThreadState_LeaveTracing(state);
+    }
+#elif LP_HAVE_GATE
+    PyThreadState *state = lp_thread_state();
+    bool traced = state->c_tracefunc != NULL || state->c_profilefunc != NULL;
+
+    state->tracing += ignore ? 1 : -1;
+#  if PY_VERSION_HEX >= 0x030A0000
+    state->cframe->use_tracing = !ignore && traced ? 255 : 0;
+#  else
+    state->use_tracing = !ignore && traced;
+#  endif
+#else
+    (void)ignore;
+#endif
+}
+
 /* Make `func` the thread's trace function and leave its object: both of a
  * pair that takes turns are called with the same one. */
 static inline void

@@ -289,6 +289,13 @@ lp_recorder_pause(lp_recorder *rec, lp_ticks now)
 uint32_t
 lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
 {
+    return lp_recorder_drop_code(rec, owner, NULL, now);
+}
+
+uint32_t
+lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
+                      lp_ticks now)
+{
     lp_frame *kept = rec->frames + 1;
     uint32_t enabling = 0;
 
@@ -296,7 +303,7 @@ lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
     lp_recorder_change(rec);
     forget_paths(rec, kept);
     for (lp_frame *frame = kept; frame <= rec->top; frame++) {
-        if (frame->owner == owner) {
+        if (frame->owner == owner && (code == NULL || frame->code == code)) {
             frame->counts->depth--;
             enabling += (frame->flags & LP_FRAME_ENABLES) != 0;
             /* Its twin above, if any, now stands on what it stood on. */

@@ -162,6 +162,10 @@ void lp_recorder_settle(lp_recorder *rec, lp_ticks now);
  * many of them enabled it. */
 uint32_t lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now);
 
+/* The same of those that run `code` alone; NULL: all. */
+uint32_t lp_recorder_drop_code(lp_recorder *rec, const void *owner,
+                               const void *code, lp_ticks now);
+
 /* [OWNER] Mark the frames as paused: the next line event of each will see. */
 void lp_recorder_mark(lp_recorder *rec);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lp_arm.h"
+#include "lp_discover.h"
 #include "lp_engine.h"
 #include "lp_mute.h"
 
@@ -73,6 +74,9 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
 {
     lp_code *code = lp_code_of(code_of(frame));
 
+    if (code == NULL && LP_UNLIKELY(lp_discovering)) {
+        code = lp_discover(code_of(frame));
+    }
     if (code == NULL) {
         return;
     }

@@ -16,24 +16,56 @@ lp_tracer_start(lp_tracer *self)
     lp_engine_listen();
 }
 
-/* Close our frames that still run, in every thread. */
+/* Close our frames that still run, in every thread; of a code object, or of
+ * all. */
 static void
-drop_frames(lp_tracer *self)
+drop_frames(lp_tracer *self, const PyObject *code)
 {
     for (lp_recorder *rec = lp_process.recorders; rec != NULL;
          rec = rec->next) {
         bool ranged = lp_ranges_any(rec);
+        const lp_frame *top = rec->top;
 
         if (ranged) {
             lp_ranges_off_owner(rec, self);
         }
-        self->count -=
-            (Py_ssize_t)lp_recorder_drop(rec, self, lp_clock_now(&rec->clock));
+        self->count -= (Py_ssize_t)lp_recorder_drop_code(
+            rec, self, code, lp_clock_now(&rec->clock));
+        self->open_frames -= (uint32_t)(top - rec->top);
         if (ranged) {
             lp_engine_settle_ranges(rec);
         }
     }
-    self->open_frames = 0;
+}
+
+void
+lp_tracer_ignore(lp_tracer *self, lp_code *code)
+{
+    PyObject *object = code->code;
+    Py_ssize_t count = self->count;
+    const lp_code *other;
+
+    if (object == NULL || (code->flags & LP_CODE_IGNORED)) {
+        return;
+    }
+    code->flags |= LP_CODE_IGNORED;
+    if (self->open_frames != 0) {
+        drop_frames(self, object);
+    }
+    if (code->flags & LP_CODE_ENABLES) {
+        code->flags &= ~(uint32_t)LP_CODE_ENABLES;
+        lp_engine_hush();
+    }
+    if (count > 0 && self->count <= 0) {
+        lp_tracer_stop(self); /* it was enabled by these calls alone */
+    }
+    other = lp_code_of(object);
+    while (other != NULL && (other->flags & LP_CODE_IGNORED)) {
+        other = other->next;
+    }
+    if (other == NULL) {
+        lp_process.hook->unwatch(object);
+    }
 }
 
 void
@@ -44,7 +76,7 @@ lp_tracer_stop(lp_tracer *self)
     }
     self->active = false;
     if (self->open_frames != 0) {
-        drop_frames(self);
+        drop_frames(self, NULL);
     }
     lp_engine_hush();
 }

@@ -35,6 +35,9 @@ void lp_tracer_stop(lp_tracer *self);
 int lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key,
                   lp_code *known);
 
+/* Count this code of ours no more; what was counted stays. */
+void lp_tracer_ignore(lp_tracer *self, lp_code *code);
+
 /* Leave the engine; every counter goes.  Idempotent. */
 void lp_tracer_close(lp_tracer *self);
 

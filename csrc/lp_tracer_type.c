@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lp_calls.h"
+#include "lp_costs_snapshot.h"
 #include "lp_join.h"
 #include "lp_nvtx.h"
 #include "lp_opening.h"
@@ -195,6 +196,19 @@ tracer_is_enabling(PyObject *op, PyObject *code)
     return PyBool_FromLong(entry != NULL && (entry->flags & LP_CODE_ENABLES));
 }
 
+/* From now on this code is not counted; what was counted of it stays. */
+static PyObject *
+tracer_ignore(PyObject *op, PyObject *code)
+{
+    lp_code *entry =
+        PyCode_Check(code) ? lp_code_find(code, (lp_tracer *)op) : NULL;
+
+    if (entry != NULL) {
+        lp_tracer_ignore((lp_tracer *)op, entry);
+    }
+    Py_RETURN_NONE;
+}
+
 /* What the ranges of a registered code object are called. */
 static PyObject *
 tracer_set_labels(PyObject *op, PyObject *args)
@@ -285,6 +299,12 @@ tracer_snapshot(PyObject *op, PyObject *Py_UNUSED(ignored))
 }
 
 static PyObject *
+tracer_costs(PyObject *op, PyObject *Py_UNUSED(ignored))
+{
+    return lp_costs_snapshot((lp_tracer *)op);
+}
+
+static PyObject *
 tracer_close(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     lp_tracer_close((lp_tracer *)op);
@@ -314,6 +334,8 @@ static PyMethodDef methods[] = {
     {"has_code", tracer_has_code, METH_O, NULL},
     {"set_enabling", tracer_set_enabling, METH_O, NULL},
     {"is_enabling", tracer_is_enabling, METH_O, NULL},
+    {"ignore", tracer_ignore, METH_O, NULL},
+    {"costs", tracer_costs, METH_NOARGS, NULL},
     {"set_labels", tracer_set_labels, METH_VARARGS, NULL},
     {"enable", tracer_enable, METH_NOARGS, NULL},
     {"disable", tracer_disable, METH_NOARGS, NULL},

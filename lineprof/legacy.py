@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from lineprof.results import Results
+from lineprof.discovery import Discovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
 
-class Legacy(Results):
+class Legacy(Discovery):
     """Shows results as line_profiler's older versions kept them."""
 
     # Shared by all profilers, as they are in line_profiler.

@@ -1,0 +1,163 @@
+#include "lp_discover.h"
+
+#include "lp_engine.h"
+
+bool lp_discovering;
+
+static PyObject *decide; /* owned; NULL while it is off */
+static PyObject *files;  /* owned set: of which nothing is wanted */
+/* A word on code objects: in which round of discovery it was not wanted. */
+static Py_ssize_t extra_index = -1;
+static uintptr_t round_number;
+
+static _Thread_local bool asking;
+
+static void
+keep(void *Py_UNUSED(extra))
+{
+}
+
+/* Others, too, are heard of by the hook only where it is told so. */
+static int
+hear_all(bool all)
+{
+    const lp_hook *hook = lp_process.hook;
+
+    if (hook == NULL || hook->hear_all == NULL) {
+        return 0;
+    }
+    return hook->hear_all(all);
+}
+
+static int
+stop(void)
+{
+    if (!lp_discovering) {
+        return 0;
+    }
+    lp_discovering = false;
+    Py_CLEAR(decide);
+    Py_CLEAR(files);
+    if (lp_process.hook != NULL) {
+        lp_engine_hush();
+    }
+    return hear_all(false);
+}
+
+static int
+start(PyObject *callable)
+{
+    if (extra_index < 0) {
+        extra_index = lp_code_extra_request(keep);
+    }
+    if (extra_index < 0) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "the interpreter has no room left for a word on its "
+                        "code objects");
+        return -1;
+    }
+    files = PySet_New(NULL);
+    if (files == NULL) {
+        return -1;
+    }
+    Py_INCREF(callable);
+    decide = callable;
+    round_number++;
+    lp_discovering = true;
+    lp_engine_listen();
+    if (hear_all(true) < 0) {
+        PyObject *type, *value, *traceback;
+
+        PyErr_Fetch(&type, &value, &traceback);
+        stop();
+        PyErr_Restore(type, value, traceback);
+        return -1;
+    }
+    return 0;
+}
+
+int
+lp_discover_set(PyObject *callable)
+{
+    if (callable == Py_None) {
+        return stop();
+    }
+    if (lp_process.hook == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "there is no tracer");
+        return -1;
+    }
+    return stop() < 0 ? -1 : start(callable);
+}
+
+bool
+lp_discover_is_asking(void)
+{
+    return asking;
+}
+
+/* It is not asked for again in this round. */
+static void
+refuse(PyObject *code)
+{
+    (void)lp_code_extra_set(code, extra_index, (void *)round_number);
+}
+
+/* What Python says of it: registered, or not. */
+static bool
+ask(PyObject *code)
+{
+    PyObject *file = ((PyCodeObject *)code)->co_filename;
+    PyObject *callable = decide, *answer;
+    bool wanted = false;
+
+    if (PySet_Contains(files, file) != 0) {
+        return false;
+    }
+    Py_INCREF(callable); /* it may end discovery */
+    answer = PyObject_CallFunctionObjArgs(callable, code, NULL);
+    Py_DECREF(callable);
+    if (answer == NULL) {
+        return false;
+    }
+    if (answer == Py_None) {
+        if (files != NULL) {
+            (void)PySet_Add(files, file);
+        }
+    }
+    else {
+        wanted = PyObject_IsTrue(answer) == 1;
+    }
+    Py_DECREF(answer);
+    return wanted;
+}
+
+lp_code *
+lp_discover(PyObject *code)
+{
+    lp_recorder *rec = lp_here;
+    lp_ticks before = lp_clock_now(&lp_process.clock);
+    PyObject *type, *value, *traceback;
+    lp_code *found = NULL;
+
+    if (asking || decide == NULL ||
+        lp_code_extra_get(code, extra_index) == (void *)round_number) {
+        return NULL;
+    }
+    asking = true;
+    PyErr_Fetch(&type, &value, &traceback);
+    lp_thread_ignore_events(true);
+    if (ask(code)) {
+        found = lp_code_of(code);
+    }
+    lp_thread_ignore_events(false);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    asking = false;
+    if (found == NULL) {
+        refuse(code);
+    }
+    if (rec != NULL) { /* the caller's line has not worked meanwhile */
+        rec->cost += (lp_clock_now(&lp_process.clock) - before) * LP_COST_ONE;
+    }
+    return found;
+}

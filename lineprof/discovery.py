@@ -1,0 +1,74 @@
+"""Functions that nobody named: found when they are first called."""
+
+from __future__ import annotations
+
+from lineprof.results import Results
+from lineprof.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+
+    from lineprof.records import Key
+
+
+class Cost(Value):
+    """What it took so far to measure one code object, and what that did."""
+
+    key: Key
+    code: CodeType | None  # None: it is gone
+    calls: int
+    hits: int
+    cost_ns: int  # of measuring it, estimated
+    time_ns: int  # in its own lines, without what these called
+
+
+class Discovery(Results):
+    """Watches code that is offered to it at its first call."""
+
+    def discover(self, decide: Callable[[CodeType], bool | None] | None) -> None:
+        """Offer `decide` each code object that begins to run and is not known.
+
+        It is asked once for each, on the thread that makes the call, before
+        its first line. Where it returns true, the code is watched from that
+        call on, as `watch` does; false: that code is not; None: nor is any of
+        the same file. What it raises is dropped, and the code left alone. None
+        in its place ends this. One profiler of a process can do so at a time:
+        the last one that asked.
+        """
+        if decide is None:
+            self._core.discover(None)
+            return
+        wants = decide
+
+        def ask(code: CodeType) -> bool | None:
+            wanted = wants(code)
+            if wanted:
+                self._watch_code(code)
+            return wanted
+
+        self._core.discover(ask)
+
+    def unwatch(self, code: CodeType) -> None:
+        """Count `code` no more; what was counted stays. Its calls end here."""
+        self._tracer.ignore(code)
+
+    def costs(self) -> list[Cost]:
+        """Return what measuring has cost so far, by code object.
+
+        Lines under way count up to their last event; nothing is kept from
+        running. A thread beside the program may ask.
+        """
+        one, rate = self._core.COST_ONE, self._core.scale()
+        return [
+            Cost(
+                (str(key[0]), int(str(key[1])), str(key[2])),
+                code,
+                calls,
+                hits,
+                (own // one * rate) >> 32,
+                max(0, ((ticks - cost // one) * rate) >> 32),
+            )
+            for key, code, calls, hits, own, ticks, cost in self._tracer.costs()
+        ]
