@@ -175,6 +175,30 @@ on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
     return none();
 }
 
+/* The line of an instruction, by its byte offset.  The interpreter would go
+ * through its whole table. */
+static uint32_t
+line_at(const lp_code *code, PyObject *object, long offset)
+{
+    uint32_t at = (uint32_t)offset / 2;
+
+    if (LP_LIKELY(code->resumes != NULL && at < code->n_marks)) {
+        return code->resumes[at];
+    }
+    return (uint32_t)PyCode_Addr2Line((PyCodeObject *)object, (int)offset);
+}
+
+/* Is it of no statement of several lines, so that its event is a hit? */
+static bool
+is_simple(const lp_code *code, uint32_t line)
+{
+    const lp_layout *layout = &code->layout;
+    uint32_t offset = line - layout->first_line;
+
+    return layout->statements == NULL || offset >= layout->n_lines ||
+           layout->statements[offset] == 0;
+}
+
 /* A jump.  Most are of no interest, ever, and are switched off for good; two
  * kinds are: one that goes round on its own line, for which there is no line
  * event, and one back to the start of a statement of several lines. */
@@ -187,24 +211,24 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     lp_recorder *rec = lp_here;
     lp_frame *frame;
     lp_step step;
-    int line;
+    uint32_t line;
 
     if (to > from || code == NULL) {
         return keep_or_drop(code == NULL);
     }
     step = lp_code_step(code, (int)to);
-    line = PyCode_Addr2Line((PyCodeObject *)args[0], (int)to);
-    if (line == PyCode_Addr2Line((PyCodeObject *)args[0], (int)from)) {
+    line = line_at(code, args[0], to);
+    if (line == line_at(code, args[0], from)) {
         if (step == LP_STEP && code->marks != NULL) {
             return keep_or_drop(false); /* no loop's: an exception is over */
         }
         if (step != LP_WITHIN && rec != NULL) {
-            lp_engine_line(rec, args[0], lp_frame_key(), (uint32_t)line, step,
+            lp_engine_line(rec, args[0], lp_frame_key(), line, step,
                            lp_clock_now(&rec->clock));
         }
         return keep_or_drop(step != LP_WITHIN);
     }
-    if (step == LP_STEP) {
+    if (step == LP_STEP || (step == LP_AGAIN && is_simple(code, line))) {
         return keep_or_drop(false);
     }
     frame = rec != NULL ? lp_engine_frame(rec, args[0], lp_frame_key()) : NULL;

@@ -96,7 +96,9 @@ def describe(code: CodeType, text: str | None = None) -> Shape | None:
         if _TAXED
         else None,
         marks=marks,
-        resumes=_resume_table(code, ranges) if steps and _INLINED else None,
+        resumes=_line_table(code, ranges)
+        if _INLINED and (steps or marks is not None)
+        else None,
     )
 
 
@@ -172,7 +174,7 @@ def _instruction_table(
     return table.tobytes()
 
 
-def _resume_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bytes:
+def _line_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bytes:
     table = _zeros("I", len(code.co_code) // 2)
     for start, end, line in ranges:
         for place in range(start // 2, end // 2):
