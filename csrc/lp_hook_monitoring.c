@@ -10,6 +10,7 @@
 
 #  include "lp_discover.h"
 #  include "lp_monitoring_events.h"
+#  include "lp_natives.h"
 
 /* Tool ids in order of preference: 0 is for debuggers, 1 for coverage, 2 for
  * profilers of functions (cProfile and line_profiler claim it). */
@@ -50,7 +51,8 @@ event_mask(bool local)
     long mask = 0;
 
     for (int i = 0; i < LP_MONITORING_EVENTS && mask >= 0; i++) {
-        if (lp_monitoring_events[i].local == local) {
+        if (lp_monitoring_events[i].local == local &&
+            (lp_natives_on || !lp_monitoring_events[i].natives)) {
             long bit = event_bit(&lp_monitoring_events[i]);
 
             mask = bit < 0 ? -1 : mask | bit;

@@ -41,7 +41,8 @@ lp_join(lp_tracer *tracer)
             const lp_frame *frame = rec->frames + i;
             const lp_code *code;
 
-            if (is_below_a_twin(rec, frame) || is_counted(frame, tracer)) {
+            if (is_below_a_twin(rec, frame) || is_counted(frame, tracer) ||
+                (frame->flags & LP_FRAME_NATIVE)) {
                 continue;
             }
             code = lp_code_find((PyObject *)(uintptr_t)frame->code, tracer);

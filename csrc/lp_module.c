@@ -3,6 +3,7 @@
 #include "lp_engine.h"
 #include "lp_gpu_functions.h"
 #include "lp_hook.h"
+#include "lp_natives.h"
 #include "lp_nvtx.h"
 #include "lp_python.h"
 #include "lp_tracer_type.h"
@@ -157,6 +158,14 @@ module_set_strict(PyObject *Py_UNUSED(module), PyObject *strict)
     Py_RETURN_NONE;
 }
 
+/* Whether functions of C are callees: of what is watched from now on. */
+static PyObject *
+module_natives(PyObject *Py_UNUSED(module), PyObject *on)
+{
+    lp_natives_on = PyObject_IsTrue(on) == 1;
+    Py_RETURN_NONE;
+}
+
 /* Offer code that nobody registered to this callable; None: no more. */
 static PyObject *
 module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
@@ -178,6 +187,7 @@ static PyMethodDef methods[] = {
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
+    {"natives", module_natives, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},

@@ -13,6 +13,7 @@
 
 #  include "lp_discover.h"
 #  include "lp_engine.h"
+#  include "lp_natives.h"
 
 typedef struct callback {
     PyObject_HEAD
@@ -89,6 +90,9 @@ leave(PyObject *code, bool suspended)
         return;
     }
     now = lp_clock_now(&rec->clock);
+    if (LP_UNLIKELY(lp_natives_is(rec->top))) {
+        lp_natives_end(rec, now);
+    }
     top = rec->top;
     if (top->code == code && !(top->flags & LP_FRAME_STRICT)) {
         lp_engine_leave(rec, code, top->key, suspended, now);
@@ -136,6 +140,9 @@ line_slow(PyObject *code, uint32_t line, lp_ticks now)
         return;
     }
     frame = lp_engine_frame(rec, code, lp_frame_key());
+    if (frame != NULL && lp_natives_is(rec->top)) {
+        lp_natives_end(rec, now);
+    }
     if (frame != NULL && !(frame->flags & LP_FRAME_TOLD) &&
         goes_on(frame, line)) {
         lp_engine_stay(frame);
@@ -239,11 +246,47 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     return keep_or_drop(true);
 }
 
+/* Anything but a function of Python is called: its end will be told, too. */
+static PyObject *
+on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
+        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_here;
+    PyObject *callable = PyMethod_Check(args[2])
+                             ? PyMethod_GET_FUNCTION(args[2])
+                             : args[2];
+
+    if (!PyFunction_Check(callable) && rec != NULL &&
+        rec->top->code == args[0]) {
+        lp_natives_enter(rec, callable, lp_clock_now(&rec->clock));
+    }
+    return none();
+}
+
+static PyObject *
+on_call_end(PyObject *Py_UNUSED(self), PyObject *const *Py_UNUSED(args),
+            size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_here;
+
+    if (rec != NULL && lp_natives_is(rec->top)) {
+        lp_natives_leave(rec, lp_clock_now(&rec->clock));
+    }
+    return none();
+}
+
 const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
-    {"LINE", on_line, true},        {"PY_START", on_start, true},
-    {"PY_RESUME", on_resume, true}, {"PY_RETURN", on_leave, true},
-    {"PY_YIELD", on_yield, true},   {"JUMP", on_jump, true},
-    {"PY_UNWIND", on_leave, false}, {"PY_THROW", on_resume, false},
+    {"LINE", on_line, true, false},
+    {"PY_START", on_start, true, false},
+    {"PY_RESUME", on_resume, true, false},
+    {"PY_RETURN", on_leave, true, false},
+    {"PY_YIELD", on_yield, true, false},
+    {"JUMP", on_jump, true, false},
+    {"PY_UNWIND", on_leave, false, false},
+    {"PY_THROW", on_resume, false, false},
+    {"CALL", on_call, true, true},
+    {"C_RETURN", on_call_end, true, true},
+    {"C_RAISE", on_call_end, true, true},
 };
 
 static PyObject *callbacks[LP_MONITORING_EVENTS]; /* owned */

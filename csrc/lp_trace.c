@@ -6,6 +6,7 @@
 #include "lp_discover.h"
 #include "lp_engine.h"
 #include "lp_mute.h"
+#include "lp_natives.h"
 
 /* The recorder knows no Python, so it keeps any function. */
 Py_tracefunc
@@ -23,16 +24,62 @@ lp_trace_remember(lp_recorder *rec, Py_tracefunc before)
     memcpy(&rec->before, &before, sizeof(before));
 }
 
+#if LP_HAVE_GATE
+
+/* As a profile function, which alone is told of calls of C. */
+static int
+on_native(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
+          PyObject *arg)
+{
+    lp_recorder *rec = lp_here;
+
+    if (rec == NULL) {
+        return 0;
+    }
+    if (what == PyTrace_C_CALL) {
+        if (rec->top->key == frame) {
+            lp_natives_enter(rec, arg, lp_clock_now(&rec->clock));
+        }
+    }
+    else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION) {
+        lp_natives_leave(rec, lp_clock_now(&rec->clock));
+    }
+    return 0;
+}
+
+/* Unless the program profiles itself just now. */
+static void
+hear_natives(PyThreadState *state, bool on)
+{
+    if (on && lp_natives_on && state->c_profilefunc == NULL) {
+        state->c_profilefunc = on_native;
+    }
+    else if (!on && state->c_profilefunc == on_native) {
+        state->c_profilefunc = NULL;
+    }
+}
+
+#else
+
+static void
+hear_natives(PyThreadState *Py_UNUSED(state), bool Py_UNUSED(on))
+{
+}
+
+#endif
+
 void
 lp_trace_take(PyThreadState *state, lp_recorder *rec)
 {
     lp_trace_remember(rec, state->c_tracefunc);
+    hear_natives(state, true);
     lp_thread_set_trace(state, lp_trace);
 }
 
 void
 lp_trace_give(PyThreadState *state, lp_recorder *rec)
 {
+    hear_natives(state, false);
     lp_thread_set_trace(state, lp_trace_before(rec));
     rec->before = NULL;
 }
@@ -97,6 +144,9 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
 static void
 on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
+    if (LP_UNLIKELY(lp_natives_is(rec->top))) {
+        lp_natives_end(rec, now);
+    }
     if (rec->top != rec->frames || rec->owed != 0) {
         PyObject *object = code_of(frame);
         const lp_code *code = lp_code_of(object);
@@ -164,6 +214,9 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
 
     if (code == NULL) {
         return;
+    }
+    if (LP_UNLIKELY(lp_natives_is(rec->top))) {
+        lp_natives_end(rec, now);
     }
     step = step_of(code, rec->top, frame);
     if (rec->top->key == frame && stays_on_line(rec->top, frame) &&

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lp_calls.h"
+#include "lp_natives.h"
 #include "lp_opening.h"
 
 void
@@ -189,6 +190,7 @@ lp_tracer_close(lp_tracer *self)
     for (uint32_t i = 0; i < self->n_codes; i++) {
         close_code(self->codes[i]);
     }
+    lp_natives_close(self);
     free(self->codes);
     self->codes = NULL;
     self->n_codes = self->room = 0;

@@ -8,6 +8,7 @@
 #include "lp_calls.h"
 #include "lp_costs_snapshot.h"
 #include "lp_join.h"
+#include "lp_natives.h"
 #include "lp_nvtx.h"
 #include "lp_opening.h"
 #include "lp_tracer.h"
@@ -272,11 +273,19 @@ tracer_count_down(PyObject *op, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+/* What functions of C are called, by the serials in a snapshot. */
+static PyObject *
+tracer_natives(PyObject *op, PyObject *Py_UNUSED(ignored))
+{
+    return lp_natives_names((lp_tracer *)op);
+}
+
 static PyObject *
 tracer_reset(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     lp_tracer *self = (lp_tracer *)op;
 
+    lp_natives_reset(self);
     for (lp_recorder *rec = lp_process.recorders; rec != NULL;
          rec = rec->next) {
         for (uint32_t i = 0; i < self->n_codes; i++) {
@@ -335,6 +344,7 @@ static PyMethodDef methods[] = {
     {"set_enabling", tracer_set_enabling, METH_O, NULL},
     {"is_enabling", tracer_is_enabling, METH_O, NULL},
     {"ignore", tracer_ignore, METH_O, NULL},
+    {"natives", tracer_natives, METH_NOARGS, NULL},
     {"costs", tracer_costs, METH_NOARGS, NULL},
     {"set_labels", tracer_set_labels, METH_VARARGS, NULL},
     {"enable", tracer_enable, METH_NOARGS, NULL},

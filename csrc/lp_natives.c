@@ -1,0 +1,366 @@
+#include "lp_natives.h"
+
+#include <stdlib.h>
+
+#include "lp_calls.h"
+
+enum {
+    FIRST_ROOM = 64, /* a power of two */
+    MOST_ENTRIES = 1 << 14
+};
+
+bool lp_natives_on;
+
+/* Objects of a class are one function of C; or one each, as ufuncs, which have
+ * names of their own; or none: it has a __call__ in Python. */
+typedef enum lp_kind { BY_CLASS, BY_NAME, NOT_C } lp_kind;
+
+typedef struct native {
+    const void *identity;
+    PyObject *held; /* owned: so that nothing else comes there */
+    lp_kind kind;
+    lp_code *code;  /* owned; NULL unless BY_CLASS */
+    PyObject *name; /* owned */
+} native;
+
+typedef struct lp_natives {
+    native *table; /* owned, by hash */
+    uint32_t used, room;
+} lp_natives;
+
+/* -- what a callable is ------------------------------------------------------
+ */
+
+/* An attribute that is a string, or NULL. */
+static PyObject *
+text_of(PyObject *object, const char *attribute)
+{
+    PyObject *text = PyObject_GetAttrString(object, attribute);
+
+    if (text != NULL && !PyUnicode_Check(text)) {
+        Py_CLEAR(text);
+    }
+    PyErr_Clear();
+    return text;
+}
+
+/* Is nothing of the program's own asked when an attribute is looked up? */
+static bool
+is_plain(PyObject *object)
+{
+    return PyType_Check(object)
+               ? Py_TYPE(object) == &PyType_Type
+               : Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr;
+}
+
+/* Its name with its module's: "builtins.len", "list.append". */
+static PyObject *
+name_of(PyObject *object)
+{
+    PyObject *name = NULL, *module = NULL, *whole;
+
+    if (is_plain(object)) {
+        name = text_of(object, "__qualname__");
+        module = text_of(object, "__module__");
+        if (name == NULL) {
+            name = text_of(object, "__name__");
+        }
+    }
+    if (name == NULL) {
+        const PyTypeObject *type = PyType_Check(object)
+                                       ? (PyTypeObject *)object
+                                       : Py_TYPE(object);
+
+        name = PyUnicode_FromString(type->tp_name);
+    }
+    whole = name == NULL || module == NULL
+                ? name
+                : PyUnicode_FromFormat("%U.%U", module, name);
+    if (whole != name) {
+        Py_XDECREF(name);
+    }
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return whole;
+}
+
+/* What is told apart where an object of some class is called. */
+static lp_kind
+kind_of(PyObject *object)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    PyObject *call, *name = NULL;
+    lp_kind found = BY_CLASS;
+
+    if (!is_plain(type)) {
+        return found;
+    }
+    call = PyObject_GetAttrString(type, "__call__");
+    if (call != NULL && PyFunction_Check(call)) {
+        found = NOT_C;
+    }
+    else if (is_plain(object)) {
+        name = text_of(object, "__name__");
+        found = name != NULL ? BY_NAME : BY_CLASS;
+    }
+    PyErr_Clear();
+    Py_XDECREF(call);
+    Py_XDECREF(name);
+    return found;
+}
+
+/* -- the table --------------------------------------------------------------
+ */
+
+static native *
+look_up(const lp_natives *self, const void *identity)
+{
+    uint32_t mask = self->room - 1;
+    uint64_t mixed = (uint64_t)(uintptr_t)identity * 0x9E3779B97F4A7C15u;
+    uint32_t at = (uint32_t)(mixed >> 32) & mask;
+
+    while (self->table[at].identity != NULL &&
+           self->table[at].identity != identity) {
+        at = (at + 1) & mask;
+    }
+    return &self->table[at];
+}
+
+static bool
+make_room(lp_natives *self)
+{
+    lp_natives larger = *self;
+
+    if (self->used < self->room / 2) {
+        return true;
+    }
+    larger.room = self->room == 0 ? FIRST_ROOM : self->room * 2;
+    larger.table = calloc(larger.room, sizeof(native));
+    if (larger.table == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < self->room; i++) {
+        if (self->table[i].identity != NULL) {
+            *look_up(&larger, self->table[i].identity) = self->table[i];
+        }
+    }
+    free(self->table);
+    *self = larger;
+    return true;
+}
+
+/* A code of no lines but 0, which no code object has. */
+static lp_code *
+make_code(lp_tracer *tracer)
+{
+    lp_code *code = lp_code_new(tracer);
+
+    if (code != NULL) {
+        code->layout.n_lines = 1;
+        if (!lp_engine_add_code(code)) {
+            lp_code_free(code);
+            code = NULL;
+        }
+    }
+    PyErr_Clear();
+    return code;
+}
+
+/* The entry of `identity`, which is called as `object` is; NULL when memory is
+ * out. */
+static native *
+entry(lp_tracer *tracer, const void *identity, PyObject *object, lp_kind kind)
+{
+    lp_natives *self = tracer->natives;
+    native *found;
+
+    if (self == NULL) {
+        self = tracer->natives = calloc(1, sizeof(*self));
+    }
+    if (self == NULL || !make_room(self)) {
+        return NULL;
+    }
+    found = look_up(self, identity);
+    if (found->identity == NULL) {
+        lp_code *code = kind == BY_CLASS ? make_code(tracer) : NULL;
+
+        if (code == NULL && kind == BY_CLASS) {
+            return NULL;
+        }
+        found->kind = kind;
+        found->code = code;
+        found->name = code != NULL ? name_of(object) : NULL;
+        found->held = object;
+        Py_INCREF(object);
+        found->identity = identity;
+        self->used++;
+    }
+    return found;
+}
+
+/* What a callable is: see the header. */
+static lp_code *
+find(lp_tracer *tracer, PyObject *callable)
+{
+    PyTypeObject *type = Py_TYPE(callable);
+    const void *identity = callable;
+    native *found;
+
+    if (PyCFunction_Check(callable)) {
+        identity = ((PyCFunctionObject *)callable)->m_ml;
+    }
+    else if (type == &PyMethodDescr_Type ||
+             type == &PyClassMethodDescr_Type) {
+        identity = ((PyMethodDescrObject *)callable)->d_method;
+    }
+    else if (!PyType_Check(callable)) {
+        /* (The class itself may be called, too: that is another entry.) */
+        const void *objects = (const char *)type + 1;
+
+        found = tracer->natives == NULL || tracer->natives->room == 0
+                    ? NULL
+                    : look_up(tracer->natives, objects);
+        if (found == NULL || found->identity == NULL) {
+            found = entry(tracer, objects, (PyObject *)type,
+                          kind_of(callable));
+        }
+        if (found == NULL || found->kind != BY_NAME) {
+            return found == NULL ? NULL : found->code;
+        }
+        if (tracer->natives->used >= MOST_ENTRIES) {
+            return NULL;
+        }
+    }
+    found = entry(tracer, identity, callable, BY_CLASS);
+    return found == NULL ? NULL : found->code;
+}
+
+/* -- calls -------------------------------------------------------------------
+ */
+
+void
+lp_natives_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
+{
+    lp_tracer *tracer = rec->top->owner;
+    lp_counts *counts = NULL;
+    lp_code *code;
+    lp_frame *frame;
+    lp_node *node;
+
+    if (rec->top->line == NULL || !tracer->active) {
+        return;
+    }
+    code = find(tracer, callable);
+    if (code == NULL) {
+        return;
+    }
+    if (code->layout.code_id < rec->n_counts) {
+        counts = rec->counts[code->layout.code_id];
+    }
+    if (LP_UNLIKELY(counts == NULL)) {
+        lp_ticks later;
+
+        counts = lp_recorder_counts(rec, &tracer->blocks, &code->layout);
+        later = lp_clock_now(&rec->clock); /* it was seen for the first time */
+        rec->cost += (later - now) * LP_COST_ONE;
+        now = later;
+    }
+    frame = lp_recorder_enter(rec, code, counts, 0);
+    if (frame == NULL) {
+        return;
+    }
+    frame->owner = tracer;
+    frame->flags |= LP_FRAME_NATIVE;
+    tracer->open_frames++;
+    counts->calls++;
+    node = lp_calls_enter(rec, frame);
+    if (node != NULL) {
+        node->calls++;
+        node->primitive += (frame->flags & LP_FRAME_OUTERMOST) != 0;
+    }
+    lp_recorder_line(rec, frame, 0, now, LP_STEP);
+}
+
+void
+lp_natives_leave(lp_recorder *rec, lp_ticks now)
+{
+    if (lp_natives_is(rec->top)) {
+        lp_tracer *tracer = rec->top->owner;
+
+        lp_recorder_leave(rec, rec->top, false, now);
+        tracer->open_frames--;
+    }
+}
+
+void
+lp_natives_end(lp_recorder *rec, lp_ticks now)
+{
+    while (lp_natives_is(rec->top)) {
+        lp_natives_leave(rec, now);
+    }
+}
+
+/* -- all of a tracer --------------------------------------------------------
+ */
+
+PyObject *
+lp_natives_names(const lp_tracer *tracer)
+{
+    const lp_natives *self = tracer->natives;
+    PyObject *list = PyList_New(0);
+
+    for (uint32_t i = 0; list != NULL && self != NULL && i < self->room; i++) {
+        const native *one = &self->table[i];
+        PyObject *row;
+
+        if (one->identity == NULL || one->code == NULL || one->name == NULL) {
+            continue;
+        }
+        row = Py_BuildValue("(IO)", one->code->layout.serial, one->name);
+        if (row == NULL || PyList_Append(list, row) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+void
+lp_natives_reset(lp_tracer *tracer)
+{
+    const lp_natives *self = tracer->natives;
+
+    for (uint32_t i = 0; self != NULL && i < self->room; i++) {
+        const lp_code *code = self->table[i].code;
+
+        for (lp_recorder *rec = lp_process.recorders;
+             code != NULL && rec != NULL; rec = rec->next) {
+            uint32_t id = code->layout.code_id;
+
+            if (id < rec->n_counts && rec->counts[id] != NULL) {
+                lp_counts_reset(rec->counts[id]);
+            }
+        }
+    }
+}
+
+void
+lp_natives_close(lp_tracer *tracer)
+{
+    lp_natives *self = tracer->natives;
+
+    if (self == NULL) {
+        return;
+    }
+    tracer->natives = NULL;
+    for (uint32_t i = 0; i < self->room; i++) {
+        if (self->table[i].code != NULL) {
+            lp_engine_drop_code(self->table[i].code);
+            lp_code_free(self->table[i].code);
+        }
+        Py_XDECREF(self->table[i].name);
+        Py_XDECREF(self->table[i].held);
+    }
+    free(self->table);
+    free(self);
+}
