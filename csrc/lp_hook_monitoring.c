@@ -165,12 +165,23 @@ monitoring_open(PyObject *Py_UNUSED(module))
     return 0;
 }
 
+/* Events that were answered by DISABLE come again; every tool's. */
+static int
+restart(void)
+{
+    return ask(PyObject_CallMethod(monitoring, "restart_events", NULL));
+}
+
 static int
 monitoring_hear_all(bool all)
 {
     long mask = event_mask(false), start = bit_of("PY_START");
 
-    return mask < 0 || start < 0 ? -1 : set_global(all ? mask | start : mask);
+    if (mask < 0 || start < 0 || set_global(all ? mask | start : mask) < 0) {
+        return -1;
+    }
+    /* What an earlier round refused is to tell of its begin again. */
+    return all ? restart() : 0;
 }
 
 static int
@@ -210,11 +221,8 @@ monitoring_watch(PyObject *code)
     if (mask < 0 || set_local(tool_id, code, mask) < 0) {
         return -1;
     }
-    if (lp_discovering && !lp_discover_is_asking()) {
-        /* It may have been refused, and then tells nothing of its begin. */
-        if (ask(PyObject_CallMethod(monitoring, "restart_events", NULL)) < 0) {
-            return -1;
-        }
+    if (lp_discovering && !lp_discover_is_asking() && restart() < 0) {
+        return -1; /* it may have been refused before, and be silent */
     }
     if (LP_TOOLS_HIDE_OPCODES) {
         make_room_for_opcodes(code);

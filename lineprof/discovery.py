@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _weakref import ref  # all that we need of weakref
+
 from lineprof.results import Results
 from lineprof.values import Value
 
@@ -40,12 +42,15 @@ class Discovery(Results):
         if decide is None:
             self._core.discover(None)
             return
-        wants = decide
+        wants, me = decide, ref(self)
 
         def ask(code: CodeType) -> bool | None:
+            profiler = me()
+            if profiler is None:
+                return False
             wanted = wants(code)
             if wanted:
-                self._watch_code(code)
+                profiler._watch_code(code)  # noqa: SLF001  # it is self
             return wanted
 
         self._core.discover(ask)

@@ -1,0 +1,332 @@
+"""`discover`: functions that nobody named are found at their first call."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from running import hits_of, new_profiler, run_python
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+MODULE = """
+class Box:
+    size = 3
+
+    def fill(self, n):
+        return [self.put(i) for i in range(n)]
+
+    def put(self, i):
+        return (lambda j: j + 1)(i)
+
+def steps(n):
+    for i in range(n):
+        yield i
+
+def outer(n):
+    def inner(m):
+        return m * 2
+    return sum(inner(i) for i in steps(n))
+
+def never():
+    return 1
+
+result = Box().fill(4), outer(3)
+"""
+
+
+class Found:
+    """A profiler that counts what `wanted` says, and what it was asked."""
+
+    def __init__(self, wanted: Callable[[CodeType], bool | None]) -> None:
+        self.profiler = new_profiler()
+        self.asked: Counter[str] = Counter()
+        self.wanted = wanted
+        self.profiler.discover(self.decide)
+
+    def decide(self, code: CodeType) -> bool | None:
+        self.asked[code.co_name] += 1
+        return self.wanted(code)
+
+    def hits(self) -> dict[str, dict[int, int]]:
+        self.profiler.discover(None)
+        return {
+            name.rpartition(".")[-1]: lines
+            for (_, name), lines in hits_of(self.profiler).items()
+        }
+
+
+def in_test(code: CodeType) -> bool | None:
+    """Want what `run` runs, but for comprehensions."""
+    if code.co_filename != "<found>":
+        return None
+    return "comp" not in code.co_name and "genexpr" not in code.co_name
+
+
+def run(text: str = MODULE) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "found"}
+    exec(compile(text, "<found>", "exec"), names)  # noqa: S102
+    return names
+
+
+def test_the_first_call_counts_and_each_code_is_asked_for_once() -> None:
+    found = Found(in_test)
+    names = run()
+    for _ in range(2):
+        names["outer"](2)
+    assert names["result"] == ([1, 2, 3, 4], 6)
+    hits = found.hits()
+    assert hits["<module>"][2] == hits["<module>"][23] == 1
+    assert hits["Box"][3] == 1
+    assert hits["fill"] == {6: 1}
+    assert hits["put"] == {9: 4}
+    assert hits["<lambda>"] == {9: 4}
+    assert hits["steps"] == {12: 4 + 3 + 3, 13: 3 + 2 + 2}
+    assert hits["outer"] == {16: 3, 18: 3}
+    assert hits["inner"] == {17: 3 + 2 + 2}
+    assert "never" not in hits
+    asked = {name: n for name, n in found.asked.items() if name in hits}
+    # `inner` is one code object, whatever functions are made of it.
+    assert asked == dict.fromkeys(hits, 1)
+
+
+def test_none_is_the_answer_for_a_whole_file() -> None:
+    found = Found(lambda _: None)
+    run()
+    assert not found.hits()
+    assert found.asked["<module>"] == 1
+    assert not set(found.asked) & {"Box", "fill", "outer"}
+
+
+def test_no_is_the_answer_for_one_code_object() -> None:
+    def decide(code: CodeType) -> bool | None:
+        return None if code.co_filename != "<found>" else code.co_name == "put"
+
+    found = Found(decide)
+    names = run()
+    names["Box"]().fill(2)
+    assert found.hits() == {"put": {9: 6}}
+    assert found.asked["fill"] == found.asked["outer"] == found.asked["<module>"] == 1
+
+
+def test_what_decide_raises_leaves_the_code_alone_and_the_program_goes_on() -> None:
+    def decide(code: CodeType) -> bool | None:
+        if code.co_name in {"put", "steps"}:
+            raise KeyError(code.co_name)
+        return in_test(code)
+
+    found = Found(decide)
+    assert run()["result"] == ([1, 2, 3, 4], 6)
+    hits = found.hits()
+    assert hits["outer"]
+    assert not {"put", "steps"} & hits.keys()
+    assert found.asked["put"] == 1
+
+
+def test_an_exception_in_flight_stays_as_it_is() -> None:
+    found = Found(in_test)
+    names = run("""
+def cleans():
+    return 1
+
+class Closing:
+    def __enter__(self): return self
+    def __exit__(self, *exc):
+        cleans()
+        return exc[0] is KeyError
+
+def work():
+    with Closing():
+        raise KeyError("kept")
+    return "survived"
+
+def steps():
+    try:
+        yield 1
+    finally:
+        cleans()
+
+result = work()
+""")
+    assert names["result"] == "survived"
+    generator = names["steps"]()
+    with pytest.raises(OSError, match="thrown"):
+        generator.throw(OSError("thrown"))
+    assert found.hits()["cleans"] == {3: 1}
+
+
+def test_every_thread_finds_functions() -> None:
+    found = Found(in_test)
+    names = run("def work(n):\n    return n\n")
+    threads = [threading.Thread(target=names["work"], args=(1,)) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found.hits()["work"] == {2: 20}
+
+
+def test_once_it_ended_nothing_is_found() -> None:
+    found = Found(in_test)
+    names = run()
+    found.profiler.discover(None)
+    before = found.hits()
+    asked = sum(found.asked.values())
+    names["never"]()
+    names["outer"](1)
+    assert sum(found.asked.values()) == asked
+    after = found.hits()
+    assert "never" not in after
+    assert after["outer"][16] == before["outer"][16] + 1
+
+
+def test_a_second_round_offers_everything_again() -> None:
+    first = Found(lambda _: None)
+    names = run()
+    names["never"]()
+    first.profiler.discover(None)
+    second = Found(in_test)
+    names["never"]()
+    names["outer"](1)
+    hits = second.hits()
+    assert hits["never"] == {21: 1}
+    assert hits["steps"] == {12: 2, 13: 1}
+    assert not first.hits()
+
+
+def test_a_function_that_was_refused_can_still_be_registered() -> None:
+    found = Found(lambda _: None)
+    names = run()
+    names["never"]()
+    other = new_profiler()
+    profiled = other(names["never"])
+    assert [profiled(), profiled()] == [1, 1]
+    names["never"]()
+    other.add_function(names["outer"])
+    with other:
+        names["outer"](1)
+    found.profiler.discover(None)
+    functions = {f.name: f for f in other.get_stats().functions}
+    assert functions["never"].calls == 2
+    assert functions["outer"].calls == 1
+    assert not found.hits()
+
+
+def test_discovery_ends_with_its_profiler() -> None:
+    out = run_python("""
+        from lineprof import LineProfiler
+
+        asked = []
+        profiler = LineProfiler()
+        profiler.discover(lambda code: bool(asked.append(code)))
+        def f(): return 1
+        def g(): return 2
+        f()
+        other = LineProfiler()
+        del profiler
+        import gc
+        gc.collect()
+        n = len(asked)
+        g()
+        print(n > 0, len(asked) == n)
+    """)
+    assert out == (0, "True True\n", "")
+
+
+def test_nothing_of_ours_is_shown_to_a_trace_function() -> None:
+    seen: set[str] = set()
+
+    def trace(frame: Any, event: str, arg: object) -> Any:
+        seen.add(frame.f_code.co_filename)
+        return trace
+
+    found = Found(in_test)
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    assert found.hits()["put"] == {9: 4}
+    assert "<found>" in seen
+    assert not [file for file in seen if "lineprof" in file and "tests" not in file]
+    assert __file__ not in seen or "decide" not in seen
+
+
+RECURSIVE = """
+def down(n):
+    if n == 0:
+        stop()
+        return 0
+    return down(n - 1) + 1
+
+def top(n):
+    x = down(n)
+    return x
+"""
+
+
+def test_unwatch_ends_the_calls_that_are_open_and_keeps_what_they_counted() -> None:
+    found = Found(in_test)
+    names = run(RECURSIVE)
+    names["stop"] = lambda: found.profiler.unwatch(names["down"].__code__)
+    assert names["top"](5) == 5
+    assert names["top"](7) == 7
+    hits = found.hits()
+    assert hits["down"] == {3: 6, 4: 1, 6: 5}
+    assert hits["top"] == {9: 2, 10: 2}
+    functions = {f.name: f for f in found.profiler.get_stats().functions}
+    assert functions["down"].calls == 6
+    assert found.profiler.enable_count == 0
+
+
+def test_what_is_unwatched_is_not_found_again() -> None:
+    found = Found(in_test)
+    names = run("def work():\n    return 1\n")
+    names["work"]()
+    found.profiler.unwatch(names["work"].__code__)
+    for _ in range(3):
+        names["work"]()
+    assert found.hits()["work"] == {2: 1}
+    assert found.asked["work"] == 1
+    found.profiler.unwatch(compile("1", "?", "eval"))  # of no consequence
+
+
+def test_unwatch_of_the_only_function_under_way_ends_an_enabled_profiler() -> None:
+    profiler = new_profiler()
+    names = run("def work():\n    stop()\n    return 1\n")
+    names["stop"] = lambda: profiler.unwatch(names["work"].__code__)
+    profiler.watch(names["work"])
+    assert names["work"]() == 1
+    assert profiler.enable_count == 0
+    assert hits_of(profiler)[1, "work"] == {2: 1}
+
+
+def test_costs_say_what_each_function_was_measured_for() -> None:
+    found = Found(in_test)
+    names = run("""
+def tiny():
+    return 1
+
+def long():
+    for _ in range(1000):
+        tiny()
+""")
+    names["long"]()
+    costs = {cost.key[2]: cost for cost in found.profiler.costs()}
+    assert costs["tiny"].calls == costs["tiny"].hits == 1000
+    assert costs["long"].calls == 1
+    assert costs["long"].hits == 2001
+    assert costs["tiny"].code is names["tiny"].__code__
+    assert costs["tiny"].cost_ns > 1000
+    assert costs["long"].time_ns > 0
+    found.profiler.unwatch(names["tiny"].__code__)
+    assert "tiny" not in {cost.key[2] for cost in found.profiler.costs()}
+    found.profiler.discover(None)
