@@ -72,7 +72,7 @@ def in_test(code: CodeType) -> bool | None:
 
 def run(text: str = MODULE) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "found"}
-    exec(compile(text, "<found>", "exec"), names)  # noqa: S102
+    exec(compile(text, "<found>", "exec"), names)
     return names
 
 
@@ -243,7 +243,7 @@ def test_discovery_ends_with_its_profiler() -> None:
 def test_nothing_of_ours_is_shown_to_a_trace_function() -> None:
     seen: set[str] = set()
 
-    def trace(frame: Any, event: str, arg: object) -> Any:
+    def trace(frame: Any, *_: object) -> Any:
         seen.add(frame.f_code.co_filename)
         return trace
 

@@ -1,0 +1,275 @@
+"""C functions as callees: who called which, how often, and for how long."""
+
+from __future__ import annotations
+
+import cProfile
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from running import hook_name, new_profiler
+
+from lineprof.call_edges import edges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [
+    pytest.mark.usefixtures("hook"),
+    pytest.mark.skipif(
+        sys.version_info >= (3, 12) and hook_name() == "settrace",
+        reason="the fallback of later Pythons hears of none",
+    ),
+]
+MODERN = sys.version_info >= (3, 12)  # classes and other callables are told of
+
+
+class Asked:
+    """Profilers of C functions; the guard of all tests sees them go."""
+
+    @staticmethod
+    def new() -> Any:
+        made = new_profiler()
+        made.c_functions()
+        return made
+
+
+@pytest.fixture
+def asked() -> Iterator[type[Asked]]:
+    yield Asked
+    new_profiler().c_functions(on=False)
+
+
+def called(profiler: Any) -> dict[tuple[str, int, str], int]:
+    """Return the calls of each C function, by caller and its line in there."""
+    stats = profiler.get_stats()
+    return {
+        (edge.caller[2].rpartition(".")[-1], edge.line - edge.caller[1], name): (
+            edge.calls
+        )
+        for edge in edges(stats.calls)
+        for file, _, name in [edge.callee]
+        if edge.caller and not file
+    }
+
+
+def test_functions_and_methods_are_edges_of_the_line_that_calls_them(
+    asked: type[Asked],
+) -> None:
+    profiler = asked.new()
+
+    @profiler
+    def work() -> int:
+        found: list[int] = []
+        for i in (1, 2, 3):
+            found.append(i * 2)
+        text = ",".join(str(i) for i in found)
+        return len(found) + len(text)
+
+    assert work() == 8
+    counts = called(profiler)
+    assert counts["work", 4, "list.append"] == 3
+    assert counts["work", 5, "str.join"] == 1
+    assert counts["work", 6, "builtins.len"] == 2
+
+
+def test_what_c_calls_back_is_below_it(asked: type[Asked]) -> None:
+    profiler = asked.new()
+
+    @profiler
+    def key(value: int) -> int:
+        return abs(value)
+
+    @profiler
+    def work() -> list[int]:
+        return sorted([3, -1, 2], key=key)
+
+    assert work() == [-1, 2, 3]
+    stats = profiler.get_stats()
+    nodes = stats.calls.nodes
+    names = [node.function[2].rpartition(".")[-1] for node in nodes]
+    by_name = dict(zip(names, nodes))
+    assert nodes[by_name["key"].parent] is by_name["sorted"]
+    assert nodes[by_name["sorted"].parent] is by_name["work"]
+    assert by_name["abs"].calls == by_name["key"].calls == 3
+    assert by_name["sorted"].total_ns >= by_name["key"].total_ns
+
+
+def test_an_exception_of_c_ends_its_call(asked: type[Asked]) -> None:
+    profiler = asked.new()
+
+    @profiler
+    def work() -> int:
+        total = 0
+        for text in ("1", "x", "3"):
+            try:
+                total += [1].index(text == "x")
+            except ValueError:  # noqa: PERF203 - the very thing that is tested
+                total += len(text)
+        return total
+
+    assert work() == 2
+    counts = called(profiler)
+    assert counts["work", 5, "list.index"] == 3
+    assert counts["work", 7, "builtins.len"] == 2
+
+
+def test_the_time_of_a_line_holds_that_of_its_c_functions(asked: type[Asked]) -> None:
+    profiler = asked.new()
+
+    @profiler
+    def work() -> None:
+        time.sleep(0.02)
+        sum([1])
+
+    work()
+    stats = profiler.get_stats()
+    (function,) = stats.functions
+    times = {row.line - function.line: row.time_ns for row in function.rows}
+    for edge in edges(stats.calls):
+        if edge.caller:
+            assert edge.total_ns <= times[edge.line - function.line] + 1
+    slept = next(e for e in edges(stats.calls) if e.callee[2] == "time.sleep")
+    assert slept.total_ns >= 19_000_000
+
+
+@pytest.mark.skipif(not MODERN, reason="a profile function is not told of them")
+def test_classes_and_named_callables_count_and_python_functions_do_not(
+    asked: type[Asked],
+) -> None:
+    profiler = asked.new()
+
+    class Python:
+        def __call__(self) -> int:
+            return 1
+
+        def method(self) -> int:
+            return 2
+
+    made = Python()
+
+    @profiler
+    def work() -> tuple[object, ...]:
+        return (
+            made(),
+            made.method(),
+            bytes(3),
+            made.__class__(),
+        )
+
+    work()
+    names = {name for _, _, name in called(profiler)}
+    here = Python.__module__
+    assert names == {
+        "builtins.bytes",
+        f"{here}.{Python.__qualname__}",
+    }
+
+
+def test_generators_and_threads_keep_their_c_calls_apart(asked: type[Asked]) -> None:
+    profiler = asked.new()
+
+    @profiler
+    def steps(n: int) -> Iterator[int]:
+        for i in range(n):
+            yield abs(i)
+
+    def drain(n: int) -> None:
+        for _ in range(n):
+            list(steps(5))
+
+    threads = [threading.Thread(target=drain, args=(20,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    counts = called(profiler)
+    assert counts["steps", 3, "builtins.abs"] == 8 * 20 * 5
+    if MODERN:
+        assert counts["steps", 2, "builtins.range"] == 8 * 20
+
+
+def test_the_hits_stay_as_they_are(asked: type[Asked]) -> None:
+    profiler = asked.new()
+
+    def work(n: int) -> int:
+        total = 0
+        for i in range(n):
+            total += max(i, 2)
+        return total
+
+    plain = new_profiler()
+    profiler.c_functions(on=False)
+    plain.add_function(work)
+    with plain:
+        work(10)
+    profiler.c_functions()
+    profiler.add_function(work)
+    with profiler:
+        work(10)
+    one, other = (p.get_stats().functions[0].rows for p in (plain, profiler))
+    assert [(r.line, r.hits) for r in one] == [(r.line, r.hits) for r in other]
+
+
+def test_a_program_that_profiles_itself_still_does(asked: type[Asked]) -> None:
+    profiler = asked.new()
+
+    @profiler
+    def work() -> int:
+        return len(str(abs(-3)))
+
+    own = cProfile.Profile()
+    assert own.runcall(work) == 1
+    own.create_stats()
+    names = {name for _, _, name in own.stats}  # type: ignore[attr-defined]
+    assert "<built-in method builtins.abs>" in names
+    assert "work" in names
+    assert work() == 1
+    assert called(profiler)["work", 2, "builtins.abs"] >= 1
+
+
+def test_nothing_of_the_program_is_asked_for_a_name(asked: type[Asked]) -> None:
+    profiler = asked.new()
+    told: list[str] = []
+
+    class Watchful:
+        def __getattr__(self, name: str) -> object:
+            told.append(name)
+            raise AttributeError(name)
+
+        def __call__(self) -> int:
+            return 1
+
+    class Meta(type):
+        def __getattribute__(cls, name: str) -> object:
+            told.append(name)
+            return super().__getattribute__(name)
+
+    class Made(metaclass=Meta):
+        pass
+
+    made = Watchful()
+
+    @profiler
+    def work() -> object:
+        return made(), Made()
+
+    told.clear()
+    work()
+    profiler.get_stats()
+    assert told == []
+
+
+def test_reset_forgets_c_calls_too(asked: type[Asked]) -> None:
+    profiler = asked.new()
+
+    @profiler
+    def work() -> int:
+        return abs(-1)
+
+    work()
+    profiler.reset()
+    work()
+    assert called(profiler)["work", 2, "builtins.abs"] == 1
