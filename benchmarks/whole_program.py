@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""What a whole program costs under kernprof, no decorator: pyperformance's programs.
+
+    python benchmarks/whole_program.py [--rounds N] [--seconds S] [NAME…]
+
+Ten programs run as they are (`pyperf` is stood in for), plainly, under `kernprof
+-l`, with `--max-overhead 1.2`, and under line_profiler's `kernprof -l -p` where
+that is installed. Processor time of the program's own jobs, functions found on
+the way included; the least of all rounds, which take turns. Needs pyperformance
+(`pip install --no-deps pyperformance`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig import foreign
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS = (
+    *("chaos", "deltablue", "fannkuch", "float", "go"),
+    *("hexiom", "nbody", "pyflate", "raytrace", "richards"),
+)
+PLAIN, OURS, BUDGET, THEIRS = "plain", "lineprof", "budget 1.2", "line_profiler"
+MOST, MOST_BUDGET, LEAST_GAIN = 2.5, 1.3, 5.0
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A median over all programs, and the bound it must keep."""
+
+    text: str
+    figure: float
+    bound: float
+    at_most: bool = True
+
+    @property
+    def reached(self) -> bool:
+        """Whether the figure keeps to the bound."""
+        if self.at_most:
+            return self.figure <= self.bound
+        return self.figure >= self.bound
+
+    def line(self) -> str:
+        """Render the verdict for people."""
+        word = "reached    " if self.reached else "NOT REACHED"
+        sign = "≤" if self.at_most else "≥"
+        return f"  {word}  {self.text:<52}{self.figure:6.2f}  ({sign} {self.bound:g})"
+
+
+def their_kernprof() -> str | None:
+    """Give line_profiler's own script as code: lineprof's package hides it.
+
+    Were it run where it lies, what is installed would come before our stand-in.
+    """
+    try:
+        files = importlib.metadata.files("line_profiler") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    found = [str(file.locate()) for file in files if str(file) == "kernprof.py"]
+    if not found:
+        return None
+    return f"import runpy; runpy.run_path({found[0]!r}, run_name='__main__')"
+
+
+def commands(program: str) -> dict[str, list[str]]:
+    """Give each tool's words before the program's."""
+    ours = ["-m", "kernprof", "-lq", "-o", os.devnull]
+    found = {PLAIN: [], OURS: ours, BUDGET: [*ours, "--max-overhead", "1.2"]}
+    theirs = their_kernprof()
+    if theirs:
+        found[THEIRS] = ["-c", theirs, "-lq", "-o", os.devnull, "-p", program]
+    return found
+
+
+def seconds(words: list[str], program: str, runs: int) -> float:
+    """Run a program once under a tool; give its jobs' processor time."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "seconds"
+        path = os.pathsep.join(
+            [str(HERE / "stand_ins"), os.environ.get("PYTHONPATH", "")]
+        )
+        subprocess.run(
+            [sys.executable, *words, program],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=folder,
+            env={
+                **os.environ,
+                "PYTHONPATH": path,
+                "BENCH_RUNS": str(runs),
+                "BENCH_RESULT": str(result),
+                "PYTHONHASHSEED": "0",
+            },
+        )
+        return sum(map(float, result.read_text(encoding="ascii").split()))
+
+
+def measure(name: str, rounds: int, least_s: float) -> dict[str, float]:
+    """Give the seconds of one run of a program under each tool."""
+    program = str(foreign.packages() / f"bm_{name}" / "run_benchmark.py")
+    once = seconds([], program, 1)
+    runs = max(1, round(least_s / once))
+    tools = commands(program)
+    figures: dict[str, list[float]] = {tool: [] for tool in tools}
+    for turn in range(rounds):
+        for tool, words in tools.items():
+            if tool == THEIRS and turn:
+                continue  # ten times as long, and far from every bound
+            figures[tool].append(seconds(words, program, runs) / runs)
+    return {tool: min(of_tool) for tool, of_tool in figures.items()}
+
+
+def row(name: str, figures: dict[str, float]) -> str:
+    """Render one program's line."""
+    plain = figures[PLAIN]
+    parts = [f"{name:<12} {plain * 1e3:9.2f} ms"]
+    for tool, spent in figures.items():
+        if tool != PLAIN:
+            parts.append(f"{tool} {spent / plain:6.2f}x")
+    if THEIRS in figures:
+        parts.append(f"added time 1/{gain(figures):.1f}")
+    return "   ".join(parts)
+
+
+def gain(figures: dict[str, float]) -> float:
+    """Say how many times more line_profiler adds."""
+    plain = figures[PLAIN]
+    return (figures[THEIRS] - plain) / max(figures[OURS] - plain, 1e-9)
+
+
+def goals(found: list[dict[str, float]]) -> list[Goal]:
+    """Judge the medians."""
+
+    def slowed(tool: str) -> float:
+        return statistics.median(one[tool] / one[PLAIN] for one in found)
+
+    verdicts = [
+        Goal("whole program, median slow-down", slowed(OURS), MOST),
+        Goal("with --max-overhead 1.2, median", slowed(BUDGET), MOST_BUDGET),
+    ]
+    if all(THEIRS in one for one in found):
+        gained = statistics.median(map(gain, found))
+        text = "line_profiler -p adds so many times more, median"
+        verdicts.append(Goal(text, gained, LEAST_GAIN, at_most=False))
+    return verdicts
+
+
+def main() -> int:
+    """Measure and print; the status is 1 where a goal is missed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", default=PROGRAMS)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of a plain run")
+    parsed = parser.parse_args()
+    found = []
+    for name in parsed.names or PROGRAMS:
+        figures = measure(name, parsed.rounds, parsed.seconds)
+        found.append(figures)
+        print(row(name, figures), flush=True)
+    verdicts = goals(found)
+    for verdict in verdicts:
+        print(verdict.line())
+    return 0 if all(verdict.reached for verdict in verdicts) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
