@@ -1,7 +1,7 @@
 # Thin: the longer work is in tools/.  PYTHON=python3.12 chooses an interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch test test-gpu dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports docs-pictures test test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS
 
@@ -40,6 +40,12 @@ check-cpython: ## CPython's own tests with every function profiled (ONLY=3.12)
 
 check-torch: ## PyTorch's programs alone and under kernprof; no GPU (ONLY=3.12)
 	@tools/run check_torch
+
+check-exports: ## every export opened by its own reader (ARGS="--help")
+	@tools/run check_exports
+
+docs-pictures: ## make the pictures of docs/ anew
+	@tools/run docs_pictures
 
 clean: ## remove all that these commands made
 	rm -rf build dist .venv .venv-* .mypy_cache .pytest_cache .ruff_cache

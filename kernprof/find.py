@@ -54,9 +54,13 @@ def _script(name: str) -> Program:
     found = _found(name, "script")
     if os.path.isdir(_in_full(found)):
         return Container(found, _in_full(found))
-    name, path, data = read_file(found, "script")
+    given, (name, path, data) = name, read_file(found, "script")
     if _is_zip(path, data):
         return Container(name, path)
+    if name != given:
+        from kernprof.other_language import check_command  # noqa: PLC0415  # seldom
+
+        check_command(name, data)
     return Script(name, path, data)
 
 

@@ -9,6 +9,7 @@ from kernprof.words import (
     on_or_off,
     one_of,
     seconds,
+    slow_down,
 )
 from lineprof.values import Value
 
@@ -63,6 +64,10 @@ def _own(long: str, text: str, value: str, read: Callable[[str], object] = str) 
     return Flag("", long, attribute, text, VALUE, value, read, ours=True)
 
 
+def _globs(long: str, text: str) -> Flag:
+    return Flag("", long, long[2:], text, LIST, "GLOB", ours=True)
+
+
 _FILE, _TARGET = "FILE", "NAME"
 _PROFILING = (
     _boolean("-l", "--line-by-line", "line_by_line", "time every line under @profile"),
@@ -82,6 +87,27 @@ _PROFILING = (
     _boolean(
         *("", "--prof-imports", "prof_imports"),
         "where -p names the script: profile what it imports, too",
+    ),
+    _boolean(
+        *("", "--whole", "whole"),
+        "profile all the program's functions, whatever is decorated; unasked where"
+        " nothing is and there is no -p (--no-whole: never)",
+        ours=True,
+    ),
+    _globs(
+        "--include",
+        "of a whole program: these files, modules or functions (GLOB::GLOB), too;"
+        " may be repeated; commas between",
+    ),
+    _globs("--exclude", "and not these, whatever includes them"),
+    _boolean(
+        *("", "--all", "all"),
+        "of a whole program: packages and the standard library, too",
+        ours=True,
+    ),
+    _own(
+        *("--max-overhead", "stop counting what makes it N times slower", "N"),
+        slow_down,
     ),
     _own("--core", "auto, settrace or monitoring", "CORE"),
     Flag(

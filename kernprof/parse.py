@@ -46,7 +46,9 @@ def parse(words: Sequence[str], called: str = "kernprof") -> Plan:
             _take_script(plan, word, rest[1:] if rest[:1] == ["--"] else rest)
     if not plan.complete:
         raise UsageError("no program to run was given", hint=usage(called))
-    plan.prof_mod = targets(plan.prof_mod)
+    for flag in FLAGS:
+        if flag.kind == LIST:
+            setattr(plan, flag.attribute, targets(getattr(plan, flag.attribute)))
     return plan
 
 

@@ -40,6 +40,11 @@ class Plan:
         self.prof_mod: tuple[str, ...] = ()  # files, modules, functions to profile
         self.preimports = True  # import those first, whatever the program imports
         self.prof_imports = False  # of a script among them: all it imports, too
+        self.whole: bool | None = None  # None: where the program does not say what
+        self.all = False  # then Python's own code and that of packages, too
+        self.include: tuple[str, ...] = ()  # patterns: this, too
+        self.exclude: tuple[str, ...] = ()  # and not that
+        self.max_overhead = 0.0  # times slower than without; 0.0: as it comes
         self.outfile: str | None = None
         self.verbose = 0
         self.quiet = 0

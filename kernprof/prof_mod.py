@@ -1,4 +1,4 @@
-"""What -p names, and the whole of a program that is no file, gets profiled."""
+"""What -p names, and all that a program defines that is no file, gets profiled."""
 
 from __future__ import annotations
 
@@ -9,24 +9,15 @@ from lineprof.autoprofile.functions import functions_in
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
-    from typing import Protocol
 
     from kernprof.plan import Plan
     from kernprof.program import Program
+    from kernprof.watchers import Watcher
     from lineprof.profiler import LineProfiler
 
-    class ProfMod(Protocol):
-        """Learns what the program is just before it runs, and when it is over."""
 
-        def begin(self, code: CodeType, module: str = "") -> None:
-            """See to it that what was asked for is profiled."""
-
-        def end(self) -> None:
-            """Leave nothing behind."""
-
-
-class Whole:
-    """Every function of a program, as if it were decorated."""
+class Defined:
+    """Every function that a program defines, as if it were decorated."""
 
     def __init__(self, profiler: LineProfiler) -> None:
         """Have `profiler` count them."""
@@ -41,15 +32,15 @@ class Whole:
         """Have nothing to undo."""
 
 
-def prof_mod(plan: Plan, program: Program, profiler: LineProfiler) -> ProfMod:
-    """Return what sees to it that `profiler` counts what `plan` asks for.
+def named(plan: Plan, program: Program, profiler: LineProfiler) -> Watcher:
+    """Return what watches what -p names.
 
     A program from the command line or from standard input is always profiled
     as a whole, as under line_profiler.
     """
     no_file = plan.kind in {COMMAND, STDIN}
     if not plan.prof_mod and not plan.prof_imports:
-        return Whole(profiler)
+        return Defined(profiler)
     from lineprof.autoprofile.watching import ANY, Watching  # noqa: PLC0415  # rare
 
     own_names = {ANY} if no_file else {plan.target, program.argv0}

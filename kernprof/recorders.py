@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
+from kernprof.explicit import Explicit
 from kernprof.plan import NotRunError, UsageError
 from lineprof.errors import LineprofError
 from lineprof.whole_file import replace_file
@@ -12,10 +12,11 @@ from lineprof.whole_file import replace_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Protocol, TextIO
+    from typing import Protocol, TextIO
 
     from kernprof.plan import Plan
-    from lineprof.explicit_profiler import GlobalProfiler
+    from kernprof.whole import Whole
+    from lineprof.profiler import LineProfiler
 
     class Recorder(Protocol):
         """A profiler, as a session uses it."""
@@ -48,6 +49,12 @@ if TYPE_CHECKING:
         def remarks(self) -> list[str]:
             """Return why what was written is empty, if it is, and what it lacks."""
 
+        def notes(self) -> list[str]:
+            """Return what users are told without asking: how much was profiled."""
+
+        def next_steps(self, path: str) -> list[str]:
+            """Return what to type next, where `path` may be new to users; lines."""
+
         def describe(self) -> str:
             """Return one line on how it records."""
 
@@ -66,12 +73,25 @@ class LineRecorder:
 
         `texts` has, by the time it runs, the program's source that no file holds.
         """
-        from lineprof.gpu import GpuOptions  # noqa: PLC0415
-        from lineprof.profiler import LineProfiler, start, stop  # noqa: PLC0415
+        from lineprof.profiler import start, stop  # noqa: PLC0415
         from lineprof.store import require  # noqa: PLC0415
 
         require()
         self._plan = plan
+        self._texts = texts
+        self._profiler = self.new_profiler()
+        self._start, self._stop = start, stop
+        self._from_start = plan.from_start
+        self.builtin: object = self._profiler
+        self._explicit = Explicit(self._profiler)
+        self.whole: Whole | None = None  # set where the program is profiled as one
+
+    def new_profiler(self) -> LineProfiler:
+        """Return a profiler as the plan says; LineprofError if it cannot be had."""
+        from lineprof.gpu import GpuOptions  # noqa: PLC0415
+        from lineprof.profiler import LineProfiler  # noqa: PLC0415
+
+        plan = self._plan
         gpu = GpuOptions(
             choice=plan.gpu,
             calls=plan.gpu_api,
@@ -81,16 +101,19 @@ class LineRecorder:
             events=plan.gpu_events,
         )
         try:
-            self._profiler = LineProfiler(core=plan.core, gpu=gpu, nvtx=plan.nvtx)
+            profiler = LineProfiler(core=plan.core, gpu=gpu, nvtx=plan.nvtx)
         except LineprofError as error:
             if plan.core is None:
                 raise
             raise UsageError(error.message, hint=error.hint) from None
-        self._start, self._stop = start, stop
-        self._profiler.from_start = self._from_start = plan.from_start
-        self._profiler.texts = texts
-        self.builtin: object = self._profiler
-        self._explicit = Explicit(self._profiler)
+        profiler.from_start = plan.from_start
+        profiler.texts = self._texts
+        return profiler
+
+    @property
+    def profiler(self) -> LineProfiler:
+        """What counts just now: the program's own, or what counts all of it."""
+        return self.whole.profiler if self.whole else self._profiler
 
     def offer(self) -> None:
         """Have `lineprof.profile` decorate for this profiler, too."""
@@ -111,13 +134,16 @@ class LineRecorder:
 
     def dump(self, path: str, how: str) -> None:
         """Write the profile to `path`; LineprofError if that fails."""
-        self._profiler.exit = how
-        self._stats = self._profiler.get_stats()
+        if self.whole:
+            self.whole.stop()  # what runs from now on is none of the program's
+        profiler = self.profiler
+        profiler.exit = how
+        self._stats = profiler.get_stats()
         self._stats.to_file(path)
 
     def dump_so_far(self, path: str) -> None:
         """Write what was counted up to now to `path`; LineprofError if that fails."""
-        stats = self._profiler.stats_so_far()
+        stats = self.profiler.stats_so_far()
         stats.warnings = (*stats.warnings, _SO_FAR)
         stats.to_file(path)
 
@@ -135,10 +161,25 @@ class LineRecorder:
 
     def remarks(self) -> list[str]:
         """Return why the profile is empty, if it is, and what it lacks."""
-        why = [self._stats.why_empty] if self._stats.why_empty else []
-        if why and Explicit.is_of_others():
+        empty = not self.notes() and self._stats.why_empty  # they say it, too
+        why = [empty] if empty else []
+        whole = self.whole is not None and self.whole.is_open
+        if (why or whole) and Explicit.is_of_others():
             why.append("the program imports line_profiler's profile, not lineprof's")
         return [*why, *self._stats.warnings]
+
+    def notes(self) -> list[str]:
+        """Return how much was profiled, where the program did not say what."""
+        said = self.whole.said(self._stats) if self.whole else ""
+        return [said] if said else []
+
+    def next_steps(self, path: str) -> list[str]:
+        """Return what to type next, for a profile of more than was asked for."""
+        if not (self.whole and self.whole.is_open):
+            return []
+        from lineprof.next_step import next_steps  # noqa: PLC0415  # at the end
+
+        return next_steps(self._stats, path)
 
     def describe(self) -> str:
         """Return the core and the clock in use, and why they are these."""
@@ -232,41 +273,17 @@ class CallRecorder:
         why = "the profile is empty: nothing under @profile was called"
         return [why] if self._empty else []
 
+    def notes(self) -> list[str]:
+        """Return nothing: all of it was profiled."""
+        return []
+
+    def next_steps(self, path: str) -> list[str]:  # noqa: ARG002
+        """Return nothing: the viewer is known."""
+        return []
+
     def describe(self) -> str:
         """Name cProfile."""
         return "core: cProfile (without -l)"
-
-
-class Explicit:
-    """What ``lineprof.profile`` does for as long as a program is run."""
-
-    def __init__(self, profiler: object) -> None:
-        """Change nothing yet; `profiler` is what is to decorate."""
-        self._profiler: Any = profiler
-        self._taken: GlobalProfiler | None = None
-
-    def take_over(self) -> None:
-        """Have ``lineprof.profile`` decorate with the profiler."""
-        from lineprof.explicit_profiler import profile  # noqa: PLC0415  # only now
-
-        self._taken = profile
-        profile._kernprof_overwrite(self._profiler)  # noqa: SLF001
-
-    @staticmethod
-    def is_of_others() -> bool:
-        """Tell whether the program imported the `profile` of line_profiler itself."""
-        from lineprof.explicit_profiler import profile  # noqa: PLC0415
-
-        theirs = sys.modules.get("line_profiler")
-        return theirs is not None and getattr(theirs, "profile", None) is not profile
-
-    def release(self) -> bool:
-        """Undo that; tell whether there was anything to undo."""
-        taken, self._taken = self._taken, None
-        if taken is None:
-            return False
-        taken._kernprof_release()  # noqa: SLF001
-        return True
 
 
 def recorder_class(plan: Plan) -> type[LineRecorder | CallRecorder]:

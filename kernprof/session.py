@@ -11,23 +11,23 @@ from kernprof.find import find
 from kernprof.interval import Interval
 from kernprof.log import Log
 from kernprof.outfile import OutFile, expand, usual_name
-from kernprof.plan import COMMAND, STDIN
-from kernprof.recorders import recorder_class
+from kernprof.recorders import LineRecorder, recorder_class
 from kernprof.spawned import Children
 from kernprof.stage import Stage
 from kernprof.terminate import Terminate
+from kernprof.watchers import watchers
 from lineprof import later
 from lineprof.errors import LineprofError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
 
+    from kernprof.budget_thread import BudgetThread
     from kernprof.plan import Plan
-    from kernprof.prof_mod import ProfMod
     from kernprof.recorders import Recorder
     from kernprof.setup_file import SetupFile
-    from lineprof.profiler import LineProfiler
 
 _READY, _WRITING, _OVER = range(3)
 
@@ -49,19 +49,16 @@ class Session:
         names = {"stem": self.program.stem, "file_name": self.program.file_name}
         self._out = OutFile(expand(template, **names))
         self.recorder: Recorder = kind(plan, self.program.texts)
-        self._prof_mod: ProfMod | None = None
-        if plan.line_by_line and (plan.prof_mod or plan.kind in {COMMAND, STDIN}):
-            from kernprof.prof_mod import prof_mod  # noqa: PLC0415  # seldom needed
-
-            profiler: LineProfiler = self.recorder.builtin  # type: ignore[assignment]
-            self._prof_mod = prof_mod(plan, self.program, profiler)
-            self.program.before = self._prof_mod.begin
+        self._watchers = watchers(plan, self.program, self.recorder)
+        if self._watchers:
+            self.program.before = self._watch
         self._setup: SetupFile | None = None
         if plan.setup:
             from kernprof.setup_file import SetupFile  # noqa: PLC0415  # seldom needed
 
             self._setup = SetupFile(plan.setup)
         self._interval = Interval(plan.output_interval, self._dump_so_far)
+        self._budget = self._new_budget(plan)
         self._log = Log(plan)
         self._plan = plan
         self._pid = os.getpid()
@@ -99,6 +96,8 @@ class Session:
         """Run the program; what it raises goes through."""
         self._set_up = True
         self._interval.start()
+        if self._budget:
+            self._budget.start()
         self.program.run(self.recorder)
 
     def refuse(self, error: BaseException) -> None:
@@ -124,8 +123,8 @@ class Session:
         finally:
             self._terminate.remove()
             self._children.remove()
-            if self._prof_mod:
-                self._prof_mod.end()
+            for watcher in self._watchers:
+                watcher.end()
             self.recorder.leave()
             if self._own_process:
                 self._stage.retire()
@@ -133,6 +132,18 @@ class Session:
                 self._stage.leave()
         self._say()
         return trouble
+
+    def _new_budget(self, plan: Plan) -> BudgetThread | None:
+        recorder = self.recorder
+        if not plan.max_overhead or not isinstance(recorder, LineRecorder):
+            return None
+        from kernprof.budget_thread import BudgetThread  # noqa: PLC0415  # rare
+
+        return BudgetThread(plan.max_overhead, lambda: recorder.profiler)
+
+    def _watch(self, code: CodeType, module: str) -> None:
+        for watcher in self._watchers:
+            watcher.begin(code, module)
 
     def _die(self) -> bool:
         """Write the profile in a process that SIGTERM is about to end.
@@ -161,6 +172,8 @@ class Session:
         imports_from, sys.path = sys.path, self._imports_from
         try:
             self._interval.stop()
+            if self._budget:
+                self._budget.stop()
             self._with_texts(lambda: self._record(how))
         except LineprofError as error:
             return error
@@ -195,8 +208,12 @@ class Session:
     def _record(self, how: str) -> None:
         self.recorder.dump(self._out.path, how)
         self._words = self._what_to_say()
+        if self._plan.verbosity >= 0:
+            self._remarks = self.recorder.notes()
+            if self._budget and self._budget.said():
+                self._remarks.append(self._budget.said())
         if self._plan.verbosity > 0:
-            self._remarks = self.recorder.remarks()
+            self._remarks += self.recorder.remarks()
 
     def _what_to_say(self) -> str:
         verbosity = self._plan.verbosity
@@ -209,4 +226,5 @@ class Session:
         if verbosity > 0:
             return text + closing.table(self.recorder)
         viewing = closing.how_to_view(self.recorder.viewer, shown)
-        return text + self._log.informed(viewing)
+        lines = [viewing, *self.recorder.next_steps(shown)]
+        return text + "".join(map(self._log.informed, lines))

@@ -41,6 +41,19 @@ def is_whole(word: str) -> bool:
     return digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
 
 
+def slow_down(word: str) -> float:
+    """Return how many times slower a program may get: 1 or more."""
+    try:
+        times = float(word)
+    except ValueError:
+        times = 0.0
+    if 1 <= times < float("inf"):
+        return times
+    raise UsageError(
+        f"bad overhead {word!r}", hint="give times from 1 on, as in --max-overhead 1.2"
+    )
+
+
 def interval(word: str) -> int:
     """Return a number of s: 0, or at least 1."""
     if not is_whole(word):

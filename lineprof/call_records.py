@@ -17,14 +17,15 @@ NO_NODE = -1  # called from outside of every profiled function
 class CallNode(Value):
     """One function as it was called from one line, by one way down to there.
 
-    A call whose line and function are on that way already goes on where they
-    are: so recursion makes no deeper tree, and the edge from a line to what it
-    calls is the sum of the nodes with that line and that function.
+    A way has each function once: a call of one that is on it already is a leaf
+    below its caller, and what that calls in turn is below the node on the way.
+    So recursion makes no deeper tree, and the edge from a line to what it calls
+    is the sum of the nodes with that line and that function.
     """
 
     parent: int  # its index in CallTree.nodes, below this one's; or NO_NODE
-    line: int  # of the parent's function, from where it was called; 0 for a root
-    function: Key  # what was called
+    line: int  # of the parent, from where it was called; 0 in C, and for a root
+    function: Key  # what was called; of C: ("", 0, name)
     thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
     calls: int  # a generator's steps after its first are none
     primitive_calls: int  # of these: while no other call of the function was open
@@ -36,8 +37,18 @@ class CallNode(Value):
 class CallTree(Value):
     """All calls of profiled functions; without any, it is empty.
 
-    The sum of all nodes' `self_ns` is the time in profiled functions. A
-    function's nodes' `total_ns` are, together, the function's total.
+    In ticks of the core's clock these hold, and in ns but for rounding:
+
+    - The sum of all nodes' `self_ns` is the time in profiled functions.
+    - A function's nodes' `total_ns` are, together, the function's total; so are
+      the `self_ns` of all that is below these nodes, with their own.
+    - The `inclusive_ns` of all calls from a line are the line's time but for its
+      own.
+
+    Times of nodes and of lines are made of ticks one by one, each rounded down,
+    and where the profiler's cost is more than what was measured, it is 0. So a
+    sum of n times may differ by n ns, or by more where functions are so short
+    that little but the profiler's cost was measured. No time is below 0.
     """
 
     nodes: tuple[CallNode, ...] = ()  # parents before their children

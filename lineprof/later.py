@@ -26,10 +26,13 @@ def import_all() -> None:
     import lineprof.jumps  # noqa: PLC0415
     import lineprof.kinds  # noqa: PLC0415
     import lineprof.namespaces  # noqa: PLC0415
+    import lineprof.next_step  # noqa: PLC0415
     import lineprof.scoping_policy  # noqa: PLC0415
     import lineprof.snapshot  # noqa: PLC0415
     import lineprof.source_rare  # noqa: PLC0415
+    import lineprof.stats_empty  # noqa: PLC0415
     import lineprof.store_write  # noqa: PLC0415
+    import lineprof.store_write_calls  # noqa: PLC0415
     import lineprof.store_write_gpu  # noqa: PLC0415
     import lineprof.targets  # noqa: PLC0415
     import lineprof.toml_config  # noqa: PLC0415

@@ -108,9 +108,13 @@ class SourceFile(Value):
 
 
 def _sums(
-    cells: Iterable[Cell],
+    cells: list[Cell],
 ) -> tuple[int, int, int, int, int | None, int | None]:
     """Return hits, the three times, the least and the most (ns) of all `cells`."""
+    if len(cells) == 1:
+        (one,) = cells
+        times = (one.time_ns, one.await_ns, one.raw_ns)
+        return (one.hits, *times, one.min_ns, one.max_ns)
     hits = time = await_ = raw = 0
     least = most = None
     for cell in cells:
@@ -127,6 +131,9 @@ def _sums(
 
 def _joined_cells(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """Return `cells` with one for each line and thread, in order of appearance."""
+    cells = tuple(cells)
+    if len({(cell.line, cell.thread) for cell in cells}) == len(cells):
+        return cells
     places: dict[tuple[int, int], list[Cell]] = {}
     for cell in cells:
         places.setdefault((cell.line, cell.thread), []).append(cell)
@@ -138,6 +145,9 @@ def _joined_cells(cells: Iterable[Cell]) -> tuple[Cell, ...]:
 
 def _joined(same: list[FunctionStats]) -> FunctionStats:
     """Return one function for all of `same`, which have one key."""
+    if len(same) == 1:
+        cells = _joined_cells(same[0].cells)
+        return same[0] if cells is same[0].cells else replace(same[0], cells=cells)
     recursed = any(function.recursive_ns is not None for function in same)
     return replace(
         same[0],

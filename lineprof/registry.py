@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from types import FunctionType
 
+from lineprof.first_use import tell, watchers
 from lineprof.profiler_mixin import ByCountProfilerMixin
 from lineprof.register import add_code
 from lineprof.switch import Switch
@@ -172,6 +173,10 @@ class Registry(Switch, ByCountProfilerMixin):
 
         self._compiled.update(dict.fromkeys(compiled_in(target)))
 
+    def _remark(self, text: str) -> None:
+        """Have the profile carry `text`, a sentence, among its warnings."""
+        self._warnings.append(text)
+
     # -- code objects ---------------------------------------------------------------
 
     def _register(self, function: FunctionType) -> bool:
@@ -190,6 +195,8 @@ class Registry(Switch, ByCountProfilerMixin):
 
     def _add_code(self, code: CodeType) -> bool:
         """Register a code object and its twins; False when lines can't be counted."""
+        if watchers:
+            tell(self)
         if self._tracer.has_code(code):
             return True
         self._core.set_strict("greenlet" in sys.modules)

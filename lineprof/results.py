@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from lineprof.calibrate import remeasure
+from lineprof.first_use import tell, watchers
 from lineprof.registry import Registry
 from lineprof.switch import start, stop
 
@@ -39,6 +40,8 @@ class Results(Registry):
         """
         from lineprof.blocks import Block, Blocks  # noqa: PLC0415  # seldom needed
 
+        if watchers:
+            tell(self)
         blocks = self._blocks
         if blocks is None:
             made = Blocks(self._core, self.core, self.texts)
@@ -85,16 +88,26 @@ class Results(Registry):
         """Return what was counted; `holds` is how much of the costs does."""
         from lineprof.snapshot import Scale, profile_of  # noqa: PLC0415  # at the end
 
-        ids, counted, _calls = self._tracer.snapshot()
+        ids, counted, calls = self._tracer.snapshot()
         codes: list[Code] = [one for one in counted if not self._is_hidden(one[0])]
-        if self._blocks is not None:
-            codes += self._blocks.codes()
+        natives = self._tracer.natives()
+        blocks = [] if self._blocks is None else list(self._blocks.codes())
         scale = Scale(self._core.scale(), self._core.COST_ONE, holds)
         core, cost = (self.core, self.core_reason), scale.cost_ns(self._run.cost)
         run = self._run.process(core=core, overhead_ns=cost, end=end)
         said = self._run.warnings(self.functions, from_start=self.from_start)
         warnings = [*self._warnings, *said, *self._compiled_warnings()]
-        return profile_of(ids, codes, scale, run, warnings=warnings, gpu=gpu)
+        return profile_of(
+            ids,
+            codes,
+            scale,
+            run,
+            warnings=warnings,
+            gpu=gpu,
+            blocks=blocks,
+            calls=calls,
+            natives=natives,
+        )
 
     def _compiled_warnings(self) -> list[str]:
         """Return what to say of compiled functions, whose lines are not seen."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from lineprof.call_records import NO_CALLS
 from lineprof.gpu_records import NO_GPU
 from lineprof.process import thread_names
 from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, Thread
+from lineprof.snapshot_calls import of_c, remarks, tree_of
 from lineprof.source_file import read_source
 from lineprof.stats import LineStats
 from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.gpu_records import Gpu
     from lineprof.gpu_snapshot import Taken
     from lineprof.records import Key, Process
+    from lineprof.snapshot_calls import RawTree
 
     # number, thread, hits, ticks, cost, awaited, least, most, cost of a hit
     Line = tuple[int, int, int, int, int, int, int, int, int]
@@ -51,23 +54,40 @@ def profile_of(  # noqa: PLR0913  # the parts of what was measured
     *,
     warnings: Iterable[str],
     gpu: Taken | None = None,
+    blocks: Sequence[Code] = (),
+    calls: RawTree | None = None,
+    natives: Iterable[tuple[int, str]] = (),
 ) -> LineStats:
     """Return the profile of a process from what ``Tracer.snapshot`` gives.
 
     `ids` has the native ids and the names of threads when they were first seen;
-    `gpu` what the GPU backend has to say, if it has anything to.
+    `gpu` what the GPU backend has to say, if it has anything to; `blocks` are
+    shown as functions, too; `calls` is the core's tree, of which all but `codes`
+    and `natives`, functions of C by their serials, is left out.
     """
-    places = _places(codes)
-    functions = _functions(codes, scale, places)
+    everything = [*codes, *blocks]
+    places = _places(everything)
+    functions = _functions(everything, scale, places)
     files = dict.fromkeys(function.file for function in functions)
-    made = _gpu(gpu, codes, scale, places, len(ids)) if gpu else NO_GPU
+
+    def place_of(number: int) -> int:  # of one without lines, too
+        if not 0 <= number < len(ids):
+            return UNKNOWN_THREAD
+        return places.setdefault(number, len(places))
+
+    tree, made = NO_CALLS, NO_GPU
+    if calls:
+        tree = tree_of(calls, {**_keys(codes), **of_c(natives)}, place_of, scale)
+    if gpu:
+        made = _gpu(gpu, _keys(everything), place_of, scale)
     return LineStats.from_functions(
         functions,
         processes=(process,),
         threads=_threads(ids, places, thread_names()),
         sources={file: read_source(file) for file in files},
-        warnings=warnings,
+        warnings=[*warnings, *remarks(tree)],
         gpu=made,
+        calls=tree,
     )
 
 
@@ -77,22 +97,21 @@ def _key(code: Code) -> Key:
     return (str(file), int(str(line)), str(name))
 
 
+def _keys(codes: Iterable[Code]) -> dict[int, Key]:
+    """Return the functions of code objects by their serials."""
+    return {code[6]: _key(code) for code in codes}
+
+
 def _gpu(
     taken: Taken,
-    codes: Sequence[Code],
+    keys: Mapping[int, Key],
+    place_of: Callable[[int], int],
     scale: Scale,
-    places: dict[int, int],
-    n_threads: int,
 ) -> Gpu:
-    """Return the GPU data; threads that only launched join `places`."""
+    """Return the GPU data; threads that only launched get places, too."""
     from lineprof.gpu_snapshot import gpu_of  # noqa: PLC0415  # only with a GPU
 
-    def place_of(number: int) -> int:
-        if number >= n_threads:
-            return UNKNOWN_THREAD
-        return places.setdefault(number, len(places))
-
-    return gpu_of(taken, {code[6]: _key(code) for code in codes}, place_of, scale)
+    return gpu_of(taken, keys, place_of, scale)
 
 
 def _functions(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from lineprof.gpu_records import NO_DEVICE, NO_PATH, Gpu
-from lineprof.records import UNKNOWN_THREAD, FunctionStats, SourceFile
+from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, SourceFile
 from lineprof.stats import LineStats
+from lineprof.stats_merge_calls import calls_of, calls_unknown, traces_of, waits_of
 from lineprof.stats_timings import summed
 from lineprof.units import NANOSECOND
 from lineprof.values import replace
@@ -27,12 +28,16 @@ def _shifted(functions: Iterable[FunctionStats], by: int) -> Iterator[FunctionSt
         yield replace(
             function,
             cells=tuple(
-                cell
-                if cell.thread == UNKNOWN_THREAD
-                else replace(cell, thread=cell.thread + by)
+                cell if cell.thread == UNKNOWN_THREAD else _shifted_cell(cell, by)
                 for cell in function.cells
             ),
         )
+
+
+def _shifted_cell(cell: Cell, by: int) -> Cell:
+    """Return `cell` of another thread; by position, for there may be a million."""
+    line, thread, *numbers = vars(cell).values()
+    return Cell(line, thread + by, *numbers)
 
 
 def _gpu(profiles: Iterable[LineStats]) -> Gpu:
@@ -108,9 +113,9 @@ def _sources(profiles: Iterable[LineStats]) -> tuple[dict[str, SourceFile], list
 def merge(profiles: list[LineStats]) -> LineStats:
     """Return the sum of `profiles` (at least one).
 
-    Functions are joined by file, line and name; processes, threads and devices
-    stay apart; the unit is the coarsest; where the text of a file differs, the
-    first is kept and a warning added.
+    Functions are joined by file, line and name, calls by the way to them;
+    processes, threads and devices stay apart; the unit is the coarsest; where
+    the text of a file differs, the first is kept and a warning added.
     """
     unit = max(profile.unit for profile in profiles)
     functions: list[FunctionStats] = []
@@ -130,9 +135,12 @@ def merge(profiles: list[LineStats]) -> LineStats:
         processes=processes,
         threads=threads,
         sources=sources,
-        warnings=dict.fromkeys(warnings + changes),
+        warnings=dict.fromkeys(warnings + changes + calls_unknown(profiles)),
         unit=unit,
         gpu=_gpu(profiles),
+        calls=calls_of(profiles),
+        waits=waits_of(profiles),
+        traces=traces_of(profiles),
         timings=_timings(profiles, unit),
     )
 

@@ -10,7 +10,6 @@ import sys
 from contextlib import closing
 
 from lineprof.errors import LineprofError, file_error, not_a_file
-from lineprof.gpu_records import NO_GPU
 from lineprof.records import (
     UNKNOWN_THREAD,
     Cell,
@@ -23,9 +22,12 @@ from lineprof.stats import LineStats
 from lineprof.store_rows import Damaged, check_tables, known, places_of, rows_of
 from lineprof.store_schema import (
     APPLICATION_ID,
+    CALL_NODES,
     CELLS,
     FILES,
+    FOLDED,
     FUNCTIONS,
+    GPU_RUNS,
     META,
     PROCESSES,
     SCHEMA_VERSION,
@@ -38,9 +40,12 @@ from lineprof.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from lineprof.records import Key
+    from lineprof.store_rows import Rows
+    from lineprof.store_schema import Table
 
 _MAGIC = b"SQLite format 3\0"
 _PICKLE = b"\x80"  # of protocol 2 or later: line_profiler's
@@ -75,7 +80,7 @@ def load(path: str | os.PathLike[str]) -> LineStats:
         place = uri(os.path.abspath(name), "mode=ro&immutable=1")
         with closing(sqlite3.connect(place, uri=True)) as db:
             _restrict(db)
-            return _profile(db, has_gpu=check_tables(db))
+            return _profile(db, check_tables(db))
     except (
         Damaged,
         sqlite3.Error,
@@ -153,7 +158,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _process(values: list[Any]) -> Process:
+def _process(values: Iterable[Any]) -> Process:
     process = Process(*values)
     argv = json.loads(str(process.argv))
     if not isinstance(argv, list) or not all(type(one) is str for one in argv):
@@ -162,17 +167,16 @@ def _process(values: list[Any]) -> Process:
 
 
 def _functions(
-    rows: list[list[Any]],
-    cells: list[list[Any]],
+    rows: Rows,
+    cells: Rows,
     keys: dict[object, Key],
     threads: dict[object, int],
 ) -> list[FunctionStats]:
     """Return all functions in order of their position, with their cells."""
     by_function: dict[object, list[Cell]] = {index: [] for index in keys}
+    places = {None: UNKNOWN_THREAD, **threads}
     for index, line, thread, *numbers in cells:
-        place = UNKNOWN_THREAD
-        if thread is not None:
-            place = known(threads, thread, "thread")
+        place = known(places, thread, "thread")
         known(by_function, index, "function").append(Cell(line, place, *numbers))
     return [
         FunctionStats(
@@ -189,8 +193,34 @@ def _functions(
     ]
 
 
-def _profile(db: sqlite3.Connection, *, has_gpu: bool) -> LineStats:
-    """Return the profile in an open and checked database."""
+def _optional(
+    db: sqlite3.Connection,
+    tables: frozenset[Table],
+    keys: dict[object, Key],
+    places: tuple[dict[object, int], dict[object, int]],
+    folded: str,
+) -> dict[str, Any]:
+    """Return the parts that not every profile has, as arguments of `from_functions`.
+
+    `places` has the indexes of processes and of threads by their ids.
+    """
+    found: dict[str, Any] = {}
+    processes, threads = places
+    if GPU_RUNS in tables:
+        from lineprof.store_read_gpu import gpu_of  # noqa: PLC0415  # few have any
+
+        found["gpu"] = gpu_of(db, keys, processes, threads)
+    if CALL_NODES in tables:
+        from lineprof import store_read_calls as read  # noqa: PLC0415  # nor these
+
+        named = read.named_functions(db, keys)
+        found["calls"] = read.calls_of(db, named, threads, int(folded))
+        found["waits"] = read.waits_of(db, named, threads)
+    return found
+
+
+def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> LineStats:
+    """Return the profile in an open and checked database that has `tables`."""
     files = rows_of(db, FILES)
     processes = rows_of(db, PROCESSES)
     threads = rows_of(db, THREADS)
@@ -202,11 +232,7 @@ def _profile(db: sqlite3.Connection, *, has_gpu: bool) -> LineStats:
     }
     process_places, thread_places = places_of(processes), places_of(threads)
     cells = rows_of(db, CELLS)
-    gpu = NO_GPU
-    if has_gpu:
-        from lineprof.store_read_gpu import gpu_of  # noqa: PLC0415  # few have any
-
-        gpu = gpu_of(db, keys, process_places, thread_places)
+    meta: dict[str, str] = dict(rows_of(db, META))
     return LineStats.from_functions(
         _functions(functions, cells, keys, thread_places),
         processes=[_process(values) for _, *values in processes],
@@ -220,6 +246,8 @@ def _profile(db: sqlite3.Connection, *, has_gpu: bool) -> LineStats:
             if sha256 is not None or text is not None
         },
         warnings=[text for (text,) in rows_of(db, WARNINGS)],
-        unit=float(dict(rows_of(db, META)).get("unit", NANOSECOND)),
-        gpu=gpu,
+        unit=float(meta.get("unit", NANOSECOND)),
+        **_optional(
+            db, tables, keys, (process_places, thread_places), meta.get(FOLDED, "0")
+        ),
     )

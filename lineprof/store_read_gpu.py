@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.records import Key
+    from lineprof.store_rows import Rows
 
     Places = Mapping[object, int]
 
@@ -69,7 +70,7 @@ def _bool(number: int) -> bool:
 
 def _paths(
     db: sqlite3.Connection,
-    rows: list[list[Any]],
+    rows: Rows,
     keys: Mapping[object, Key],
     threads: Places,
 ) -> Iterator[GpuPath]:
@@ -109,7 +110,7 @@ def _sums(
         )
 
 
-def _device(row: list[Any], processes: Places) -> GpuDevice:
+def _device(row: tuple[Any, ...], processes: Places) -> GpuDevice:
     _, process, device, name, busy_ns, exact, text = row
     natural([device, busy_ns], "a device")
     limits = json.loads(text)
@@ -129,7 +130,7 @@ def _is_limit(value: object) -> bool:
     return type(value) is int and 0 <= value < 1 << 63
 
 
-def _run(row: list[Any], processes: Places) -> GpuRun:
+def _run(row: tuple[Any, ...], processes: Places) -> GpuRun:
     process, backend, reason, present, *numbers = row
     natural(numbers, "a run")
     place = known(processes, process, "process")

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from lineprof.store_rows import Rows
+
     Places = Mapping[object, int]
 
 _INTEGER_END = 1 << 63  # of those that SQLite can hold
@@ -61,7 +63,7 @@ def timelines_of(
         yield timeline
 
 
-def _grouped(rows: list[list[Any]], parts: list[list[Any]]) -> dict[object, list[Any]]:
+def _grouped(rows: Rows, parts: Rows) -> dict[object, list[Any]]:
     """Return `parts` by the timeline in their first column, which is cut off."""
     groups: dict[object, list[Any]] = {index: [] for index, *_ in rows}
     for timeline, *part in parts:
@@ -75,9 +77,7 @@ def _launch(numbers: list[int]) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _batches(
-    db: sqlite3.Connection, timelines: list[list[Any]]
-) -> dict[object, list[Batch]]:
+def _batches(db: sqlite3.Connection, timelines: Rows) -> dict[object, list[Batch]]:
     """Return the batches of each timeline in order, their columns still packed."""
     rows = rows_of(db, GPU_BATCHES)
     columns: dict[object, dict[str, bytes]] = {index: {} for index in places_of(rows)}

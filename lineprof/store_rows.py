@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from operator import is_
 
-from lineprof.store_schema import GPU_TABLES, TABLES
+from lineprof.store_schema import OPTIONAL_TABLES, TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from lineprof.store_schema import Table
 
-    Rows = list[list[Any]]
+    Rows = list[tuple[Any, ...]]
 
 MOST_ROWS = 20_000_000  # of one table
 
@@ -22,15 +23,18 @@ class Damaged(Exception):  # noqa: N818  # it is a reason, not an error
     """What in the file is not as a profile has it."""
 
 
-def check_tables(db: sqlite3.Connection) -> bool:
-    """Tell whether there are GPU data; then nothing but reading is possible.
+def check_tables(db: sqlite3.Connection) -> frozenset[Table]:
+    """Return the tables that there are; then nothing but reading is possible.
 
-    Raises Damaged unless our tables are sound, plain ones.
+    Raises Damaged unless our tables are sound, plain ones, and none is missing.
     """
     plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
     names = {name for (name,) in db.execute(plain)}
-    has_gpu = any(table.name in names for table in GPU_TABLES)
-    for table in TABLES + GPU_TABLES if has_gpu else TABLES:
+    tables = list(TABLES)
+    for group in OPTIONAL_TABLES:
+        if any(table.name in names for table in group):
+            tables += group
+    for table in tables:
         if table.name not in names:
             raise Damaged(f"it has no table {table.name}")
         for *_, hidden in db.execute(f"PRAGMA table_xinfo({table.name})"):
@@ -45,7 +49,7 @@ def check_tables(db: sqlite3.Connection) -> bool:
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     db.set_authorizer(allow)  # no function, no recursion, no change
-    return has_gpu
+    return frozenset(tables)
 
 
 def _value(value: object, kind: type) -> object:
@@ -60,18 +64,28 @@ def _value(value: object, kind: type) -> object:
 def rows_of(db: sqlite3.Connection, table: Table) -> Rows:
     """Return all rows of a table, with every value's type checked."""
     rows: Rows = []
+    fit = set()  # types of the values of rows that need no change
     for row in db.execute(table.select):
         if len(rows) == MOST_ROWS:
             raise Damaged(f"too many rows in {table.name}")
-        rows.append(
-            [
-                None
-                if value is None and column.optional
-                else _value(value, column.kind)
-                for column, value in zip(table.columns, row)
-            ]
-        )
+        types = tuple(map(type, row))
+        if types not in fit:
+            checked = _checked(row, table)
+            if all(map(is_, checked, row)):
+                fit.add(types)
+            row = checked  # noqa: PLW2901  # the same row, as Python has it
+        rows.append(row)
     return rows
+
+
+def _checked(row: tuple[object, ...], table: Table) -> tuple[object, ...]:
+    """Return a row as Python has it; Damaged if a value is of another type."""
+    return tuple(
+        [
+            None if value is None and column.optional else _value(value, column.kind)
+            for column, value in zip(table.columns, row)
+        ]
+    )
 
 
 def places_of(rows: Rows) -> dict[object, int]:

@@ -7,6 +7,7 @@ from lineprof.values import Value
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
 SCHEMA_VERSION = 1  # raised when an old reader would misread a new file
 MOST_EVENTS = 100_000_000  # of all timelines together
+FOLDED = "calls_folded"  # the key in META of CallTree.folded, where that is not 0
 
 
 _SQL = {int: "INTEGER", str: "TEXT", bytes: "BLOB"}
@@ -165,8 +166,35 @@ GPU_COLUMNS = Table(
     "gpu_columns", (*_ints("batch_id"), *_texts("name"), Column("data", bytes))
 )
 
+# Of a profile that has calls or waits alone.
+CALL_FUNCTIONS = Table(
+    "call_functions", (*_ints("id"), *_texts("file", "name"), *_ints("first_line"))
+)
+CALL_NODES = Table(
+    "call_nodes",
+    (
+        *_ints("id"),
+        Column("parent_id", int, optional=True),
+        *_ints("function_id", "line"),
+        Column("thread_id", int, optional=True),
+        *_ints("calls", "primitive_calls", "self_ns", "total_ns", "inclusive_ns"),
+    ),
+)
+WAITS = Table(
+    "waits",
+    (
+        *_ints("function_id", "line"),
+        Column("thread_id", int, optional=True),
+        *_texts("cause"),
+        *_ints("ns"),
+    ),
+)
+
 TABLES = (META, FILES, PROCESSES, THREADS, FUNCTIONS, CELLS, WARNINGS)
 GPU_TABLES = (
     *(GPU_RUNS, GPU_DEVICES, GPU_NAMES, GPU_PATHS, GPU_PATH_LINES, GPU_SUMS),
     *(GPU_TIMELINES, GPU_TIMELINE_NAMES, GPU_LAUNCHES, GPU_BATCHES, GPU_COLUMNS),
 )
+CALL_TABLES = (CALL_FUNCTIONS, CALL_NODES, WAITS)
+# A file has all tables of such a group, or none of them.
+OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES)

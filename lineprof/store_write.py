@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+from lineprof.call_records import NO_CALLS
 from lineprof.errors import LineprofError, file_error
 from lineprof.gpu_records import NO_GPU
 from lineprof.records import UNKNOWN_THREAD
@@ -12,6 +13,7 @@ from lineprof.store_schema import (
     APPLICATION_ID,
     CELLS,
     FILES,
+    FOLDED,
     FUNCTIONS,
     META,
     MOST_EVENTS,
@@ -29,7 +31,7 @@ from lineprof.whole_file import replace_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Union
 
     from lineprof.records import Process
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
     Row = Iterable[object]
     Value = Union[int, str, bytes, None]
+
+_PLAIN = frozenset({int, type(None)})
 
 
 def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
@@ -114,22 +118,33 @@ def _fill(stats: LineStats, path: str) -> None:
         db.execute("BEGIN")
         for table in TABLES:
             db.execute(table.create)
-        _insert(db, META, [("unit", repr(stats.unit))])
+        _insert(db, META, _meta(stats))
         _insert(db, FILES, _files(stats))
         _insert(db, PROCESSES, _processes(stats.processes))
         _insert(db, THREADS, _threads(stats))
         _insert(db, FUNCTIONS, _functions(stats))
         _insert(db, CELLS, _cells(stats))
         _insert(db, WARNINGS, ((text,) for text in stats.warnings))
-        if stats.gpu != NO_GPU:
-            _fill_gpu(db, stats)
+        for table, rows in _optional(stats):
+            db.execute(table.create)
+            _insert(db, table, rows)
         db.execute("COMMIT")
     finally:
         db.close()
 
 
-def _fill_gpu(db: sqlite3.Connection, stats: LineStats) -> None:
-    """Write the tables of GPU data, which no other profile has."""
+def _optional(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
+    """Yield the tables, with their rows, that not every profile has."""
+    if stats.gpu != NO_GPU:
+        yield from _gpu(stats)
+    if stats.calls != NO_CALLS or stats.waits or stats.traces:
+        from lineprof.store_write_calls import tables  # noqa: PLC0415  # few have any
+
+        yield from tables(stats)
+
+
+def _gpu(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
+    """Yield the tables of GPU data with their rows."""
     from lineprof.store_write_gpu import tables  # noqa: PLC0415  # few have any
 
     events = sum(timeline.count for timeline in stats.gpu.timelines)
@@ -138,13 +153,22 @@ def _fill_gpu(db: sqlite3.Connection, stats: LineStats) -> None:
             f"a profile can't hold {events} GPU events (at most {MOST_EVENTS})",
             hint="merge fewer profiles, or record fewer events",
         )
-    for table, rows in tables(stats):
-        db.execute(table.create)
-        _insert(db, table, rows)
+    yield from tables(stats)
 
 
 def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
-    db.executemany(table.insert, (_stored(table.columns, row) for row in rows))
+    columns = table.columns
+    plain = all(column.kind is int for column in columns)
+
+    def stored() -> Iterator[Sequence[Value]]:
+        for row in rows:
+            values = tuple(row)
+            if plain and set(map(type, values)) <= _PLAIN:
+                yield values  # type: ignore[misc]  # a million, maybe
+            else:
+                yield _stored(columns, values)
+
+    db.executemany(table.insert, stored())
 
 
 def _stored(columns: tuple[Column, ...], row: Row) -> list[Value]:
@@ -175,6 +199,12 @@ def _text(text: str) -> str | bytes:
     except UnicodeDecodeError:
         return data
     return text
+
+
+def _meta(stats: LineStats) -> Iterator[Row]:
+    yield ("unit", repr(stats.unit))
+    if stats.calls.folded:
+        yield (FOLDED, str(stats.calls.folded))
 
 
 def _paths(stats: LineStats) -> dict[str, int]:

@@ -256,8 +256,8 @@ def _gpu() -> Gpu:
     kernel = "_Z6kernelPfi"
     return Gpu(
         paths=(
-            GpuPath(0, False, ((MODULE, 29), (MAIN, 9), *inner)),  # noqa: FBT003
-            GpuPath(1, False, ((WORK, 18), *inner)),  # noqa: FBT003
+            GpuPath(0, False, ((MODULE, 29), (MAIN, 9), *inner)),
+            GpuPath(1, False, ((WORK, 18), *inner)),
         ),
         sums=(
             GpuSum(0, NO_PATH, KERNEL, kernel, 0, 3, 600_000, 150_000, 250_000),

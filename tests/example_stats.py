@@ -98,4 +98,5 @@ def example() -> LineStats:
 def everything(stats: LineStats) -> dict[str, object]:
     """Return all that a profile holds, of which `==` compares the numbers alone."""
     names = ("functions", "processes", "threads", "sources", "warnings", "unit", "gpu")
-    return {name: getattr(stats, name) for name in names}
+    more = ("calls", "waits", "traces")
+    return {name: getattr(stats, name) for name in (*names, *more)}

@@ -315,7 +315,7 @@ def test_a_file_that_was_asked_for_must_be_of_use(here: Path) -> None:
 def test_one_that_was_found_is_told_and_left_out(here: Path) -> None:
     write(here, "x.py", "print('ran')")
     (here / "pyproject.toml").write_text("[tool.lineprof")
-    outcome = kernprof("-l", "x.py", cwd=here)
+    outcome = kernprof("-l", "--no-whole", "x.py", cwd=here)
     assert (outcome.status, outcome.out[:4]) == (0, "ran\n")
     assert outcome.err.startswith(f"kernprof: ignoring {here}/pyproject.toml: it is no")
     assert outcome.err.count("\n") == 1
@@ -326,7 +326,7 @@ def test_a_python_without_a_reader_of_toml_says_so(here: Path) -> None:
     (here / "pyproject.toml").write_text("[tool.lineprof.kernprof]\nverbose = -1\n")
     program = (
         "import sys; sys.modules.update(tomllib=None, tomli=None);"
-        "import kernprof; kernprof.main(['-l', *sys.argv[1:], 'x.py'])"
+        "import kernprof; kernprof.main(['-l', '--no-whole', *sys.argv[1:], 'x.py'])"
     )
     outcome = run(["-c", program], cwd=here)
     assert (outcome.status, outcome.out[:4]) == (0, "ran\n")

@@ -9,11 +9,13 @@ import os
 import pickle
 import pty
 import sys
+import textwrap
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import example_gpu
 import pytest
+from as_python import run
 from example_stats import FILE, everything, example
 
 from lineprof.cli import main
@@ -102,6 +104,30 @@ def test_csv_of_nothing_has_its_titles() -> None:
     )
 
 
+def test_help_names_all_formats_and_loads_none(tmp_path: Path) -> None:
+    program = """
+        import sys
+        from lineprof.cli import main
+        assert main(["export", "--help"]) == 0
+        names = ("pprof", "perfetto", "svg", "sqlite_", "csv_", "stacks", "names")
+        loaded = [name for name in names if f"lineprof.exports.{name}" in sys.modules]
+        assert loaded == [], loaded
+        assert "sqlite3" not in sys.modules
+    """
+    done = run(["-c", textwrap.dedent(program)], cwd=tmp_path)
+    assert (done.status, done.err) == (0, "")
+    names = (
+        *("callgrind", "pprof", "speedscope", "collapsed", "svg", "pstats", "chrome"),
+        *("perfetto", "cpuprofile", "csv", "json", "sqlite", "line_profiler"),
+    )
+    assert tuple(EXPORTS) == names
+    assert ",".join(names) in "".join(done.out.split())
+
+
+def test_each_format_has_a_suffix_of_its_own() -> None:
+    assert len({one.suffix for one in EXPORTS.values()}) == len(EXPORTS)
+
+
 def test_json_is_that_of_the_view(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["view", "--json", "train.lprof"]) == 0
     assert content(example(), "json").decode() == capfd.readouterr().out
@@ -174,7 +200,8 @@ def test_standard_output_gets_the_same(
     assert main(["export", "--format", name, "train.lprof", "-o", "-"]) == 0
     out, err = capfdbinary.readouterr()
     assert out == content(example(), name)
-    assert err == b"lineprof: 3 events were lost\n"
+    said = ["3 events were lost", *EXPORTS[name].remarks(example())]
+    assert err.decode().splitlines() == [f"lineprof: {line}" for line in said]
 
 
 def test_a_pipe_gets_it_by_its_name_too() -> None:

@@ -117,7 +117,11 @@ def test_flags_for_kernels_and_graphs_reach_the_views(
         ("--top-kernels -3", "argument --top-kernels: "),
         ("--top-kernels 1e3", "'1e3' is not a number above 0"),
         ("--top-kernels 9999999999", "'9999999999' is not a number above 0"),
-        ("--sort-by name", "there is no order 'name'; known are: gpu, time, hits,"),
+        ("--sort-by size", "there is no order 'size'; known are: gpu, time, hits,"),
+        (
+            "--sort-by name",
+            "the table has no order 'name'; known are: gpu, time, hits,",
+        ),
         ("--gpu-summary --uvm yes", "'yes' is neither on nor off"),
         ("--csv", "--csv goes with --gpu-summary or --gpu-trace or --api-trace;"),
         ("--occupancy", "--occupancy goes with --gpu-trace;"),

@@ -135,14 +135,25 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler.block": lambda b: blocked(b.profiler),
     "LineProfiler.c_code_map": lambda b: b.profiler.c_code_map,
     "LineProfiler.c_last_time": lambda b: b.profiler.c_last_time,
+    "LineProfiler.c_functions": lambda b: b.profiler.c_functions(on=False),
     "LineProfiler.code_hash_map": lambda b: b.profiler.code_hash_map,
     "LineProfiler.code_map": lambda b: b.profiler.code_map,
+    "LineProfiler.costs": lambda b: b.profiler.costs(),
+    "LineProfiler.discover": lambda b: (
+        b.profiler.discover(lambda _: False),
+        work(2),
+        b.profiler.discover(None),
+    ),
     "LineProfiler.dupes_map": lambda b: b.profiler.dupes_map,
     "LineProfiler.get_underlying_functions": lambda b: (
         b.profiler.get_underlying_functions(Members)
     ),
     "LineProfiler.last_time": lambda b: b.profiler.last_time,
     "LineProfiler.set_frame_local_trace": lambda b: b.profiler.set_frame_local_trace,
+    "LineProfiler.unwatch": lambda b: (
+        b.profiler.watch(Members),
+        b.profiler.unwatch(Members.method.__code__),
+    ),
     "LineProfiler.watch": lambda b: b.profiler.watch(Members),
     "LineProfiler.wrap_async_generator": lambda b: b.profiler.wrap_async_generator(
         work

@@ -239,7 +239,10 @@ def test_code_from_the_command_line_and_standard_input_is_profiled(
     text = "from pkg.deep.inner import twice\ndef f():\n    return twice(1)\nf()\n"
     own = {2: {3: 1}}
     for words in (["-c", text], ["-"]):
-        for named, other in (([], {}), (["-p", "pkg.deep.inner"], {1: {2: 1}})):
+        for named, other in (
+            (["--no-whole"], {}),
+            (["-p", "pkg.deep.inner"], {1: {2: 1}}),
+        ):
             _, hits = profiled(*named, *words, cwd=tmp_path, text=text)
             lines = {int(k.split(":")[1].split()[0]): v for k, v in hits.items()}
             assert lines == {**own, **other}

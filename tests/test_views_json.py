@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import example_calls
 from example_stats import example
 
 from lineprof.source import Sources
@@ -64,3 +65,41 @@ def test_json_says_null_where_the_source_is_not_known() -> None:
     stats = LineStats({("/no/file", 1, "f"): [(2, 1, 1)]}, 1e-9)
     (line,) = json.loads(shown(stats))["functions"][0]["lines"]
     assert line["source"] is None
+
+
+def test_calls_are_there_where_they_were_recorded() -> None:
+    profile = json.loads(shown(example_calls.example()))
+    assert list(profile)[2:4] == ["functions", "calls"]
+    for part in (profile, *profile["calls"], *profile["functions"]):
+        assert documented(part) == []
+    outside, first, *_ = profile["calls"]
+    assert (outside["caller"], outside["line"]) == (None, 0)
+    assert first == {
+        "caller": list(example_calls.MODULE),
+        "line": 29,
+        "callee": list(example_calls.MAIN),
+        "calls": 1,
+        "primitive_calls": 1,
+        "total_ns": 6_242_436,
+        "inclusive_ns": 6_242_436,
+        "gpu_ns": 600_000,
+    }
+    assert profile["calls"][-1]["callee"] == ["", 0, "builtins.len"]
+    assert "gpu_ns" not in profile["calls"][-1]
+    main = profile["functions"][1]
+    assert (main["primitive_calls"], main["self_ns"]) == (1, 1_675_329)
+    joined = main["lines"][5]
+    assert documented(joined) == []
+    assert joined["self_ns"] == 1_540_879
+    assert joined["off_cpu_ns_by_cause"] == {"lock": 1_500_000, "gil": 20_000}
+    for function in profile["functions"]:
+        own = sum(line["self_ns"] for line in function["lines"])
+        assert own == function["self_ns"]
+        into = [one for one in profile["calls"] if one["callee"][2] == function["name"]]
+        assert sum(one["total_ns"] for one in into) == function["total_ns"]
+
+
+def test_raw_times_are_no_lines_own() -> None:
+    profile = json.loads(shown(example_calls.example(), raw=True))
+    assert not any("self_ns" in one for f in profile["functions"] for one in f["lines"])
+    assert profile["calls"]

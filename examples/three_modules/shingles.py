@@ -10,5 +10,5 @@ def shingles(text: str) -> set[str]:
     parts: set[str] = set()
     for start in range(len(text) - SIZE + 1):
         part = text[start : start + SIZE]
-        parts = parts | {part}  # a new set each time: `parts.add(part)` needs none
+        parts = parts | {part}  # a new set each time
     return parts

@@ -35,15 +35,16 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    from lineprof.commands.files import existing, keep  # noqa: PLC0415
+    from lineprof.commands.files import existing, keep, read  # noqa: PLC0415
     from lineprof.commands.output import print_bytes, say  # noqa: PLC0415
     from lineprof.exports import EXPORTS  # noqa: PLC0415
     from lineprof.log_file import write_bytes  # noqa: PLC0415
-    from lineprof.stats import LineStats  # noqa: PLC0415  # not for --help
+    from lineprof.progress import Progress  # noqa: PLC0415  # not for --help
 
     export = EXPORTS[parsed.format]
     files = [existing(file) for file in parsed.files]
-    stats = LineStats.from_files(*files)
+    with Progress() as progress:
+        stats = read(files, progress)
     target = parsed.output or f"{os.path.splitext(files[0])[0]}{export.suffix}"
     if target == _STANDARD_OUTPUT:
         if not export.is_text and sys.stdout is not None and sys.stdout.isatty():
@@ -54,7 +55,9 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         print_bytes(export.content(stats))
     else:
         keep(files, target)
-        write_bytes(export.content(stats), target, what="the export")
+        with Progress() as progress:
+            content = progress.written(export.content(stats), f"{export.name},")
+            write_bytes(content, target, what="the export")
         say(f"wrote {target}")
     for remark in (*stats.warnings, *export.remarks(stats)):
         say(remark)

@@ -7,6 +7,24 @@ import os
 from lineprof.commands.output import say
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lineprof.progress import Progress
+    from lineprof.stats import LineStats
+
+
+def read(files: list[str], progress: Progress) -> LineStats:
+    """Return the sum of the profiles in `files`; LineprofError if one is none."""
+    from lineprof.stats import LineStats  # noqa: PLC0415  # not for --help
+    from lineprof.store import load  # noqa: PLC0415
+
+    each = progress.each(files, "reading profile", len(files))
+    profiles = [load(file) for file in each]
+    if len(profiles) == 1:
+        return profiles[0]
+    progress.say(lambda: f"adding up {len(files):,} profiles")
+    return LineStats.from_stats_objects(*profiles)
+
 
 def keep(files: list[str], target: str) -> None:
     """Raise LineprofError if a report to `target` replaced one of the profiles."""

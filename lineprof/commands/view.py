@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 
 from lineprof.commands.command import Command
-from lineprof.commands.files import existing, keep
+from lineprof.commands.files import existing, keep, read
 from lineprof.commands.output import print_lines, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from lineprof.stats import LineStats
     from lineprof.views import View
 
 
@@ -31,10 +32,9 @@ def _prepare(words: Sequence[str]) -> list[str]:
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     from lineprof.commands import view_flags  # noqa: PLC0415
     from lineprof.config_read import column_widths, configuration  # noqa: PLC0415
-    from lineprof.log_file import name_of, write_file  # noqa: PLC0415
+    from lineprof.progress import Progress  # noqa: PLC0415
     from lineprof.source import Sources  # noqa: PLC0415  # not for --help
-    from lineprof.stats import LineStats  # noqa: PLC0415
-    from lineprof.views import Options  # noqa: PLC0415
+    from lineprof.views import VIEWS, Options  # noqa: PLC0415
     from lineprof.views.notes import notes  # noqa: PLC0415
     from lineprof.views.screen import PIPE, screen_of  # noqa: PLC0415
 
@@ -43,7 +43,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     values = view_flags.options(parser, parsed, settings)
     values["column_widths"] = column_widths(settings)
     files = [existing(file) for file in parsed.files]
-    stats = LineStats.from_files(*files)
+    with Progress() as progress:
+        stats = read(files, progress)
     sources = Sources(stats.sources)
     to_file = parsed.log_file is not None
     options = Options(
@@ -52,14 +53,29 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     lines = view.render(stats, sources, options)
     if to_file:
-        target = name_of(parsed.log_file, stats.processes)
-        keep(files, target)
-        write_file(lines, target)
+        _write(lines, parsed.log_file, files, stats)
     else:
         print_lines(lines)
     remarks = (*settings.remarks, *view_flags.unknown_keys(settings))
-    for note in (*remarks, *view.remarks(stats, options), *notes(stats, sources)):
+    beside = notes(stats, sources, tables=view.has_tables)
+    for note in (*remarks, *view.remarks(stats, options), *beside):
         say(note)
+    if view is next(iter(VIEWS.values())):  # the tables, which may be many
+        from lineprof.next_step import next_steps  # noqa: PLC0415
+
+        for step in next_steps(stats, files[0]) if len(files) == 1 else ():
+            say(step)
+
+
+def _write(lines: Iterable[str], name: str, files: list[str], stats: LineStats) -> None:
+    """Write the view to a file; LineprofError if it cannot be, or is the profile."""
+    from lineprof.log_file import name_of, write_file  # noqa: PLC0415
+    from lineprof.progress import Progress  # noqa: PLC0415
+
+    target = name_of(name, stats.processes)
+    keep(files, target)
+    with Progress() as progress:
+        write_file(progress.each(lines, "writing line"), target)
 
 
 COMMAND = Command(

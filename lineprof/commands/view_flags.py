@@ -11,6 +11,9 @@ from lineprof.errors import LineprofError
 from lineprof.log_file import checked_name
 from lineprof.version import VERSION
 from lineprof.views import VIEWS
+from lineprof.views.call_flags import USUAL_HOT
+from lineprof.views.orders import ALL as ORDERS
+from lineprof.yes_no import yes_or_no
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ _DEFAULT, *_OTHERS = VIEWS.values()
 _OPTIONS = {option.field: option for view in VIEWS.values() for option in view.options}
 _BY_FLAG = {option.flags[-1]: option for option in _OPTIONS.values()}
 _BOOLEANS = [flag for flag, option in _BY_FLAG.items() if option.parse is None]
+_HOT = "--hot"
+_SORT, _SORT_BY, _ORDER = "--sort", "--sort-by", "sort_by"
 _GENERAL = ("--help", "--version", "--config", "--no-config", "--log-file")
 # What line_profiler has, too: of these, the first letters will do.
 _OLDER = (
@@ -39,9 +44,31 @@ or the nearest above."""
 
 
 def prepare(words: Sequence[str]) -> list[str]:
-    """Return `words` as the parser takes them; LineprofError."""
+    """Return `words` as the parser takes them; LineprofError.
+
+    ``--sort`` with the name of an order is ``--sort-by``, and ``--hot`` has the
+    number of lines that it is given, if any.
+    """
     others = [*_GENERAL, *(f"--{view.name}" for view in _OTHERS), *_BY_FLAG]
-    return spelled_out(words, _BOOLEANS, others, _OLDER)
+    rest = spelled_out(list(map(_named, words)), _BOOLEANS, others, _OLDER)
+    done: list[str] = []
+    while rest and rest[0] != "--":
+        word = rest.pop(0)
+        follows = rest[0] if len(rest) > 1 else ""  # the last word is a file
+        if word == _SORT and follows in ORDERS:
+            word = f"{_SORT_BY}={rest.pop(0)}"
+        elif word == _HOT:
+            word = f"{_HOT}={rest.pop(0) if follows.isdecimal() else USUAL_HOT}"
+        done.append(word)
+    return done + rest
+
+
+def _named(word: str) -> str:
+    """Return ``--sort=ORDER`` as ``--sort-by=ORDER``, any other word as it is."""
+    flag, equals, value = word.partition("=")
+    if not (equals and value) or yes_or_no(value) is not None:
+        return word
+    return f"{_SORT_BY}={value}" if flag in {"--so", "--sor", _SORT} else word
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +98,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     views = parser.add_mutually_exclusive_group()
     for view in _OTHERS:
+        _add_view(views, view)
+    for option in _OPTIONS.values():
+        _add_option(parser, option)
+
+
+def _add_view(views: argparse._MutuallyExclusiveGroup, view: View) -> None:
+    """Add the flag that chooses a view, with the value that it takes, if any."""
+    if view.value is None or view.value.parse is None:
         views.add_argument(
             f"--{view.name}",
             dest="view",
@@ -79,8 +114,37 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
             default=_DEFAULT,
             help=view.help,
         )
-    for option in _OPTIONS.values():
-        _add_option(parser, option)
+        return
+    views.add_argument(
+        f"--{view.name}",
+        dest="view",
+        action=_Choose,
+        const=view,
+        type=checked(view.value.parse),
+        default=_DEFAULT,
+        metavar=view.value.metavar,
+        help=view.help,
+    )
+
+
+class _Choose(argparse.Action):
+    """Chooses a view and keeps what it is to show."""
+
+    def __call__(
+        self,
+        _parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        value: object,
+        _flag: str | None = None,
+    ) -> None:
+        """Take one value; of a view that has several they are kept in order."""
+        view: View = self.const
+        option = view.value
+        if option is not None:
+            namespace.view = view
+            if isinstance(option.default, tuple):
+                value = (*getattr(namespace, option.field, ()), value)
+            setattr(namespace, option.field, value)
 
 
 def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -123,12 +187,23 @@ def options(
         one.field: given.pop(one.field, defaults.get(one.field, one.default))
         for one in view.options
     }
+    if view.value is not None:
+        values[view.value.field] = given.pop(view.value.field, view.value.default)
+    if values.get(_ORDER) and values[_ORDER] not in view.orders:
+        if hasattr(parsed, _ORDER):
+            known = ", ".join(dict.fromkeys(view.orders))
+            where = "the table" if view is _DEFAULT else f"--{view.name}"
+            parser.error(f"{where} has no order {values[_ORDER]!r}; known are: {known}")
+        values[_ORDER] = ""  # the file's is for another view
     for field, option in _OPTIONS.items():
         if field in given:
             flag = option.flags[-1]
             if view is _DEFAULT:
                 takers = " or ".join(f"--{one.name}" for one in _takers(option))
                 parser.error(f"{flag} goes with {takers}")
+            if flag == _SORT and view.orders:
+                known = ", ".join(dict.fromkeys(view.orders))
+                parser.error(f"{flag} of --{view.name} needs an order: {known}")
             parser.error(f"--{view.name} takes no {flag}")
     return values
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 
-from lineprof.exports.export import Export
 from lineprof.exports.rows import columns_of, rows_of
 from lineprof.log_file import encoded
 from lineprof.views.screen import PIPE
@@ -36,11 +35,3 @@ def _line(values: list[object] | list[str]) -> str:
     writer = csv.writer(stream, lineterminator="")
     writer.writerow([PIPE.clean(v) if isinstance(v, str) else v for v in values])
     return stream.getvalue()
-
-
-EXPORT = Export(
-    name="csv",
-    suffix=".csv",
-    help="CSV, one row a line, times in nanoseconds",
-    content=content,
-)

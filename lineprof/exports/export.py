@@ -1,4 +1,4 @@
-"""What an export is: a name, and a function from a profile to a file's content."""
+"""What an export is: a name, and a module that makes a file's content of a profile."""
 
 from __future__ import annotations
 
@@ -6,22 +6,36 @@ from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
+    from types import ModuleType
 
     from lineprof.stats import LineStats
 
 
-def _nothing(_: LineStats) -> Iterable[str]:
-    """Have nothing to remark."""
-    return ()
-
-
 class Export(Value):
-    """One format that other programs read."""
+    """One format that other programs read.
+
+    Its module is imported once it is asked for its content: the formats are
+    many, and a command writes one.
+    """
 
     name: str
     suffix: str  # of a file in it
     help: str
-    content: Callable[[LineStats], Iterable[bytes]]
     is_text: bool = True  # that a person can read
-    remarks: Callable[[LineStats], Iterable[str]] = _nothing  # a line each
+    module: str = ""  # of lineprof.exports; "": of the same name
+
+    def content(self, stats: LineStats) -> Iterable[bytes]:
+        """Yield the file's content, piece by piece."""
+        made: Iterable[bytes] = self._loaded().content(stats)
+        return made
+
+    def remarks(self, stats: LineStats) -> Iterable[str]:
+        """Yield what the file says otherwise than the profile, a line each."""
+        said = getattr(self._loaded(), "remarks", None)
+        return () if said is None else said(stats)
+
+    def _loaded(self) -> ModuleType:
+        from importlib import import_module  # noqa: PLC0415  # not for --help
+
+        return import_module(f"lineprof.exports.{self.module or self.name}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lineprof.exports.export import Export
 from lineprof.log_file import encoded
 from lineprof.source import Sources
 from lineprof.views import json_
@@ -18,11 +17,3 @@ if TYPE_CHECKING:
 def content(stats: LineStats) -> Iterator[bytes]:
     """Yield the JSON of `stats`, times in nanoseconds."""
     yield from encoded(json_.render(stats, Sources(stats.sources), Options()))
-
-
-EXPORT = Export(
-    name="json",
-    suffix=".json",
-    help="JSON, as view --json shows it",
-    content=content,
-)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import pickle
 
-from lineprof.exports.export import Export
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +52,3 @@ def remarks(stats: LineStats) -> Iterator[str]:
             f"{count} lines have time and no hit of their own; they are written with"
             " one hit, for line_profiler cannot show them otherwise"
         )
-
-
-EXPORT = Export(
-    name="line_profiler",
-    suffix=".line_profiler.lprof",
-    help="a .lprof file that line_profiler 3 to 5 reads",
-    content=content,
-    is_text=False,
-    remarks=remarks,
-)

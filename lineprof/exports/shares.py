@@ -2,13 +2,13 @@
 
 The profile knows what each line cost, and what each call did; not how much of
 a line each call was. So a line is shared out in proportion to the calls' own
-times. Nothing is lost or made: the shares of a line add up to the line, those
-of a call to the call, to the nanosecond.
+times. The shares of a line add up to the line, to the nanosecond; those of a
+call to the call, but for what rounding and the profiler's own cost, which are
+taken from lines and from calls one by one, have made of the two.
 """
 
 from __future__ import annotations
 
-from lineprof.call_edges import own_line_ns
 from lineprof.call_records import NO_NODE
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.call_records import CallNode
-    from lineprof.records import Key
+    from lineprof.records import Cell, Key
     from lineprof.stats import LineStats
 
     Place = tuple[Key, int]  # a function, and the index of a thread
@@ -42,11 +42,15 @@ class _Function:
         self.calls = 0
         self.is_whole = False  # the lines' time is that of the calls
 
-    def settle(self) -> None:
-        """Find whether lines and calls have the same time, but for rounding."""
+    def settle(self, *, is_covered: bool) -> None:
+        """Find what of the lines' time is that of the calls.
+
+        All of it, if these are all that there were, or if it differs by little.
+        """
         lines = sum(self.ns)
         slack = _SLACK_NS + max(lines, self.nodes) // _SLACK_PART
-        self.is_whole = bool(self.calls) and abs(lines - self.nodes) <= slack
+        is_near = bool(lines) and abs(lines - self.nodes) <= slack
+        self.is_whole = is_covered or is_near
         self.budget = lines if self.is_whole else min(lines, self.nodes)
 
     def time_of(self, ns: int) -> int:
@@ -83,13 +87,18 @@ class Shares:
                 function.lines.append(line)
                 function.ns.append(ns)
                 function.hits.append(hits)
+        calls: dict[Key, int] = {}
         for node in stats.calls.nodes:
             place = (node.function, node.thread)
             function = self._places.setdefault(place, _Function())
             function.nodes += node.self_ns
             function.calls += _weight(node)
-        for function in self._places.values():
-            function.settle()
+            calls[node.function] = calls.get(node.function, 0) + node.calls
+        covered = {
+            one.key for one in stats.functions if one.calls <= calls.get(one.key, 0)
+        }
+        for (key, _), function in self._places.items():
+            function.settle(is_covered=key in covered)
 
     def take(self, node: CallNode) -> list[Share]:
         """Return the lines of a call: (line, ns, hits).
@@ -119,35 +128,46 @@ def _weight(node: CallNode) -> int:
 
 
 def _own(stats: LineStats) -> Own:
-    """Return the own time and the hits of each line, by function and thread."""
-    below: dict[tuple[Place, int], int] = {}
-    nodes = stats.calls.nodes
-    for node in nodes:
-        if node.parent != NO_NODE:
-            line = ((nodes[node.parent].function, node.thread), node.line)
-            below[line] = below.get(line, 0) + node.inclusive_ns
+    """Return the own time and the hits of each line, by function and thread.
+
+    A line's threads have, together, what `call_edges.own_line_ns` gives it.
+    """
+    below = _below(stats)
+    nothing: dict[int, int] = {}
     own: Own = {}
-    of_line: dict[tuple[Key, int], list[list[int]]] = {}
     for function in stats.functions:
         key = function.key
+        lines: dict[int, list[Cell]] = {}
         for cell in function.cells:
-            place = (key, cell.thread)
-            ns = max(0, cell.time_ns - below.get((place, cell.line), 0))
-            numbers = own.setdefault(place, {}).setdefault(cell.line, [0, 0])
-            numbers[0] += ns
-            numbers[1] += cell.hits
-            of_line.setdefault((key, cell.line), []).append(numbers)
-    _level(of_line, own_line_ns(stats))
+            lines.setdefault(cell.line, []).append(cell)
+        places: dict[int, dict[int, list[int]]] = {}
+        for line, cells in lines.items():
+            called = below.get((key, line), nothing)
+            own_ns = max(0, sum([c.time_ns for c in cells]) - sum(called.values()))
+            if len(cells) > 1:
+                mine = [max(0, c.time_ns - called.get(c.thread, 0)) for c in cells]
+                _level(mine, own_ns)
+            else:
+                mine = [own_ns]
+            for cell, ns in zip(cells, mine):
+                places.setdefault(cell.thread, {})[line] = [ns, cell.hits]
+        own.update(((key, thread), there) for thread, there in places.items())
     return own
 
 
-def _level(
-    of_line: dict[tuple[Key, int], list[list[int]]], own: dict[Key, dict[int, int]]
-) -> None:
-    """Take from a line's threads what they have, together, more than the line."""
-    for (key, line), numbers in of_line.items():
-        more = sum(ns for ns, _ in numbers) - own[key][line]
-        for one in sorted(numbers, reverse=True) if more > 0 else ():
-            less = min(more, one[0])
-            one[0] -= less
-            more -= less
+def _below(stats: LineStats) -> dict[tuple[Key, int], dict[int, int]]:
+    """Return the time (ns) of what each line called, by thread."""
+    below: dict[tuple[Key, int], dict[int, int]] = {}
+    nodes = stats.calls.nodes
+    for node in nodes:
+        if node.parent != NO_NODE:
+            threads = below.setdefault((nodes[node.parent].function, node.line), {})
+            threads[node.thread] = threads.get(node.thread, 0) + node.inclusive_ns
+    return below
+
+
+def _level(mine: list[int], own_ns: int) -> None:
+    """Make the sum of `mine` that of the line, `own_ns`, from the greatest on."""
+    for place in sorted(range(len(mine)), key=mine.__getitem__, reverse=True):
+        less = min(mine[place], sum(mine) - own_ns)
+        mine[place] -= less

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from lineprof.units import AUTO_UNIT, readable
 from lineprof.values import Value
+from lineprof.wait_records import CAUSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+_WORD = 4  # letters: what is shorter is an acronym
 
 
 class Line(Value):
@@ -19,6 +23,7 @@ class Line(Value):
     awaited: float = 0
     least: float | None = None  # time of the shortest execution, if known
     most: float | None = None  # and of the longest
+    waits: Mapping[str, float] | None = None  # by cause; None: not known
 
 
 class Scale(Value):
@@ -99,6 +104,29 @@ def _most(line: Line, scale: Scale) -> str:
     return "" if line.most is None else scale.text(line.most, MAX)
 
 
+def _cpu(line: Line, scale: Scale) -> str:
+    if line.waits is None:
+        return ""
+    return scale.text(max(0, line.time - sum(line.waits.values())), CPU)
+
+
+def _wait(line: Line, scale: Scale) -> str:
+    ticks = sum((line.waits or {}).values())
+    return scale.text(ticks, WAIT) if ticks else ""
+
+
+def _cause(name: str) -> Column:
+    """Return the column of one cause of waiting."""
+
+    def text(line: Line, scale: Scale) -> str:
+        ticks = (line.waits or {}).get(name, 0)
+        return scale.text(ticks, column) if ticks else ""
+
+    title = name.upper() if len(name) < _WORD else name.capitalize()
+    column = Column(title, 9, text)
+    return column
+
+
 NUMBER = Column("Line #", 6, lambda line, _: str(line.number), False, "line")
 HITS = Column("Hits", 9, _hits, name="hits")
 TIME = Column("Time", 12, _time, name="time")
@@ -108,5 +136,10 @@ AWAIT = Column("Await", 12, _awaited)
 MIN = Column("Min", 9, _least)
 MAX = Column("Max", 9, _most)
 
+CPU = Column("CPU", 12, _cpu)
+WAIT = Column("Wait", 12, _wait)
+
 COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
-EXTRA_COLUMNS = {"await": AWAIT, "min": MIN, "max": MAX}
+# A line's time is what it was on a processor (cpu) and what it waited, together.
+WAIT_COLUMNS = {"cpu": CPU, "wait": WAIT, **{name: _cause(name) for name in CAUSES}}
+EXTRA_COLUMNS = {"await": AWAIT, "min": MIN, "max": MAX, **WAIT_COLUMNS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lineprof.errors import LineprofError
+from lineprof.views.orders import parse_order
 from lineprof.views.view import Option
 
 TYPE_CHECKING = False
@@ -51,11 +52,6 @@ def parse_count(text: str) -> int:
     raise LineprofError(f"{text!r} is not a number above 0", hint="give one like 5")
 
 
-def parse_order(text: str) -> str:
-    """Return the name of an order; LineprofError for one that is not known."""
-    return _one_of(text, "order", ("gpu", "time", "hits", "wait", "line"))
-
-
 def parse_switch(text: str) -> bool:
     """Return whether `text` is on; LineprofError if it is not off either."""
     if text not in _SWITCH:
@@ -92,40 +88,39 @@ OCCUPANCY = Option(
     ("--occupancy",),
     "add the warps of a block and the theoretical occupancy",
 )
-TABLE = (
-    Option(
-        "sort_by",
-        ("--sort-by",),
-        "order the functions, the greatest last: by gpu, time or wait (of the"
-        " function), hits (of its lines), or by line (file and line)",
-        default="",
-        metavar="ORDER",
-        parse=parse_order,
-    ),
-    Option(
-        "gpu_columns",
-        ("--gpu-columns",),
-        "columns where a function used a GPU, with commas between:"
-        f" {', '.join(USUAL_COLUMNS)} (those that have data are the default),"
-        f" {', '.join(MORE_COLUMNS)}; or all, or none",
-        default=None,
-        metavar="NAMES",
-        parse=parse_gpu_columns,
-    ),
-    Option(
-        "gpu_self",
-        ("--gpu-self",),
-        "GPU numbers of the line itself, without what it called in other"
-        " profiled functions",
-    ),
-    Option(
-        "top_kernels",
-        ("--top-kernels",),
-        "list the N kernels that took longest under each line",
-        default=0,
-        metavar="N",
-        parse=parse_count,
-    ),
-    KERNEL,
-    GRAPH_ORIGIN,
+SORT_BY = Option(
+    "sort_by",
+    ("--sort-by",),
+    "order the functions, the greatest last: by gpu, time or wait (of the"
+    " function), hits (of its lines), or by line (file and line); of --functions,"
+    " the greatest first: by calls, primitive, self, cumulative, per-call, gpu, name"
+    " or file. --sort with one of these names is the same",
+    default="",
+    metavar="ORDER",
+    parse=parse_order,
 )
+GPU_COLUMNS = Option(
+    "gpu_columns",
+    ("--gpu-columns",),
+    "columns where a function used a GPU, with commas between:"
+    f" {', '.join(USUAL_COLUMNS)} (those that have data are the default),"
+    f" {', '.join(MORE_COLUMNS)}; or all, or none",
+    default=None,
+    metavar="NAMES",
+    parse=parse_gpu_columns,
+)
+GPU_SELF = Option(
+    "gpu_self",
+    ("--gpu-self",),
+    "GPU numbers of the line itself, without what it called in other"
+    " profiled functions",
+)
+TOP_KERNELS = Option(
+    "top_kernels",
+    ("--top-kernels",),
+    "list the N kernels that took longest under each line",
+    default=0,
+    metavar="N",
+    parse=parse_count,
+)
+TABLE = (SORT_BY, GPU_COLUMNS, GPU_SELF, TOP_KERNELS, KERNEL, GRAPH_ORIGIN)

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from lineprof.records import FunctionStats
     from lineprof.source import Sources
     from lineprof.stats import LineStats
+    from lineprof.views.json_calls import CallFields
     from lineprof.views.json_gpu import GpuFields
+
+    Fields = tuple[GpuFields, CallFields]
 
 FORMAT = 1  # raised when a field changes its meaning or goes
 
@@ -21,9 +24,11 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
     """Yield the profile as one JSON object; every measured line on a line."""
     if options.raw:
         stats = uncalibrated(stats)
+    from lineprof.views.json_calls import call_fields, call_list  # noqa: PLC0415
     from lineprof.views.json_gpu import gpu_fields, summary  # noqa: PLC0415  # as json
 
     gpu = gpu_fields(stats.gpu)
+    fields = (gpu, call_fields(stats, raw=options.raw))
     functions = list(stats.functions)
     if options.skip_zero:
         functions = [one for one in functions if one.cells or one.key in gpu.functions]
@@ -31,8 +36,12 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
         functions.sort(key=lambda function: function.total_ns)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
     yield ' "functions": ['
-    yield from _separated(_function(function, sources, gpu) for function in functions)
+    yield from _separated(_function(one, sources, fields) for one in functions)
     yield " ],"
+    if stats.calls.nodes:
+        yield ' "calls": ['
+        yield from _separated([f"  {_json(edge)}"] for edge in call_list(stats))
+        yield " ],"
     yield ' "processes": ['
     yield from _separated([f"  {_json(vars(one))}"] for one in stats.processes)
     yield " ],"
@@ -64,22 +73,25 @@ def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _function(
-    function: FunctionStats, sources: Sources, gpu: GpuFields
+    function: FunctionStats, sources: Sources, fields: Fields
 ) -> Iterator[str]:
+    gpu, calls = fields
     known = {
         "file": function.file,
         "name": function.name,
         "line": function.line,
         "total_ns": function.total_ns,
         "calls": function.calls,
+        **calls.of_function(function.key),
         **gpu.of_function(function.key),
     }
     yield f'  {_json(known)[:-1]}, "lines": ['
-    yield from _separated([line] for line in _lines(function, sources, gpu))
+    yield from _separated([line] for line in _lines(function, sources, fields))
     yield "  ]}"
 
 
-def _lines(function: FunctionStats, sources: Sources, gpu: GpuFields) -> Iterator[str]:
+def _lines(function: FunctionStats, sources: Sources, fields: Fields) -> Iterator[str]:
+    gpu, calls = fields
     rows = {row.line: row for row in function.rows}
     for line in gpu.lines_of(function.key):  # these may have no numbers of their own
         rows.setdefault(line, Row(line, 0, 0, 0, 0, None, None))
@@ -91,6 +103,7 @@ def _lines(function: FunctionStats, sources: Sources, gpu: GpuFields) -> Iterato
             "await_ns": row.await_ns,
             "raw_ns": row.raw_ns,
             **_extremes(row),
+            **calls.of_line(function.key, line),
             **gpu.of_line(function.key, line),
             "source": sources.line(function.file, line),
         }

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from lineprof.stats import LineStats
 
 
-def notes(stats: LineStats, sources: Sources) -> Iterator[str]:
-    """Yield why the profile is empty, its warnings, and where its source is off."""
+def notes(stats: LineStats, sources: Sources, *, tables: bool = True) -> Iterator[str]:
+    """Yield why the profile is empty, its warnings, and where its source is off.
+
+    Without `tables`, no function's source is looked at: of many, that takes long.
+    """
     if stats.why_empty:
         yield stats.why_empty
     yield from stats.warnings
@@ -23,7 +26,7 @@ def notes(stats: LineStats, sources: Sources) -> Iterator[str]:
             if source.text is not None:
                 what = "shown is its text of then"
             yield f"{file} has changed since it was profiled; {what}"
-    for function in stats.functions:
+    for function in stats.functions if tables else ():
         block = sources.block(function.file, function.line, function.name)
         if block is None:
             continue

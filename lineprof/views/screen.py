@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_BOXES = "│├└─→…"
 
 
 class Screen(Value):
@@ -21,6 +22,7 @@ class Screen(Value):
     terminal: bool = False
     width: int | None = None  # in columns; None: nothing is clipped
     colour: bool = False
+    boxes: bool = True  # its encoding has what trees are drawn with
 
     def clean(self, text: str) -> str:
         r"""Return `text` without characters that would act on a terminal.
@@ -59,10 +61,22 @@ def screen_of(stream: TextIO) -> Screen:
         terminal = stream.isatty()
     except (AttributeError, ValueError):  # any object that can write; a closed one
         terminal = False
+    boxes = _has_boxes(stream)
     if not terminal:
-        return PIPE
+        return PIPE if boxes else Screen(boxes=False)
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return Screen(terminal=True, width=_width(stream), colour=not plain)
+    width = _width(stream)
+    return Screen(terminal=True, width=width, colour=not plain, boxes=boxes)
+
+
+def _has_boxes(stream: TextIO) -> bool:
+    """Tell whether the encoding of `stream`, if it has any, has `_BOXES`."""
+    encoding = getattr(stream, "encoding", None)
+    try:
+        _BOXES.encode(encoding or "utf-8")
+    except (LookupError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _width(stream: TextIO) -> int | None:

@@ -79,6 +79,7 @@ class Function(Value):
     beside: Beside = Beside((), {}, {})
     gpu_ns: int = 0  # with all that it called
     wait_ns: int = 0  # for a GPU
+    after: tuple[str, ...] = ()  # what is said below its lines
 
     @property
     def ran(self) -> bool:
@@ -102,6 +103,8 @@ class Table(Value):
         yield from self._heading(function, found=block is not None)
         yield ""
         yield from self._rows(function, block)
+        for words in function.after:
+            yield self.screen.clipped(words, 0)
         yield ""
 
     def _heading(self, function: Function, *, found: bool) -> Iterator[str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from lineprof.errors import LineprofError
 from lineprof.units import AUTO_UNIT, Ticks, readable
-from lineprof.views import gpu_flags
+from lineprof.views import gpu_flags, waits
+from lineprof.views.orders import OF_TABLES
 from lineprof.views.table import (
     COLUMNS,
     EXTRA_COLUMNS,
@@ -32,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lineprof.records import FunctionStats
+    from lineprof.records import FunctionStats, Key
     from lineprof.source import Sources
     from lineprof.stats import LineStats
     from lineprof.stats_timings import Ticked, Timings
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 _VIEWER_UNIT = 1e-6  # s, as line_profiler's viewer
 
-# What functions are sorted by, the greatest last: by the names of --sort-by.
+# What functions are sorted by, the greatest last: by the names in OF_TABLES.
 ORDERS: Mapping[str, Callable[[Function], tuple[object, ...]]] = {
     "gpu": lambda function: (function.gpu_ns,),
     "time": lambda function: (function.total,),
@@ -88,6 +89,7 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
 
 def footer_of(stats: LineStats, options: Options) -> Iterator[str]:
     """Yield what stands below the tables: GPU work as a whole, if any."""
+    yield from waits.footer(stats, options)
     if stats.gpu.sums or any(run.present for run in stats.gpu.runs):
         from lineprof.views.gpu_footer import footer  # noqa: PLC0415  # few have GPUs
 
@@ -97,8 +99,9 @@ def footer_of(stats: LineStats, options: Options) -> Iterator[str]:
 def functions_of(stats: LineStats, options: Options) -> list[Function]:
     """Return the functions of `stats` in its ticks, with what a GPU did for them."""
     ticks, timings = Ticks(stats.unit), stats.timings
+    waited = waits.waits_of(stats) if stats.waits else None
     functions = [
-        _function(function, timings[function.key], ticks)
+        _function(function, timings[function.key], ticks, waited)
         for function in stats.functions
     ]
     if not stats.gpu.sums:
@@ -110,17 +113,26 @@ def functions_of(stats: LineStats, options: Options) -> list[Function]:
 
 
 def _function(
-    function: FunctionStats, lines: Sequence[Ticked], ticks: Ticks
+    function: FunctionStats,
+    lines: Sequence[Ticked],
+    ticks: Ticks,
+    waited: Mapping[Key, waits.ByLine] | None,
 ) -> Function:
     """Return one function; its `lines` are exact where nanoseconds are not."""
     rows = {row.line: row for row in function.rows}
+    of_lines = None if waited is None else waited.get(function.key, {})
 
     def line(number: int, hits: int, time: float) -> Line:
         row = rows[number]
-        extremes = [
+        least, most = [
             None if ns is None else ticks.from_ns(ns) for ns in (row.min_ns, row.max_ns)
         ]
-        return Line(number, hits, time, ticks.from_ns(row.await_ns), *extremes)
+        waiting = None
+        if of_lines is not None:
+            of_line = of_lines.get(number, {})
+            waiting = {cause: ticks.from_ns(ns) for cause, ns in of_line.items()}
+        awaited = ticks.from_ns(row.await_ns)
+        return Line(number, hits, time, awaited, least, most, waiting)
 
     wall_ns = function.recursive_ns
     return Function(
@@ -129,6 +141,7 @@ def _function(
         function.name,
         tuple(line(*numbers) for numbers in lines),
         sum(t for *_, t in lines) if wall_ns is None else ticks.from_ns(wall_ns),
+        after=waits.below_table(function, of_lines) if of_lines else (),
     )
 
 
@@ -150,16 +163,11 @@ def table_of(
     functions: list[Function], unit: float, sources: Sources, options: Options
 ) -> Iterator[str]:
     """Yield the tables of `functions`, whose times are in ticks of `unit` (s)."""
-    output_unit = unit if options.unit is None else options.unit
-    scale = Scale(unit, output_unit, widths=options.column_widths or {})
-    extra = tuple(EXTRA_COLUMNS[name] for name in dict.fromkeys(options.columns))
-    table = Table(scale, COLUMNS + extra, options.screen, paint_of(options))
+    table = layout(unit, options)
     order = options.sort_by or ("time" if options.sort else "")
     if order:
         functions = sorted(functions, key=ORDERS[order])
-    auto = output_unit == AUTO_UNIT
-    yield f"Timer unit: {'beside each time' if auto else f'{output_unit:g} s'}"
-    yield ""
+    yield from heading(table)
     if options.details:
         for function in functions:
             if function.ran or not options.skip_zero:
@@ -171,6 +179,22 @@ def table_of(
         for function in functions:
             if function.total or not options.skip_zero:
                 yield _summary(function, table)
+
+
+def layout(unit: float, options: Options) -> Table:
+    """Return how a table is laid out whose times are in ticks of `unit` (s)."""
+    output_unit = unit if options.unit is None else options.unit
+    scale = Scale(unit, output_unit, widths=options.column_widths or {})
+    extra = tuple(EXTRA_COLUMNS[name] for name in dict.fromkeys(options.columns))
+    return Table(scale, COLUMNS + extra, options.screen, paint_of(options))
+
+
+def heading(table: Table) -> Iterator[str]:
+    """Yield what stands above all tables."""
+    unit = table.scale.output_unit
+    auto = unit == AUTO_UNIT
+    yield f"Timer unit: {'beside each time' if auto else f'{unit:g} s'}"
+    yield ""
 
 
 def _summary(function: Function, table: Table) -> str:
@@ -193,38 +217,42 @@ def paint_of(options: Options) -> Paint | None:
     return painter()
 
 
+UNIT = Option(
+    "unit",
+    ("-u", "--unit"),
+    "unit of the times in seconds, above 0, or auto: four digits of each"
+    f" time, and the unit that it reads best in (default: {_VIEWER_UNIT:g})",
+    default=_VIEWER_UNIT,
+    metavar="UNIT",
+    parse=parse_unit,
+)
+RICH = Option(
+    "rich",
+    ("-r", "--rich"),
+    "highlight the source, on a terminal and if the package rich is installed",
+)
+MORE_COLUMNS = Option(
+    "columns",
+    ("--columns",),
+    f"columns to add, with commas between: {', '.join(EXTRA_COLUMNS)}",
+    default=(),
+    metavar="NAMES",
+    parse=parse_columns,
+)
 VIEW = View(
     name="text",
     suffix=".txt",
     help="the table of line_profiler (the default)",
     options=(
-        Option(
-            "unit",
-            ("-u", "--unit"),
-            "unit of the times in seconds, above 0, or auto: four digits of each"
-            f" time, and the unit that it reads best in (default: {_VIEWER_UNIT:g})",
-            default=_VIEWER_UNIT,
-            metavar="UNIT",
-            parse=parse_unit,
-        ),
+        UNIT,
         SKIP_ZERO,
         SORT,
         Option("summarize", ("-m", "--summarize"), "add one line a function"),
-        Option(
-            "rich",
-            ("-r", "--rich"),
-            "highlight the source, on a terminal and if the package rich is installed",
-        ),
+        RICH,
         RAW,
-        Option(
-            "columns",
-            ("--columns",),
-            f"columns to add, with commas between: {', '.join(EXTRA_COLUMNS)}",
-            default=(),
-            metavar="NAMES",
-            parse=parse_columns,
-        ),
+        MORE_COLUMNS,
         *gpu_flags.TABLE,
     ),
     render=render,
+    orders=OF_TABLES,
 )

@@ -9,7 +9,7 @@ from lineprof.views.screen import PIPE, Screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from lineprof.records import Cell
     from lineprof.source import Sources
@@ -39,7 +39,7 @@ class Options(Value):
     gpu_columns: tuple[str, ...] | None = None  # None: the usual ones that have data
     gpu_self: bool = False  # GPU numbers of a line without what it called
     top_kernels: int = 0  # to list under each line
-    sort_by: str = ""  # one of text.ORDERS; "": see `sort`
+    sort_by: str = ""  # one of the view's orders; "": see `sort`
     kernel: str | None = None  # a pattern of names; kernels of others do not count
     graph_origin: bool = False  # a graph's kernels count where it was captured
     uvm: bool = True  # migrations of managed memory, too
@@ -47,6 +47,11 @@ class Options(Value):
     csv: bool = False  # for spreadsheets and programs
     rich: bool = False  # colours by the package rich, where the screen has any
     column_widths: Mapping[str, int] | None = None  # least ones
+    targets: tuple[str, ...] = ()  # functions and lines, as users name them
+    limit: int = 0  # of rows; 0: all
+    lines: int = 10  # of those that took most time
+    depth: int = 0  # levels of calls; 0: as many as the view sees fit
+    min_percent: float = 1  # calls with a smaller share in the whole are left out
     screen: Screen = PIPE
 
 
@@ -75,6 +80,9 @@ class View(Value):
     options: tuple[Option, ...]
     render: Callable[[LineStats, Sources, Options], Iterable[str]]
     remarks: Callable[[LineStats, Options], Iterable[str]] = _nothing  # beside it
+    value: Option | None = None  # what its own flag is given
+    orders: Collection[str] = ()  # that it knows, for --sort-by
+    has_tables: bool = True  # with the source of all functions
 
 
 RAW = Option(

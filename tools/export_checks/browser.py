@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BAD = ("error", "assert")  # calls of console
 LIMIT_S = 120  # for one answer of the browser
 FLAGS = (
     "--headless=new",
@@ -66,17 +67,17 @@ class Page:
     def _note(self, message: dict[str, Any]) -> None:
         """Keep an error that the page reports."""
         details = message.get("params", {})
-        if message.get("method") == "Runtime.exceptionThrown":
+        method = message.get("method")
+        if method == "Runtime.exceptionThrown":
             thrown = details["exceptionDetails"]
             said = thrown.get("exception", {}).get("description", thrown["text"])
             self.errors.append(said)
-        elif message.get("method") == "Log.entryAdded":
-            if details["entry"]["level"] == "error":
-                self.errors.append(f"{details['entry']['text']} {details['entry']}")
-        elif message.get("method") == "Runtime.consoleAPICalled":
-            if details["type"] in {"error", "assert"}:
-                words = [str(one.get("value", one)) for one in details["args"]]
-                self.errors.append(" ".join(words))
+        elif method == "Log.entryAdded" and details["entry"]["level"] == "error":
+            entry = details["entry"]
+            self.errors.append(f"{entry['text']} {entry.get('url', '')}".strip())
+        elif method == "Runtime.consoleAPICalled" and details["type"] in BAD:
+            words = [str(one.get("value", one)) for one in details["args"]]
+            self.errors.append(" ".join(words))
 
     def open(self, url: str) -> None:
         """Go to `url`, and wait until it is loaded."""

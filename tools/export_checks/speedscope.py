@@ -7,16 +7,19 @@ import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from export_checks.judge import Missing, Wrong
+from export_checks.judge import Missing, Wrong, same
+from export_checks.readers import HOME
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from export_checks.browser import Page
+    from export_checks.place import Place
 
+MOST_SHOWN = 3  # profiles of a file, in a report
 # The bundle keeps its importer to itself; this names it in the page.
 HIDDEN = re.compile(
-    r"async function (\w+)\(\w+,\w+\)\{return\(await \w+\)\.importProfilesFromArrayBuffer"
+    r"async function (\w+)\(\w+,\w+\)"
+    r"\{return\(await \w+\)\.importProfilesFromArrayBuffer"
 )
 IMPORT = """
 (async () => {
@@ -50,15 +53,85 @@ def lay_out(release: Path, target: Path) -> None:
     )
 
 
-def imported(page: Page, server: str, file: Path) -> list[dict[str, Any]]:
+def imported(place: Place, file: Path) -> list[dict[str, Any]]:
     """Import a file; give its profiles with their frames' weights."""
-    page.open(f"{server}/speedscope/index.html")
+    page = place.page
+    page.open(place.reader("speedscope"))
     page.wait("window.lineprofImporter")
     page.errors.clear()  # what its fonts and its WebGL want is no matter
-    script = IMPORT % (json.dumps(f"{server}/files/{file.name}"), json.dumps(file.name))
+    address = f"{place.server}/files/{file.name}"
+    script = IMPORT % (json.dumps(address), json.dumps(file.name))
     profiles: list[dict[str, Any]] = page.value(script)
     if page.errors:
         raise Wrong(f"speedscope says {page.errors[0]}")
     if not profiles:
         raise Wrong("speedscope finds no profile in it")
     return profiles
+
+
+def in_words(profiles: list[dict[str, Any]]) -> str:
+    """Give the totals of the first profiles."""
+    words = [f"{p['name']} {p['total']:.0f} {p['unit']}" for p in profiles[:MOST_SHOWN]]
+    more = len(profiles) - MOST_SHOWN
+    return "; ".join(words) + (f"; {more} more" if more > 0 else "")
+
+
+def lines(place: Place, profile: Path, file: Path) -> str:
+    """Import a file whose first profile is time, line by line."""
+    profiles = imported(place, file)
+    ours = place.ours(profile)
+    same("time (ns)", profiles[0]["total"], ours["lines_ns"], ours["rounding"])
+    return in_words(profiles)
+
+
+def functions(place: Place, profile: Path, file: Path) -> str:
+    """Import a file whose first profile is time, function by function."""
+    profiles = imported(place, file)
+    ours = place.ours(profile)
+    same("time (ns)", profiles[0]["total"], ours["self_ns"], ours["rounding"])
+    return in_words(profiles)
+
+
+def samples(place: Place, profile: Path, file: Path) -> str:
+    """Import a file with all threads in one profile, in whole microseconds."""
+    profiles = imported(place, file)
+    ours = place.ours(profile)["lines_ns"] / 1e3
+    same("time (us)", profiles[0]["total"], ours, 1 + len(profiles[0]["frames"]))
+    return in_words(profiles)
+
+
+def anything(place: Place, profile: Path, file: Path) -> str:
+    """Import a file with intervals; there must be as many threads or more."""
+    profiles = imported(place, file)
+    threads = place.ours(profile)["threads"]
+    if len(profiles) < threads:
+        raise Wrong(
+            f"it has {len(profiles)} profiles, and there were {threads} threads"
+        )
+    return in_words(profiles)
+
+
+def own(place: Place, profile: Path, file: Path) -> str:
+    """Import speedscope's format; without intervals the weights are our times."""
+    profiles, ours = imported(place, file), place.ours(profile)
+    sums: dict[str, float] = {}
+    for one in profiles:
+        if one["unit"] != "nanoseconds":
+            raise Wrong(f"{one['name']} is in {one['unit']}")
+        what = one["name"].rpartition(": ")[2]
+        sums[what] = sums.get(what, 0) + one["total"]
+    known = {"GPU time by line": "gpu_ns", "copies by line": "copy_ns"}
+    if not ours["slices"]:
+        known |= {"by function": "self_ns", "by line": "lines_ns"}
+    for what, name in known.items():
+        same(what, sums.get(what, 0), ours[name], ours["rounding"])
+    return ", ".join(f"{what} {ns:.0f} ns" for what, ns in sums.items())
+
+
+def schema(place: Place, _: Path, file: Path) -> str:
+    """Hold the file against the schema in speedscope's release."""
+    schema = HOME / "node/node_modules/speedscope/dist/release/file-format-schema.json"
+    if not schema.exists():
+        raise Missing("speedscope", "npm (Debian: apt install npm) has it")
+    place.run([place.python, "-m", "jsonschema", "-i", file, schema])
+    return "no error"

@@ -1,0 +1,73 @@
+"""What --include and --exclude name: files, modules, and functions in them.
+
+A pattern is a path, from the current folder or in full, or a module's dotted
+name; after ``::`` or a last ``:`` there may be a function's name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from kernprof.globs import is_like, is_under
+from lineprof.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Parts = tuple[str, ...]
+
+_QUALIFIED = sys.version_info >= (3, 11)  # code objects know their full name
+
+
+class Pattern(Value):
+    """One pattern, taken apart."""
+
+    path: Parts
+    module: Parts  # none where it can be a path alone
+    function: Parts  # none for all
+
+    def covers(self, paths: Iterable[str], modules: Iterable[str]) -> bool:
+        """Tell whether a file of these names is meant, or some function in it."""
+        return any(is_under(self.path, _parts(path)) for path in paths) or bool(
+            self.module and any(is_under(self.module, m.split(".")) for m in modules)
+        )
+
+    def names(self, function: str) -> bool:
+        """Tell whether `function` is meant, of a file that is covered.
+
+        It has its qualified name, or the last part of that where Python does
+        not tell the rest: before 3.11.
+        """
+        name = function.replace(".<locals>", "").split(".")
+        wanted = self.function if _QUALIFIED else self.function[-1:]
+        if is_under(wanted, name):
+            return True
+        return len(wanted) == 1 and is_like(wanted[0], name[-1])
+
+
+def patterns(words: Sequence[str], folder: str) -> tuple[Pattern, ...]:
+    """Return the patterns that `words` spell; paths begin at `folder`."""
+    return tuple(_pattern(word, folder) for word in words)
+
+
+def _pattern(word: str, folder: str) -> Pattern:
+    file, separator, function = word.rpartition("::")
+    if not separator:
+        file, separator, function = word.rpartition(":")
+    if not separator or "/" in function:
+        file, function = word, ""
+    if file.startswith("~"):
+        file = os.path.expanduser(file)
+    path = os.path.normpath(os.path.join(folder, file))
+    is_path = os.sep in file or file.endswith(".py") or file in {"", "."}
+    return Pattern(
+        path=_parts(path) if file else ("**",),
+        module=() if is_path else tuple(file.split(".")),
+        function=tuple(function.split(".")) if function else (),
+    )
+
+
+def _parts(path: str) -> Parts:
+    return tuple(path.split(os.sep))

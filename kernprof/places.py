@@ -1,0 +1,119 @@
+"""Which files are a program's own: those in its folder and its project's."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from lineprof.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+SITES = frozenset(("site-packages", "dist-packages"))
+# Folders of a project that hold the code of others.
+_OTHERS = SITES | {"__pypackages__", ".eggs", ".nox", ".tox", "node_modules"}
+_ENVIRONMENT = "pyvenv.cfg"  # stands at the top of a virtual environment
+STANDARD = os.path.realpath(os.path.dirname(os.__file__))
+
+
+class Places:
+    """Folders and files whose code is the program's."""
+
+    def __init__(
+        self, folders: Iterable[Folder] = (), files: Iterable[str] = ()
+    ) -> None:
+        """Take folders, and single files by their real paths."""
+        self.folders = tuple(dict.fromkeys(folders))
+        self.files = frozenset(files)
+        self._foreign: dict[str, bool] = {}  # is it an environment's, or Python's?
+
+    def __add__(self, other: Places) -> Places:
+        """Return the places of both."""
+        return Places((*self.folders, *other.folders), self.files | other.files)
+
+    def __contains__(self, file: str) -> bool:
+        """Tell whether the source file with that real path is the program's."""
+        if file in self.files:
+            return True
+        return any(self._holds(folder, file) for folder in self.folders)
+
+    def _holds(self, folder: Folder, file: str) -> bool:
+        if not file.startswith(os.path.join(folder.path, "")):
+            return False
+        above = os.path.dirname(file)
+        while len(above) > len(folder.path):
+            if folder.wide and not os.path.exists(os.path.join(above, "__init__.py")):
+                return False
+            if self._is_foreign(above):
+                return False
+            above = os.path.dirname(above)
+        return folder.path == STANDARD or not _is_in(file, STANDARD)
+
+    def _is_foreign(self, folder: str) -> bool:
+        known = self._foreign.get(folder)
+        if known is None:
+            known = self._foreign[folder] = os.path.basename(folder) in _OTHERS or (
+                os.path.exists(os.path.join(folder, _ENVIRONMENT))
+            )
+        return known
+
+
+class Folder(Value):
+    """A folder, by its real path; of a `wide` one modules and packages count alone."""
+
+    path: str
+    wide: bool = False
+
+
+def around(folder: str) -> Places:
+    """Return the places of a program in `folder`: that folder, and its project.
+
+    A folder that holds much beside programs, someone's home, say, is a wide one;
+    one that holds the packages of others, or Python's, is none at all.
+    """
+    real = os.path.realpath(folder)
+    if _is_shared(real):
+        return Places()
+    if real in _too_wide():
+        return Places([Folder(real, wide=True)])
+    project = _project(real)
+    return Places([Folder(real), *([Folder(project)] if project else [])])
+
+
+def _project(folder: str) -> str:
+    """Return the nearest folder above or at `folder` that is a project, or ""."""
+    too_wide = _too_wide()
+    for candidate in _upwards(folder):
+        if candidate in too_wide or _is_shared(candidate):
+            break
+        if os.path.exists(os.path.join(candidate, _ENVIRONMENT)):
+            break
+        if any(os.path.exists(os.path.join(candidate, n)) for n in PROJECT_FILES):
+            return candidate
+    return ""
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
+def _too_wide() -> frozenset[str]:
+    """Return the folders that are nobody's project: home, the root, what is between."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    return frozenset((os.sep, *_upwards(home), os.path.realpath(sys.prefix)))
+
+
+def _is_shared(folder: str) -> bool:
+    return os.path.basename(folder) in SITES or _is_in(folder, STANDARD)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + os.sep)

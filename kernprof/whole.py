@@ -1,0 +1,167 @@
+"""The whole of a program, profiled where it does not say itself what to profile.
+
+Its functions are found as they are first called. Once the program decorates one,
+or has a profiler of its own, it is as if nobody had looked: what it asked for is
+all that is reported, as under line_profiler.
+"""
+
+from __future__ import annotations
+
+from kernprof.choice import Choice
+from kernprof.decorated import decorates, may_decorate, names_profiler
+from kernprof.outfile import current_folder
+from kernprof.own_places import own_places
+from kernprof.patterns import patterns
+from kernprof.plan import COMMAND, STDIN
+from lineprof import first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from types import CodeType
+
+    from kernprof.plan import Plan
+    from kernprof.program import Program
+    from lineprof.profiler import LineProfiler
+    from lineprof.stats import LineStats
+
+_CHOOSE = "--include, --exclude, --all and -p choose others"
+_CHOOSING = ("all", "include", "exclude")
+
+
+class Whole:
+    """The functions of one program, found as it runs."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        program: Program,
+        finds: LineProfiler,
+        builtin: LineProfiler,
+    ) -> None:
+        """Have `finds` count what `plan` chooses; `builtin` is the program's.
+
+        They may be the same: then it goes on whatever the program does.
+        """
+        import lineprof.jumps  # noqa: PLC0415  # not while the program runs
+
+        if plan.kind in {COMMAND, STDIN}:
+            import lineprof.autoprofile.functions  # noqa: F401, PLC0415  # nor this
+        self._plan = plan
+        self._program = program
+        folder = current_folder()
+        self._choice = Choice(
+            everything=plan.all,
+            include=patterns(plan.include, folder),
+            exclude=patterns(plan.exclude, folder),
+        )
+        self._builtin = builtin
+        self._found: LineProfiler | None = finds
+        self._forced = finds is builtin
+        self._code: CodeType | None = None  # of a program without a file
+        self._open = False
+        self._has_own = False  # a profiler that kernprof does not read
+
+    @property
+    def profiler(self) -> LineProfiler:
+        """What counts: the program's own profiler, if the program uses that."""
+        return (self._open and self._found) or self._builtin
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the program's functions are counted, asked for or not."""
+        return self._open
+
+    def begin(self, code: CodeType, module: str = "") -> None:
+        """Count from the first line of `code` on, which is about to run."""
+        no_file = self._plan.kind in {COMMAND, STDIN}
+        self._code = code if no_file else None
+        decorated = may_decorate(code) if no_file else decorates(code)
+        decorated = decorated or bool(self._builtin.functions)  # in a setup file
+        self._open = self._forced or not decorated
+        if not self._open:
+            self._found = None
+            self._watch_defined()
+            return
+        places = own_places(self._plan, self._program, code.co_filename, module)
+        self._choice.begin(code, places, module, has_file=not no_file)
+        if not self._forced:
+            first_use.watchers.append(self._used)
+        self.profiler.discover(self._decide)
+
+    def stop(self) -> None:
+        """Look for no more functions; what is found goes on counting."""
+        if self._used in first_use.watchers:
+            first_use.watchers.remove(self._used)
+        if self._found is not None:
+            self._found.discover(None)
+
+    def end(self) -> None:
+        """Leave nothing behind."""
+        self.stop()
+        self._found = self._code = None
+
+    def _decide(self, code: CodeType) -> bool | None:
+        wanted = self._choice(code)
+        if wanted and not self._forced and names_profiler(code):
+            self._has_own = True
+            self._close()  # but let go of nothing: the core is about to go on
+            return None
+        return wanted
+
+    def _used(self, profiler: object) -> None:
+        """Be told, by the program's thread, that it uses a profiler."""
+        if profiler is self._found:
+            return
+        self._has_own = profiler is not self._builtin
+        self._close()
+        self._found = None  # with all that it counted
+
+    def _close(self) -> None:
+        """Report what the program decorates, from now on."""
+        self._open = False
+        self.stop()
+        self._watch_defined()
+
+    def _watch_defined(self) -> None:
+        """Watch what a program without a file defines: that is always profiled."""
+        code, self._code = self._code, None
+        if code is None:
+            return
+        from lineprof.autoprofile.functions import functions_in  # noqa: PLC0415  # rare
+
+        for _, function in functions_in(code):
+            self._builtin.watch(function)
+
+    # -- at the end ---------------------------------------------------------------
+
+    def said(self, stats: LineStats) -> str:
+        """Return the line that tells of the choice that was made, "" for none."""
+        if not self._open:
+            return self._said_of_others(stats)
+        found = [one for one in stats.functions if one.cells or one.calls]
+        files = {one.file for one in found}
+        what = "none of the program's own functions ran"
+        if found:
+            what = f"profiled {_count(found, 'function')} in {_count(files, 'file')}"
+        why = "" if self._forced else "no @profile was found: "
+        return f"{why}{what}; {_CHOOSE}"
+
+    def _said_of_others(self, stats: LineStats) -> str:
+        if self._has_own and stats.why_empty:
+            return (
+                "the profile is empty: the program has a LineProfiler of its own;"
+                " --whole profiles all that the program runs"
+            )
+        chosen = [flag for flag in _CHOOSING if flag in self._plan.given]
+        if not chosen:
+            return ""
+        flags = " ".join(f"--{flag}" for flag in chosen)
+        return (
+            f"the program says itself what to profile: {flags} had no say;"
+            " with --whole it has"
+        )
+
+
+def _count(things: Collection[object], name: str) -> str:
+    return f"{len(things)} {name}{'s' * (len(things) != 1)}"

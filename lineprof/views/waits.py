@@ -1,0 +1,65 @@
+"""What the tables say of waiting: by line, and in a line below a function."""
+
+from __future__ import annotations
+
+from lineprof.views.columns import WAIT_COLUMNS
+from lineprof.views.grid import in_words, percent, percent_of
+from lineprof.wait_records import GIL, IO, LOCK, OTHER, READY, SLEEP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lineprof.records import FunctionStats, Key
+    from lineprof.stats import LineStats
+    from lineprof.views.view import Options
+
+    ByLine = Mapping[int, Mapping[str, int]]  # time (ns) by cause
+
+_LEAST_PERCENT = 1  # of a function, to speak of
+_WORDS = {
+    GIL: "for the interpreter's lock",
+    LOCK: "for locks",
+    SLEEP: "asleep",
+    IO: "for input and output",
+    READY: "for a processor",
+    OTHER: "for something else",
+}
+NONE = "The profile does not say how long lines waited: CPU and waits are not known"
+
+
+def waits_of(stats: LineStats) -> dict[Key, dict[int, dict[str, int]]]:
+    """Return the waits (ns) of each function, by line and cause."""
+    found: dict[Key, dict[int, dict[str, int]]] = {}
+    for wait in stats.waits:
+        line = found.setdefault(wait.function, {}).setdefault(wait.line, {})
+        line[wait.cause] = line.get(wait.cause, 0) + wait.ns
+    return found
+
+
+def below_table(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
+    """Return what a function waited for, if that was more than 1 % of its time."""
+    whole = sum(cell.time_ns for cell in function.cells)
+    causes: dict[str, int] = {}
+    for line in waits.values():
+        for cause, ns in line.items():
+            causes[cause] = causes.get(cause, 0) + ns
+    ns = sum(causes.values())
+    if percent_of(ns, whole) <= _LEAST_PERCENT:
+        return ()
+    parts = [
+        f"{in_words(ns)} {_WORDS.get(cause, f'for {cause}')}"
+        for cause, ns in sorted(causes.items(), key=lambda item: -item[1])
+        if ns
+    ]
+    return (f"Waiting: {percent(ns, whole)} of these times: {', '.join(parts)}",)
+
+
+def footer(stats: LineStats, options: Options) -> Iterator[str]:
+    """Yield that columns of waits are empty for want of data, if they were chosen."""
+    if not stats.waits and _wanted(options.columns):
+        yield NONE
+
+
+def _wanted(columns: Iterable[str]) -> bool:
+    return not WAIT_COLUMNS.keys().isdisjoint(columns)

@@ -1,0 +1,85 @@
+"""Profiles with slices, written by hand, for what shows when functions ran."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from example_gpu import FIT, ORIGIN_NS, PROCESS, STEP, UPLOAD, example
+
+from lineprof.stats import LineStats
+from lineprof.trace_records import Slice, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from lineprof.gpu_records import Batch
+    from lineprof.records import Key
+
+
+class SliceList(Trace):
+    """A trace whose slices are not packed."""
+
+    process: int
+    count: int
+    left_out: int
+    origin_ns: int
+    functions: tuple[Key, ...]
+    threads: tuple[int, ...]
+    batches: tuple[Batch, ...]
+    make: Callable[[], Iterable[Slice]]
+
+    def __iter__(self) -> Iterator[Slice]:
+        return iter(self.make())
+
+
+def trace(
+    slices: Iterable[Slice],
+    *,
+    process: int = 0,
+    origin_ns: int = ORIGIN_NS,
+    left_out: int = 0,
+) -> SliceList:
+    """Return a trace of `slices`, put in the order in which traces have them."""
+    rows = sorted(slices, key=lambda one: (one.start_ns, -one.ns))
+    functions = tuple(dict.fromkeys(one.function for one in rows))
+    threads = tuple(dict.fromkeys(one.thread for one in rows))
+    return SliceList(
+        process, len(rows), left_out, origin_ns, functions, threads, (), lambda: rows
+    )
+
+
+def traced(*traces: Trace, stats: LineStats | None = None) -> LineStats:
+    """Return a profile (default: that of example_gpu) with traces."""
+    stats = stats or example()
+    stats.traces = traces
+    return stats
+
+
+# fit() calls step() from line 34, waits in line 36, and goes on in line 37; beside
+# it, upload() runs on another thread. Lines follow upon one another at once.
+SLICES = (
+    Slice(900_000, 1_500_000, 0, FIT, 0),
+    Slice(950_000, 250_000, 0, FIT, 34),
+    Slice(960_000, 200_000, 0, STEP, 0),
+    Slice(960_000, 90_000, 0, STEP, 21),
+    Slice(1_050_000, 100_000, 0, STEP, 22),
+    Slice(1_200_000, 500_000, 0, FIT, 36),
+    Slice(1_700_000, 500_000, 0, FIT, 37),
+    Slice(1_000_000, 300_001, 1, UPLOAD, 0),
+)
+
+
+def steps() -> LineStats:
+    """Return the profile of example_gpu with SLICES."""
+    return traced(trace(SLICES))
+
+
+def falling(levels: int) -> LineStats:
+    """Return a profile of functions that call one another, so many deep."""
+    return traced(
+        trace(
+            Slice(10 * i, 20 * (levels - i) + 5, -1, ("/p/deep.py", i + 1, f"f{i}"), 0)
+            for i in range(levels)
+        ),
+        stats=LineStats.from_functions([], processes=[PROCESS]),
+    )

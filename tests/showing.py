@@ -1,0 +1,24 @@
+"""What a view shows of a profile, as text and as the rows of its grid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineprof.source import Sources
+from lineprof.views import VIEWS, Options
+
+if TYPE_CHECKING:
+    from lineprof.stats import LineStats
+
+
+def lines_of(stats: LineStats, view: str, **options: object) -> list[str]:
+    """Return the lines that a view prints."""
+    made = Options(**options)  # type: ignore[arg-type]
+    return list(VIEWS[view].render(stats, Sources(stats.sources), made))
+
+
+def rows_below(lines: list[str], title: str) -> list[list[str]]:
+    """Return the words of each line below the one that begins with `title`."""
+    start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(title))
+    rest = lines[start + 1 :]
+    return [line.split() for line in rest[: [*rest, ""].index("")]]

@@ -1,0 +1,215 @@
+"""What is worked out from a call tree adds up, and is what the program did."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from example_calls import (
+    FIB,
+    FORWARD,
+    INIT,
+    IS_EVEN,
+    IS_ODD,
+    LAUNCH,
+    LEN,
+    MAIN,
+    MODULE,
+    NEVER,
+    REPORT,
+    SOLVE,
+    STEPS,
+    WEIGHTS,
+    WORK,
+    deep,
+    example,
+    wide,
+)
+
+from lineprof.call_edges import (
+    Edge,
+    FunctionNumbers,
+    edges,
+    gpu_of_edges,
+    numbers_of,
+    own_line_ns,
+)
+from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
+from lineprof.gpu_lines import numbers_of_lines
+from lineprof.gpu_records import KERNEL, NO_PATH, Gpu, GpuPath, GpuSum
+from lineprof.records import Cell, FunctionStats
+from lineprof.stats import LineStats
+from lineprof.values import replace
+
+
+def test_edges_are_the_sums_of_their_nodes_in_order_of_appearance() -> None:
+    assert edges(example().calls) == (
+        Edge(None, 0, MODULE, 1, 1, 6_292_469, 6_292_469),
+        Edge(MODULE, 29, MAIN, 1, 1, 6_242_436, 6_242_436),
+        Edge(MAIN, 7, INIT, 1, 1, 800, 800),
+        Edge(MAIN, 8, STEPS, 1, 1, 880, 880),
+        Edge(MAIN, 9, FORWARD, 3, 3, 4_564_877, 4_564_877),
+        Edge(FORWARD, 13, SOLVE, 4, 4, 59_606, 59_606),  # of two threads, and so on
+        Edge(SOLVE, 14, LAUNCH, 4, 4, 36_006, 36_006),
+        Edge(SOLVE, 15, IS_EVEN, 4, 4, 14_400, 14_400),
+        Edge(IS_EVEN, 6, IS_ODD, 10, 4, 11_600, 19_900),
+        Edge(IS_ODD, 10, IS_EVEN, 8, 0, 0, 13_900),
+        Edge(FORWARD, 14, FIB, 4, 4, 33_450, 33_450),
+        Edge(FIB, 2, FIB, 28, 0, 0, 61_664),
+        Edge(FORWARD, 15, WEIGHTS, 4, 4, 6_000_000, 6_000_000),
+        Edge(None, 0, WORK, 1, 1, 1_533_879, 1_533_879),
+        Edge(WORK, 18, FORWARD, 1, 1, 1_532_779, 1_532_779),
+        Edge(MAIN, 13, REPORT, 1, 1, 550, 550),
+        Edge(REPORT, 22, LEN, 1, 1, 60, 60),
+    )
+    assert edges(NO_CALLS) == ()
+
+
+def test_every_function_has_its_numbers_and_those_of_the_tree_alone_come_last() -> None:
+    stats = example()
+    numbers = numbers_of(stats)
+    assert list(numbers) == [*(one.key for one in stats.functions), LEN]
+    assert numbers[FIB] == FunctionNumbers(32, 4, 33_450, 33_450)
+    assert numbers[IS_EVEN] == FunctionNumbers(12, 4, 8_400, 14_400)
+    assert numbers[SOLVE] == FunctionNumbers(4, 4, 9_200, 59_606)
+    assert numbers[NEVER] == FunctionNumbers(0, 0, 0, 0)
+    assert numbers[LEN] == FunctionNumbers(1, 1, 60, 60)
+
+
+def test_without_a_tree_functions_have_what_is_known_of_them() -> None:
+    cells = (Cell(2, 0, 3, 40), Cell(3, 0, 3, 2))
+    plain = FunctionStats("a.py", "f", 1, cells, calls=3)
+    recursive = FunctionStats("a.py", "g", 9, cells, calls=5, recursive_ns=30)
+    stats = LineStats.from_functions([plain, recursive])
+    assert numbers_of(stats) == {
+        plain.key: FunctionNumbers(3, 3, 42, 42),
+        recursive.key: FunctionNumbers(5, 5, 30, 30),
+    }
+    assert own_line_ns(stats) == {
+        plain.key: {2: 40, 3: 2},
+        recursive.key: {2: 40, 3: 2},
+    }
+    assert gpu_of_edges(stats) == {}
+    assert numbers_of(LineStats({}, 1e-9)) == {}
+
+
+def test_own_times_of_lines_are_what_their_callees_leave() -> None:
+    own = own_line_ns(example())
+    assert own[MODULE] == {29: 50_033}
+    assert own[MAIN] == {
+        7: 3000,
+        8: 800,
+        9: 300,
+        10: 40_000,
+        11: 90_000,
+        12: 1_540_879,
+        13: 350,
+    }
+    assert own[FIB] == {2: 33_450}
+    assert own[REPORT] == {22: 490}  # of the 550 ns, 60 are of a function of C
+    assert own[NEVER] == {}
+
+
+@pytest.mark.parametrize("stats", [example(), deep(3000), wide(200, 2000)])
+def test_all_numbers_add_up(stats: LineStats) -> None:
+    numbers, own = numbers_of(stats), own_line_ns(stats)
+    into: dict[object, int] = {}
+    for edge in edges(stats.calls):
+        into[edge.callee] = into.get(edge.callee, 0) + edge.total_ns
+    for function in stats.functions:
+        mine = numbers[function.key]
+        assert mine.calls == function.calls
+        assert mine.total_ns == function.total_ns == into.get(function.key, 0)
+        assert mine.self_ns == sum(own[function.key].values())
+    roots = [node for node in stats.calls.nodes if node.parent == -1]
+    assert sum(one.self_ns for one in numbers.values()) == sum(
+        node.total_ns for node in roots
+    )
+
+
+def test_a_line_that_is_shorter_than_its_calls_by_rounding_takes_no_time() -> None:
+    stats = example()
+    nodes = tuple(
+        replace(node, inclusive_ns=node.inclusive_ns + 100_000)
+        for node in stats.calls.nodes
+    )
+    stats.calls = CallTree(nodes)
+    assert own_line_ns(stats)[FORWARD] == {13: 0, 14: 0, 15: 0}
+
+
+def test_gpu_time_goes_along_the_edges_to_where_it_was_launched() -> None:
+    stats = example()
+    assert gpu_of_edges(stats) == {
+        (None, 0, MODULE): 600_000,
+        (MODULE, 29, MAIN): 600_000,
+        (MAIN, 9, FORWARD): 600_000,
+        (None, 0, WORK): 200_000,
+        (WORK, 18, FORWARD): 200_000,
+        (FORWARD, 13, SOLVE): 800_000,
+        (SOLVE, 14, LAUNCH): 800_000,
+    }
+    of_lines = numbers_of_lines(stats.gpu)
+    for (caller, line, _), ns in gpu_of_edges(stats).items():
+        if caller is not None:
+            assert ns == of_lines[caller][line].gpu_ns
+
+
+def test_gpu_time_of_recursion_goes_along_edges_that_there_are() -> None:
+    # is_even 15 -> is_odd 6 -> is_even 10, which did not show twice, launched.
+    lines = ((SOLVE, 15), (IS_ODD, 10), (IS_EVEN, 6))
+    gpu = Gpu(
+        paths=(GpuPath(0, False, lines), GpuPath(0, False, ((FIB, 2),))),
+        sums=(
+            GpuSum(0, NO_PATH, KERNEL, "k", 0, 1, 70, 70, 70),
+            GpuSum(1, NO_PATH, KERNEL, "k", 0, 1, 5, 5, 5),
+        ),
+    )
+    stats = example()
+    stats.gpu = gpu
+    assert gpu_of_edges(stats) == {
+        (None, 0, SOLVE): 70,
+        (SOLVE, 15, IS_EVEN): 70,
+        (IS_ODD, 10, IS_EVEN): 70,
+        (None, 0, FIB): 5,
+    }
+    stats.calls = NO_CALLS  # then there is no more to know than the path
+    assert gpu_of_edges(stats)[SOLVE, 15, IS_ODD] == 70
+
+
+def test_gpu_time_goes_through_functions_of_c() -> None:
+    map_, sort = ("", 0, "builtins.map"), ("", 0, "list.sort")
+    ways = (
+        (NO_NODE, 0, MAIN),
+        (0, 9, LEN),
+        (0, 9, map_),
+        (2, 0, sort),
+        (3, 0, map_),  # which was open already
+        (3, 0, LAUNCH),
+    )
+    nodes = tuple(CallNode(*way, 0, 1, 1, 1, 1, 1) for way in ways)
+    lines = ((MAIN, 9), (LAUNCH, 19))
+    stats = LineStats.from_functions(
+        [],
+        calls=CallTree(nodes),
+        gpu=Gpu(
+            paths=(GpuPath(0, False, lines),),
+            sums=(GpuSum(0, NO_PATH, KERNEL, "k", 0, 1, 70, 70, 70),),
+        ),
+    )
+    assert gpu_of_edges(stats) == {
+        (None, 0, MAIN): 70,
+        (MAIN, 9, map_): 70,
+        (map_, 0, sort): 70,
+        (sort, 0, LAUNCH): 70,
+    }
+
+
+def test_a_large_profile_is_worked_out_in_no_time() -> None:
+    stats = wide()
+    assert len(stats.functions) == 2000
+    assert sum(len(one.cells) for one in stats.functions) == 100_000
+    assert len(stats.calls.nodes) > 9000
+    began = time.process_time()
+    for work in (numbers_of, own_line_ns, gpu_of_edges):
+        work(stats)
+    assert time.process_time() - began < 2

@@ -1,0 +1,489 @@
+"""The profile's call tree is what the program did, to the nanosecond."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from check_time import measure
+from example_calls import PROCESS
+from running import new_profiler, plain, program_file
+
+from lineprof.call_edges import edges, numbers_of, own_line_ns
+from lineprof.call_records import NO_CALLS, NO_NODE
+from lineprof.snapshot import Scale, profile_of
+from lineprof.snapshot_calls import remarks, tree_of
+
+if TYPE_CHECKING:
+    from settable_clock import Clock
+
+    from lineprof.call_records import CallNode, CallTree
+    from lineprof.snapshot_calls import RawNode
+    from lineprof.stats import LineStats
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+# parent, line, name, thread, calls, primitive calls, self, total, inclusive (ns)
+Told = tuple[int, int, str, int, int, int, int, int, int]
+
+
+def told(tree: CallTree) -> list[Told]:
+    """Return the nodes with the bare names of functions."""
+
+    def row(node: CallNode) -> Told:
+        parent, line, (_, _, name), thread, *numbers = vars(node).values()
+        return (parent, line, name.rpartition(".")[2], thread, *numbers)
+
+    return [row(node) for node in tree.nodes]
+
+
+def nodes_of(program: str, clock: Clock) -> list[Told]:
+    """Return the nodes of a program, whose numbers add up."""
+    stats = measure(plain(program), clock)
+    add_up(stats)
+    return told(stats.calls)
+
+
+def add_up(stats: LineStats) -> None:
+    """Check that the tree and the lines tell the same."""
+    numbers, own = numbers_of(stats), own_line_ns(stats)
+    into: dict[object, int] = {}
+    for edge in edges(stats.calls):
+        into[edge.callee] = into.get(edge.callee, 0) + edge.total_ns
+    below = [node.self_ns for node in stats.calls.nodes]
+    for place in range(len(below) - 1, -1, -1):
+        node = stats.calls.nodes[place]
+        assert node.parent < place
+        if node.parent != NO_NODE:
+            below[node.parent] += below[place]
+    for function in stats.functions:
+        mine = numbers[function.key]
+        assert mine.calls == function.calls
+        assert mine.total_ns == function.total_ns == into.get(function.key, 0)
+        assert mine.self_ns == sum(own[function.key].values())
+    for root, whole in zip(stats.calls.nodes, below):
+        if root.parent == NO_NODE:
+            assert root.total_ns == whole
+            assert root.line == 0
+
+
+def test_calls_are_told_by_line_callee_and_the_way_there(clock: Clock) -> None:
+    found = nodes_of(
+        """
+        @profile
+        def inner(n):
+            tick(n)
+
+        @profile
+        def middle(n):
+            tick(10)
+            inner(n)
+
+        @profile
+        def outer():
+            middle(1)
+            for n in 2, 3:
+                middle(n); inner(100)
+            inner(1000); tick(10000)
+
+        outer()
+        inner(5)
+        """,
+        clock,
+    )
+    assert found == [
+        (NO_NODE, 0, "outer", 0, 1, 1, 10_000, 11_236, 11_236),
+        (0, 12, "middle", 0, 1, 1, 10, 11, 11),
+        (1, 8, "inner", 0, 1, 1, 1, 1, 1),
+        (0, 14, "middle", 0, 2, 2, 20, 25, 25),
+        (3, 8, "inner", 0, 2, 2, 5, 5, 5),
+        (0, 14, "inner", 0, 2, 2, 200, 200, 200),
+        (0, 15, "inner", 0, 1, 1, 1000, 1000, 1000),
+        (NO_NODE, 0, "inner", 0, 1, 1, 5, 5, 5),
+    ]
+
+
+def test_recursion_is_a_leaf_and_counts_once_in_the_total(clock: Clock) -> None:
+    found = nodes_of(
+        """
+        @profile
+        def fib(n):
+            tick(1)
+            if n > 1:
+                return fib(n - 1) + fib(n - 2)
+            return leaf(n)
+
+        @profile
+        def leaf(n):
+            tick(100)
+            return n
+
+        fib(4)
+        """,
+        clock,
+    )
+    assert found == [
+        (NO_NODE, 0, "fib", 0, 1, 1, 1, 509, 509),
+        (0, 5, "fib", 0, 8, 0, 8, 0, 1216),
+        (0, 6, "leaf", 0, 5, 5, 500, 500, 500),
+    ]
+
+
+def test_functions_that_call_each_other_make_no_deep_tree(clock: Clock) -> None:
+    found = nodes_of(
+        """
+        @profile
+        def even(n):
+            tick(1)
+            return n == 0 or odd(n - 1)
+
+        @profile
+        def odd(n):
+            tick(10)
+            return n != 0 and even(n - 1)
+
+        even(100)
+        """,
+        clock,
+    )
+    assert found == [
+        (NO_NODE, 0, "even", 0, 1, 1, 1, 551, 551),
+        (0, 4, "odd", 0, 50, 1, 500, 550, 50 * 550 - 11 * (49 * 50 // 2)),
+        (1, 9, "even", 0, 50, 0, 50, 0, sum(1 + 11 * n for n in range(50))),
+    ]
+
+
+def test_a_generators_steps_are_the_time_of_who_resumes_it(clock: Clock) -> None:
+    found = nodes_of(
+        """
+        @profile
+        def steps():
+            tick(1)
+            yield 1
+            tick(10)
+            yield 2
+            tick(100)
+
+        @profile
+        def first(made):
+            return next(made)
+
+        @profile
+        def rest(made):
+            return list(made)
+
+        made = steps()
+        first(made)
+        rest(made)
+        """,
+        clock,
+    )
+    assert found == [
+        (NO_NODE, 0, "first", 0, 1, 1, 0, 1, 1),
+        (0, 11, "steps", 0, 1, 1, 1, 1, 1),
+        (NO_NODE, 0, "rest", 0, 1, 1, 0, 110, 110),
+        (2, 15, "steps", 0, 0, 0, 110, 110, 110),
+    ]
+
+
+def test_threads_have_trees_of_their_own_and_places(clock: Clock) -> None:
+    program = """
+        import threading
+
+        @profile
+        def work():
+            tick(1)
+
+        @profile
+        def main():
+            work()
+            thread = threading.Thread(target=work, name="other")
+            thread.start()
+            thread.join()
+
+        main()
+        """
+    stats = measure(plain(program), clock)
+    add_up(stats)
+    assert [(one[0], one[2], one[3]) for one in told(stats.calls)] == [
+        (NO_NODE, "main", 0),
+        (0, "work", 0),
+        (NO_NODE, "work", 1),
+    ]
+    assert stats.threads[1].name == "other"
+
+
+def test_what_is_not_profiled_lies_on_no_way(clock: Clock) -> None:
+    found = nodes_of(
+        """
+        @profile
+        def inner():
+            tick(1)
+
+        def between():
+            tick(10)
+            inner()
+
+        @profile
+        def outer():
+            return sorted([2, 1], key=lambda _: between() or 0)
+
+        outer()
+        """,
+        clock,
+    )
+    assert found == [
+        (NO_NODE, 0, "outer", 0, 1, 1, 20, 22, 22),
+        (0, 11, "inner", 0, 2, 2, 2, 2, 2),
+    ]
+
+
+def test_calls_that_are_under_way_count_up_to_now(clock: Clock) -> None:
+    profiler = new_profiler(clock=clock.capsule)
+    text = plain(
+        """
+        @profile
+        def outer():
+            tick(1)
+            inner()
+            tick(100)
+
+        @profile
+        def inner():
+            tick(10)
+            seen.append(profiler.get_stats())
+
+        outer()
+        """
+    )
+    seen: list[LineStats] = []
+    with program_file(text) as file:
+        names = {"profile": profiler, "tick": clock.tick, "seen": seen}
+        names["profiler"] = profiler
+        exec(compile(text, file, "exec", dont_inherit=True), names)
+    assert told(seen[0].calls) == [
+        (NO_NODE, 0, "outer", 0, 1, 1, 1, 11, 11),
+        (0, 4, "inner", 0, 1, 1, 10, 10, 10),
+    ]
+    add_up(seen[0])
+    assert told(profiler.get_stats().calls)[0] == (
+        NO_NODE,
+        0,
+        "outer",
+        0,
+        1,
+        1,
+        *[101, 111, 111],
+    )
+
+
+def test_what_was_counted_before_a_reset_is_in_no_node(clock: Clock) -> None:
+    profiler = new_profiler(clock=clock.capsule)
+
+    @profiler
+    def one() -> None:
+        clock.tick(1)
+
+    @profiler
+    def other() -> None:
+        clock.tick(10)
+
+    one()
+    assert [node[2] for node in told(profiler.get_stats().calls)] == ["one"]
+    profiler.reset()
+    assert profiler.get_stats().calls == NO_CALLS
+    other()
+    assert told(profiler.get_stats().calls) == [
+        (NO_NODE, 0, "other", 0, 1, 1, 10, 10, 10)
+    ]
+
+
+def test_functions_defined_again_and_again_are_one(clock: Clock) -> None:
+    found = nodes_of(
+        """
+        def make(call):
+            @profile
+            def f():
+                tick(1)
+                if call:
+                    call()
+            return f
+
+        make(make(make(None)))()
+        """,
+        clock,
+    )
+    assert found == [
+        (NO_NODE, 0, "f", 0, 1, 1, 1, 3, 3),
+        (0, 6, "f", 0, 2, 0, 2, 0, 3),
+    ]
+
+
+def test_functions_of_c_are_told_when_they_are_asked_for(clock: Clock) -> None:
+    profiler = new_profiler(clock=clock.capsule)
+    if profiler.core == "settrace" and sys.version_info >= (3, 12):
+        pytest.skip("this event source hears of no calls of C")
+    profiler.c_functions()
+
+    @profiler
+    def key(number: int) -> int:
+        return -number
+
+    @profiler
+    def outer() -> None:
+        sorted([1, 3, 2], key=key)
+        len("")
+
+    try:
+        outer()
+    finally:
+        profiler.c_functions(on=False)
+    stats = profiler.get_stats()
+    add_up(stats)
+    assert [row[:6] for row in told(stats.calls)] == [
+        (NO_NODE, 0, "outer", 0, 1, 1),
+        (0, outer.__code__.co_firstlineno + 2, "sorted", 0, 1, 1),
+        (1, 0, "key", 0, 3, 3),
+        (0, outer.__code__.co_firstlineno + 3, "len", 0, 1, 1),
+    ]
+    assert stats.calls.nodes[1].function == ("", 0, "builtins.sorted")
+    assert [function.name.rpartition(".")[2] for function in stats.functions] == [
+        *("key", "outer"),
+    ]
+
+
+# -- from raw nodes -------------------------------------------------------------------
+
+SCALE = Scale(1 << 32, 10)  # a tick is 1 ns, and 10 parts of a cost
+F, G, H = ("a.py", 1, "f"), ("a.py", 11, "g"), ("a.py", 21, "h")
+
+
+def raw(  # noqa: PLR0913, PLR0917  # as the core gives it
+    parent: int, line: int, serial: int, calls: int, own: int, total: int
+) -> RawNode:
+    """Return a node of thread 7 without a cost."""
+    return (parent, line, serial, 7, calls, calls, own, 0, total, 0, total, 0)
+
+
+def made(
+    nodes: list[RawNode], keys: dict[int, tuple[str, int, str]], folded: int = 0
+) -> CallTree:
+    return tree_of((folded, nodes), keys, {7: 0}.__getitem__, SCALE)
+
+
+def test_a_cost_is_taken_out_and_no_time_is_below_0() -> None:
+    costly = (NO_NODE, 0, 1, 7, 3, 2, 10, 110, 50, 200, 60, 599)
+    assert told(made([costly], {1: F})) == [(NO_NODE, 0, "f", 0, 3, 2, 0, 30, 1)]
+    below = (NO_NODE, 0, 1, 7, 1, 1, -5, -300, -1, 0, 0, 0)
+    assert told(made([below], {1: F})) == [(NO_NODE, 0, "f", 0, 1, 1, 25, 0, 0)]
+
+
+def test_calls_of_a_function_that_is_not_shown_are_its_callers() -> None:
+    nodes = [
+        raw(NO_NODE, 0, 1, 1, 5, 107),  # f
+        raw(0, 2, 9, 3, 2, 102),  # calls what is hidden
+        raw(1, 31, 2, 3, 40, 100),  # that calls g
+        raw(2, 12, 9, 1, 60, 60),  # which calls it, too: a leaf
+        raw(0, 2, 2, 1, 0, 0),  # f calls g itself from that line
+        raw(NO_NODE, 0, 9, 1, 1, 21),  # not shown, and called by nobody
+        raw(5, 33, 3, 2, 20, 20),  # calls h
+    ]
+    assert told(made(nodes, {1: F, 2: G, 3: H})) == [
+        (NO_NODE, 0, "f", 0, 1, 1, 7, 107, 107),
+        (0, 2, "g", 0, 4, 4, 100, 100, 100),
+        (NO_NODE, 0, "h", 0, 2, 2, 20, 20, 20),
+    ]
+
+
+def test_code_objects_of_one_function_are_one_on_a_way_too() -> None:
+    nodes = [
+        raw(NO_NODE, 0, 1, 1, 1, 111),  # f
+        raw(0, 2, 2, 1, 10, 110),  # calls g
+        raw(1, 12, 4, 1, 100, 100),  # which calls another code object of f
+        raw(2, 2, 2, 5, 0, 0),  # which calls g
+        raw(NO_NODE, 0, 4, 1, 1000, 1000),
+    ]
+    assert told(made(nodes, {1: F, 2: G, 4: F})) == [
+        (NO_NODE, 0, "f", 0, 2, 2, 1001, 1111, 1111),
+        (0, 2, "g", 0, 6, 6, 10, 110, 110),
+        (1, 12, "f", 0, 1, 1, 100, 100, 100),
+    ]
+
+
+def test_a_thread_of_the_tree_alone_has_a_place() -> None:
+    lines = [(2, 1, 1, 10, 0, 0, -1, -1, 0)]
+    codes = [((*F, 0, 0), 1, 10, 0, 0, lines, 1)]
+    numbers = raw(NO_NODE, 0, 1, 1, 10, 10)[4:]
+    stats = profile_of(
+        [(-41, "first"), (-42, "second")],
+        codes,
+        SCALE,
+        PROCESS,
+        warnings=["before"],
+        calls=(3, [(NO_NODE, 0, 1, thread, *numbers) for thread in (1, 0, 9)]),
+    )
+    assert [one.name for one in stats.threads] == ["second", "first"]
+    assert [one.thread for one in stats.calls.nodes] == [0, 1, -1]
+    assert [one.thread for one in stats.functions[0].cells] == [0]
+    assert (stats.warnings[0], len(stats.warnings)) == ("before", 2)
+
+
+def test_blocks_and_functions_of_c() -> None:
+    lines = [(2, 0, 1, 10, 0, 0, -1, -1, 0)]
+    stats = profile_of(
+        [(-41, "first")],
+        [((*F, 0, 0), 1, 10, 0, 0, lines, 1)],
+        SCALE,
+        PROCESS,
+        warnings=(),
+        blocks=[((F[0], 2, "block"), 1, 0, 0, 0, lines, 1)],  # of the same code object
+        calls=(0, [(*node[:3], 0, *node[4:]) for node in OF_C]),
+        natives=[(5, "builtins.sorted"), (6, "builtins.len")],
+    )
+    assert [one.name for one in stats.functions] == ["f", "block"]
+    assert [one.function for one in stats.calls.nodes] == [
+        *(F, ("", 0, "builtins.sorted"), F, ("", 0, "builtins.len")),
+    ]
+    assert "" not in stats.sources
+
+
+OF_C = [
+    raw(NO_NODE, 0, 1, 1, 10, 10),
+    raw(0, 2, 5, 1, 5, 10),
+    raw(1, 0, 1, 1, 0, 0),
+    raw(1, 0, 6, 1, 0, 0),
+]
+
+
+def test_nodes_without_a_number_go_unless_one_below_has_any() -> None:
+    nodes = [
+        raw(NO_NODE, 0, 1, 0, 0, 0),
+        raw(0, 2, 2, 0, 0, 0),
+        raw(0, 3, 3, 0, 0, 0),
+        raw(2, 22, 2, 1, 1, 1),
+    ]
+    assert told(made(nodes, {1: F, 2: G, 3: H})) == [
+        (NO_NODE, 0, "f", 0, 0, 0, 0, 0, 0),
+        (0, 3, "h", 0, 0, 0, 0, 0, 0),
+        (1, 22, "g", 0, 1, 1, 1, 1, 1),
+    ]
+
+
+def test_folded_calls_are_said() -> None:
+    tree = made([raw(NO_NODE, 0, 1, 1, 1, 1)], {1: F}, folded=12)
+    assert tree.folded == 12
+    (said,) = remarks(tree)
+    assert said.startswith("12 calls are shown below another way to their caller:")
+    assert remarks(NO_CALLS) == []
+    assert made([], {}) == NO_CALLS
+
+
+def test_a_tree_of_fifty_thousand_levels_is_made() -> None:
+    levels = 50_000
+    nodes = [raw(i - 1, 2 * i, i, 1, 1, levels - i) for i in range(levels)]
+    keys = {i: ("a.py", 2 * i + 1, f"f{i}") for i in range(levels)}
+    keys[levels - 1] = keys[1]  # and one of them is there twice
+    tree = made(nodes, keys)
+    assert len(tree.nodes) == levels
+    assert tree.nodes[-1].parent == levels - 2

@@ -1,0 +1,277 @@
+"""Calls and waits survive their file; damage to them is one clear line."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import example_stats
+import pytest
+from example_calls import FORWARD, LEN, MAIN, WEIGHTS, deep, example, wide
+from example_stats import everything
+
+from lineprof.call_edges import edges
+from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
+from lineprof.errors import LineprofError
+from lineprof.records import UNKNOWN_THREAD
+from lineprof.stats import LineStats
+from lineprof.store import load, save
+from lineprof.store_schema import CALL_TABLES, TABLES
+from lineprof.wait_records import OTHER, Wait
+
+PAGE = Path(__file__).parents[1] / "docs" / "format.md"
+NAMES = {table.name for table in CALL_TABLES}
+
+
+def named_alone() -> LineStats:
+    """Return a profile of a tree and waits alone, of functions without lines."""
+    odd = ("/p/\udcff\n.py", 3, "\ud83d;\x1b")
+    return LineStats.from_functions(
+        [],
+        calls=CallTree(
+            (
+                CallNode(NO_NODE, 0, LEN, UNKNOWN_THREAD, 2**63 - 1, 0, 0, 0, 0),
+                CallNode(0, 2**63 - 1, odd, UNKNOWN_THREAD, 1, 1, 2, 3, 2**63 - 1),
+            ),
+            folded=7,
+        ),
+        waits=[Wait(MAIN, 0, UNKNOWN_THREAD, OTHER, 2**63 - 1)],
+    )
+
+
+@pytest.mark.parametrize(
+    "stats",
+    [example(), named_alone(), deep(50_000), wide(200, 2000)],
+    ids=["example", "without lines", "deep", "wide"],
+)
+def test_what_is_loaded_is_what_was_saved(tmp_path: Path, stats: LineStats) -> None:
+    file = tmp_path / "a.lprof"
+    save(stats, file)
+    assert load(file).calls != NO_CALLS
+    assert everything(load(file)) == everything(stats)
+
+
+def test_a_copy_and_a_pickle_keep_calls() -> None:
+    stats = deep(5_000) + example()
+    for same in (copy.deepcopy(stats), pickle.loads(pickle.dumps(stats))):  # noqa: S301
+        assert everything(same) == everything(stats)
+
+
+def test_a_pickle_of_before_there_were_calls_is_a_profile_without_any() -> None:
+    state = dict(vars(example()))
+    for name in ("calls", "waits", "traces"):
+        del state[name]
+    old = LineStats.__new__(LineStats)
+    old.__setstate__(state)
+    assert (old.calls, old.waits, old.traces) == (NO_CALLS, (), ())
+    assert (old + example()).calls.nodes
+
+
+def test_other_functions_for_a_profile_leave_its_calls() -> None:
+    stats = example()
+    stats.functions = stats.functions[:3]
+    assert stats.calls == example().calls
+    assert stats.waits == example().waits
+
+
+def test_functions_that_were_taken_out_are_still_called_in_the_file(
+    tmp_path: Path,
+) -> None:
+    stats = example()
+    stats.functions = stats.functions[:3]
+    stats.gpu = example_stats.example().gpu
+    save(stats, tmp_path / "a.lprof")
+    assert everything(load(tmp_path / "a.lprof")) == everything(stats)
+
+
+def tables_of(file: Path) -> set[str]:
+    with closing(sqlite3.connect(file)) as db:
+        return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+
+
+def test_a_profile_without_calls_has_no_tables_for_them(tmp_path: Path) -> None:
+    save(example_stats.example(), tmp_path / "a")
+    assert not tables_of(tmp_path / "a") & NAMES
+    save(example(), tmp_path / "a")
+    assert tables_of(tmp_path / "a") >= NAMES
+
+
+def test_a_reader_of_before_there_were_calls_sees_the_lines_alone(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    with closing(sqlite3.connect(file)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (1,)
+        names = [name for (name,) in db.execute("SELECT name FROM functions")]
+        assert len(names) == len(example().functions)
+        assert LEN[2] not in names
+        assert {name for (name,) in db.execute("SELECT path FROM files")} == {
+            function.file for function in example().functions
+        }
+        for name in NAMES:
+            db.execute(f"DROP TABLE {name}")
+        db.commit()
+    assert tables_of(file) >= {table.name for table in TABLES}
+    old = load(file)
+    assert old.functions == example().functions
+    assert (old.calls, old.waits) == (NO_CALLS, ())
+
+
+def test_the_tables_are_as_their_page_says(tmp_path: Path) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    page = PAGE.read_text(encoding="utf-8")
+    section = page[page.index("## Calls and waits") :]
+    block = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)[0]
+    documented = {
+        name: " ".join(columns.split())
+        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
+    }
+    with closing(sqlite3.connect(file)) as db:
+        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        made = {
+            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
+            for name, sql in rows
+            if name in NAMES
+        }
+        query = " ".join(re.findall(r'"(SELECT[^"]*)"', section)[0].split())
+        found = set(db.execute(query))
+    assert made == documented
+    stats = example()
+    ids = {one.key: place for place, one in enumerate(stats.functions)}
+    ids[LEN] = len(ids)
+    assert found == {
+        (
+            None if edge.caller is None else ids[edge.caller],
+            edge.line,
+            ids[edge.callee],
+            edge.calls,
+            edge.inclusive_ns,
+        )
+        for edge in edges(stats.calls)
+    }
+
+
+def changed(tmp_path: Path, *statements: str) -> Path:
+    """Return a profile's file after `statements`."""
+    file = tmp_path / "changed.lprof"
+    save(example(), file)
+    with closing(sqlite3.connect(file)) as db:
+        for statement in statements:
+            db.execute(statement)
+        db.commit()
+    return file
+
+
+def refused(file: Path) -> str:
+    """Return the one line with which `file` is not loaded."""
+    with pytest.raises(LineprofError) as caught:
+        load(file)
+    line = str(caught.value)
+    assert line.isprintable()
+    assert caught.value.hint
+    return line
+
+
+@pytest.mark.parametrize("table", sorted(NAMES))
+def test_a_file_with_some_of_the_tables_alone_is_damaged(
+    tmp_path: Path, table: str
+) -> None:
+    file = changed(tmp_path, f"DROP TABLE {table}")
+    assert f"is damaged (it has no table {table}); record it again" in refused(file)
+
+
+DAMAGE = {
+    "UPDATE call_nodes SET parent_id = 99 WHERE id = 3": "no node before its child",
+    "UPDATE call_nodes SET parent_id = -1": "no node before its child",
+    "UPDATE call_nodes SET parent_id = id": "no node before its child",
+    "UPDATE call_nodes SET parent_id = 9 WHERE id = 4": "no node before its child",
+    "UPDATE call_nodes SET parent_id = id - 24, id = -id": "no node before its child",
+    "UPDATE call_nodes SET parent_id = 'x' WHERE id = 4": "'x' where int is due",
+    "UPDATE call_nodes SET parent_id = NULL WHERE id = 3": "",  # it is a root now
+    "UPDATE call_nodes SET function_id = 99": "there is no function 99",
+    "UPDATE call_nodes SET function_id = NULL": "None where int is due",
+    "UPDATE call_nodes SET thread_id = 9": "there is no thread 9",
+    "UPDATE call_nodes SET thread_id = 1 WHERE id = 2": "another thread than node 1",
+    "UPDATE call_nodes SET thread_id = NULL WHERE id = 2": "another thread than node 1",
+    "UPDATE call_nodes SET thread_id = NULL": "",
+    "UPDATE call_nodes SET line = -1": "node 0 has a number below 0",
+    "UPDATE call_nodes SET calls = -1 WHERE id = 7": "node 7 has a number below 0",
+    "UPDATE call_nodes SET primitive_calls = -1": "number below 0",
+    "UPDATE call_nodes SET self_ns = -1": "number below 0",
+    "UPDATE call_nodes SET total_ns = -1": "number below 0",
+    "UPDATE call_nodes SET inclusive_ns = -1": "number below 0",
+    "UPDATE call_nodes SET inclusive_ns = 1.5": "1.5 where int is due",
+    "UPDATE call_nodes SET calls = x'00'": "where int is due",
+    "UPDATE call_functions SET id = 0": "there are two functions 0",
+    "UPDATE call_functions SET id = 99": "there is no function 14",
+    "UPDATE call_functions SET name = 5": "5 where str is due",
+    "UPDATE call_functions SET file = NULL": "None where str is due",
+    "UPDATE call_functions SET name = x'ff'": "can't decode",
+    "DELETE FROM call_functions": "there is no function 14",
+    "UPDATE waits SET function_id = 99": "there is no function 99",
+    "UPDATE waits SET thread_id = 2": "there is no thread 2",
+    "UPDATE waits SET thread_id = -1": "there is no thread -1",
+    "UPDATE waits SET ns = -1": "a wait has -1",
+    "UPDATE waits SET line = -1": "a wait has -1",
+    "UPDATE waits SET cause = 5": "5 where str is due",
+}
+
+
+@pytest.mark.parametrize(("statement", "said"), DAMAGE.items(), ids=list(DAMAGE))
+def test_values_that_make_no_sense_are_damage(
+    tmp_path: Path, statement: str, said: str
+) -> None:
+    table = next(table for table in CALL_TABLES if f" {table.name}" in statement)
+    columns = ", ".join(column.name for column in table.columns)
+    key = " INTEGER PRIMARY KEY" if table.columns[0].name == "id" else ""
+    file = changed(
+        tmp_path,  # a table that takes any value, as a hostile file would have it
+        f"CREATE TABLE loose ({columns.replace(',', key + ',', 1)})",
+        f"INSERT INTO loose SELECT {columns} FROM {table.name}",  # noqa: S608
+        f"DROP TABLE {table.name}",
+        f"ALTER TABLE loose RENAME TO {table.name}",
+    )
+    assert everything(load(file)) == everything(example())
+    with closing(sqlite3.connect(file)) as db:
+        db.execute(statement)
+        db.commit()
+    if not said:
+        assert len(load(file).calls.nodes) == len(example().calls.nodes)
+        return
+    line = refused(file)
+    assert " is damaged (" in line
+    assert said in line
+
+
+@pytest.mark.parametrize("folded", ["-1", "x", "", "1.5"])
+def test_folded_calls_that_are_no_number_are_damage(
+    tmp_path: Path, folded: str
+) -> None:
+    insert = "INSERT INTO meta VALUES ('calls_folded', "
+    assert load(changed(tmp_path, f"{insert}'12')")).calls.folded == 12
+    assert " is damaged (" in refused(changed(tmp_path, f"{insert}'{folded}')"))
+
+
+def test_causes_of_a_later_version_are_other_causes(tmp_path: Path) -> None:
+    file = changed(tmp_path, "UPDATE waits SET cause = 'neutrinos'")
+    assert [(wait.function, wait.cause, wait.ns) for wait in load(file).waits] == [
+        (MAIN, OTHER, 1_520_000),
+        (example().functions[0].key, OTHER, 1_520_000),
+        (WEIGHTS, OTHER, 300_000),
+    ]
+
+
+def test_a_tree_with_a_thread_or_parent_that_is_not_there_is_no_file(
+    tmp_path: Path,
+) -> None:
+    for parent, thread in ((0, -1), (1, -1), (-2, -1), (NO_NODE, 0), (NO_NODE, -2)):
+        tree = CallTree((CallNode(parent, 0, FORWARD, thread, 1, 1, 1, 1, 1),))
+        with pytest.raises(IndexError):
+            save(LineStats.from_functions([], calls=tree), tmp_path / "a.lprof")
+    assert list(tmp_path.iterdir()) == []

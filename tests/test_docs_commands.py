@@ -1,0 +1,83 @@
+"""The pages on drilling down, on timelines and on exports: their commands run here.
+
+Commands of other programs are left to `make check-exports`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("drill-down.md", "timeline.md", "exports.md")
+OURS = ("kernprof ", "python -m lineprof ")
+IMAGE = re.compile(r"!\[[^\]]+\]\(([^)]+)\)")
+MOST_BYTES = 300_000  # of a picture
+
+
+def commands(page: str) -> list[str]:
+    """Our commands of a page's shell blocks, without their comments."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [line.split("  #")[0].strip() for line in lines if line.startswith(OURS)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with the examples, and with the programs that pages speak of."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    program = "def work():\n    return sum(range(100))\n\n\nwork()\n"
+    for name in ("train.py", "script.py"):
+        (tmp_path / name).write_text(program, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_run_one_after_the_other(
+    page: str, folder: Path
+) -> None:
+    found = commands(page)
+    assert found
+    for command in found:
+        words = shlex.split(command)
+        if words[0] == "kernprof":
+            words = ["python", "-m", *words]
+        done = subprocess.run(
+            [sys.executable, *words[1:]],
+            cwd=folder,
+            env={**os.environ, "NO_COLOR": "1"},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}: {done.stderr.decode()}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_a_picture_that_is_there_and_small(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    pictures = [ROOT / "docs" / link for link in IMAGE.findall(text)]
+    assert pictures
+    for picture in pictures:
+        assert 0 < picture.stat().st_size < MOST_BYTES, picture
+
+
+def test_every_format_is_on_the_page_of_exports() -> None:
+    from lineprof.exports import EXPORTS  # noqa: PLC0415 - what the page is about
+
+    text = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
+    table = text[text.index("| `--format` |") :].partition("\n\n")[0]
+    assert sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == sorted(EXPORTS)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_in_the_index(page: str) -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert f"({page})" in index

@@ -1,0 +1,212 @@
+"""speedscope gets a profile by function and by line, of its own schema."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+import example_calls
+import example_gpu
+import pytest
+from example_traces import SLICES, falling, steps, trace, traced
+
+from lineprof.call_edges import own_line_ns
+from lineprof.exports import EXPORTS
+from lineprof.exports import pieces as pieces_module
+from lineprof.exports.timeline_slices import MOST_DEEP
+from lineprof.gpu_lines import numbers_of_lines, totals
+from lineprof.stats import LineStats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Profile = dict[str, Any]
+
+SPEEDSCOPE = EXPORTS["speedscope"]
+UNITS = {"bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds"}
+
+
+def exported(stats: LineStats) -> dict[str, Any]:
+    """Return the file, which holds to the schema, and to what it leaves unsaid."""
+    file: dict[str, Any] = json.loads(b"".join(SPEEDSCOPE.content(stats)))
+    assert file["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    assert {*file} == {
+        *("$schema", "profiles", "shared", "name", "activeProfileIndex", "exporter")
+    }
+    assert isinstance(file["name"], str)
+    assert isinstance(file["exporter"], str)
+    assert {*file["shared"]} == {"frames"}
+    for frame in file["shared"]["frames"]:
+        assert isinstance(frame["name"], str)
+        assert isinstance(frame.get("file", ""), str)
+        assert isinstance(frame.get("line", 0), int)
+        assert {*frame} <= {"name", "file", "line", "col"}
+    assert 0 <= file["activeProfileIndex"] < len(file["profiles"])
+    for profile in file["profiles"]:
+        check_profile(profile, len(file["shared"]["frames"]))
+    return file
+
+
+def check_profile(profile: Profile, frames: int) -> None:
+    common = {"type", "name", "unit", "startValue", "endValue"}
+    assert profile["unit"] in UNITS
+    assert isinstance(profile["name"], str)
+    if profile["type"] == "sampled":
+        assert {*profile} == {*common, "samples", "weights"}
+        assert len(profile["samples"]) == len(profile["weights"])
+        assert all(0 <= one < frames for stack in profile["samples"] for one in stack)
+        width = profile["endValue"] - profile["startValue"]
+        assert sum(profile["weights"]) == width
+        return
+    assert profile["type"] == "evented"
+    assert {*profile} == {*common, "events"}
+    last, opened = profile["startValue"], []
+    for event in profile["events"]:
+        assert last <= event["at"] <= profile["endValue"]
+        last = event["at"]
+        assert 0 <= event["frame"] < frames
+        if event["type"] == "O":
+            opened.append(event["frame"])
+        else:
+            assert event["type"] == "C"
+            assert opened.pop() == event["frame"]
+    assert opened == []
+
+
+def weights(file: dict[str, Any], what: str) -> Counter[tuple[str, int]]:
+    """Return the time of each leaf (file, line) in the profiles named so."""
+    found: Counter[tuple[str, int]] = Counter()
+    for profile in file["profiles"]:
+        if profile["name"].endswith(f": {what}"):
+            for stack, weight in zip(profile["samples"], profile["weights"]):
+                frame = file["shared"]["frames"][stack[-1]]
+                found[frame.get("file", frame["name"]), frame.get("line", 0)] += weight
+    return found
+
+
+def test_by_line_each_leaf_has_the_lines_own_time() -> None:
+    stats = example_calls.example()
+    expected = Counter(
+        {
+            (key[0], line): ns
+            for key, lines in own_line_ns(stats).items()
+            for line, ns in lines.items()
+            if ns
+        }
+    )
+    expected["builtins.len", 0] = 60
+    assert weights(exported(stats), "by line") == expected
+
+
+def test_by_function_each_leaf_has_the_functions_own_time() -> None:
+    stats = example_calls.example()
+    expected: Counter[tuple[str, int]] = Counter()
+    for node in stats.calls.nodes:
+        file, line, name = node.function
+        expected[file or name, line] += node.self_ns
+    assert weights(exported(stats), "by function") == expected
+
+
+def test_each_thread_has_two_profiles_and_each_device_what_it_did() -> None:
+    stats = example_calls.example()
+    file = exported(stats)
+    assert [one["name"] for one in file["profiles"]] == [
+        "MainThread (4711): by function",
+        "worker 1 (4712): by function",
+        "MainThread (4711): by line",
+        "worker 1 (4712): by line",
+        "NVIDIA H200 (0): GPU time by line",
+        "NVIDIA H200 (0): copies by line",
+    ]
+    assert file["activeProfileIndex"] == 0
+    gpu = [one for one in file["profiles"] if "GPU time" in one["name"]]
+    assert sum(map(sum, (one["weights"] for one in gpu))) == totals(stats.gpu).gpu_ns
+
+
+def test_gpu_time_of_a_line_is_that_of_the_table() -> None:
+    stats = example_gpu.example()
+    file = exported(stats)
+    frames = file["shared"]["frames"]
+    found: Counter[tuple[str, int]] = Counter()
+    for profile in file["profiles"]:
+        if profile["name"].endswith("GPU time by line"):
+            for stack, ns in zip(profile["samples"], profile["weights"]):
+                places = {(frames[i].get("file"), frames[i].get("line")) for i in stack}
+                found.update({place: ns for place in places if place[0]})
+    expected = {
+        (key[0], line): one.gpu_ns
+        for key, lines in numbers_of_lines(stats.gpu).items()
+        for line, one in lines.items()
+        if one.gpu_ns
+    }
+    assert found == expected
+
+
+def intervals(file: dict[str, Any], name: str) -> Iterator[tuple[str, int, int]]:
+    """Yield (frame's name, start, ns) of an evented profile."""
+    (profile,) = (one for one in file["profiles"] if one["name"] == name)
+    opened = []
+    for event in profile["events"]:
+        if event["type"] == "O":
+            opened.append(event["at"])
+        else:
+            start = opened.pop()
+            frame = file["shared"]["frames"][event["frame"]]
+            yield frame["name"], start, event["at"] - start
+
+
+def test_a_trace_comes_in_time_order() -> None:
+    file = exported(steps())
+    by_thread = defaultdict(list)
+    for one in SLICES:
+        line = f":{one.line}" if one.line else ""
+        by_thread[one.thread].append((f"{one.function[2]}{line}", one.start_ns, one.ns))
+    for thread, name in enumerate(("MainThread (4711)", "uploader (4720)")):
+        lines = sorted(intervals(file, f"{name}: by line"))
+        assert lines == sorted(by_thread[thread])
+        functions = sorted(intervals(file, f"{name}: by function"))
+        assert functions == [one for one in lines if ":" not in one[0]]
+    kinds = [one["type"] for one in file["profiles"]]
+    assert kinds == ["evented"] * 4 + ["sampled"] * 4  # those of two devices
+
+
+def test_more_events_than_fit_in_memory_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = exported(steps())
+    monkeypatch.setattr(pieces_module, "_MOST", 100)
+    monkeypatch.setattr(pieces_module, "_READ", 7)
+    assert exported(steps()) == expected
+
+
+@pytest.mark.parametrize("stats", [falling(5_000), example_calls.deep(2_000)])
+def test_deep_stacks_are_cut(stats: LineStats) -> None:
+    file = exported(stats)
+    for profile in file["profiles"]:
+        if profile["type"] == "sampled":
+            assert max(map(len, profile["samples"])) <= 256
+        else:
+            assert len(profile["events"]) == 2 * (MOST_DEEP + 1)
+    assert "..." in {frame["name"] for frame in file["shared"]["frames"]}
+
+
+@pytest.mark.parametrize(
+    "stats",
+    [
+        LineStats({}, 1e-9),
+        example_gpu.ungated(),
+        traced(trace([]), stats=LineStats({}, 1e-9)),
+    ],
+)
+def test_profiles_without_this_or_that_are_valid(stats: LineStats) -> None:
+    assert exported(stats)["profiles"]
+
+
+def test_what_is_no_time_order_is_said() -> None:
+    assert "is not that of time" in next(
+        iter(SPEEDSCOPE.remarks(example_calls.example()))
+    )
+    assert list(SPEEDSCOPE.remarks(steps())) == []
+    stats = traced(trace(SLICES, left_out=3))
+    assert "3 slices are not in the trace" in "\n".join(SPEEDSCOPE.remarks(stats))

@@ -1,0 +1,192 @@
+"""Stacks hold every nanosecond of a profile once, at the line that it was spent on."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from example_calls import FIB, FORWARD, LEN, MAIN, MODULE, SOLVE, WORK, deep, example
+from export_shapes import random_profile, shapes
+
+from lineprof.call_edges import edges, numbers_of, own_line_ns
+from lineprof.call_records import NO_NODE, CallNode, CallTree
+from lineprof.exports.names import Names
+from lineprof.exports.stacks import (
+    CUT,
+    cut,
+    most_frames,
+    remarks,
+    stacks,
+    thread_name,
+    ways,
+)
+from lineprof.stats import Cell, FunctionStats, LineStats
+
+SHAPES = list(shapes())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_shares_of_a_line_are_its_own_time_and_its_hits(shape: str) -> None:
+    stats = shapes()[shape]
+    times, hits = Counter[object](), Counter[object]()
+    for stack in stacks(stats):
+        assert min(stack.ns, stack.hits, stack.calls, stack.gpu_ns) >= 0
+        key, line = stack.frames[-1]
+        times[key, line] += stack.ns
+        hits[key, line] += stack.hits
+    own = own_line_ns(stats)
+    known = {
+        (key, line): ns for key, lines in own.items() for line, ns in lines.items()
+    }
+    of_c = sum(n.self_ns for n in stats.calls.nodes if not n.function[0])
+    assert sum(times.values()) == sum(known.values()) + of_c
+    assert {place: times[place] for place in known} == known
+    for function in stats.functions:
+        for row in function.rows:
+            assert hits[function.key, row.line] == row.hits
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_shares_of_a_call_are_its_own_time(seed: int) -> None:
+    stats = random_profile(seed)
+    for way in ways(stats):
+        assert sum(ns for _, ns, _ in way.lines) == stats.calls.nodes[way.node].self_ns
+        assert all(ns >= 0 and hits >= 0 for _, ns, hits in way.lines)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_below_a_call_is_what_the_edge_took(seed: int) -> None:
+    stats = random_profile(seed)
+    below = Counter[object]()
+    for stack in stacks(stats):
+        way = [(None, 0), *stack.frames]
+        for (caller, line), (callee, _) in zip(way, way[1:]):
+            below[caller, line, callee] += stack.ns
+    assert below == {
+        (edge.caller, edge.line, edge.callee): edge.inclusive_ns
+        for edge in edges(stats.calls)
+    }
+
+
+def test_calls_are_those_of_the_functions() -> None:
+    stats = example()
+    calls = Counter[object]()
+    for stack in stacks(stats):
+        calls[stack.frames[-1][0]] += stack.calls
+    assert +calls == +Counter({key: n.calls for key, n in numbers_of(stats).items()})
+
+
+def test_frames_say_from_which_line_they_go_on() -> None:
+    ways_to_fib = {
+        stack.frames for stack in stacks(example()) if stack.frames[-1] == (FIB, 2)
+    }
+    called = ((FORWARD, 14), (FIB, 2))
+    assert ways_to_fib == {
+        ((MODULE, 29), (MAIN, 9), *called),
+        ((MODULE, 29), (MAIN, 9), *called, (FIB, 2)),
+        ((WORK, 18), *called),
+        ((WORK, 18), *called, (FIB, 2)),
+    }
+
+
+def test_each_thread_has_its_own_lines() -> None:
+    times = Counter[int]()
+    for stack in stacks(example()):
+        times[stack.thread] += stack.ns
+    assert times == {0: 6_292_469, 1: 1_533_879, -1: 0}
+    assert thread_name(example(), 1) == "worker 1 (4712)"
+    assert not thread_name(example(), -1)
+
+
+def test_a_function_of_c_has_its_time_at_no_line() -> None:
+    (found,) = (s for s in stacks(example()) if s.frames[-1] == (LEN, 0) and s.ns)
+    assert found.ns == 60
+    assert found.frames[-2][0][2] == "report"
+
+
+def test_gpu_work_stands_below_the_line_that_launched_it() -> None:
+    found = [stack for stack in stacks(example()) if stack.work]
+    assert sum(stack.gpu_ns for stack in found) == 850_000
+    assert sum(stack.copy_ns for stack in found) == 90_000
+    first = found[0]
+    assert [key for key, _ in first.frames][:3] == [MODULE, MAIN, FORWARD]
+    assert first.frames[-1][1] == 19
+    assert {stack.work for stack in found} == {
+        "kernel(float*, int)",
+        "[CUDA memcpy HtoD]",
+    }
+
+
+def test_deep_stacks_lose_their_middle_and_say_so() -> None:
+    stats = deep(1000)
+    last = list(stacks(stats))[-1].frames
+    assert len(last) == 256
+    assert last.count(CUT) == 1
+    assert [key[2] for key, _ in (last[0], last[63], last[65], last[-1])] == [
+        *("f0", "f63", "f809", "f999"),
+    ]
+    assert remarks_of(stats) == ["stacks of more than 256 frames are cut in the middle"]
+    assert not remarks_of(deep(256))
+
+
+def test_very_deep_programs_have_short_stacks_so_that_files_stay_small() -> None:
+    assert most_frames(deep(50_000).calls) == 64
+    assert most_frames(deep(20_000).calls) == 128
+
+
+@pytest.mark.parametrize("depth", [0, 1, 62, 63, 64, 65, 500])
+def test_a_cut_stack_has_as_many_frames_as_it_may(depth: int) -> None:
+    callers = [(("a.py", i, "f"), i) for i in range(depth)]
+    left = cut(callers, 64)
+    assert len(left) == min(depth, 63)
+    assert left[:1] + left[-1:] == tuple(callers[:1] + callers[-1:])
+
+
+def remarks_of(stats: LineStats) -> list[str]:
+    return list(remarks(stats))
+
+
+def test_what_no_call_explains_is_a_root() -> None:
+    """So are the times of a profile without a tree that is added to one with it."""
+    key = ("a.py", 1, "f")
+    node = CallNode(NO_NODE, 0, key, -1, 1, 1, 5_000_000, 5_000_000, 5_000_000)
+    function = FunctionStats("a.py", "f", 1, (Cell(2, -1, 4, 9_000_000),), 2)
+    stats = LineStats.from_functions([function], calls=CallTree((node,)))
+    assert [(way.node, way.lines) for way in ways(stats)] == [
+        (0, [(2, 5_000_000, 4)]),
+        (NO_NODE, [(2, 4_000_000, 0)]),
+    ]
+
+
+def test_what_the_profilers_cost_took_from_calls_alone_is_shared_out() -> None:
+    """Lines and calls are cleared of it one by one: tiny functions differ most."""
+    key = ("a.py", 1, "f")
+    nodes = (
+        CallNode(NO_NODE, 0, key, -1, 30, 30, 2_000_000, 2_000_000, 2_000_000),
+        CallNode(NO_NODE, 0, key, -1, 10, 10, 0, 0, 0),
+    )
+    cells = (Cell(2, -1, 40, 3_000_001), Cell(3, -1, 40, 0))
+    function = FunctionStats("a.py", "f", 1, cells, 40)
+    stats = LineStats.from_functions([function], calls=CallTree(nodes))
+    assert [way.lines for way in ways(stats)] == [
+        [(2, 3_000_001, 30), (3, 0, 30)],
+        [(2, 0, 10), (3, 0, 10)],
+    ]
+
+
+def test_names_tell_functions_and_files_apart() -> None:
+    keys = [
+        *(("/p/a/model.py", 3, "fit"), ("/p/b/model.py", 3, "fit")),
+        *(("/p/b/model.py", 9, "f\n\x1b"), ("<string>", 1, "g"), (SOLVE[0], 2, "h")),
+    ]
+    stats = LineStats.from_functions(
+        [FunctionStats(file, name, line, ()) for file, line, name in keys]
+    )
+    names = Names(stats)
+    assert [names.full(key) for key in keys] == [
+        *("fit (a/model.py:3)", "fit (b/model.py:3)", "f\\n\\x1b (b/model.py:9)"),
+        *("g (<string>:1)", "h (solve.py:2)"),
+    ]
+    assert [names.alone(key) for key in keys][1:3] == [
+        *("fit (b/model.py:3)", "f\\n\\x1b"),
+    ]

@@ -1,0 +1,160 @@
+"""A flame graph is one whole file, and its boxes are as wide as their time."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+from example_calls import FORWARD, MAIN, deep, example, wide
+from export_shapes import content, remarks, shapes
+
+from lineprof.call_edges import numbers_of
+from lineprof.stats import Cell, FunctionStats, LineStats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SVG = "{http://www.w3.org/2000/svg}"
+HTML = "{http://www.w3.org/1999/xhtml}"
+
+
+class Box:
+    """One box as the file has it."""
+
+    def __init__(self, node: ET.Element) -> None:
+        self.x, self.width = (float(node.attrib[a][:-1]) for a in ("x", "width"))
+        assert node.attrib["x"].endswith("%")
+        self.row = int(node.attrib["y"]) // int(node.attrib["height"])
+        self.ns = int(node.attrib["data-ns"])
+        self.name = node.findtext(f"{SVG}text", "")
+        self.title = node.findtext(f"{SVG}title", "").split("\n")
+        self.classes = node.attrib["class"].split()
+
+
+def drawn(stats: LineStats) -> list[list[Box]]:
+    """Return the boxes of each graph, in the order of the file."""
+    root = ET.fromstring(content(stats, "svg"))  # noqa: S314  # our own
+    assert root.tag == f"{SVG}svg"
+    return [
+        [Box(node) for node in graph.iter(f"{SVG}svg") if node is not graph]
+        for graph in root.iter(f"{SVG}svg")
+        if graph.attrib.get("class") == "graph"
+    ]
+
+
+def parents(boxes: list[Box]) -> Iterator[tuple[Box, Box]]:
+    """Yield each box but the root's with the one above it."""
+    way: list[Box] = []
+    for box in boxes:
+        del way[box.row :]
+        if way:
+            yield box, way[-1]
+        way.append(box)
+
+
+@pytest.mark.parametrize("shape", list(shapes()))
+def test_widths_are_times_and_boxes_lie_within_those_above(shape: str) -> None:
+    for boxes in drawn(shapes()[shape]):
+        below, ends = Counter[Box](), dict[Box, float]()
+        for box, above in parents(boxes):
+            assert box.row == above.row + 1
+            assert box.width == pytest.approx(100 * box.ns / boxes[0].ns, abs=1e-6)
+            assert box.x >= ends.get(above, above.x) - 1e-5  # not over one another
+            ends[above] = box.x + box.width
+            assert ends[above] <= above.x + above.width + 1e-5
+            below[above] += box.ns
+        assert all(ns <= above.ns for above, ns in below.items())
+
+
+def test_times_are_those_of_the_functions() -> None:
+    time, gpu = drawn(example())
+    assert (time[0].name, time[0].ns, time[0].width) == ("all", 7_826_348, 100)
+    assert (gpu[0].name, gpu[0].ns) == ("all", 940_000)
+    sums = Counter[str]()
+    for box in time:
+        sums[box.name] += box.ns
+    numbers = numbers_of(example())
+    for key in (MAIN, FORWARD):
+        assert sums[key[2]] == numbers[key].total_ns
+    launched = Counter[str]()
+    for box in gpu:
+        if "work" in box.classes:
+            launched[box.name] += box.ns
+    assert launched == {"kernel(float*, int)": 850_000, "[CUDA memcpy HtoD]": 90_000}
+
+
+def test_a_box_says_what_it_is() -> None:
+    boxes, _ = drawn(example())
+    (box, _) = (one for one in boxes if one.name == "Model.forward")
+    assert box.title == [
+        "Model.forward (model.py:12)",
+        "4.565 ms, 58.33 % of all",
+        "3.450 us of its own",
+        "3 calls",
+        "hottest line 15, 6.001 ms in all: return total + weights(self.sizes)",
+    ]
+
+
+def test_colours_are_those_of_files() -> None:
+    boxes, _ = drawn(example())
+    colours = {box.name: box.classes for box in boxes}
+    assert colours["main"] == colours["work"] != colours["Model.forward"]
+    assert colours["all"] == ["f", "x"]
+
+
+def test_what_is_tiny_is_not_drawn_and_is_said() -> None:
+    stats = wide(2000, 20_000)
+    (boxes,) = drawn(stats)
+    assert min(box.ns for box in boxes) * 2000 >= boxes[0].ns == 20_000_000
+    (said,) = remarks(stats, "svg")
+    assert re.fullmatch(r"boxes of less than 0\.05 % are not drawn: \d+", said)
+    assert said in content(stats, "svg").decode()
+
+
+def test_a_deep_program_ends_where_a_page_does() -> None:
+    (boxes,) = drawn(deep(1000))
+    assert len(boxes) == 257
+    assert remarks(deep(1000), "svg") == [
+        "boxes below level 256 are not drawn: 744",
+    ]
+
+
+def test_names_with_any_character_are_xml() -> None:
+    name = "".join(map(chr, (*range(0x100), 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x1F600)))
+    functions = [
+        FunctionStats(
+            f"/p/{name}.py", f"{name}]]></script>&lt;", 1, (Cell(2, -1, 1, 7),)
+        )
+    ]
+    ((_, box),) = drawn(LineStats.from_functions(functions))
+    assert box.name.endswith("]]></script>&lt;")
+    assert "\\x00" in box.name
+    assert "\\ud800\\udfff\ufffd\ufffd\U0001f600" in box.name
+
+
+@pytest.mark.parametrize("shape", ["nothing", "never called", "calls without lines"])
+def test_an_empty_profile_says_why(shape: str) -> None:
+    assert drawn(shapes()[shape]) == [[]]
+    (why,) = remarks(shapes()[shape], "svg")
+    assert why.startswith("the profile is empty")
+    assert why in content(shapes()[shape], "svg").decode()
+
+
+def test_the_file_needs_nothing_else() -> None:
+    """Nothing is fetched: the only addresses are the names of XML's languages."""
+    text = content(example(), "svg").decode()
+    assert set(re.findall(r"https?://[^\"]+", text)) == {SVG[1:-1], HTML[1:-1]}
+    assert not re.search(r"@import|url\(|href|src=|@font-face|fetch\(|XMLHttp", text)
+
+
+def test_the_script_finds_what_it_uses() -> None:
+    text = content(example(), "svg").decode()
+    root = ET.fromstring(text)  # noqa: S314  # our own
+    ids = {node.attrib["id"] for node in root.iter() if "id" in node.attrib}
+    assert set(re.findall(r'byId\("(\w+)"\)', text)) == ids
+    script = root.findtext(f"{SVG}script", "")
+    for opening, closing in ("{}", "()", "[]"):
+        assert script.count(opening) == script.count(closing)

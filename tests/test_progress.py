@@ -1,0 +1,135 @@
+"""The line that says how far a long task is, and what is said at the end of one."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+from example_calls import deep, example
+from example_stats import example as small
+
+from lineprof import cli
+from lineprof.next_step import hottest_call, next_steps
+from lineprof.progress import Progress
+from lineprof.store import save
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ERASE = "\r\x1b[K"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    """A clock that moves on by a step whenever it is asked."""
+
+    def __init__(self, step: float) -> None:
+        self.now, self.step = 0.0, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def said(stream: io.StringIO, step: float, count: int = 8) -> list[str]:
+    """Return what is said while so many files are read, one every `step` s."""
+    with Progress(stream, Clock(step)) as progress:
+        assert list(progress.each(range(count), "file", count)) == list(range(count))
+    return stream.getvalue().split(ERASE)
+
+
+def test_a_short_task_says_nothing() -> None:
+    assert said(Terminal(), 0.05) == [""]
+
+
+def test_a_long_task_is_counted_and_its_line_erased() -> None:
+    assert said(Terminal(), 0.2) == [
+        "",
+        *(f"lineprof: file {number} of 8" for number in range(3, 9)),
+        "",
+    ]
+
+
+def test_the_line_is_not_written_more_often_than_it_can_be_read() -> None:
+    assert len(said(Terminal(), 0.01, count=200)) == 2 + 15
+
+
+def test_what_is_no_terminal_gets_no_line() -> None:
+    assert said(io.StringIO(), 1.0) == [""]
+
+
+def test_the_line_is_erased_when_the_task_fails() -> None:
+    stream = Terminal()
+
+    def fail() -> None:
+        with Progress(stream, Clock(1.0)) as progress:
+            for number in progress.each([1, 0], "file"):
+                assert 1 // number
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert stream.getvalue().endswith(f"file 2{ERASE}")
+
+
+def test_a_narrow_terminal_has_the_line_in_one_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "12")
+    assert said(Terminal(), 1.0, count=1) == ["", "lineprof: f", ""]
+
+
+def test_bytes_are_counted_as_they_go_by() -> None:
+    stream = Terminal()
+    with Progress(stream, Clock(1.0)) as progress:
+        chunks = list(progress.written([b"x" * 1_500_000, b"y"], "svg,"))
+    assert chunks[1] == b"y"
+    assert "lineprof: svg, 1.5 MB" in stream.getvalue()
+
+
+def test_a_terminal_that_goes_away_stops_the_line_alone() -> None:
+    class Gone(Terminal):
+        def write(self, _: str) -> int:
+            raise OSError
+
+    assert said(Gone(), 1.0) == [""]
+
+
+def test_next_steps_are_commands_that_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(example(), "my run.lprof")
+    hot, down = next_steps(example(), "my run.lprof")
+    assert hot.endswith(" -m lineprof view --hot 'my run.lprof'")
+    assert down.endswith(" -m lineprof view --drill main.py:29 'my run.lprof'")
+    assert cli.main(["view", "--hot", "my run.lprof"]) == 0
+    assert cli.main(["view", "--drill", hottest_call(example()), "my run.lprof"]) == 0
+    assert "main.py:29 → main" in capsys.readouterr().out
+
+
+def test_the_tables_of_many_functions_end_with_what_to_type_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, stats in (("main", example()), ("small", small()), ("few", deep(4))):
+        save(stats, f"{name}.lprof")
+    ends = {}
+    for name in ("main", "small", "few"):
+        assert cli.main([f"{name}.lprof"]) == 0
+        ends[name] = capsys.readouterr().err
+    assert "--drill main.py:29 main.lprof\n" in ends["main"]
+    assert ends["main"].count("\n") == 2
+    assert "--drill" not in ends["small"] + ends["few"]
+    assert next_steps(small(), "x") == next_steps(deep(4), "x") == []
+
+
+def test_the_hottest_call_is_not_one_that_recursion_makes_look_so() -> None:
+    assert hottest_call(example()) == "main.py:29"
+    assert hottest_call(small()) == ""

@@ -1,0 +1,234 @@
+"""`lineprof view --drill`: from a line to what it calls, with times that add up."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from example_calls import WEIGHTS, deep, example
+from example_stats import example as without_calls
+from showing import lines_of
+
+from lineprof import cli
+from lineprof.call_edges import edges
+from lineprof.errors import LineprofError
+from lineprof.store import save
+from lineprof.views import VIEWS, Options
+from lineprof.views.screen import Screen
+
+LINE = """\
+Timer unit: 1e-06 s
+
+main.py:9: model.forward(step)
+4.565 ms in 3 hits: 4.565 ms in what it calls + 300.0 ns of its own
+
+main.py:9 → Model.forward
+4 calls, 6.098 ms = 4.565 ms (3 calls) from main.py:9 + 1.533 ms (1 call) from\
+ main.py:18
+This way came 74.9 % of its time; the lines below count every call.
+
+Total time: 0.00609766 s
+File: /p/model.py
+Function: Model.forward at line 12
+
+Line #      Hits         Time  Per Hit   % Time  Line Contents
+==============================================================
+    12                                               def forward(self, step):
+    13         4         61.6     15.4      1.0          total = solve(step)
+                                                 | 4 calls of solve (solve.py:13):\
+ 59.61 us, 96.8 % of the line, 800.0 us on GPUs
+    14         4         35.1      8.8      0.6          total += fib(step + 2)
+                                                 | 4 calls of fib (solve.py:1):\
+ 33.45 us, 95.4 % of the line
+"""
+
+
+def drill(*targets: str, **options: object) -> list[str]:
+    """Return what is shown of the example."""
+    return lines_of(example(), "drill", targets=targets, unit=1e-6, **options)
+
+
+def trails(*targets: str, **options: object) -> list[str]:
+    """Return the ways down, above the tables."""
+    lines = drill(*targets, **options)
+    places = [n for n, line in enumerate(lines) if line.startswith("Total time")]
+    blocks = [lines[: place - 1] for place in places]
+    return [block[_last_blank(block) + 1] for block in blocks]
+
+
+def _last_blank(block: list[str]) -> int:
+    return max(n for n, line in enumerate(block) if not line)
+
+
+def test_a_line_shows_the_tables_of_what_it_calls_and_that_times_add_up() -> None:
+    lines = drill("main.py:9", gpu_columns=())
+    assert lines[: LINE.count("\n")] == LINE.splitlines()
+
+
+def test_a_function_shows_its_own_table_and_where_its_time_came_from() -> None:
+    lines = drill("solve", gpu_columns=())
+    assert lines[2:4] == [
+        "solve",
+        "4 calls, 59.61 us = 59.61 us (4 calls) from model.py:13",
+    ]
+    assert "    14         4         44.0     11.0     73.8      launch(n)" in lines
+
+
+def test_times_into_every_function_add_up_to_its_total() -> None:
+    stats = example()
+    for function in stats.functions:
+        into = [e for e in edges(stats.calls) if e.callee == function.key]
+        assert sum(edge.total_ns for edge in into) == function.total_ns
+        text = lines_of(stats, "drill", targets=(f"{function.file}:{function.name}",))
+        sums = [line for line in text if re.match(r"\d+ calls?, .* = ", line)]
+        assert len(sums) == bool(into)
+        if into:
+            whole, parts = sums[0].split(" = ")
+            added = sum(ns(part) for part in parts.split(" + "))
+            assert added == pytest.approx(ns(whole.split(", ")[1]), rel=1e-3)
+
+
+def ns(words: str) -> float:
+    """Return a time in ns, of the words that it begins with."""
+    number, unit = words.split()[:2]
+    return float(number) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}[unit]
+
+
+def test_going_deeper_follows_the_hottest_call_first() -> None:
+    assert trails("main.py:9", depth=3, min_percent=0.0) == [
+        "main.py:9 → Model.forward",
+        f"main.py:9 → Model.forward → model.py:15 → {WEIGHTS[2]}",
+        "main.py:9 → Model.forward → model.py:13 → solve",
+        "main.py:9 → Model.forward → model.py:13 → solve → solve.py:14 → launch",
+        "main.py:9 → Model.forward → model.py:13 → solve → solve.py:15 → is_even",
+        "main.py:9 → Model.forward → model.py:14 → fib",
+    ]
+
+
+def test_small_calls_are_not_followed_and_that_is_said() -> None:
+    lines = drill("main.py:9", depth=3)
+    assert len(trails("main.py:9", depth=3)) == 3
+    assert lines[-1] == (
+        "Not followed: 3 callees below 1 %; --min-percent 0 follows all"
+    )
+
+
+def test_steps_given_one_after_the_other_are_one_way_down() -> None:
+    steps = ("main.py:9", "model.py:13", "solve.py:14")
+    assert trails(*steps) == [
+        "main.py:9 → Model.forward → model.py:13 → solve → solve.py:14 → launch"
+    ]
+    assert trails("main", "Model.forward") == ["main → Model.forward"]
+    assert trails("launch", "main.py:9") == ["launch", "main.py:9 → Model.forward"]
+
+
+def test_what_is_called_elsewhere_is_no_step_of_the_way() -> None:
+    assert trails("main.py:9", "main.py:13") == [
+        "main.py:9 → Model.forward",
+        "main.py:13 → report",
+    ]
+
+
+def test_a_line_that_calls_no_python_has_no_table_but_what_it_called() -> None:
+    assert drill("main.py:22")[2:5] == [
+        "main.py:22: return str(len(model.sizes))",
+        "550.0 ns in 1 hit: 60.00 ns in what it calls + 490.0 ns of its own",
+        "| 1 call of {builtins.len}: 60.00 ns, 10.9 % of the line",
+    ]
+
+
+def test_recursion_counts_once_and_says_where_it_is() -> None:
+    assert drill("fib")[3] == (
+        "32 calls, 33.45 us = 33.45 us (4 calls) from model.py:14 +"
+        " 0 s (28 calls) from solve.py:2 (itself)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "trail"),
+    [
+        ("main:9", "main.py:9 → Model.forward"),
+        ("p/main.py:9", "main.py:9 → Model.forward"),
+        ("/p/main.py:9", "main.py:9 → Model.forward"),
+        ("mai?.py:9", "main.py:9 → Model.forward"),
+        ("main.py:6", "main"),  # where it starts
+        ("main.py:10", "main"),  # a line that calls nothing
+        ("model.py:12(Model.forward)", "Model.forward"),
+        ("*sol?e", "solve"),
+    ],
+)
+def test_a_line_is_found_by_what_a_user_calls_it(text: str, trail: str) -> None:
+    assert trails(text) == [trail]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "main.py:99",
+            (
+                "nothing was measured on main.py:99;"
+                " the nearest lines that call functions: 29, 22, 18, 13, 9, 8, 7"
+            ),
+        ),
+        ("moin.py:9", "the profile has no file 'moin.py'; like it are: main.py"),
+        ("*.py:9", "'*.py' may be 3 files of the profile; name one of them: main.py,"),
+        ("nope", "the profile has no function 'nope'"),
+        ("len", "builtins.len is no Python: it has no lines; lineprof view --callers"),
+    ],
+)
+def test_what_is_not_found_comes_with_what_is_near(text: str, message: str) -> None:
+    with pytest.raises(LineprofError) as caught:
+        drill(text)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_profile_without_calls_shows_the_function_with_one_remark() -> None:
+    stats = without_calls()
+    for target in ("load", "train.py:7"):
+        lines = lines_of(stats, "drill", targets=(target,), unit=1e-6)
+        assert lines[2:5] == ["load", "", "Total time: 1.23472 s"]
+    assert len(list(VIEWS["drill"].remarks(stats, Options()))) == 1
+
+
+def test_a_way_50000_deep_is_followed_without_an_endless_trail() -> None:
+    stats = deep(3000)
+    options = {"depth": 3000, "min_percent": 0.0}
+    lines = lines_of(stats, "drill", targets=("deep.py:2",), **options)
+    steps = [line for line in lines if line.startswith("deep.py:2 → f1")]
+    assert len(steps) == 2999
+    assert steps[-1].startswith("deep.py:2 → f1 → … → ")
+    assert steps[-1].endswith("deep.py:5998 → f2999")
+    assert steps[-1].count("→") == 10
+
+
+def test_columns_of_the_table_and_of_gpus_stand_beside_the_calls() -> None:
+    text = "\n".join(drill("main.py:9", columns=("wait",)))
+    assert "  GPU Time  GPU %  Kernels" in text
+    assert "         Wait   GPU Time" in text
+
+
+def test_on_a_terminal_rows_are_cut_and_arrows_drawn_as_it_can() -> None:
+    screen = Screen(terminal=True, width=100, boxes=False)
+    lines = drill("main.py:9", screen=screen, gpu_columns=())
+    assert "main.py:9 -> Model.forward" in lines
+    assert max(len(line) for line in lines if line.startswith(" ")) == 100
+
+
+def test_it_is_a_flag_that_can_be_given_again(
+    tmp_path: object,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    save(example(), "main.lprof")
+    words = ["--drill", "main.py:9", "--drill=model.py:13", "-u", "1e-3", "main.lprof"]
+    assert cli.main(["view", *words]) == 0
+    out, err = capsys.readouterr()
+    assert (out.splitlines()[0], err) == ("Timer unit: 0.001 s", "")
+    assert "main.py:9 → Model.forward → model.py:13 → solve" in out
+    assert cli.main(["view", "--drill", "nope", "main.lprof"]) == 1
+    assert cli.main(["view", "--drill", "a", "--callers", "b", "main.lprof"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 2

@@ -1,0 +1,100 @@
+"""`lineprof view --hot`: the lines that cost most, whatever file they are in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from example_calls import WEIGHTS, example
+from example_stats import example as without_calls
+from showing import lines_of, rows_below
+
+from lineprof import cli
+from lineprof.store import save
+from lineprof.views.screen import Screen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def rows(**options: object) -> list[str]:
+    """Return the rows, their words apart by one blank."""
+    lines = lines_of(example(), "hot", **options)
+    return [" ".join(row) for row in rows_below(lines, "Own")]
+
+
+def test_lines_are_ordered_by_their_own_time_and_by_that_of_their_gpu() -> None:
+    assert rows(lines=4) == [
+        f"6000.000 76.7 % 300.000 4 solve.py:23 {WEIGHTS[2]} return sum(sizes)",
+        "1540.879 19.7 % 1520.000 1 main.py:12 main worker.join()",
+        (
+            "36.006 0.5 % 800.000 100.0 % 4 solve.py:19 launch"
+            " kernel[1, 256](n) # größe: 256"
+        ),
+        "90.000 1.1 % 1 main.py:11 main worker.start()",
+    ]
+    head = lines_of(example(), "hot")[0]
+    assert head == (
+        "10 of 23 lines, of all that took 7.826 ms and 800.0 us on GPUs themselves:"
+    )
+
+
+def test_a_line_that_only_calls_is_not_hot() -> None:
+    own = {
+        row.split("main.py:")[1].split()[0]: row for row in rows() if "main.py" in row
+    }
+    assert own["29"].startswith("50.033 0.6 %")  # of 6292.469 us with what it called
+    assert "9" not in own
+
+
+def test_what_a_line_waited_is_not_shown_where_others_may_have_waited() -> None:
+    waited = {
+        row.split("main.py:")[1].split()[0]: row for row in rows() if "main" in row
+    }
+    assert "1520.000" in waited["12"]
+    assert "1520.000" not in waited["29"]  # it called main
+
+
+def test_all_lines_together_are_the_whole() -> None:
+    shown = rows(lines=1000)
+    assert len(shown) == 23
+    own = sum(round(1000 * float(row.split()[0])) for row in shown)
+    assert own == 7_826_288  # all but what a C function took
+
+
+def test_a_profile_without_calls_shows_its_lines() -> None:
+    lines = lines_of(without_calls(), "hot", lines=2)
+    assert [row[-1] for row in rows_below(lines, "Own")] == ["2)", "stream.read()"]
+
+
+def test_a_long_name_leaves_room_for_the_source_on_a_terminal() -> None:
+    stats = example()
+    screen = Screen(terminal=True, width=130)
+    lines = lines_of(stats, "hot", screen=screen)
+    assert max(map(len, lines)) <= 130
+    assert any(line.endswith("worker.join()") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("--hot main.lprof", 10),
+        ("--hot 3 main.lprof", 3),
+        ("--hot=3 main.lprof", 3),
+        ("main.lprof --hot", 10),
+        ("--ho 3 main.lprof", 3),
+    ],
+)
+def test_the_number_of_lines_may_be_left_out(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    line: str,
+    count: int,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(example(), "main.lprof")
+    assert cli.main(["view", *line.split(" ")]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert len(rows_below(captured.out.splitlines(), "Own")) == count

@@ -1,0 +1,94 @@
+"""What the table says of waiting: columns that were asked for, and one line below."""
+
+from __future__ import annotations
+
+import pytest
+from example_calls import example
+from example_stats import example as without_waits
+from showing import lines_of
+
+from lineprof.errors import LineprofError
+from lineprof.stats import LineStats
+from lineprof.views.text import parse_columns
+from lineprof.wait_records import CAUSES, LOCK, SLEEP, Wait
+
+WAITING = "Waiting: 24.3 % of these times: 1.500 ms for locks, 20.00 us for the"
+
+
+def table(stats: LineStats, **options: object) -> list[str]:
+    return lines_of(stats, "text", unit=1e-6, gpu_columns=(), **options)
+
+
+def with_waits(*waits: Wait) -> LineStats:
+    """Return the example's functions, with other waits and no GPU."""
+    stats = example()
+    return LineStats.from_functions(
+        stats.functions, sources=stats.sources, waits=waits, calls=stats.calls
+    )
+
+
+def row(lines: list[str], source: str) -> list[str]:
+    """Return the words of the row that has numbers beside this source."""
+    rows = [line.split() for line in lines if line.endswith(source)]
+    return max(rows, key=len)
+
+
+def test_a_lines_time_is_on_a_processor_or_waiting() -> None:
+    lines = table(example(), columns=("cpu", "wait", "lock", "gil", "io"))
+    title = next(line for line in lines if line.startswith("Line #"))
+    assert title.split()[-7:-2] == ["CPU", "Wait", "Lock", "GIL", "IO"]
+    joining = row(lines, "worker.join()")
+    assert joining[2] == "1540.9"
+    assert joining[5:9] == ["20.9", "1520.0", "1500.0", "20.0"]
+    assert row(lines, "worker.start()")[5:] == ["90.0", "worker.start()"]
+
+
+def test_each_cause_is_a_column() -> None:
+    assert parse_columns(",".join(("cpu", "wait", *CAUSES)))
+    with pytest.raises(LineprofError, match="cpu, wait, gil, lock, sleep, io"):
+        parse_columns("nothing")
+
+
+def test_below_a_table_one_line_says_how_long_it_waited_and_why() -> None:
+    lines = table(example())
+    assert [line[: len(WAITING)] for line in lines if line.startswith("Waiting")] == [
+        WAITING.replace("24.3", "24.2"),
+        WAITING,
+        "Waiting: 5.0 % of these times: 300.0 us for input and output",
+    ]
+    place = lines.index(next(line for line in lines if line.startswith(WAITING)))
+    assert lines[place - 1].endswith("return report(model)")
+    assert lines[place + 1] == ""
+
+
+def test_little_waiting_is_not_worth_a_line() -> None:
+    main = next(one for one in example().functions if one.name == "main")
+    whole = sum(cell.time_ns for cell in main.cells)
+    one_percent = Wait(main.key, 12, 0, SLEEP, whole // 100)
+    more = Wait(main.key, 12, 0, LOCK, whole // 1000)
+    assert not [line for line in table(with_waits(one_percent)) if "Waiting" in line]
+    assert [line for line in table(with_waits(one_percent, more)) if "Waiting" in line]
+
+
+def test_a_cause_of_a_newer_version_is_named() -> None:
+    main = next(one for one in example().functions if one.name == "main")
+    lines = table(with_waits(Wait(main.key, 12, 0, "mpi", 1_000_000)))
+    assert [line for line in lines if line.endswith(": 1.000 ms for mpi")]
+
+
+def test_columns_without_data_are_empty_and_it_is_said() -> None:
+    said = "The profile does not say how long lines waited: CPU and waits are not known"
+    lines = table(without_waits(), columns=("cpu",))
+    assert lines[-1] == said
+    assert said not in table(without_waits())
+    assert said not in table(example(), columns=("cpu",))
+    assert len(row(lines, "return stream.read()")) == 7
+
+
+def test_without_waits_the_table_is_what_it_was() -> None:
+    assert (
+        table(with_waits())
+        == [line for line in table(example()) if not line.startswith("Waiting")][
+            : len(table(with_waits()))
+        ]
+    )

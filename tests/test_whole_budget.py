@@ -1,0 +1,211 @@
+"""--max-overhead: what measuring may cost, and what is switched off for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import kernprof, write
+from whole import names, profiled
+
+from kernprof.budget import Budget
+from kernprof.budget_thread import BudgetThread
+from lineprof.discovery import Cost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+MS = 1_000_000  # ns
+
+
+def costs(**functions: tuple[int, int]) -> list[Cost]:
+    """Return what functions took: ms to measure, and of their own."""
+    return [
+        Cost(("x.py", 1, name), None, 1000, 1000, cost * MS, own * MS)
+        for name, (cost, own) in functions.items()
+    ]
+
+
+def chosen(budget: Budget, elapsed: int, **functions: tuple[int, int]) -> list[str]:
+    """Return the names that are switched off after so many ms."""
+    found = budget.choose(elapsed * MS, costs(**functions))
+    return [name for _, _, name in found]
+
+
+def test_within_the_budget_nothing_is_switched_off() -> None:
+    budget = Budget(1.2)
+    assert chosen(budget, 120, f=(20, 80)) == []
+    assert chosen(budget, 240, f=(40, 160)) == []
+    assert budget.choose(0, []) == {}
+
+
+def test_what_costs_most_for_its_own_time_goes_first_and_no_more_than_needed() -> None:
+    functions = {"slow": (30, 100), "tiny": (60, 1), "small": (40, 10), "rare": (1, 0)}
+    # 131 of 300 ms; of the other 169 ms, 20 % are 33.8: 97.2 too many.
+    assert chosen(Budget(1.2), 300, **functions) == ["tiny", "small"]
+    assert chosen(Budget(1.6), 300, **functions) == ["tiny"]
+    assert chosen(Budget(1.0), 300, **functions) == ["tiny", "small", "slow", "rare"]
+
+
+def test_what_has_been_switched_off_is_not_chosen_again() -> None:
+    budget = Budget(1.2)
+    assert chosen(budget, 100, f=(50, 1), g=(10, 39)) == ["f"]
+    assert chosen(budget, 200, f=(55, 1), g=(60, 40)) == ["g"]
+
+
+def test_one_that_costs_little_lately_stays_whatever_it_cost() -> None:
+    budget = Budget(1.2)
+    assert chosen(budget, 1000, f=(9, 1)) == []
+    # Over the budget as a whole, but not as it goes on.
+    budget = Budget(1.2)
+    assert chosen(budget, 100, f=(50, 1), g=(40, 1)) == ["f", "g"]
+    assert chosen(budget, 200, f=(50, 1), g=(40, 1), h=(10, 90)) == []
+    assert chosen(budget, 300, f=(50, 1), g=(40, 1), h=(60, 100)) == ["h"]
+
+
+def test_a_few_milliseconds_are_no_reason() -> None:
+    assert chosen(Budget(1.2), 10, f=(9, 1)) == []
+    assert chosen(Budget(1.2), 12, f=(11, 1)) == ["f"]
+
+
+def test_code_compiled_anew_is_the_same_function() -> None:
+    both = [*costs(f=(40, 1)), *costs(f=(40, 1))]
+    [(_, usage)] = Budget(1.2).choose(100 * MS, both).items()
+    assert (usage.cost_ns, usage.calls) == (80 * MS, 2000)
+
+
+def test_it_is_the_same_in_whatever_order_it_is_told() -> None:
+    some = costs(a=(30, 1), b=(30, 1), c=(30, 1), d=(5, 1))
+    first = list(Budget(1.5).choose(200 * MS, some))
+    assert list(Budget(1.5).choose(200 * MS, some[::-1])) == first
+    assert [name for _, _, name in first] == ["a", "b"]
+
+
+def test_costs_of_several_threads_may_be_more_than_the_time() -> None:
+    assert chosen(Budget(3.0), 100, f=(300, 10)) == ["f"]
+
+
+class Fake:
+    """A profiler whose costs are set."""
+
+    def __init__(self, functions: Mapping[str, tuple[int, int]]) -> None:
+        """Take the costs."""
+        self.functions = dict(functions)
+        self.off: list[object] = []
+        self.remarks: list[str] = []
+
+    def costs(self) -> list[Cost]:
+        """Return them, each with a code object."""
+        code = test_within_the_budget_nothing_is_switched_off.__code__
+        return [
+            Cost(one.key, code, one.calls, one.hits, one.cost_ns, one.time_ns)
+            for one in costs(**self.functions)
+        ]
+
+    def unwatch(self, code: object) -> None:
+        """Remember it."""
+        self.off.append(code)
+
+    def _remark(self, text: str) -> None:
+        self.remarks.append(text)
+
+
+def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = Fake({f"f{number}": (50, 1) for number in range(7)})
+    clock = iter((0, 500 * MS))
+    monkeypatch.setattr("time.perf_counter_ns", lambda: next(clock))
+    thread = BudgetThread(1.2, lambda: fake)  # type: ignore[arg-type, return-value]
+    monkeypatch.setattr(thread._interval, "start", thread._look)
+    assert thread.said() == ""
+    thread.start()
+    assert len(fake.off) == len(fake.remarks) == 7
+    assert fake.remarks[0] == (
+        "x.py:1 f0: switched off after 0.50 s, so as to stay within --max-overhead"
+        " 1.2: to measure 1000 calls of 1 us each had taken 0.05 s; what it did since"
+        " is its callers'"
+    )
+    assert thread.said() == (
+        "--max-overhead 1.2 has switched off f0, f1, f2, f3, f4 and 2 more: what they"
+        " did since is their callers'; the profile says when and why"
+    )
+    thread.stop()
+
+
+def program(folder: Path) -> None:
+    """Write a program that runs until the profile so far says what is off."""
+    text = """\
+        import os, sqlite3, time
+        def tiny(x):
+            return x + 1
+        def loop(n):
+            for i in range(n):
+                tiny(i)
+        def coarse():
+            return sum(range(2000000))
+        coarse()
+        until = time.monotonic() + 30
+        turns = 0
+        while time.monotonic() < until:
+            loop(20000)
+            turns += 1
+            if turns % 20 == 0:
+                coarse()
+            try:
+                base = sqlite3.connect("file:out?mode=ro", uri=True)
+                said = [*base.execute("SELECT message FROM warning")]
+            except sqlite3.Error:
+                continue
+            if any("tiny" in text for text, in said):
+                break
+        else:
+            print("never")
+        """
+    write(folder, "x.py", text)
+
+
+@pytest.mark.parametrize("words", [[], ["-p", "x.py"], ["--whole"]])
+def test_a_hot_tiny_function_is_switched_off_while_it_runs(
+    tmp_path: Path, words: list[str]
+) -> None:
+    program(tmp_path)
+    outcome = kernprof(
+        "-l", "-i1", "--max-overhead", "1.01", "-oout", *words, "x.py", cwd=tmp_path
+    )
+    assert (outcome.status, "never" in outcome.out) == (0, False), outcome
+    last = outcome.err.splitlines()[-1]
+    assert last.startswith("kernprof: --max-overhead 1.01 has switched off ")
+    assert "tiny" in last
+
+
+def test_a_budget_that_holds_changes_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", "def f(): return 1\nf()\n")
+    _, stats = profiled("--max-overhead=1.5", "x.py", cwd=tmp_path)
+    assert (names(stats), stats.warnings) == (["x.py:<module>", "x.py:f"], ())
+
+
+@pytest.mark.parametrize("word", ["0.9", "x", "", "-1", "inf", "nan", "1,2"])
+def test_a_budget_that_is_none_is_refused(tmp_path: Path, word: str) -> None:
+    outcome = kernprof("-l", f"--max-overhead={word}", "x.py", cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == (
+        f"kernprof: bad overhead {word!r}; give times from 1 on, as in"
+        " --max-overhead 1.2\n"
+    )
+
+
+def test_the_thread_that_keeps_the_budget_is_not_seen(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "x.py",
+        """\
+        import os, sys, threading, time
+        time.sleep(0.2)
+        print(threading.active_count(), len(sys._current_frames()))
+        if os.fork() == 0:
+            os._exit(0)
+        print(os.wait()[1])
+        """,
+    )
+    outcome, _ = profiled("--max-overhead=1.2", "x.py", cwd=tmp_path)
+    assert outcome.out == "1 1\n0\n"

@@ -1,0 +1,60 @@
+"""The programs whose profiles are exported, each really run under kernprof."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import native
+from envs import ROOT, TOOLS
+from export_checks.judge import Wrong
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from export_checks.place import Place
+
+EXAMPLES = ROOT / "examples"
+HARD = TOOLS / "export_checks" / "hard"
+
+
+class Program(NamedTuple):
+    """A program, and how it is profiled."""
+
+    name: str
+    path: Path
+    flags: tuple[str, ...] = ()
+    gpu: bool = False  # on the simulated one
+
+
+THREE_MODULES = EXAMPLES / "three_modules" / "near_duplicates.py"
+TRACE = ("--trace",)
+SIMULATED = {  # the environment of a simulated GPU
+    "LINEPROF_CUDA": str(native.DOUBLES / "fake_cuda.so"),
+    "LINEPROF_CUPTI": str(native.DOUBLES / "fake_cupti.so"),
+    "LINEPROF_GPU_FORCE": "1",
+}
+PROGRAMS = (
+    Program("modules", THREE_MODULES),
+    Program("modules-traced", THREE_MODULES, TRACE),
+    Program("gpu", EXAMPLES / "simulated_gpu.py", ("--gpu-api",), gpu=True),
+    Program(
+        "gpu-traced", EXAMPLES / "simulated_gpu.py", ("--gpu-api", *TRACE), gpu=True
+    ),
+    Program("threads", HARD / "threads.py"),
+    Program("threads-traced", HARD / "threads.py", TRACE),
+    Program("deep", HARD / "deep.py"),
+    Program("deep-traced", HARD / "deep.py", TRACE),
+    Program("generators", HARD / "generators.py"),
+    Program("generators-traced", HARD / "generators.py", TRACE),
+)
+
+
+def profile(place: Place, program: Program) -> Path:
+    """Run a program under kernprof; give the profile. Wrong when that fails."""
+    target = place.folder / f"{program.name}.lprof"
+    command = ["-m", "kernprof", "-l", *program.flags, "-o", target, program.path]
+    output = place.run([place.python, *command], SIMULATED if program.gpu else None)
+    if not re.search(r"^Wrote profile results to", output, re.MULTILINE):
+        raise Wrong(f"kernprof wrote no profile: {output[-500:]}")
+    return target
