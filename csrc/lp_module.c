@@ -158,11 +158,17 @@ module_set_strict(PyObject *Py_UNUSED(module), PyObject *strict)
     Py_RETURN_NONE;
 }
 
-/* Whether functions of C are callees: of what is watched from now on. */
+/* Whether functions of C are callees, of what is watched from now on, and what
+ * the events of a call of one cost. */
 static PyObject *
-module_natives(PyObject *Py_UNUSED(module), PyObject *on)
+module_natives(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    lp_natives_on = PyObject_IsTrue(on) == 1;
+    int on;
+
+    if (!PyArg_ParseTuple(args, "pI:natives", &on, &lp_natives_cost)) {
+        return NULL;
+    }
+    lp_natives_on = on;
     Py_RETURN_NONE;
 }
 
@@ -187,7 +193,7 @@ static PyMethodDef methods[] = {
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
-    {"natives", module_natives, METH_O, NULL},
+    {"natives", module_natives, METH_VARARGS, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},

@@ -10,6 +10,7 @@ enum {
 };
 
 bool lp_natives_on;
+uint32_t lp_natives_cost;
 
 /* Objects of a class are one function of C; or one each, as ufuncs, which have
  * names of their own; or none: it has a __call__ in Python. */
@@ -265,6 +266,7 @@ lp_natives_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
         rec->cost += (later - now) * LP_COST_ONE;
         now = later;
     }
+    rec->cost += lp_natives_cost / 2;
     frame = lp_recorder_enter(rec, code, counts, 0);
     if (frame == NULL) {
         return;
@@ -287,6 +289,7 @@ lp_natives_leave(lp_recorder *rec, lp_ticks now)
     if (lp_natives_is(rec->top)) {
         lp_tracer *tracer = rec->top->owner;
 
+        rec->cost += lp_natives_cost - lp_natives_cost / 2;
         lp_recorder_leave(rec, rec->top, false, now);
         tracer->open_frames--;
     }

@@ -15,6 +15,10 @@
 /* Whether they are asked for: for functions that are watched from then on. */
 extern bool lp_natives_on;
 
+/* What the two events of a call of one cost, as lp_costs has it: half of it
+ * before the call, and half within. */
+extern uint32_t lp_natives_cost;
+
 /* [GIL] The top frame's line calls something that is no function of Python. */
 void lp_natives_enter(lp_recorder *rec, PyObject *callable, lp_ticks now);
 

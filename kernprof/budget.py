@@ -77,9 +77,9 @@ class Budget:
         self._off.update(chosen)
         return chosen
 
-    def _excess(self, elapsed: int, cost: int) -> float:
+    def _excess(self, elapsed: int, cost: int) -> int:
         """Return by how much `cost` is more than it may be in that time, in ns."""
-        return cost - max(0, elapsed - cost) * (self._limit - 1)
+        return cost - round(max(0, elapsed - cost) * (self._limit - 1))
 
     def _worst_first(self, recent: dict[Key, Usage], spent: int) -> Sequence[Key]:
         """Return what has cost anything lately: most for its own time first."""

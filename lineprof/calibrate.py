@@ -59,6 +59,12 @@ def caller(n, called):
     for i in range(n):
         called()
 """
+_NATIVE = """\
+def loop(n):
+    called = abs
+    for i in range(n):
+        called(i)
+"""
 _OUTER = """\
 def outer():
     return inner()
@@ -138,6 +144,22 @@ def _plain_cases(bench: Bench) -> tuple[Case, Case]:
             )
         ),
     )
+
+
+def native_cost(core: ModuleType, hook: str) -> int:
+    """Measure what the events of one call of a C function cost, as `Costs` has it.
+
+    Leaves the core without such events.
+    """
+    steps = []
+    for on in (False, True):
+        core.natives(on, 0)
+        bench = Bench(core, hook)
+        loop = bench.loop(_NATIVE)
+        bench.run_traced()
+        steps.append(loop.traced.step)
+    core.natives(False, 0)  # noqa: FBT003  # the core takes no keywords
+    return round(max(0.0, steps[1] - steps[0]) * core.COST_ONE)
 
 
 def remeasure(core: ModuleType, hook: str, before: Calibration) -> float:

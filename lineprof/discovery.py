@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _weakref import ref  # all that we need of weakref
 
+from lineprof.calibrate import native_cost
 from lineprof.results import Results
 from lineprof.values import Value
 
@@ -64,7 +65,10 @@ class Discovery(Results):
         has a profile function of its own; where `core` is settrace on a later
         Python, nothing is.
         """
-        self._core.natives(on)
+        cost = 0
+        if on and self._calibration.turn:  # not so with a clock of tests
+            cost = native_cost(self._core, self.core)
+        self._core.natives(on, cost)
 
     def unwatch(self, code: CodeType) -> None:
         """Count `code` no more; what was counted stays. Its calls end here."""

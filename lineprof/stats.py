@@ -172,8 +172,8 @@ class LineStats:
     def __eq__(self, other: object) -> bool:
         """Tell whether both hold the same `timings` and `unit`.
 
-        Any object with these two will do. Processes, threads, source and GPU
-        data are not compared.
+        Any object with these two will do. Processes, threads, source, calls and
+        GPU data are not compared.
         """
         if not _has_numbers(other):
             return NotImplemented

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from example_calls import FIB, FORWARD, LEN, MAIN, MODULE, SOLVE, WORK, deep, example
+from example_calls import (
+    FIB,
+    FORWARD,
+    LEN,
+    MAIN,
+    MODULE,
+    SOLVE,
+    WORK,
+    deep,
+    example,
+    function,
+)
 from export_shapes import random_profile, shapes
 
 from lineprof.call_edges import edges, numbers_of, own_line_ns
@@ -41,9 +52,9 @@ def test_the_shares_of_a_line_are_its_own_time_and_its_hits(shape: str) -> None:
     of_c = sum(n.self_ns for n in stats.calls.nodes if not n.function[0])
     assert sum(times.values()) == sum(known.values()) + of_c
     assert {place: times[place] for place in known} == known
-    for function in stats.functions:
-        for row in function.rows:
-            assert hits[function.key, row.line] == row.hits
+    for one in stats.functions:
+        for row in one.rows:
+            assert hits[one.key, row.line] == row.hits
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -150,12 +161,35 @@ def test_what_no_call_explains_is_a_root() -> None:
     """So are the times of a profile without a tree that is added to one with it."""
     key = ("a.py", 1, "f")
     node = CallNode(NO_NODE, 0, key, -1, 1, 1, 5_000_000, 5_000_000, 5_000_000)
-    function = FunctionStats("a.py", "f", 1, (Cell(2, -1, 4, 9_000_000),), 2)
-    stats = LineStats.from_functions([function], calls=CallTree((node,)))
+    whole = FunctionStats("a.py", "f", 1, (Cell(2, -1, 4, 9_000_000),), 2)
+    stats = LineStats.from_functions([whole], calls=CallTree((node,)))
     assert [(way.node, way.lines) for way in ways(stats)] == [
         (0, [(2, 5_000_000, 4)]),
         (NO_NODE, [(2, 4_000_000, 0)]),
     ]
+
+
+def test_threads_have_together_no_more_than_the_line() -> None:
+    """Rounding can leave a thread's line less time than its calls took."""
+    outer, inner = ("a.py", 1, "outer"), ("a.py", 5, "inner")
+    nodes = (
+        CallNode(NO_NODE, 0, outer, 0, 1, 1, 0, 103, 103),
+        CallNode(0, 2, inner, 0, 1, 1, 103, 103, 103),
+        CallNode(NO_NODE, 0, outer, 1, 1, 1, 50, 150, 150),
+        CallNode(2, 2, inner, 1, 1, 1, 100, 100, 100),
+    )
+    functions = [
+        function(outer, Cell(2, 0, 1, 100), Cell(2, 1, 1, 150), calls=2),
+        function(inner, Cell(6, 0, 1, 103), Cell(6, 1, 1, 100), calls=2),
+    ]
+    stats = LineStats.from_functions(
+        functions,
+        threads=example().threads,
+        calls=CallTree(nodes),
+    )
+    assert own_line_ns(stats)[outer] == {2: 47}
+    mine = [(way.thread, way.lines) for way in ways(stats) if way.function == outer]
+    assert mine == [(0, [(2, 0, 1)]), (1, [(2, 47, 1)])]
 
 
 def test_what_the_profilers_cost_took_from_calls_alone_is_shared_out() -> None:
@@ -166,8 +200,8 @@ def test_what_the_profilers_cost_took_from_calls_alone_is_shared_out() -> None:
         CallNode(NO_NODE, 0, key, -1, 10, 10, 0, 0, 0),
     )
     cells = (Cell(2, -1, 40, 3_000_001), Cell(3, -1, 40, 0))
-    function = FunctionStats("a.py", "f", 1, cells, 40)
-    stats = LineStats.from_functions([function], calls=CallTree(nodes))
+    whole = FunctionStats("a.py", "f", 1, cells, 40)
+    stats = LineStats.from_functions([whole], calls=CallTree(nodes))
     assert [way.lines for way in ways(stats)] == [
         [(2, 3_000_001, 30), (3, 0, 30)],
         [(2, 0, 10), (3, 0, 10)],

@@ -12,7 +12,7 @@ from example_calls import FORWARD, MAIN, deep, example, wide
 from export_shapes import content, remarks, shapes
 
 from lineprof.call_edges import numbers_of
-from lineprof.stats import Cell, FunctionStats, LineStats
+from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,6 +133,17 @@ def test_names_with_any_character_are_xml() -> None:
     assert box.name.endswith("]]></script>&lt;")
     assert "\\x00" in box.name
     assert "\\ud800\\udfff\ufffd\ufffd\U0001f600" in box.name
+
+
+def test_source_with_any_character_is_xml() -> None:
+    functions = [FunctionStats("/p/a.py", "f", 1, (Cell(2, -1, 1, 7),))]
+    text = "def f():\n    x = '\x00\x1b[2J <b>&\ufffe\udc80'\n"
+    source = SourceFile("/p/a.py", text, "")
+    stats = LineStats.from_functions(functions, sources={"/p/a.py": source})
+    ((_, box),) = drawn(stats)
+    assert box.title[-1] == (
+        "hottest line 2, 7.000 ns in all: x = '\\x00\\x1b[2J <b>&\ufffd\\udc80'"
+    )
 
 
 @pytest.mark.parametrize("shape", ["nothing", "never called", "calls without lines"])

@@ -50,8 +50,8 @@ def test_what_costs_most_for_its_own_time_goes_first_and_no_more_than_needed() -
 
 def test_what_has_been_switched_off_is_not_chosen_again() -> None:
     budget = Budget(1.2)
-    assert chosen(budget, 100, f=(50, 1), g=(10, 39)) == ["f"]
-    assert chosen(budget, 200, f=(55, 1), g=(60, 40)) == ["g"]
+    assert chosen(budget, 100, f=(55, 1), g=(5, 39)) == ["f"]
+    assert chosen(budget, 200, f=(60, 1), g=(60, 40)) == ["g"]
 
 
 def test_one_that_costs_little_lately_stays_whatever_it_cost() -> None:
@@ -153,7 +153,7 @@ def program(folder: Path) -> None:
                 coarse()
             try:
                 base = sqlite3.connect("file:out?mode=ro", uri=True)
-                said = [*base.execute("SELECT message FROM warning")]
+                said = [*base.execute("SELECT text FROM warnings")]
             except sqlite3.Error:
                 continue
             if any("tiny" in text for text, in said):

@@ -48,5 +48,6 @@ def check(place: Place, profile: Path, file: Path) -> str:
     model, ours = parsed(place, file), place.ours(profile)
     nodes = model["nodes"]
     own_ms = sum(node[3] for node in nodes)
-    same("own time (ms)", own_ms, ours["lines_ns"] / 1e6, len(nodes) / 1e3)
+    known = ours["covered_ns"] if ours["slices"] else ours["lines_ns"]
+    same("own time (ms)", own_ms, known / 1e6, (len(nodes) + ours["slices"]) / 1e3)
     return f"{len(nodes)} nodes, {own_ms:.3f} ms"

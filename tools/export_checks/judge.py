@@ -12,6 +12,7 @@ class Missing(Exception):  # noqa: N818  # the same
 
     def __init__(self, name: str, remedy: str) -> None:
         super().__init__(f"{name} is not on this machine: {remedy}")
+        self.name = name
 
 
 def same(what: str, theirs: float, ours: float, tolerance: float = 0) -> None:

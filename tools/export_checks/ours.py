@@ -21,6 +21,18 @@ def shown(name: str) -> str:
     return printable(name).encode("utf-8", "backslashreplace").decode()
 
 
+def covered(stats: LineStats) -> int:
+    """Return for how long functions ran (ns), of what was recorded one by one."""
+    total = 0
+    for trace in stats.traces:
+        ends: dict[int, int] = {}  # of each thread's outermost function
+        for one in trace:
+            if not one.line and one.start_ns >= ends.get(one.thread, 0):
+                ends[one.thread] = one.start_ns + one.ns
+                total += one.ns
+    return total
+
+
 def numbers(path: str) -> dict[str, object]:
     """Read a profile; give what its whole comes to, and each function."""
     stats = LineStats.from_files(path)
@@ -59,6 +71,7 @@ def numbers(path: str) -> dict[str, object]:
         "spans": spans,  # of the timeline that two of the exports show
         "arrows": arrows,
         "slices": sum(trace.count for trace in stats.traces),
+        "covered_ns": covered(stats),
         "left_out": sum(trace.left_out for trace in stats.traces),
     }
 

@@ -95,8 +95,10 @@ def functions(place: Place, profile: Path, file: Path) -> str:
 def samples(place: Place, profile: Path, file: Path) -> str:
     """Import a file with all threads in one profile, in whole microseconds."""
     profiles = imported(place, file)
-    ours = place.ours(profile)["lines_ns"] / 1e3
-    same("time (us)", profiles[0]["total"], ours, 1 + len(profiles[0]["frames"]))
+    ours = place.ours(profile)
+    known = ours["covered_ns"] if ours["slices"] else ours["lines_ns"]
+    rounding = 1 + len(profiles[0]["frames"]) + ours["slices"]
+    same("time (us)", profiles[0]["total"], known / 1e3, rounding)
     return in_words(profiles)
 
 
