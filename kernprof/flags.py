@@ -105,6 +105,11 @@ _PROFILING = (
         "of a whole program: packages and the standard library, too",
         ours=True,
     ),
+    _boolean(
+        *("", "--builtins", "builtins"),
+        "count calls of C functions, too: built-in ones, and those of extensions",
+        ours=True,
+    ),
     _own(
         *("--max-overhead", "stop counting what makes it N times slower", "N"),
         slow_down,

@@ -44,6 +44,7 @@ class Plan:
         self.all = False  # then Python's own code and that of packages, too
         self.include: tuple[str, ...] = ()  # patterns: this, too
         self.exclude: tuple[str, ...] = ()  # and not that
+        self.builtins = False  # functions of C as callees, too
         self.max_overhead = 0.0  # times slower than without; 0.0: as it comes
         self.outfile: str | None = None
         self.verbose = 0

@@ -108,6 +108,8 @@ class LineRecorder:
             raise UsageError(error.message, hint=error.hint) from None
         profiler.from_start = plan.from_start
         profiler.texts = self._texts
+        if plan.builtins:
+            profiler.c_functions()
         return profiler
 
     @property

@@ -37,18 +37,19 @@ class CallNode(Value):
 class CallTree(Value):
     """All calls of profiled functions; without any, it is empty.
 
-    In ticks of the core's clock these hold, and in ns but for rounding:
+    In ticks of the core's clock these hold:
 
     - The sum of all nodes' `self_ns` is the time in profiled functions.
     - A function's nodes' `total_ns` are, together, the function's total; so are
-      the `self_ns` of all that is below these nodes, with their own.
+      the `self_ns` of all that is below the nodes at which its recursion began,
+      with their own.
     - The `inclusive_ns` of all calls from a line are the line's time but for its
       own.
 
-    Times of nodes and of lines are made of ticks one by one, each rounded down,
-    and where the profiler's cost is more than what was measured, it is 0. So a
-    sum of n times may differ by n ns, or by more where functions are so short
-    that little but the profiler's cost was measured. No time is below 0.
+    Times of lines are made of ticks one by one, and those of nodes follow them
+    (`snapshot_sums`): where nothing recursed, all this holds in ns, too. In
+    recursion, sums may differ by some ns. Where the profiler's cost is more than
+    what was measured, a time is 0, and sums with it are off by that.
     """
 
     nodes: tuple[CallNode, ...] = ()  # parents before their children

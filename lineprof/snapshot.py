@@ -77,7 +77,8 @@ def profile_of(  # noqa: PLR0913  # the parts of what was measured
 
     tree, made = NO_CALLS, NO_GPU
     if calls:
-        tree = tree_of(calls, {**_keys(codes), **of_c(natives)}, place_of, scale)
+        shown = {**_keys(codes), **of_c(natives)}
+        tree = tree_of(calls, shown, place_of, scale, functions)
     if gpu:
         made = _gpu(gpu, _keys(everything), place_of, scale)
     return LineStats.from_functions(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from operator import add
 
 from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
+from lineprof.snapshot_sums import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from lineprof.records import Key
+    from lineprof.records import FunctionStats, Key
     from lineprof.snapshot import Scale
+    from lineprof.snapshot_sums import Row
 
     # parent, line, serial of the code, thread, calls, primitive, self, its cost,
     # total, its cost, inclusive, its cost
@@ -28,11 +30,13 @@ def tree_of(
     keys: Mapping[int, Key],
     place_of: Callable[[int], int],
     scale: Scale,
+    functions: Iterable[FunctionStats] = (),
 ) -> CallTree:
     """Return the tree of what ``Tracer.snapshot`` gives.
 
     `keys` has the functions that are shown, those of C, too, by the serials of
-    their code objects; `place_of` a thread's place by the core's number.
+    their code objects; `place_of` a thread's place by the core's number;
+    `functions` the profile's, which the nodes' times are to fit.
     """
     folded, nodes = raw
     if not nodes:
@@ -40,7 +44,9 @@ def tree_of(
     builder = _Builder(keys)
     for node in nodes:
         builder.add(node)
-    return CallTree(builder.nodes(place_of, scale), folded)
+    rows = builder.rows(place_of, scale)
+    settle(rows, functions, set(keys.values()) if folded else builder.several)
+    return CallTree(tuple([CallNode(*row) for row in rows]), folded)
 
 
 def of_c(natives: Iterable[tuple[int, str]]) -> dict[int, Key]:
@@ -71,7 +77,7 @@ class _Builder:
         # Of each of the core's nodes: below which of ours its calls are, and from
         # which line there; None: from the one that the call says.
         self._below: list[tuple[int, int | None]] = []
-        self._several = _several(keys.values())
+        self.several = _several(keys.values())
         self._open: list[dict[Key, int]] = []  # of `_several`, on each way, its node
 
     def add(self, node: RawNode) -> None:
@@ -104,37 +110,31 @@ class _Builder:
         """Take what is to be a node of ours."""
         above, _, key, _ = way
         on_way = _NONE if above == NO_NODE else self._open[above]
-        if key in self._several and key not in on_way:
+        if key in self.several and key not in on_way:
             on_way = {**on_way, key: len(self._ways)}
         self._ways.append(way)
         self._open.append(on_way)
 
-    def nodes(
-        self, place_of: Callable[[int], int], scale: Scale
-    ) -> tuple[CallNode, ...]:
+    def rows(self, place_of: Callable[[int], int], scale: Scale) -> list[Row]:
         """Return all nodes in which anything was counted, times in ns."""
-        made: list[CallNode] = []
+        rows: list[Row] = []
         new = [NO_NODE] * len(self._ways)
         counted = self._counted()
         for place, (above, line, key, thread) in enumerate(self._ways):
             if not counted[place]:
                 continue
-            new[place] = len(made)
+            new[place] = len(rows)
+            parent = above if above == NO_NODE else new[above]
             calls, primitive, *times = self._numbers[place]
-            made.append(
-                CallNode(  # by position: there may be a million
-                    above if above == NO_NODE else new[above],
-                    line,
-                    key,
-                    place_of(thread),
-                    calls,
-                    primitive,
+            rows.append(
+                [
+                    *(parent, line, key, place_of(thread), calls, primitive),
                     scale.net_ns(times[0], times[1]),
                     scale.net_ns(times[2], times[3]),
                     scale.net_ns(times[4], times[5]),
-                )
+                ]
             )
-        return tuple(made)
+        return rows
 
     def _counted(self) -> list[bool]:
         """Tell of each node whether it, or one below it, has any number.

@@ -373,10 +373,68 @@ def made(
 
 
 def test_a_cost_is_taken_out_and_no_time_is_below_0() -> None:
-    costly = (NO_NODE, 0, 1, 7, 3, 2, 10, 110, 50, 200, 60, 599)
-    assert told(made([costly], {1: F})) == [(NO_NODE, 0, "f", 0, 3, 2, 0, 30, 1)]
-    below = (NO_NODE, 0, 1, 7, 1, 1, -5, -300, -1, 0, 0, 0)
-    assert told(made([below], {1: F})) == [(NO_NODE, 0, "f", 0, 1, 1, 25, 0, 0)]
+    costly = (NO_NODE, 0, 1, 7, 3, 2, 10, 110, 50, 200, 460, 599)
+    assert told(made([costly], {1: F})) == [(NO_NODE, 0, "f", 0, 3, 2, 0, 30, 401)]
+    below = (NO_NODE, 0, 1, 7, 2, 1, -5, -300, -1, 0, 9, 90)
+    assert told(made([below], {1: F})) == [(NO_NODE, 0, "f", 0, 2, 1, 25, 0, 0)]
+
+
+def test_what_rounding_took_is_given_back_so_that_ns_add_up() -> None:
+    odd = Scale((1 << 32) * 2 // 3, 10)  # a tick is two thirds of a ns
+    nodes = [
+        raw(NO_NODE, 0, 1, 1, 100, 205),  # f calls g, g, and h, which calls itself
+        raw(0, 2, 2, 1, 10, 10),
+        raw(0, 3, 2, 1, 40, 40),
+        (0, 4, 3, 7, 1, 1, 13, 0, 55, 0, 55, 0),
+        (3, 22, 3, 7, 2, 0, 42, 0, 0, 0, 67, 0),
+    ]
+    lines = {
+        F: ((2, 11), (3, 41), (4, 153)),
+        G: ((12, 50),),
+        H: ((22, 122),),
+    }
+    codes = [
+        (
+            (*key, 0, 0),
+            1,
+            *((55, 0, 1) if key == H else (0, 0, 0)),
+            [(line, 0, 1, ticks, 0, 0, -1, -1, 0) for line, ticks in of],
+            serial,
+        )
+        for serial, (key, of) in enumerate(lines.items(), 1)
+    ]
+    stats = profile_of(
+        [(-41, "first")],
+        codes,
+        odd,
+        PROCESS,
+        warnings=(),
+        calls=(0, [(*node[:3], 0, *node[4:]) for node in nodes]),
+    )
+    numbers, own = numbers_of(stats), own_line_ns(stats)
+    assert [one.total_ns for one in stats.functions] == [135, 33, 36]
+    for function in stats.functions:
+        mine = numbers[function.key]
+        assert mine.total_ns == function.total_ns
+        assert mine.self_ns == sum(own[function.key].values())
+    f, *below = stats.calls.nodes
+    assert f.self_ns == f.total_ns - sum(one.total_ns for one in below)
+    by_hand = [node[6] * 2 // 3 for node in nodes]
+    for node, ns in zip(stats.calls.nodes, by_hand):
+        assert abs(node.self_ns - ns) <= 3
+
+
+def test_more_than_rounding_can_take_is_given_to_no_node() -> None:
+    stats = profile_of(
+        [(-41, "first")],
+        [((*F, 0, 0), 1, 0, 0, 0, [(2, 0, 1, 100, 0, 0, -1, -1, 0)], 1)],
+        SCALE,
+        PROCESS,
+        warnings=(),
+        calls=(0, [(NO_NODE, 0, 1, 0, 1, 1, 90, 0, 90, 0, 90, 0)]),
+    )
+    assert stats.functions[0].total_ns == 100
+    assert told(stats.calls) == [(NO_NODE, 0, "f", 0, 1, 1, 90, 90, 90)]
 
 
 def test_calls_of_a_function_that_is_not_shown_are_its_callers() -> None:

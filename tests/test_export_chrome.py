@@ -286,6 +286,8 @@ def test_what_lies_too_deep_for_a_viewer_is_cut_and_says_so(stats: LineStats) ->
     assert max(depths) == MOST_DEEP
     deepest = [one for one in file.phase("X") if one["name"] == "..."]
     assert len(deepest) == 1
+    said = "\n".join(CHROME.remarks(stats))
+    assert stats.traces or f"more than {MOST_DEEP} deep are cut" in said
 
 
 def test_processes_of_one_host_share_a_clock_and_others_the_time_of_day() -> None:

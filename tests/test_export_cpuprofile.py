@@ -13,6 +13,7 @@ from example_traces import SLICES, falling, steps, trace, traced
 
 from lineprof.call_edges import own_line_ns
 from lineprof.exports import EXPORTS
+from lineprof.exports.timeline_slices import MOST_DEEP
 from lineprof.stats import LineStats
 
 CPUPROFILE = EXPORTS["cpuprofile"]
@@ -153,9 +154,17 @@ def test_time_outside_of_the_profile_is_the_programs() -> None:
 
 
 @pytest.mark.parametrize("stats", [falling(3_000), example_calls.deep(50_000)])
-def test_deep_chains_are_whole(stats: LineStats) -> None:
+def test_deep_chains_are_whole_and_no_deeper_than_readers_can_go(
+    stats: LineStats,
+) -> None:
     file = exported(stats)
     self_us(file)
+    depths = {1: 0}
+    for node in file["nodes"]:
+        depths.update(dict.fromkeys(node["children"], depths[node["id"]] + 1))
+    assert max(depths.values()) == MOST_DEEP
+    names = {one["callFrame"]["functionName"] for one in file["nodes"]}
+    assert len(names) in {3_001, 50_001}  # with the root
     assert file["endTime"] in {60, 500}
 
 

@@ -247,7 +247,7 @@ SAME = {
         """,
     "no imports of ours": """\
         import sys
-        print([name for name in ("ast", "re", "json", "tokenize", "inspect", "typing")
+        print([name for name in ("ast", "json", "tokenize", "inspect", "linecache")
                if name in sys.modules])
         """,
     "no tracer": "import sys\nprint(sys.gettrace(), sys.getprofile())",
@@ -353,6 +353,20 @@ def test_the_profile_so_far_is_of_the_whole_program(tmp_path: Path) -> None:
     )
     profiled("-i1", "x.py", cwd=tmp_path)
     assert names(load_stats(tmp_path / "early")) == ["x.py:<module>", "x.py:f"]
+
+
+def test_c_functions_are_callees_where_that_is_asked_for(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", "def f():\n    return len(str(3))\nf()\n")
+    found = {}
+    for flag in ("--builtins", "--no-builtins"):
+        _, stats = profiled(flag, "x.py", cwd=tmp_path)
+        found[flag] = {
+            (edge.callee[2], edge.line, edge.calls)
+            for edge in edges(stats.calls)
+            if not edge.callee[0]
+        }
+    assert ("builtins.len", 2, 1) in found["--builtins"]
+    assert found["--no-builtins"] == set()
 
 
 def test_main_leaves_nothing_behind(tmp_path: Path) -> None:

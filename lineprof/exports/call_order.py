@@ -37,3 +37,11 @@ def in_depth(nodes: Sequence[CallNode]) -> Iterator[int]:
         index = todo.pop()
         yield index
         todo += below.get(index, [])[::-1]
+
+
+def is_deeper(nodes: Sequence[CallNode], most: int) -> bool:
+    """Tell whether a node has more than `most` nodes above it."""
+    depths: list[int] = []
+    for node in nodes:
+        depths.append(0 if node.parent == NO_NODE else depths[node.parent] + 1)
+    return max(depths, default=0) > most

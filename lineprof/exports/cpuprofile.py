@@ -6,11 +6,13 @@ tick are a microsecond here, so that what readers make of them is the time.
 
 from __future__ import annotations
 
+from lineprof.exports.call_order import is_deeper
 from lineprof.exports.cpuprofile_nodes import Nodes
 from lineprof.exports.cpuprofile_samples import of_calls, of_traces
 from lineprof.exports.names import Names
 from lineprof.exports.pieces import Pieces
 from lineprof.exports.stacks import remarks_of_calls
+from lineprof.exports.timeline_slices import MOST_DEEP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +51,11 @@ def remarks(stats: LineStats) -> Iterator[str]:
             " shown as a timeline is not that of time"
         )
         yield from remarks_of_calls(stats)
+        if is_deeper(stats.calls.nodes, MOST_DEEP):
+            yield (
+                f"calls that are more than {MOST_DEEP} deep are shown side by side,"
+                " for readers go no deeper"
+            )
     if len(stats.threads) > 1:
         yield "the format knows one thread: they are shown one after the other"
     left_out = sum(one.left_out for one in stats.traces)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lineprof.exports.json_text import quoted, url
 from lineprof.exports.stacks import thread_name
+from lineprof.exports.timeline_slices import MOST_DEEP
 from lineprof.records import UNKNOWN_THREAD
 
 TYPE_CHECKING = False
@@ -25,6 +26,8 @@ class Nodes:
         self._stats = stats
         self._names = names
         self._children: list[list[int]] = []
+        self._parents: list[int] = []
+        self._depths: list[int] = []
         self._frames: list[str] = []
         self._ticks: list[dict[int, int]] = []  # us of each line
         self._hits: list[int] = []  # us
@@ -57,8 +60,17 @@ class Nodes:
             node = self._programs[parent] = self._new(parent, _frame("(program)"))
         return node
 
+    def above(self, node: int) -> int:
+        """Return the node below which those go that `node` calls.
+
+        That is itself, if it is not too deep for readers: they recurse.
+        """
+        if self._depths[node - 1] < MOST_DEEP:
+            return node
+        return self._parents[node - 1]
+
     def add(self, parent: int, key: Key) -> int:
-        """Return a new node of a function."""
+        """Return a new node of a function; `parent` is from `above`."""
         frame = self._of_function.get(key)
         if frame is None:
             file, line, _ = key
@@ -101,7 +113,9 @@ class Nodes:
         self._frames.append(frame)
         self._ticks.append({})
         self._hits.append(0)
+        self._parents.append(parent)
         number = len(self._frames)
+        self._depths.append(self._depths[parent - 1] + 1 if parent else 0)
         if parent:
             self._children[parent - 1].append(number)
         return number

@@ -11,7 +11,6 @@ from lineprof.call_records import NO_NODE
 from lineprof.exports.call_order import in_depth
 from lineprof.exports.shares import Shares
 from lineprof.exports.timeline_clock import Clock
-from lineprof.exports.timeline_slices import MOST_DEEP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,6 +86,7 @@ def of_calls(stats: LineStats, nodes: Nodes, pieces: Pieces) -> tuple[list[int],
         one = calls[index]
         top = one.parent == NO_NODE
         parent = nodes.thread(one.thread) if top else numbers[one.parent]
+        parent = nodes.above(parent)
         node = numbers[index] = nodes.add(parent, one.function)
         samples.of(one.thread).spend(node, shares.take(one))
     for (key, thread), lines in shares.rest():
@@ -130,8 +130,7 @@ class _Track:
         now = self._open
         if now and end > now[-1][0]:
             end = now[-1][0]
-        if len(now) < 2 * MOST_DEEP:  # a function and its line, each time
-            now.append((end, self._node(key, line), line, key))
+        now.append((end, self._node(key, line), line, key))
 
     def close(self) -> None:
         """Close all."""
@@ -142,6 +141,7 @@ class _Track:
         if above and line and above[3] == key:
             return above[1]
         parent = above[1] if above else self._nodes.thread(self._thread)
+        parent = self._nodes.above(parent)
         node = self._ways.get((parent, key))
         if node is None:
             if len(self._nodes) >= _MOST_NODES and above:

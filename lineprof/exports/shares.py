@@ -13,7 +13,7 @@ from lineprof.call_records import NO_NODE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lineprof.call_records import CallNode
     from lineprof.records import Cell, Key
@@ -143,16 +143,25 @@ def _own(stats: LineStats) -> Own:
         places: dict[int, dict[int, list[int]]] = {}
         for line, cells in lines.items():
             called = below.get((key, line), nothing)
-            own_ns = max(0, sum([c.time_ns for c in cells]) - sum(called.values()))
-            if len(cells) > 1:
-                mine = [max(0, c.time_ns - called.get(c.thread, 0)) for c in cells]
-                _level(mine, own_ns)
-            else:
-                mine = [own_ns]
-            for cell, ns in zip(cells, mine):
+            for cell, ns in _own_cells(cells, called):
                 places.setdefault(cell.thread, {})[line] = [ns, cell.hits]
         own.update(((key, thread), there) for thread, there in places.items())
     return own
+
+
+def _own_cells(
+    cells: Sequence[Cell], called: Mapping[int, int]
+) -> Iterable[tuple[Cell, int]]:
+    """Return the cells of one line, each with its own time (ns).
+
+    `called` is what the line called, by thread (ns).
+    """
+    if len(cells) == 1:  # the usual case
+        return ((cells[0], max(0, cells[0].time_ns - sum(called.values()))),)
+    own_ns = max(0, sum([one.time_ns for one in cells]) - sum(called.values()))
+    mine = [max(0, one.time_ns - called.get(one.thread, 0)) for one in cells]
+    _level(mine, own_ns)
+    return zip(cells, mine)
 
 
 def _below(stats: LineStats) -> dict[tuple[Key, int], dict[int, int]]:

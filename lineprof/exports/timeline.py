@@ -10,6 +10,7 @@ from heapq import merge
 from itertools import count
 from operator import itemgetter
 
+from lineprof.exports.call_order import is_deeper
 from lineprof.exports.names import Names
 from lineprof.exports.stacks import remarks_of_calls
 from lineprof.exports.timeline_arrows import Arrows, Span
@@ -57,6 +58,8 @@ def remarks(stats: LineStats) -> Iterator[str]:
             " which are not in time order"
         )
         yield from remarks_of_calls(stats)
+        if is_deeper(stats.calls.nodes, MOST_DEEP):
+            yield f"calls that are more than {MOST_DEEP} deep are cut, and shown as ..."
     left_out = sum(one.left_out for one in stats.traces)
     if left_out:
         yield f"{left_out} slices are not in the trace: there was no room for them"

@@ -73,7 +73,7 @@ class Place:
             raise Wrong(f"{words[0]} still runs after {LIMIT_S} s") from error
         output = done.stdout.decode(errors="replace")
         if done.returncode:
-            gist = " ".join([Path(words[0]).name, *words[1:4]])
+            gist = " ".join([Path(words[0]).name, *words[1:4]]).partition("\n")[0]
             said = (done.stderr or done.stdout).decode(errors="replace").strip()
             raise Wrong(f"`{gist} ...` gives status {done.returncode}: {said[-300:]}")
         return output

@@ -123,7 +123,9 @@ def own(place: Place, profile: Path, file: Path) -> str:
         what = one["name"].rpartition(": ")[2]
         sums[what] = sums.get(what, 0) + one["total"]
     known = {"GPU time by line": "gpu_ns", "copies by line": "copy_ns"}
-    if not ours["slices"]:
+    if ours["slices"]:
+        known["by function"] = "covered_ns"
+    else:
         known |= {"by function": "self_ns", "by line": "lines_ns"}
     for what, name in known.items():
         same(what, sums.get(what, 0), ours[name], ours["rounding"])
