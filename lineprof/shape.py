@@ -213,19 +213,24 @@ def statement_spans(file: str, text: str | None = None) -> tuple[Span, ...]:
 
 
 class _LastTexts:
-    """The spans of the files read last: a module's functions come in a row."""
+    """The spans of the files read last.
 
-    _MOST = 64
+    Functions of a whole program come as they are first called, in any order: each
+    file is to be parsed once. Its text is not kept, but what tells it from others.
+    """
+
+    _MOST = 4096
 
     def __init__(self) -> None:
-        self._spans: dict[str, tuple[Span, ...]] = {}
+        self._spans: dict[tuple[int, int], tuple[Span, ...]] = {}
 
     def __call__(self, text: str) -> tuple[Span, ...]:
-        spans = self._spans.get(text)
+        key = (len(text), hash(text))
+        spans = self._spans.get(key)
         if spans is None:
             if len(self._spans) >= self._MOST:
                 self._spans.clear()
-            spans = self._spans[text] = tuple(_joined(sorted(_find_spans(text))))
+            spans = self._spans[key] = tuple(_joined(sorted(_find_spans(text))))
         return spans
 
 
