@@ -211,11 +211,15 @@ def _optional(
 
         found["gpu"] = gpu_of(db, keys, processes, threads)
     if CALL_NODES in tables:
-        from lineprof import store_read_calls as read  # noqa: PLC0415  # nor these
+        from lineprof.store_read_calls import (  # noqa: PLC0415  # old ones have none
+            calls_of,
+            named_functions,
+            waits_of,
+        )
 
-        named = read.named_functions(db, keys)
-        found["calls"] = read.calls_of(db, named, threads, int(folded))
-        found["waits"] = read.waits_of(db, named, threads)
+        named = named_functions(db, keys)
+        found["calls"] = calls_of(db, named, threads, int(folded))
+        found["waits"] = waits_of(db, named, threads)
     return found
 
 
