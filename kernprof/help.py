@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
 _OPENING = """
 Run a Python program as `python` would, and record where its time goes: with -l
-line by line in every function under @profile, or where nothing is, in all of the
-program's own; otherwise call by call with cProfile. The program needs no import
-for @profile."""
+line by line in every function under @profile, or where nothing is, in all of
+the program's own; otherwise call by call with cProfile. The program needs no
+import for @profile."""
 
 _CLOSING = """
 A long flag without a value may be followed by =yes or =no, or begin with --no-;

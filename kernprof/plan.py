@@ -63,8 +63,7 @@ class Plan:
         self.cuda_graph: str | None = None
         self.gpu_events: int | None = None
         self.from_start = True
-        self.help = False
-        self.version = False
+        self.help = self.version = False  # a question instead of a program
         self.kind = ""  # SCRIPT, MODULE, COMMAND or STDIN
         self.target = ""  # a path, a dotted name, code, or "-"
         self.arguments: list[str] = []

@@ -32,9 +32,9 @@ DRILL = (
 )
 HOT = ("= near_duplicates(texts", "if similarity(", "= shingles(", "parts | {part}")
 WHOLE = "kernprof -l --whole -o whole.lprof examples/simulated_gpu.py"
-TRACED = "kernprof -l --gpu-api --trace -o gpu.lprof examples/simulated_gpu.py"
+TRACED = "kernprof -l --whole --gpu-api --trace -o gpu.lprof examples/simulated_gpu.py"
 FLAME_WIDTH = 1000  # px
-WIDTH, HEIGHT = 1200, 800
+WIDTH, HEIGHT = 1200, 600
 ROWS = ("Thread", "Lines", "Runtime API", "MemCpy (HtoD)", "Compute", "Stream")
 KERNEL = """
 select s.id, s.ts from slice s join flow f on f.slice_in = s.id
@@ -43,12 +43,14 @@ where s.category = 'kernel' and s.name like '%matmul%' order by s.ts limit 1 off
 SHOW = """
 (() => {
   const trace = app.trace, shown = trace.workspace;
-  const found = %s.map(name => shown.flatTracks.find(row => row.name.startsWith(name)));
+  const rows = shown.flatTracks.filter(row => !row.hasChildren);
+  const found = %s.map(name => rows.find(row => row.name.startsWith(name)));
   for (const row of found) if (row) shown.pinTrack(row);
-  for (const row of [...shown.children]) shown.removeChild(row);
+  for (const row of shown.children) row.collapse();
   if (app.sidebar.visible) app.sidebar.toggleVisibility();
   trace.timeline.setViewportTime(%dn, %dn);
-  trace.selection.selectSqlEvent("slice", %d, {scrollToSelection: false});
+  const quietly = {scrollToSelection: false, switchToCurrentSelectionTab: false};
+  trace.selection.selectSqlEvent("slice", %d, quietly);
 })()
 """
 BEFORE_NS, AFTER_NS = 400_000, 500_000
