@@ -90,8 +90,9 @@ leave(PyObject *code, bool suspended)
         return;
     }
     now = lp_clock_now(&rec->clock);
-    if (LP_UNLIKELY(lp_natives_is(rec->top))) {
-        lp_natives_end(rec, now);
+    if (LP_UNLIKELY(lp_natives_is(rec->top)) &&
+        lp_engine_frame(rec, code, lp_frame_key()) != NULL) {
+        lp_natives_end(rec, now); /* (Others may end in what C called.) */
     }
     top = rec->top;
     if (top->code == code && !(top->flags & LP_FRAME_STRICT)) {
@@ -264,12 +265,14 @@ on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
 }
 
 static PyObject *
-on_call_end(PyObject *Py_UNUSED(self), PyObject *const *Py_UNUSED(args),
+on_call_end(PyObject *Py_UNUSED(self), PyObject *const *args,
             size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_here;
 
-    if (rec != NULL && lp_natives_is(rec->top)) {
+    /* One that nobody counts may end calls within one that somebody does. */
+    if (rec != NULL && lp_natives_is(rec->top) &&
+        rec->top[-1].code == args[0]) {
         lp_natives_leave(rec, lp_clock_now(&rec->clock));
     }
     return none();

@@ -281,6 +281,7 @@ lp_recorder_pause(lp_recorder *rec, lp_ticks now)
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         WRITE(frame->line, NULL);
         WRITE(frame->flags, frame->flags | LP_FRAME_PAUSED);
+        frame->node = NULL; /* its caller may not count again before it does */
     }
     forget_paths(rec, rec->frames + 1);
     outdate_paths(rec);
@@ -298,12 +299,16 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
 {
     lp_frame *kept = rec->frames + 1;
     uint32_t enabling = 0;
+    bool gone = false; /* is the frame below, or what it called by C? */
 
     lp_recorder_settle(rec, now);
     lp_recorder_change(rec);
     forget_paths(rec, kept);
     for (lp_frame *frame = kept; frame <= rec->top; frame++) {
-        if (frame->owner == owner && (code == NULL || frame->code == code)) {
+        if (frame->owner == owner &&
+            (code == NULL || frame->code == code ||
+             (gone && (frame->flags & LP_FRAME_NATIVE)))) {
+            gone = true;
             frame->counts->depth--;
             enabling += (frame->flags & LP_FRAME_ENABLES) != 0;
             /* Its twin above, if any, now stands on what it stood on. */
@@ -312,6 +317,10 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
                       frame[1].flags & ~(uint32_t)LP_FRAME_TWIN);
             }
             continue;
+        }
+        gone = false;
+        if (kept < frame) {
+            frame->node = NULL; /* another may be its caller from now on */
         }
         move_frame(kept++, frame);
     }

@@ -42,7 +42,9 @@ on_native(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
         }
     }
     else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION) {
-        lp_natives_leave(rec, lp_clock_now(&rec->clock));
+        if (lp_natives_is(rec->top) && rec->top[-1].key == frame) {
+            lp_natives_leave(rec, lp_clock_now(&rec->clock));
+        }
     }
     return 0;
 }
@@ -144,8 +146,9 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
 static void
 on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
-    if (LP_UNLIKELY(lp_natives_is(rec->top))) {
-        lp_natives_end(rec, now);
+    if (LP_UNLIKELY(lp_natives_is(rec->top)) &&
+        lp_engine_frame(rec, code_of(frame), frame) != NULL) {
+        lp_natives_end(rec, now); /* (Others may end in what C called.) */
     }
     if (rec->top != rec->frames || rec->owed != 0) {
         PyObject *object = code_of(frame);
@@ -215,7 +218,8 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     if (code == NULL) {
         return;
     }
-    if (LP_UNLIKELY(lp_natives_is(rec->top))) {
+    if (LP_UNLIKELY(lp_natives_is(rec->top)) &&
+        lp_engine_frame(rec, object, frame) != NULL) {
         lp_natives_end(rec, now);
     }
     step = step_of(code, rec->top, frame);

@@ -12,11 +12,67 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType
 
+    Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
+
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
-_JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
-_CALLED = frozenset(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ())
-_HEADS = frozenset(("FOR_ITER", "GET_ANEXT"))
-_ENDS = ("RETURN", "RERAISE", "RAISE_VARARGS", "JUMP_")  # nothing runs next
+_IN_UNITS = sys.version_info >= (3, 10)  # jumps count instructions, not bytes
+_ABSOLUTE = frozenset(dis.hasjabs)
+_JUMPS = frozenset(dis.hasjrel) | _ABSOLUTE
+_CACHE = dis.opmap.get("CACHE", -1)
+_EXTENDED = dis.EXTENDED_ARG
+_REAL = 256  # opcodes that bytecode can hold
+_SWAP = dis.opmap.get("SWAP", -1)
+
+
+def _numbers(*names: str) -> frozenset[int]:
+    return frozenset(dis.opmap[name] for name in names if name in dis.opmap)
+
+
+def _caches(opcode: int) -> int:
+    """Return how many entries of a cache follow an instruction."""
+    known = getattr(dis, "_inline_cache_entries", {})
+    if isinstance(known, dict):  # by name, from 3.13 on
+        return int(known.get(dis.opname[opcode], 0))
+    return int(known[opcode])
+
+
+class Way(Value):
+    """How a jump says where it goes."""
+
+    first: int  # bytes from the jump to where its argument counts from
+    by: int  # bytes that one more of the argument is
+    absolute: bool
+
+    def base(self, offset: int) -> int:
+        """Return where a jump at `offset` goes if its argument is 0."""
+        return 0 if self.absolute else offset + self.first
+
+
+def _way(opcode: int) -> Way:
+    name = dis.opname[opcode]
+    unit = 2 if _IN_UNITS else 1
+    back = sys.version_info >= (3, 11) and "JUMP_BACKWARD" in name
+    caches = _caches(opcode) if _INLINED else 0
+    return Way(2 + 2 * caches, -unit if back else unit, opcode in _ABSOLUTE)
+
+
+_WAYS = {opcode: _way(opcode) for opcode in _JUMPS if opcode < _REAL}
+_CALLED = _numbers(*(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ()))
+_HEADS = _numbers("FOR_ITER", "GET_ANEXT")
+_ITERATES = _numbers("GET_ITER", "GET_AITER")
+# Those that may go back to a loop's head.
+_BACKWARD = frozenset(
+    opcode
+    for opcode in _WAYS
+    if not dis.opname[opcode].endswith("NO_INTERRUPT")
+    and ("BACKWARD" in dis.opname[opcode] or opcode in _ABSOLUTE)
+)
+_ENDS = frozenset(  # nothing runs next
+    number
+    for name, number in dis.opmap.items()
+    if name.startswith(("RETURN", "RERAISE", "RAISE_VARARGS", "JUMP_"))
+    and "_IF_" not in name
+)
 
 
 class Jump(Value):
@@ -36,33 +92,52 @@ def loop_jumps(code: CodeType) -> list[Jump]:
     an ``await``, and those from the code of an exception, which stands at the
     end, back to where it was raised, are no loops.
     """
-    steps = list(dis.get_instructions(code))
-    places = {step.offset: place for place, step in enumerate(steps)}
+    raw = code.co_code
+    if _BACKWARD.isdisjoint(raw[::2]):
+        return []
+    steps = _steps(raw)
+    places = {step[0]: place for place, step in enumerate(steps)}
     jumps = []
-    for step in steps:
-        if step.opcode not in _JUMPS or step.opname.endswith("NO_INTERRUPT"):
+    for offset, opcode, target in steps:
+        if target < 0 or target > offset or opcode not in _BACKWARD:
             continue
-        if step.argval > step.offset:
-            continue
-        place = places[step.argval]
-        head = steps[place].opname
-        if head in _HEADS or _leads(steps, places, place, step.offset):
+        place = places[target]
+        head = steps[place][1]
+        if head in _HEADS or _leads(steps, places, place, offset):
             gathers = _INLINED and head in _HEADS and _gathers(steps, place)
-            jumps.append(Jump(step.offset, step.argval, gathers))
+            jumps.append(Jump(offset, target, gathers))
     return jumps
 
 
-def _gathers(steps: Sequence[dis.Instruction], head: int) -> bool:
+def _steps(raw: bytes) -> list[Step]:
+    """Return the instructions, caches left out."""
+    steps = []
+    extended = 0
+    for offset in range(0, len(raw), 2):
+        opcode = raw[offset]
+        if opcode == _CACHE:
+            continue
+        arg = raw[offset + 1] | extended
+        extended = arg << 8 if opcode == _EXTENDED else 0
+        target = -1
+        if opcode in _WAYS:
+            way = _WAYS[opcode]
+            target = way.base(offset) + way.by * arg
+        steps.append((offset, opcode, target))
+    return steps
+
+
+def _gathers(steps: Sequence[Step], head: int) -> bool:
     """Tell whether a loop's head is that of an expression."""
-    before = [step.opname for step in steps[max(0, head - 2) : head]]
-    if before and before[-1] in ("GET_ITER", "GET_AITER"):
+    before = [step[1] for step in steps[max(0, head - 2) : head]]
+    if before and before[-1] in _ITERATES:
         before.pop()
-        return before[-1:] == ["SWAP"]  # from 3.15 on
-    return before[-1:] == ["SWAP"] or not _CALLED.isdisjoint(before[-1:])
+        return before[-1:] == [_SWAP]  # from 3.15 on
+    return before[-1:] == [_SWAP] or not _CALLED.isdisjoint(before[-1:])
 
 
 def _leads(
-    steps: Sequence[dis.Instruction], places: dict[int, int], start: int, offset: int
+    steps: Sequence[Step], places: dict[int, int], start: int, offset: int
 ) -> bool:
     """Tell whether control can come from a place to an offset by itself."""
     seen: set[int] = set()
@@ -72,12 +147,12 @@ def _leads(
         if place in seen or place >= len(steps):
             continue
         seen.add(place)
-        step = steps[place]
-        if step.offset == offset:
+        at, opcode, target = steps[place]
+        if at == offset:
             return True
-        if step.opcode in _JUMPS:
-            waiting.append(places[step.argval])
-        if not step.opname.startswith(_ENDS) or "_IF_" in step.opname:
+        if target >= 0:
+            waiting.append(places[target])
+        if opcode not in _ENDS:
             waiting.append(place + 1)
     return False
 

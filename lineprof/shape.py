@@ -11,7 +11,7 @@ import opcode
 import sys
 
 from lineprof.loops import WITHIN, jump_marks
-from lineprof.source_text import text_of
+from lineprof.source_text import file_state, text_of
 from lineprof.values import Value
 
 TYPE_CHECKING = False
@@ -208,7 +208,7 @@ def statement_spans(file: str, text: str | None = None) -> tuple[Span, ...]:
     read it. Empty where there is none.
     """
     if text is None:
-        text = text_of(file)
+        return _spans_in(file)
     return _spans_of(text) if text else ()
 
 
@@ -235,6 +235,26 @@ class _LastTexts:
 
 
 _spans_of = _LastTexts()
+
+
+class _LastFiles:
+    """The spans of files, for as long as they stay as they are."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[object, tuple[Span, ...]]] = {}
+
+    def __call__(self, file: str) -> tuple[Span, ...]:
+        state = file_state(file)
+        known = self._known.get(file)
+        if known is not None and state is not None and known[0] == state:
+            return known[1]
+        text = text_of(file)
+        spans = _spans_of(text) if text else ()
+        self._known[file] = (state, spans)
+        return spans
+
+
+_spans_in = _LastFiles()
 
 
 def _find_spans(text: str) -> Iterator[Span]:

@@ -27,6 +27,20 @@ def text_of(file: str) -> str | None:
     return text
 
 
+def file_state(file: str) -> tuple[int, ...] | None:
+    """Return what tells a file's content from another; None where it is no file's.
+
+    Of a name that a program entered into `linecache`, too.
+    """
+    if file in getattr(sys.modules.get("linecache"), "cache", {}):
+        return None
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError):
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
+
+
 def disk_text(file: str) -> str | None:
     r"""Return the text of a regular file, in the encoding it declares, or None.
 

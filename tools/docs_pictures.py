@@ -34,7 +34,7 @@ HOT = ("= near_duplicates(texts", "if similarity(", "= shingles(", "parts | {par
 WHOLE = "kernprof -l --whole -o whole.lprof examples/simulated_gpu.py"
 TRACED = "kernprof -l --whole --gpu-api --trace -o gpu.lprof examples/simulated_gpu.py"
 FLAME_WIDTH = 1000  # px
-WIDTH, HEIGHT = 1200, 600
+WIDTH, HEIGHT = 1200, 500
 ROWS = ("Thread", "Lines", "Runtime API", "MemCpy (HtoD)", "Compute", "Stream")
 KERNEL = """
 select s.id, s.ts from slice s join flow f on f.slice_in = s.id
@@ -45,8 +45,8 @@ SHOW = """
   const trace = app.trace, shown = trace.workspace;
   const rows = shown.flatTracks.filter(row => !row.hasChildren);
   const found = %s.map(name => rows.find(row => row.name.startsWith(name)));
-  for (const row of found) if (row) shown.pinTrack(row);
-  for (const row of shown.children) row.collapse();
+  for (const row of [...shown.children]) shown.removeChild(row);
+  for (const row of found) if (row) shown.addChildLast(row);
   if (app.sidebar.visible) app.sidebar.toggleVisibility();
   trace.timeline.setViewportTime(%dn, %dn);
   const quietly = {scrollToSelection: false, switchToCurrentSelectionTab: false};

@@ -28,6 +28,7 @@ class Program(NamedTuple):
 
 
 THREE_MODULES = EXAMPLES / "three_modules" / "near_duplicates.py"
+GPU = EXAMPLES / "simulated_gpu.py"
 TRACE = ("--trace",)
 SIMULATED = {  # the environment of a simulated GPU
     "LINEPROF_CUDA": str(native.DOUBLES / "fake_cuda.so"),
@@ -37,10 +38,10 @@ SIMULATED = {  # the environment of a simulated GPU
 PROGRAMS = (
     Program("modules", THREE_MODULES),
     Program("modules-traced", THREE_MODULES, TRACE),
-    Program("gpu", EXAMPLES / "simulated_gpu.py", ("--gpu-api",), gpu=True),
-    Program(
-        "gpu-traced", EXAMPLES / "simulated_gpu.py", ("--gpu-api", *TRACE), gpu=True
-    ),
+    Program("builtins", THREE_MODULES, ("--builtins",)),
+    Program("gpu", GPU, ("--gpu-api",), gpu=True),
+    Program("gpu-whole", GPU, ("--whole",), gpu=True),
+    Program("gpu-traced", GPU, ("--whole", "--gpu-api", *TRACE), gpu=True),
     Program("threads", HARD / "threads.py"),
     Program("threads-traced", HARD / "threads.py", TRACE),
     Program("deep", HARD / "deep.py"),

@@ -1,0 +1,62 @@
+"""Jumps are read from bytecode as the module `dis` reads them, only faster."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio.base_events
+import dis
+import tarfile
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lineprof import jumps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+MODULES = (argparse, ast, asyncio.base_events, tarfile)
+JUMPS = {*dis.hasjrel, *dis.hasjabs}
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_in(constant)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_instruction_is_where_dis_has_it(module: ModuleType) -> None:
+    text = Path(str(module.__file__)).read_text(encoding="utf-8")
+    top = compile(text, "module", "exec")
+    seen = 0
+    for code in codes_in(top):
+        ours = jumps._steps(code.co_code)
+        truth = [
+            (step.offset, step.argval if step.opcode in JUMPS else -1)
+            for step in dis.get_instructions(code)
+        ]
+        assert [(offset, target) for offset, _, target in ours] == truth
+        seen += sum(target >= 0 for _, target in truth)
+    assert seen > 100
+
+
+def test_loops_are_found_and_waiting_is_none() -> None:
+    def loops(n: int) -> int:
+        while n:
+            for i in range(n):
+                n -= i
+        return n
+
+    async def waits(n: int) -> int:
+        return await asyncio.sleep(n, n)
+
+    found = jumps.loop_jumps(loops.__code__)
+    assert len({jump.target for jump in found}) >= 2
+    assert all(jump.target < jump.start and not jump.gathers for jump in found)
+    assert jumps.loop_jumps(waits.__code__) == []
