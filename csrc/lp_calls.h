@@ -35,7 +35,8 @@ lp_calls_enter(lp_recorder *rec, lp_frame *frame)
     if (LP_LIKELY(caller->owner == frame->owner && caller->line != NULL &&
                   caller->node != NULL)) {
         const lp_node *above = caller->node->goes_on;
-        lp_node *node = above->near[lp_tree_place(caller->line, frame->counts)];
+        lp_node *node =
+            above->near[lp_tree_place(caller->line, frame->counts)];
 
         if (LP_LIKELY(node != NULL && node->line == caller->line &&
                       node->counts == frame->counts)) {

@@ -22,11 +22,12 @@ append(PyObject *nodes, const lp_node *node, Py_ssize_t first,
 {
     bool below = node->parent->counts != NULL;
     PyObject *row = Py_BuildValue(
-        "(nIInKKLLKKKK)", below ? first + (Py_ssize_t)node->parent->number : -1,
-        line_of(node), node->counts->serial, thread,
-        (unsigned long long)node->calls, (unsigned long long)node->primitive,
-        (long long)node->self, (long long)node->self_cost,
-        (unsigned long long)node->total, (unsigned long long)node->total_cost,
+        "(nIInKKLLKKKK)",
+        below ? first + (Py_ssize_t)node->parent->number : -1, line_of(node),
+        node->counts->serial, thread, (unsigned long long)node->calls,
+        (unsigned long long)node->primitive, (long long)node->self,
+        (long long)node->self_cost, (unsigned long long)node->total,
+        (unsigned long long)node->total_cost,
         (unsigned long long)node->inclusive,
         (unsigned long long)node->inclusive_cost);
     int failed = row == NULL || PyList_Append(nodes, row) < 0;

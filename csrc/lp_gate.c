@@ -52,9 +52,9 @@ hand_down(PyThreadState *state, lp_raw_frame *frame, int throwing)
 static bool
 is_wanted(const lp_code *code)
 {
-    while (code != NULL && ((code->flags & LP_CODE_IGNORED) ||
-                            (!code->tracer->active &&
-                             !(code->flags & LP_CODE_ENABLES)))) {
+    while (code != NULL &&
+           ((code->flags & LP_CODE_IGNORED) ||
+            (!code->tracer->active && !(code->flags & LP_CODE_ENABLES)))) {
         code = code->next;
     }
     return code != NULL;

@@ -121,8 +121,8 @@ free_tool_id(int id)
 static int
 set_global(long mask)
 {
-    return ask(PyObject_CallMethod(monitoring, "set_events", "il", tool_id,
-                                   mask));
+    return ask(
+        PyObject_CallMethod(monitoring, "set_events", "il", tool_id, mask));
 }
 
 static void
@@ -132,7 +132,8 @@ monitoring_close(void)
 
     PyErr_Fetch(&type, &value, &traceback);
     if (tool_id >= 0) {
-        if (set_global(0) < 0 || register_all(false) < 0 || free_tool_id(tool_id) < 0) {
+        if (set_global(0) < 0 || register_all(false) < 0 ||
+            free_tool_id(tool_id) < 0) {
             PyErr_Clear(); /* the interpreter is going away */
         }
         tool_id = -1;

@@ -253,9 +253,8 @@ on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_here;
-    PyObject *callable = PyMethod_Check(args[2])
-                             ? PyMethod_GET_FUNCTION(args[2])
-                             : args[2];
+    PyObject *callable =
+        PyMethod_Check(args[2]) ? PyMethod_GET_FUNCTION(args[2]) : args[2];
 
     if (!PyFunction_Check(callable) && rec != NULL &&
         rec->top->code == args[0]) {

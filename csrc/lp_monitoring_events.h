@@ -11,7 +11,7 @@ enum { LP_MONITORING_EVENTS = 11 };
 typedef struct lp_monitoring_event {
     const char *name; /* in sys.monitoring.events */
     vectorcallfunc call;
-    bool local; /* can be had for single code objects */
+    bool local;   /* can be had for single code objects */
     bool natives; /* only where functions of C are asked for */
 } lp_monitoring_event;
 

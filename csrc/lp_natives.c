@@ -68,9 +68,8 @@ name_of(PyObject *object)
         }
     }
     if (name == NULL) {
-        const PyTypeObject *type = PyType_Check(object)
-                                       ? (PyTypeObject *)object
-                                       : Py_TYPE(object);
+        const PyTypeObject *type =
+            PyType_Check(object) ? (PyTypeObject *)object : Py_TYPE(object);
 
         name = PyUnicode_FromString(type->tp_name);
     }
@@ -210,8 +209,7 @@ find(lp_tracer *tracer, PyObject *callable)
     if (PyCFunction_Check(callable)) {
         identity = ((PyCFunctionObject *)callable)->m_ml;
     }
-    else if (type == &PyMethodDescr_Type ||
-             type == &PyClassMethodDescr_Type) {
+    else if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
         identity = ((PyMethodDescrObject *)callable)->d_method;
     }
     else if (!PyType_Check(callable)) {
@@ -222,8 +220,8 @@ find(lp_tracer *tracer, PyObject *callable)
                     ? NULL
                     : look_up(tracer->natives, objects);
         if (found == NULL || found->identity == NULL) {
-            found = entry(tracer, objects, (PyObject *)type,
-                          kind_of(callable));
+            found =
+                entry(tracer, objects, (PyObject *)type, kind_of(callable));
         }
         if (found == NULL || found->kind != BY_NAME) {
             return found == NULL ? NULL : found->code;

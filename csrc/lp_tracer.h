@@ -18,7 +18,7 @@ typedef struct lp_tracer {
     lp_code **codes; /* owned, in order of registration */
     uint32_t n_codes;
     uint32_t room;
-    PyObject *keys;   /* owned list: what the caller calls each code */
+    PyObject *keys; /* owned list: what the caller calls each code */
     struct lp_natives *natives; /* owned: functions of C, see lp_natives.h */
     PyObject *places; /* owned dict: key -> index of the first such code */
     bool active;      /* counts just now */

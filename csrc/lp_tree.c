@@ -97,8 +97,8 @@ make_room(lp_tree *tree)
         lp_link link = tree->links[i];
 
         if (link.node != NULL) {
-            *look_up(&larger, link.above, link.node->line,
-                     link.node->counts) = link;
+            *look_up(&larger, link.above, link.node->line, link.node->counts) =
+                link;
         }
     }
     free(tree->links);

@@ -29,7 +29,7 @@ typedef struct lp_node {
                               * that is on the way already, that one's node */
     uint64_t calls;          /* a resumed frame is none */
     uint64_t primitive; /* of these: while no other of the function was open */
-    uint64_t self;      /* ticks in its own lines, and our cost in them; these */
+    uint64_t self; /* ticks in its own lines, and our cost in them; these */
     uint64_t self_cost; /* two pass 0 on their way, but are not below it */
     uint64_t total;     /* ticks with what it calls, of outermost frames, */
     uint64_t total_cost;

@@ -158,8 +158,9 @@ def native_cost(core: ModuleType, hook: str) -> int:
         loop = bench.loop(_NATIVE)
         bench.run_traced()
         steps.append(loop.traced.step)
-    core.natives(False, 0)  # noqa: FBT003  # the core takes no keywords
-    return round(max(0.0, steps[1] - steps[0]) * core.COST_ONE)
+    core.natives(False, 0)
+    one: int = core.COST_ONE
+    return round(max(0.0, steps[1] - steps[0]) * one)
 
 
 def remeasure(core: ModuleType, hook: str, before: Calibration) -> float:

@@ -32,11 +32,9 @@ set_up(void)
     lp_blocks_init(&made.blocks);
     made.rec = lp_recorder_new(&clock, &no_costs);
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
-        lp_layout layout = {
-            .code_id = i, .first_line = 1, .n_lines = LINES};
+        lp_layout layout = {.code_id = i, .first_line = 1, .n_lines = LINES};
 
-        made.counts[i] =
-            lp_recorder_counts(made.rec, &made.blocks, &layout);
+        made.counts[i] = lp_recorder_counts(made.rec, &made.blocks, &layout);
     }
     return made;
 }

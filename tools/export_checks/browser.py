@@ -14,6 +14,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -23,7 +24,6 @@ from export_checks.judge import Missing, Wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BAD = ("error", "assert")  # calls of console
@@ -198,22 +198,24 @@ def browser() -> Iterator[_Pipe]:
         os.dup2(theirs_in, 3)
         os.dup2(theirs_out, 4)
 
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
-        process = subprocess.Popen(
-            [command(), *FLAGS, f"--user-data-dir={home}", "about:blank"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            close_fds=False,
-            preexec_fn=take,  # noqa: PLW1509  # no thread of ours runs yet
-        )
-        try:
-            yield _Pipe(to, answers)
-        finally:
-            process.kill()
-            process.wait()
-            for end in ends:
-                os.close(end)
+    home = tempfile.mkdtemp()
+    process = subprocess.Popen(
+        [command(), *FLAGS, f"--user-data-dir={home}", "about:blank"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        close_fds=False,
+        preexec_fn=take,  # noqa: PLW1509  # it makes two system calls
+        start_new_session=True,  # a Chromium is many processes
+    )
+    try:
+        yield _Pipe(to, answers)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        shutil.rmtree(home, ignore_errors=True)
+        for end in ends:
+            os.close(end)
 
 
 @contextlib.contextmanager
@@ -227,8 +229,3 @@ def page(pipe: _Pipe, width: int = 1200, height: int = 800) -> Iterator[Page]:
         yield ours
     finally:
         pipe.ask("Target.closeTarget", targetId=target)
-
-
-def save(png: bytes, path: Path) -> None:
-    """Write a picture."""
-    path.write_bytes(png)
