@@ -18,7 +18,9 @@ typedef enum lp_kind { BY_CLASS, BY_NAME, NOT_C } lp_kind;
 
 typedef struct native {
     const void *identity;
-    PyObject *held; /* owned: so that nothing else comes there */
+    PyObject *held; /* owned: it, so that nothing else comes there, or a weak
+                     * reference to it; NULL: nothing ever does */
+    bool weak;
     lp_kind kind;
     lp_code *code;  /* owned; NULL unless BY_CLASS */
     PyObject *name; /* owned */
@@ -166,8 +168,66 @@ make_code(lp_tracer *tracer)
     return code;
 }
 
+/* What tells that an object is still there.  The program's own are not kept:
+ * what is bound to one has a definition that is there in any case. */
+static PyObject *
+hold(PyObject *object, bool *weak)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *self =
+        PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
+
+    *weak = self == NULL && type->tp_weaklistoffset > 0;
+    if (self != NULL && !PyModule_Check(self) && !PyCapsule_CheckExact(self)) {
+        return NULL;
+    }
+    if (*weak) {
+        return PyWeakref_NewRef(object, NULL);
+    }
+    Py_INCREF(object);
+    return object;
+}
+
+/* Something else has come to where the object was. */
+static bool
+is_stale(const native *entry, const PyObject *object)
+{
+    return entry->weak &&
+           ((PyWeakReference *)entry->held)->wr_object != object;
+}
+
+/* A new entry for `identity`, or a new object in its place. */
+static native *
+add(lp_tracer *tracer, const void *identity, PyObject *object, lp_kind kind)
+{
+    lp_natives *self = tracer->natives;
+    native made = {.identity = identity, .kind = kind};
+    native *found;
+
+    if (self->used >= MOST_ENTRIES) {
+        return NULL;
+    }
+    made.held = hold(object, &made.weak); /* it may run the program's code */
+    made.name = kind == BY_CLASS ? name_of(object) : NULL;
+    PyErr_Clear();
+    if ((made.weak && made.held == NULL) || !make_room(self) ||
+        (kind == BY_CLASS && (made.code = make_code(tracer)) == NULL)) {
+        Py_XDECREF(made.held);
+        Py_XDECREF(made.name);
+        return NULL;
+    }
+    found = look_up(self, identity);
+    if (found->identity != NULL) { /* what was counted there stays */
+        found->identity = found->held;
+        found = look_up(self, identity);
+    }
+    *found = made;
+    self->used++;
+    return found;
+}
+
 /* The entry of `identity`, which is called as `object` is; NULL when memory is
- * out. */
+ * out, or there are too many. */
 static native *
 entry(lp_tracer *tracer, const void *identity, PyObject *object, lp_kind kind)
 {
@@ -181,19 +241,8 @@ entry(lp_tracer *tracer, const void *identity, PyObject *object, lp_kind kind)
         return NULL;
     }
     found = look_up(self, identity);
-    if (found->identity == NULL) {
-        lp_code *code = kind == BY_CLASS ? make_code(tracer) : NULL;
-
-        if (code == NULL && kind == BY_CLASS) {
-            return NULL;
-        }
-        found->kind = kind;
-        found->code = code;
-        found->name = code != NULL ? name_of(object) : NULL;
-        found->held = object;
-        Py_INCREF(object);
-        found->identity = identity;
-        self->used++;
+    if (found->identity == NULL || is_stale(found, object)) {
+        found = add(tracer, identity, object, kind);
     }
     return found;
 }
@@ -225,9 +274,6 @@ find(lp_tracer *tracer, PyObject *callable)
         }
         if (found == NULL || found->kind != BY_NAME) {
             return found == NULL ? NULL : found->code;
-        }
-        if (tracer->natives->used >= MOST_ENTRIES) {
-            return NULL;
         }
     }
     found = entry(tracer, identity, callable, BY_CLASS);
