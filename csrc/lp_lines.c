@@ -72,6 +72,7 @@ lp_counts_reset(lp_counts *counts)
 
     counts->calls = counts->total = counts->total_cost = 0;
     counts->recursed = 0;
+    counts->left_out = 0;
     for (uint32_t i = 0; i < counts->n_lines; i++) {
         lp_line *line = &counts->lines[i];
 

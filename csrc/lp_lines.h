@@ -43,9 +43,9 @@ typedef struct lp_counts {
     uint32_t recursed;   /* whether depth was ever more than one */
     uint32_t code_id;
     uint32_t n_lines;
-    uint64_t awaits; /* 1: a number a line stands behind the records */
-    uint32_t serial; /* of the code object, see lp_layout */
-    uint32_t spare;
+    uint32_t awaits;   /* 1: a number a line stands behind the records */
+    uint32_t serial;   /* of the code object, see lp_layout */
+    uint64_t left_out; /* stays that there was no room for, see lp_slices.h */
     struct lp_node *node; /* the first that calls it, see lp_tree.h */
     lp_line lines[];
 } lp_counts;

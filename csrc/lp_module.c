@@ -6,6 +6,7 @@
 #include "lp_natives.h"
 #include "lp_nvtx.h"
 #include "lp_python.h"
+#include "lp_slices_snapshot.h"
 #include "lp_tracer_type.h"
 
 typedef struct lp_state {
@@ -196,6 +197,8 @@ static PyMethodDef methods[] = {
     {"natives", module_natives, METH_VARARGS, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},
+    {"trace", lp_slices_trace, METH_VARARGS, NULL},
+    {"monotonic_ns", lp_slices_ns, METH_VARARGS, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},
     {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -373,6 +373,18 @@ lp_natives_names(const lp_tracer *tracer)
 }
 
 void
+lp_natives_mark(const lp_tracer *tracer, bool *serials)
+{
+    const lp_natives *self = tracer->natives;
+
+    for (uint32_t i = 0; self != NULL && i < self->room; i++) {
+        if (self->table[i].code != NULL) {
+            serials[self->table[i].code->layout.serial] = true;
+        }
+    }
+}
+
+void
 lp_natives_reset(lp_tracer *tracer)
 {
     const lp_natives *self = tracer->natives;

@@ -38,6 +38,9 @@ void lp_natives_end(lp_recorder *rec, lp_ticks now);
 /* [GIL] A list of (serial, name), or NULL with an exception. */
 PyObject *lp_natives_names(const lp_tracer *tracer);
 
+/* Mark the serials of all; `serials` has room for any. */
+void lp_natives_mark(const lp_tracer *tracer, bool *serials);
+
 /* Forget what was counted, or all of them. */
 void lp_natives_reset(lp_tracer *tracer);
 void lp_natives_close(lp_tracer *tracer);

@@ -42,6 +42,7 @@ lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
     rec->last = rec->frames + FIRST_FRAMES - 1;
     rec->clock = *clock;
     rec->costs = *costs;
+    lp_recorder_trace(rec);
     return rec;
 }
 
@@ -60,6 +61,7 @@ lp_recorder_free(lp_recorder *rec)
     while (rec->trees != NULL) {
         lp_calls_drop(rec, rec->trees->owner);
     }
+    lp_slices_free(&rec->slices);
     free(rec->frames);
     free(rec->counts);
     free(rec);
@@ -177,10 +179,12 @@ forget_paths(lp_recorder *rec, lp_frame *frame)
     }
 }
 
-/* What comes of the open line, and of its statement, is no whole one. */
+/* What comes of the line, open since then, and of its statement, is no whole
+ * one. */
 static void
-split(lp_frame *frame)
+split(lp_frame *frame, lp_ticks opened)
 {
+    frame->opened = opened;
     frame->cost |= LP_SPLIT;
     frame->statement = NULL;
 }
@@ -223,9 +227,12 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
     counts->depth--;
     if (LP_LIKELY(frame->line != NULL)) {
         if (suspended) {
-            split(frame);
+            split(frame, lp_recorder_opened(frame));
         }
         lp_recorder_charge(rec, frame, now);
+        if (LP_UNLIKELY(rec->traced)) {
+            lp_recorder_slice(rec, frame, now);
+        }
         lp_recorder_end_statement(frame);
         lp_calls_charge(rec, frame, now);
         rec->cost += frame->own;
@@ -245,15 +252,20 @@ void
 lp_recorder_settle(lp_recorder *rec, lp_ticks now)
 {
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        lp_ticks began, opened;
+
         if (frame->line == NULL) {
             continue;
         }
+        began = frame->began;
+        opened = lp_recorder_opened(frame);
         frame->line->ticks += now - frame->since;
         frame->line->cost += rec->cost - (frame->cost & ~LP_SPLIT);
         frame->since = now;
         lp_calls_charge(rec, frame, now);
         lp_recorder_begin(rec, frame, now);
-        split(frame);
+        frame->began = began;
+        split(frame, opened);
     }
 }
 
@@ -276,6 +288,7 @@ lp_recorder_mark(lp_recorder *rec)
 void
 lp_recorder_pause(lp_recorder *rec, lp_ticks now)
 {
+    lp_recorder_end_slices(rec, NULL, NULL, now);
     lp_recorder_settle(rec, now);
     outdate_paths(rec);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
@@ -301,6 +314,7 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
     uint32_t enabling = 0;
     bool gone = false; /* is the frame below, or what it called by C? */
 
+    lp_recorder_end_slices(rec, owner, code, now);
     lp_recorder_settle(rec, now);
     lp_recorder_change(rec);
     forget_paths(rec, kept);
@@ -336,7 +350,7 @@ lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now)
         if (frame->owner == owner && frame->line != NULL) {
             frame->since = now;
             lp_recorder_begin(rec, frame, now);
-            split(frame);
+            split(frame, now);
         }
     }
 }

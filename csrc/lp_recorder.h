@@ -23,6 +23,7 @@
 
 #include "lp_clock.h"
 #include "lp_lines.h"
+#include "lp_slices.h"
 
 /* How control came to a line. */
 typedef enum lp_step {
@@ -55,7 +56,7 @@ enum {
 };
 
 /* In lp_frame.cost, beyond any cost: the open line was there before, so that
- * what comes is no whole execution of it. */
+ * what comes is no whole execution of it; `opened` is then since when. */
 #define LP_SPLIT ((uint64_t)1 << 63)
 
 typedef struct lp_frame {
@@ -77,6 +78,8 @@ typedef struct lp_frame {
     lp_counts *counts;
     void *owner;         /* the tracer, opaque */
     lp_ticks first;      /* when its first line was opened */
+    lp_ticks began;      /* the same, whatever was charged meanwhile */
+    lp_ticks opened;     /* when its line was, if LP_SPLIT says so */
     uint64_t first_cost; /* the recorder's cost and our own at that time */
     const void *key;     /* which frame, where a hook can tell; else NULL */
     uint32_t serial;     /* of its code, see lp_layout */
@@ -98,6 +101,8 @@ typedef struct lp_recorder {
     uint64_t cost;      /* of all events but the open frames' own */
     lp_clock clock;     /* a copy: read at every event */
     lp_costs costs;     /* a copy */
+    lp_ticks long_stay; /* on a line, that makes a slice; LP_NO_STAY: none */
+    bool traced;        /* stays in functions make slices */
     lp_frame *frames;   /* owned */
     lp_frame *last;     /* the last that fits */
     lp_counts **counts; /* owned array, borrowed entries; by code id */
@@ -115,8 +120,12 @@ typedef struct lp_recorder {
     uint32_t ranged;  /* frames, from the first on, whose ranges are right */
     uint32_t owed;    /* ranges beyond theirs that the thread has to pop */
     struct lp_tree *trees; /* owned list: calls, by tracer; see lp_calls.h */
+    lp_slices slices;      /* what has ended, if it is traced */
     struct lp_recorder *next;
 } lp_recorder;
+
+/* What takes a slice of a frame with these counters. */
+typedef void lp_slice_sink(void *to, lp_counts *counts, const lp_slice *slice);
 
 /* New recorder, or NULL when memory is out. */
 lp_recorder *lp_recorder_new(const lp_clock *clock, const lp_costs *costs);
@@ -145,6 +154,33 @@ void lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
 /* [OWNER] The slow half of lp_recorder_line, in lp_statement.c. */
 void lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
                            lp_step step);
+
+/* Slices, in lp_stays.c.  Be traced, or not, as lp_all_slices has it. */
+void lp_recorder_trace(lp_recorder *rec);
+
+/* [OWNER] The stay on the frame's line ends now: a slice, if it is a long one.
+ */
+void lp_recorder_stay(lp_recorder *rec, const lp_frame *frame, lp_ticks now);
+
+/* [OWNER] The stay in the function does. */
+void lp_recorder_slice(lp_recorder *rec, const lp_frame *frame, lp_ticks now);
+
+/* Give the stays of the open frames of `owner`, of that `code`, up to `now` to
+ * `sink`, innermost first; NULL: of any. */
+void lp_recorder_open_slices(lp_recorder *rec, const void *owner,
+                             const void *code, lp_ticks now,
+                             lp_slice_sink *sink, void *to);
+
+/* They end now. */
+void lp_recorder_end_slices(lp_recorder *rec, const void *owner,
+                            const void *code, lp_ticks now);
+
+/* When the frame came to its line, whatever was charged meanwhile. */
+static inline lp_ticks
+lp_recorder_opened(const lp_frame *frame)
+{
+    return frame->cost & LP_SPLIT ? frame->opened : frame->since;
+}
 
 /* [OWNER] The statement that the frame is in, if any, is over. */
 static inline void
@@ -201,6 +237,9 @@ lp_recorder_charge_others(lp_recorder *rec, lp_frame *frame, lp_ticks *ticks)
     uint64_t cost = rec->cost - (frame->cost & ~LP_SPLIT);
     lp_ticks lost = cost / LP_COST_ONE;
 
+    if (LP_UNLIKELY(rec->traced && !whole && *ticks < rec->long_stay)) {
+        lp_recorder_stay(rec, frame, frame->since + *ticks);
+    }
     frame->line->cost += cost;
     frame->cost = rec->cost;
     *ticks = *ticks > lost ? *ticks - lost : 0;
@@ -216,6 +255,9 @@ lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 
     line->ticks += ticks;
     frame->own += line->weight;
+    if (LP_UNLIKELY(ticks >= rec->long_stay)) {
+        lp_recorder_stay(rec, frame, now);
+    }
     if (LP_UNLIKELY(rec->cost != frame->cost) &&
         !lp_recorder_charge_others(rec, frame, &ticks)) {
         return;
@@ -232,7 +274,7 @@ lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 static inline void
 lp_recorder_begin(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    frame->first = now;
+    frame->first = frame->began = now;
     frame->cost = rec->cost;
     frame->first_cost = rec->cost + frame->own;
 }
@@ -247,6 +289,7 @@ lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
     line->cost += line->weight;
     lp_recorder_begin(rec, frame, now);
     frame->cost |= LP_SPLIT;
+    frame->opened = now;
 }
 
 /* [OWNER] The frame comes to the line at `offset` from its first line. */

@@ -161,6 +161,27 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
     return lp_process.hook->watch(code);
 }
 
+void
+lp_tracer_forget_slices(const lp_tracer *self)
+{
+    bool *goes = lp_all_slices.used == 0
+                     ? NULL
+                     : calloc(lp_process.serials + 1, sizeof(bool));
+
+    if (goes == NULL) {
+        return; /* there are none; or memory is out: then they stay */
+    }
+    for (uint32_t i = 0; i < self->n_codes; i++) {
+        goes[self->codes[i]->layout.serial] = true;
+    }
+    lp_natives_mark(self, goes);
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        lp_slices_forget(&rec->slices, goes, lp_process.serials + 1);
+    }
+    free(goes);
+}
+
 static void
 close_code(lp_code *code)
 {
@@ -186,6 +207,7 @@ lp_tracer_close(lp_tracer *self)
         return;
     }
     lp_tracer_stop(self);
+    lp_tracer_forget_slices(self);
     self->open = false;
     for (uint32_t i = 0; i < self->n_codes; i++) {
         close_code(self->codes[i]);

@@ -42,6 +42,9 @@ void lp_tracer_ignore(lp_tracer *self, lp_code *code);
 /* Leave the engine; every counter goes.  Idempotent. */
 void lp_tracer_close(lp_tracer *self);
 
+/* Forget the slices of our codes. */
+void lp_tracer_forget_slices(const lp_tracer *self);
+
 static inline void
 lp_tracer_count_up(lp_tracer *self)
 {

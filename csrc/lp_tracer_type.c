@@ -11,6 +11,7 @@
 #include "lp_natives.h"
 #include "lp_nvtx.h"
 #include "lp_opening.h"
+#include "lp_slices_snapshot.h"
 #include "lp_tracer.h"
 
 static PyObject *
@@ -298,6 +299,7 @@ tracer_reset(PyObject *op, PyObject *Py_UNUSED(ignored))
         lp_calls_reset(rec, self);
         lp_recorder_restart(rec, self, lp_clock_now(&rec->clock));
     }
+    lp_tracer_forget_slices(self);
     Py_RETURN_NONE;
 }
 
@@ -353,6 +355,8 @@ static PyMethodDef methods[] = {
     {"disable_by_count", tracer_count_down, METH_NOARGS, NULL},
     {"reset", tracer_reset, METH_NOARGS, NULL},
     {"snapshot", tracer_snapshot, METH_NOARGS, NULL},
+    {"slice_windows", lp_slices_windows, METH_VARARGS, NULL},
+    {"slices", lp_slices_columns, METH_VARARGS, NULL},
     {"close", tracer_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
