@@ -1,13 +1,12 @@
-"""A timeline's events in packed columns: docs/format.md says how, byte by byte."""
+"""A timeline's events in packed columns: see `lineprof.columns`."""
 
 from __future__ import annotations
 
-import sys
-import zlib
 from array import array
-from itertools import accumulate, islice
-from operator import le, sub
+from itertools import islice
+from operator import le
 
+from lineprof.columns import packed, unpacked
 from lineprof.gpu_records import (
     DRIVER,
     KINDS,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     Values = Sequence[int]
 
 BATCH = 65_536  # events
-_LEVEL = 3  # of zlib: above it, half the speed for a twentieth of the size
 
 # The columns and the array module's typecode of each: I has 4 bytes, Q has 8.
 COLUMNS = {
@@ -66,26 +64,13 @@ def pack(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
 
 
 def _batch(columns: Mapping[str, bytes], start: int, events: int) -> Batch:
-    packed = []
+    columns_ = []
     for name, size in SIZES.items():
         data = columns[name][start * size : (start + events) * size]
         if data.strip(b"\0"):
-            packed.append((name, _packed(name, data)))
-    return Batch(events, tuple(packed))
-
-
-def _packed(name: str, data: bytes) -> bytes:
-    values = array(COLUMNS[name], data)
-    size = values.itemsize
-    if name in DIFFERENCES:
-        mask = (1 << 8 * size) - 1
-        steps = [step & mask for step in map(sub, islice(values, 1, None), values)]
-        values = array(values.typecode, [values[0], *steps])
-    if sys.byteorder == "big":
-        values.byteswap()
-    data = values.tobytes()
-    # All lowest bytes first, then those above: what varies little lies together.
-    return zlib.compress(b"".join([data[i::size] for i in range(size)]), _LEVEL)
+            kind, grows = COLUMNS[name], name in DIFFERENCES
+            columns_.append((name, packed(kind, data, differences=grows)))
+    return Batch(events, tuple(columns_))
 
 
 def unpack(name: str, data: bytes, events: int) -> Values:
@@ -93,24 +78,10 @@ def unpack(name: str, data: bytes, events: int) -> Values:
 
     ValueError unless `data` is exactly that: no more than that is unpacked.
     """
-    size = SIZES[name]
-    stream = zlib.decompressobj()
     try:
-        planes = stream.decompress(data, events * size + 1)
-    except zlib.error as error:
-        raise ValueError(f"a column {name} does not unpack: {error}") from error
-    if len(planes) != events * size or not stream.eof or stream.unused_data:
-        raise ValueError(f"a column {name} is not of {events} events")
-    raw = bytearray(len(planes))
-    for place in range(size):
-        raw[place::size] = planes[place * events : (place + 1) * events]
-    values = array(COLUMNS[name], bytes(raw))
-    if sys.byteorder == "big":
-        values.byteswap()
-    if name in DIFFERENCES:
-        mask = (1 << 8 * size) - 1
-        return array(values.typecode, [sum_ & mask for sum_ in accumulate(values)])
-    return values
+        return unpacked(COLUMNS[name], data, events, differences=name in DIFFERENCES)
+    except ValueError as error:
+        raise ValueError(f"a column {name} {error}") from error
 
 
 def _column(batches: Iterable[Batch], name: str) -> Values:

@@ -34,8 +34,10 @@ def import_all() -> None:
     import lineprof.store_write  # noqa: PLC0415
     import lineprof.store_write_calls  # noqa: PLC0415
     import lineprof.store_write_gpu  # noqa: PLC0415
+    import lineprof.store_write_trace  # noqa: PLC0415
     import lineprof.targets  # noqa: PLC0415
     import lineprof.toml_config  # noqa: PLC0415
+    import lineprof.trace_snapshot  # noqa: PLC0415
     import lineprof.views.gpu_footer  # noqa: PLC0415
     import lineprof.views.gpu_table  # noqa: PLC0415
     import lineprof.views.show  # noqa: F401, PLC0415

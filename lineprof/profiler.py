@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from _thread import get_ident  # threading need not be imported
 from types import FunctionType
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, TypeVar
 
     from lineprof.gpu import GpuOptions
+    from lineprof.trace import TraceOptions
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,7 +46,9 @@ class LineProfiler(Legacy):
     `gpu` is "auto" (record GPU work where there is a GPU), "nvtx" (ranges for
     other tools alone), "off", or a `lineprof.gpu.GpuOptions`; `nvtx` is "auto",
     "line", "func" or "off". None takes ``LINEPROF_GPU``, ``LINEPROF_NVTX``. What
-    a profiler has once had recorded of a GPU is so for all of the process.
+    a profiler has once had recorded of a GPU is so for all of the process. With
+    `trace`, stays in functions and on lines are kept one by one, for a timeline: a
+    `lineprof.trace.TraceOptions` says which; None takes ``LINEPROF_TRACE``.
 
     `wrap_trace` and `set_frame_local_trace` are line_profiler's, and change
     nothing: other tracers always keep their events.
@@ -74,10 +78,17 @@ class LineProfiler(Legacy):
         clock: object = None,
         gpu: GpuOptions | str | None = None,
         nvtx: str | None = None,
+        trace: TraceOptions | bool | None = None,
     ) -> None:
         """Register `functions` and choose the core; nothing is counted yet."""
         self._counting: set[int] = set()  # threads: see `_tell`
+        if trace or (trace is None and "LINEPROF_TRACE" in os.environ):
+            from lineprof.trace import tracing  # noqa: PLC0415  # seldom asked for
+
+            self._timeline = tracing(self._core, trace)
         super().__init__(core, clock, gpu, nvtx)
+        if self._timeline is not None:
+            self._timeline.begin()
         if wrap_trace is not None:
             self.wrap_trace = wrap_trace
         if set_frame_local_trace is not None:

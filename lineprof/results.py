@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lineprof.gpu_snapshot import Taken
     from lineprof.snapshot import Code
     from lineprof.stats import LineStats
+    from lineprof.trace import Tracing
 
     Path = Union[str, "os.PathLike[str]"]
 
@@ -31,6 +32,12 @@ class Results(Registry):
     timer_unit = 1e-9  # seconds in a tick of get_stats().timings
 
     _blocks: Blocks | None = None
+    _timeline: Tracing | None = None
+
+    @property
+    def traced(self) -> bool:
+        """Whether stays in functions and on lines are kept one by one."""
+        return self._timeline is not None
 
     def block(self, name: str = "block") -> Block:
         """Return a context manager that counts the lines of its ``with`` statement.
@@ -74,17 +81,20 @@ class Results(Registry):
 
             known = {*self._known, *self._unlisted}
             self._compiled.update(dict.fromkeys(numba_in(known)))
-        return self._stats(holds, gpu, self.exit)
+        return self._stats(holds, gpu, self.exit, self._timeline)
 
     def stats_so_far(self) -> LineStats:
         """Return the same while the program runs, for a thread beside it.
 
         Nothing is kept from running: costs count as they were first measured,
-        and GPU work, for which the device would be waited for, is left out.
+        and GPU work, for which the device would be waited for, is left out; so is
+        what was traced, for that may be a lot.
         """
-        return self._stats(1.0, None, "still running")
+        return self._stats(1.0, None, "still running", None)
 
-    def _stats(self, holds: float, gpu: Taken | None, end: str) -> LineStats:
+    def _stats(
+        self, holds: float, gpu: Taken | None, end: str, timeline: Tracing | None
+    ) -> LineStats:
         """Return what was counted; `holds` is how much of the costs does."""
         from lineprof.snapshot import Scale, profile_of  # noqa: PLC0415  # at the end
 
@@ -107,6 +117,7 @@ class Results(Registry):
             blocks=blocks,
             calls=calls,
             natives=natives,
+            trace=timeline.of(self._tracer, gpu) if timeline else None,
         )
 
     def _compiled_warnings(self) -> list[str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from lineprof.gpu_snapshot import Taken
     from lineprof.records import Key, Process
     from lineprof.snapshot_calls import RawTree
+    from lineprof.trace_records import Trace
+    from lineprof.trace_snapshot import RawTrace
 
     # number, thread, hits, ticks, cost, awaited, least, most, cost of a hit
     Line = tuple[int, int, int, int, int, int, int, int, int]
@@ -57,13 +59,15 @@ def profile_of(  # noqa: PLR0913  # the parts of what was measured
     blocks: Sequence[Code] = (),
     calls: RawTree | None = None,
     natives: Iterable[tuple[int, str]] = (),
+    trace: RawTrace | None = None,
 ) -> LineStats:
     """Return the profile of a process from what ``Tracer.snapshot`` gives.
 
     `ids` has the native ids and the names of threads when they were first seen;
     `gpu` what the GPU backend has to say, if it has anything to; `blocks` are
     shown as functions, too; `calls` is the core's tree, of which all but `codes`
-    and `natives`, functions of C by their serials, is left out.
+    and `natives`, functions of C by their serials, is left out; `trace` is what was
+    recorded of these one by one.
     """
     everything = [*codes, *blocks]
     places = _places(everything)
@@ -75,10 +79,14 @@ def profile_of(  # noqa: PLR0913  # the parts of what was measured
             return UNKNOWN_THREAD
         return places.setdefault(number, len(places))
 
+    own = {**_keys(codes), **of_c(natives)}
     tree, made = NO_CALLS, NO_GPU
+    traces: tuple[Trace, ...] = ()
     if calls:
-        shown = {**_keys(codes), **of_c(natives)}
-        tree = tree_of(calls, shown, place_of, scale, functions)
+        tree = tree_of(calls, own, place_of, scale, functions)
+    if trace:
+        traces = trace.read(own, place_of, scale.ns_per_tick)
+        warnings = [*warnings, *trace.warnings(traces)]
     if gpu:
         made = _gpu(gpu, _keys(everything), place_of, scale)
     return LineStats.from_functions(
@@ -89,6 +97,7 @@ def profile_of(  # noqa: PLR0913  # the parts of what was measured
         warnings=[*warnings, *remarks(tree)],
         gpu=made,
         calls=tree,
+        traces=traces,
     )
 
 

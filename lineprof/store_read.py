@@ -32,6 +32,7 @@ from lineprof.store_schema import (
     PROCESSES,
     SCHEMA_VERSION,
     THREADS,
+    TRACES,
     WARNINGS,
 )
 from lineprof.store_uri import uri
@@ -220,6 +221,10 @@ def _optional(
         named = named_functions(db, keys)
         found["calls"] = calls_of(db, named, threads, int(folded))
         found["waits"] = waits_of(db, named, threads)
+        if TRACES in tables:
+            from lineprof.store_read_trace import traces_of  # noqa: PLC0415
+
+            found["traces"] = traces_of(db, named, processes, threads)
     return found
 
 

@@ -6,7 +6,7 @@ from lineprof.values import Value
 
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
 SCHEMA_VERSION = 1  # raised when an old reader would misread a new file
-MOST_EVENTS = 100_000_000  # of all timelines together
+MOST_EVENTS = 100_000_000  # of all timelines together; of all traces, slices
 FOLDED = "calls_folded"  # the key in META of CallTree.folded, where that is not 0
 
 
@@ -190,11 +190,23 @@ WAITS = Table(
     ),
 )
 
+# Of a profile with traces alone; their functions are those of the calls.
+TRACES = Table("traces", _ints("id", "process_id", "slices", "left_out", "origin_ns"))
+TRACE_FUNCTIONS = Table("trace_functions", _ints("trace_id", "function_id"))
+TRACE_THREADS = Table(
+    "trace_threads", (*_ints("trace_id"), Column("thread_id", int, optional=True))
+)
+TRACE_BATCHES = Table("trace_batches", _ints("id", "trace_id", "slices"))
+TRACE_COLUMNS = Table(
+    "trace_columns", (*_ints("batch_id"), *_texts("name"), Column("data", bytes))
+)
+
 TABLES = (META, FILES, PROCESSES, THREADS, FUNCTIONS, CELLS, WARNINGS)
 GPU_TABLES = (
     *(GPU_RUNS, GPU_DEVICES, GPU_NAMES, GPU_PATHS, GPU_PATH_LINES, GPU_SUMS),
     *(GPU_TIMELINES, GPU_TIMELINE_NAMES, GPU_LAUNCHES, GPU_BATCHES, GPU_COLUMNS),
 )
 CALL_TABLES = (CALL_FUNCTIONS, CALL_NODES, WAITS)
+TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, TRACE_BATCHES, TRACE_COLUMNS)
 # A file has all tables of such a group, or none of them.
-OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES)
+OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, TRACE_TABLES)

@@ -141,6 +141,10 @@ def _optional(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
         from lineprof.store_write_calls import tables  # noqa: PLC0415  # few have any
 
         yield from tables(stats)
+    if stats.traces:
+        from lineprof.store_write_trace import tables as traces  # noqa: PLC0415
+
+        yield from traces(stats)
 
 
 def _gpu(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:

@@ -1,0 +1,133 @@
+"""Whether stays in functions and on lines are recorded one by one, and how many."""
+
+from __future__ import annotations
+
+import os
+
+from lineprof.errors import LineprofError
+from lineprof.values import Value
+from lineprof.yes_no import yes_or_no
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from lineprof._core import Tracer
+    from lineprof.gpu_snapshot import Taken
+    from lineprof.trace_snapshot import RawTrace
+
+NO_LINES = float("inf")  # µs that no stay on a line is as long as
+LONG_US = 10.0  # µs: shorter stays on a line are not recorded
+MEMORY_MB = 128
+_MOST_MB = 1 << 20
+_MB = 1 << 20  # bytes
+_LAST = (1 << 64) - 2  # ticks; one more means that no lines are recorded
+
+
+class TraceOptions(Value):
+    """What to record one by one; None is what the environment says, or the usual."""
+
+    lines_us: float | None = None  # stays from so long on: LINEPROF_TRACE_LINES, or 10
+    memory_mb: int | None = None  # in all threads together: LINEPROF_TRACE_MB, or 128
+
+
+def tracing(
+    core: ModuleType,
+    asked: TraceOptions | bool | None,  # noqa: FBT001  # what a profiler was told
+) -> Tracing | None:
+    """Return what records, if it was `asked` for; None takes ``LINEPROF_TRACE``.
+
+    LineprofError where a variable of the environment makes no sense.
+    """
+    if asked is None:
+        word = os.environ.get("LINEPROF_TRACE", "")
+        asked = yes_or_no(word)
+        if asked is None:
+            raise _bad("LINEPROF_TRACE", word, "yes or no")
+    if asked is False:
+        return None
+    options = TraceOptions() if asked is True else asked
+    memory = options.memory_mb
+    return Tracing(
+        core,
+        _lines() if options.lines_us is None else options.lines_us,
+        _memory() if memory is None else memory,
+    )
+
+
+def microseconds(word: str) -> float | None:
+    """Return what ``10`` or ``off`` means, in µs; None where it means nothing."""
+    if word == "off":
+        return NO_LINES
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return number if 0 <= number < NO_LINES else None
+
+
+def _lines() -> float:
+    word = os.environ.get("LINEPROF_TRACE_LINES") or str(LONG_US)
+    number = microseconds(word)
+    if number is None:
+        raise _bad("LINEPROF_TRACE_LINES", word, "microseconds, or off")
+    return number
+
+
+def _memory() -> int:
+    word = os.environ.get("LINEPROF_TRACE_MB") or str(MEMORY_MB)
+    if not word.isdecimal() or not 0 < int(word) <= _MOST_MB:
+        raise _bad("LINEPROF_TRACE_MB", word, "megabytes from 1 on")
+    return int(word)
+
+
+def _bad(name: str, word: str, hint: str) -> LineprofError:
+    return LineprofError(f"{word!r} is no value of {name}", hint=f"give {hint}")
+
+
+class Tracing:
+    """One profiler's part of what is recorded one by one.
+
+    The process has one memory for it: what a profiler asks for last holds, and
+    recording goes on as long as there is any that asked for it.
+    """
+
+    _alive = 0
+
+    def __init__(self, core: ModuleType, lines_us: float, memory_mb: int) -> None:
+        """Record functions from now on, so that what that costs is measured, too."""
+        self._core, self._lines_us = core, lines_us
+        self._memory_mb = memory_mb
+        self._bytes = min(memory_mb, _MOST_MB) * _MB
+        self._began = 0
+        core.trace(self._bytes, None)
+        Tracing._alive += 1
+
+    def __del__(self) -> None:
+        """Record no more once nobody asks for it."""
+        Tracing._alive -= 1
+        if not Tracing._alive:
+            self._core.trace(0, None)
+
+    def begin(self) -> None:
+        """Record lines, too, now that there is a clock."""
+        ticks = None
+        if self._lines_us < NO_LINES:
+            ticks = min((int(self._lines_us * 1000) << 32) // self._core.scale(), _LAST)
+        self._core.trace(self._bytes, ticks)
+        self._began = self._core.ticks()
+
+    def of(self, tracer: Tracer, gpu: Taken | None) -> RawTrace:
+        """Return what there is of a tracer's, not yet read out.
+
+        Its time begins where that of what `gpu` has recorded does.
+        """
+        from lineprof.trace_snapshot import RawTrace  # noqa: PLC0415  # at the end
+
+        return RawTrace(
+            self._core,
+            tracer,
+            self._began,
+            gpu.raw["origin_ns"] if gpu and gpu.raw else None,
+            self._memory_mb,
+        )

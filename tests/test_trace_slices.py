@@ -1,0 +1,448 @@
+"""A timeline: each stay in a function, and each long one on a line, exactly."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from check_trace import nested, rows_of, slices_of, traced
+
+from lineprof import LineProfiler, start, stop
+from lineprof.records import UNKNOWN_THREAD
+from lineprof.trace_columns import BATCH
+
+if TYPE_CHECKING:
+    from settable_clock import Clock
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+OFF = float("inf")
+
+
+def test_calls_lie_within_the_lines_that_make_them(clock: Clock) -> None:
+    found = slices_of(
+        """
+        @profile
+        def inner():
+            tick(5)
+
+        @profile
+        def outer():
+            tick(10)
+            inner()
+            tick(20); inner()
+            return tick(3)
+
+        tick(100)
+        outer()
+        tick(100)
+        inner()
+        """,
+        clock,
+    )
+    assert found == [
+        (100, 143, "outer", 0),
+        (100, 110, "outer", 7),
+        (110, 115, "outer", 8),
+        (110, 115, "inner", 0),
+        (110, 115, "inner", 3),
+        (115, 140, "outer", 9),
+        (135, 140, "inner", 0),
+        (135, 140, "inner", 3),
+        (140, 143, "outer", 10),
+        (243, 248, "inner", 0),
+        (243, 248, "inner", 3),
+    ]
+
+
+PROGRAM = """
+@profile
+def f():
+    tick(999)
+    tick(1000)
+    for i in range(2):
+        tick(400)
+    g(1)
+
+@profile
+def g(n):
+    tick(600 * n)
+    tick(600 * n)
+
+f()
+g(2)
+"""
+
+
+def test_lines_below_the_threshold_are_left_out_and_functions_are_not(
+    clock: Clock,
+) -> None:
+    assert slices_of(PROGRAM, clock, lines_ns=1000) == [
+        (0, 3999, "f", 0),
+        (999, 1999, "f", 4),
+        (2799, 3999, "f", 7),  # with what it calls
+        (2799, 3999, "g", 0),
+        (3999, 6399, "g", 0),
+        (3999, 5199, "g", 11),
+        (5199, 6399, "g", 12),
+    ]
+
+
+def test_lines_may_be_left_out_altogether(clock: Clock) -> None:
+    found = slices_of(PROGRAM, clock, lines_ns=OFF)
+    assert found == [(0, 3999, "f", 0), (2799, 3999, "g", 0), (3999, 6399, "g", 0)]
+
+
+def test_recursion_nests(clock: Clock) -> None:
+    found = slices_of(
+        """
+        @profile
+        def f(n):
+            tick(10)
+            if n:
+                f(n - 1)
+            tick(1)
+
+        f(2)
+        """,
+        clock,
+        lines_ns=OFF,
+    )
+    assert found == [(0, 33, "f", 0), (10, 32, "f", 0), (20, 31, "f", 0)]
+
+
+def test_each_step_of_a_generator_is_a_stay(clock: Clock) -> None:
+    found = slices_of(
+        """
+        @profile
+        def numbers():
+            tick(1)
+            for i in range(2):
+                yield tick(20)
+            tick(300)
+
+        @profile
+        def main():
+            for n in numbers():
+                tick(4000)
+
+        main()
+        """,
+        clock,
+        lines_ns=20,
+    )
+    assert found == [
+        (0, 8341, "main", 0),
+        (0, 21, "main", 10),
+        (0, 21, "numbers", 0),
+        (1, 21, "numbers", 5),
+        (21, 4021, "main", 11),
+        (4021, 4041, "main", 10),
+        (4021, 4041, "numbers", 0),
+        (4021, 4041, "numbers", 5),
+        (4041, 8041, "main", 11),
+        (8041, 8341, "main", 10),
+        (8041, 8341, "numbers", 0),
+        (8041, 8341, "numbers", 6),
+    ]
+
+
+def test_a_coroutine_stays_only_while_it_runs(clock: Clock) -> None:
+    found = slices_of(
+        """
+        class Suspend:
+            def __await__(self):
+                yield
+
+        @profile
+        async def f():
+            tick(1)
+            await Suspend()
+            tick(20)
+
+        c = f()
+        c.send(None)
+        tick(5000)
+        try:
+            c.send(None)
+        except StopIteration:
+            pass
+        """,
+        clock,
+        lines_ns=OFF,
+    )
+    assert found == [(0, 1, "f", 0), (5001, 5021, "f", 0)]
+
+
+def test_a_call_that_raises_ends_there(clock: Clock) -> None:
+    found = slices_of(
+        """
+        @profile
+        def f(n):
+            tick(10)
+            if not n:
+                raise ValueError
+            try:
+                f(n - 1)
+            finally:
+                tick(100)
+
+        try:
+            f(2)
+        except ValueError:
+            pass
+        """,
+        clock,
+        lines_ns=OFF,
+    )
+    assert found == [(0, 230, "f", 0), (10, 130, "f", 0), (20, 30, "f", 0)]
+
+
+def test_threads_are_told_apart(clock: Clock) -> None:
+    profiler = traced(clock, OFF)
+
+    @profiler
+    def work(n: int) -> None:
+        clock.tick(n)
+
+    def run(n: int, name: str) -> None:
+        thread = threading.Thread(target=work, args=(n,), name=name)
+        thread.start()
+        thread.join()
+
+    work(1)
+    run(20, "first")
+    run(300, "second")
+    work(4000)
+    stats = profiler.get_stats()
+    (trace,) = stats.traces
+    found = [(one.ns, stats.threads[one.thread].native_id) for one in nested(trace)]
+    here = threading.get_native_id()
+    ids = [native_id for _, native_id in found]
+    assert [ns for ns, _ in found] == [1, 20, 300, 4000]
+    assert (ids[0], ids[3]) == (here, here)
+    assert len({one.thread for one in trace}) == 3
+    assert set(trace.threads) - {UNKNOWN_THREAD} == {one.thread for one in trace}
+
+
+def test_what_is_open_is_there_up_to_now(clock: Clock) -> None:
+    profiler = traced(clock)
+    seen = []
+    begin = clock.now()
+
+    @profiler
+    def f(n: int) -> None:
+        clock.tick(10)
+        if n:
+            f(n - 1)
+        else:
+            seen.extend(profiler.get_stats() for _ in range(2))
+        clock.tick(100)
+
+    first = f.__code__.co_firstlineno
+    f(1)
+    now = [
+        (0, 20, "f", 0),
+        (0, 10, "f", first + 2),
+        (10, 20, "f", first + 4),
+        (10, 20, "f", 0),
+        (10, 20, "f", first + 2),
+    ]
+    for stats in seen:
+        rows = rows_of(stats, begin)
+        assert [row for row in rows if row[1] > row[0]] == now
+        assert (20, 20, "f", first + 6) in rows
+    whole = rows_of(profiler.get_stats(), begin)
+    assert [row for row in whole if row[1] > row[0]] == [
+        (0, 220, "f", 0),
+        (0, 10, "f", first + 2),
+        (10, 120, "f", first + 4),
+        (10, 120, "f", 0),
+        (10, 20, "f", first + 2),
+        (20, 120, "f", first + 7),
+        (120, 220, "f", first + 7),
+    ]
+
+
+def test_reset_forgets(clock: Clock) -> None:
+    profiler = traced(clock, OFF)
+    begin = clock.now()
+
+    @profiler
+    def g() -> None:
+        clock.tick(1)
+
+    @profiler
+    def f() -> None:
+        g()
+        clock.tick(10)
+        profiler.reset()
+        clock.tick(200)
+        g()
+
+    f()
+    assert rows_of(profiler.get_stats(), begin) == [
+        (11, 212, "f", 0),
+        (211, 212, "g", 0),
+    ]
+    profiler.reset()
+    assert profiler.get_stats().traces == ()
+
+
+def test_a_pause_is_in_no_stay(clock: Clock) -> None:
+    profiler = traced(clock, OFF)
+    begin = clock.now()
+
+    @profiler
+    def f() -> None:
+        clock.tick(10)
+        stop()
+        clock.tick(200)
+        start()
+        clock.tick(3000)
+
+    f()
+    found = rows_of(profiler.get_stats(), begin)
+    assert [row[1] - row[0] for row in found] == [10, 3000]
+    assert found[1][0] == 210
+
+
+def test_a_function_ends_where_its_profiler_is_disabled(clock: Clock) -> None:
+    profiler = traced(clock, OFF)
+    begin = clock.now()
+
+    def f() -> None:
+        clock.tick(10)
+        profiler.disable()
+        clock.tick(200)
+        profiler.enable()
+        clock.tick(3000)
+
+    profiler.add_function(f)
+    profiler.enable()
+    f()
+    profiler.disable()
+    found = rows_of(profiler.get_stats(), begin)
+    assert found[0] == (0, 10, "f", 0)
+    assert found[-1][1] == 3210
+
+
+def test_profilers_have_their_own(clock: Clock) -> None:
+    one, other = traced(clock, OFF), traced(clock, OFF)
+    begin = clock.now()
+
+    def f() -> None:
+        clock.tick(1)
+
+    def g() -> None:
+        clock.tick(20)
+        f()
+
+    first, second = one(f), other(g)
+    first()
+    second()
+    with one:
+        f()
+    assert rows_of(one.get_stats(), begin) == [(0, 1, "f", 0), (22, 23, "f", 0)]
+    assert rows_of(other.get_stats(), begin) == [(1, 22, "g", 0)]
+    one.reset()
+    assert one.get_stats().traces == ()
+    assert rows_of(other.get_stats(), begin) == [(1, 22, "g", 0)]
+
+
+def test_of_two_that_watch_one_function_each_has_its_stays(clock: Clock) -> None:
+    one, other = traced(clock, OFF), traced(clock, OFF)
+    begin = clock.now()
+
+    @other
+    @one
+    def f() -> None:
+        clock.tick(7)
+
+    f()
+    for profiler in (one, other):
+        assert rows_of(profiler.get_stats(), begin) == [(0, 7, "f", 0)]
+
+
+def test_nothing_is_kept_unasked(clock: Clock) -> None:
+    profiler = LineProfiler(clock=clock.capsule)
+
+    @profiler
+    def f() -> None:
+        clock.tick(7)
+
+    f()
+    assert not profiler.traced
+    assert profiler.get_stats().traces == ()
+
+
+def test_full_memory_keeps_all_up_to_then_and_counts_the_rest(clock: Clock) -> None:
+    profiler = traced(clock, OFF, memory_mb=1)
+    begin = clock.now()
+
+    @profiler
+    def f() -> None:
+        clock.tick(1000)
+
+    @profiler
+    def main() -> None:
+        for _ in range(300_000):
+            f()
+
+    main()
+    stats = profiler.get_stats()
+    (trace,) = stats.traces
+    assert trace.count + trace.left_out == 300_001
+    assert 150_000 < trace.count < 300_000
+    assert [batch.events for batch in trace.batches[:1]] == [BATCH]
+    outer, *rest = rows_of(stats, begin)
+    assert outer == (0, 300_000_000, "main", 0)
+    assert rest == [(i * 1000, i * 1000 + 1000, "f", 0) for i in range(len(rest))]
+    (warning,) = stats.warnings
+    assert f" (1 MB) was full; {trace.left_out} later stays " in warning
+    packed = sum(len(data) for batch in trace.batches for _, data in batch.columns)
+    assert packed < 2 * trace.count
+
+
+def test_many_slices_come_in_order(clock: Clock) -> None:
+    profiler = traced(clock, OFF, memory_mb=8)
+    begin = clock.now()
+
+    @profiler
+    def leaf(n: int) -> None:
+        clock.tick(n + 1)
+
+    @profiler
+    def outer(n: int) -> None:
+        for i in range(n):
+            leaf(i)
+        if n > 100:
+            outer(n // 2)
+
+    for _ in range(300):
+        outer(1000)
+    rows = rows_of(profiler.get_stats(), begin)
+    assert len(rows) == 300 * (1000 + 500 + 250 + 125 + 62 + 5)
+    whole = sum(n * (n + 1) // 2 for n in (1000, 500, 250, 125, 62))
+    assert [row[:2] for row in rows if row[1] - row[0] == whole] == [
+        (i * whole, (i + 1) * whole) for i in range(300)
+    ]
+    leaves = [row[1] - row[0] for row in rows if row[2] == "leaf"]
+    assert leaves[:1000] == [*range(1, 1001)]
+
+
+def test_hidden_twins_and_their_original_are_one_function(clock: Clock) -> None:
+    profiler = traced(clock, OFF)
+
+    def f() -> None:
+        clock.tick(7)
+
+    profiler.add_function(f)
+    decorated = profiler(f)
+    decorated()
+    with profiler:
+        f()
+    (trace,) = profiler.get_stats().traces
+    assert [one.ns for one in trace] == [7, 7]
+    assert len({one.function for one in trace}) == 1

@@ -1,0 +1,279 @@
+"""Traces in a profile's file: what was written comes back, or the file is damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from array import array
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from example_stats import example as plain_example
+
+from lineprof.errors import LineprofError
+from lineprof.records import UNKNOWN_THREAD
+from lineprof.stats import LineStats
+from lineprof.store import load, save
+from lineprof.store_schema import MOST_EVENTS, TRACE_TABLES
+from lineprof.trace_columns import BATCH, COLUMNS, pack
+from lineprof.trace_records import Slice, Trace
+from lineprof.values import replace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lineprof.trace_records import Trace as _Trace
+
+ORIGIN = 1_000_000
+
+
+def columns(*rows: tuple[int, int, int, int, int]) -> list[bytes]:
+    """Return columns of rows (thread, function, line, start, ns)."""
+    return [
+        array(kind, [row[place] for row in rows]).tobytes()
+        for place, kind in enumerate(COLUMNS.values())
+    ]
+
+
+def trace_of(*rows: tuple[int, int, int, int, int]) -> Trace:
+    """Return a trace of such rows."""
+    keys = [function.key for function in plain_example().functions]
+    return Trace(
+        process=0,
+        count=len(rows),
+        left_out=7,
+        origin_ns=ORIGIN,
+        functions=(keys[0], keys[1], ("", 0, "builtins.len")),
+        threads=(0, UNKNOWN_THREAD),
+        batches=pack(columns(*rows)),
+    )
+
+
+def example() -> LineStats:
+    """Return a profile with a trace."""
+    stats = plain_example()
+    stats.traces = (
+        trace_of(
+            (0, 0, 0, ORIGIN + 10, 1 << 40),
+            (0, 0, 3, ORIGIN + 10, 50),
+            (1, 2, 0, ORIGIN + 12, 0),
+            (0, 1, (1 << 32) - 1, ORIGIN + (1 << 40), 3),
+        ),
+    )
+    return stats
+
+
+def key(place: int) -> tuple[str, int, str]:
+    return plain_example().functions[place].key
+
+
+def test_slices_come_back_as_they_were(tmp_path: Path) -> None:
+    save(example(), tmp_path / "a.lprof")
+    again = load(tmp_path / "a.lprof")
+    assert again.traces == example().traces
+    (trace,) = again.traces
+    assert list(trace) == [
+        Slice(10, 1 << 40, 0, key(0), 0),
+        Slice(10, 50, 0, key(0), 3),
+        Slice(12, 0, UNKNOWN_THREAD, ("", 0, "builtins.len"), 0),
+        Slice(1 << 40, 3, 0, key(1), (1 << 32) - 1),
+    ]
+
+
+def test_slices_out_of_order_are_put_in_order() -> None:
+    trace = trace_of(
+        (0, 0, 1, ORIGIN + 30, 1),
+        (0, 0, 2, ORIGIN + 10, 1),
+        (0, 0, 3, ORIGIN + 10, 100),
+    )
+    assert [one.line for one in trace] == [3, 2, 1]
+
+
+def test_batches_out_of_order_are_put_in_order() -> None:
+    late = [(0, 0, 1, ORIGIN + BATCH + i, 1) for i in range(BATCH)]
+    early = [(0, 0, 2, ORIGIN + i, 1) for i in range(BATCH)]
+    trace = trace_of(*late, *early)
+    starts = [one.start_ns for one in trace]
+    assert starts == [*range(2 * BATCH)]
+    assert [batch.events for batch in trace.batches] == [BATCH, BATCH]
+
+
+def test_differences_that_wrap_around_come_back() -> None:
+    greatest = (1 << 64) - 1
+    trace = trace_of((0, 0, 1, greatest, greatest), (0, 0, 2, 0, 1))
+    assert [(one.start_ns, one.ns) for one in trace] == [
+        (-ORIGIN, 1),
+        (greatest - ORIGIN, greatest),
+    ]
+
+
+def test_a_profile_without_traces_has_no_tables_of_them(tmp_path: Path) -> None:
+    save(plain_example(), tmp_path / "a.lprof")
+    with closing(sqlite3.connect(tmp_path / "a.lprof")) as db:
+        names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+    assert not names & {table.name for table in TRACE_TABLES}
+
+
+def test_merged_profiles_have_the_traces_of_all() -> None:
+    both = LineStats.from_stats_objects(example(), example())
+    first, second = both.traces
+    (alone,) = example().traces
+    processes, threads = (
+        len(part) for part in (example().processes, example().threads)
+    )
+    assert first == alone
+    assert second == replace(
+        alone, process=processes, threads=(threads, UNKNOWN_THREAD)
+    )
+    assert [one.thread for one in second] == [threads, threads, UNKNOWN_THREAD, threads]
+    lone = LineStats.from_stats_objects(plain_example(), example())
+    assert len(lone.traces) == 1
+
+
+def test_a_thread_or_a_function_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    stats = example()
+    stats.traces = tuple(replace(one, threads=(0, 99)) for one in stats.traces)
+    with pytest.raises(IndexError, match="no thread 99"):
+        save(stats, tmp_path / "a.lprof")
+
+
+def test_more_slices_than_can_be_read_are_not_written(tmp_path: Path) -> None:
+    stats = example()
+    stats.traces = tuple(replace(one, count=MOST_EVENTS + 1) for one in stats.traces)
+    with pytest.raises(LineprofError, match="can't hold 100000001 slices"):
+        save(stats, tmp_path / "a.lprof")
+
+
+def changed(tmp_path: Path, *statements: str, data: bytes = b"") -> Path:
+    """Return a profile's file after `statements`; those with a ? get `data`."""
+    file = tmp_path / "changed.lprof"
+    save(example(), file)
+    with closing(sqlite3.connect(file)) as db:
+        for statement in statements:
+            db.execute(statement, (data,) if "?" in statement else ())
+        db.commit()
+    return file
+
+
+def refused(path: Path) -> str:
+    """Return the one line with which `path` is not loaded."""
+    with pytest.raises(LineprofError) as caught:
+        load(path)
+    line = str(caught.value)
+    assert line.isprintable()
+    assert " is damaged (" in line
+    return line
+
+
+@pytest.mark.parametrize("table", [table.name for table in TRACE_TABLES])
+def test_a_file_without_one_of_the_tables_is_damaged(
+    tmp_path: Path, table: str
+) -> None:
+    file = changed(tmp_path, f"DROP TABLE {table}")
+    assert f"it has no table {table}" in refused(file)
+
+
+def column(name: str, *values: int) -> bytes:
+    """Return a packed column of the example's four slices; the rest are 0."""
+    rows = [[0, 0, 0, 0, 0] for _ in range(4)]
+    for row, value in zip(rows, values):
+        row[[*COLUMNS].index(name)] = value
+    (batch,) = pack(columns(*[tuple(row) for row in rows]))  # type: ignore[arg-type]
+    return dict(batch.columns)[name]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE traces SET slices = 5", "has other than 5 slices"),
+        ("UPDATE traces SET process_id = 99", "there is no process 99"),
+        ("UPDATE traces SET left_out = -1", "a trace has -1"),
+        ("UPDATE traces SET origin_ns = -1", "a trace has -1"),
+        ("UPDATE trace_functions SET function_id = 99", "there is no function 99"),
+        ("UPDATE trace_functions SET trace_id = 5", "there is no trace 5"),
+        ("UPDATE trace_threads SET thread_id = 99", "there is no thread 99"),
+        ("UPDATE trace_batches SET slices = 0", "a batch has 0 slices"),
+        ("UPDATE trace_batches SET slices = 65537", "a batch has 65537 slices"),
+        (
+            "UPDATE trace_batches SET slices = 5; UPDATE traces SET slices = 5",
+            "is not of 5 events",
+        ),
+        ("UPDATE trace_batches SET trace_id = 9", "there is no trace 9"),
+        ("UPDATE trace_columns SET batch_id = 9", "there is no batch 9"),
+        ("UPDATE trace_columns SET data = x'ffff'", "does not unpack"),
+        (
+            "INSERT INTO trace_columns SELECT * FROM trace_columns LIMIT 1",
+            "a batch has two columns",
+        ),
+        ("DELETE FROM trace_threads", "a slice has the thread"),
+        ("DELETE FROM trace_functions", "a slice has the function"),
+        ("DROP TABLE call_functions", "it has no table call_functions"),
+    ],
+)
+def test_what_makes_no_sense_is_damage(
+    tmp_path: Path, statement: str, said: str
+) -> None:
+    assert said in refused(changed(tmp_path, *statement.split("; ")))
+
+
+@pytest.mark.parametrize(
+    ("name", "greatest"),
+    [("thread", 1), ("function", 2), ("start", (1 << 63) - 1), ("ns", (1 << 63) - 1)],
+)
+def test_numbers_beyond_what_there_is_are_damage(
+    tmp_path: Path, name: str, greatest: int
+) -> None:
+    change = f"UPDATE trace_columns SET data = ? WHERE name = '{name}'"  # noqa: S608
+    load(changed(tmp_path, change, data=column(name, greatest)))
+    file = changed(tmp_path, change, data=column(name, greatest + 1))
+    assert f"a slice has the {name} {greatest + 1}" in refused(file)
+
+
+def test_a_column_that_unpacks_without_end_is_damage(tmp_path: Path) -> None:
+    bomb = zlib.compress(bytes(100_000_000))
+    change = "UPDATE trace_columns SET data = ? WHERE name = 'line'"
+    assert "is not of 4 events" in refused(changed(tmp_path, change, data=bomb))
+
+
+def test_more_slices_than_anyone_has_are_damage(tmp_path: Path) -> None:
+    file = changed(
+        tmp_path,
+        "INSERT INTO trace_batches WITH RECURSIVE n(id) AS"
+        " (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 2000)"
+        " SELECT id, 0, 65536 FROM n",
+    )
+    assert "the traces have more than 100000000 slices" in refused(file)
+
+
+def test_columns_of_a_later_version_are_passed_over(tmp_path: Path) -> None:
+    file = changed(tmp_path, "INSERT INTO trace_columns VALUES (0, 'colour', x'00')")
+    assert load(file).traces == example().traces
+
+
+def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -> None:
+    file = tmp_path / "a.lprof"
+    save(example(), file)
+    data = file.read_bytes()
+    used = [place for place, byte in enumerate(data) if byte]
+    outcomes = set()
+    for place in used[:: max(1, len(used) // 300)]:
+        for value in (data[place] ^ 0x80, 0xFF):
+            broken = bytearray(data)
+            broken[place] = value
+            file.write_bytes(broken)
+            try:
+                stats = load(file)
+            except LineprofError as error:
+                outcomes.add(type(error))
+            else:
+                outcomes.add(type(stats))
+                for trace in stats.traces:
+                    assert len(list(trace)) == trace.count
+    assert outcomes == {LineStats, LineprofError}
+
+
+def test_a_view_of_a_profile_with_a_trace_is_as_ever() -> None:
+    trace: _Trace = example().traces[0]
+    assert trace.left_out == 7
+    assert example() == plain_example()
