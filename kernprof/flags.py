@@ -6,10 +6,12 @@ from kernprof.words import (
     boolean,
     count,
     interval,
+    megabytes,
     on_or_off,
     one_of,
     seconds,
     slow_down,
+    stay,
 )
 from lineprof.values import Value
 
@@ -176,6 +178,18 @@ _GPU = (
     _own("--cuda-graph", "record by node or graph", "BY", one_of("node", "graph")),
     _own("--uvm", "migrations of managed memory", "on|off", on_or_off),
 )
+_TRACE = (
+    _boolean(
+        *("", "--trace", "trace"),
+        "keep each stay in a function, for a timeline",
+        ours=True,
+    ),
+    _own(
+        *("--trace-lines", "and on a line, from N microseconds on (10); or off", "N"),
+        stay,
+    ),
+    _own("--trace-memory", "megabytes for all that (128)", "MB", megabytes),
+)
 _GENERAL = (
     Flag("", "--config", "config", "take defaults from this TOML file", value=_FILE),
     Flag("", "--no-config", "no_config", "take them from no file", SWITCH),
@@ -187,6 +201,7 @@ GROUPS = {
     "profiling": _PROFILING,
     "output": _OUTPUT,
     "GPUs": _GPU,
+    "timeline": _TRACE,
     "general": _GENERAL,
 }
-FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_GENERAL)
+FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)

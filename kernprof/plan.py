@@ -7,6 +7,7 @@ from lineprof.errors import LineprofError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lineprof.toml_config import ConfigSource
+    from lineprof.trace import TraceOptions
 
 SCRIPT, MODULE, COMMAND, STDIN = "script", "module", "command", "stdin"
 
@@ -62,6 +63,9 @@ class Plan:
         self.uvm: bool | None = None
         self.cuda_graph: str | None = None
         self.gpu_events: int | None = None
+        self.trace: bool | None = None  # None: where the two below are given
+        self.trace_lines: float | None = None  # µs
+        self.trace_memory: int | None = None  # MB
         self.from_start = True
         self.help = self.version = False  # a question instead of a program
         self.kind = ""  # SCRIPT, MODULE, COMMAND or STDIN
@@ -72,6 +76,16 @@ class Plan:
     def verbosity(self) -> int:
         """Zero is normal; 1 adds the table, -1 leaves out the messages..."""
         return self.verbose - self.quiet
+
+    @property
+    def timeline(self) -> TraceOptions | bool | None:
+        """What to keep for a timeline; None: what the environment says."""
+        details = (self.trace_lines, self.trace_memory)
+        if self.trace is False or (self.trace is None and details == (None, None)):
+            return self.trace
+        from lineprof.trace import TraceOptions  # noqa: PLC0415  # seldom asked for
+
+        return TraceOptions(*details)
 
     @property
     def complete(self) -> bool:

@@ -62,6 +62,9 @@ if TYPE_CHECKING:
 _SO_FAR = "written while the program ran: what it did afterwards is not in it"
 
 
+_NO_TRACE = "the timeline is written at the end alone: it is not in this file"
+
+
 class LineRecorder:
     """Lines of the functions under ``@profile``."""
 
@@ -101,7 +104,9 @@ class LineRecorder:
             events=plan.gpu_events,
         )
         try:
-            profiler = LineProfiler(core=plan.core, gpu=gpu, nvtx=plan.nvtx)
+            profiler = LineProfiler(
+                core=plan.core, gpu=gpu, nvtx=plan.nvtx, trace=plan.timeline
+            )
         except LineprofError as error:
             if plan.core is None:
                 raise
@@ -146,7 +151,8 @@ class LineRecorder:
     def dump_so_far(self, path: str) -> None:
         """Write what was counted up to now to `path`; LineprofError if that fails."""
         stats = self.profiler.stats_so_far()
-        stats.warnings = (*stats.warnings, _SO_FAR)
+        said = (_SO_FAR, _NO_TRACE) if self.profiler.traced else (_SO_FAR,)
+        stats.warnings = (*stats.warnings, *said)
         stats.to_file(path)
 
     def show(self, stream: TextIO) -> None:

@@ -71,6 +71,23 @@ def count(word: str) -> int:
     raise UsageError(f"bad number {word!r}", hint="give a whole number from 0 on")
 
 
+def megabytes(word: str) -> int:
+    """Return a whole number from 1 on."""
+    if is_whole(word) and int(word) > 0:
+        return int(word)
+    raise UsageError(f"bad size {word!r}", hint="give megabytes from 1 on")
+
+
+def stay(word: str) -> float:
+    """Return a time in µs from 0 on; one that nothing lasts for "off"."""
+    from lineprof.trace import microseconds  # noqa: PLC0415  # seldom asked for
+
+    time = microseconds(word)
+    if time is None:
+        raise UsageError(f"bad time {word!r}", hint="give microseconds, or off")
+    return time
+
+
 def one_of(*words: str) -> Callable[[str], str]:
     """Return a function that takes one of `words` and no other."""
 
