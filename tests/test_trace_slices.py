@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -446,3 +447,34 @@ def test_hidden_twins_and_their_original_are_one_function(clock: Clock) -> None:
     (trace,) = profiler.get_stats().traces
     assert [one.ns for one in trace] == [7, 7]
     assert len({one.function for one in trace}) == 1
+
+
+def test_functions_of_c_are_stays_in_the_line_that_calls_them(
+    clock: Clock, hook: str
+) -> None:
+    if hook == "settrace" and sys.version_info >= (3, 12):
+        pytest.skip("functions of C are not heard of there")
+    profiler = traced(clock, lines_ns=0)
+    begin = clock.now()
+    profiler.c_functions()
+
+    @profiler
+    def f() -> None:
+        clock.tick(1)
+        sorted([3], key=clock.tick)
+        clock.tick(50)
+
+    f()
+    profiler.c_functions(on=False)
+    first = f.__code__.co_firstlineno
+    found = rows_of(profiler.get_stats(), begin)
+    names = {"f": "f", "sorted": "sorted"}
+    assert [(*row[:2], names[row[2]], row[3]) for row in found if row[2] in names] == [
+        (0, 54, "f", 0),
+        (0, 1, "f", first + 2),
+        (1, 4, "f", first + 3),
+        (1, 4, "sorted", 0),
+        (4, 54, "f", first + 4),
+    ]
+    profiler.reset()
+    assert profiler.get_stats().traces == ()
