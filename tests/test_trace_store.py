@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import zlib
 from array import array
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,11 +23,10 @@ from lineprof.trace_records import Slice, Trace
 from lineprof.values import replace
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lineprof.trace_records import Trace as _Trace
 
 ORIGIN = 1_000_000
+FOLDER = Path(__file__).parent
 
 
 def columns(*rows: tuple[int, int, int, int, int]) -> list[bytes]:
@@ -113,6 +114,28 @@ def test_a_profile_without_traces_has_no_tables_of_them(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "a.lprof")) as db:
         names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
     assert not names & {table.name for table in TRACE_TABLES}
+
+
+def test_the_tables_and_columns_are_those_of_the_page(tmp_path: Path) -> None:
+    page = (FOLDER.parent / "docs" / "format.md").read_text(encoding="utf-8")
+    section = page[page.index("## Traces") : page.index("## How it grows")]
+    (block,) = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)
+    documented = {
+        name: " ".join(columns.split())
+        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
+    }
+    save(example(), tmp_path / "a.lprof")
+    names = {table.name for table in TRACE_TABLES}
+    with closing(sqlite3.connect(tmp_path / "a.lprof")) as db:
+        made = {
+            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
+            for name, sql in db.execute("SELECT name, sql FROM sqlite_master")
+            if name in names
+        }
+    assert documented == made
+    rows = re.findall(r"^\| `(\w+)` \| (\d) \|", section, re.MULTILINE)
+    sizes = {name: str(array(kind).itemsize) for name, kind in COLUMNS.items()}
+    assert dict(rows) == sizes
 
 
 def test_merged_profiles_have_the_traces_of_all() -> None:
