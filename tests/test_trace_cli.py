@@ -91,8 +91,11 @@ def test_lines_are_as_asked_for(folder: Path) -> None:
     assert counts(trace_of(folder, "--trace-lines", "off"), lines=True) == {}
     every = counts(trace_of(folder, "--trace-lines=0"), lines=True)
     assert every == {"leaf": 150, "work": 2 * 150 + 2, "main": 5}
-    long = counts(trace_of(folder, "--trace", "--trace-lines=15e3"), lines=True)
-    assert long == {"main": 1}
+    trace = trace_of(folder, "--trace", "--trace-lines=15e3")
+    assert trace is not None
+    long = [one for one in trace if one.line]
+    assert [one.ns for one in long if one.ns < 15_000_000] == []
+    assert [one.function[2] for one in long if one.line == 18] == ["main"]
 
 
 def test_the_environment_asks_for_it(folder: Path) -> None:
