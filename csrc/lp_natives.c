@@ -196,11 +196,13 @@ is_stale(const native *entry, const PyObject *object)
            ((PyWeakReference *)entry->held)->wr_object != object;
 }
 
-/* A new entry for `identity`, or a new object in its place. */
+/* A new entry for `identity`, or for a new object in its place. */
 static native *
-add(lp_tracer *tracer, const void *identity, PyObject *object, lp_kind kind)
+add(lp_tracer *tracer, const void *identity, PyObject *object,
+    PyObject *called)
 {
     lp_natives *self = tracer->natives;
+    lp_kind kind = called == NULL ? BY_CLASS : kind_of(called);
     native made = {.identity = identity, .kind = kind};
     native *found;
 
@@ -218,7 +220,8 @@ add(lp_tracer *tracer, const void *identity, PyObject *object, lp_kind kind)
     }
     found = look_up(self, identity);
     if (found->identity != NULL) { /* what was counted there stays */
-        found->identity = found->held;
+        found->identity =
+            found->code != NULL ? (void *)found->code : found->held;
         found = look_up(self, identity);
     }
     *found = made;
@@ -226,10 +229,11 @@ add(lp_tracer *tracer, const void *identity, PyObject *object, lp_kind kind)
     return found;
 }
 
-/* The entry of `identity`, which is called as `object` is; NULL when memory is
- * out, or there are too many. */
+/* The entry of `identity`, by which `object` is known: what is called, or the
+ * class of `called`.  NULL when memory is out, or there are too many. */
 static native *
-entry(lp_tracer *tracer, const void *identity, PyObject *object, lp_kind kind)
+entry(lp_tracer *tracer, const void *identity, PyObject *object,
+      PyObject *called)
 {
     lp_natives *self = tracer->natives;
     native *found;
@@ -242,7 +246,7 @@ entry(lp_tracer *tracer, const void *identity, PyObject *object, lp_kind kind)
     }
     found = look_up(self, identity);
     if (found->identity == NULL || is_stale(found, object)) {
-        found = add(tracer, identity, object, kind);
+        found = add(tracer, identity, object, called);
     }
     return found;
 }
@@ -263,20 +267,13 @@ find(lp_tracer *tracer, PyObject *callable)
     }
     else if (!PyType_Check(callable)) {
         /* (The class itself may be called, too: that is another entry.) */
-        const void *objects = (const char *)type + 1;
-
-        found = tracer->natives == NULL || tracer->natives->room == 0
-                    ? NULL
-                    : look_up(tracer->natives, objects);
-        if (found == NULL || found->identity == NULL) {
-            found =
-                entry(tracer, objects, (PyObject *)type, kind_of(callable));
-        }
+        found =
+            entry(tracer, (const char *)type + 1, (PyObject *)type, callable);
         if (found == NULL || found->kind != BY_NAME) {
             return found == NULL ? NULL : found->code;
         }
     }
-    found = entry(tracer, identity, callable, BY_CLASS);
+    found = entry(tracer, identity, callable, NULL);
     return found == NULL ? NULL : found->code;
 }
 

@@ -284,7 +284,7 @@ deep_calls_of_many_functions_are_one_way(void)
     room made = set_up();
 
     for (lp_ticks i = 0; i < 100000; i++) {
-        call(&made, i % FUNCTIONS, i % LINES, i);
+        call(&made, (uint32_t)(i % FUNCTIONS), (uint32_t)(i % LINES), i);
     }
     for (lp_ticks i = 0; i < 100000; i++) {
         leave(&made, 100000 + i);

@@ -191,6 +191,7 @@ def high(end: int) -> int:
 @contextlib.contextmanager
 def browser() -> Iterator[_Pipe]:
     """Run a Chromium as long as the block; Missing when there is none."""
+    program = command()
     ends = [high(end) for end in (*os.pipe(), *os.pipe())]
     theirs_in, to, answers, theirs_out = ends
 
@@ -200,7 +201,7 @@ def browser() -> Iterator[_Pipe]:
 
     home = tempfile.mkdtemp()
     process = subprocess.Popen(
-        [command(), *FLAGS, f"--user-data-dir={home}", "about:blank"],
+        [program, *FLAGS, f"--user-data-dir={home}", "about:blank"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
