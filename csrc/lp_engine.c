@@ -49,6 +49,7 @@ lp_engine_drop_code(lp_code *code)
 
             lp_parked_forget(&lp_process.parked, awaits,
                              awaits + counts->n_lines);
+            lp_wait_forget(rec->counts[id]);
             rec->counts[id] = NULL;
         }
     }
@@ -72,6 +73,7 @@ lp_engine_set_clock(const lp_clock *clock)
     for (lp_recorder *rec = lp_process.recorders; rec != NULL;
          rec = rec->next) {
         rec->clock = *clock;
+        lp_wait_clock(rec, clock);
     }
 }
 
@@ -384,6 +386,7 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
         twin = frame->flags & LP_FRAME_TWIN;
         frame--;
     } while (twin);
+    rec->wait.left = now; /* frames may take turns */
     if (LP_UNLIKELY(ranged)) {
         lp_ranges_line(rec, frame + 1);
     }

@@ -8,6 +8,7 @@
 #include "lp_python.h"
 #include "lp_slices_snapshot.h"
 #include "lp_tracer_type.h"
+#include "lp_waits.h"
 
 typedef struct lp_state {
     PyObject *tracer_type; /* owned */
@@ -122,6 +123,7 @@ module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     lp_engine_set_costs(&costs);
+    lp_waits_open();
     Py_RETURN_NONE;
 }
 
@@ -199,6 +201,7 @@ static PyMethodDef methods[] = {
     {"set_strict", module_set_strict, METH_O, NULL},
     {"trace", lp_slices_trace, METH_VARARGS, NULL},
     {"monotonic_ns", lp_slices_ns, METH_VARARGS, NULL},
+    {"waits_blind", lp_waits_blind, METH_NOARGS, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},
     {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "lp_discover.h"
+#include "lp_waits.h"
 
 enum { WAIT_US = 50 };
 
@@ -115,6 +116,7 @@ lp_opening_close(void)
         (void)lp_discover_set(Py_None);
         lp_process.hook->close();
         lp_process.hook = NULL;
+        lp_waits_close();
     }
     give_turn();
 }

@@ -43,6 +43,7 @@ lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
     rec->clock = *clock;
     rec->costs = *costs;
     lp_recorder_trace(rec);
+    lp_wait_clock(rec, clock);
     return rec;
 }
 
@@ -62,6 +63,7 @@ lp_recorder_free(lp_recorder *rec)
         lp_calls_drop(rec, rec->trees->owner);
     }
     lp_slices_free(&rec->slices);
+    lp_wait_free(&rec->wait);
     free(rec->frames);
     free(rec->counts);
     free(rec);
@@ -198,6 +200,7 @@ lp_recorder_insert(lp_recorder *rec, const lp_frame *below, lp_counts *counts)
     if (!has_room(rec, counts)) {
         return NULL;
     }
+    lp_wait_spread(rec);
     frame = rec->frames + place;
     lp_recorder_change(rec);
     for (lp_frame *at = rec->top; at >= frame; at--) {
@@ -226,10 +229,14 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
 
     counts->depth--;
     if (LP_LIKELY(frame->line != NULL)) {
+        uint64_t looks = rec->wait.cost;
+
         if (suspended) {
             split(frame, lp_recorder_opened(frame));
         }
         lp_recorder_charge(rec, frame, now);
+        /* What came after `now` is none of the frame's time. */
+        frame->first_cost += rec->wait.cost - looks;
         if (LP_UNLIKELY(rec->traced)) {
             lp_recorder_slice(rec, frame, now);
         }
@@ -237,6 +244,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
         lp_calls_charge(rec, frame, now);
         rec->cost += frame->own;
     }
+    rec->wait.left = now;
     lp_recorder_change(rec);
     if (LP_UNLIKELY(frame != rec->top)) {
         for (lp_frame *at = frame; at < rec->top; at++) {
@@ -251,6 +259,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
 void
 lp_recorder_settle(lp_recorder *rec, lp_ticks now)
 {
+    lp_wait_settle(rec, now);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         lp_ticks began, opened;
 

@@ -24,6 +24,7 @@
 #include "lp_clock.h"
 #include "lp_lines.h"
 #include "lp_slices.h"
+#include "lp_wait.h"
 
 /* How control came to a line. */
 typedef enum lp_step {
@@ -121,6 +122,7 @@ typedef struct lp_recorder {
     uint32_t owed;    /* ranges beyond theirs that the thread has to pop */
     struct lp_tree *trees; /* owned list: calls, by tracer; see lp_calls.h */
     lp_slices slices;      /* what has ended, if it is traced */
+    lp_wait wait;
     struct lp_recorder *next;
 } lp_recorder;
 
@@ -251,15 +253,22 @@ static inline void
 lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_line *line = frame->line;
-    lp_ticks ticks = now - frame->since;
+    lp_ticks stay = now - frame->since, ticks = stay;
+    bool whole = true;
 
     line->ticks += ticks;
     frame->own += line->weight;
     if (LP_UNLIKELY(ticks >= rec->long_stay)) {
         lp_recorder_stay(rec, frame, now);
     }
-    if (LP_UNLIKELY(rec->cost != frame->cost) &&
-        !lp_recorder_charge_others(rec, frame, &ticks)) {
+    if (LP_UNLIKELY(rec->cost != frame->cost)) {
+        whole = lp_recorder_charge_others(rec, frame, &ticks);
+    }
+    if (LP_UNLIKELY(stay >
+                    __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED))) {
+        lp_wait_charge(rec, frame, now);
+    }
+    if (LP_UNLIKELY(!whole)) {
         return;
     }
     if (LP_LIKELY(line->statement == 0)) {
@@ -279,6 +288,20 @@ lp_recorder_begin(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     frame->first_cost = rec->cost + frame->own;
 }
 
+/* [OWNER] The same, and what came before it, if that was long, goes to the
+ * frames below. */
+static inline void
+lp_recorder_begin_now(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    lp_ticks below = frame[-1].since, left = rec->wait.left;
+
+    lp_recorder_begin(rec, frame, now);
+    if (LP_UNLIKELY(now - (below > left ? below : left) >
+                    __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED))) {
+        lp_wait_before(rec, frame, now);
+    }
+}
+
 /* [OWNER] Open a line without a hit, as a resumed frame does. */
 static inline void
 lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
@@ -287,7 +310,7 @@ lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
     __atomic_store_n(&frame->line, line, __ATOMIC_RELAXED);
     frame->since = now;
     line->cost += line->weight;
-    lp_recorder_begin(rec, frame, now);
+    lp_recorder_begin_now(rec, frame, now);
     frame->cost |= LP_SPLIT;
     frame->opened = now;
 }
@@ -307,7 +330,7 @@ lp_recorder_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
         lp_recorder_charge(rec, frame, now);
     }
     else {
-        lp_recorder_begin(rec, frame, now);
+        lp_recorder_begin_now(rec, frame, now);
     }
     if (LP_LIKELY(to->statement == 0 && step != LP_WITHIN)) {
         to->hits++;

@@ -124,6 +124,7 @@ lp_threads_here(void)
         return NULL;
     }
     rec->native_id = native_id();
+    lp_wait_attach(rec);
     lp_thread_name(rec->python_thread, rec->name, sizeof(rec->name));
     pthread_once(&exit_key_once, make_exit_key);
     pthread_setspecific(exit_key, rec);

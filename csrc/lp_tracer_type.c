@@ -13,6 +13,7 @@
 #include "lp_opening.h"
 #include "lp_slices_snapshot.h"
 #include "lp_tracer.h"
+#include "lp_waits.h"
 
 static PyObject *
 tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -289,11 +290,13 @@ tracer_reset(PyObject *op, PyObject *Py_UNUSED(ignored))
     lp_natives_reset(self);
     for (lp_recorder *rec = lp_process.recorders; rec != NULL;
          rec = rec->next) {
+        lp_wait_settle(rec, lp_clock_now(&rec->clock));
         for (uint32_t i = 0; i < self->n_codes; i++) {
             uint32_t id = self->codes[i]->layout.code_id;
 
             if (id < rec->n_counts && rec->counts[id] != NULL) {
                 lp_counts_reset(rec->counts[id]);
+                lp_wait_forget(rec->counts[id]);
             }
         }
         lp_calls_reset(rec, self);
@@ -313,6 +316,12 @@ static PyObject *
 tracer_costs(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     return lp_costs_snapshot((lp_tracer *)op);
+}
+
+static PyObject *
+tracer_waits(PyObject *op, PyObject *Py_UNUSED(ignored))
+{
+    return lp_waits_take((lp_tracer *)op);
 }
 
 static PyObject *
@@ -357,6 +366,7 @@ static PyMethodDef methods[] = {
     {"snapshot", tracer_snapshot, METH_NOARGS, NULL},
     {"slice_windows", lp_slices_windows, METH_VARARGS, NULL},
     {"slices", lp_slices_columns, METH_VARARGS, NULL},
+    {"waits", tracer_waits, METH_NOARGS, NULL},
     {"close", tracer_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lineprof._core import Tracer
     from lineprof.records import Key
     from lineprof.snapshot import Code, Line
+    from lineprof.wait_snapshot import RawWait
 
 
 class Block:
@@ -72,6 +73,11 @@ class Blocks:
         """Yield what was counted, as ``Tracer.snapshot`` has it."""
         for part in list(self._parts.values()):  # a thread may enter a new one
             yield from part.codes(self._texts)
+
+    def waits(self) -> Iterator[RawWait]:
+        """Yield what its lines waited, as ``Tracer.waits`` has it."""
+        for part in list(self._parts.values()):
+            yield from part.tracer.waits()
 
     def reset(self) -> None:
         """Forget what was counted so far."""

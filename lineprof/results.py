@@ -99,9 +99,13 @@ class Results(Registry):
         from lineprof.snapshot import Scale, profile_of  # noqa: PLC0415  # at the end
 
         ids, counted, calls = self._tracer.snapshot()
+        waits = self._tracer.waits()
         codes: list[Code] = [one for one in counted if not self._is_hidden(one[0])]
         natives = self._tracer.natives()
-        blocks = [] if self._blocks is None else list(self._blocks.codes())
+        blocks: list[Code] = []
+        if self._blocks is not None:
+            blocks = list(self._blocks.codes())
+            waits += self._blocks.waits()
         scale = Scale(self._core.scale(), self._core.COST_ONE, holds)
         core, cost = (self.core, self.core_reason), scale.cost_ns(self._run.cost)
         run = self._run.process(core=core, overhead_ns=cost, end=end)
@@ -118,6 +122,8 @@ class Results(Registry):
             calls=calls,
             natives=natives,
             trace=timeline.of(self._tracer, gpu) if timeline else None,
+            waits=waits,
+            blind=self._core.waits_blind(),
         )
 
     def _compiled_warnings(self) -> list[str]:

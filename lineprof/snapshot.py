@@ -10,6 +10,7 @@ from lineprof.snapshot_calls import of_c, remarks, tree_of
 from lineprof.source_file import read_source
 from lineprof.stats import LineStats
 from lineprof.values import Value
+from lineprof.wait_snapshot import waits_of, warning_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lineprof.snapshot_calls import RawTree
     from lineprof.trace_records import Trace
     from lineprof.trace_snapshot import RawTrace
+    from lineprof.wait_snapshot import RawWait
 
     # number, thread, hits, ticks, cost, awaited, least, most, cost of a hit
     Line = tuple[int, int, int, int, int, int, int, int, int]
@@ -60,6 +62,8 @@ def profile_of(  # noqa: PLR0913  # the parts of what was measured
     calls: RawTree | None = None,
     natives: Iterable[tuple[int, str]] = (),
     trace: RawTrace | None = None,
+    waits: Iterable[RawWait] = (),
+    blind: bool = False,
 ) -> LineStats:
     """Return the profile of a process from what ``Tracer.snapshot`` gives.
 
@@ -67,7 +71,8 @@ def profile_of(  # noqa: PLR0913  # the parts of what was measured
     `gpu` what the GPU backend has to say, if it has anything to; `blocks` are
     shown as functions, too; `calls` is the core's tree, of which all but `codes`
     and `natives`, functions of C by their serials, is left out; `trace` is what was
-    recorded of these one by one.
+    recorded of these one by one; `waits` are ``Tracer.waits``; `blind`: nobody could
+    look what threads waited for.
     """
     everything = [*codes, *blocks]
     places = _places(everything)
@@ -89,15 +94,18 @@ def profile_of(  # noqa: PLR0913  # the parts of what was measured
         warnings = [*warnings, *trace.warnings(traces)]
     if gpu:
         made = _gpu(gpu, _keys(everything), place_of, scale)
+    waited = waits_of(waits, _keys(everything), place_of, functions)
+    said = warning_of(waited, functions, blind=blind)
     return LineStats.from_functions(
         functions,
         processes=(process,),
         threads=_threads(ids, places, thread_names()),
         sources={file: read_source(file) for file in files},
-        warnings=[*warnings, *remarks(tree)],
+        warnings=[*warnings, *remarks(tree), *([said] if said else [])],
         gpu=made,
         calls=tree,
         traces=traces,
+        waits=waited,
     )
 
 

@@ -17,7 +17,7 @@ LOCK = "lock"  # a lock of its own: threading's, a library's
 SLEEP = "sleep"
 IO = "io"  # read, write, poll, a socket
 READY = "ready"  # it could run, but other work had the processors
-OTHER = "other"  # blocked in the kernel, not seen where
+OTHER = "other"  # blocked in the kernel: for a child process, or not seen where
 CAUSES = (GIL, LOCK, SLEEP, IO, READY, OTHER)
 
 

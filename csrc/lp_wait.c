@@ -1,0 +1,254 @@
+#include "lp_wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#  include <sys/syscall.h>
+#endif
+
+#include "lp_recorder.h"
+#include "lp_sampler.h"
+#include "lp_wait_sums.h"
+
+/* Before it is measured how many ticks a second has. */
+enum { FIRST_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
+
+#define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
+
+void
+lp_wait_clock(lp_recorder *rec, const lp_clock *clock)
+{
+    lp_wait *wait = &rec->wait;
+    const char *wanted = getenv("LINEPROF_WAITS");
+    /* A test's ticks are no time that a processor could be used in. */
+    bool real = clock->name != NULL && strcmp(clock->name, "given") != 0 &&
+                (wanted == NULL || strcmp(wanted, "off") != 0);
+
+    wait->threshold =
+        real ? (lp_ticks)(clock->counter ? FIRST_THRESHOLD : LP_WAIT_NS)
+             : LP_WAIT_NEVER;
+    wait->exact = !clock->counter;
+    wait->read = false;
+    wait->n_pending = 0;
+    WRITE(wait->least, wait->threshold);
+}
+
+void
+lp_wait_attach(lp_recorder *rec)
+{
+    rec->wait.read = false;
+#ifdef __linux__
+    WRITE(rec->wait.thread, (uint32_t)syscall(SYS_gettid));
+#endif
+}
+
+/* -- clocks ----------------------------------------------------------------
+ */
+
+static lp_ns
+to_ns(struct timespec time)
+{
+    return (lp_ns)time.tv_sec * 1000000000u + (lp_ns)time.tv_nsec;
+}
+
+/* Processor time of the recorder's thread, which need not be this one; 0
+ * where it cannot be told. */
+static lp_ns
+processor_ns(const lp_wait *wait, bool own)
+{
+    struct timespec time = {0, 0};
+
+    if (wait->clock != NULL) {
+        return wait->clock();
+    }
+    if (own) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return to_ns(time);
+    }
+#ifdef __linux__
+    /* As pthread_getcpuclockid makes it; it fails for a thread that is gone.
+     */
+    if (wait->thread == 0 ||
+        clock_gettime((clockid_t)(~wait->thread << 3 | 6), &time) != 0) {
+        return 0;
+    }
+#endif
+    return to_ns(time);
+}
+
+/* How often this thread gave its processor up and was put off it, since the
+ * last time; never, where the system does not say. */
+static void
+take_switches(lp_wait *wait, uint64_t *gave, uint64_t *lost)
+{
+#ifdef RUSAGE_THREAD
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+        *gave = (uint64_t)usage.ru_nvcsw - wait->gave;
+        *lost = (uint64_t)usage.ru_nivcsw - wait->lost;
+        wait->gave += *gave;
+        wait->lost += *lost;
+        return;
+    }
+#endif
+    (void)wait;
+    *gave = *lost = 1;
+}
+
+static void
+take_samples(lp_wait *wait, uint64_t *samples)
+{
+    for (int i = 0; i < LP_WAIT_CAUSES; i++) {
+        samples[i] =
+            __atomic_exchange_n(&wait->samples[i], 0, __ATOMIC_RELAXED);
+    }
+}
+
+/* -- looks -----------------------------------------------------------------
+ */
+
+static uint64_t
+ns_of(const lp_clock *clock, lp_ticks ticks, lp_ns wall, lp_ticks now)
+{
+    if (!clock->counter || now <= clock->ticks0) {
+        return ticks;
+    }
+    return (uint64_t)((double)ticks * (double)(wall - clock->ns0) /
+                      (double)(now - clock->ticks0));
+}
+
+/* Once the clock has run for a while it is known what it counts. */
+static void
+measure_threshold(lp_wait *wait, const lp_clock *clock, lp_ns wall,
+                  lp_ticks now)
+{
+    if (wait->n_pending == 0 && wall - clock->ns0 > 1000000) {
+        wait->threshold =
+            (lp_ticks)((double)LP_WAIT_NS * (double)(now - clock->ticks0) /
+                       (double)(wall - clock->ns0));
+        wait->exact = true;
+    }
+}
+
+/* Read the clocks at the end of a gap, and note what the frames up to `depth`
+ * waited in it. */
+static void
+read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
+            bool own)
+{
+    lp_wait *wait = &rec->wait;
+    lp_ns wall = rec->clock.counter ? lp_clock_monotonic() : now;
+    lp_ns cpu = processor_ns(wait, own);
+    uint64_t samples[LP_WAIT_CAUSES], gave = 1, lost = 1;
+    uint64_t gap_ns = ns_of(&rec->clock, gap, wall, now);
+    uint64_t passed = wall - wait->wall, used = cpu - wait->cpu, off;
+
+    if (cpu == 0 && !own) {
+        return; /* its thread is gone */
+    }
+    take_samples(wait, samples);
+    off = wait->read && cpu >= wait->cpu && passed > used ? passed - used : 0;
+    if (own && (off > LP_WAIT_NOISE_NS || !wait->read)) {
+        take_switches(wait, &gave, &lost);
+    }
+    off = off < gap_ns ? off : gap_ns;
+    wait->read = true;
+    wait->read_at = now;
+    wait->wall = wall;
+    wait->cpu = cpu;
+    if (off > LP_WAIT_NOISE_NS && depth != 0 && gap > wait->threshold) {
+        lp_waited waited;
+
+        lp_wait_split(&waited, off, gap_ns, gave, lost, samples);
+        lp_wait_push(wait, depth, &waited);
+        if (waited.ns[LP_WAIT_READY] < off) {
+            WRITE(lp_sampler_waited, 1);
+        }
+    }
+    if (!wait->exact) {
+        measure_threshold(wait, &rec->clock, wall, now);
+        WRITE(wait->least, wait->threshold);
+    }
+}
+
+/* Look at the gap from the last event to `now`; how many ticks that took. */
+static lp_ticks
+look(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+{
+    lp_wait *wait = &rec->wait;
+    lp_ticks last = frame->since, begun;
+    bool asked = READ(wait->least) == 0;
+
+    last = last < wait->left ? wait->left : last;
+    last = last < wait->read_at ? wait->read_at : last;
+    WRITE(wait->least, wait->threshold);
+    if (now < last || (now - last <= wait->threshold && !asked)) {
+        return 0;
+    }
+    begun = lp_clock_now(&rec->clock);
+    read_clocks(rec, lp_wait_depth(rec, frame), now - last, now, true);
+    lp_sampler_rouse(); /* it may take our processor: the next look sees that
+                         */
+    return lp_clock_now(&rec->clock) - begun;
+}
+
+/* The look is no time of the lines that are open; what is beyond any look is,
+ * for then the thread was put off its processor meanwhile. */
+static void
+add_cost(lp_recorder *rec, lp_ticks ticks)
+{
+    if (ticks > rec->wait.threshold) {
+        ticks = rec->wait.threshold;
+    }
+    rec->cost += ticks * LP_COST_ONE;
+    rec->wait.cost += ticks * LP_COST_ONE;
+}
+
+void
+lp_wait_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+{
+    add_cost(rec, look(rec, frame - 1, now));
+}
+
+void
+lp_wait_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    add_cost(rec, look(rec, frame, now)); /* it is the top one, but where
+                                           * frames take turns */
+    if (rec->wait.n_pending == 0) {
+        return;
+    }
+    if (frame == rec->top) {
+        uint64_t depth = (uint64_t)(frame - rec->frames);
+        lp_waited waited = {{0}};
+
+        if (lp_wait_pop(&rec->wait, depth, &waited)) {
+            lp_wait_charge_line(frame, &waited);
+            lp_wait_push(&rec->wait, lp_wait_depth(rec, frame - 1), &waited);
+        }
+    }
+    else {
+        lp_wait_spread(rec); /* a twin's, or frames that take turns */
+    }
+}
+
+void
+lp_wait_settle(lp_recorder *rec, lp_ticks now)
+{
+    lp_wait *wait = &rec->wait;
+    uint64_t depth = lp_wait_depth(rec, rec->top);
+    lp_ticks last = rec->frames[depth].since;
+
+    last = last < wait->left ? wait->left : last;
+    last = last < wait->read_at ? wait->read_at : last;
+    if (depth != 0 && wait->read && now > last &&
+        now - last > wait->threshold) {
+        read_clocks(rec, depth, now - last, now, false);
+    }
+    lp_wait_spread(rec);
+}
