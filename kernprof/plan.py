@@ -27,49 +27,50 @@ class NotRunError(UsageError):
 class Plan:
     """What a command line asks for, and a file of configuration behind it."""
 
+    config: str | None = None  # asked for; once that is read: found
+    no_config = False
+    settings: ConfigSource | None = None  # what that file says
+    line_by_line = False
+    builtin = False
+    setup: str | None = None  # a script to run first, outside the profile
+    prof_mod: tuple[str, ...] = ()  # files, modules, functions to profile
+    preimports = True  # import those first, whatever the program imports
+    prof_imports = False  # of a script among them: all it imports, too
+    whole: bool | None = None  # None: where the program does not say what
+    all = False  # then Python's own code and that of packages, too
+    include: tuple[str, ...] = ()  # patterns: this, too
+    exclude: tuple[str, ...] = ()  # and not that
+    builtins = False  # functions of C as callees, too
+    max_overhead = 0.0  # times slower than without; 0.0: as it comes
+    outfile: str | None = None
+    verbose = 0
+    quiet = 0
+    rich = False
+    unit = 1e-6  # s
+    skip_zero = False
+    summarize = False
+    output_interval = 0  # s; 0: written at the end alone
+    core: str | None = None
+    gpu: str | None = None
+    nvtx: str | None = None
+    gpu_api: bool | None = None
+    gpu_memory: bool | None = None
+    uvm: bool | None = None
+    cuda_graph: str | None = None
+    gpu_events: int | None = None
+    trace: bool | None = None  # None: where the two below are given
+    trace_lines: float | None = None  # µs
+    trace_memory: int | None = None  # MB
+    from_start = True
+    help = version = False  # a question instead of a program
+    kind = ""  # SCRIPT, MODULE, COMMAND or STDIN
+    target = ""  # a path, a dotted name, code, or "-"
+
     def __init__(self, called: str = "kernprof") -> None:
         """Begin with what holds where nothing is given; `called` is the command."""
         self.called = called
         self.given: set[str] = set()  # names of what the command line has set
         self.remarks: list[str] = []  # what the user should know; a line each
-        self.config: str | None = None  # asked for; once that is read: found
-        self.no_config = False
-        self.settings: ConfigSource | None = None  # what that file says
-        self.line_by_line = False
-        self.builtin = False
-        self.setup: str | None = None  # a script to run first, outside the profile
-        self.prof_mod: tuple[str, ...] = ()  # files, modules, functions to profile
-        self.preimports = True  # import those first, whatever the program imports
-        self.prof_imports = False  # of a script among them: all it imports, too
-        self.whole: bool | None = None  # None: where the program does not say what
-        self.all = False  # then Python's own code and that of packages, too
-        self.include: tuple[str, ...] = ()  # patterns: this, too
-        self.exclude: tuple[str, ...] = ()  # and not that
-        self.builtins = False  # functions of C as callees, too
-        self.max_overhead = 0.0  # times slower than without; 0.0: as it comes
-        self.outfile: str | None = None
-        self.verbose = 0
-        self.quiet = 0
-        self.rich = False
-        self.unit = 1e-6  # s
-        self.skip_zero = False
-        self.summarize = False
-        self.output_interval = 0  # s; 0: written at the end alone
-        self.core: str | None = None
-        self.gpu: str | None = None
-        self.nvtx: str | None = None
-        self.gpu_api: bool | None = None
-        self.gpu_memory: bool | None = None
-        self.uvm: bool | None = None
-        self.cuda_graph: str | None = None
-        self.gpu_events: int | None = None
-        self.trace: bool | None = None  # None: where the two below are given
-        self.trace_lines: float | None = None  # µs
-        self.trace_memory: int | None = None  # MB
-        self.from_start = True
-        self.help = self.version = False  # a question instead of a program
-        self.kind = ""  # SCRIPT, MODULE, COMMAND or STDIN
-        self.target = ""  # a path, a dotted name, code, or "-"
         self.arguments: list[str] = []
 
     @property

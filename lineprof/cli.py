@@ -51,7 +51,10 @@ def _main(words: list[str]) -> int:
     try:
         if words and words[0] in by_name:
             words[1:] = _prepared(by_name[words[0]], words[1:], of_command)
-        parsed = parser.parse_args(words or ["--help"])
+        parsed, unknown = parser.parse_known_args(words or ["--help"])
+        if unknown:
+            message = f"unrecognized arguments: {' '.join(unknown)}"
+            of_command[parsed.command].error(message)  # whose help has the flags
         by_name[parsed.command].run(of_command[parsed.command], parsed)
     except SystemExit as done:
         return int(done.code or 0)

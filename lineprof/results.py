@@ -96,7 +96,11 @@ class Results(Registry):
         self, holds: float, gpu: Taken | None, end: str, timeline: Tracing | None
     ) -> LineStats:
         """Return what was counted; `holds` is how much of the costs does."""
-        from lineprof.snapshot import Scale, profile_of  # noqa: PLC0415  # at the end
+        from lineprof.snapshot import (  # noqa: PLC0415  # at the end
+            Parts,
+            Scale,
+            profile_of,
+        )
 
         ids, counted, calls = self._tracer.snapshot()
         waits = self._tracer.waits()
@@ -111,12 +115,7 @@ class Results(Registry):
         run = self._run.process(core=core, overhead_ns=cost, end=end)
         said = self._run.warnings(self.functions, from_start=self.from_start)
         warnings = [*self._warnings, *said, *self._compiled_warnings()]
-        return profile_of(
-            ids,
-            codes,
-            scale,
-            run,
-            warnings=warnings,
+        parts = Parts(
             gpu=gpu,
             blocks=blocks,
             calls=calls,
@@ -125,6 +124,7 @@ class Results(Registry):
             waits=waits,
             blind=self._core.waits_blind(),
         )
+        return profile_of(ids, codes, scale, run, warnings, parts)
 
     def _compiled_warnings(self) -> list[str]:
         """Return what to say of compiled functions, whose lines are not seen."""

@@ -10,7 +10,7 @@ from lineprof.snapshot_calls import of_c, remarks, tree_of
 from lineprof.source_file import read_source
 from lineprof.stats import LineStats
 from lineprof.values import Value
-from lineprof.wait_snapshot import waits_of, warning_of
+from lineprof.wait_snapshot import waits_of, warnings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,31 +50,32 @@ class Scale(Value):
         return max(0, self.ns(ticks) - self.cost_ns(cost))
 
 
-def profile_of(  # noqa: PLR0913  # the parts of what was measured
+class Parts(Value):
+    """What there may be beside lines, as the core gives it."""
+
+    gpu: Taken | None = None
+    blocks: Sequence[Code] = ()  # shown as functions, too
+    calls: RawTree | None = None
+    natives: Iterable[tuple[int, str]] = ()  # functions of C, by their serials
+    trace: RawTrace | None = None
+    waits: Iterable[RawWait] = ()
+    blind: bool = False  # nobody could look what threads waited for
+
+
+def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     ids: Sequence[tuple[int, str]],
     codes: Sequence[Code],
     scale: Scale,
     process: Process,
-    *,
     warnings: Iterable[str],
-    gpu: Taken | None = None,
-    blocks: Sequence[Code] = (),
-    calls: RawTree | None = None,
-    natives: Iterable[tuple[int, str]] = (),
-    trace: RawTrace | None = None,
-    waits: Iterable[RawWait] = (),
-    blind: bool = False,
+    parts: Parts,
 ) -> LineStats:
     """Return the profile of a process from what ``Tracer.snapshot`` gives.
 
-    `ids` has the native ids and the names of threads when they were first seen;
-    `gpu` what the GPU backend has to say, if it has anything to; `blocks` are
-    shown as functions, too; `calls` is the core's tree, of which all but `codes`
-    and `natives`, functions of C by their serials, is left out; `trace` is what was
-    recorded of these one by one; `waits` are ``Tracer.waits``; `blind`: nobody could
-    look what threads waited for.
+    `ids` has the native ids and the names of threads when they were first seen.
+    Of the core's tree and trace all but `codes` and functions of C is left out.
     """
-    everything = [*codes, *blocks]
+    everything = [*codes, *parts.blocks]
     places = _places(everything)
     functions = _functions(everything, scale, places)
     files = dict.fromkeys(function.file for function in functions)
@@ -84,28 +85,28 @@ def profile_of(  # noqa: PLR0913  # the parts of what was measured
             return UNKNOWN_THREAD
         return places.setdefault(number, len(places))
 
-    own = {**_keys(codes), **of_c(natives)}
-    tree, made = NO_CALLS, NO_GPU
+    own, shown = {**_keys(codes), **of_c(parts.natives)}, _keys(everything)
+    tree, gpu = NO_CALLS, NO_GPU
     traces: tuple[Trace, ...] = ()
-    if calls:
-        tree = tree_of(calls, own, place_of, scale, functions)
-    if trace:
-        traces = trace.read(own, place_of, scale.ns_per_tick)
-        warnings = [*warnings, *trace.warnings(traces)]
-    if gpu:
-        made = _gpu(gpu, _keys(everything), place_of, scale)
-    waited = waits_of(waits, _keys(everything), place_of, functions)
-    said = warning_of(waited, functions, blind=blind)
+    if parts.calls:
+        tree = tree_of(parts.calls, own, place_of, scale, functions)
+    if parts.trace:
+        traces = parts.trace.read(own, place_of, scale.ns_per_tick)
+        warnings = [*warnings, *parts.trace.warnings(traces)]
+    if parts.gpu:
+        gpu = _gpu(parts.gpu, shown, place_of, scale)
+    waits = waits_of(parts.waits, shown, place_of, functions)
+    said = warnings_of(waits, functions, blind=parts.blind)
     return LineStats.from_functions(
         functions,
         processes=(process,),
         threads=_threads(ids, places, thread_names()),
         sources={file: read_source(file) for file in files},
-        warnings=[*warnings, *remarks(tree), *([said] if said else [])],
-        gpu=made,
+        warnings=[*warnings, *remarks(tree), *said],
+        gpu=gpu,
         calls=tree,
         traces=traces,
-        waits=waited,
+        waits=waits,
     )
 
 

@@ -50,21 +50,19 @@ def waits_of(
     )
 
 
-def warning_of(
+def warnings_of(
     waits: Iterable[Wait], functions: Iterable[FunctionStats], *, blind: bool
-) -> str:
-    """Return one sentence where the system hides what threads waited for, or "".
+) -> list[str]:
+    """Return a sentence where the system hides what threads waited for.
 
-    It is "" as well where they hardly waited.
+    None where they hardly waited.
     """
     unknown = sum(wait.ns for wait in waits if wait.cause == OTHER) if blind else 0
     all_ns = sum(cell.time_ns for function in functions for cell in function.cells)
     if not unknown or unknown < all_ns * _SUBSTANTIAL:
-        return ""
-    return (
-        "what lines waited for is not known: this system does not tell"
-        " (/proc/self/task/*/syscall)"
-    )
+        return []
+    why = "this system does not tell (/proc/self/task/*/syscall)"
+    return [f"what lines waited for is not known: {why}"]
 
 
 def _seen(found: Mapping[Place, Sequence[int]]) -> dict[Line, list[int]]:

@@ -167,7 +167,10 @@ def test_a_changed_source_is_said(
         (["view", "-u", "0", "f"], "'0' is not a unit of time; give seconds above 0"),
         (["-u", "ms", "f"], "'ms' is not a unit of time"),
         (["view", "--columns", "x", "f"], "there is no column 'x'; known are: await"),
-        (["view", "--frobnicate", "f"], "unrecognized arguments: --frobnicate;"),
+        (
+            ["view", "--frobnicate", "f"],
+            "lineprof view: unrecognized arguments: --frobnicate;",
+        ),
         (["view", "--json", "-m", "f"], "--json takes no --summarize;"),
         (["view", "--json", "-u1", "f"], "--json takes no --unit;"),
         (["view", "f", "-\x1b\n"], "unrecognized arguments: -\\x1b\\n;"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def what_differs(plan: Plan) -> dict[str, object]:
     """Return the parts of a plan that are not as if nothing had been given."""
-    usual = vars(Plan())
+    usual = {**vars(Plan), **vars(Plan())}
     left_out = {"given", "kind", "target", "arguments"}
     return {
         name: value

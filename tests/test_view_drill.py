@@ -232,3 +232,8 @@ def test_it_is_a_flag_that_can_be_given_again(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 2
+
+
+@pytest.mark.parametrize("name", ["./main.py:9", "../p/main.py:9"])
+def test_a_path_may_be_as_the_shell_completes_it(name: str) -> None:
+    assert drill(name) == drill("main.py:9")

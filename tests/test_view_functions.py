@@ -73,6 +73,7 @@ def test_a_limit_says_how_many_it_left_out() -> None:
     lines = lines_of(example(), "functions", limit=3)
     assert len(rows_below(lines, "Calls")) == 3
     assert lines[-1] == "12 more are not shown"
+    assert lines_of(example(), "functions", limit=14)[-1] == "1 more is not shown"
 
 
 def test_a_profile_without_calls_is_shown_with_one_remark() -> None:

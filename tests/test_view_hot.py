@@ -82,6 +82,8 @@ def test_a_long_name_leaves_room_for_the_source_on_a_terminal() -> None:
         ("--hot 3 main.lprof", 3),
         ("--hot=3 main.lprof", 3),
         ("main.lprof --hot", 10),
+        ("main.lprof --hot 3", 3),
+        ("--hot 3", 10),  # the name of a file that is there
         ("--ho 3 main.lprof", 3),
     ],
 )
@@ -93,8 +95,16 @@ def test_the_number_of_lines_may_be_left_out(
     count: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    save(example(), "main.lprof")
+    save(example(), "3" if line == "--hot 3" else "main.lprof")
     assert cli.main(["view", *line.split(" ")]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     assert len(rows_below(captured.out.splitlines(), "Own")) == count
+
+
+@pytest.mark.parametrize("line", ["--hot 0 f", "--hot -1 f", "f --hot 2.5"])
+def test_a_wrong_number_of_lines_is_not_taken_for_a_file(
+    capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    assert cli.main(["view", *line.split(" ")]) == 2
+    assert "is not a number above 0" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from lineprof.commands.booleans import negated, spelled_out
 from lineprof.commands.parser import checked
@@ -54,13 +55,22 @@ def prepare(words: Sequence[str]) -> list[str]:
     done: list[str] = []
     while rest and rest[0] != "--":
         word = rest.pop(0)
-        follows = rest[0] if len(rest) > 1 else ""  # the last word is a file
+        follows = rest[0] if rest else ""
         if word == _SORT and follows in ORDERS:
             word = f"{_SORT_BY}={rest.pop(0)}"
         elif word == _HOT:
-            word = f"{_HOT}={rest.pop(0) if follows.isdecimal() else USUAL_HOT}"
+            word = f"{_HOT}={rest.pop(0) if _is_count(follows) else USUAL_HOT}"
         done.append(word)
     return done + rest
+
+
+def _is_count(word: str) -> bool:
+    """Tell a number, be it a wrong one, from the name of a file that is there."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return not os.path.lexists(word)
 
 
 def _named(word: str) -> str:

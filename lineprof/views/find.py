@@ -38,6 +38,7 @@ class Finder:
         code; and a pattern as of file names. A full name goes before a part,
         and a part before a pattern.
         """
+        text = _in_profile(text)
         for test in self._tests(text):
             found = [key for key in self._keys if test(key)]
             if len(found) == 1:
@@ -55,7 +56,7 @@ class Finder:
         None is returned for what names no line. Raises LineprofError for a file
         that the profile does not have, or has several of.
         """
-        name, _, number = text.rpartition(":")
+        name, _, number = _in_profile(text).rpartition(":")
         if not (name and number.isascii() and number.isdigit()):
             return None
         if any(key[2] == text for key in self._keys):
@@ -118,6 +119,13 @@ class Finder:
         near = _near(text.rpartition(":")[2], by_name)
         keys = dict.fromkeys(key for name in near for key in by_name[name])
         return _suggestion([self.names.function(key) for key in keys])
+
+
+def _in_profile(path: str) -> str:
+    """Return a path without its ``./`` and ``../``: its last parts will do."""
+    while path.startswith(("./", "../")):
+        path = path.partition("/")[2]
+    return path
 
 
 def _ends(file: str, path: str) -> bool:

@@ -75,7 +75,8 @@ def functions(stats: LineStats, options: Options) -> Iterator[str]:
     yield from grid(titles, cells, options.screen)
     if len(rows) > len(shown):
         yield ""
-        yield f"{len(rows) - len(shown)} more are not shown"
+        more = len(rows) - len(shown)
+        yield f"{more} more {'is' if more == 1 else 'are'} not shown"
 
 
 def _rows(stats: LineStats, options: Options) -> list[_Row]:
