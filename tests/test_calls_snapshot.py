@@ -12,7 +12,7 @@ from running import new_profiler, plain, program_file
 
 from lineprof.call_edges import edges, numbers_of, own_line_ns
 from lineprof.call_records import NO_CALLS, NO_NODE
-from lineprof.snapshot import Scale, profile_of
+from lineprof.snapshot import Parts, Scale, profile_of
 from lineprof.snapshot_calls import remarks, tree_of
 
 if TYPE_CHECKING:
@@ -409,7 +409,9 @@ def test_what_rounding_took_is_given_back_so_that_ns_add_up() -> None:
         odd,
         PROCESS,
         warnings=(),
-        calls=(0, [(*node[:3], 0, *node[4:]) for node in nodes]),
+        parts=Parts(
+            calls=(0, [(*node[:3], 0, *node[4:]) for node in nodes]),
+        ),
     )
     numbers, own = numbers_of(stats), own_line_ns(stats)
     assert [one.total_ns for one in stats.functions] == [135, 33, 36]
@@ -431,7 +433,9 @@ def test_more_than_rounding_can_take_is_given_to_no_node() -> None:
         SCALE,
         PROCESS,
         warnings=(),
-        calls=(0, [(NO_NODE, 0, 1, 0, 1, 1, 90, 0, 90, 0, 90, 0)]),
+        parts=Parts(
+            calls=(0, [(NO_NODE, 0, 1, 0, 1, 1, 90, 0, 90, 0, 90, 0)]),
+        ),
     )
     assert stats.functions[0].total_ns == 100
     assert told(stats.calls) == [(NO_NODE, 0, "f", 0, 1, 1, 90, 90, 90)]
@@ -479,7 +483,9 @@ def test_a_thread_of_the_tree_alone_has_a_place() -> None:
         SCALE,
         PROCESS,
         warnings=["before"],
-        calls=(3, [(NO_NODE, 0, 1, thread, *numbers) for thread in (1, 0, 9)]),
+        parts=Parts(
+            calls=(3, [(NO_NODE, 0, 1, thread, *numbers) for thread in (1, 0, 9)]),
+        ),
     )
     assert [one.name for one in stats.threads] == ["second", "first"]
     assert [one.thread for one in stats.calls.nodes] == [0, 1, -1]
@@ -495,9 +501,13 @@ def test_blocks_and_functions_of_c() -> None:
         SCALE,
         PROCESS,
         warnings=(),
-        blocks=[((F[0], 2, "block"), 1, 0, 0, 0, lines, 1)],  # of the same code object
-        calls=(0, [(*node[:3], 0, *node[4:]) for node in OF_C]),
-        natives=[(5, "builtins.sorted"), (6, "builtins.len")],
+        parts=Parts(
+            blocks=[
+                ((F[0], 2, "block"), 1, 0, 0, 0, lines, 1)
+            ],  # of the same code object
+            calls=(0, [(*node[:3], 0, *node[4:]) for node in OF_C]),
+            natives=[(5, "builtins.sorted"), (6, "builtins.len")],
+        ),
     )
     assert [one.name for one in stats.functions] == ["f", "block"]
     assert [one.function for one in stats.calls.nodes] == [

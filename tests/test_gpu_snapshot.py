@@ -21,7 +21,7 @@ from lineprof.gpu_records import (
 )
 from lineprof.gpu_snapshot import Baseline, Taken, baseline_of, gpu_of
 from lineprof.records import UNKNOWN_THREAD, Thread
-from lineprof.snapshot import Scale, profile_of
+from lineprof.snapshot import Parts, Scale, profile_of
 from lineprof.values import replace
 
 KERNEL, MEMCPY, MEMSET, WAIT, RUNTIME = range(1, 6)
@@ -272,7 +272,9 @@ def profile(data: Any) -> Any:
     ]
     ids = [(700, "idle"), (701, "main"), (702, "idle"), (703, "pool")]
     taken = data and Taken(RUN, data)
-    return profile_of(ids, codes, HALF, example_gpu.PROCESS, warnings=(), gpu=taken)
+    return profile_of(
+        ids, codes, HALF, example_gpu.PROCESS, warnings=(), parts=Parts(gpu=taken)
+    )
 
 
 def test_a_profile_has_threads_that_only_launched_and_twins_are_one_function() -> None:
