@@ -142,7 +142,9 @@ after_fork(void)
     pthread_mutex_unlock(&gate);
 }
 
-/* In the child its one thread has another number, and the others are gone. */
+/* In the child its one thread has another number, and the others are gone.
+ * The child finds itself alone, as it would without us: no thread comes back
+ * there, and what its lines wait for stays unseen. */
 static void
 after_fork_child(void)
 {
@@ -157,6 +159,7 @@ after_fork_child(void)
             lp_wait_attach(rec);
         }
     }
+    sampler.allowed = false;
     after_fork();
 }
 

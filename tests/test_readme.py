@@ -90,7 +90,7 @@ def test_the_python_of_the_readme_runs(
     script = tmp_path / "block.py"
     script.write_text(block, encoding="utf-8")
     runpy.run_path(str(script))
-    assert "Function: squares at line 4" in capsys.readouterr().out
+    assert "Function: squares at line 3" in capsys.readouterr().out
 
 
 def test_the_commands_of_the_readme_run(checkout: Path) -> None:

@@ -9,6 +9,7 @@ from showing import lines_of
 
 from lineprof.errors import LineprofError
 from lineprof.stats import LineStats
+from lineprof.values import replace
 from lineprof.views.text import parse_columns
 from lineprof.wait_records import CAUSES, LOCK, SLEEP, Wait
 
@@ -16,7 +17,9 @@ WAITING = "Waiting: 24.3 % of these times: 1.500 ms for locks, 20.00 us for the"
 
 
 def table(stats: LineStats, **options: object) -> list[str]:
-    return lines_of(stats, "text", unit=1e-6, gpu_columns=(), **options)
+    return lines_of(
+        stats, "text", unit=1e-6, gpu_columns=(), **{"waiting": True, **options}
+    )
 
 
 def with_waits(*waits: Wait) -> LineStats:
@@ -54,7 +57,6 @@ def test_below_a_table_one_line_says_how_long_it_waited_and_why() -> None:
     assert [line[: len(WAITING)] for line in lines if line.startswith("Waiting")] == [
         WAITING.replace("24.3", "24.2"),
         WAITING,
-        "Waiting: 5.0 % of these times: 300.0 us for input and output",
     ]
     place = lines.index(next(line for line in lines if line.startswith(WAITING)))
     assert lines[place - 1].endswith("return report(model)")
@@ -63,11 +65,28 @@ def test_below_a_table_one_line_says_how_long_it_waited_and_why() -> None:
 
 def test_little_waiting_is_not_worth_a_line() -> None:
     main = next(one for one in example().functions if one.name == "main")
-    whole = sum(cell.time_ns for cell in main.cells)
-    one_percent = Wait(main.key, 12, 0, SLEEP, whole // 100)
-    more = Wait(main.key, 12, 0, LOCK, whole // 1000)
-    assert not [line for line in table(with_waits(one_percent)) if "Waiting" in line]
-    assert [line for line in table(with_waits(one_percent, more)) if "Waiting" in line]
+    ms = Wait(main.key, 12, 0, SLEEP, 1_000_000)  # more than 1 % of the function
+    less = Wait(main.key, 12, 0, LOCK, 999_999)
+    assert not [line for line in table(with_waits(less)) if "Waiting" in line]
+    assert [line for line in table(with_waits(ms)) if "Waiting" in line]
+
+
+def test_a_hundredth_of_a_long_function_is_not_worth_a_line() -> None:
+    main = next(one for one in example().functions if one.name == "main")
+    cell = replace(main.cells[0], time_ns=10**9)
+    long = replace(main, cells=(cell,))
+
+    def said(ns: int) -> bool:
+        waits = [Wait(main.key, cell.line, 0, SLEEP, ns)]
+        stats = LineStats.from_functions((long,), waits=waits)
+        return any("Waiting" in line for line in table(stats))
+
+    assert not said(10_000_000)
+    assert said(10_100_000)
+
+
+def test_the_table_of_line_profiler_says_nothing_of_waiting() -> None:
+    assert not [line for line in table(example(), waiting=False) if "Waiting" in line]
 
 
 def test_a_cause_of_a_newer_version_is_named() -> None:

@@ -42,6 +42,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     settings = configuration(parsed.config or None, off=parsed.config is False)
     values = view_flags.options(parser, parsed, settings)
     values["column_widths"] = column_widths(settings)
+    values["waiting"] = True
     files = [existing(file) for file in parsed.files]
     with Progress() as progress:
         stats = read(files, progress)

@@ -18,7 +18,8 @@ NO_CALLS = (
 def of_calls(stats: LineStats, _: Options) -> Iterator[str]:
     """Yield what the profile does not know of calls."""
     if not stats.calls.nodes:
-        yield NO_CALLS
+        if not stats.why_empty:  # that will be said, and is enough
+            yield NO_CALLS
     elif stats.calls.folded:
         yield (
             f"there were too many ways to keep them all: {stats.calls.folded} calls"

@@ -101,7 +101,7 @@ def functions_of(stats: LineStats, options: Options) -> list[Function]:
     ticks, timings = Ticks(stats.unit), stats.timings
     waited = waits.waits_of(stats) if stats.waits else None
     functions = [
-        _function(function, timings[function.key], ticks, waited)
+        _function(function, timings[function.key], ticks, waited, options)
         for function in stats.functions
     ]
     if not stats.gpu.sums:
@@ -117,6 +117,7 @@ def _function(
     lines: Sequence[Ticked],
     ticks: Ticks,
     waited: Mapping[Key, waits.ByLine] | None,
+    options: Options,
 ) -> Function:
     """Return one function; its `lines` are exact where nanoseconds are not."""
     rows = {row.line: row for row in function.rows}
@@ -141,7 +142,9 @@ def _function(
         function.name,
         tuple(line(*numbers) for numbers in lines),
         sum(t for *_, t in lines) if wall_ns is None else ticks.from_ns(wall_ns),
-        after=waits.below_table(function, of_lines) if of_lines else (),
+        after=waits.below_table(function, of_lines)
+        if of_lines and options.waiting
+        else (),
     )
 
 

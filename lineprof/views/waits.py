@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     ByLine = Mapping[int, Mapping[str, int]]  # time (ns) by cause
 
 _LEAST_PERCENT = 1  # of a function, to speak of
+_LEAST_NS = 1_000_000  # the same
 _WORDS = {
     GIL: "for the interpreter's lock",
     LOCK: "for locks",
@@ -38,14 +39,17 @@ def waits_of(stats: LineStats) -> dict[Key, dict[int, dict[str, int]]]:
 
 
 def below_table(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
-    """Return what a function waited for, if that was more than 1 % of its time."""
+    """Return what a function waited for, if that was more than 1 % of its time.
+
+    And 1 ms or more: a busy machine keeps every program waiting now and then.
+    """
     whole = sum(cell.time_ns for cell in function.cells)
     causes: dict[str, int] = {}
     for line in waits.values():
         for cause, ns in line.items():
             causes[cause] = causes.get(cause, 0) + ns
     ns = sum(causes.values())
-    if percent_of(ns, whole) <= _LEAST_PERCENT:
+    if percent_of(ns, whole) <= _LEAST_PERCENT or ns < _LEAST_NS:
         return ()
     parts = [
         f"{in_words(ns)} {_WORDS.get(cause, f'for {cause}')}"
