@@ -69,8 +69,9 @@ append(PyObject *list, PyObject *key, const lp_code *code, const spent *sum)
 PyObject *
 lp_costs_snapshot(const lp_tracer *tracer)
 {
-    spent *sums = calloc(lp_process.n_codes + 1, sizeof(*sums));
     PyObject *list = PyList_New(0);
+    uint32_t n_codes = tracer->n_codes; /* rows may run the program's code */
+    spent *sums = calloc(lp_process.n_codes + 1, sizeof(*sums));
 
     if (sums == NULL || list == NULL) {
         free(sums);
@@ -78,7 +79,7 @@ lp_costs_snapshot(const lp_tracer *tracer)
         return PyErr_NoMemory();
     }
     add_all(sums, tracer);
-    for (uint32_t i = 0; i < tracer->n_codes; i++) {
+    for (uint32_t i = 0; i < n_codes && tracer->open; i++) {
         const lp_code *code = tracer->codes[i];
         const spent *sum = &sums[code->layout.code_id];
 

@@ -8,10 +8,12 @@
 
 lp_engine lp_process;
 
+static uint32_t least_id; /* no code id below it is free */
+
 bool
 lp_engine_add_code(lp_code *code)
 {
-    uint32_t id = 0;
+    uint32_t id = least_id;
 
     while (id < lp_process.n_codes && lp_process.codes[id] != NULL) {
         id++;
@@ -30,6 +32,7 @@ lp_engine_add_code(lp_code *code)
         lp_process.n_codes = wanted;
     }
     lp_process.codes[id] = code;
+    least_id = id + 1;
     code->layout.code_id = id;
     code->layout.serial = ++lp_process.serials;
     return true;
@@ -54,6 +57,7 @@ lp_engine_drop_code(lp_code *code)
         }
     }
     lp_process.codes[id] = NULL;
+    least_id = id < least_id ? id : least_id;
 }
 
 void
@@ -168,6 +172,7 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
                  ? rec->counts[code->layout.code_id]
                  : NULL;
     if (LP_UNLIKELY(counts == NULL)) {
+        lp_threads_name(rec);
         counts = lp_recorder_counts(rec, &tracer->blocks, &code->layout);
     }
     frame =

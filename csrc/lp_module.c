@@ -161,6 +161,19 @@ module_set_strict(PyObject *Py_UNUSED(module), PyObject *strict)
     Py_RETURN_NONE;
 }
 
+/* Did frames of one thread take turns, so that their callers are a guess? */
+static PyObject *
+module_took_turns(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    uint64_t turns = 0;
+
+    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+         rec = rec->next) {
+        turns += rec->turns;
+    }
+    return PyBool_FromLong(lp_process.strict && turns != 0);
+}
+
 /* Whether functions of C are callees, of what is watched from now on, and what
  * the events of a call of one cost. */
 static PyObject *
@@ -198,6 +211,7 @@ static PyMethodDef methods[] = {
     {"tracers_of", module_tracers_of, METH_O, NULL},
     {"natives", module_natives, METH_VARARGS, NULL},
     {"discover", module_discover, METH_O, NULL},
+    {"took_turns", module_took_turns, METH_NOARGS, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},
     {"trace", lp_slices_trace, METH_VARARGS, NULL},
     {"monotonic_ns", lp_slices_ns, METH_VARARGS, NULL},

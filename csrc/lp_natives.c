@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "lp_callable.h"
 #include "lp_calls.h"
 
 enum {
@@ -12,17 +13,13 @@ enum {
 bool lp_natives_on;
 uint32_t lp_natives_cost;
 
-/* Objects of a class are one function of C; or one each, as ufuncs, which have
- * names of their own; or none: it has a __call__ in Python. */
-typedef enum lp_kind { BY_CLASS, BY_NAME, NOT_C } lp_kind;
-
 typedef struct native {
     const void *identity;
     PyObject *held; /* owned: it, so that nothing else comes there, or a weak
                      * reference to it; NULL: nothing ever does */
     bool weak;
     lp_kind kind;
-    lp_code *code;  /* owned; NULL unless BY_CLASS */
+    lp_code *code;  /* owned; NULL unless LP_BY_CLASS */
     PyObject *name; /* owned */
 } native;
 
@@ -30,86 +27,6 @@ typedef struct lp_natives {
     native *table; /* owned, by hash */
     uint32_t used, room;
 } lp_natives;
-
-/* -- what a callable is ------------------------------------------------------
- */
-
-/* An attribute that is a string, or NULL. */
-static PyObject *
-text_of(PyObject *object, const char *attribute)
-{
-    PyObject *text = PyObject_GetAttrString(object, attribute);
-
-    if (text != NULL && !PyUnicode_Check(text)) {
-        Py_CLEAR(text);
-    }
-    PyErr_Clear();
-    return text;
-}
-
-/* Is nothing of the program's own asked when an attribute is looked up? */
-static bool
-is_plain(PyObject *object)
-{
-    return PyType_Check(object)
-               ? Py_TYPE(object) == &PyType_Type
-               : Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr;
-}
-
-/* Its name with its module's: "builtins.len", "list.append". */
-static PyObject *
-name_of(PyObject *object)
-{
-    PyObject *name = NULL, *module = NULL, *whole;
-
-    if (is_plain(object)) {
-        name = text_of(object, "__qualname__");
-        module = text_of(object, "__module__");
-        if (name == NULL) {
-            name = text_of(object, "__name__");
-        }
-    }
-    if (name == NULL) {
-        const PyTypeObject *type =
-            PyType_Check(object) ? (PyTypeObject *)object : Py_TYPE(object);
-
-        name = PyUnicode_FromString(type->tp_name);
-    }
-    whole = name == NULL || module == NULL
-                ? name
-                : PyUnicode_FromFormat("%U.%U", module, name);
-    if (whole != name) {
-        Py_XDECREF(name);
-    }
-    Py_XDECREF(module);
-    PyErr_Clear();
-    return whole;
-}
-
-/* What is told apart where an object of some class is called. */
-static lp_kind
-kind_of(PyObject *object)
-{
-    PyObject *type = (PyObject *)Py_TYPE(object);
-    PyObject *call, *name = NULL;
-    lp_kind found = BY_CLASS;
-
-    if (!is_plain(type)) {
-        return found;
-    }
-    call = PyObject_GetAttrString(type, "__call__");
-    if (call != NULL && PyFunction_Check(call)) {
-        found = NOT_C;
-    }
-    else if (is_plain(object)) {
-        name = text_of(object, "__name__");
-        found = name != NULL ? BY_NAME : BY_CLASS;
-    }
-    PyErr_Clear();
-    Py_XDECREF(call);
-    Py_XDECREF(name);
-    return found;
-}
 
 /* -- the table --------------------------------------------------------------
  */
@@ -202,7 +119,7 @@ add(lp_tracer *tracer, const void *identity, PyObject *object,
     PyObject *called)
 {
     lp_natives *self = tracer->natives;
-    lp_kind kind = called == NULL ? BY_CLASS : kind_of(called);
+    lp_kind kind = called == NULL ? LP_BY_CLASS : lp_callable_kind(called);
     native made = {.identity = identity, .kind = kind};
     native *found;
 
@@ -210,10 +127,10 @@ add(lp_tracer *tracer, const void *identity, PyObject *object,
         return NULL;
     }
     made.held = hold(object, &made.weak); /* it may run the program's code */
-    made.name = kind == BY_CLASS ? name_of(object) : NULL;
+    made.name = kind == LP_BY_CLASS ? lp_callable_name(object) : NULL;
     PyErr_Clear();
     if ((made.weak && made.held == NULL) || !make_room(self) ||
-        (kind == BY_CLASS && (made.code = make_code(tracer)) == NULL)) {
+        (kind == LP_BY_CLASS && (made.code = make_code(tracer)) == NULL)) {
         Py_XDECREF(made.held);
         Py_XDECREF(made.name);
         return NULL;
@@ -269,7 +186,7 @@ find(lp_tracer *tracer, PyObject *callable)
         /* (The class itself may be called, too: that is another entry.) */
         found =
             entry(tracer, (const char *)type + 1, (PyObject *)type, callable);
-        if (found == NULL || found->kind != BY_NAME) {
+        if (found == NULL || found->kind != LP_BY_NAME) {
             return found == NULL ? NULL : found->code;
         }
     }

@@ -247,6 +247,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
     rec->wait.left = now;
     lp_recorder_change(rec);
     if (LP_UNLIKELY(frame != rec->top)) {
+        rec->turns += !(frame[1].flags & LP_FRAME_TWIN);
         for (lp_frame *at = frame; at < rec->top; at++) {
             move_frame(at, at + 1);
         }

@@ -120,6 +120,7 @@ typedef struct lp_recorder {
     void *outgrown;   /* owned list: frames as they were before they moved */
     uint32_t ranged;  /* frames, from the first on, whose ranges are right */
     uint32_t owed;    /* ranges beyond theirs that the thread has to pop */
+    uint64_t turns;   /* frames that left from below others: greenlets' */
     struct lp_tree *trees; /* owned list: calls, by tracer; see lp_calls.h */
     lp_slices slices;      /* what has ended, if it is traced */
     lp_wait wait;

@@ -199,6 +199,17 @@ any_open(const lp_sampler_view *view)
     return rec != NULL;
 }
 
+/* Processor time of this thread: on a busy machine a look may be interrupted
+ * for long, and that costs nobody anything. */
+static lp_ns
+spent(void)
+{
+    struct timespec time = {0};
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (lp_ns)time.tv_sec * 1000000000u + (lp_ns)time.tv_nsec;
+}
+
 static lp_ns
 next_period(lp_ns period, lp_ns took, bool fresh)
 {
@@ -214,7 +225,7 @@ watch(lp_sampler_view *view)
 
     for (;;) {
         uint32_t state = __atomic_load_n(&lp_sampler_state, __ATOMIC_ACQUIRE);
-        lp_ns now = lp_clock_monotonic();
+        lp_ns now = lp_clock_monotonic(), before;
         seen found;
 
         if (state != LP_SAMPLER_AWAKE) {
@@ -226,6 +237,7 @@ watch(lp_sampler_view *view)
             period = SHORTEST_NS;
             continue;
         }
+        before = spent();
         found = look_at_all(view, now, now - last);
         found.fresh |=
             __atomic_exchange_n(&lp_sampler_waited, 0, __ATOMIC_RELAXED) != 0;
@@ -239,7 +251,7 @@ watch(lp_sampler_view *view)
             }
             continue;
         }
-        period = next_period(period, lp_clock_monotonic() - now, found.fresh);
+        period = next_period(period, spent() - before, found.fresh);
         sleep_in(LP_SAMPLER_AWAKE, period);
     }
 }

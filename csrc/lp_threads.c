@@ -111,6 +111,14 @@ lp_threads_of(uint64_t python_thread)
     return rec;
 }
 
+void
+lp_threads_name(lp_recorder *rec)
+{
+    if (rec->name[0] == '\0') {
+        lp_thread_name(rec->python_thread, rec->name, sizeof(rec->name));
+    }
+}
+
 lp_recorder *
 lp_threads_here(void)
 {

@@ -13,7 +13,11 @@ extern _Thread_local lp_recorder *lp_here;
  * out. */
 lp_recorder *lp_threads_here(void);
 
-/* [GIL] The same for another thread, by the interpreter's name for it. */
+/* [GIL] Ask for this thread's name again if it had none when it was first
+ * seen: that may be in the midst of its start. */
+void lp_threads_name(lp_recorder *rec);
+
+/* [GIL] The recorder of another thread, by the interpreter's name for it. */
 lp_recorder *lp_threads_of(uint64_t python_thread);
 
 #endif

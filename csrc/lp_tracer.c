@@ -139,12 +139,24 @@ append(lp_tracer *self, PyObject *key, lp_code *code, lp_code *leader)
     return true;
 }
 
+void
+lp_tracer_let_enable(lp_code *code)
+{
+    if (!(code->flags & LP_CODE_ENABLES)) {
+        code->flags |= LP_CODE_ENABLES;
+        /* Such code must be heard of while nothing is enabled, too. */
+        lp_engine_listen();
+    }
+}
+
 int
 lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
 {
     lp_code *leader = find_leader(self, key);
     lp_code *entry = leader == NULL ? NULL : lp_code_take_spare(leader);
+    bool enables = known->flags & LP_CODE_ENABLES;
 
+    known->flags &= ~(uint32_t)LP_CODE_ENABLES;
     if (entry != NULL) {
         lp_code_free(known);
     }
@@ -157,6 +169,9 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
     }
     if (lp_code_attach(entry, code) < 0) {
         return -1;
+    }
+    if (enables) { /* at once: another thread may begin it */
+        lp_tracer_let_enable(entry);
     }
     return lp_process.hook->watch(code);
 }

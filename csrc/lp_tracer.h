@@ -32,6 +32,9 @@ typedef struct lp_tracer {
 void lp_tracer_start(lp_tracer *self);
 void lp_tracer_stop(lp_tracer *self);
 
+/* Calls of it enable its tracer from now on. */
+void lp_tracer_let_enable(lp_code *code);
+
 /* Register a code object.  0, or -1 with an exception. */
 int lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key,
                   lp_code *known);

@@ -182,11 +182,7 @@ tracer_set_enabling(PyObject *op, PyObject *code)
                         "a registered code object is needed");
         return NULL;
     }
-    if (!(entry->flags & LP_CODE_ENABLES)) {
-        entry->flags |= LP_CODE_ENABLES;
-        /* Such code must be heard of while nothing is enabled, too. */
-        lp_engine_listen();
-    }
+    lp_tracer_let_enable(entry);
     Py_RETURN_NONE;
 }
 

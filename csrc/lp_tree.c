@@ -5,7 +5,7 @@
 
 enum {
     FIRST_ROOM = 64, /* links; a power of two, as all that follow */
-    MOST_NODES = 1 << 18
+    MOST_NODES = 1 << 16
 };
 
 /* The node for a line's calls of a function is below `above`, or, where there

@@ -10,6 +10,7 @@ import time
 
 from kernprof.budget import Budget
 from kernprof.interval import Interval
+from lineprof.units import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _EVERY = 0.05  # s between looks
 _NAMED = 5  # so many functions are named in one line
-_SECOND, _MICROSECOND = 1e9, 1e3  # ns
+_SECOND = 1e9  # ns
 
 
 class BudgetThread:
@@ -66,12 +67,13 @@ class BudgetThread:
 
     def _why(self, key: Key, usage: Usage, elapsed: int) -> str:
         file, line, name = key
-        each = usage.time_ns / max(1, usage.calls) / _MICROSECOND
+        each = readable(usage.time_ns / max(1, usage.calls) / _SECOND).strip()
+        took = readable(usage.cost_ns / _SECOND).strip()
         return (
             f"{file}:{line} {name}: switched off after {elapsed / _SECOND:.2f} s, so"
             f" as to stay within --max-overhead {self._limit:g}: to measure"
-            f" {usage.calls} calls of {each:.3g} us each had taken"
-            f" {usage.cost_ns / _SECOND:.2g} s; what it did since is its callers'"
+            f" {usage.calls} calls of {each} each had taken {took};"
+            " what it did since is its callers'"
         )
 
     def said(self) -> str:

@@ -31,6 +31,8 @@ _FROZEN = "<frozen "
 _RUNNERS = frozenset(("importlib", "zipimport", "runpy"))
 _SOURCE = (".py", ".pyw")
 _INIT = ".__init__"
+_IN_FUNCTION = 0x2  # of co_flags: CO_NEWLOCALS, which modules and classes lack
+_DATA_LINES = 2000
 
 
 class Choice:
@@ -63,6 +65,12 @@ class Choice:
             for package in ("kernprof", "lineprof")
         )
         self._known: dict[str, Verdict] = {}
+        self._met: set[str] = set()  # patterns that named something
+        self.data: list[str] = []  # files whose own code has too many lines
+
+    def is_unmet(self, word: str) -> bool:
+        """Tell whether a pattern has named nothing that ran so far."""
+        return word not in self._met
 
     def begin(
         self, code: CodeType, places: Places, module: str = "", *, has_file: bool = True
@@ -95,9 +103,18 @@ class Choice:
                 return None
             if name in _PARTS_OF_OTHERS or name.startswith(_TYPE_PARAMETERS):
                 return False
-            return not _is_empty(code) and part.has(getattr(code, "co_qualname", name))
+            if _is_empty(code) or (not part.more and self._is_data(code)):
+                return False
+            return self._has(part, getattr(code, "co_qualname", name))
         except Exception:  # noqa: BLE001  # python may be in ruins by now
             return None
+
+    def _is_data(self, code: CodeType) -> bool:
+        """Tell whether the lines of `code` are too many; remember its file if so."""
+        found = _is_data(code)
+        if found:
+            self.data.append(code.co_filename)
+        return found
 
     def _verdict(self, file: str) -> Verdict:
         """Return what of a file counts, None for nothing."""
@@ -134,10 +151,20 @@ class Choice:
             [one for one in some if one.covers(paths, modules)]
             for some in (self._include, self._exclude)
         )
+        self._met.update(one.word for one in (*more, *less) if not one.function)
         if any(not one.function for one in less) or not (chosen or more):
             return None
         whole = chosen or any(not one.function for one in more)
         return _Part(whole, tuple(more), tuple(less))
+
+    def _has(self, part: _Part, name: str) -> bool:
+        """Tell whether the function `name` counts, of a file of which `part` does."""
+        more, less = (
+            [one.word for one in some if one.names(name)]
+            for some in (part.more, part.less)
+        )
+        self._met.update(more, less)
+        return bool((part.whole or more) and not less)
 
 
 class _Part(Value):
@@ -147,12 +174,6 @@ class _Part(Value):
     more: tuple[Pattern, ...]
     less: tuple[Pattern, ...]
 
-    def has(self, name: str) -> bool:
-        """Tell whether the function `name` counts."""
-        if not (self.whole or any(one.names(name) for one in self.more)):
-            return False
-        return not any(one.names(name) for one in self.less)
-
 
 def _is_empty(code: CodeType) -> bool:
     """Tell whether `code` is that of an empty file, which has no lines to count."""
@@ -161,6 +182,19 @@ def _is_empty(code: CodeType) -> bool:
         and not code.co_names
         and code.co_consts in {(), (None,)}
     )
+
+
+def _is_data(code: CodeType) -> bool:
+    """Tell whether `code` is of a module or class with thousands of lines.
+
+    From 3.12 on the interpreter looks each line up from the first one on: a table
+    of 8,000 lines takes seconds. Who names it gets it.
+    """
+    if sys.version_info < (3, 12) or len(code.co_code) < _DATA_LINES:
+        return False
+    if code.co_flags & _IN_FUNCTION:
+        return False
+    return len({line for _, _, line in code.co_lines()}) > _DATA_LINES
 
 
 def _all_in(code: CodeType) -> Iterator[CodeType]:

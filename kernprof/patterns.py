@@ -24,6 +24,7 @@ _QUALIFIED = sys.version_info >= (3, 11)  # code objects know their full name
 class Pattern(Value):
     """One pattern, taken apart."""
 
+    word: str  # as it was given
     path: Parts
     module: Parts  # none where it can be a path alone
     function: Parts  # none for all
@@ -63,6 +64,7 @@ def _pattern(word: str, folder: str) -> Pattern:
     path = os.path.normpath(os.path.join(folder, file))
     is_path = os.sep in file or file.endswith(".py") or file in {"", "."}
     return Pattern(
+        word=word,
         path=_parts(path) if file else ("**",),
         module=() if is_path else tuple(file.split(".")),
         function=tuple(function.split(".")) if function else (),

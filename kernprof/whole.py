@@ -7,6 +7,8 @@ all that is reported, as under line_profiler.
 
 from __future__ import annotations
 
+import os
+
 from kernprof.choice import Choice
 from kernprof.decorated import decorates, may_decorate, names_profiler
 from kernprof.outfile import current_folder
@@ -145,7 +147,29 @@ class Whole:
         if found:
             what = f"profiled {_count(found, 'function')} in {_count(files, 'file')}"
         why = "" if self._forced else "no @profile was found: "
-        return f"{why}{what}; {_CHOOSE}"
+        said = f"{why}{what}; {self._said_of_unmet() or _CHOOSE}"
+        if self._choice.data:
+            file = os.path.relpath(self._choice.data[0])
+            more = len(self._choice.data) - 1
+            said += f"; left out for their many lines: {file} at the top"
+            said += f", and {more} more" if more else ""
+        return said
+
+    def _said_of_unmet(self) -> str:
+        """Return a line on the first pattern that named nothing that ran, "" if none.
+
+        One from a file of configuration may be for other programs.
+        """
+        for flag in _CHOOSING:
+            words = getattr(self._plan, flag)
+            if flag == "all" or flag not in self._plan.given:
+                continue
+            for word in filter(self._choice.is_unmet, words):
+                said = f"--{flag} {word} named nothing that ran"
+                if word.endswith(".py") and not word.startswith(("/", "**")):
+                    said += f"; in all folders it is '**/{word}'"
+                return said
+        return ""
 
     def _said_of_others(self, stats: LineStats) -> str:
         if self._has_own and stats.why_empty:

@@ -57,7 +57,7 @@ def thread_names() -> dict[int, str]:
     """Return the names of the running threads by their native ids."""
     threads = getattr(sys.modules.get("threading"), "enumerate", None)
     if threads is None:  # none but the first, or a module of the program's own
-        return {}
+        return {os.getpid(): "MainThread"}  # its number is the process', on Linux
     return {
         thread.native_id: thread.name
         for thread in threads()

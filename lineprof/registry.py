@@ -157,7 +157,7 @@ class Registry(Switch, ByCountProfilerMixin):
         return found
 
     def _watch_code(self, code: CodeType) -> int:
-        if self._tracer.is_enabling(code) or not self._add_code(code):
+        if self._tracer.is_enabling(code) or not self._add_code(code, enables=True):
             return 0
         if (key := identity(code)) not in self._known:
             self._unlisted.setdefault(key, True)
@@ -193,7 +193,7 @@ class Registry(Switch, ByCountProfilerMixin):
             self.functions.append(function)
         return True
 
-    def _add_code(self, code: CodeType) -> bool:
+    def _add_code(self, code: CodeType, *, enables: bool = False) -> bool:
         """Register a code object and its twins; False when lines can't be counted."""
         if watchers:
             tell(self)
@@ -201,7 +201,7 @@ class Registry(Switch, ByCountProfilerMixin):
             return True
         self._core.set_strict("greenlet" in sys.modules)
         text = self.texts.get(code.co_filename)
-        if not add_code(self._tracer, code, identity(code), text):
+        if not add_code(self._tracer, code, identity(code), text, enables=enables):
             self._warnings.append(
                 f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
                 "its lines can't be counted, their numbers make no sense"

@@ -115,6 +115,8 @@ class Results(Registry):
         run = self._run.process(core=core, overhead_ns=cost, end=end)
         said = self._run.warnings(self.functions, from_start=self.from_start)
         warnings = [*self._warnings, *said, *self._compiled_warnings()]
+        if self._core.took_turns():
+            warnings.append("greenlets took turns: who called whom is partly a guess")
         parts = Parts(
             gpu=gpu,
             blocks=blocks,

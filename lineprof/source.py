@@ -83,18 +83,25 @@ def get_code_block(filename: str | os.PathLike[str], lineno: int) -> list[str]:
     return [f"{line}\n" for line in found or ()]
 
 
+_MOSTLY_ENOUGH = 300  # lines: of what comes after a function, most is not looked at
+
+
 def block_of(
     lines: Sequence[str], first_line: int, name: str | None = None
 ) -> list[str]:
     """Return the block of `lines` that starts at `first_line`: see `block`."""
-    rest = lines[first_line - 1 :]
-    is_with = rest and name not in _NO_WITH and rest[0].lstrip().startswith(_WITH)
-    try:
-        getblock = _with_block if is_with else _getblock
-        found = getblock([f"{line}\n" for line in rest])
-    except Exception:  # noqa: BLE001  # depends on the version: SystemError, too
-        return _indented(rest)
-    return [line.rstrip("\n") for line in found]
+    start = first_line - 1
+    for end in (start + _MOSTLY_ENOUGH, len(lines)):
+        rest = lines[start:end]
+        is_with = rest and name not in _NO_WITH and rest[0].lstrip().startswith(_WITH)
+        try:
+            getblock = _with_block if is_with else _getblock
+            found = getblock([f"{line}\n" for line in rest])
+        except Exception:  # noqa: BLE001  # depends on the version: SystemError, too
+            found = None
+        if found is not None and (len(found) < len(rest) or end >= len(lines)):
+            return [line.rstrip("\n") for line in found]
+    return _indented(rest)
 
 
 class _BlockFinder(inspect.BlockFinder):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import cProfile
+import functools
+import gc
 import sys
 import threading
 import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -273,3 +276,79 @@ def test_reset_forgets_c_calls_too(asked: type[Asked]) -> None:
     profiler.reset()
     work()
     assert called(profiler)["work", 2, "builtins.abs"] == 1
+
+
+def test_what_is_called_lives_no_longer_than_without_a_profiler(
+    asked: type[Asked],
+) -> None:
+    profiler = asked.new()
+    ended: list[int] = []
+
+    class Box(list):  # type: ignore[type-arg]
+        pass
+
+    def steps() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            ended.append(1)
+
+    @profiler
+    def methods() -> object:
+        box = Box([1])
+        box.append(2)
+        append = box.append
+        append(3)
+        steps().__next__()
+        return weakref.ref(box)
+
+    @profiler
+    def classes() -> list[Any]:
+        made = type("Made", (), {})
+        made()
+        cached = functools.lru_cache(maxsize=None)(lambda x: x)
+        cached(1)
+        return [weakref.ref(made), weakref.ref(cached)]
+
+    assert methods()() is None  # type: ignore[operator]
+    assert ended == [1]
+    alive = [classes() for _ in range(50)]
+    gc.collect()
+    assert {ref() for refs in alive for ref in refs} == {None}
+    if MODERN:
+        assert called(profiler)["classes", 3, "test_c_functions.Made"] > 0
+
+
+def test_what_nobody_counts_ends_no_call_of_c_around_it(asked: type[Asked]) -> None:
+    profiler, other = asked.new(), asked.new()
+
+    def fails() -> None:
+        raise KeyError
+
+    def registered(value: int) -> int:
+        return len([value])
+
+    other.add_function(registered)  # and not enabled
+
+    @profiler
+    def key(value: int) -> int:
+        return -value
+
+    def uncounted(value: int) -> int:
+        try:
+            fails()
+        except KeyError:
+            return key(value) + 0 * registered(value)
+        return 0
+
+    @profiler
+    def work() -> list[int]:
+        return sorted([3, 1, 2], key=uncounted)
+
+    work()
+    callers = {
+        (edge.caller[2] if edge.caller else "").rpartition(".")[-1]: edge.calls
+        for edge in edges(profiler.get_stats().calls)
+        if edge.callee[2].endswith("key")
+    }
+    assert callers == {"sorted": 3}

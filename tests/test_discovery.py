@@ -318,15 +318,47 @@ def tiny():
 def long():
     for _ in range(1000):
         tiny()
+    __import__("time").sleep(0.002)
 """)
     names["long"]()
     costs = {cost.key[2]: cost for cost in found.profiler.costs()}
     assert costs["tiny"].calls == costs["tiny"].hits == 1000
     assert costs["long"].calls == 1
-    assert costs["long"].hits == 2001
+    assert costs["long"].hits == 2002
     assert costs["tiny"].code is names["tiny"].__code__
     assert costs["tiny"].cost_ns > 1000
-    assert costs["long"].time_ns > 0
+    assert costs["long"].time_ns > 1_000_000
     found.profiler.unwatch(names["tiny"].__code__)
     assert "tiny" not in {cost.key[2] for cost in found.profiler.costs()}
     found.profiler.discover(None)
+
+
+def test_a_function_that_threads_begin_at_once_is_counted_in_each() -> None:
+    n, rounds = 30, 40
+    text = "".join(f"def f{i}():\n    return 1\n" for i in range(n))
+    text += "def work():\n" + "".join(f"    f{i}()\n" for i in range(n))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(rounds):
+            found = Found(in_test)
+            names = run(text)
+            together = threading.Barrier(4)
+
+            def begin(work: Callable[[], None], together: Any = together) -> None:
+                together.wait()
+                work()
+
+            threads = [
+                threading.Thread(target=begin, args=(names["work"],)) for _ in range(4)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            found.profiler.discover(None)
+            functions = found.profiler.get_stats().functions
+            counts = {f.name: f.calls for f in functions if f.name != "<module>"}
+            assert set(counts.values()) == {4}
+    finally:
+        sys.setswitchinterval(before)

@@ -168,3 +168,8 @@ def test_an_order_of_the_configuration_is_for_views_that_have_it(
     Path("lineprof.toml").write_text("[tool.lineprof.cli]\nsort_by = 'hits'\n")
     assert rows_below(shown(capsys, "--functions").splitlines(), "Calls")
     assert "Function: fib" in shown(capsys, "-z")
+
+
+def test_an_empty_profile_is_not_said_to_lack_callers() -> None:
+    empty = LineStats.from_functions([])
+    assert list(VIEWS["functions"].remarks(empty, Options())) == []

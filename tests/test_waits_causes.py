@@ -109,8 +109,9 @@ def test_a_lock_that_another_thread_holds() -> None:
         lock.acquire()
 
     lock.acquire()
-    later(lock.release)
+    timer = later(lock.release)
     program()
+    timer.join()
     assert share(profiler.get_stats(), "program", 1, LOCK) > 0.9
 
 
@@ -122,8 +123,9 @@ def test_reading_a_pipe_is_io() -> None:
     def program() -> None:
         os.read(reader, 1)
 
-    later(lambda: os.write(writer, b"x"))
+    timer = later(lambda: os.write(writer, b"x"))
     program()
+    timer.join()
     os.close(reader)
     os.close(writer)
     assert share(profiler.get_stats(), "program", 1, IO) > 0.9

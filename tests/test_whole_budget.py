@@ -122,8 +122,8 @@ def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(fake.off) == len(fake.remarks) == 7
     assert fake.remarks[0] == (
         "x.py:1 f0: switched off after 0.50 s, so as to stay within --max-overhead"
-        " 1.2: to measure 1000 calls of 1 us each had taken 0.05 s; what it did since"
-        " is its callers'"
+        " 1.2: to measure 1000 calls of 1.000 us each had taken 50.00 ms; what it did"
+        " since is its callers'"
     )
     assert thread.said() == (
         "--max-overhead 1.2 has switched off f0, f1, f2, f3, f4 and 2 more: what they"

@@ -9,12 +9,13 @@ from types import CodeType
 
 import pytest
 from as_python import kernprof, write
-from whole import names, profiled
+from whole import HINT, names, profiled
 
 from kernprof.choice import Choice
 from kernprof.globs import is_like, is_under
 from kernprof.patterns import patterns
 from kernprof.places import Folder, Places, around
+from lineprof import load_stats
 
 NAMED = sys.version_info >= (3, 11)  # Python tells qualified names
 STANDARD = Path(os.__file__).parent
@@ -283,3 +284,52 @@ def test_the_help_tells_of_it(tmp_path: Path) -> None:
     for flag in ("--whole", "--include GLOB", "--exclude GLOB", "--all"):
         assert f" {flag} " in said
     assert "--max-overhead N" in said
+
+
+@pytest.mark.parametrize(
+    ("flag", "hint"),
+    [
+        ("--include=nowhere", "--include nowhere named nothing that ran"),
+        ("--exclude=::nothing", "--exclude ::nothing named nothing that ran"),
+        (
+            "--exclude=b.py",
+            "--exclude b.py named nothing that ran; in all folders it is '**/b.py'",
+        ),
+        ("--exclude=pkg.b,::nope,pkg.a", "--exclude ::nope named nothing that ran"),
+    ],
+)
+def test_a_pattern_that_names_nothing_is_said(
+    folder: Path, flag: str, hint: str
+) -> None:
+    err = kernprof("-lo", "out", flag, "x.py", cwd=folder).err
+    assert err.endswith(f"; {hint}\n")
+    assert err.count("\n") == 1
+
+
+def test_patterns_that_name_something_are_not_said_to_name_nothing(
+    folder: Path,
+) -> None:
+    flags = ("--include", "::f,json::loads", "--exclude", "pkg.b,pkg.a::f,::f,::g")
+    assert kernprof("-lo", "out", *flags, "x.py", cwd=folder).err.endswith(HINT)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="it costs nothing there")
+def test_a_table_of_thousands_of_lines_is_left_out_and_its_functions_are_not(
+    folder: Path,
+) -> None:
+    rows = "\n".join(f"    {i}: 'text {i}'," for i in range(2500))
+    write(
+        folder, "table.py", f"ROWS = {{\n{rows}\n}}\ndef row(i):\n    return ROWS[i]\n"
+    )
+    write(folder, "big.py", "import table\ndef f():\n    return table.row(3)\nf()\n")
+    done = kernprof("-lo", "out", "big.py", cwd=folder)
+    assert done.err.endswith("; left out for their many lines: table.py at the top\n")
+    stats = load_stats(folder / "out")
+    names = {(Path(f.file).name, f.name) for f in stats.functions if f.calls}
+    assert names == {("big.py", "<module>"), ("big.py", "f"), ("table.py", "row")}
+    done = kernprof("-lo", "out", "--include", "table", "big.py", cwd=folder)
+    assert "many lines" not in done.err
+    stats = load_stats(folder / "out")
+    assert ("table.py", "<module>") in {
+        (Path(f.file).name, f.name) for f in stats.functions if f.calls
+    }

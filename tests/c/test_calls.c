@@ -279,6 +279,65 @@ a_reset_in_the_middle_counts_from_there_on(void)
 }
 
 static void
+what_goes_on_after_a_pause_is_not_below_what_does_not(void)
+{
+    room made = set_up();
+    lp_node sum;
+
+    call(&made, 0, 0, 0);
+    call(&made, 1, 0, 10);
+    lp_recorder_pause(made.rec, 20);
+    lp_recorder_line(made.rec, made.rec->top, 1, 50, LP_STEP);
+    call(&made, 2, 0, 55);
+    leave(&made, 60);
+    leave(&made, 70);
+    leave(&made, 80);
+    CHECK(edge(&made, 0, 0, 1, &sum) == 1);
+    CHECK(sum.calls == 1 && sum.inclusive == 10 && sum.self == 10);
+    CHECK(made.counts[0]->node->self == 10);
+    CHECK(made.counts[0]->node->inclusive == 20);
+    CHECK(made.counts[1]->total == 30);
+    CHECK(edge(&made, 1, 1, 2, &sum) == 1 && sum.inclusive == 5);
+    tear_down(&made);
+}
+
+static void
+what_an_unwatched_function_called_goes_on_below_its_caller(void)
+{
+    room made = set_up();
+    lp_node sum;
+
+    call(&made, 0, 0, 0);
+    call(&made, 1, 0, 10);
+    call(&made, 2, 0, 20);
+    CHECK(lp_recorder_drop_code(made.rec, &owner, &codes[1], 30) == 0);
+    leave(&made, 70);
+    leave(&made, 80);
+    CHECK(edge(&made, 0, 0, 1, &sum) == 1);
+    CHECK(sum.inclusive == 20 && sum.self == 10);
+    CHECK(edge(&made, 1, 0, 2, &sum) == 1 && sum.inclusive == 10);
+    CHECK(edge(&made, 0, 0, 2, &sum) == 1);
+    CHECK(sum.inclusive == 40 && sum.calls == 0);
+    CHECK(made.counts[0]->node->self == 20);
+    tear_down(&made);
+}
+
+static void
+a_call_of_c_ends_with_the_function_that_made_it(void)
+{
+    room made = set_up();
+
+    call(&made, 0, 0, 0);
+    call(&made, 1, 0, 10);
+    call(&made, 2, 0, 20)->flags |= LP_FRAME_NATIVE;
+    CHECK(lp_recorder_drop_code(made.rec, &owner, &codes[1], 30) == 0);
+    CHECK(made.rec->top == made.rec->frames + 1);
+    CHECK(made.counts[2]->depth == 0);
+    leave(&made, 40);
+    tear_down(&made);
+}
+
+static void
 deep_calls_of_many_functions_are_one_way(void)
 {
     room made = set_up();
@@ -302,6 +361,9 @@ main(void)
     without_room_for_ways_the_edges_stay_exact();
     two_tracers_have_a_tree_each();
     a_reset_in_the_middle_counts_from_there_on();
+    what_goes_on_after_a_pause_is_not_below_what_does_not();
+    what_an_unwatched_function_called_goes_on_below_its_caller();
+    a_call_of_c_ends_with_the_function_that_made_it();
     deep_calls_of_many_functions_are_one_way();
-    return 0;
+    return check_failures;
 }
