@@ -12,7 +12,8 @@ from types import CodeType
 
 from kernprof.outfile import current_folder
 from kernprof.places import STANDARD, Places
-from lineprof.values import Value
+from lineprof.collectives import is_torch
+from lineprof.values import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _SOURCE = (".py", ".pyw")
 _INIT = ".__init__"
 _IN_FUNCTION = 0x2  # of co_flags: CO_NEWLOCALS, which modules and classes lack
 _DATA_LINES = 2000
+_MODULE = "<module>"
 
 
 class Choice:
@@ -126,12 +128,14 @@ class Choice:
         if any(path.startswith(self._ours) for path in paths):
             return None
         chosen = self._everything or paths[-1] in self._places
-        if not (chosen or self._include):
+        messages = is_torch(paths[-1]) and not chosen
+        if not (chosen or messages or self._include):
             return None
         modules = _modules(paths)
         if paths[-1].startswith(STANDARD) and any(map(_runs_others, modules)):
             return None
-        return self._part(paths, modules, chosen=chosen)
+        part = self._part(paths, modules, chosen=chosen or messages)
+        return replace(part, imported=False) if part and messages else part
 
     def _paths(self, file: str) -> tuple[str, str]:
         """Return what the file is called, and what it is really."""
@@ -164,6 +168,8 @@ class Choice:
             for some in (part.more, part.less)
         )
         self._met.update(more, less)
+        if name == _MODULE and not part.imported:
+            return False
         return bool((part.whole or more) and not less)
 
 
@@ -173,12 +179,13 @@ class _Part(Value):
     whole: bool
     more: tuple[Pattern, ...]
     less: tuple[Pattern, ...]
+    imported: bool = True  # its import, too
 
 
 def _is_empty(code: CodeType) -> bool:
     """Tell whether `code` is that of an empty file, which has no lines to count."""
     return (
-        code.co_name == "<module>"
+        code.co_name == _MODULE
         and not code.co_names
         and code.co_consts in {(), (None,)}
     )

@@ -24,6 +24,7 @@ class Line(Value):
     least: float | None = None  # time of the shortest execution, if known
     most: float | None = None  # and of the longest
     waits: Mapping[str, float] | None = None  # by cause; None: not known
+    parts: Mapping[str, float] | None = None  # by column, of those in PART_COLUMNS
 
 
 class Scale(Value):
@@ -127,6 +128,17 @@ def _cause(name: str) -> Column:
     return column
 
 
+def _part(name: str, title: str) -> Column:
+    """Return the column of one part of a line's time."""
+
+    def text(line: Line, scale: Scale) -> str:
+        ticks = (line.parts or {}).get(name, 0)
+        return scale.text(ticks, column) if ticks else ""
+
+    column = Column(title, 9, text)
+    return column
+
+
 NUMBER = Column("Line #", 6, lambda line, _: str(line.number), False, "line")
 HITS = Column("Hits", 9, _hits, name="hits")
 TIME = Column("Time", 12, _time, name="time")
@@ -142,4 +154,11 @@ WAIT = Column("Wait", 12, _wait)
 COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
 # A line's time is what it was on a processor (cpu) and what it waited, together.
 WAIT_COLUMNS = {"cpu": CPU, "wait": WAIT, **{name: _cause(name) for name in CAUSES}}
-EXTRA_COLUMNS = {"await": AWAIT, "min": MIN, "max": MAX, **WAIT_COLUMNS}
+PART_COLUMNS = {"mpi": _part("mpi", "MPI")}
+EXTRA_COLUMNS = {
+    "await": AWAIT,
+    "min": MIN,
+    "max": MAX,
+    **WAIT_COLUMNS,
+    **PART_COLUMNS,
+}

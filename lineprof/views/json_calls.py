@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lineprof.call_edges import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.collectives import mpi_of_lines
 from lineprof.values import Value
 
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ class CallFields(Value):
     functions: Mapping[Key, FunctionNumbers]
     own_ns: Mapping[Key, Mapping[int, int]]
     waits: Mapping[tuple[Key, int], Mapping[str, int]]  # ns by cause
+    mpi_ns: Mapping[Key, Mapping[int, int]]
 
     def of_function(self, key: Key) -> Fields:
         """Return a function's fields; none when no call of it is known."""
@@ -38,6 +40,9 @@ class CallFields(Value):
             fields["self_ns"] = own
         if (key, line) in self.waits:
             fields["off_cpu_ns_by_cause"] = self.waits[key, line]
+        mpi = self.mpi_ns.get(key, {}).get(line)
+        if mpi:
+            fields["mpi_ns"] = mpi
         return fields
 
 
@@ -56,6 +61,7 @@ def call_fields(stats: LineStats, *, raw: bool) -> CallFields:
         functions=numbers_of(stats) if known else {},
         own_ns=own_line_ns(stats) if known and not raw else {},
         waits=waits,
+        mpi_ns=mpi_of_lines(stats),
     )
 
 

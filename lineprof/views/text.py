@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from lineprof.errors import LineprofError
 from lineprof.units import AUTO_UNIT, Ticks, readable
-from lineprof.views import gpu_flags, waits
+from lineprof.views import gpu_flags, parts, waits
 from lineprof.views.orders import OF_TABLES
 from lineprof.views.table import (
     COLUMNS,
@@ -90,6 +90,7 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
 def footer_of(stats: LineStats, options: Options) -> Iterator[str]:
     """Yield what stands below the tables: GPU work as a whole, if any."""
     yield from waits.footer(stats, options)
+    yield from parts.footer(stats, options)
     if stats.gpu.sums or any(run.present for run in stats.gpu.runs):
         from lineprof.views.gpu_footer import footer  # noqa: PLC0415  # few have GPUs
 
@@ -100,8 +101,9 @@ def functions_of(stats: LineStats, options: Options) -> list[Function]:
     """Return the functions of `stats` in its ticks, with what a GPU did for them."""
     ticks, timings = Ticks(stats.unit), stats.timings
     waited = waits.waits_of(stats) if stats.waits else None
+    split = parts.parts_of(stats)
     functions = [
-        _function(function, timings[function.key], ticks, waited, options)
+        _function(function, timings[function.key], ticks, waited, split, options)
         for function in stats.functions
     ]
     if not stats.gpu.sums:
@@ -117,11 +119,13 @@ def _function(
     lines: Sequence[Ticked],
     ticks: Ticks,
     waited: Mapping[Key, waits.ByLine] | None,
+    split: Mapping[Key, parts.ByLine],
     options: Options,
 ) -> Function:
     """Return one function; its `lines` are exact where nanoseconds are not."""
     rows = {row.line: row for row in function.rows}
     of_lines = None if waited is None else waited.get(function.key, {})
+    split_lines = split.get(function.key, {})
 
     def line(number: int, hits: int, time: float) -> Line:
         row = rows[number]
@@ -133,7 +137,8 @@ def _function(
             of_line = of_lines.get(number, {})
             waiting = {cause: ticks.from_ns(ns) for cause, ns in of_line.items()}
         awaited = ticks.from_ns(row.await_ns)
-        return Line(number, hits, time, awaited, least, most, waiting)
+        split_line = parts.in_ticks(split_lines.get(number), ticks)
+        return Line(number, hits, time, awaited, least, most, waiting, split_line)
 
     wall_ns = function.recursive_ns
     return Function(
@@ -142,8 +147,11 @@ def _function(
         function.name,
         tuple(line(*numbers) for numbers in lines),
         sum(t for *_, t in lines) if wall_ns is None else ticks.from_ns(wall_ns),
-        after=waits.below_table(function, of_lines)
-        if of_lines and options.waiting
+        after=(
+            *(waits.below_table(function, of_lines) if of_lines else ()),
+            *parts.below_table(function, split_lines),
+        )
+        if options.waiting
         else (),
     )
 

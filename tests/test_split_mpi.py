@@ -1,0 +1,209 @@
+"""How long lines were in calls of MPI and its like, which look busy while they wait."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import write
+from running import hook_name
+from showing import lines_of
+from whole import names, profiled, said
+
+from lineprof.call_records import NO_NODE, CallNode, CallTree
+from lineprof.collectives import is_collective, is_torch, mpi_of_lines
+from lineprof.records import Cell, FunctionStats
+from lineprof.stats import LineStats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lineprof.records import Key
+
+C10D = "/env/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py"
+MAIN, STEP = ("/p/a.py", 1, "main"), ("/p/a.py", 5, "step")
+BARRIER = ("", 0, "mpi4py.MPI.Comm.Barrier")
+REDUCE, SYNC = (C10D, 900, "all_reduce"), (C10D, 950, "_sync")
+SORTED = ("", 0, "builtins.sorted")
+
+
+def node(parent: int, line: int, function: Key, own: int, all_ns: int) -> CallNode:
+    return CallNode(parent, line, function, 0, 1, 1, own, all_ns, all_ns)
+
+
+def stats(*nodes: CallNode, lines: dict[Key, dict[int, int]]) -> LineStats:
+    """Return a profile with these calls, and the times of lines."""
+    functions = [
+        FunctionStats(
+            *(key[0], key[2], key[1]),
+            cells=tuple(Cell(n, 0, 1, ns, 0, ns, ns, ns) for n, ns in times.items()),
+            calls=1,
+        )
+        for key, times in lines.items()
+    ]
+    return LineStats.from_functions(functions, calls=CallTree(nodes))
+
+
+def example() -> LineStats:
+    """Return main, of whose 1000 us 700 are in messages, 600 below step."""
+    return stats(
+        node(NO_NODE, 0, MAIN, 100_000, 1_000_000),
+        node(0, 2, STEP, 200_000, 800_000),
+        node(1, 6, BARRIER, 400_000, 400_000),
+        node(1, 7, REDUCE, 50_000, 200_000),
+        node(3, 901, SYNC, 100_000, 150_000),
+        node(4, 951, BARRIER, 50_000, 50_000),  # a part of the one around it
+        node(0, 3, SORTED, 0, 100_000),
+        node(6, 0, BARRIER, 100_000, 100_000),
+        lines={
+            MAIN: {2: 850_000, 3: 150_000},
+            STEP: {6: 500_000, 7: 300_000},
+            REDUCE: {901: 200_000},
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "is_one"),
+    [
+        (BARRIER, True),
+        (("", 0, "mpi4py.MPI.Request.Waitall"), True),
+        (("", 0, "cupy_backends.cuda.libs.nccl.NcclCommunicator.allReduce"), True),
+        (("", 0, "mpi4py_tools.run"), False),
+        (("/p/mpi4py.MPI.py", 1, "mpi4py.MPI.run"), False),
+        (REDUCE, True),
+        (("torch/distributed/distributed_c10d.py", 3, "send"), True),
+        ((C10D, 1, "<module>"), False),
+        (("/p/mytorch/distributed/distributed_c10d.py", 3, "send"), False),
+        (("/p/torch/distributed/rpc.py", 3, "send"), False),
+    ],
+)
+def test_what_is_a_message(key: Key, *, is_one: bool) -> None:
+    assert is_collective(key) is is_one
+
+
+def test_each_line_on_the_way_has_a_message_once() -> None:
+    assert mpi_of_lines(example()) == {
+        MAIN: {2: 600_000, 3: 100_000},
+        STEP: {6: 400_000, 7: 200_000},
+    }
+    assert mpi_of_lines(stats(lines={MAIN: {2: 5}})) == {}
+
+
+def test_deep_calls_are_no_trouble() -> None:
+    depth = 20_000
+    functions = [("/p/a.py", n + 1, f"f{n}") for n in range(depth)]
+    nodes = [node(n - 1, 1, key, 1, 1) for n, key in enumerate(functions)]
+    made = stats(*nodes, node(depth - 1, 7, BARRIER, 3, 3), lines={})
+    started = time.perf_counter()
+    found = mpi_of_lines(made)
+    assert time.perf_counter() - started < 5
+    assert found[functions[0]] == {1: 3}
+    assert found[functions[-1]] == {7: 3}
+
+
+def test_the_table_has_a_column_and_a_line_below_a_function() -> None:
+    lines = lines_of(example(), "text", unit=1e-6, columns=("mpi",))
+    assert [line.split()[-3] for line in lines if line.startswith("Line #")] == [
+        "MPI"
+    ] * 3
+    rows = {line.split()[0]: line.split()[5:] for line in lines if line[:6].strip()}
+    assert [rows[n] for n in ("2", "3", "6", "7", "901")] == [
+        ["600.0"],
+        ["100.0"],
+        ["400.0"],
+        ["200.0"],
+        [],
+    ]
+    assert [line for line in lines if line.startswith("MPI")] == [
+        "MPI: 70.0 % of these times: 700.0 us in its calls",
+        "MPI: 75.0 % of these times: 600.0 us in its calls",
+    ]
+
+
+def test_a_profile_without_messages_says_why_the_column_is_empty() -> None:
+    without = stats(lines={MAIN: {2: 5}})
+    said_so = "The profile has no calls of MPI or torch.distributed"
+    assert lines_of(without, "text", columns=("mpi",))[-1].startswith(said_so)
+    assert not any("MPI" in line for line in lines_of(without, "text"))
+
+
+def test_json_has_the_time_of_lines_that_sent_anything() -> None:
+    made = json.loads("".join(lines_of(example(), "json")))
+    assert {
+        line["line"]: line["mpi_ns"]
+        for function in made["functions"]
+        for line in function["lines"]
+        if "mpi_ns" in line
+    } == {2: 600_000, 3: 100_000, 6: 400_000, 7: 200_000}
+
+
+def test_torchs_collectives_are_seen_in_a_whole_program(tmp_path: Path) -> None:
+    folder = "env/site-packages/torch"
+    for part in ("__init__", "distributed/__init__", "other"):
+        write(tmp_path, f"{folder}/{part}.py", "def quick():\n    pass\n")
+    text = "def all_reduce(n):\n    return sum(range(n))\n"
+    write(tmp_path, f"{folder}/distributed/distributed_c10d.py", text)
+    write(
+        tmp_path,
+        "work/x.py",
+        """
+        import torch
+        from torch.distributed import distributed_c10d as dist
+
+        def main():
+            torch.quick()
+            return dist.all_reduce(100_000)
+        main()
+        """,
+    )
+    env = {"PYTHONPATH": f"{tmp_path}/env/site-packages:{':'.join(sys.path)}"}
+    _, made = profiled("x.py", cwd=tmp_path / "work", err=said(3, 2), env=env)
+    assert names(made) == [
+        "distributed_c10d.py:all_reduce",
+        "x.py:<module>",
+        "x.py:main",
+    ]
+    (time_ns,) = mpi_of_lines(made)[
+        next(f.key for f in made.functions if f.name == "main")
+    ].values()
+    reduce = next(f for f in made.functions if is_torch(f.file))
+    assert time_ns == reduce.total_ns > 0
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 12) or hook_name() == "settrace",
+    reason="Python tells of its own C functions alone",
+)
+def test_functions_of_c_with_a_metaclass_tell_their_names(tmp_path: Path) -> None:
+    """Cython's have one, and so do those of ctypes."""
+    write(
+        tmp_path,
+        "mpi4py/MPI.py",
+        """
+        import ctypes
+
+        wait = ctypes.CDLL(None).usleep
+        wait.__module__, wait.__qualname__ = "mpi4py.MPI", "Comm.Barrier"
+        """,
+    )
+    write(
+        tmp_path,
+        "x.py",
+        """
+        from mpi4py import MPI
+
+        def main():
+            MPI.wait(20_000)
+        main()
+        """,
+    )
+    flags = ("--builtins", "--exclude", "mpi4py/*", "x.py")
+    _, made = profiled(*flags, cwd=tmp_path)
+    main = next(one for one in made.functions if one.name == "main")
+    ((line, ns),) = mpi_of_lines(made)[main.key].items()
+    (row,) = (row for row in main.rows if row.line == line)
+    assert 15_000_000 < ns <= row.time_ns
