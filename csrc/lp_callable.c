@@ -22,6 +22,14 @@ is_plain(PyObject *object)
                : Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr;
 }
 
+/* Nor of its class's attributes? (Cython's functions have a metaclass of C's.)
+ */
+static bool
+is_plain_class(PyObject *type)
+{
+    return Py_TYPE(type)->tp_getattro == PyType_Type.tp_getattro;
+}
+
 PyObject *
 lp_callable_name(PyObject *object)
 {
@@ -58,7 +66,7 @@ lp_callable_kind(PyObject *object)
     PyObject *call, *name = NULL;
     lp_kind found = LP_BY_CLASS;
 
-    if (!is_plain(type)) {
+    if (!is_plain_class(type)) {
         return found;
     }
     call = PyObject_GetAttrString(type, "__call__");
