@@ -90,6 +90,7 @@ class _Drill:
             (one for key, one in self._functions.items() if key in keys),
             unit=stats.unit,
             gpu=stats.gpu,
+            calls=stats.calls,
             waits=(wait for wait in stats.waits if wait.function in keys),
         )
 
