@@ -188,6 +188,17 @@ module_natives(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Whether to tell what lines are themselves in the kernel, and wait; None asks.
+ */
+static PyObject *
+module_split(PyObject *Py_UNUSED(module), PyObject *on)
+{
+    if (on != Py_None) {
+        lp_wait_split_on = PyObject_IsTrue(on) == 1;
+    }
+    return PyBool_FromLong(lp_wait_split_on);
+}
+
 /* Offer code that nobody registered to this callable; None: no more. */
 static PyObject *
 module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
@@ -210,6 +221,7 @@ static PyMethodDef methods[] = {
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
     {"natives", module_natives, METH_VARARGS, NULL},
+    {"split", module_split, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"took_turns", module_took_turns, METH_NOARGS, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},

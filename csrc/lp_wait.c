@@ -13,6 +13,8 @@
 #include "lp_sampler.h"
 #include "lp_wait_sums.h"
 
+bool lp_wait_split_on;
+
 /* Before it is measured how many ticks a second has. */
 enum { FIRST_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
 
@@ -81,23 +83,30 @@ processor_ns(const lp_wait *wait, bool own)
 }
 
 /* How often this thread gave its processor up and was put off it, since the
- * last time; never, where the system does not say. */
+ * last time, and was in the kernel; where the system says so. */
 static void
-take_switches(lp_wait *wait, uint64_t *gave, uint64_t *lost)
+take_usage(lp_wait *wait, uint64_t *gave, uint64_t *lost, lp_ns *system)
 {
 #ifdef RUSAGE_THREAD
     struct rusage usage;
+    lp_ns kernel;
 
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
         *gave = (uint64_t)usage.ru_nvcsw - wait->gave;
         *lost = (uint64_t)usage.ru_nivcsw - wait->lost;
         wait->gave += *gave;
         wait->lost += *lost;
+        kernel = (lp_ns)usage.ru_stime.tv_sec * 1000000000u +
+                 (lp_ns)usage.ru_stime.tv_usec * 1000u;
+        /* (A forked child begins anew.) */
+        *system = kernel > wait->system ? kernel - wait->system : 0;
+        wait->system = kernel;
         return;
     }
 #endif
     (void)wait;
     *gave = *lost = 1;
+    *system = 0;
 }
 
 static void
@@ -147,16 +156,25 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     uint64_t samples[LP_WAIT_CAUSES], gave = 1, lost = 1;
     uint64_t gap_ns = ns_of(&rec->clock, gap, wall, now);
     uint64_t passed = wall - wait->wall, used = cpu - wait->cpu, off;
+    lp_ns system = 0;
 
     if (cpu == 0 && !own) {
         return; /* its thread is gone */
     }
     take_samples(wait, samples);
     off = wait->read && cpu >= wait->cpu && passed > used ? passed - used : 0;
-    if (own && (off > LP_WAIT_NOISE_NS || !wait->read)) {
-        take_switches(wait, &gave, &lost);
+    if (own && (off > LP_WAIT_NOISE_NS || !wait->read || lp_wait_split_on)) {
+        take_usage(wait, &gave, &lost, &system);
     }
     off = off < gap_ns ? off : gap_ns;
+    if (lp_wait_split_on && wait->read && depth != 0 &&
+        wait->threshold < gap) {
+        /* Since the last look there were short lines, too. */
+        double part = passed > gap_ns ? (double)gap_ns / (double)passed : 1.0;
+
+        lp_wait_charge_own(rec, depth, off > LP_WAIT_NOISE_NS ? off : 0,
+                           (uint64_t)((double)system * part));
+    }
     wait->read = true;
     wait->read_at = now;
     wait->wall = wall;

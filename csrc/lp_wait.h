@@ -47,10 +47,21 @@ typedef struct lp_wait_pending {
     uint64_t depth; /* 1: the outermost */
 } lp_wait_pending;
 
+/* What a line was in itself, without profiled functions that it called, and
+ * what C functions were that it called: see lp_wait_split_on. */
+typedef enum lp_own {
+    LP_OWN_WAIT = 0,
+    LP_OWN_SYSTEM, /* processor time in the kernel */
+    LP_OWN_C_WAIT,
+    LP_OWN_C_SYSTEM,
+    LP_OWN_PARTS
+} lp_own;
+
 /* Waits of one line, see lp_counts.waits. */
 typedef struct lp_wait_line {
     lp_waited waited;
-    uint64_t offset; /* of the line */
+    uint64_t own[LP_OWN_PARTS]; /* ns */
+    uint64_t offset;            /* of the line */
 } lp_wait_line;
 
 typedef struct lp_wait_lines {
@@ -68,6 +79,7 @@ typedef struct lp_wait {
     lp_ns wall, cpu;
     uint64_t cost;        /* of all looks, in rec->cost, too */
     uint64_t gave, lost;  /* processors: context switches of both kinds */
+    lp_ns system;         /* processor time in the kernel */
     bool read;            /* of this very thread */
     bool exact;           /* the threshold is measured */
     uint32_t thread;      /* as the system numbers it; 0: unknown (atomic) */
@@ -82,6 +94,10 @@ typedef struct lp_wait {
     uint32_t turn; /* 0, or the sampler's that opened it */
     int file;
 } lp_wait;
+
+/* Whether what lines and C functions themselves waited, and were in the
+ * kernel, is asked for: each look then asks for the latter. */
+extern bool lp_wait_split_on;
 
 struct lp_recorder;
 struct lp_frame;

@@ -48,7 +48,7 @@ make_room(lp_counts *counts)
 }
 
 /* The waits of a line; NULL when memory is out. */
-static lp_waited *
+static lp_wait_line *
 of_line(lp_counts *counts, uint64_t offset)
 {
     lp_wait_lines *waits = make_room(counts);
@@ -74,17 +74,39 @@ of_line(lp_counts *counts, uint64_t offset)
         waits->lines[low] = (lp_wait_line){.offset = offset};
         waits->n++;
     }
-    return &waits->lines[low].waited;
+    return &waits->lines[low];
 }
 
 void
 lp_wait_charge_line(const lp_frame *frame, const lp_waited *waited)
 {
-    lp_waited *to =
+    lp_wait_line *to =
         of_line(frame->counts, (uint64_t)(frame->line - frame->lines));
 
     if (to != NULL) {
-        add(to, waited);
+        add(&to->waited, waited);
+    }
+}
+
+void
+lp_wait_charge_own(const lp_recorder *rec, uint64_t depth, uint64_t waited,
+                   uint64_t system)
+{
+    const lp_frame *frame = rec->frames + depth;
+    bool of_c = (frame->flags & LP_FRAME_NATIVE) != 0;
+    lp_wait_line *to;
+
+    while (frame > rec->frames &&
+           (frame->line == NULL || (frame->flags & LP_FRAME_NATIVE) != 0)) {
+        frame--;
+    }
+    if (frame == rec->frames || (waited == 0 && system == 0)) {
+        return;
+    }
+    to = of_line(frame->counts, (uint64_t)(frame->line - frame->lines));
+    if (to != NULL) {
+        to->own[of_c ? LP_OWN_C_WAIT : LP_OWN_WAIT] += waited;
+        to->own[of_c ? LP_OWN_C_SYSTEM : LP_OWN_SYSTEM] += system;
     }
 }
 

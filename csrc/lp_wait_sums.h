@@ -7,6 +7,11 @@
 /* Add to what the frame's open line waited. */
 void lp_wait_charge_line(const lp_frame *frame, const lp_waited *waited);
 
+/* Add to what the line of the frame at `depth` was itself; where that is one
+ * of C, to what the C functions of the line were that called it. */
+void lp_wait_charge_own(const lp_recorder *rec, uint64_t depth,
+                        uint64_t waited, uint64_t system);
+
 /* The depth of the innermost frame that has a line open, from this one down:
  * waits are never kept for one that has none. */
 uint64_t lp_wait_depth(const lp_recorder *rec, const lp_frame *frame);

@@ -50,20 +50,23 @@ lp_waits_close(void)
     lp_sampler_forbid(); /* it needs no lock of ours: that takes no time */
 }
 
-/* Append what was waited on one line for one cause. */
+/* Append what was waited on one line for one cause; after these come what the
+ * line was itself, see lp_own. */
 static int
 append(PyObject *list, const lp_code *code, const lp_wait_line *line,
        Py_ssize_t thread, int cause)
 {
+    uint64_t ns = cause < LP_WAIT_CAUSES ? line->waited.ns[cause]
+                                         : line->own[cause - LP_WAIT_CAUSES];
     PyObject *row;
     int failed;
 
-    if (line->waited.ns[cause] == 0) {
+    if (ns == 0) {
         return 0;
     }
     row = Py_BuildValue("(IInik)", code->layout.serial,
                         code->layout.first_line + (unsigned int)line->offset,
-                        thread, cause, (unsigned long)line->waited.ns[cause]);
+                        thread, cause, (unsigned long)ns);
     if (row == NULL) {
         return -1;
     }
@@ -77,7 +80,7 @@ append_lines(PyObject *list, const lp_code *code, const lp_wait_lines *waits,
              Py_ssize_t thread)
 {
     for (uint32_t i = 0; waits != NULL && i < waits->n; i++) {
-        for (int cause = 0; cause < LP_WAIT_CAUSES; cause++) {
+        for (int cause = 0; cause < LP_WAIT_CAUSES + LP_OWN_PARTS; cause++) {
             if (append(list, code, &waits->lines[i], thread, cause) < 0) {
                 return -1;
             }

@@ -125,6 +125,7 @@ class Results(Registry):
             trace=timeline.of(self._tracer, gpu) if timeline else None,
             waits=waits,
             blind=self._core.waits_blind(),
+            split=self._core.split(None),
         )
         return profile_of(ids, codes, scale, run, warnings, parts)
 

@@ -10,7 +10,7 @@ from lineprof.snapshot_calls import of_c, remarks, tree_of
 from lineprof.source_file import read_source
 from lineprof.stats import LineStats
 from lineprof.values import Value
-from lineprof.wait_snapshot import waits_of, warnings_of
+from lineprof.wait_snapshot import own_times_of, waits_of, warnings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Parts(Value):
     trace: RawTrace | None = None
     waits: Iterable[RawWait] = ()
     blind: bool = False  # nobody could look what threads waited for
+    split: bool = False  # `waits` have lines' own times, too
 
 
 def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
@@ -95,7 +96,8 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         warnings = [*warnings, *parts.trace.warnings(traces)]
     if parts.gpu:
         gpu = _gpu(parts.gpu, shown, place_of, scale)
-    waits = waits_of(parts.waits, shown, place_of, functions)
+    rows = list(parts.waits)
+    waits = waits_of(rows, shown, place_of, functions)
     said = warnings_of(waits, functions, blind=parts.blind)
     return LineStats.from_functions(
         functions,
@@ -107,6 +109,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         calls=tree,
         traces=traces,
         waits=waits,
+        own_times=own_times_of(rows, shown, place_of) if parts.split else (),
     )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from typing_extensions import TypeGuard
 
+    from lineprof.own_records import OwnTime
     from lineprof.stats_timings import Known, StatsLike, Timings
     from lineprof.toml_config import ConfigSource
     from lineprof.trace_records import Trace
@@ -65,6 +66,7 @@ class LineStats:
     calls: CallTree = NO_CALLS  # pickles of before there were any do not have these
     waits: tuple[Wait, ...] = ()
     traces: tuple[Trace, ...] = ()
+    own_times: tuple[OwnTime, ...] = ()
     _unit: float
     _functions: tuple[FunctionStats, ...]
     _timings: Timings | None  # None: not asked for, and to be worked out
@@ -91,6 +93,7 @@ class LineStats:
         calls: CallTree = NO_CALLS,
         waits: Iterable[Wait] = (),
         traces: Iterable[Trace] = (),
+        own_times: Iterable[OwnTime] = (),
         timings: Timings | None = None,
     ) -> LineStats:
         """Return the profile of `functions`, in their order.
@@ -118,6 +121,7 @@ class LineStats:
             calls=calls,
             waits=tuple(waits),
             traces=tuple(traces),
+            own_times=tuple(own_times),
         )
         return stats
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from lineprof.gpu_records import NO_DEVICE, NO_PATH, Gpu
 from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, SourceFile
 from lineprof.stats import LineStats
-from lineprof.stats_merge_calls import calls_of, calls_unknown, traces_of, waits_of
+from lineprof.stats_merge_calls import (
+    calls_of,
+    calls_unknown,
+    own_times_of,
+    traces_of,
+    waits_of,
+)
 from lineprof.stats_timings import summed
 from lineprof.units import NANOSECOND
 from lineprof.values import replace
@@ -141,6 +147,7 @@ def merge(profiles: list[LineStats]) -> LineStats:
         calls=calls_of(profiles),
         waits=waits_of(profiles),
         traces=traces_of(profiles),
+        own_times=own_times_of(profiles),
         timings=_timings(profiles, unit),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
+from lineprof.own_records import OwnTime
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.values import replace
 from lineprof.wait_records import Wait
@@ -106,6 +107,16 @@ def waits_of(profiles: Sequence[LineStats]) -> tuple[Wait, ...]:
             place = (one.function, one.line, _moved(one.thread, by), one.cause)
             sums[place] = sums.get(place, 0) + one.ns
     return tuple([Wait(*place, ns) for place, ns in sums.items()])
+
+
+def own_times_of(profiles: Sequence[LineStats]) -> tuple[OwnTime, ...]:
+    """Return all own times of lines in the same way."""
+    sums: dict[tuple[Key, int, int, str], int] = {}
+    for profile, by in _shifts(profiles):
+        for one in profile.own_times:
+            place = (one.function, one.line, _moved(one.thread, by), one.part)
+            sums[place] = sums.get(place, 0) + one.ns
+    return tuple([OwnTime(*place, ns) for place, ns in sums.items()])
 
 
 def traces_of(profiles: Sequence[LineStats]) -> tuple[Trace, ...]:

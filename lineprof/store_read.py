@@ -29,6 +29,7 @@ from lineprof.store_schema import (
     FUNCTIONS,
     GPU_RUNS,
     META,
+    OWN_TIMES,
     PROCESSES,
     SCHEMA_VERSION,
     THREADS,
@@ -215,12 +216,15 @@ def _optional(
         from lineprof.store_read_calls import (  # noqa: PLC0415  # old ones have none
             calls_of,
             named_functions,
+            own_times_of,
             waits_of,
         )
 
         named = named_functions(db, keys)
         found["calls"] = calls_of(db, named, threads, int(folded))
         found["waits"] = waits_of(db, named, threads)
+        if OWN_TIMES in tables:
+            found["own_times"] = own_times_of(db, named, threads)
         if TRACES in tables:
             from lineprof.store_read_trace import traces_of  # noqa: PLC0415
 

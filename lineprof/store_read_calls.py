@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from lineprof.call_records import NO_NODE, CallNode, CallTree
+from lineprof.own_records import PARTS, OwnTime
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.store_rows import Damaged, known, natural, rows_of
-from lineprof.store_schema import CALL_FUNCTIONS, CALL_NODES, WAITS
+from lineprof.store_schema import CALL_FUNCTIONS, CALL_NODES, OWN_TIMES, WAITS
 from lineprof.wait_records import CAUSES, OTHER, Wait
 
 TYPE_CHECKING = False
@@ -88,3 +89,21 @@ def waits_of(
         place = (key, line, known(found, thread, "thread"), reason)
         sums[place] = sums.get(place, 0) + ns
     return tuple([Wait(*place, ns) for place, ns in sums.items()])
+
+
+def own_times_of(
+    db: sqlite3.Connection, keys: Mapping[object, Key], threads: Places
+) -> tuple[OwnTime, ...]:
+    """Return what lines were themselves; Damaged if that is.
+
+    Parts that only a later version knows are left out.
+    """
+    found = {None: UNKNOWN_THREAD, **threads}
+    times: list[OwnTime] = []
+    for function, line, thread, part, ns in rows_of(db, OWN_TIMES):
+        natural([line, ns], "an own time")
+        key = known(keys, function, "function")
+        place = known(found, thread, "thread")
+        if part in PARTS:
+            times.append(OwnTime(key, line, place, part, ns))
+    return tuple(times)

@@ -190,6 +190,17 @@ WAITS = Table(
     ),
 )
 
+# Of a profile that was asked what lines were themselves; the same holds.
+OWN_TIMES = Table(
+    "own_times",
+    (
+        *_ints("function_id", "line"),
+        Column("thread_id", int, optional=True),
+        *_texts("part"),
+        *_ints("ns"),
+    ),
+)
+
 # Of a profile with traces alone; their functions are those of the calls.
 TRACES = Table("traces", _ints("id", "process_id", "slices", "left_out", "origin_ns"))
 TRACE_FUNCTIONS = Table("trace_functions", _ints("trace_id", "function_id"))
@@ -209,4 +220,4 @@ GPU_TABLES = (
 CALL_TABLES = (CALL_FUNCTIONS, CALL_NODES, WAITS)
 TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, TRACE_BATCHES, TRACE_COLUMNS)
 # A file has all tables of such a group, or none of them.
-OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, TRACE_TABLES)
+OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, (OWN_TIMES,), TRACE_TABLES)

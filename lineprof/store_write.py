@@ -137,7 +137,7 @@ def _optional(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield the tables, with their rows, that not every profile has."""
     if stats.gpu != NO_GPU:
         yield from _gpu(stats)
-    if stats.calls != NO_CALLS or stats.waits or stats.traces:
+    if stats.calls != NO_CALLS or stats.waits or stats.traces or stats.own_times:
         from lineprof.store_write_calls import tables  # noqa: PLC0415  # few have any
 
         yield from tables(stats)

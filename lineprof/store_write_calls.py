@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lineprof.call_records import NO_NODE
 from lineprof.records import UNKNOWN_THREAD
-from lineprof.store_schema import CALL_FUNCTIONS, CALL_NODES, WAITS
+from lineprof.store_schema import CALL_FUNCTIONS, CALL_NODES, OWN_TIMES, WAITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def function_ids(stats: LineStats) -> dict[Key, int]:
     keys = dict.fromkeys([function.key for function in stats.functions])
     keys.update(dict.fromkeys([node.function for node in stats.calls.nodes]))
     keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
+    keys.update(dict.fromkeys([one.function for one in stats.own_times]))
     for trace in stats.traces:
         keys.update(dict.fromkeys(trace.functions))
     return {key: index for index, key in enumerate(keys)}
@@ -41,6 +42,8 @@ def tables(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
     yield CALL_FUNCTIONS, ((i, file, name, line) for (file, line, name), i in named)
     yield CALL_NODES, _nodes(stats, ids)
     yield WAITS, _waits(stats, ids)
+    if stats.own_times:
+        yield OWN_TIMES, _own_times(stats, ids)
 
 
 def _thread(place: int, stats: LineStats) -> int | None:
@@ -74,3 +77,9 @@ def _waits(stats: LineStats, ids: Mapping[Key, int]) -> Iterator[Row]:
     for wait in stats.waits:
         thread = _thread(wait.thread, stats)
         yield (ids[wait.function], wait.line, thread, wait.cause, wait.ns)
+
+
+def _own_times(stats: LineStats, ids: Mapping[Key, int]) -> Iterator[Row]:
+    for one in stats.own_times:
+        thread = _thread(one.thread, stats)
+        yield (ids[one.function], one.line, thread, one.part, one.ns)

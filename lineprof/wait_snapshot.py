@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lineprof.own_records import PARTS, OwnTime
+from lineprof.records import UNKNOWN_THREAD
 from lineprof.wait_records import CAUSES, OTHER, READY, Wait
 
 TYPE_CHECKING = False
@@ -39,7 +41,7 @@ def waits_of(
     }
     found: dict[Place, list[int]] = {}
     for serial, line, thread, cause, ns in rows:
-        if serial in keys:
+        if serial in keys and cause <= _UNSEEN:
             place = (keys[serial], line, place_of(thread))
             found.setdefault(place, [0] * (_UNSEEN + 1))[cause] += ns
     seen = _seen(found)
@@ -48,6 +50,24 @@ def waits_of(
         for place, times in found.items()
         for cause, ns in _capped(_named(times, seen[place[:2]]), most.get(place, 0))
     )
+
+
+def own_times_of(
+    rows: Iterable[RawWait],
+    keys: Mapping[int, Key],
+    place_of: Callable[[int], int],
+) -> tuple[OwnTime, ...]:
+    """Return what lines were themselves, from the same rows; one if there is none."""
+    first = 1 + _UNSEEN
+    found: dict[tuple[Key, int, int, str], int] = {}
+    for serial, line, thread, number, ns in rows:
+        if serial in keys and number >= first:
+            part = PARTS[number - first]
+            place = (keys[serial], line, place_of(thread), part)
+            found[place] = found.get(place, 0) + ns
+    for key in () if found else keys.values():
+        return (OwnTime(key, key[1], UNKNOWN_THREAD, PARTS[0], 0),)
+    return tuple(OwnTime(*place, ns) for place, ns in found.items())
 
 
 def warnings_of(

@@ -119,4 +119,5 @@ def uncalibrated(stats: LineStats) -> LineStats:
         calls=stats.calls,
         waits=stats.waits,
         traces=stats.traces,
+        own_times=stats.own_times,
     )
