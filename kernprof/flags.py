@@ -112,6 +112,11 @@ _PROFILING = (
         "count calls of C functions, too: built-in ones, and those of extensions",
         ours=True,
     ),
+    _boolean(
+        *("", "--split", "split"),
+        "tell Python, native and system time of lines apart; counts C functions",
+        ours=True,
+    ),
     _own(
         *("--max-overhead", "stop counting what makes it N times slower", "N"),
         slow_down,

@@ -41,6 +41,7 @@ class Plan:
     include: tuple[str, ...] = ()  # patterns: this, too
     exclude: tuple[str, ...] = ()  # and not that
     builtins = False  # functions of C as callees, too
+    split = False  # lines' time in Python, C and the system
     max_overhead = 0.0  # times slower than without; 0.0: as it comes
     outfile: str | None = None
     verbose = 0

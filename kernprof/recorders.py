@@ -113,8 +113,8 @@ class LineRecorder:
             raise UsageError(error.message, hint=error.hint) from None
         profiler.from_start = plan.from_start
         profiler.texts = self._texts
-        if plan.builtins:
-            profiler.c_functions()
+        if plan.builtins or plan.split:
+            profiler.c_functions(split=plan.split)
         return profiler
 
     @property

@@ -154,7 +154,14 @@ WAIT = Column("Wait", 12, _wait)
 COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
 # A line's time is what it was on a processor (cpu) and what it waited, together.
 WAIT_COLUMNS = {"cpu": CPU, "wait": WAIT, **{name: _cause(name) for name in CAUSES}}
-PART_COLUMNS = {"mpi": _part("mpi", "MPI")}
+SPLIT_COLUMNS = {  # together, these are a line's time
+    "python": _part("python", "Python"),
+    "native": _part("native", "Native"),
+    "system": _part("system", "System"),
+    "ownwait": _part("ownwait", "Own Wait"),
+    "callees": _part("callees", "Callees"),
+}
+PART_COLUMNS = {"mpi": _part("mpi", "MPI"), **SPLIT_COLUMNS}
 EXTRA_COLUMNS = {
     "await": AWAIT,
     "min": MIN,

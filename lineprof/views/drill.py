@@ -92,6 +92,7 @@ class _Drill:
             gpu=stats.gpu,
             calls=stats.calls,
             waits=(wait for wait in stats.waits if wait.function in keys),
+            own_times=stats.own_times,
         )
 
     def _sections(self, start: Start) -> Iterator[_Section]:

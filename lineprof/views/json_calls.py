@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lineprof.call_edges import edges, gpu_of_edges, numbers_of, own_line_ns
 from lineprof.collectives import mpi_of_lines
+from lineprof.split import split_of_lines
 from lineprof.values import Value
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from lineprof.call_edges import FunctionNumbers
     from lineprof.records import Key
+    from lineprof.split import Split
     from lineprof.stats import LineStats
 
     Fields = dict[str, object]
@@ -24,6 +26,7 @@ class CallFields(Value):
     own_ns: Mapping[Key, Mapping[int, int]]
     waits: Mapping[tuple[Key, int], Mapping[str, int]]  # ns by cause
     mpi_ns: Mapping[Key, Mapping[int, int]]
+    splits: Mapping[Key, Mapping[int, Split]]
 
     def of_function(self, key: Key) -> Fields:
         """Return a function's fields; none when no call of it is known."""
@@ -43,6 +46,9 @@ class CallFields(Value):
         mpi = self.mpi_ns.get(key, {}).get(line)
         if mpi:
             fields["mpi_ns"] = mpi
+        split = self.splits.get(key, {}).get(line)
+        if split:
+            fields["split"] = vars(split)
         return fields
 
 
@@ -62,6 +68,7 @@ def call_fields(stats: LineStats, *, raw: bool) -> CallFields:
         own_ns=own_line_ns(stats) if known and not raw else {},
         waits=waits,
         mpi_ns=mpi_of_lines(stats),
+        splits={} if raw else split_of_lines(stats),
     )
 
 

@@ -1,8 +1,10 @@
-"""What the tables say of parts of a line's time: calls of MPI."""
+"""What the tables say of parts of a line's time: MPI, Python, C, the system."""
 
 from __future__ import annotations
 
 from lineprof.collectives import mpi_of_lines
+from lineprof.split import split_of_lines
+from lineprof.views.columns import SPLIT_COLUMNS
 from lineprof.views.grid import in_words, percent, percent_of
 
 TYPE_CHECKING = False
@@ -21,14 +23,25 @@ NO_MPI = (
     "The profile has no calls of MPI or torch.distributed: mpi4py's are counted after"
     " kernprof --builtins, on Python 3.12 and later"
 )
+NO_SPLIT = (
+    "The profile does not tell Python, native and system time apart: kernprof --split"
+    " makes one that does"
+)
 
 
 def parts_of(stats: LineStats) -> dict[Key, dict[int, dict[str, int]]]:
     """Return the parts (ns) of each function's time, by line and column."""
-    return {
-        key: {line: {"mpi": ns} for line, ns in lines.items()}
-        for key, lines in mpi_of_lines(stats).items()
+    found: dict[Key, dict[int, dict[str, int]]] = {
+        key: {
+            line: dict(zip(SPLIT_COLUMNS, vars(split).values()))
+            for line, split in lines.items()
+        }
+        for key, lines in split_of_lines(stats).items()
     }
+    for key, lines in mpi_of_lines(stats).items():
+        for line, ns in lines.items():
+            found.setdefault(key, {}).setdefault(line, {})["mpi"] = ns
+    return found
 
 
 def in_ticks(of_line: Mapping[str, int] | None, ticks: Ticks) -> dict[str, float]:
@@ -49,3 +62,5 @@ def footer(stats: LineStats, options: Options) -> Iterator[str]:
     """Yield that columns of parts are empty for want of data, if they were chosen."""
     if "mpi" in options.columns and not mpi_of_lines(stats):
         yield NO_MPI
+    if not stats.own_times and not SPLIT_COLUMNS.keys().isdisjoint(options.columns):
+        yield NO_SPLIT

@@ -1,0 +1,274 @@
+"""What of a line's time was Python's, C functions', the system's, waiting and calls.
+
+The machine may be busy, so shares are of the time on a processor, and wide.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from as_python import kernprof, write
+from running import hook_name, new_profiler
+from showing import lines_of
+
+from lineprof import load_stats
+from lineprof.call_records import NO_NODE, CallNode, CallTree
+from lineprof.own_records import C_SYSTEM, C_WAIT, SYSTEM, WAIT, OwnTime
+from lineprof.records import Cell, FunctionStats
+from lineprof.split import Split, split_of_lines
+from lineprof.stats import LineStats
+from lineprof.views.columns import SPLIT_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from lineprof.records import Key
+
+HEARS_C = sys.version_info < (3, 12) or hook_name() != "settrace"
+LINUX = sys.platform == "linux"
+MAIN, KEY = ("/p/a.py", 1, "main"), ("/p/a.py", 8, "key")
+SORTED, LEN = ("", 0, "builtins.sorted"), ("", 0, "builtins.len")
+
+
+# -- profiles made by hand -----------------------------------------------------
+
+
+def function(key: Key, times: dict[int, int]) -> FunctionStats:
+    cells = (Cell(n, -1, 1, ns, 0, ns, ns, ns) for n, ns in times.items())
+    return FunctionStats(key[0], key[2], key[1], cells=tuple(cells), calls=1)
+
+
+def example(*own: OwnTime) -> LineStats:
+    """Return main, whose line 2 sorts for 600 us, of which key has 100 with len."""
+    return LineStats.from_functions(
+        [function(MAIN, {2: 700, 3: 50}), function(KEY, {9: 100})],
+        calls=CallTree(
+            (
+                CallNode(NO_NODE, 0, MAIN, -1, 1, 1, 150, 750, 750),
+                CallNode(0, 2, SORTED, -1, 1, 1, 500, 600, 600),
+                CallNode(1, 0, KEY, -1, 5, 5, 70, 100, 100),
+                CallNode(2, 9, LEN, -1, 5, 5, 30, 30, 30),
+            )
+        ),
+        own_times=own,
+    )
+
+
+def test_the_parts_of_lines() -> None:
+    stats = example(
+        OwnTime(MAIN, 2, 0, WAIT, 10),
+        OwnTime(MAIN, 2, 0, SYSTEM, 20),
+        OwnTime(MAIN, 2, 0, C_WAIT, 100),
+        OwnTime(MAIN, 2, 0, C_SYSTEM, 150),
+        OwnTime(MAIN, 2, 1, C_SYSTEM, 50),
+    )
+    assert split_of_lines(stats) == {
+        MAIN: {2: Split(70, 200, 220, 110, 100), 3: Split(50, 0, 0, 0, 0)},
+        KEY: {9: Split(70, 30, 0, 0, 0)},
+    }
+
+
+def test_no_part_is_longer_than_what_it_is_part_of() -> None:
+    stats = example(
+        OwnTime(MAIN, 3, 0, SYSTEM, 4_000),
+        OwnTime(MAIN, 2, 0, WAIT, 95),
+        OwnTime(MAIN, 2, 0, SYSTEM, 4_000),
+        OwnTime(KEY, 9, 0, C_WAIT, 4_000),
+        OwnTime(KEY, 9, 0, C_SYSTEM, 4_000),
+    )
+    assert split_of_lines(stats) == {
+        MAIN: {2: Split(0, 500, 5, 95, 100), 3: Split(0, 0, 50, 0, 0)},
+        KEY: {9: Split(70, 0, 0, 30, 0)},
+    }
+
+
+def test_a_profile_that_was_not_asked_has_no_parts_and_says_so() -> None:
+    assert split_of_lines(example()) == {}
+    said = "The profile does not tell Python, native and system time apart"
+    assert lines_of(example(), "text", columns=("native",))[-1].startswith(said)
+    nothing = OwnTime(MAIN, 1, 0, WAIT, 0)
+    lines = lines_of(example(nothing), "text", columns=("native",))
+    assert not any(line.startswith(said) for line in lines)
+
+
+def test_the_table_has_columns_that_add_up() -> None:
+    stats = example(OwnTime(MAIN, 2, 0, C_WAIT, 100), OwnTime(MAIN, 2, 0, SYSTEM, 20))
+    lines = lines_of(stats, "text", unit=1e-9, columns=tuple(SPLIT_COLUMNS))
+    title = next(line for line in lines if line.startswith("Line #"))
+    assert title.split()[-8:-2] == [
+        *("Python", "Native", "System", "Own", "Wait", "Callees")
+    ]
+    row = next(line.split() for line in lines if line.split()[:1] == ["2"])
+    assert row[2] == "700.0"
+    assert row[5:] == ["80.0", "400.0", "20.0", "100.0", "100.0"]
+
+
+def test_files_and_sums_keep_the_parts(tmp_path: Path) -> None:
+    stats = example(OwnTime(MAIN, 2, -1, C_WAIT, 100), OwnTime(KEY, 9, -1, WAIT, 0))
+    stats.to_file(tmp_path / "x.lprof")
+    found = load_stats(tmp_path / "x.lprof")
+    assert found.own_times == stats.own_times
+    both = found + found
+    assert {one.ns for one in both.own_times} == {200, 0}
+    example().to_file(tmp_path / "y.lprof")
+    assert load_stats(tmp_path / "y.lprof").own_times == ()
+
+
+# -- programs that run ---------------------------------------------------------
+
+measured = pytest.mark.usefixtures("hook")
+
+
+@pytest.fixture
+def asked() -> Iterator[Callable[[], Any]]:
+    """Give what makes profilers that split; what they asked for ends with the test."""
+
+    def new() -> Any:
+        profiler = new_profiler()
+        profiler.c_functions(split=True)
+        return profiler
+
+    yield new
+    new_profiler().c_functions(on=False)
+
+
+def parts(profiler: Any, name: str, line: int) -> Split:
+    """Return the parts of a line, the first below ``def`` being 1."""
+    stats = profiler.get_stats()
+    key = next(f.key for f in stats.functions if f.name.endswith(name))
+    return split_of_lines(stats)[key][key[1] + 1 + line]
+
+
+def share(split: Split, ns: int) -> float:
+    """Return the share of `ns` in what was on a processor, calls apart."""
+    return ns / (split.python_ns + split.native_ns + split.system_ns)
+
+
+@measured
+def test_arithmetic_is_pythons(asked: Callable[[], Any]) -> None:
+    profiler = asked()
+
+    @profiler
+    def work() -> int:
+        n = 0
+        for i in range(300_000):
+            n += i * i % 7 + i * 3 % 5 + i * i * i % 11
+        return n
+
+    work()
+    split = parts(profiler, "work", 3)
+    assert share(split, split.python_ns) > 0.8
+
+
+@measured
+@pytest.mark.skipif(not HEARS_C, reason="the fallback hears of no C functions")
+def test_sorting_is_native(asked: Callable[[], Any]) -> None:
+    profiler = asked()
+    data = [hash(str(i)) for i in range(200_000)]
+
+    @profiler
+    def work() -> list[int]:
+        return sorted(data)
+
+    work()
+    split = parts(profiler, "work", 1)
+    assert share(split, split.native_ns) > 0.6
+
+
+@measured
+@pytest.mark.skipif(not LINUX, reason="elsewhere the system does not tell")
+def test_reading_random_numbers_is_the_systems(asked: Callable[[], Any]) -> None:
+    profiler = asked()
+
+    @profiler
+    def read() -> None:
+        for _ in range(25):
+            os.urandom(4_000_000)
+
+    read()
+    split = parts(profiler, "read", 2)
+    assert share(split, split.system_ns) > 0.5
+
+
+@measured
+def test_a_sleep_is_waiting_of_its_own_line_alone(asked: Callable[[], Any]) -> None:
+    profiler = asked()
+
+    @profiler
+    def nap() -> None:
+        time.sleep(0.1)
+
+    @profiler
+    def work() -> None:
+        nap()
+
+    work()
+    own, above = parts(profiler, "nap", 1), parts(profiler, "work", 1)
+    assert own.own_wait_ns > 80_000_000
+    assert above.own_wait_ns < 20_000_000
+    assert above.callees_ns > 80_000_000
+
+
+@measured
+@pytest.mark.skipif(not HEARS_C, reason="the fallback hears of no C functions")
+def test_what_c_calls_back_is_a_callee(asked: Callable[[], Any]) -> None:
+    profiler = asked()
+
+    @profiler
+    def key(value: int) -> int:
+        time.sleep(0.02)
+        return value
+
+    @profiler
+    def work() -> list[int]:
+        return sorted([3, 1, 2], key=key)
+
+    work()
+    split = parts(profiler, "work", 1)
+    assert split.callees_ns > 50_000_000
+    assert split.native_ns + split.python_ns < split.callees_ns
+
+
+def test_kernprof_splits_and_the_parts_add_up(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "x.py",
+        """
+        import os, time
+
+        def inner(n):
+            time.sleep(0.01)
+            return sum(range(n))
+
+        def main():
+            for n in range(5):
+                inner(100_000)
+                data = sorted(os.urandom(200_000))
+            return data
+
+        main()
+        """,
+    )
+    plain = kernprof("-lqo", "plain", "x.py", cwd=tmp_path)
+    asked = kernprof("-lqo", "split", "--split", "x.py", cwd=tmp_path)
+    assert (plain.status, asked.status, asked.err) == (0, 0, "")
+    assert load_stats(tmp_path / "plain").own_times == ()
+    stats = load_stats(tmp_path / "split")
+    rows = {(f.key, row.line): row for f in stats.functions for row in f.rows}
+    lines = {
+        (key, line): split
+        for key, found in split_of_lines(stats).items()
+        for line, split in found.items()
+    }
+    assert lines.keys() == {place for place, row in rows.items() if row.time_ns}
+    assert all(one.time_ns == rows[place].time_ns for place, one in lines.items())
+    assert all(min(vars(one).values()) >= 0 for one in lines.values())
+    made = json.loads("".join(lines_of(stats, "json")))
+    for one in (one for each in made["functions"] for one in each["lines"]):
+        assert sum(one.get("split", {"": 0}).values()) == one["time_ns"]
