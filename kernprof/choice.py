@@ -32,9 +32,10 @@ _FROZEN = "<frozen "
 _RUNNERS = frozenset(("importlib", "zipimport", "runpy"))
 _SOURCE = (".py", ".pyw")
 _INIT = ".__init__"
-_IN_FUNCTION = 0x2  # of co_flags: CO_NEWLOCALS, which modules and classes lack
 _DATA_LINES = 2000
 _MODULE = "<module>"
+_PRIVATE = ("_", "<")  # what such names begin with
+_IS_FUNCTION = 1  # CO_OPTIMIZED of inspect: no module's, and no class's
 
 
 class Choice:
@@ -103,13 +104,22 @@ class Choice:
                 part = self._known[file] = self._verdict(file)
             if part is None:
                 return None
-            if name in _PARTS_OF_OTHERS or name.startswith(_TYPE_PARAMETERS):
-                return False
-            if _is_empty(code) or (not part.more and self._is_data(code)):
+            if self._is_left_out(part, code):
                 return False
             return self._has(part, getattr(code, "co_qualname", name))
         except Exception:  # noqa: BLE001  # python may be in ruins by now
             return None
+
+    def _is_left_out(self, part: _Part, code: CodeType) -> bool:
+        """Tell whether `code` does not count, whatever its name in full."""
+        name, is_function = code.co_name, code.co_flags & _IS_FUNCTION
+        return (
+            name in _PARTS_OF_OTHERS
+            or name.startswith(_TYPE_PARAMETERS)
+            or bool(part.public and not is_function)  # the body of a class
+            or _is_empty(code)
+            or (not part.more and self._is_data(code))
+        )
 
     def _is_data(self, code: CodeType) -> bool:
         """Tell whether the lines of `code` are too many; remember its file if so."""
@@ -135,7 +145,7 @@ class Choice:
         if paths[-1].startswith(STANDARD) and any(map(_runs_others, modules)):
             return None
         part = self._part(paths, modules, chosen=chosen or messages)
-        return replace(part, imported=False) if part and messages else part
+        return replace(part, public=True) if part and messages else part
 
     def _paths(self, file: str) -> tuple[str, str]:
         """Return what the file is called, and what it is really."""
@@ -168,7 +178,7 @@ class Choice:
             for some in (part.more, part.less)
         )
         self._met.update(more, less)
-        if name == _MODULE and not part.imported:
+        if part.public and any(one[:1] in _PRIVATE for one in name.split(".")):
             return False
         return bool((part.whole or more) and not less)
 
@@ -179,7 +189,7 @@ class _Part(Value):
     whole: bool
     more: tuple[Pattern, ...]
     less: tuple[Pattern, ...]
-    imported: bool = True  # its import, too
+    public: bool = False  # of these, functions that a program calls, alone
 
 
 def _is_empty(code: CodeType) -> bool:
@@ -199,7 +209,7 @@ def _is_data(code: CodeType) -> bool:
     """
     if sys.version_info < (3, 12) or len(code.co_code) < _DATA_LINES:
         return False
-    if code.co_flags & _IN_FUNCTION:
+    if code.co_flags & _IS_FUNCTION:
         return False
     return len({line for _, _, line in code.co_lines()}) > _DATA_LINES
 

@@ -145,7 +145,18 @@ def test_torchs_collectives_are_seen_in_a_whole_program(tmp_path: Path) -> None:
     folder = "env/site-packages/torch"
     for part in ("__init__", "distributed/__init__", "other"):
         write(tmp_path, f"{folder}/{part}.py", "def quick():\n    pass\n")
-    text = "def all_reduce(n):\n    return sum(range(n))\n"
+    text = """
+        class Backend:
+            pass
+
+        def _check(n):
+            return n
+
+        def all_reduce(n):
+            return sum(range(_check(n)))
+
+        _check(0)
+        """
     write(tmp_path, f"{folder}/distributed/distributed_c10d.py", text)
     write(
         tmp_path,

@@ -114,7 +114,7 @@ def functions_of(stats: LineStats, options: Options) -> list[Function]:
     return with_gpu(functions, stats.gpu, options, unit)
 
 
-def _function(
+def _function(  # noqa: PLR0913, PLR0917  # what there is to say of one
     function: FunctionStats,
     lines: Sequence[Ticked],
     ticks: Ticks,
