@@ -188,7 +188,8 @@ module_natives(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Whether to tell what lines are themselves in the kernel, and wait; None asks.
+/* Whether to tell what lines are themselves in the kernel, and wait; None
+ * asks.
  */
 static PyObject *
 module_split(PyObject *Py_UNUSED(module), PyObject *on)

@@ -50,10 +50,11 @@ LIBC_ROOMS = {
     "lp_sampler_cause": "lp_sampler",
 }
 PYTHON_C_ROOMS = {
+    "lp_callable": "lp_python",
     "lp_calls_snapshot": "lp_calls lp_python lp_tracer",
     "lp_costs_snapshot": "lp_calls lp_python lp_tracer",
     "lp_discover": "lp_code lp_engine lp_python",
-    "lp_natives": "lp_calls lp_engine lp_python lp_tracer",
+    "lp_natives": "lp_callable lp_calls lp_engine lp_python lp_tracer",
     "lp_slices_snapshot": "lp_python lp_slices_search lp_tracer",
     "lp_waits": "lp_sampler lp_tracer",
     "lp_mute": "lp_python lp_recorder",
@@ -105,9 +106,9 @@ LINEPROF_ROOMS = {
     "lineprof.records": "lineprof.values",
     "lineprof.stats": (
         "lineprof.call_records lineprof.exports.frame lineprof.gpu_records "
-        "lineprof.ipython.html lineprof.records lineprof.stats_empty "
-        "lineprof.stats_merge lineprof.stats_timings lineprof.store "
-        "lineprof.toml_config lineprof.trace_records lineprof.units "
+        "lineprof.ipython.html lineprof.own_records lineprof.records "
+        "lineprof.stats_empty lineprof.stats_merge lineprof.stats_timings "
+        "lineprof.store lineprof.toml_config lineprof.trace_records lineprof.units "
         "lineprof.views.show lineprof.views.view lineprof.wait_records"
     ),
     "lineprof.stats_merge": (
@@ -372,12 +373,12 @@ LINEPROF_ROOMS = {
     "lineprof.snapshot_sums": "lineprof.records",
     "lineprof.stats_empty": "lineprof.records",
     "lineprof.stats_merge_calls": (
-        "lineprof.call_records lineprof.records lineprof.stats lineprof.trace_records "
-        "lineprof.values lineprof.wait_records"
+        "lineprof.call_records lineprof.own_records lineprof.records lineprof.stats "
+        "lineprof.trace_records lineprof.values lineprof.wait_records"
     ),
     "lineprof.store_read_calls": (
-        "lineprof.call_records lineprof.records lineprof.store_rows "
-        "lineprof.store_schema lineprof.wait_records"
+        "lineprof.call_records lineprof.own_records lineprof.records "
+        "lineprof.store_rows lineprof.store_schema lineprof.wait_records"
     ),
     "lineprof.store_write_calls": (
         "lineprof.call_records lineprof.records lineprof.stats lineprof.store_schema"
@@ -549,7 +550,15 @@ LINEPROF_ROOMS = {
         "lineprof.gpu_records lineprof.records lineprof.store_rows "
         "lineprof.store_schema lineprof.trace_columns lineprof.trace_records"
     ),
-    "lineprof.wait_snapshot": "lineprof.records lineprof.wait_records",
+    "lineprof.wait_snapshot": (
+        "lineprof.own_records lineprof.records lineprof.wait_records"
+    ),
+    "lineprof.collectives": "lineprof.call_records lineprof.records lineprof.stats",
+    "lineprof.own_records": "lineprof.records lineprof.values",
+    "lineprof.split": (
+        "lineprof.call_records lineprof.own_records lineprof.records lineprof.stats "
+        "lineprof.values"
+    ),
     "lineprof.cli": (
         "lineprof.commands lineprof.commands.command lineprof.commands.output "
         "lineprof.commands.parser lineprof.errors lineprof.version"
@@ -571,8 +580,8 @@ LINEPROF_ROOMS = {
         "lineprof.errors lineprof.records lineprof.source lineprof.stats "
         "lineprof.stats_timings lineprof.units lineprof.views.gpu_flags "
         "lineprof.views.gpu_footer lineprof.views.gpu_table lineprof.views.highlight "
-        "lineprof.views.orders lineprof.views.table lineprof.views.view "
-        "lineprof.views.waits"
+        "lineprof.views.orders lineprof.views.parts lineprof.views.table "
+        "lineprof.views.view lineprof.views.waits"
     ),
     "lineprof.views.json_gpu": (
         "lineprof.gpu_lines lineprof.gpu_records lineprof.records lineprof.values"
@@ -688,7 +697,12 @@ LINEPROF_ROOMS = {
         "lineprof.views.view lineprof.wait_records"
     ),
     "lineprof.views.json_calls": (
-        "lineprof.call_edges lineprof.records lineprof.stats lineprof.values"
+        "lineprof.call_edges lineprof.collectives lineprof.records lineprof.split "
+        "lineprof.stats lineprof.values"
+    ),
+    "lineprof.views.parts": (
+        "lineprof.collectives lineprof.records lineprof.split lineprof.stats "
+        "lineprof.units lineprof.views.columns lineprof.views.grid lineprof.views.view"
     ),
     "lineprof.views.view": (
         "lineprof.records lineprof.source lineprof.stats lineprof.units "
@@ -759,7 +773,8 @@ KERNPROF_ROOMS = {
     "kernprof.call_table": "kernprof.calls",
     "kernprof.budget": "lineprof.discovery lineprof.records",
     "kernprof.budget_thread": (
-        "kernprof.budget kernprof.interval lineprof.profiler lineprof.records"
+        "kernprof.budget kernprof.interval lineprof.profiler lineprof.records "
+        "lineprof.units"
     ),
     "kernprof.whole": (
         "kernprof.choice kernprof.decorated kernprof.outfile kernprof.own_places "
@@ -772,7 +787,8 @@ KERNPROF_ROOMS = {
         "kernprof.whole lineprof.profiler"
     ),
     "kernprof.choice": (
-        "kernprof.outfile kernprof.patterns kernprof.places lineprof.values"
+        "kernprof.outfile kernprof.patterns kernprof.places lineprof.collectives "
+        "lineprof.values"
     ),
     "kernprof.places": "lineprof.values",
     "kernprof.own_places": (
