@@ -80,12 +80,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     places = _places(everything)
     functions = _functions(everything, scale, places)
     files = dict.fromkeys(function.file for function in functions)
-
-    def place_of(number: int) -> int:  # of one without lines, too
-        if not 0 <= number < len(ids):
-            return UNKNOWN_THREAD
-        return places.setdefault(number, len(places))
-
+    place_of = _placing(places, len(ids))
     own, shown = {**_keys(codes), **of_c(parts.natives)}, _keys(everything)
     tree, gpu = NO_CALLS, NO_GPU
     traces: tuple[Trace, ...] = ()
@@ -111,6 +106,17 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         waits=waits,
         own_times=own_times_of(rows, shown, place_of) if parts.split else (),
     )
+
+
+def _placing(places: dict[int, int], known: int) -> Callable[[int], int]:
+    """Return what gives a thread its place: one without lines, too, the next one."""
+
+    def place_of(number: int) -> int:
+        if not 0 <= number < known:
+            return UNKNOWN_THREAD
+        return places.setdefault(number, len(places))
+
+    return place_of
 
 
 def _key(code: Code) -> Key:
