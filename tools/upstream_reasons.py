@@ -8,6 +8,7 @@ from __future__ import annotations
 _TREES = "of classes that rewrite a program's syntax tree; lineprof watches its code"
 _INTERNALS = "of line_profiler's own compiled module"
 _ONCE = "wants a function twice in `functions`; here it stands there once"
+_WHOLE = "no @profile and no -p: lineprof then profiles the program's own functions"
 _CODE = "wants __code__ replaced, which lineprof never does"
 
 # Whole files, which are not even collected.
@@ -25,6 +26,10 @@ REASONS = {
     "test_autoprofile::test_multitarget_import_transformation_executes": _TREES,
     "test_autoprofile::test_profmod_extractor_multitarget_behavior*": _TREES,
     "test_autoprofile::test_handle_star_imports*": _TREES,
+    "test_autoprofile::test_autoprofile_exec_module[False-None---prof-imports*": _WHOLE,
+    "test_autoprofile::test_autoprofile_exec_module[True-None---prof-imports*": _WHOLE,
+    "test_autoprofile::test_autoprofile_exec_package[False-prof_mod5-*": _WHOLE,
+    "test_autoprofile::test_autoprofile_exec_package[True-prof_mod6-*": _WHOLE,
     "test_eager_preimports::*": "of a generated module that imports what -p names",
     "test_cli::test_boolean_argument_*": "of a private function around argparse",
     "test_string_enum::test_scoping_policy_defaults_are_enum_members": (
