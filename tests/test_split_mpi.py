@@ -106,7 +106,7 @@ def test_deep_calls_are_no_trouble() -> None:
 
 
 def test_the_table_has_a_column_and_a_line_below_a_function() -> None:
-    lines = lines_of(example(), "text", unit=1e-6, columns=("mpi",), waiting=True)
+    lines = lines_of(example(), "text", unit=1e-6, columns=("mpi",))
     assert [line.split()[-3] for line in lines if line.startswith("Line #")] == [
         "MPI"
     ] * 3

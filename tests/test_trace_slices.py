@@ -207,14 +207,27 @@ def test_threads_are_told_apart(clock: Clock) -> None:
     def work(n: int) -> None:
         clock.tick(n)
 
-    def run(n: int, name: str) -> None:
-        thread = threading.Thread(target=work, args=(n,), name=name)
+    # Both are there at once: one that has ended may lend its place to another.
+    over = threading.Event()
+
+    def run(n: int, name: str) -> threading.Thread:
+        done = threading.Event()
+
+        def body() -> None:
+            work(n)
+            done.set()
+            over.wait()
+
+        thread = threading.Thread(target=body, name=name)
         thread.start()
-        thread.join()
+        done.wait()
+        return thread
 
     work(1)
-    run(20, "first")
-    run(300, "second")
+    threads = [run(20, "first"), run(300, "second")]
+    over.set()
+    for thread in threads:
+        thread.join()
     work(4000)
     stats = profiler.get_stats()
     (trace,) = stats.traces

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
+from as_python import run
 from example_calls import example
 from example_stats import example as without_waits
 from showing import lines_of
@@ -12,6 +15,9 @@ from lineprof.stats import LineStats
 from lineprof.values import replace
 from lineprof.views.text import parse_columns
 from lineprof.wait_records import CAUSES, LOCK, SLEEP, Wait
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WAITING = "Waiting: 24.3 % of these times: 1.500 ms for locks, 20.00 us for the"
 
@@ -111,3 +117,19 @@ def test_without_waits_the_table_is_what_it_was() -> None:
             : len(table(with_waits()))
         ]
     )
+
+
+def test_view_says_it_where_waits_are_asked_for_and_line_profilers_table_stays(
+    tmp_path: Path,
+) -> None:
+    example().to_file(tmp_path / "x.lprof")
+
+    def shown(*words: str) -> bool:
+        done = run(["-m", "lineprof", "view", *words, "x.lprof"], cwd=tmp_path)
+        assert done.status == 0
+        return "Waiting: " in done.out
+
+    assert not shown()
+    assert not shown("--columns", "min")
+    assert shown("--columns", "wait")
+    assert shown("--drill", "main")

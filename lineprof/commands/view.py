@@ -42,7 +42,6 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     settings = configuration(parsed.config or None, off=parsed.config is False)
     values = view_flags.options(parser, parsed, settings)
     values["column_widths"] = column_widths(settings)
-    values["waiting"] = True
     files = [existing(file) for file in parsed.files]
     with Progress() as progress:
         stats = read(files, progress)
@@ -50,6 +49,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     to_file = parsed.log_file is not None
     options = Options(
         **values,  # type: ignore[arg-type]
+        # line_profiler's table stays as it is, byte for byte.
+        waiting=view.name != "text",
         screen=PIPE if to_file else screen_of(sys.stdout),
     )
     lines = view.render(stats, sources, options)

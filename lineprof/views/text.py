@@ -141,18 +141,15 @@ def _function(  # noqa: PLR0913, PLR0917  # what there is to say of one
         return Line(number, hits, time, awaited, least, most, waiting, split_line)
 
     wall_ns = function.recursive_ns
+    wanted = options.waiting or waits.are_wanted(options.columns)
+    said = waits.below_table(function, of_lines) if of_lines and wanted else ()
     return Function(
         function.file,
         function.line,
         function.name,
         tuple(line(*numbers) for numbers in lines),
         sum(t for *_, t in lines) if wall_ns is None else ticks.from_ns(wall_ns),
-        after=(
-            *(waits.below_table(function, of_lines) if of_lines else ()),
-            *parts.below_table(function, split_lines),
-        )
-        if options.waiting
-        else (),
+        after=(*said, *parts.below_table(function, split_lines)),
     )
 
 

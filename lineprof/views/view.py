@@ -52,7 +52,7 @@ class Options(Value):
     lines: int = 10  # of those that took most time
     depth: int = 0  # levels of calls; 0: as many as the view sees fit
     min_percent: float = 1  # calls with a smaller share in the whole are left out
-    waiting: bool = False  # say below a table what its function waited for, and MPI
+    waiting: bool = False  # say below a table what its function waited for
     screen: Screen = PIPE
 
 

@@ -61,9 +61,10 @@ def below_table(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
 
 def footer(stats: LineStats, options: Options) -> Iterator[str]:
     """Yield that columns of waits are empty for want of data, if they were chosen."""
-    if not stats.waits and _wanted(options.columns):
+    if not stats.waits and are_wanted(options.columns):
         yield NONE
 
 
-def _wanted(columns: Iterable[str]) -> bool:
+def are_wanted(columns: Iterable[str]) -> bool:
+    """Tell whether columns of waits are among the chosen ones."""
     return not WAIT_COLUMNS.keys().isdisjoint(columns)
