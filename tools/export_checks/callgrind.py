@@ -23,8 +23,10 @@ def annotate(place: Place, profile: Path, file: Path) -> str:
     ours = place.ours(profile)
     output = run(place, "--auto=no", "--inclusive=no", file)
     found = totals(output)
-    for event, number in found.items():
-        same(event, number, ours[EVENTS[event]])
+    for event in EVENTS.keys() & found.keys():
+        same(event, found[event], ours[EVENTS[event]])
+    on_and_off = found.get("CPU_ns", found["ns"]) + found.get("Wait_ns", 0)
+    same("CPU_ns and Wait_ns", on_and_off, found["ns"])
     if ours["gpu_ns"] and "GPU_ns" not in found:
         raise Wrong("it has no GPU time")
     own = [one["lines_ns"] for one in ours["functions"] if one["lines_ns"]]
