@@ -3,9 +3,9 @@
 
     python benchmarks/whole_program.py [--rounds N] [--seconds S] [NAME…]
 
-Ten programs run as they are (`pyperf` is stood in for), plainly, under `kernprof
--l`, with `--max-overhead 1.2`, and under line_profiler's `kernprof -l -p` where
-that is installed. Processor time of the program's own jobs, functions found on
+Programs of pure Python run as they are (`pyperf` is stood in for), plainly, under
+`kernprof -l`, with `--max-overhead 1.2`, and under line_profiler's `kernprof -l -p`
+where that is installed. Processor time of the program's own jobs, functions found on
 the way included; the least of all rounds, which take turns. Needs pyperformance
 (`pip install --no-deps pyperformance`).
 """
@@ -26,8 +26,9 @@ from rig import foreign
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = (
-    *("chaos", "deltablue", "fannkuch", "float", "go"),
-    *("hexiom", "nbody", "pyflate", "raytrace", "richards"),
+    *("barnes_hut", "chaos", "coroutines", "deltablue", "fannkuch", "float"),
+    *("generators", "go", "hexiom", "mdp", "meteor_contest", "nbody"),
+    *("nqueens", "pyflate", "raytrace", "richards", "scimark", "spectral_norm"),
 )
 PLAIN, OURS, BUDGET, THEIRS = "plain", "lineprof", "budget 1.2", "line_profiler"
 MOST, MOST_BUDGET, LEAST_GAIN = 2.5, 1.3, 5.0
