@@ -8,6 +8,7 @@ import pstats
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 from urllib.request import urlopen
