@@ -19,10 +19,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from rig import foreign
+from rig.goals import Verdict
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = (
@@ -32,29 +32,6 @@ PROGRAMS = (
 )
 PLAIN, OURS, BUDGET, THEIRS = "plain", "lineprof", "budget 1.2", "line_profiler"
 MOST, MOST_BUDGET, LEAST_GAIN = 2.5, 1.3, 5.0
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A median over all programs, and the bound it must keep."""
-
-    text: str
-    figure: float
-    bound: float
-    at_most: bool = True
-
-    @property
-    def reached(self) -> bool:
-        """Whether the figure keeps to the bound."""
-        if self.at_most:
-            return self.figure <= self.bound
-        return self.figure >= self.bound
-
-    def line(self) -> str:
-        """Render the verdict for people."""
-        word = "reached    " if self.reached else "NOT REACHED"
-        sign = "≤" if self.at_most else "≥"
-        return f"  {word}  {self.text:<52}{self.figure:6.2f}  ({sign} {self.bound:g})"
 
 
 def their_kernprof() -> str | None:
@@ -138,20 +115,20 @@ def gain(figures: dict[str, float]) -> float:
     return (figures[THEIRS] - plain) / max(figures[OURS] - plain, 1e-9)
 
 
-def goals(found: list[dict[str, float]]) -> list[Goal]:
+def goals(found: list[dict[str, float]]) -> list[Verdict]:
     """Judge the medians."""
 
     def slowed(tool: str) -> float:
         return statistics.median(one[tool] / one[PLAIN] for one in found)
 
     verdicts = [
-        Goal("whole program, median slow-down", slowed(OURS), MOST),
-        Goal("with --max-overhead 1.2, median", slowed(BUDGET), MOST_BUDGET),
+        Verdict("whole program, median slow-down", slowed(OURS), MOST, "x"),
+        Verdict("with --max-overhead 1.2, median", slowed(BUDGET), MOST_BUDGET, "x"),
     ]
     if all(THEIRS in one for one in found):
         gained = statistics.median(map(gain, found))
         text = "line_profiler -p adds so many times more, median"
-        verdicts.append(Goal(text, gained, LEAST_GAIN, at_most=False))
+        verdicts.append(Verdict(text, gained, LEAST_GAIN, "x", at_most=False))
     return verdicts
 
 

@@ -47,6 +47,20 @@ lp_calls_enter(lp_recorder *rec, lp_frame *frame)
     return lp_calls_find(rec, frame);
 }
 
+/* [OWNER] The same for a frame that was called, and not resumed: count that.
+ */
+static inline void
+lp_calls_called(lp_recorder *rec, lp_frame *frame)
+{
+    lp_node *node = lp_calls_enter(rec, frame);
+
+    frame->counts->calls++;
+    if (LP_LIKELY(node != NULL)) {
+        node->calls++;
+        node->primitive += (frame->flags & LP_FRAME_OUTERMOST) != 0;
+    }
+}
+
 /* [OWNER] The frame's time from its begin up to `now` is over. */
 static inline void
 lp_calls_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)

@@ -135,7 +135,7 @@ lp_code *
 lp_discover(PyObject *code)
 {
     lp_recorder *rec = lp_here;
-    lp_ticks before = lp_clock_now(&lp_process.clock);
+    lp_ticks before;
     PyObject *type, *value, *traceback;
     lp_code *found = NULL;
 
@@ -143,6 +143,7 @@ lp_discover(PyObject *code)
         lp_code_extra_get(code, extra_index) == (void *)round_number) {
         return NULL;
     }
+    before = lp_clock_now(&lp_process.clock);
     asking = true;
     PyErr_Fetch(&type, &value, &traceback);
     lp_thread_ignore_events(true);

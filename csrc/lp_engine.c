@@ -157,7 +157,6 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
                    (entry != LP_LATE || !tracer->stopped);
     lp_counts *counts;
     lp_frame *frame;
-    lp_node *node;
 
     if (LP_UNLIKELY(lp_process.paused || (code->flags & LP_CODE_IGNORED))) {
         return NULL;
@@ -191,16 +190,12 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     if (code->flags & LP_CODE_GATHERS) {
         frame->flags |= LP_FRAME_GATHERS;
     }
-    node = lp_calls_enter(rec, frame);
     if (entry == LP_CALLED) {
-        counts->calls++;
-        if (LP_LIKELY(node != NULL)) {
-            node->calls++;
-            node->primitive += (frame->flags & LP_FRAME_OUTERMOST) != 0;
-        }
+        lp_calls_called(rec, frame);
+        return frame;
     }
-    else if (entry == LP_RESUMED &&
-             line - frame->first_line < frame->n_lines) {
+    (void)lp_calls_enter(rec, frame);
+    if (entry == LP_RESUMED && line - frame->first_line < frame->n_lines) {
         lp_recorder_open(rec, frame, frame->lines + (line - frame->first_line),
                          now);
     }

@@ -204,7 +204,6 @@ lp_natives_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
     lp_counts *counts = NULL;
     lp_code *code;
     lp_frame *frame;
-    lp_node *node;
 
     if (rec->top->line == NULL || !tracer->active) {
         return;
@@ -232,12 +231,7 @@ lp_natives_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
     frame->owner = tracer;
     frame->flags |= LP_FRAME_NATIVE;
     tracer->open_frames++;
-    counts->calls++;
-    node = lp_calls_enter(rec, frame);
-    if (node != NULL) {
-        node->calls++;
-        node->primitive += (frame->flags & LP_FRAME_OUTERMOST) != 0;
-    }
+    lp_calls_called(rec, frame);
     lp_recorder_line(rec, frame, 0, now, LP_STEP);
 }
 
