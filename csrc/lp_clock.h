@@ -26,6 +26,9 @@
 #define LP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* On the measuring path: the compiler counts its size, we its calls. */
+#define LP_INLINE static inline __attribute__((always_inline))
+
 typedef uint64_t lp_ns;    /* nanoseconds of CLOCK_MONOTONIC */
 typedef uint64_t lp_ticks; /* units of the clock's own source */
 

@@ -161,8 +161,8 @@ void lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
 /* Slices, in lp_stays.c.  Be traced, or not, as lp_all_slices has it. */
 void lp_recorder_trace(lp_recorder *rec);
 
-/* [OWNER] The stay on the frame's line ends now: a slice, if it is a long one.
- */
+/* [OWNER] The stay on the frame's line ends now: a slice, if it is a long one,
+ * which is true of none that is not longer than `wait.least`. */
 void lp_recorder_stay(lp_recorder *rec, const lp_frame *frame, lp_ticks now);
 
 /* [OWNER] The stay in the function does. */
@@ -231,52 +231,40 @@ lp_recorder_changed(lp_recorder *rec)
     __atomic_store_n(&rec->changes, rec->changes + 1, __ATOMIC_RELEASE);
 }
 
-/* [OWNER] Charge the open line with what others did meanwhile; false when its
- * `ticks`, which lose that, are no whole execution. */
-static inline bool
-lp_recorder_charge_others(lp_recorder *rec, lp_frame *frame, lp_ticks *ticks)
-{
-    bool whole = !(frame->cost & LP_SPLIT);
-    uint64_t cost = rec->cost - (frame->cost & ~LP_SPLIT);
-    lp_ticks lost = cost / LP_COST_ONE;
+/* [OWNER] The rest of lp_recorder_charge: a long stay, or one in which others
+ * had costs; in lp_charge.c. */
+void lp_recorder_charge_apart(lp_recorder *rec, lp_frame *frame, lp_ticks now);
 
-    if (LP_UNLIKELY(rec->traced && !whole && *ticks < rec->long_stay)) {
-        lp_recorder_stay(rec, frame, frame->since + *ticks);
-    }
-    frame->line->cost += cost;
-    frame->cost = rec->cost;
-    *ticks = *ticks > lost ? *ticks - lost : 0;
-    return whole;
-}
-
-/* [OWNER] Charge the open line of a frame up to `now`: it ends. */
-static inline void
-lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+/* [OWNER] Its open line was executed once more, in so many ticks. */
+LP_INLINE void
+lp_recorder_executed(lp_frame *frame, lp_ticks ticks)
 {
     lp_line *line = frame->line;
-    lp_ticks stay = now - frame->since, ticks = stay;
-    bool whole = true;
 
-    line->ticks += ticks;
-    frame->own += line->weight;
-    if (LP_UNLIKELY(ticks >= rec->long_stay)) {
-        lp_recorder_stay(rec, frame, now);
-    }
-    if (LP_UNLIKELY(rec->cost != frame->cost)) {
-        whole = lp_recorder_charge_others(rec, frame, &ticks);
-    }
-    if (LP_UNLIKELY(stay >
-                    __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED))) {
-        lp_wait_charge(rec, frame, now);
-    }
-    if (LP_UNLIKELY(!whole)) {
-        return;
-    }
     if (LP_LIKELY(line->statement == 0)) {
         lp_line_executed(line, ticks);
     }
     else if (line == frame->statement) {
         frame->spent += ticks;
+    }
+}
+
+/* [OWNER] Charge the open line of a frame up to `now`: it ends. */
+LP_INLINE void
+lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    lp_line *line = frame->line;
+    lp_ticks stay = now - frame->since;
+
+    line->ticks += stay;
+    frame->own += line->weight;
+    if (LP_LIKELY(stay <=
+                      __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED) &&
+                  rec->cost == frame->cost)) {
+        lp_recorder_executed(frame, stay);
+    }
+    else {
+        lp_recorder_charge_apart(rec, frame, now);
     }
 }
 
@@ -317,7 +305,7 @@ lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
 }
 
 /* [OWNER] The frame comes to the line at `offset` from its first line. */
-static inline void
+LP_INLINE void
 lp_recorder_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
                  lp_ticks now, lp_step step)
 {

@@ -132,7 +132,7 @@ mark(lp_wait *wait)
 {
     lp_ticks least = __atomic_load_n(&wait->least, __ATOMIC_RELAXED);
 
-    if (least != 0 && least != LP_WAIT_NEVER) {
+    if (least != 0) {
         __atomic_compare_exchange_n(&wait->least, &least, 0, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
@@ -150,7 +150,7 @@ look_at(lp_sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
 
     if (thread == 0 || !lp_open_lines_any(rec) ||
         __atomic_load_n(&rec->finished, __ATOMIC_RELAXED) ||
-        __atomic_load_n(&wait->least, __ATOMIC_RELAXED) == LP_WAIT_NEVER) {
+        __atomic_load_n(&wait->threshold, __ATOMIC_RELAXED) == LP_WAIT_NEVER) {
         return;
     }
     found->open = true;

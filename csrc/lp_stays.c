@@ -39,6 +39,7 @@ lp_recorder_trace(lp_recorder *rec)
 {
     rec->traced = lp_all_slices.on;
     rec->long_stay = lp_all_slices.long_stay;
+    lp_wait_watch(rec);
 }
 
 void

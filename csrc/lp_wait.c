@@ -30,13 +30,24 @@ lp_wait_clock(lp_recorder *rec, const lp_clock *clock)
     bool real = clock->name != NULL && strcmp(clock->name, "given") != 0 &&
                 (wanted == NULL || strcmp(wanted, "off") != 0);
 
-    wait->threshold =
-        real ? (lp_ticks)(clock->counter ? FIRST_THRESHOLD : LP_WAIT_NS)
-             : LP_WAIT_NEVER;
+    WRITE(wait->threshold,
+          real ? (lp_ticks)(clock->counter ? FIRST_THRESHOLD : LP_WAIT_NS)
+               : LP_WAIT_NEVER);
     wait->exact = !clock->counter;
     wait->read = false;
     wait->n_pending = 0;
-    WRITE(wait->least, wait->threshold);
+    lp_wait_watch(rec);
+}
+
+void
+lp_wait_watch(lp_recorder *rec)
+{
+    lp_ticks least = rec->wait.threshold, stay = rec->long_stay;
+
+    if (stay <= least && stay != LP_NO_STAY) {
+        least = stay > 2 ? stay - 1 : 1; /* 0 says something else */
+    }
+    WRITE(rec->wait.least, least);
 }
 
 void
@@ -137,9 +148,9 @@ measure_threshold(lp_wait *wait, const lp_clock *clock, lp_ns wall,
                   lp_ticks now)
 {
     if (wait->n_pending == 0 && wall - clock->ns0 > 1000000) {
-        wait->threshold =
-            (lp_ticks)((double)LP_WAIT_NS * (double)(now - clock->ticks0) /
-                       (double)(wall - clock->ns0));
+        WRITE(wait->threshold,
+              (lp_ticks)((double)LP_WAIT_NS * (double)(now - clock->ticks0) /
+                         (double)(wall - clock->ns0)));
         wait->exact = true;
     }
 }
@@ -190,7 +201,7 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     }
     if (!wait->exact) {
         measure_threshold(wait, &rec->clock, wall, now);
-        WRITE(wait->least, wait->threshold);
+        lp_wait_watch(rec);
     }
 }
 
@@ -204,7 +215,9 @@ look(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 
     last = last < wait->left ? wait->left : last;
     last = last < wait->read_at ? wait->read_at : last;
-    WRITE(wait->least, wait->threshold);
+    if (asked) {
+        lp_wait_watch(rec);
+    }
     if (now < last || (now - last <= wait->threshold && !asked)) {
         return 0;
     }

@@ -71,10 +71,10 @@ typedef struct lp_wait_lines {
 
 /* A thread's, in its recorder. */
 typedef struct lp_wait {
-    lp_ticks least;     /* a stay of more ticks is looked at; 0: the sampler
-                         * wants the thread's next event to be (atomic) */
+    lp_ticks least;     /* a stay of more ticks leaves the fast path; 0: the
+                         * sampler wants the thread's next event to (atomic) */
     lp_ticks left;      /* when a frame was left, or resumed, last */
-    lp_ticks threshold; /* what `least` is, when nobody wants otherwise */
+    lp_ticks threshold; /* a gap of more ticks is looked at (atomic) */
     lp_ticks read_at;   /* when the clocks below were read */
     lp_ns wall, cpu;
     uint64_t cost;        /* of all looks, in rec->cost, too */
@@ -105,6 +105,9 @@ struct lp_counts;
 
 /* Look at the gaps of a thread whose clock is this one, or at none. */
 void lp_wait_clock(struct lp_recorder *rec, const lp_clock *clock);
+
+/* Set `least` anew: the threshold has changed, or the recorder's long_stay. */
+void lp_wait_watch(struct lp_recorder *rec);
 
 /* [OWNER] The recorder is this thread's from now on. */
 void lp_wait_attach(struct lp_recorder *rec);
