@@ -14,7 +14,7 @@ static void
 add_counts(spent *sum, const lp_counts *counts, const lp_costs *costs)
 {
     sum->calls += counts->calls;
-    sum->own += counts->calls * costs->call;
+    sum->own += counts->calls * costs->call + counts->resumes * costs->resume;
     for (uint32_t i = 0; i < counts->n_lines; i++) {
         const lp_line *line = &counts->lines[i];
 

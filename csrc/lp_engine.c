@@ -195,6 +195,7 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
         return frame;
     }
     (void)lp_calls_enter(rec, frame);
+    counts->resumes++;
     if (entry == LP_RESUMED && line - frame->first_line < frame->n_lines) {
         lp_recorder_open(rec, frame, frame->lines + (line - frame->first_line),
                          now);

@@ -70,7 +70,8 @@ lp_counts_reset(lp_counts *counts)
 {
     uint64_t *awaits = lp_counts_awaits(counts);
 
-    counts->calls = counts->total = counts->total_cost = 0;
+    counts->calls = counts->resumes = 0;
+    counts->total = counts->total_cost = 0;
     counts->recursed = 0;
     counts->left_out = 0;
     for (uint32_t i = 0; i < counts->n_lines; i++) {

@@ -46,7 +46,7 @@ typedef struct lp_counts {
     uint32_t awaits;   /* 1: a number a line stands behind the records */
     uint32_t serial;   /* of the code object, see lp_layout */
     uint64_t left_out; /* stays that there was no room for, see lp_slices.h */
-    uint64_t spare;
+    uint64_t resumes;  /* steps of generators and coroutines but the first */
     struct lp_wait_lines *waits; /* owned: see lp_wait.h; NULL: none */
     struct lp_node *node;        /* the first that calls it, see lp_tree.h */
     lp_line lines[];

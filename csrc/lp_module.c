@@ -1,4 +1,5 @@
 /* The module: its functions, and PyInit__core. */
+#include "lp_audit.h"
 #include "lp_discover.h"
 #include "lp_engine.h"
 #include "lp_gpu_functions.h"
@@ -210,6 +211,20 @@ module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
     Py_RETURN_NONE;
 }
 
+/* Call this each time that a thread's events have cost so many ns more. */
+static PyObject *
+module_audit(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *callable;
+    unsigned long long ns;
+
+    if (!PyArg_ParseTuple(args, "OK", &callable, &ns) ||
+        lp_audit_set(callable, ns) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"hooks", module_hooks, METH_NOARGS, NULL},
     {"hook", module_hook, METH_NOARGS, NULL},
@@ -224,6 +239,7 @@ static PyMethodDef methods[] = {
     {"natives", module_natives, METH_VARARGS, NULL},
     {"split", module_split, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
+    {"audit", module_audit, METH_VARARGS, NULL},
     {"took_turns", module_took_turns, METH_NOARGS, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},
     {"trace", lp_slices_trace, METH_VARARGS, NULL},

@@ -11,6 +11,7 @@
 #  include <stddef.h>
 #  include <structmember.h>
 
+#  include "lp_audit.h"
 #  include "lp_discover.h"
 #  include "lp_engine.h"
 #  include "lp_natives.h"
@@ -43,8 +44,12 @@ on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_threads_here();
-    lp_code *code = lp_code_of(args[0]);
+    lp_code *code;
 
+    if (LP_LIKELY(rec != NULL)) {
+        lp_audit(rec);
+    }
+    code = lp_code_of(args[0]);
     if (code == NULL) {
         code = lp_discover(args[0]);
         if (code == NULL) {
@@ -65,8 +70,12 @@ on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
           size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_threads_here();
-    lp_code *code = lp_code_of(args[0]);
+    lp_code *code;
 
+    if (LP_LIKELY(rec != NULL)) {
+        lp_audit(rec);
+    }
+    code = lp_code_of(args[0]);
     if (rec != NULL && code != NULL) {
         uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
         uint32_t line = code->resumes != NULL && at < code->n_marks

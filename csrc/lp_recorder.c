@@ -42,6 +42,7 @@ lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
     rec->last = rec->frames + FIRST_FRAMES - 1;
     rec->clock = *clock;
     rec->costs = *costs;
+    rec->audit_at = LP_AUDIT_NEVER;
     lp_recorder_trace(rec);
     lp_wait_clock(rec, clock);
     return rec;

@@ -115,17 +115,20 @@ typedef struct lp_recorder {
     uint64_t python_thread; /* the interpreter's name for the thread */
     void (*before)(void);   /* the settrace hook's: who traced it before us */
     lp_armed armed;
-    uint32_t number;  /* place in the list of recorders */
-    uint32_t changes; /* odd while frames come or go (atomic) */
-    void *outgrown;   /* owned list: frames as they were before they moved */
-    uint32_t ranged;  /* frames, from the first on, whose ranges are right */
-    uint32_t owed;    /* ranges beyond theirs that the thread has to pop */
-    uint64_t turns;   /* frames that left from below others: greenlets' */
+    uint32_t number;   /* place in the list of recorders */
+    uint32_t changes;  /* odd while frames come or go (atomic) */
+    void *outgrown;    /* owned list: frames as they were before they moved */
+    uint32_t ranged;   /* frames, from the first on, whose ranges are right */
+    uint32_t owed;     /* ranges beyond theirs that the thread has to pop */
+    uint64_t audit_at; /* of `cost`: see lp_audit.h */
+    uint64_t turns;    /* frames that left from below others: greenlets' */
     struct lp_tree *trees; /* owned list: calls, by tracer; see lp_calls.h */
     lp_slices slices;      /* what has ended, if it is traced */
     lp_wait wait;
     struct lp_recorder *next;
 } lp_recorder;
+
+#define LP_AUDIT_NEVER UINT64_MAX
 
 /* What takes a slice of a frame with these counters. */
 typedef void lp_slice_sink(void *to, lp_counts *counts, const lp_slice *slice);

@@ -7,6 +7,7 @@
 #  include <sys/syscall.h>
 #endif
 
+#include "lp_audit.h"
 #include "lp_engine.h"
 #include "lp_thread_name.h"
 
@@ -107,6 +108,7 @@ lp_threads_of(uint64_t python_thread)
         }
         append(rec);
     }
+    lp_audit_begin(rec);
     rec->python_thread = python_thread;
     return rec;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lp_arm.h"
+#include "lp_audit.h"
 #include "lp_discover.h"
 #include "lp_engine.h"
 #include "lp_mute.h"
@@ -121,8 +122,10 @@ code_of(PyFrameObject *frame)
 static void
 on_call(lp_recorder *rec, PyFrameObject *frame)
 {
-    lp_code *code = lp_code_of(code_of(frame));
+    lp_code *code;
 
+    lp_audit(rec);
+    code = lp_code_of(code_of(frame));
     if (code == NULL && LP_UNLIKELY(lp_discovering)) {
         code = lp_discover(code_of(frame));
     }

@@ -33,12 +33,16 @@ _TASKS = "/proc/self/task"  # of Linux: a folder for each thread
 class Interval:
     """Calls `dump` every `seconds` between `start` and `stop`.
 
-    Less often where it would take more than a fiftieth of a processor's time.
+    Less often where it would take more than a fiftieth of a processor's time, and
+    with `longest`: each time after twice as long, up to that.
     """
 
-    def __init__(self, seconds: float, dump: Callable[[], object]) -> None:
+    def __init__(
+        self, seconds: float, dump: Callable[[], object], *, longest: float = 0.0
+    ) -> None:
         """Start nothing yet; with 0 `seconds`, never."""
         self._seconds = seconds
+        self._longest = longest
         self._dump = dump
         self._due = 0.0  # s, of the clock that never goes back
         self._life: _Life | None = None
@@ -76,6 +80,7 @@ class Interval:
         except BaseException:  # noqa: BLE001, S110
             pass
         cost = time.thread_time() - began
+        self._seconds = max(self._seconds, min(2 * self._seconds, self._longest))
         wait = max(self._seconds, _SHARE * cost)
         self._due = time.monotonic() + wait
         return wait

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
-    from kernprof.budget_thread import BudgetThread
+    from kernprof.budget_watch import BudgetWatch
     from kernprof.plan import Plan
     from kernprof.recorders import Recorder
     from kernprof.setup_file import SetupFile
@@ -133,13 +133,13 @@ class Session:
         self._say()
         return trouble
 
-    def _new_budget(self, plan: Plan) -> BudgetThread | None:
+    def _new_budget(self, plan: Plan) -> BudgetWatch | None:
         recorder = self.recorder
         if not plan.max_overhead or not isinstance(recorder, LineRecorder):
             return None
-        from kernprof.budget_thread import BudgetThread  # noqa: PLC0415  # rare
+        from kernprof.budget_watch import BudgetWatch  # noqa: PLC0415  # rare
 
-        return BudgetThread(plan.max_overhead, lambda: recorder.profiler)
+        return BudgetWatch(plan.max_overhead, lambda: recorder.profiler)
 
     def _watch(self, code: CodeType, module: str) -> None:
         for watcher in self._watchers:

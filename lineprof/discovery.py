@@ -79,6 +79,22 @@ class Discovery(Results):
         """Count `code` no more; what was counted stays. Its calls end here."""
         self._tracer.ignore(code)
 
+    def audit(
+        self, call: Callable[[], int | None] | None, cost_ns: int = 10_000_000
+    ) -> None:
+        """Have `call` called each time that measuring has cost a thread `cost_ns` more.
+
+        Whatever profiler it was for, and by the costs that are estimated: on that
+        thread, just before a call that is counted. `call` may look at `costs` and
+        have something unwatched; if it returns a number, that is the step from then
+        on. What it raises is dropped. None in its place ends this. ValueError for
+        fewer than 1 ns.
+        """
+        if cost_ns < 1:
+            message = f"a step of {cost_ns} ns: give 1 or more"
+            raise ValueError(message)
+        self._core.audit(call, cost_ns)
+
     def costs(self) -> list[Cost]:
         """Return what measuring has cost so far, by code object.
 

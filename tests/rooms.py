@@ -48,11 +48,13 @@ LIBC_ROOMS = {
     "lp_sampler": "lp_sampler_watch lp_wait",
     "lp_sampler_watch": "lp_open_lines lp_recorder lp_sampler",
     "lp_sampler_cause": "lp_sampler",
+    "lp_charge": "lp_recorder",
 }
 PYTHON_C_ROOMS = {
     "lp_callable": "lp_python",
     "lp_calls_snapshot": "lp_calls lp_python lp_tracer",
     "lp_costs_snapshot": "lp_calls lp_python lp_tracer",
+    "lp_audit": "lp_engine lp_python lp_recorder",
     "lp_discover": "lp_code lp_engine lp_python",
     "lp_natives": "lp_callable lp_calls lp_engine lp_python lp_tracer",
     "lp_slices_snapshot": "lp_python lp_slices_search lp_tracer",
@@ -64,14 +66,16 @@ PYTHON_C_ROOMS = {
     "lp_hook": "lp_hook_monitoring lp_hook_settrace lp_python",
     "lp_hook_settrace": "lp_arm lp_engine lp_gate lp_hook lp_mute lp_trace",
     "lp_hook_monitoring": "lp_discover lp_hook lp_monitoring_events lp_natives",
-    "lp_monitoring_events": "lp_discover lp_engine lp_natives lp_python",
+    "lp_monitoring_events": "lp_audit lp_discover lp_engine lp_natives lp_python",
     "lp_gate": "lp_arm lp_discover lp_engine lp_python lp_stack lp_trace lp_tracer",
     "lp_arm": "lp_engine lp_python lp_recorder lp_trace",
-    "lp_trace": "lp_arm lp_discover lp_engine lp_mute lp_natives lp_python lp_recorder",
+    "lp_trace": (
+        "lp_arm lp_audit lp_discover lp_engine lp_mute lp_natives lp_python lp_recorder"
+    ),
     "lp_engine": (
         "lp_calls lp_code lp_hook lp_parked lp_ranges lp_recorder lp_threads lp_tracer"
     ),
-    "lp_threads": "lp_engine lp_python lp_recorder lp_thread_name",
+    "lp_threads": "lp_audit lp_engine lp_python lp_recorder lp_thread_name",
     "lp_tracer": "lp_blocks lp_calls lp_code lp_engine lp_natives lp_opening lp_python",
     "lp_thread_name": "lp_python",
     "lp_opening": "lp_discover lp_engine lp_waits",
@@ -81,8 +85,8 @@ PYTHON_C_ROOMS = {
         "lp_slices_snapshot lp_snapshot lp_tracer lp_waits"
     ),
     "lp_module": (
-        "lp_discover lp_engine lp_gpu_functions lp_hook lp_natives lp_nvtx lp_python "
-        "lp_slices_snapshot lp_tracer_type lp_waits"
+        "lp_audit lp_discover lp_engine lp_gpu_functions lp_hook lp_natives lp_nvtx "
+        "lp_python lp_slices_snapshot lp_tracer_type lp_waits"
     ),
     "lp_nvtx": "lp_code lp_engine lp_gpu_nvtx lp_python lp_ranges",
     "lp_charged": "lp_engine lp_open_lines lp_paths lp_threads",
@@ -727,7 +731,7 @@ KERNPROF_ROOMS = {
     "kernprof.compiled": "",
     "kernprof.stage": "kernprof.namesakes kernprof.program kernprof.spawned",
     "kernprof.session": (
-        "kernprof.advice kernprof.budget_thread kernprof.closing kernprof.find "
+        "kernprof.advice kernprof.budget_watch kernprof.closing kernprof.find "
         "kernprof.interval kernprof.log kernprof.outfile kernprof.plan "
         "kernprof.recorders kernprof.report kernprof.setup_file kernprof.spawned "
         "kernprof.stage kernprof.terminate kernprof.texts kernprof.watchers "
@@ -772,10 +776,6 @@ KERNPROF_ROOMS = {
     ),
     "kernprof.call_table": "kernprof.calls",
     "kernprof.budget": "lineprof.discovery lineprof.records",
-    "kernprof.budget_thread": (
-        "kernprof.budget kernprof.interval lineprof.profiler lineprof.records "
-        "lineprof.units"
-    ),
     "kernprof.whole": (
         "kernprof.choice kernprof.decorated kernprof.outfile kernprof.own_places "
         "kernprof.patterns kernprof.plan kernprof.program "
@@ -800,6 +800,10 @@ KERNPROF_ROOMS = {
     "kernprof.decorated": "",
     "kernprof.other_language": "kernprof.plan",
     "kernprof.explicit": "lineprof.explicit_profiler",
+    "kernprof.budget_watch": (
+        "kernprof.budget kernprof.interval lineprof.profiler lineprof.records "
+        "lineprof.units"
+    ),
 }
 # What no change of the map may allow: a package, and those it never knows.
 NEVER = {

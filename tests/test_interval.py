@@ -217,6 +217,13 @@ def test_what_takes_long_is_done_seldom() -> None:
     assert Interval(0.5, dump)._tick() == 0.5
 
 
+def test_it_may_be_called_ever_less_often() -> None:
+    interval = Interval(0.1, int, longest=0.5)
+    assert [interval._tick() for _ in range(4)] == [0.2, 0.4, 0.5, 0.5]
+    assert Interval(0.1, int)._tick() == 0.1
+    assert Interval(2.0, int, longest=0.5)._tick() == 2.0
+
+
 @linux
 def test_nothing_of_it_is_left_when_it_has_stopped() -> None:
     before = tasks()

@@ -132,6 +132,11 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler.add_module": lambda b: b.profiler.add_module(
         contextlib, scoping_policy="exact"
     ),
+    "LineProfiler.audit": lambda b: (
+        b.profiler.audit(int, 1),
+        work(2),
+        b.profiler.audit(None),
+    ),
     "LineProfiler.block": lambda b: blocked(b.profiler),
     "LineProfiler.c_code_map": lambda b: b.profiler.c_code_map,
     "LineProfiler.c_last_time": lambda b: b.profiler.c_last_time,

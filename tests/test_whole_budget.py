@@ -9,7 +9,7 @@ from as_python import kernprof, write
 from whole import names, profiled
 
 from kernprof.budget import Budget
-from kernprof.budget_thread import BudgetThread
+from kernprof.budget_watch import BudgetWatch
 from lineprof.discovery import Cost
 
 if TYPE_CHECKING:
@@ -107,6 +107,10 @@ class Fake:
         """Remember it."""
         self.off.append(code)
 
+    def audit(self, call: object, step: int = 0) -> None:
+        """Remember both."""
+        self.call, self.step = call, step
+
     def _remark(self, text: str) -> None:
         self.remarks.append(text)
 
@@ -115,21 +119,23 @@ def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = Fake({f"f{number}": (50, 1) for number in range(7)})
     clock = iter((0, 500 * MS))
     monkeypatch.setattr("time.perf_counter_ns", lambda: next(clock))
-    thread = BudgetThread(1.2, lambda: fake)  # type: ignore[arg-type, return-value]
-    monkeypatch.setattr(thread._interval, "start", thread._look)
-    assert thread.said() == ""
-    thread.start()
+    watch = BudgetWatch(1.2, lambda: fake)  # type: ignore[arg-type, return-value]
+    monkeypatch.setattr(watch._interval, "start", lambda: None)
+    assert watch.said() == ""
+    watch.start()
+    assert watch._look() >= fake.step == 5 * MS
     assert len(fake.off) == len(fake.remarks) == 7
     assert fake.remarks[0] == (
         "x.py:1 f0: switched off after 0.50 s, so as to stay within --max-overhead"
         " 1.2: to measure 1000 calls of 1.000 us each had taken 50.00 ms; what it did"
         " since is its callers'"
     )
-    assert thread.said() == (
+    assert watch.said() == (
         "--max-overhead 1.2 has switched off f0, f1, f2, f3, f4 and 2 more: what they"
         " did since is their callers'; the profile says when and why"
     )
-    thread.stop()
+    watch.stop()
+    assert fake.call is None
 
 
 def program(folder: Path) -> None:

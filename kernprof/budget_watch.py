@@ -1,11 +1,14 @@
 """The budget of --max-overhead, kept while the program runs.
 
-A thread that nobody sees looks what measuring has cost, and switches off what
-costs too much: its time is its callers' from then on.
+Whenever measuring has cost a little more, the thread that it cost looks what takes
+most, and switches off what takes too much: its time is its callers' from then on. A
+thread that nobody sees does so, too, but seldom: for what goes round without a call.
+To wake one is dear, for the program's then goes on with a processor's caches cold.
 """
 
 from __future__ import annotations
 
+import _thread
 import time
 
 from kernprof.budget import Budget
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
     from lineprof.profiler import LineProfiler
     from lineprof.records import Key
 
-_EVERY = 0.05  # s between looks
+_STEP_NS = 5_000_000  # of cost between looks
+_SHARE = 20  # of cost for each ns that a look takes; more, and it is asked less often
+_FIRST, _LONGEST = 0.05, 1.0  # s between looks of the thread: ever more
 _NAMED = 5  # so many functions are named in one line
 _SECOND = 1e9  # ns
 
@@ -29,11 +34,11 @@ _SECOND = 1e9  # ns
 _FALLS_SHORT = 2.0
 
 
-class BudgetThread:
+class BudgetWatch:
     """Keeps a program that is measured from getting slower than it may."""
 
     def __init__(self, limit: float, profiler: Callable[[], LineProfiler]) -> None:
-        """Allow `limit` times as slow as alone; 0.0: never mind.
+        """Allow `limit` times as slow as alone.
 
         `profiler` tells which one measures just now.
         """
@@ -42,19 +47,32 @@ class BudgetThread:
         self._watched: LineProfiler | None = None
         self._began = 0  # ns
         self._off: list[str] = []  # names
-        self._interval = Interval(_EVERY if limit else 0, self._look)
+        self._looks = _thread.allocate_lock()  # held by who does
+        self._interval = Interval(_FIRST, self._look, longest=_LONGEST)
 
     def start(self) -> None:
         """Begin to look, just before the program's first line."""
         self._began = time.perf_counter_ns()
+        self._profiler().audit(self._look, _STEP_NS)
         self._interval.start()
 
     def stop(self) -> None:
         """Look no more."""
+        self._profiler().audit(None)
         self._interval.stop()
         self._watched = None
 
-    def _look(self) -> None:
+    def _look(self) -> int:
+        """Look; return after how many more ns of cost to do so again."""
+        before = time.thread_time_ns()
+        if self._looks.acquire(blocking=False):
+            try:
+                self._switch_off()
+            finally:
+                self._looks.release()
+        return max(_STEP_NS, _SHARE * (time.thread_time_ns() - before))
+
+    def _switch_off(self) -> None:
         profiler = self._profiler()
         if profiler is not self._watched:  # the program's own, in the whole's stead
             self._watched, self._budget = (

@@ -1,0 +1,169 @@
+"""`audit`: who is told each time that measuring has cost a thread so much more."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from running import hits_of, new_profiler, run_python
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+STEP = 200_000  # ns of cost: some thousand calls
+CALLS = 200_000
+
+
+def work(value: int) -> int:
+    value += 1
+    return value
+
+
+def steps(count: int) -> Iterator[int]:
+    yield from range(count)
+
+
+class Told:
+    """A profiler that keeps who was told."""
+
+    def __init__(self, answer: object = None, act: Callable[[], None] = int) -> None:
+        self.profiler = new_profiler(work, steps, call)
+        self.threads: list[threading.Thread] = []
+        self.answer, self.act = answer, act
+        self.profiler.audit(self.tell, STEP)  # type: ignore[arg-type]
+        self.profiler.enable()
+
+    def tell(self) -> object:
+        self.threads.append(threading.current_thread())
+        self.act()
+        return self.answer
+
+    def end(self) -> int:
+        self.profiler.disable()
+        self.profiler.audit(None)
+        return len(self.threads)
+
+    def cost_ns(self) -> int:
+        return sum(cost.cost_ns for cost in self.profiler.costs())
+
+
+def call(times: int = CALLS) -> None:
+    for number in range(times):
+        work(number)
+
+
+def test_it_is_told_as_often_as_the_cost_grew_by_a_step() -> None:
+    told = Told()
+    call()
+    times = told.end()
+    expected = told.cost_ns() / STEP
+    assert expected > 10
+    # What it takes to tell is a cost, too, but none that a function has.
+    assert 0.5 * expected < times < 1.1 * expected + 1
+
+
+def test_steps_of_generators_cost_too_and_are_told_of() -> None:
+    told = Told()
+    for _ in steps(CALLS):
+        pass
+    times = told.end()
+    (cost,) = [cost for cost in told.profiler.costs() if cost.hits]
+    assert cost.calls == 1
+    assert cost.cost_ns > 10 * STEP
+    assert times > 5
+
+
+def test_the_thread_that_it_cost_is_told() -> None:
+    told = Told()
+    told.profiler.disable()
+
+    def run() -> None:
+        with told.profiler:
+            call()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    told.profiler.audit(None)
+    assert set(told.threads) == {thread}
+
+
+def test_what_it_returns_is_the_step_from_then_on() -> None:
+    told = Told(10**12)
+    call()
+    assert told.end() == 1
+    for other in ("x", -1, None, 10**30):
+        told = Told(other)
+        call()
+        assert told.end() > 5
+
+
+def test_what_it_raises_is_dropped_and_the_call_goes_on() -> None:
+    told = Told(act=[].pop)
+    assert [work(number) for number in range(CALLS)] == list(range(1, CALLS + 1))
+    assert told.end() > 5
+
+
+def test_what_it_does_is_no_time_of_the_program() -> None:
+    told = Told(act=lambda: time.sleep(0.002))
+    began = time.perf_counter()
+    call()
+    wall = time.perf_counter() - began
+    times = told.end()
+    assert times > 5
+    (total,) = [
+        function.total_ns / 1e9
+        for function in told.profiler.get_stats().functions
+        if function.name == "call"
+    ]
+    assert 0 < total < wall - 0.0015 * times
+
+
+def test_none_ends_it_and_a_step_is_a_whole_one() -> None:
+    told = Told()
+    told.profiler.audit(None)
+    call()
+    assert told.end() == 0
+    with pytest.raises(ValueError, match=r"^a step of 0 ns: give 1 or more$"):
+        told.profiler.audit(lambda: None, 0)
+
+
+def test_it_may_have_what_is_called_unwatched() -> None:
+    told = Told()
+    told.profiler.audit(lambda: told.profiler.unwatch(work.__code__), STEP)
+    call()
+    told.end()
+    assert "work" not in [cost.key[2] for cost in told.profiler.costs()]
+    (lines,) = [
+        lines for (_, name), lines in hits_of(told.profiler).items() if name == "work"
+    ]
+    assert 0 < min(lines.values()) < CALLS / 2
+
+
+def test_it_may_end_itself_or_take_another_with_it() -> None:
+    text = """\
+        from lineprof import LineProfiler
+        def work(n):
+            return n
+        profiler = LineProfiler(work)
+        told = []
+        class Teller:
+            def __call__(self):
+                told.append("first")
+                profiler.audit(second, 50_000)
+            def __del__(self):
+                told.append("gone")
+        def second():
+            told.append("second")
+            profiler.audit(None)
+        profiler.audit(Teller(), 50_000)
+        with profiler:
+            for n in range(100_000):
+                work(n)
+        print(told)
+        """
+    assert run_python(text) == (0, "['first', 'gone', 'second']\n", "")
