@@ -27,7 +27,7 @@ lp_recorder_charge_apart(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     if (rec->cost != frame->cost) {
         ticks = charge_others(rec, frame, ticks);
     }
-    if (LP_UNLIKELY(stay >
+    if (LP_UNLIKELY(stay >=
                     __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED))) {
         lp_wait_charge(rec, frame, now);
     }

@@ -165,7 +165,7 @@ void lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
 void lp_recorder_trace(lp_recorder *rec);
 
 /* [OWNER] The stay on the frame's line ends now: a slice, if it is a long one,
- * which is true of none that is not longer than `wait.least`. */
+ * which is true of none that is shorter than `wait.least`. */
 void lp_recorder_stay(lp_recorder *rec, const lp_frame *frame, lp_ticks now);
 
 /* [OWNER] The stay in the function does. */
@@ -261,8 +261,7 @@ lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 
     line->ticks += stay;
     frame->own += line->weight;
-    if (LP_LIKELY(stay <=
-                      __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED) &&
+    if (LP_LIKELY(stay < __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED) &&
                   rec->cost == frame->cost)) {
         lp_recorder_executed(frame, stay);
     }
@@ -288,7 +287,7 @@ lp_recorder_begin_now(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     lp_ticks below = frame[-1].since, left = rec->wait.left;
 
     lp_recorder_begin(rec, frame, now);
-    if (LP_UNLIKELY(now - (below > left ? below : left) >
+    if (LP_UNLIKELY(now - (below > left ? below : left) >=
                     __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED))) {
         lp_wait_before(rec, frame, now);
     }

@@ -130,13 +130,12 @@ typedef struct seen {
 static bool
 mark(lp_wait *wait)
 {
-    lp_ticks least = __atomic_load_n(&wait->least, __ATOMIC_RELAXED);
+    bool asked = __atomic_exchange_n(&wait->asked, true, __ATOMIC_RELAXED);
 
-    if (least != 0) {
-        __atomic_compare_exchange_n(&wait->least, &least, 0, false,
-                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    if (!asked) {
+        __atomic_store_n(&wait->least, 0, __ATOMIC_RELAXED);
     }
-    return least != 0;
+    return !asked;
 }
 
 static void
@@ -163,7 +162,7 @@ look_at(lp_sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
     }
     cause = cause_of(view, wait, thread);
     if (cause == LP_WAIT_UNSEEN ||
-        __atomic_load_n(&wait->least, __ATOMIC_RELAXED) != 0) {
+        !__atomic_load_n(&wait->asked, __ATOMIC_RELAXED)) {
         return; /* it is gone, or in another gap by now */
     }
     wait->quiet =

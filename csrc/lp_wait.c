@@ -44,10 +44,10 @@ lp_wait_watch(lp_recorder *rec)
 {
     lp_ticks least = rec->wait.threshold, stay = rec->long_stay;
 
-    if (stay <= least && stay != LP_NO_STAY) {
-        least = stay > 2 ? stay - 1 : 1; /* 0 says something else */
+    if (least != LP_WAIT_NEVER) {
+        least++;
     }
-    WRITE(rec->wait.least, least);
+    WRITE(rec->wait.least, stay < least ? stay : least);
 }
 
 void
@@ -211,13 +211,12 @@ look(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 {
     lp_wait *wait = &rec->wait;
     lp_ticks last = frame->since, begun;
-    bool asked = READ(wait->least) == 0;
+    bool asked = READ(wait->asked);
 
     last = last < wait->left ? wait->left : last;
     last = last < wait->read_at ? wait->read_at : last;
-    if (asked) {
-        lp_wait_watch(rec);
-    }
+    WRITE(wait->asked, false);
+    lp_wait_watch(rec);
     if (now < last || (now - last <= wait->threshold && !asked)) {
         return 0;
     }

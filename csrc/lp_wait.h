@@ -71,9 +71,8 @@ typedef struct lp_wait_lines {
 
 /* A thread's, in its recorder. */
 typedef struct lp_wait {
-    lp_ticks least;     /* a stay of more ticks leaves the fast path; 0: the
-                         * sampler wants the thread's next event to (atomic) */
-    lp_ticks left;      /* when a frame was left, or resumed, last */
+    lp_ticks least; /* a stay of so many ticks leaves the fast path (atomic) */
+    lp_ticks left;  /* when a frame was left, or resumed, last */
     lp_ticks threshold; /* a gap of more ticks is looked at (atomic) */
     lp_ticks read_at;   /* when the clocks below were read */
     lp_ns wall, cpu;
@@ -81,6 +80,8 @@ typedef struct lp_wait {
     uint64_t gave, lost;  /* processors: context switches of both kinds */
     lp_ns system;         /* processor time in the kernel */
     bool read;            /* of this very thread */
+    bool asked;           /* the sampler has the thread's next event leave the
+                           * fast path, whatever it stayed (atomic) */
     bool exact;           /* the threshold is measured */
     uint32_t thread;      /* as the system numbers it; 0: unknown (atomic) */
     lp_ns (*clock)(void); /* processor time, a test's; NULL: the system's */

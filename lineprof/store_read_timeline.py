@@ -5,29 +5,27 @@ They stay packed; each batch is unpacked once, to see that it will be fit to use
 
 from __future__ import annotations
 
-from lineprof.gpu_records import Batch, Timeline
+from lineprof.gpu_records import Timeline
 from lineprof.gpu_timeline import BATCH, COLUMNS, unpack
-from lineprof.store_rows import Damaged, known, natural, places_of, rows_of
+from lineprof.store_batches import Batches
+from lineprof.store_rows import Damaged, known, natural, rows_of
 from lineprof.store_schema import (
     GPU_BATCHES,
     GPU_COLUMNS,
     GPU_LAUNCHES,
     GPU_TIMELINE_NAMES,
     GPU_TIMELINES,
-    MOST_EVENTS,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from lineprof.store_rows import Rows
 
     Places = Mapping[object, int]
 
 _INTEGER_END = 1 << 63  # of those that SQLite can hold
+_PACKED = Batches(GPU_BATCHES, GPU_COLUMNS, COLUMNS, BATCH, "timeline", "events")
 _LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 
 
@@ -43,9 +41,9 @@ def timelines_of(
     how many paths there are.
     """
     rows = rows_of(db, GPU_TIMELINES)
-    own_names = _grouped(rows, rows_of(db, GPU_TIMELINE_NAMES))
-    launches = _grouped(rows, rows_of(db, GPU_LAUNCHES))
-    batches = _batches(db, rows)
+    own_names = _PACKED.grouped(rows, rows_of(db, GPU_TIMELINE_NAMES))
+    launches = _PACKED.grouped(rows, rows_of(db, GPU_LAUNCHES))
+    batches = _PACKED.read(db, rows)
     for index, process, events, origin_ns, first_path in rows:
         natural([origin_ns, first_path], "a timeline")
         timeline = Timeline(
@@ -63,45 +61,10 @@ def timelines_of(
         yield timeline
 
 
-def _grouped(rows: Rows, parts: Rows) -> dict[object, list[Any]]:
-    """Return `parts` by the timeline in their first column, which is cut off."""
-    groups: dict[object, list[Any]] = {index: [] for index, *_ in rows}
-    for timeline, *part in parts:
-        known(groups, timeline, "timeline").append(part)
-    return groups
-
-
 def _launch(numbers: list[int]) -> tuple[int, ...]:
     if not all(number in _LAUNCH for number in numbers):
         raise Damaged("a launch has numbers beyond 32 bits")
     return tuple(numbers)
-
-
-def _batches(db: sqlite3.Connection, timelines: Rows) -> dict[object, list[Batch]]:
-    """Return the batches of each timeline in order, their columns still packed."""
-    rows = rows_of(db, GPU_BATCHES)
-    columns: dict[object, dict[str, bytes]] = {index: {} for index in places_of(rows)}
-    for index, name, data in rows_of(db, GPU_COLUMNS):
-        of_batch = known(columns, index, "batch")
-        if name in of_batch:
-            raise Damaged(f"a batch has two columns {name}")
-        of_batch[name] = data
-    most = MOST_EVENTS
-    batches: dict[object, list[Batch]] = {index: [] for index, *_ in timelines}
-    for index, timeline, events in rows:
-        if not 0 < events <= BATCH:
-            raise Damaged(f"a batch has {events} events")
-        most -= events
-        if most < 0:
-            raise Damaged(f"the timelines have more than {MOST_EVENTS} events")
-        made = Batch(events, _of_today(columns[index]))
-        known(batches, timeline, "timeline").append(made)
-    return batches
-
-
-def _of_today(columns: Mapping[str, bytes]) -> tuple[tuple[str, bytes], ...]:
-    """Return the columns that there are as of now: later ones are passed over."""
-    return tuple((name, columns[name]) for name in COLUMNS if name in columns)
 
 
 def _check(timeline: Timeline, n_paths: int) -> None:

@@ -205,8 +205,8 @@ LINEPROF_ROOMS = {
         "lineprof.store_rows lineprof.store_schema"
     ),
     "lineprof.store_read_timeline": (
-        "lineprof.gpu_records lineprof.gpu_timeline lineprof.store_rows "
-        "lineprof.store_schema"
+        "lineprof.gpu_records lineprof.gpu_timeline lineprof.store_batches "
+        "lineprof.store_rows lineprof.store_schema"
     ),
     "lineprof.store_write_gpu": (
         "lineprof.gpu_records lineprof.records lineprof.stats lineprof.store_schema"
@@ -551,7 +551,7 @@ LINEPROF_ROOMS = {
         "lineprof.store_write_calls lineprof.trace_records"
     ),
     "lineprof.store_read_trace": (
-        "lineprof.gpu_records lineprof.records lineprof.store_rows "
+        "lineprof.records lineprof.store_batches lineprof.store_rows "
         "lineprof.store_schema lineprof.trace_columns lineprof.trace_records"
     ),
     "lineprof.wait_snapshot": (
@@ -562,6 +562,9 @@ LINEPROF_ROOMS = {
     "lineprof.split": (
         "lineprof.call_records lineprof.own_records lineprof.records lineprof.stats "
         "lineprof.values"
+    ),
+    "lineprof.store_batches": (
+        "lineprof.gpu_records lineprof.store_rows lineprof.store_schema lineprof.values"
     ),
     "lineprof.cli": (
         "lineprof.commands lineprof.commands.command lineprof.commands.output "
