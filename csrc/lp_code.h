@@ -63,6 +63,16 @@ lp_code *lp_code_new(struct lp_tracer *tracer);
 
 void lp_code_free(lp_code *self);
 
+/* Does nobody count it any more, whoever did? */
+static inline bool
+lp_code_is_ignored(const lp_code *code)
+{
+    while (code != NULL && (code->flags & LP_CODE_IGNORED)) {
+        code = code->next;
+    }
+    return code == NULL;
+}
+
 /* How control came to the instruction at a byte offset. */
 static inline lp_step
 lp_code_step(const lp_code *self, int offset)

@@ -233,6 +233,9 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     const lp_parked_frame *parked = NULL;
     bool twin = false;
 
+    if (LP_UNLIKELY(lp_code_is_ignored(code))) {
+        return NULL;
+    }
     rec->cost += entry == LP_CALLED ? rec->costs.call : rec->costs.resume;
     if (entry != LP_CALLED && is_parked(&code->layout)) {
         parked = lp_parked_end(&lp_process.parked, key, code->code, now);

@@ -56,7 +56,7 @@ on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
             return keep_or_drop(lp_discover_is_asking());
         }
     }
-    if (LP_UNLIKELY(code->flags & LP_CODE_IGNORED) && code->next == NULL) {
+    if (LP_UNLIKELY(lp_code_is_ignored(code))) {
         return keep_or_drop(false);
     }
     if (rec != NULL) {

@@ -208,6 +208,17 @@ is_turn(const lp_code *code, int offset)
     return code->marks == NULL && lp_jumped_back(code->code, offset);
 }
 
+/* The frame that runs counts no more since it began: from here on it is like
+ * one that never did, which the gate would not have traced.  Who called it is
+ * traced again when it returns. */
+static void
+leave_alone(lp_recorder *rec)
+{
+    if (LP_HAVE_GATE && rec->armed == LP_UNARMED && rec->before == NULL) {
+        lp_trace_give(lp_thread_state(), rec);
+    }
+}
+
 /* Another event of the same line, or of the same statement: how control came
  * there is told by where it is. */
 static void
@@ -219,6 +230,10 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     lp_step step;
 
     if (code == NULL) {
+        return;
+    }
+    if (LP_UNLIKELY(lp_code_is_ignored(code))) {
+        leave_alone(rec);
         return;
     }
     if (LP_UNLIKELY(lp_natives_is(rec->top)) &&

@@ -167,3 +167,29 @@ def test_it_may_end_itself_or_take_another_with_it() -> None:
         print(told)
         """
     assert run_python(text) == (0, "['first', 'gone', 'second']\n", "")
+
+
+def test_what_is_unwatched_as_it_runs_is_its_callers_time() -> None:
+    profiler = new_profiler()
+
+    def inner() -> float:
+        began = time.perf_counter()
+        profiler.unwatch(inner.__code__)
+        number = 0
+        while number < 300_000:
+            number += 1
+        return time.perf_counter() - began
+
+    def outer() -> float:
+        return inner()
+
+    profiler.add_function(inner)
+    profiler.add_function(outer)
+    with profiler:
+        took = outer()
+    (total,) = [
+        function.total_ns / 1e9
+        for function in profiler.get_stats().functions
+        if function.name.endswith("outer")
+    ]
+    assert 0.9 * took < total
