@@ -16,11 +16,15 @@
 struct lp_labels;
 struct lp_tracer;
 
+/* In lp_code.marks, beside an lp_step. */
+enum { LP_STEPS = 3, LP_STARTS_LINE = 4 };
+
 enum {
     LP_CODE_STEPS = 1,   /* a generator or coroutine: runs in steps */
     LP_CODE_ENABLES = 2, /* its tracer is enabled for as long as it runs */
     LP_CODE_GATHERS = 4, /* has comprehensions that run in it */
-    LP_CODE_IGNORED = 8  /* is not to be counted any more */
+    LP_CODE_IGNORED = 8, /* is not to be counted any more */
+    LP_CODE_FAR = 16     /* has lines that Python is slow to tell of */
 };
 
 typedef struct lp_code {
@@ -35,7 +39,8 @@ typedef struct lp_code {
     int32_t start;     /* offset of the instruction that begins it; a frame
                         * beyond was resumed */
     uint32_t n_marks;  /* of the two arrays below, by instruction */
-    uint8_t *marks;    /* owned: lp_step, how a jump there came; or NULL */
+    uint8_t *marks;    /* owned: lp_step, how a jump there came, and whether a
+                        * line starts there, if it is far; or NULL */
     uint32_t *resumes; /* owned: line to open on a resume; or NULL */
     struct lp_labels *labels; /* owned: of ranges, see lp_ranges.h; or NULL */
 } lp_code;
@@ -79,8 +84,9 @@ lp_code_step(const lp_code *self, int offset)
 {
     uint32_t at = (uint32_t)offset / 2;
 
-    return self->marks != NULL && at < self->n_marks ? (lp_step)self->marks[at]
-                                                     : LP_STEP;
+    return self->marks != NULL && at < self->n_marks
+               ? (lp_step)(self->marks[at] & LP_STEPS)
+               : LP_STEP;
 }
 
 #endif

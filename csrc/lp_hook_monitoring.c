@@ -52,7 +52,8 @@ event_mask(bool local)
 
     for (int i = 0; i < LP_MONITORING_EVENTS && mask >= 0; i++) {
         if (lp_monitoring_events[i].local == local &&
-            (lp_natives_on || !lp_monitoring_events[i].natives)) {
+            (lp_natives_on || !lp_monitoring_events[i].natives) &&
+            !lp_monitoring_events[i].far) {
             long bit = event_bit(&lp_monitoring_events[i]);
 
             mask = bit < 0 ? -1 : mask | bit;
@@ -214,18 +215,39 @@ make_room_for_opcodes(PyObject *code)
     PyErr_Clear();
 }
 
+/* The bits of a code object's events; -1 with an exception. */
+static long
+local_mask(PyObject *code)
+{
+    const lp_code *known = lp_code_of(code);
+    long mask = event_mask(true), line = bit_of("LINE");
+    long instruction = bit_of("INSTRUCTION");
+
+    if (mask < 0 || line < 0 || instruction < 0) {
+        return -1;
+    }
+    if (known != NULL && (known->flags & LP_CODE_FAR)) {
+        mask = (mask & ~line) | instruction;
+    }
+    return mask;
+}
+
 static int
 monitoring_watch(PyObject *code)
 {
-    long mask = event_mask(true);
+    long mask = local_mask(code), instruction = bit_of("INSTRUCTION");
 
+    /* (That moment would end instructions' events of ours.) */
+    if (LP_TOOLS_HIDE_OPCODES && (mask & instruction)) {
+        make_room_for_opcodes(code);
+    }
     if (mask < 0 || set_local(tool_id, code, mask) < 0) {
         return -1;
     }
     if (lp_discovering && !lp_discover_is_asking() && restart() < 0) {
         return -1; /* it may have been refused before, and be silent */
     }
-    if (LP_TOOLS_HIDE_OPCODES) {
+    if (LP_TOOLS_HIDE_OPCODES && !(mask & instruction)) {
         make_room_for_opcodes(code);
     }
     return 0;

@@ -161,18 +161,16 @@ line_slow(PyObject *code, uint32_t line, lp_ticks now)
     lp_engine_line(rec, code, lp_frame_key(), line, LP_STEP, now);
 }
 
-static PyObject *
-on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
-        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+LP_INLINE void
+come_to(PyObject *code, uint32_t line)
 {
     lp_recorder *rec = lp_here;
-    uint32_t line = (uint32_t)lp_small_int(args[1]);
 
     if (LP_LIKELY(rec != NULL)) {
         lp_ticks now = lp_clock_now(&rec->clock);
         lp_frame *frame = rec->top;
 
-        if (LP_LIKELY(frame->code == args[0] &&
+        if (LP_LIKELY(frame->code == code &&
                       !(frame->flags & LP_FRAME_SLOW))) {
             if (LP_UNLIKELY(goes_on(frame, line))) {
                 lp_engine_stay(frame);
@@ -183,12 +181,36 @@ on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
             }
         }
         else {
-            line_slow(args[0], line, now);
+            line_slow(code, line, now);
         }
     }
     else {
-        line_slow(args[0], line, lp_clock_now(&lp_process.clock));
+        line_slow(code, line, lp_clock_now(&lp_process.clock));
     }
+}
+
+static PyObject *
+on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
+        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    come_to(args[0], (uint32_t)lp_small_int(args[1]));
+    return none();
+}
+
+/* Of code that is far: only where a line may begin is of interest. */
+static PyObject *
+on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
+               size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    const lp_code *code = lp_code_of(args[0]);
+    uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
+
+    if (code == NULL || code->resumes == NULL || code->marks == NULL ||
+        at >= code->n_marks || !(code->marks[at] & LP_STARTS_LINE) ||
+        code->resumes[at] == 0) {
+        return keep_or_drop(false);
+    }
+    come_to(args[0], code->resumes[at]);
     return none();
 }
 
@@ -287,17 +309,18 @@ on_call_end(PyObject *Py_UNUSED(self), PyObject *const *args,
 }
 
 const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
-    {"LINE", on_line, true, false},
-    {"PY_START", on_start, true, false},
-    {"PY_RESUME", on_resume, true, false},
-    {"PY_RETURN", on_leave, true, false},
-    {"PY_YIELD", on_yield, true, false},
-    {"JUMP", on_jump, true, false},
-    {"PY_UNWIND", on_leave, false, false},
-    {"PY_THROW", on_resume, false, false},
-    {"CALL", on_call, true, true},
-    {"C_RETURN", on_call_end, true, true},
-    {"C_RAISE", on_call_end, true, true},
+    {"LINE", on_line, .local = true},
+    {"INSTRUCTION", on_instruction, .local = true, .far = true},
+    {"PY_START", on_start, .local = true},
+    {"PY_RESUME", on_resume, .local = true},
+    {"PY_RETURN", on_leave, .local = true},
+    {"PY_YIELD", on_yield, .local = true},
+    {"JUMP", on_jump, .local = true},
+    {"PY_UNWIND", on_leave, .local = false},
+    {"PY_THROW", on_resume, .local = false},
+    {"CALL", on_call, .local = true, .natives = true},
+    {"C_RETURN", on_call_end, .local = true, .natives = true},
+    {"C_RAISE", on_call_end, .local = true, .natives = true},
 };
 
 static PyObject *callbacks[LP_MONITORING_EVENTS]; /* owned */

@@ -6,13 +6,14 @@
 
 #if LP_HAVE_MONITORING
 
-enum { LP_MONITORING_EVENTS = 11 };
+enum { LP_MONITORING_EVENTS = 12 };
 
 typedef struct lp_monitoring_event {
     const char *name; /* in sys.monitoring.events */
     vectorcallfunc call;
     bool local;   /* can be had for single code objects */
     bool natives; /* only where functions of C are asked for */
+    bool far;     /* in place of LINE, where that is slow */
 } lp_monitoring_event;
 
 extern const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS];

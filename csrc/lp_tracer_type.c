@@ -148,6 +148,7 @@ tracer_add_code(PyObject *op, PyObject *args)
     code->layout.first_line = first_line;
     code->layout.n_lines = n_lines;
     code->layout.awaits = awaits;
+    code->layout.far = LP_HAVE_MONITORING && (flags & LP_CODE_FAR);
     code->flags = flags;
     code->start = start;
     if (!describe(code, tables)) {

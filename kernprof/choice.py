@@ -32,7 +32,6 @@ _FROZEN = "<frozen "
 _RUNNERS = frozenset(("importlib", "zipimport", "runpy"))
 _SOURCE = (".py", ".pyw")
 _INIT = ".__init__"
-_DATA_LINES = 2000
 _MODULE = "<module>"
 _PRIVATE = ("_", "<")  # what such names begin with
 _IS_FUNCTION = 1  # CO_OPTIMIZED of inspect: no module's, and no class's
@@ -69,7 +68,6 @@ class Choice:
         )
         self._known: dict[str, Verdict] = {}
         self._met: set[str] = set()  # patterns that named something
-        self.data: list[str] = []  # files whose own code has too many lines
 
     def is_unmet(self, word: str) -> bool:
         """Tell whether a pattern has named nothing that ran so far."""
@@ -118,15 +116,7 @@ class Choice:
             or name.startswith(_TYPE_PARAMETERS)
             or bool(part.public and not is_function)  # the body of a class
             or _is_empty(code)
-            or (not part.more and self._is_data(code))
         )
-
-    def _is_data(self, code: CodeType) -> bool:
-        """Tell whether the lines of `code` are too many; remember its file if so."""
-        found = _is_data(code)
-        if found:
-            self.data.append(code.co_filename)
-        return found
 
     def _verdict(self, file: str) -> Verdict:
         """Return what of a file counts, None for nothing."""
@@ -199,19 +189,6 @@ def _is_empty(code: CodeType) -> bool:
         and not code.co_names
         and code.co_consts in {(), (None,)}
     )
-
-
-def _is_data(code: CodeType) -> bool:
-    """Tell whether `code` is of a module or class with thousands of lines.
-
-    From 3.12 on the interpreter looks each line up from the first one on: a table
-    of 8,000 lines takes seconds. Who names it gets it.
-    """
-    if sys.version_info < (3, 12) or len(code.co_code) < _DATA_LINES:
-        return False
-    if code.co_flags & _IS_FUNCTION:
-        return False
-    return len({line for _, _, line in code.co_lines()}) > _DATA_LINES
 
 
 def _all_in(code: CodeType) -> Iterator[CodeType]:

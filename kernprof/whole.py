@@ -7,8 +7,6 @@ all that is reported, as under line_profiler.
 
 from __future__ import annotations
 
-import os
-
 from kernprof.choice import Choice
 from kernprof.decorated import decorates, may_decorate, names_profiler
 from kernprof.outfile import current_folder
@@ -147,13 +145,7 @@ class Whole:
         if found:
             what = f"profiled {_count(found, 'function')} in {_count(files, 'file')}"
         why = "" if self._forced else "no @profile was found: "
-        said = f"{why}{what}; {self._said_of_unmet() or _CHOOSE}"
-        if self._choice.data:
-            file = os.path.relpath(self._choice.data[0])
-            more = len(self._choice.data) - 1
-            said += f"; left out for their many lines: {file} at the top"
-            said += f", and {more} more" if more else ""
-        return said
+        return f"{why}{what}; {self._said_of_unmet() or _CHOOSE}"
 
     def _said_of_unmet(self) -> str:
         """Return a line on the first pattern that named nothing that ran, "" if none.

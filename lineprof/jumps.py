@@ -109,6 +109,17 @@ def loop_jumps(code: CodeType) -> list[Jump]:
     return jumps
 
 
+def targets(code: CodeType) -> list[int]:
+    """Return the offsets that jumps go to."""
+    return [target for _, _, target in _steps(code.co_code) if target >= 0]
+
+
+def handlers(code: CodeType) -> list[int]:
+    """Return the offsets that exceptions go to; none before Python 3.11."""
+    parse = getattr(dis, "_parse_exception_table", None)
+    return [entry.target for entry in parse(code)] if parse is not None else []
+
+
 def _steps(raw: bytes) -> list[Step]:
     """Return the instructions, caches left out."""
     steps = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import opcode
 import sys
 
+from lineprof.far_lines import are_far, with_starts
 from lineprof.loops import WITHIN, jump_marks
 from lineprof.source_text import file_state, text_of
 from lineprof.values import Value
@@ -29,7 +30,7 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 _ONLY_AST = 0x400
 _AWAITS = _COROUTINE | _ASYNC_GENERATOR
 _STEPS = _GENERATOR | _AWAITS
-_CODE_STEPS, _CODE_GATHERS = 1, 4  # in csrc/lp_code.h
+_CODE_STEPS, _CODE_GATHERS, _CODE_FAR = 1, 4, 16  # in csrc/lp_code.h
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
 _RESUME = opcode.opmap.get("RESUME")
@@ -83,12 +84,15 @@ def describe(code: CodeType, text: str | None = None) -> Shape | None:
     n_lines = last - first + 1
     statements = _statement_table(code, first, n_lines, text)
     steps = runs_in_steps(code)
-    marks = jump_marks(code, statements=statements is not None)
+    far = are_far(code, ranges)
+    marks = jump_marks(code, statements=far or statements is not None)
     gathers = marks is not None and WITHIN in marks
+    if far:
+        marks = with_starts(marks, code, ranges)
     return Shape(
         first_line=first,
         n_lines=n_lines,
-        flags=_CODE_STEPS * steps | _CODE_GATHERS * gathers,
+        flags=_CODE_STEPS * steps | _CODE_GATHERS * gathers | _CODE_FAR * far,
         awaits=bool(code.co_flags & _AWAITS),
         start=_start(code),
         statements=statements,

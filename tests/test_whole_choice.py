@@ -313,8 +313,7 @@ def test_patterns_that_name_something_are_not_said_to_name_nothing(
     assert kernprof("-lo", "out", *flags, "x.py", cwd=folder).err.endswith(HINT)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="it costs nothing there")
-def test_a_table_of_thousands_of_lines_is_left_out_and_its_functions_are_not(
+def test_a_table_of_thousands_of_lines_is_a_statement_like_others(
     folder: Path,
 ) -> None:
     rows = "\n".join(f"    {i}: 'text {i}'," for i in range(2500))
@@ -322,14 +321,16 @@ def test_a_table_of_thousands_of_lines_is_left_out_and_its_functions_are_not(
         folder, "table.py", f"ROWS = {{\n{rows}\n}}\ndef row(i):\n    return ROWS[i]\n"
     )
     write(folder, "big.py", "import table\ndef f():\n    return table.row(3)\nf()\n")
-    done = kernprof("-lo", "out", "big.py", cwd=folder)
-    assert done.err.endswith("; left out for their many lines: table.py at the top\n")
+    kernprof("-lo", "out", "big.py", cwd=folder)
     stats = load_stats(folder / "out")
-    names = {(Path(f.file).name, f.name) for f in stats.functions if f.calls}
-    assert names == {("big.py", "<module>"), ("big.py", "f"), ("table.py", "row")}
-    done = kernprof("-lo", "out", "--include", "table", "big.py", cwd=folder)
-    assert "many lines" not in done.err
-    stats = load_stats(folder / "out")
-    assert ("table.py", "<module>") in {
-        (Path(f.file).name, f.name) for f in stats.functions if f.calls
+    hits = {
+        (Path(function.file).name, function.name): function.rows[0].hits
+        for function in stats.functions
+        if function.calls
+    }
+    assert hits == {
+        ("big.py", "<module>"): 1,
+        ("big.py", "f"): 1,
+        ("table.py", "<module>"): 1,
+        ("table.py", "row"): 1,
     }

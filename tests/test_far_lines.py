@@ -1,0 +1,158 @@
+"""Lines far down in long functions: 3.12 and 3.13 are slow to tell of them.
+
+There such functions have other events than others; every rule holds for them, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import check_same, kernprof, write
+from check import check_lines
+from programs.generate import program
+from running import hits_of, new_profiler
+from tables import profiled
+from whole import profiled as whole
+
+from lineprof import far_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("hook")
+FAR = "\n" * 400  # lines of nothing, but lines
+inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="all lines are alike")
+
+
+@inlined
+@pytest.mark.parametrize("seed", range(0, 300, 3))
+def test_a_random_program_as_if_all_of_it_were_far(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(far_lines, "_NEAR", range(0))
+    monkeypatch.setattr(far_lines, "_SLOW", True)
+    check_lines(program(seed))
+
+
+def test_all_kinds_of_lines_far_down() -> None:
+    check_lines(
+        """
+        import contextlib
+
+        @contextlib.contextmanager
+        def quiet():
+            try:
+                yield 1
+            except KeyError:
+                pass
+
+        @profile
+        def f(n):
+            """
+        + FAR
+        + """
+            total = 0
+            for i in range(n):
+                if i % 2:
+                    continue
+                total += i
+            while total > 0: total -= 1
+            with quiet(), quiet() as q:
+                {}[q]
+            with quiet(): {}[1]
+            try:
+                raise ValueError(
+                    n,
+                )
+            except (KeyError, ValueError) as error:
+                total = sum(error.args)
+            finally:
+                total += 1
+            squares = [j * j for j in range(n)]
+            called = (
+                len(squares),
+                len(
+                    squares
+                ),
+            )
+            return sum(x for x in called) if n else None
+
+        @profile
+        def g(n):
+            """
+        + FAR
+        + """
+            for i in range(n):
+                got = yield i
+                if got: print(got)
+            yield from range(n)
+            return n
+
+        result = f(3), list(g(3))
+        """
+    )
+
+
+def test_a_module_of_thousands_of_lines_is_profiled_in_no_time(tmp_path: Path) -> None:
+    """Each line was looked up from the first one on: this took minutes."""
+    write(tmp_path, "data.py", "".join(f"x{n} = {n}\n" for n in range(30_000)))
+    write(tmp_path, "x.py", "import data\nprint(data.x29999)\n")
+    outcome, stats = whole("x.py", cwd=tmp_path)
+    assert outcome.out == "29999\n"
+    (body,) = [one for one in stats.functions if one.file.endswith("data.py")]
+    assert [row.hits for row in body.rows] == [1] * 30_000
+
+
+def test_far_lines_take_as_long_as_near_ones(tmp_path: Path, hook: str) -> None:
+    if hook == "settrace" and (3, 12) <= sys.version_info < (3, 14):
+        pytest.skip("a trace function is told of them as slowly")
+    body = """\
+    total = 0
+    for i in range(20_000):
+        if total is None:
+            total = 1
+        total = i
+    return total
+"""
+    text = "".join(
+        f"@profile\ndef {name}():\n" + "    x = 1\n" * lines + body + f"{name}()\n"
+        for name, lines in (("near", 1), ("far", 900))
+    )
+    write(tmp_path, "x.py", text)
+    tables = profiled(tmp_path, "x.py")
+    near, far = tables["near"].total, tables["far"].total
+    # It was more than a thousand times as long.
+    assert far < 20 * near + 0.01, (near, far)
+
+
+def test_functions_of_c_are_callees_of_far_lines(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", "def f(n):\n" + FAR + "    return sorted(n)\nf([2, 1])\n")
+    assert kernprof("-lq", "--builtins", "-ox", "x.py", cwd=tmp_path).status == 0
+
+
+@inlined
+def test_a_breakpoint_in_a_far_function_stops_there(tmp_path: Path) -> None:
+    text = (
+        "def stops(n):\n    n += 1\n"
+        + FAR
+        + "    breakpoint()\n    n += 1\n    return n\n"
+        + "print(stops(1))\nprint(stops(5))\n"
+    )
+    write(tmp_path, "x.py", text)
+    typed = "n\np n\nn\nc\nn\np n\nc\n"
+    outcome = check_same("x.py", cwd=tmp_path, text=typed)
+    assert "stops()" in outcome.out
+
+
+def test_a_far_function_that_runs_when_its_profiler_is_enabled() -> None:
+    names: dict[str, object] = {}
+    text = "def f(add):\n    add(f)\n" + FAR + "    a = 1\n    b = a\n    return b\n"
+    exec(compile(text, "<far>", "exec"), names)
+    profiler = new_profiler(names["f"])
+    assert names["f"](lambda _: profiler.enable()) == 1  # type: ignore[operator]
+    profiler.disable()
+    ((_, lines),) = hits_of(profiler).items()
+    assert [line - 400 for line in lines] == [3, 4, 5]
+    assert set(lines.values()) == {1}
