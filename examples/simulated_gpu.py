@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 
 from lineprof import profile
 
+if not os.environ.get("LINEPROF_CUDA"):
+    sys.exit("simulated_gpu.py: no GPU is simulated here; run: make demo-gpu-double")
 gpu = ctypes.CDLL(os.environ["LINEPROF_CUDA"])
 gpu.fk_launch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64]
 gpu.fk_memcpy.argtypes = [ctypes.c_int, *[ctypes.c_uint64] * 2, *[ctypes.c_int] * 3]
-gpu.fk_launch_from_native_thread.argtypes = [
-    ctypes.c_char_p,
-    ctypes.c_uint64,
-    ctypes.c_int,
-]
+launch_natively = gpu.fk_launch_from_native_thread
+launch_natively.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_int]
 HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
 PAGEABLE, DEVICE = 1, 3
 MATMUL = b"_Z6matmulILi128ELi64EEvPKfS1_Pfi"
@@ -34,7 +34,7 @@ def to_device(size: int) -> None:
 
 def backward() -> None:
     """Launch what autograd does, from a thread that is not Python's."""
-    gpu.fk_launch_from_native_thread(MATMUL, 66_000, 4)
+    launch_natively(MATMUL, 66_000, 4)
 
 
 def item() -> None:

@@ -18,22 +18,22 @@ _SHARE = 50  # who takes less than a fiftieth of the cost is asked last
 
 
 class Usage:
-    """What the code objects of one function took so far, in ns."""
+    """What the code objects of one function took so far, times in ns."""
 
-    def __init__(self, calls: int = 0, cost_ns: int = 0, time_ns: int = 0) -> None:
+    def __init__(self, hits: int = 0, cost_ns: int = 0, time_ns: int = 0) -> None:
         """Begin with these."""
-        self.calls, self.cost_ns, self.time_ns = calls, cost_ns, time_ns
+        self.hits, self.cost_ns, self.time_ns = hits, cost_ns, time_ns
 
     def add(self, cost: Cost) -> None:
         """Add those of one code object."""
-        self.calls += cost.calls
+        self.hits += cost.hits
         self.cost_ns += cost.cost_ns
         self.time_ns += cost.time_ns
 
     def since(self, before: Usage) -> Usage:
         """Return what came on top of an earlier usage."""
         return Usage(
-            self.calls - before.calls,
+            self.hits - before.hits,
             self.cost_ns - before.cost_ns,
             self.time_ns - before.time_ns,
         )

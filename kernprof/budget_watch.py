@@ -92,13 +92,12 @@ class BudgetWatch:
 
     def _why(self, key: Key, usage: Usage, elapsed: int) -> str:
         file, line, name = key
-        each = readable(usage.time_ns / max(1, usage.calls) / _SECOND).strip()
+        hits = f"{usage.hits} hit{'s' * (usage.hits != 1)}"
         took = readable(usage.cost_ns / _SECOND).strip()
         return (
             f"{file}:{line} {name}: switched off after {elapsed / _SECOND:.2f} s, so"
-            f" as to stay within --max-overhead {self._limit:g}: to measure"
-            f" {usage.calls} calls of {each} each had taken {took};"
-            " what it did since is its callers'"
+            f" as to stay within --max-overhead {self._limit:g}: to measure its"
+            f" {hits} had taken {took}; what it did since is its callers'"
         )
 
     def said(self) -> str:

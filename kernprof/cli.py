@@ -9,7 +9,7 @@ import sys
 from kernprof import report
 from kernprof.defaults import fill
 from kernprof.help import help_text
-from kernprof.parse import parse
+from kernprof.parse import check, parse
 from kernprof.plan import NotRunError
 from kernprof.session import Session
 from kernprof.uncaught import hide_our_frames
@@ -159,6 +159,7 @@ def _session(words: Sequence[str], called: str = "kernprof") -> Session | None:
         report.say(f"{__version__}\n")
     else:
         fill(plan)
+        check(plan)
         for remark in plan.remarks:
             report.complain(remark)
         return Session(plan)

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _CONFIG = {"config", "no_config"}
+_OF_A_WHOLE = {"include", "exclude", "all"}
 _PROGRAMS = {"m": MODULE, "c": COMMAND}
 _SHORT = {flag.short[1]: flag for flag in FLAGS if flag.short}
-_NO = "--no-"
+_NO, _NO_WHOLE = "--no-", "--no-whole"
 _NEGATED = {_NO + flag.name: flag for flag in FLAGS if flag.kind == BOOLEAN}
 _LONG = {**{flag.long: flag for flag in FLAGS}, **_NEGATED}
 
@@ -50,6 +51,52 @@ def parse(words: Sequence[str], called: str = "kernprof") -> Plan:
         if flag.kind == LIST:
             setattr(plan, flag.attribute, targets(getattr(plan, flag.attribute)))
     return plan
+
+
+def check(plan: Plan) -> None:
+    """Raise UsageError for flags of ours that were given and would do nothing.
+
+    To be asked once the plan is filled. line_profiler's flags are taken beside
+    whatever else there is, as it does.
+    """
+    given = [flag for flag in FLAGS if flag.ours and flag.attribute in plan.given]
+    if given and not plan.line_by_line:
+        verb = "goes" if len(given) == 1 else "go"
+        hint = "add -l, or leave out what needs it"
+        raise UsageError(f"{_named(plan, given)} {verb} with -l", hint=hint)
+    of_a_whole = [
+        flag
+        for flag in given
+        if flag.attribute in _OF_A_WHOLE and getattr(plan, flag.attribute)
+    ]
+    against = _against_a_whole(plan)
+    if of_a_whole and against:
+        verb = "has" if len(of_a_whole) == 1 else "have"
+        what = f"{_named(plan, of_a_whole)} {verb} no say beside {against}"
+        hint = "add --whole, or leave one of them out"
+        if against == _NO_WHOLE:
+            hint = "leave one of them out"
+        raise UsageError(what, hint=hint)
+
+
+def _against_a_whole(plan: Plan) -> str:
+    """Return what keeps a program from being profiled whole, "" if nothing does."""
+    if plan.whole is False:
+        given = "whole" in plan.given
+        return _NO_WHOLE if given else f"whole = false of {plan.config}"
+    if plan.whole is None and plan.prof_mod:
+        return "-p" if "prof_mod" in plan.given else f"prof-mod of {plan.config}"
+    return ""
+
+
+def _named(plan: Plan, flags: Sequence[Flag]) -> str:
+    """Return these flags as they may have been given."""
+    return ", ".join(
+        _NO + flag.name
+        if flag.kind == BOOLEAN and not getattr(plan, flag.attribute)
+        else flag.long
+        for flag in flags
+    )
 
 
 def _take_script(plan: Plan, word: str, rest: list[str]) -> None:
@@ -132,6 +179,9 @@ def _switch_on(plan: Plan, flag: Flag) -> None:
 
 
 def _set(plan: Plan, flag: Flag, value: object) -> None:
+    if flag.attribute == "whole" and {value, plan.whole} == {True, False}:
+        what = f"{flag.long} and {_NO_WHOLE} contradict each other"
+        raise UsageError(what, hint="leave one of them out")
     if flag.attribute in _CONFIG:  # the last one holds
         plan.config, plan.no_config = None, False
     setattr(plan, flag.attribute, value)

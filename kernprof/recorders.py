@@ -47,10 +47,10 @@ if TYPE_CHECKING:
             """Print the table."""
 
         def remarks(self) -> list[str]:
-            """Return why what was written is empty, if it is, and what it lacks."""
+            """Return what those are told who asked for more: what the profile lacks."""
 
         def notes(self) -> list[str]:
-            """Return what users are told without asking: how much was profiled."""
+            """Return what users are told without asking: how much, or why nothing."""
 
         def next_steps(self, path: str) -> list[str]:
             """Return what to type next, where `path` may be new to users; lines."""
@@ -168,17 +168,17 @@ class LineRecorder:
         )
 
     def remarks(self) -> list[str]:
-        """Return why the profile is empty, if it is, and what it lacks."""
-        empty = not self.notes() and self._stats.why_empty  # they say it, too
-        why = [empty] if empty else []
+        """Return what the profile lacks."""
+        why = []
         whole = self.whole is not None and self.whole.is_open
-        if (why or whole) and Explicit.is_of_others():
+        if (self._stats.why_empty or whole) and Explicit.is_of_others():
             why.append("the program imports line_profiler's profile, not lineprof's")
         return [*why, *self._stats.warnings]
 
     def notes(self) -> list[str]:
-        """Return how much was profiled, where the program did not say what."""
+        """Return how much was profiled, where nobody said what, or why nothing was."""
         said = self.whole.said(self._stats) if self.whole else ""
+        said = said or self._stats.why_empty
         return [said] if said else []
 
     def next_steps(self, path: str) -> list[str]:
@@ -277,13 +277,13 @@ class CallRecorder:
         print_calls(self._profiler, stream)
 
     def remarks(self) -> list[str]:
+        """Return nothing: it lacks nothing."""
+        return []
+
+    def notes(self) -> list[str]:
         """Return why the profile is empty, if it is: with -b it may be."""
         why = "the profile is empty: nothing under @profile was called"
         return [why] if self._empty else []
-
-    def notes(self) -> list[str]:
-        """Return nothing: all of it was profiled."""
-        return []
 
     def next_steps(self, path: str) -> list[str]:  # noqa: ARG002
         """Return nothing: the viewer is known."""

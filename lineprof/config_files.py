@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 VARIABLE = "LINE_PROFILER_RC"  # names the file that holds
-NAMES = ("lineprof.toml", "line_profiler.toml", "pyproject.toml")
+_NAMES_OF_OURS = ("lineprof.toml", "line_profiler.toml")
+NAMES = (*_NAMES_OF_OURS, "pyproject.toml")
 _OURS = (b"line_profiler", b"lineprof")
 
 
@@ -25,29 +26,37 @@ class Found(Value):
     path: str  # in full; "": there is none
     content: Mapping[str, object]
     remarks: tuple[str, ...] = ()
+    fault: str = ""  # of a file that is there for us alone, and of no use
 
 
 class UnreadableError(Exception):
     """A file that is no TOML, or that cannot be read; ``str()`` of it says why."""
 
 
+class NoTomlError(UnreadableError):
+    """A file that is no TOML."""
+
+
 def find(variable: str | None = VARIABLE) -> Found:
     """Return the file that holds: the one that `variable` names, or the nearest.
 
     A file that cannot be read counts as none; remarked upon where its reader
-    may have counted on it.
+    may have counted on it. The first that has our name and is no TOML is a fault.
     """
     named = os.environ.get(variable) if variable else None
     remarks: list[str] = []
+    fault = ""
     for path in [os.path.abspath(named)] if named else _nearest():
         try:
-            return Found(path, read(path), tuple(remarks))
+            return Found(path, read(path), tuple(remarks), fault)
         except OSError as error:  # noqa: PERF203  # each file its own
             if named:  # another's may be barred to us, and never meant for us
                 remarks.append(f"ignoring {path}: {error.strerror}")
         except UnreadableError as error:
             remarks.append(f"ignoring {path}: {error}")
-    return Found("", {}, tuple(remarks))
+            if isinstance(error, NoTomlError) and not named and _is_ours(path):
+                fault = fault or f"{path}: {error}"
+    return Found("", {}, tuple(remarks), fault)
 
 
 def _nearest() -> Iterator[str]:
@@ -68,17 +77,23 @@ def _nearest() -> Iterator[str]:
 def read(path: str, *, whole: bool = False) -> Mapping[str, object]:
     """Return what a file of TOML holds; nothing, where it has nothing for us.
 
-    Raises OSError, or UnreadableError where it is no TOML; with `whole` also
-    where it has nothing for us.
+    Raises OSError, or UnreadableError where it is no TOML; with `whole`, or by a
+    name of ours, also where it has nothing for us.
     """
     with open(path, "rb") as stream:
         data = stream.read()
+    whole = whole or _is_ours(path)
     if not whole and not any(name in data for name in _OURS):
         return {}
     try:
         return _loads()(data.decode())
     except (ValueError, RecursionError) as error:  # no TOML; no UTF-8
-        raise UnreadableError(f"it is no TOML: {error}") from None
+        raise NoTomlError(f"it is no TOML: {error}") from None
+
+
+def _is_ours(path: str) -> bool:
+    """Tell whether a file can be there for nobody but us, by its name."""
+    return os.path.basename(path) in _NAMES_OF_OURS
 
 
 def _loads() -> Callable[[str], Mapping[str, object]]:

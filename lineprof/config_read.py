@@ -19,13 +19,17 @@ class ConfigError(LineprofError):
 def configuration(file: str | None, *, off: bool) -> ConfigSource:
     """Return what `file` says, or the file that holds; with `off`, defaults.
 
-    Raises ConfigError if it is `file` that cannot be read or understood.
+    Raises ConfigError if it is `file` that cannot be read or understood, or one
+    that was found by a name of ours and is no TOML.
     """
     try:
-        return ConfigSource.from_config(not off if file is None else file)
+        source = ConfigSource.from_config(not off if file is None else file)
     except (OSError, ValueError) as error:
         hint = "give a file of TOML, or --no-config"
         raise ConfigError(str(error), hint=hint) from None
+    if source.fault:
+        raise ConfigError(source.fault, hint="correct it, or give --no-config")
+    return source
 
 
 def column_widths(source: ConfigSource) -> Mapping[str, int] | None:

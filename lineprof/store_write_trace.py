@@ -35,7 +35,7 @@ def tables(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
     if count > MOST_EVENTS:
         raise LineprofError(
             f"a profile can't hold {count} slices of time (at most {MOST_EVENTS})",
-            hint="merge fewer profiles, or record less: kernprof --trace-memory MB",
+            hint="merge fewer profiles, or record less: kernprof -l --trace-memory MB",
         )
     yield TRACES, _traces(stats.traces)
     yield TRACE_FUNCTIONS, _functions(stats)

@@ -40,6 +40,7 @@ class ConfigSource:
         self.subtable = subtable
         self.own: Table = {}  # of [tool.lineprof]: what line_profiler does not know
         self.remarks: tuple[str, ...] = ()  # what the user should know; a line each
+        self.fault = ""  # what is wrong with a file that a command should not ignore
         self.holds = False  # whether the file has anything for us
         self._path = path
 
@@ -124,7 +125,7 @@ class ConfigSource:
                 source = cls._of(found.path, found.content)
             except TableError as error:
                 remarks += (f"ignoring {found.path}: {error}",)
-        source.remarks = remarks + source.remarks
+        source.remarks, source.fault = remarks + source.remarks, found.fault
         return source
 
     @classmethod

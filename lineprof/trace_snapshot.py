@@ -88,7 +88,7 @@ class RawTrace(Value):
         return [
             f"the timeline ends early: its memory ({self.memory_mb} MB) was full;"
             f" {trace.left_out} later stays in functions and on lines are left out"
-            " of it (kernprof --trace-memory MB keeps more)"
+            " of it (kernprof -l --trace-memory MB keeps more)"
             for trace in traces
             if trace.left_out
         ]

@@ -312,21 +312,61 @@ def test_a_file_that_was_asked_for_must_be_of_use(here: Path) -> None:
             assert outcome.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["lineprof.toml", "line_profiler.toml"])
+@pytest.mark.parametrize("folder", [".", "below"])
+def test_one_of_ours_that_was_found_must_be_toml(
+    here: Path, name: str, folder: str
+) -> None:
+    write(here / folder, "x.py", "print('ran')")
+    kernprof("-lq", "x.py", cwd=here / folder)
+    (here / name).write_text("[[[")
+    (here / "pyproject.toml").write_text("[tool.lineprof.kernprof]\nquiet = 1\n")
+    commands = {
+        "kernprof": ["-l", "x.py"],
+        "lineprof run": ["-l", "x.py"],
+        "lineprof": ["view", "x.lprof"],
+    }
+    for command, words in commands.items():
+        outcome = run(["-m", *command.split(), *words], cwd=here / folder)
+        assert (outcome.status, outcome.out) == (2, ""), outcome
+        assert outcome.err.startswith(f"{command}: {here}/{name}: it is no TOML: ")
+        assert "line 1, column " in outcome.err
+        assert outcome.err.endswith("; correct it, or give --no-config\n")
+        assert outcome.err.count("\n") == 1
+        words.insert(1, "--no-config")
+        assert run(["-m", *command.split(), *words], cwd=here / folder).status == 0
+    (here / "good.toml").write_text("")
+    words = ["--config", str(here / "good.toml"), "-q", "x.py"]
+    assert kernprof(*words, cwd=here / folder).out == "ran\n"
+    if folder != ".":  # one that is nearer holds, and nobody looks further
+        (here / folder / "pyproject.toml").write_text("")
+        assert kernprof("-lq", "x.py", cwd=here / folder).out == "ran\n"
+
+
+def test_a_program_that_profiles_itself_runs_whatever_its_configuration(
+    here: Path,
+) -> None:
+    (here / "lineprof.toml").write_text("[[[")
+    program = "from lineprof import profile\n@profile\ndef f(): pass\nf()\nprint('ran')"
+    outcome = run(["-c", program], cwd=here, env={"LINE_PROFILE": "1"})
+    assert (outcome.status, outcome.out[:4]) == (0, "ran\n")
+
+
 def test_one_that_was_found_is_told_and_left_out(here: Path) -> None:
-    write(here, "x.py", "print('ran')")
+    write(here, "x.py", "profile(lambda: print('ran'))()")
     (here / "pyproject.toml").write_text("[tool.lineprof")
-    outcome = kernprof("-l", "--no-whole", "x.py", cwd=here)
+    outcome = kernprof("-l", "x.py", cwd=here)
     assert (outcome.status, outcome.out[:4]) == (0, "ran\n")
     assert outcome.err.startswith(f"kernprof: ignoring {here}/pyproject.toml: it is no")
     assert outcome.err.count("\n") == 1
 
 
 def test_a_python_without_a_reader_of_toml_says_so(here: Path) -> None:
-    write(here, "x.py", "print('ran')")
+    write(here, "x.py", "profile(lambda: print('ran'))()")
     (here / "pyproject.toml").write_text("[tool.lineprof.kernprof]\nverbose = -1\n")
     program = (
         "import sys; sys.modules.update(tomllib=None, tomli=None);"
-        "import kernprof; kernprof.main(['-l', '--no-whole', *sys.argv[1:], 'x.py'])"
+        "import kernprof; kernprof.main(['-l', *sys.argv[1:], 'x.py'])"
     )
     outcome = run(["-c", program], cwd=here)
     assert (outcome.status, outcome.out[:4]) == (0, "ran\n")

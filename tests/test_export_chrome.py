@@ -353,7 +353,7 @@ def test_what_is_missing_is_said() -> None:
     assert "summed" not in text
     sums = [one for one in stats.gpu.sums if one.kind not in {"runtime", "driver"}]
     stats.gpu = replace(stats.gpu, sums=tuple(sums))
-    assert "kernprof --gpu-api" in "\n".join(CHROME.remarks(stats))
+    assert "kernprof -l --gpu-api" in "\n".join(CHROME.remarks(stats))
 
 
 def test_threads_that_the_profile_does_not_know_have_rows_of_their_own() -> None:

@@ -10,7 +10,7 @@ from as_python import kernprof, write
 from kernprof.defaults import fill
 from kernprof.flags import FLAGS
 from kernprof.help import help_text
-from kernprof.parse import parse
+from kernprof.parse import check, parse
 from kernprof.plan import Plan, UsageError
 
 if TYPE_CHECKING:
@@ -270,6 +270,76 @@ def test_flags_without_a_value_that_need_one() -> None:
     for words in (["-o"], ["--outfile"], ["-p"], ["-m"], ["-lc"], ["-u"], ["--setup"]):
         with pytest.raises(UsageError, match="needs a value; usage: kernprof"):
             parse(words)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--trace", "--trace goes with -l"),
+        ("--max-overhead 1.2", "--max-overhead goes with -l"),
+        ("-b --no-whole", "--no-whole goes with -l"),
+        ("--include f --exclude=g --all", "--include, --exclude, --all go with -l"),
+        ("--trace-lines 5 --split", "--split, --trace-lines go with -l"),
+        ("--builtins --whole", "--whole, --builtins go with -l"),
+        ("--core settrace", "--core goes with -l"),
+        ("--profile-from-start off", "--profile-from-start goes with -l"),
+        ("-l --whole --no-whole", "--whole and --no-whole contradict each other"),
+        ("-l --no-whole --whole", "--whole and --no-whole contradict each other"),
+        ("-l --all --no-whole", "--all has no say beside --no-whole; leave one"),
+        (
+            "-l --include f --exclude g --no-whole",
+            "--include, --exclude have no say beside --no-whole",
+        ),
+        ("-l -p m --all", "--all has no say beside -p; add --whole, or leave"),
+    ],
+)
+def test_flags_without_effect_are_refused_before_the_program_runs(
+    tmp_path: Path, flags: str, message: str
+) -> None:
+    write(tmp_path, "x.py", "print('ran')")
+    outcome = kernprof(*flags.split(" "), "x.py", cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"kernprof: {message}")
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-l --trace --no-trace --trace-memory 5 --trace",
+        "-l --no-whole --whole=no --no-all --include=",
+        "-l -p m --whole --all",
+        "-l -p m --no-all",
+        "-l --no-whole --max-overhead 1.2 --builtins",
+        # line_profiler's have their place in a line, with or without effect.
+        "-b --prof-imports -p m --no-preimports --skip-zero -u 1 -s warm.py",
+        "-lb --no-rich --rich",
+    ],
+)
+def test_flags_that_may_stand_together(line: str) -> None:
+    check(parse([*line.split(" "), "x.py"]))
+
+
+def test_a_file_of_configuration_may_say_what_has_no_effect_today(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "x.py", "print('ran')")
+    file = tmp_path / "lineprof.toml"
+    file.write_text('[tool.lineprof.kernprof]\nwhole = false\nprof-mod = ["m"]\n')
+    for flag in ("--max-overhead=2", "--whole", "--no-whole"):
+        assert kernprof("-lq", flag, "x.py", cwd=tmp_path).out == "ran\n"
+    assert kernprof("-l", "--all", "x.py", cwd=tmp_path).err == (
+        f"kernprof: --all has no say beside whole = false of {file}; add --whole, or"
+        " leave one of them out\n"
+    )
+    file.write_text('[tool.lineprof.kernprof]\nprof-mod = ["m"]\n')
+    assert f"--all has no say beside prof-mod of {file}; add --whole" in (
+        kernprof("-l", "--all", "x.py", cwd=tmp_path).err
+    )
+    file.write_text("[tool.lineprof.kernprof]\ntrace = true\nsplit = true\n")
+    assert kernprof("-q", "x.py", cwd=tmp_path).out == "ran\n"
+    file.write_text("[tool.lineprof.kernprof]\nline-by-line = true\n")
+    assert kernprof("-q", "--trace", "x.py", cwd=tmp_path).out == "ran\n"
 
 
 def test_help_and_version_stop_the_reading() -> None:

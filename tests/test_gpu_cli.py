@@ -20,7 +20,7 @@ from lineprof.values import replace
 GOLDEN = Path(__file__).with_name("golden")
 FULL = (
     "lineprof: The timeline was full: 4 records are in --gpu-summary alone;"
-    " kernprof --gpu-events N keeps more\n"
+    " kernprof -l --gpu-events N keeps more\n"
 )
 
 

@@ -176,17 +176,17 @@ def test_calls_that_were_not_recorded_are_said_to_be_missing() -> None:
     stats = with_sums(*[one for one in SUMS if one.kind not in {"runtime", "driver"}])
     text = shown(stats, "gpu-summary")
     assert text.endswith(
-        "      API calls: not recorded; kernprof --gpu-api records them\n"
+        "      API calls: not recorded; kernprof -l --gpu-api records them\n"
     )
     assert remarks(stats, "gpu-summary", csv=True) == [
-        "API calls were not recorded; kernprof --gpu-api records them"
+        "API calls were not recorded; kernprof -l --gpu-api records them"
     ]
     assert remarks(stats, "api-trace", csv=True) == remarks(
         stats, "gpu-summary", csv=True
     )
     stats.gpu = replace(stats.gpu, timelines=())
     assert shown(stats, "api-trace") == (
-        "API calls were not recorded; kernprof --gpu-api records them\n"
+        "API calls were not recorded; kernprof -l --gpu-api records them\n"
     )
 
 
@@ -205,7 +205,7 @@ def test_a_profile_without_gpu_data_says_why(view: str) -> None:
 def test_a_timeline_that_was_full_or_left_out_is_said() -> None:
     full = (
         "The timeline was full: 4 records are in --gpu-summary alone;"
-        " kernprof --gpu-events N keeps more"
+        " kernprof -l --gpu-events N keeps more"
     )
     for view in ("gpu-trace", "api-trace"):
         assert shown(example(), view).split("\n")[-2] == full

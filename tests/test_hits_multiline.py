@@ -257,3 +257,28 @@ def test_yield_over_lines() -> None:
         result = list(f(1))
         """
     )
+
+
+def test_lines_within_that_are_come_to_on_their_own_count_once_an_execution() -> None:
+    check_lines(
+        """
+        def g(a):
+            return a
+
+        @profile
+        def f(n):
+            for i in range(n):  #> 4
+                d = {  #> 3
+                    "a": g(1),  #> 3
+                    "b": g(2),  #> 3
+                }
+                x = (g(1) +  #> 3
+                     g(2) +  #> 3
+                     g(3))  #> 3
+                y = (i and  #> 3
+                     g(i))  #> 2
+            return d, x, y  #> 1
+
+        result = f(3)
+        """
+    )

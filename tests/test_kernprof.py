@@ -105,7 +105,12 @@ def test_an_empty_table_says_why(folder: Path) -> None:
         "kernprof: the profile is empty: no function was registered;"
         " put @profile above a function or give it to add_function\n"
     )
-    assert kernprof("-l", "--no-whole", "plain.py", cwd=folder).err == ""
+    assert kernprof("-l", "--no-whole", "plain.py", cwd=folder).err == outcome.err
+    assert kernprof("-lq", "--no-whole", "plain.py", cwd=folder).err == ""
+    write(folder, "never.py", "@profile\ndef f(): pass\n")
+    assert kernprof("-l", "never.py", cwd=folder).err == (
+        "kernprof: the profile is empty: the one function registered was never called\n"
+    )
 
 
 LOGGED = re.compile(
@@ -460,6 +465,7 @@ def test_b_without_a_call_under_profile_says_so(folder: Path) -> None:
     assert outcome.err == (
         "kernprof: the profile is empty: nothing under @profile was called\n"
     )
+    assert kernprof("-b", "x.py", cwd=folder).err == outcome.err
     assert (folder / "x.prof").read_bytes() == marshal.dumps({})
 
 

@@ -116,6 +116,20 @@ def test_every_example_ends_in_its_table(checkout: Path) -> None:
         assert "Line #      Hits         Time  Per Hit   % Time  Line Contents" in table
 
 
+def test_the_simulated_gpu_says_what_it_needs(checkout: Path) -> None:
+    env = {name: v for name, v in os.environ.items() if name != "LINEPROF_CUDA"}
+    done = subprocess.run(
+        [sys.executable, "-m", "kernprof", "-lq", "examples/simulated_gpu.py"],
+        cwd=checkout,
+        env=env,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.endswith("; run: make demo-gpu-double\n")
+
+
 def test_the_look_up_leads(checkout: Path) -> None:
     table = run("kernprof -l -v examples/lookup.py", checkout)
     rows = map(ROW.match, table.split("Function: hundred_times")[0].splitlines())

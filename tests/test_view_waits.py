@@ -14,12 +14,12 @@ from lineprof.errors import LineprofError
 from lineprof.stats import LineStats
 from lineprof.values import replace
 from lineprof.views.text import parse_columns
-from lineprof.wait_records import CAUSES, LOCK, SLEEP, Wait
+from lineprof.wait_records import CAUSES, GIL, IO, LOCK, OTHER, SLEEP, Wait
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-WAITING = "Waiting: 24.3 % of these times: 1.500 ms for locks, 20.00 us for the"
+WAITING = "Waiting: 24.3 % of these times: 1.500 ms for locks"
 
 
 def table(stats: LineStats, **options: object) -> list[str]:
@@ -60,7 +60,7 @@ def test_each_cause_is_a_column() -> None:
 
 def test_below_a_table_one_line_says_how_long_it_waited_and_why() -> None:
     lines = table(example())
-    assert [line[: len(WAITING)] for line in lines if line.startswith("Waiting")] == [
+    assert [line for line in lines if line.startswith("Waiting")] == [
         WAITING.replace("24.3", "24.2"),
         WAITING,
     ]
@@ -89,6 +89,30 @@ def test_a_hundredth_of_a_long_function_is_not_worth_a_line() -> None:
 
     assert not said(10_000_000)
     assert said(10_100_000)
+
+
+@pytest.mark.parametrize(
+    ("us", "said"),
+    [
+        ({LOCK: 20_000, OTHER: 1}, "20.00 ms for locks"),
+        ({LOCK: 20_000, OTHER: 9_000}, "20.00 ms for locks"),  # of 1 s
+        ({LOCK: 20_000, OTHER: 11_000}, "20.00 ms for locks, 11.00 ms for something"),
+        (
+            {GIL: 9_000, IO: 8_000, OTHER: 1, SLEEP: 12_000},
+            "17.00 ms for something else, 12.00 ms asleep",
+        ),
+        ({GIL: 7_000, SLEEP: 7_000}, "14.00 ms"),  # neither of them
+        ({OTHER: 11_000}, "11.00 ms for something else"),
+    ],
+)
+def test_causes_of_little_waiting_are_not_named(us: dict[str, int], said: str) -> None:
+    main = next(one for one in example().functions if one.name == "main")
+    cell = replace(main.cells[0], time_ns=10**9)
+    waits = [Wait(main.key, cell.line, 0, cause, n * 1000) for cause, n in us.items()]
+    stats = LineStats.from_functions((replace(main, cells=(cell,)),), waits=waits)
+    [line] = [line for line in table(stats) if line.startswith("Waiting")]
+    assert line.partition(" of these times: ")[2].startswith(said)
+    assert line.count(",") == said.count(",")
 
 
 def test_the_table_of_line_profiler_says_nothing_of_waiting() -> None:

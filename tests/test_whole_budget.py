@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +25,7 @@ MS = 1_000_000  # ns
 def costs(**functions: tuple[int, int]) -> list[Cost]:
     """Return what functions took: ms to measure, and of their own."""
     return [
-        Cost(("x.py", 1, name), None, 1000, 1000, cost * MS, own * MS)
+        Cost(("x.py", 1, name), None, 1000, 3000, cost * MS, own * MS)
         for name, (cost, own) in functions.items()
     ]
 
@@ -72,7 +75,7 @@ def test_a_few_milliseconds_are_no_reason() -> None:
 def test_code_compiled_anew_is_the_same_function() -> None:
     both = [*costs(f=(40, 1)), *costs(f=(40, 1))]
     [(_, usage)] = Budget(1.2).choose(100 * MS, both).items()
-    assert (usage.cost_ns, usage.calls) == (80 * MS, 2000)
+    assert (usage.cost_ns, usage.hits) == (80 * MS, 6000)
 
 
 def test_it_is_the_same_in_whatever_order_it_is_told() -> None:
@@ -127,8 +130,8 @@ def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(fake.off) == len(fake.remarks) == 7
     assert fake.remarks[0] == (
         "x.py:1 f0: switched off after 0.50 s, so as to stay within --max-overhead"
-        " 1.2: to measure 1000 calls of 1.000 us each had taken 50.00 ms; what it did"
-        " since is its callers'"
+        " 1.2: to measure its 3000 hits had taken 50.00 ms; what it did since is its"
+        " callers'"
     )
     assert watch.said() == (
         "--max-overhead 1.2 has switched off f0, f1, f2, f3, f4 and 2 more: what they"
@@ -136,6 +139,16 @@ def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     watch.stop()
     assert fake.call is None
+
+
+@pytest.mark.parametrize(
+    ("hits", "words"), [(1, "its 1 hit had"), (72803, "its 72803 hits had")]
+)
+def test_a_call_that_is_under_way_is_told_by_its_hits(hits: int, words: str) -> None:
+    cost = Cost(("x.py", 1, "f"), None, 1, hits, 50 * MS, 0)  # no time as yet
+    [(key, usage)] = Budget(1.2).choose(100 * MS, [cost]).items()
+    watch = BudgetWatch(1.2, lambda: None)  # type: ignore[arg-type, return-value]
+    assert f": to measure {words} taken 50.00 ms; what" in watch._why(key, usage, 1)
 
 
 def program(folder: Path) -> None:
@@ -170,6 +183,19 @@ def program(folder: Path) -> None:
     write(folder, "x.py", text)
 
 
+def shown_on_a_terminal(file: str, cwd: Path) -> list[str]:
+    """Return what `view` prints of a profile, warnings where they come; lines."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lineprof", "view", file],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=True,
+        text=True,
+    )
+    return done.stdout.splitlines()
+
+
 @pytest.mark.parametrize("words", [[], ["-p", "x.py"], ["--whole"]])
 def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     tmp_path: Path, words: list[str]
@@ -182,6 +208,11 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     last = outcome.err.splitlines()[-1]
     assert last.startswith("kernprof: --max-overhead 1.01 has switched off ")
     assert "tiny" in last
+    shown = shown_on_a_terminal("out", cwd=tmp_path)
+    below = shown[max(n for n, line in enumerate(shown) if "return x + 1" in line) :]
+    [why] = [line for line in below if " tiny: switched off after " in line]
+    assert why.startswith("lineprof: ")
+    assert re.search(r": to measure its \d+ hits had taken \d+\.\d+ ms; what", why)
 
 
 def test_a_budget_that_holds_changes_nothing(tmp_path: Path) -> None:

@@ -143,11 +143,15 @@ def test_code_without_a_file_is_profiled_anyway(
 
 def test_no_whole_and_p_are_as_they_were(tmp_path: Path) -> None:
     write(tmp_path, "x.py", BEGIN)
-    _, stats = profiled("--no-whole", "x.py", cwd=tmp_path, err="")
+    empty = (
+        "kernprof: the profile is empty: no function was registered; put @profile"
+        " above a function or give it to add_function\n"
+    )
+    _, stats = profiled("--no-whole", "x.py", cwd=tmp_path, err=empty)
     assert names(stats) == []
     _, stats = profiled("-p", "x.py", "x.py", cwd=tmp_path, err="")
     assert names(stats) == ["x.py:f", "x.py:g"]
-    _, stats = profiled("-p", "os", "-p", "", "x.py", cwd=tmp_path, err="")
+    _, stats = profiled("-p", "os", "-p", "", "x.py", cwd=tmp_path, err=empty)
     assert names(stats) == []
     _, stats = profiled("-p", "json.loads", "--whole", "x.py", cwd=tmp_path)
     assert "x.py:<module>" in names(stats)

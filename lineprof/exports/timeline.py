@@ -71,7 +71,7 @@ def remarks(stats: LineStats) -> Iterator[str]:
         if not kinds & {RUNTIME, DRIVER}:
             yield (
                 "arrows start at the last time that a line ran before its kernel did;"
-                " with kernprof --gpu-api they start at the very call"
+                " with kernprof -l --gpu-api they start at the very call"
             )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lineprof.stats import LineStats
     from lineprof.views.view import Options
 
-NO_CALLS = "not recorded; kernprof --gpu-api records them"
+NO_CALLS = "not recorded; kernprof -l --gpu-api records them"
 
 
 def has_calls(gpu: Gpu) -> bool:
@@ -60,7 +60,7 @@ def left_out(gpu: Gpu) -> Iterator[str]:
     if count:
         yield (
             f"The timeline was full: {count} records are in --gpu-summary alone;"
-            " kernprof --gpu-events N keeps more"
+            " kernprof -l --gpu-events N keeps more"
         )
 
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _LEAST_PERCENT = 1  # of a function, to speak of
 NO_MPI = (
     "The profile has no calls of MPI or torch.distributed: mpi4py's are counted after"
-    " kernprof --builtins, on Python 3.12 and later"
+    " kernprof -l --builtins, on Python 3.12 and later"
 )
 NO_SPLIT = (
-    "The profile does not tell Python, native and system time apart: kernprof --split"
-    " makes one that does"
+    "The profile does not tell Python, native and system time apart: kernprof -l"
+    " --split makes one that does"
 )
 
 

@@ -39,9 +39,10 @@ def waits_of(stats: LineStats) -> dict[Key, dict[int, dict[str, int]]]:
 
 
 def below_table(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
-    """Return what a function waited for, if that was more than 1 % of its time.
+    """Return how long a function waited, if that was much, and for what in the main.
 
-    And 1 ms or more: a busy machine keeps every program waiting now and then.
+    Much is more than 1 % of its time, and 1 ms or more: a busy machine keeps every
+    program waiting now and then. Causes of less are something else, all together.
     """
     whole = sum(cell.time_ns for cell in function.cells)
     causes: dict[str, int] = {}
@@ -49,14 +50,22 @@ def below_table(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
         for cause, ns in line.items():
             causes[cause] = causes.get(cause, 0) + ns
     ns = sum(causes.values())
-    if percent_of(ns, whole) <= _LEAST_PERCENT or ns < _LEAST_NS:
+    if not _is_much(ns, whole):
         return ()
+    named = {c: of_it for c, of_it in causes.items() if _is_much(of_it, whole)}
+    others = ns - sum(of_it for c, of_it in named.items() if c != OTHER)
+    if named and _is_much(others, whole):
+        named[OTHER] = others
     parts = [
         f"{in_words(ns)} {_WORDS.get(cause, f'for {cause}')}"
-        for cause, ns in sorted(causes.items(), key=lambda item: -item[1])
-        if ns
+        for cause, ns in sorted(named.items(), key=lambda item: -item[1])
     ]
-    return (f"Waiting: {percent(ns, whole)} of these times: {', '.join(parts)}",)
+    words = ", ".join(parts) or in_words(ns)
+    return (f"Waiting: {percent(ns, whole)} of these times: {words}",)
+
+
+def _is_much(ns: int, whole: int) -> bool:
+    return percent_of(ns, whole) > _LEAST_PERCENT and ns >= _LEAST_NS
 
 
 def footer(stats: LineStats, options: Options) -> Iterator[str]:
