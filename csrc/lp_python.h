@@ -114,7 +114,8 @@ lp_frame_key(void)
 #if PY_VERSION_HEX >= 0x030C0000
 
 /* Is there a jump back to this byte offset, or, from 3.13 on, one that starts
- * there?  So it is told of one within a line. */
+ * there?  So it is told of one within a line.  One to END_SEND is no loop's: a
+ * throw ended what the line delegated to. */
 static inline bool
 lp_bytes_jump_back(const uint8_t *raw, Py_ssize_t size, Py_ssize_t offset)
 {
@@ -123,6 +124,9 @@ lp_bytes_jump_back(const uint8_t *raw, Py_ssize_t size, Py_ssize_t offset)
 #  else
     Py_ssize_t by = 0;
 
+    if (offset < size && raw[offset] == END_SEND) {
+        return false;
+    }
     for (Py_ssize_t at = offset; at + 1 < size; at += 2) {
         by = by << 8 | raw[at + 1];
         if (raw[at] == JUMP_BACKWARD && at + 2 - 2 * by == offset) {

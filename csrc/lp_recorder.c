@@ -262,21 +262,39 @@ void
 lp_recorder_settle(lp_recorder *rec, lp_ticks now)
 {
     lp_wait_settle(rec, now);
-    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
-        lp_ticks began, opened;
+    /* From the innermost on: what it cost so far is in those below, too. */
+    for (lp_frame *frame = rec->top; frame > rec->frames; frame--) {
+        lp_ticks opened;
 
         if (frame->line == NULL) {
             continue;
         }
-        began = frame->began;
         opened = lp_recorder_opened(frame);
         frame->line->ticks += now - frame->since;
         frame->line->cost += rec->cost - (frame->cost & ~LP_SPLIT);
         frame->since = now;
+        frame->opened = opened;
         lp_calls_charge(rec, frame, now);
-        lp_recorder_begin(rec, frame, now);
-        frame->began = began;
-        split(frame, opened);
+        rec->cost += frame->own;
+        frame->own = 0;
+    }
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        lp_ticks began = frame->began;
+
+        if (frame->line != NULL) {
+            lp_recorder_begin(rec, frame, now);
+            frame->began = began;
+            split(frame, frame->opened);
+        }
+    }
+}
+
+/* The event that would end its open line never comes: it costs nothing. */
+static void
+abandon_line(lp_frame *frame)
+{
+    if (frame->line != NULL) {
+        frame->line->cost -= frame->line->weight;
     }
 }
 
@@ -303,6 +321,7 @@ lp_recorder_pause(lp_recorder *rec, lp_ticks now)
     lp_recorder_settle(rec, now);
     outdate_paths(rec);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        abandon_line(frame);
         WRITE(frame->line, NULL);
         WRITE(frame->flags, frame->flags | LP_FRAME_PAUSED);
         frame->node = NULL; /* its caller may not count again before it does */
@@ -334,6 +353,7 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
             (code == NULL || frame->code == code ||
              (gone && (frame->flags & LP_FRAME_NATIVE)))) {
             gone = true;
+            abandon_line(frame);
             frame->counts->depth--;
             enabling += (frame->flags & LP_FRAME_ENABLES) != 0;
             /* Its twin above, if any, now stands on what it stood on. */

@@ -93,7 +93,7 @@ def own_line_ns(stats: LineStats) -> dict[Key, dict[int, int]]:
     """Return the time (ns) of each line without what it called.
 
     It is there for each line of each function that has a cell, and never below
-    0: the times of a line and of its edges are rounded one by one.
+    0: in old files, and where greenlets took turns, edges may be more than a line.
     """
     called: dict[Place, int] = {}
     for edge in edges(stats.calls):

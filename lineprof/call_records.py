@@ -37,19 +37,17 @@ class CallNode(Value):
 class CallTree(Value):
     """All calls of profiled functions; without any, it is empty.
 
-    In ticks of the core's clock these hold:
+    These hold to the ns (see `snapshot_sums`):
 
-    - The sum of all nodes' `self_ns` is the time in profiled functions.
-    - A function's nodes' `total_ns` are, together, the function's total; so are
-      the `self_ns` of all that is below the nodes at which its recursion began,
-      with their own.
+    - The sum of all nodes' `self_ns` is the time in profiled functions, that of a
+      function's nodes the own time of its lines.
+    - A function's nodes' `total_ns` are, together, the function's total; where
+      nobody called it, so are the `self_ns` of all that is below, with its own.
     - The `inclusive_ns` of all calls from a line are the line's time but for its
-      own.
+      own, which is not below 0.
 
-    Times of lines are made of ticks one by one, and those of nodes follow them
-    (`snapshot_sums`): where nothing recursed, all this holds in ns, too. In
-    recursion, sums may differ by some ns. Where the profiler's cost is more than
-    what was measured, a time is 0, and sums with it are off by that.
+    Where greenlets took turns, who called whom is partly a guess: lines may have
+    called more than they took.
     """
 
     nodes: tuple[CallNode, ...] = ()  # parents before their children

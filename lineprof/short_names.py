@@ -30,6 +30,10 @@ class ShortNames:
         """Return a line's name, such as ``model.py:8``."""
         return f"{self.file(file)}:{line}"
 
+    def caller(self, key: Key, line: int) -> str:
+        """Return from where a function calls: a line; in C it is the function."""
+        return self.line(key[0], line) if key[0] else self.function(key)
+
     def function(self, key: Key) -> str:
         """Return a function's name, such as ``model.py:8(fit)``.
 

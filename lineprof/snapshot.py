@@ -85,7 +85,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     tree, gpu = NO_CALLS, NO_GPU
     traces: tuple[Trace, ...] = ()
     if parts.calls:
-        tree = tree_of(parts.calls, own, place_of, scale, functions)
+        tree, functions = tree_of(parts.calls, own, place_of, scale, functions)
     if parts.trace:
         traces = parts.trace.read(own, place_of, scale.ns_per_tick)
         warnings = [*warnings, *parts.trace.warnings(traces)]
@@ -144,7 +144,7 @@ def _gpu(
 
 def _functions(
     codes: Sequence[Code], scale: Scale, threads: Mapping[int, int]
-) -> tuple[FunctionStats, ...]:
+) -> Sequence[FunctionStats]:
     """Return a `FunctionStats` per function, in order of registration.
 
     Code objects of the same file, line and name are one function. `threads`

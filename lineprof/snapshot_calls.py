@@ -10,19 +10,21 @@ from lineprof.snapshot_sums import settle
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from lineprof.records import FunctionStats, Key
     from lineprof.snapshot import Scale
-    from lineprof.snapshot_sums import Row
 
     # parent, line, serial of the code, thread, calls, primitive, self, its cost,
     # total, its cost, inclusive, its cost
     RawNode = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
     RawTree = tuple[int, Sequence[RawNode]]  # folded calls, nodes
     Way = tuple[int, int, Key, int]  # parent, line, function, thread
+    Row = list[Any]  # see `snapshot_sums`
 
 _SELF, _SELF_COST = 2, 3  # places in a node's numbers
 _NONE: dict[Key, int] = {}
+_FIELDS = 9  # of a row: those of a node
 
 
 def tree_of(
@@ -30,23 +32,26 @@ def tree_of(
     keys: Mapping[int, Key],
     place_of: Callable[[int], int],
     scale: Scale,
-    functions: Iterable[FunctionStats] = (),
-) -> CallTree:
-    """Return the tree of what ``Tracer.snapshot`` gives.
+    functions: Sequence[FunctionStats] = (),
+) -> tuple[CallTree, Sequence[FunctionStats]]:
+    """Return the tree of what ``Tracer.snapshot`` gives, and `functions` to it.
 
     `keys` has the functions that are shown, those of C, too, by the serials of
     their code objects; `place_of` a thread's place by the core's number;
-    `functions` the profile's, which the nodes' times are to fit.
+    `functions` the profile's, which the nodes' times are to fit. Where a line
+    would take less than what it called, it gets more.
     """
     folded, nodes = raw
     if not nodes:
-        return NO_CALLS
+        return NO_CALLS, functions
     builder = _Builder(keys)
     for node in nodes:
         builder.add(node)
     rows = builder.rows(place_of, scale)
-    settle(rows, functions, set(keys.values()) if folded else builder.several)
-    return CallTree(tuple([CallNode(*row) for row in rows]), folded)
+    functions = settle(rows, functions, folded=folded > 0)
+    return CallTree(
+        tuple([CallNode(*row[:_FIELDS]) for row in rows]), folded
+    ), functions
 
 
 def of_c(natives: Iterable[tuple[int, str]]) -> dict[int, Key]:
@@ -77,7 +82,7 @@ class _Builder:
         # Of each of the core's nodes: below which of ours its calls are, and from
         # which line there; None: from the one that the call says.
         self._below: list[tuple[int, int | None]] = []
-        self.several = _several(keys.values())
+        self._several = _several(keys.values())
         self._open: list[dict[Key, int]] = []  # of `_several`, on each way, its node
 
     def add(self, node: RawNode) -> None:
@@ -110,7 +115,7 @@ class _Builder:
         """Take what is to be a node of ours."""
         above, _, key, _ = way
         on_way = _NONE if above == NO_NODE else self._open[above]
-        if key in self.several and key not in on_way:
+        if key in self._several and key not in on_way:
             on_way = {**on_way, key: len(self._ways)}
         self._ways.append(way)
         self._open.append(on_way)
@@ -129,9 +134,8 @@ class _Builder:
             rows.append(
                 [
                     *(parent, line, key, place_of(thread), calls, primitive),
-                    scale.net_ns(times[0], times[1]),
-                    scale.net_ns(times[2], times[3]),
-                    scale.net_ns(times[4], times[5]),
+                    *(_net(scale, *times[at : at + 2]) for at in (0, 2, 4)),
+                    *(scale.ns(times[4]), times[2:4] == times[4:]),
                 ]
             )
         return rows
@@ -147,6 +151,11 @@ class _Builder:
             if counted[place] and above != NO_NODE:
                 counted[above] = True
         return counted
+
+
+def _net(scale: Scale, ticks: int, cost: int) -> int:
+    """Return `ticks` less their cost in ns; below 0 if that is more."""
+    return scale.ns(ticks) - scale.cost_ns(cost)
 
 
 def _several(keys: Iterable[Key]) -> set[Key]:

@@ -127,7 +127,8 @@ LINEPROF_ROOMS = {
     "lineprof.targets": "lineprof.scopes lineprof.twins",
     "lineprof.twins": "",
     "lineprof.shape": (
-        "lineprof.jumps lineprof.loops lineprof.source_text lineprof.values"
+        "lineprof.far_lines lineprof.jumps lineprof.loops lineprof.source_text "
+        "lineprof.values"
     ),
     "lineprof.loops": "lineprof.jumps",
     "lineprof.jumps": "lineprof.values",
@@ -374,7 +375,7 @@ LINEPROF_ROOMS = {
         "lineprof.call_records lineprof.records lineprof.snapshot "
         "lineprof.snapshot_sums"
     ),
-    "lineprof.snapshot_sums": "lineprof.records",
+    "lineprof.snapshot_sums": "lineprof.records lineprof.snapshot_parts",
     "lineprof.stats_empty": "lineprof.records",
     "lineprof.stats_merge_calls": (
         "lineprof.call_records lineprof.own_records lineprof.records lineprof.stats "
@@ -566,6 +567,8 @@ LINEPROF_ROOMS = {
     "lineprof.store_batches": (
         "lineprof.gpu_records lineprof.store_rows lineprof.store_schema lineprof.values"
     ),
+    "lineprof.far_lines": "lineprof.jumps",
+    "lineprof.snapshot_parts": "lineprof.records",
     "lineprof.cli": (
         "lineprof.commands lineprof.commands.command lineprof.commands.output "
         "lineprof.commands.parser lineprof.errors lineprof.version"

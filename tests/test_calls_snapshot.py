@@ -369,14 +369,14 @@ def raw(  # noqa: PLR0913, PLR0917  # as the core gives it
 def made(
     nodes: list[RawNode], keys: dict[int, tuple[str, int, str]], folded: int = 0
 ) -> CallTree:
-    return tree_of((folded, nodes), keys, {7: 0}.__getitem__, SCALE)
+    return tree_of((folded, nodes), keys, {7: 0}.__getitem__, SCALE)[0]
 
 
 def test_a_cost_is_taken_out_and_no_time_is_below_0() -> None:
     costly = (NO_NODE, 0, 1, 7, 3, 2, 10, 110, 50, 200, 460, 599)
-    assert told(made([costly], {1: F})) == [(NO_NODE, 0, "f", 0, 3, 2, 0, 30, 401)]
+    assert told(made([costly], {1: F})) == [(NO_NODE, 0, "f", 0, 3, 2, 401, 30, 401)]
     below = (NO_NODE, 0, 1, 7, 2, 1, -5, -300, -1, 0, 9, 90)
-    assert told(made([below], {1: F})) == [(NO_NODE, 0, "f", 0, 2, 1, 25, 0, 0)]
+    assert told(made([below], {1: F})) == [(NO_NODE, 0, "f", 0, 2, 1, 0, 0, 0)]
 
 
 def test_what_rounding_took_is_given_back_so_that_ns_add_up() -> None:
@@ -529,12 +529,12 @@ def test_nodes_without_a_number_go_unless_one_below_has_any() -> None:
         raw(NO_NODE, 0, 1, 0, 0, 0),
         raw(0, 2, 2, 0, 0, 0),
         raw(0, 3, 3, 0, 0, 0),
-        raw(2, 22, 2, 1, 1, 1),
+        raw(2, 22, 2, 1, 0, 0),
     ]
     assert told(made(nodes, {1: F, 2: G, 3: H})) == [
         (NO_NODE, 0, "f", 0, 0, 0, 0, 0, 0),
         (0, 3, "h", 0, 0, 0, 0, 0, 0),
-        (1, 22, "g", 0, 1, 1, 1, 1, 1),
+        (1, 22, "g", 0, 1, 1, 0, 0, 0),
     ]
 
 

@@ -81,6 +81,29 @@ def test_throw_through_yield_from() -> None:
     )
 
 
+def test_throw_that_ends_what_a_line_delegates_to() -> None:
+    check_lines(
+        """
+        @profile
+        def inner():
+            try:
+                yield 1  #> 3
+            except ValueError:
+                pass
+            return 2  #> 3
+
+        @profile
+        def outer():
+            x = yield from inner()  #> 1
+            for _ in range(2): x += yield from inner()  #> 3
+            yield x  #> 1
+
+        g = outer()
+        result = [next(g), *(g.throw(ValueError) for _ in range(3))]
+        """
+    )
+
+
 def test_throw_through_yield_from_over_lines() -> None:
     check_lines(
         """

@@ -144,3 +144,15 @@ def test_a_full_name_goes_before_a_part_of_another() -> None:
     assert Finder(keys).function("A.run") == keys[0]
     with pytest.raises(LineprofError, match=r"b.py:1\(run\), b.py:9\(A.runner\)"):
         Finder(keys).function("b.py:*run*")
+
+
+def test_a_class_goes_before_what_calls_it_in_c() -> None:
+    body, made = ("/p/a.py", 3, "Named"), ("", 0, "Named")
+    plain, other = ("", 0, "app.Model"), ("/p/a.py", 9, "Model")
+    finder = Finder([body, made, plain, other, ("", 0, "list.sort")])
+    assert finder.function("Named") == body
+    assert finder.function("{Named}") == made
+    assert finder.function("*odel") == other
+    sorts = Finder([("", 0, "list.sort"), ("/p/a.py", 9, "Model.sort")])
+    with pytest.raises(LineprofError, match="may be 2 functions"):
+        sorts.function("sort")

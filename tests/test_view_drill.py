@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
-from example_calls import WEIGHTS, deep, example
+from example_calls import MAIN, SOLVE, WEIGHTS, cell, deep, example
+from example_calls import function as measured
 from example_stats import example as without_calls
 from showing import lines_of
+from whole import profiled
 
 from lineprof import cli
 from lineprof.call_edges import edges
+from lineprof.call_records import NO_NODE, CallNode, CallTree
 from lineprof.errors import LineprofError
+from lineprof.records import Thread
+from lineprof.stats import LineStats
 from lineprof.store import save
 from lineprof.views import VIEWS, Options
+from lineprof.views.grid import in_words
 from lineprof.views.screen import Screen
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LINE = """\
 Timer unit: 1e-06 s
@@ -63,6 +74,51 @@ def _last_blank(block: list[str]) -> int:
 def test_a_line_shows_the_tables_of_what_it_calls_and_that_times_add_up() -> None:
     lines = drill("main.py:9", gpu_columns=())
     assert lines[: LINE.count("\n")] == LINE.splitlines()
+
+
+def test_a_line_of_several_functions_is_told_of_each_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "def slow():\n    return sum(range(1000))\n\n"
+        "def main():\n"
+        "    sorted([3, 1, 2, 5, 4], key=lambda x: slow() or x)\n\n"
+        "main()\n"
+    )
+    _, stats = profiled("program.py", cwd=tmp_path)
+    lines = lines_of(stats, "drill", targets=("program.py:5",), unit=1e-6)
+    inner = "main.<locals>.<lambda>" if sys.version_info >= (3, 11) else "<lambda>"
+    whole = [line for line in lines if " hit" in line and line.startswith("in ")]
+    assert [re.sub(r"[\d.]+ [mun]?s", "_", line) for line in whole] == [
+        "in main (program.py:4): _ in 1 hit: _ in what it calls + _ of its own",
+        f"in {inner} (program.py:5): _ in 5 hits: _ in what it calls + _ of its own",
+    ]
+    (main,) = [one for one in stats.functions if one.name == "main"]
+    assert in_words(main.rows[0].time_ns) in whole[0]
+    assert [line for line in lines if line.startswith("| 5 calls of ")]
+    assert sum(line.startswith("Function: ") for line in lines) == 2
+
+
+def test_what_c_calls_is_called_from_a_name_without_a_line() -> None:
+    nodes = (
+        CallNode(NO_NODE, 0, MAIN, 0, 1, 1, 10, 100, 100),
+        CallNode(0, 9, ("", 0, "builtins.map"), 0, 1, 1, 20, 90, 90),
+        CallNode(1, 0, SOLVE, 0, 3, 3, 70, 70, 70),
+    )
+    stats = LineStats.from_functions(
+        [
+            measured(MAIN, cell(9, 0, 1, 100), calls=1),
+            measured(SOLVE, cell(14, 0, 3, 70), calls=3),
+        ],
+        threads=[Thread(0, 1, "MainThread")],
+        calls=CallTree(nodes),
+    )
+    lines = lines_of(stats, "drill", targets=("solve",), unit=1e-6)
+    assert "3 calls, 70.00 ns = 70.00 ns (3 calls) from {builtins.map}" in lines
+    (row,) = [
+        line
+        for line in lines_of(stats, "callers", targets=("solve",))
+        if "{builtins.map}" in line
+    ]
+    assert ":0" not in row
 
 
 def test_a_function_shows_its_own_table_and_where_its_time_came_from() -> None:

@@ -22,6 +22,7 @@ REASONS = {
     "test_autoprofile::test_autoprofile_from_stdin[*-False]": (
         "functions of a program on standard input stay in the profile, with source"
     ),
+    "test_autoprofile::test_autoprofile_from_stdin[*-False-True]": _WHOLE,
     "test_autoprofile::test_multitarget_import_resolution*": _TREES,
     "test_autoprofile::test_multitarget_import_transformation_executes": _TREES,
     "test_autoprofile::test_profmod_extractor_multitarget_behavior*": _TREES,

@@ -3,8 +3,7 @@
 The profile knows what each line cost, and what each call did; not how much of
 a line each call was. So a line is shared out in proportion to the calls' own
 times. The shares of a line add up to the line, to the nanosecond; those of a
-call to the call, but for what rounding and the profiler's own cost, which are
-taken from lines and from calls one by one, have made of the two.
+call to the call, but in files of before the two were made to fit.
 """
 
 from __future__ import annotations

@@ -61,8 +61,11 @@ def _row(edge: Edge, gpu_ns: int, sources: Sources, names: ShortNames) -> _Row:
     place, caller, text = "", OUTSIDE, ""
     if edge.caller is not None:
         file, _, caller = edge.caller
-        place = names.line(file, edge.line)
-        text = (sources.line(file, edge.line) or "").strip()
+        if file:
+            place = names.line(file, edge.line)
+            text = (sources.line(file, edge.line) or "").strip()
+        else:  # of C: it has no lines
+            caller = names.function(edge.caller)
     if edge.caller == edge.callee:
         caller += " (itself)"
     return _Row(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lineprof.call_edges import Edge
-    from lineprof.records import Key
+    from lineprof.records import Key, Row
     from lineprof.source import Sources
     from lineprof.stats import LineStats
     from lineprof.views.drill_find import Start
@@ -100,7 +100,9 @@ class _Drill:
         todo: list[tuple[_Section, int]] = []
         if isinstance(start.at, Line):
             edges = self._calls.on(start.at)
-            least = self._least(sum(edge.inclusive_ns for edge in edges))
+            within = self._within(start.at)
+            outer = [edge for edge in edges if edge.caller not in within] or edges
+            least = self._least(sum(edge.inclusive_ns for edge in outer))
             todo += self._steps(edges, start.trail, 1, least, on_line=True)
         else:
             least = self._least(self._calls.numbers[start.at].total_ns)
@@ -138,8 +140,8 @@ class _Drill:
             if edge.inclusive_ns < least:
                 self._left_out += 1
                 continue
-            file, _, _ = edge.caller or edge.callee
-            line = () if on_line else (self._names.line(file, edge.line),)
+            caller = edge.caller or edge.callee
+            line = () if on_line else (self._names.caller(caller, edge.line),)
             way = self._shortened((*trail, *line, edge.callee[2]))
             steps.append((_Section(way, edge.callee, edge), level))
         return steps[::-1]
@@ -150,29 +152,49 @@ class _Drill:
         return (*trail[:_FIRST], self._glyphs.dots, *trail[-_LAST:])
 
     def _of_line(self, line: Line) -> Iterator[str]:
-        """Yield what a line took, and what of it is its own."""
-        rows = [
-            row
-            for function in self._functions.values()
-            if function.file == line.file
-            for row in function.rows
-            if row.line == line.line
-        ]
-        whole = sum(row.time_ns for row in rows)
-        below = sum(edge.inclusive_ns for edge in self._calls.on(line))
-        hits = sum(row.hits for row in rows)
+        """Yield what a line took, and what of it is its own.
+
+        It may be of several functions, one within the other, as a lambda is: each
+        has a sentence, for the time of one is in that of the other.
+        """
         text = (self._sources.line(line.file, line.line) or "").strip()
         name = self._names.line(line.file, line.line)
         yield self._clean(f"{name}: {text}" if text else name)
-        own = max(0, whole - below)
-        yield (
-            f"{in_words(whole)} in {counted(hits, 'hit')}: {in_words(below)} in what"
-            f" it calls + {in_words(own)} of its own"
-        )
-        for edge in self._calls.on(line):
-            if edge.callee not in self._functions:  # there is no table of it
-                yield self._clean(self._called(edge, whole))
+        rows = self._rows_at(line)
+        for key, row in rows.items():
+            edges = [edge for edge in self._calls.on(line) if edge.caller == key]
+            below = sum(edge.inclusive_ns for edge in edges)
+            words = (
+                f"{in_words(row.time_ns)} in {counted(row.hits, 'hit')}:"
+                f" {in_words(below)} in what it calls"
+                f" + {in_words(max(0, row.time_ns - below))} of its own"
+            )
+            if len(rows) > 1:
+                words = f"in {self._names.called(key)}: {words}"
+            yield self._clean(words)
+            for edge in edges:  # what there is no table of, or which has the line, too
+                if edge.callee not in self._functions or edge.callee in rows:
+                    yield self._clean(self._called(edge, row.time_ns))
         yield ""
+
+    def _rows_at(self, line: Line) -> dict[Key, Row]:
+        """Return the functions that a line is of, each before those within it."""
+        rows = {
+            key: row
+            for key, function in self._functions.items()
+            if key[0] == line.file
+            for row in function.rows
+            if row.line == line.line
+        }
+        within = self._within(line)
+        order = sorted(rows, key=lambda key: (key in within, -rows[key].time_ns))
+        return {key: rows[key] for key in order}
+
+    def _within(self, line: Line) -> set[Key]:
+        """Return the functions that a line calls and is of, too."""
+        edges = self._calls.on(line)
+        of = {edge.caller for edge in edges}
+        return {edge.callee for edge in edges if edge.callee in of - {edge.caller}}
 
     def _above(self, section: _Section) -> Iterator[str]:
         """Yield the way to a function, and where its time comes from."""
@@ -205,7 +227,7 @@ class _Drill:
         """Return what one line contributes to what it calls."""
         where = "outside"
         if edge.caller is not None:
-            where = self._names.line(edge.caller[0], edge.line)
+            where = self._names.caller(edge.caller, edge.line)
         if edge.caller == edge.callee:
             where += " (itself)"
         return f"{in_words(edge.total_ns)} ({counted(edge.calls, 'call')}) from {where}"

@@ -36,11 +36,12 @@ class Finder:
         a file before it (``model.py:fit``), of whose path the last parts will
         do; what a view prints (``model.py:8(fit)``); a file, for its module
         code; and a pattern as of file names. A full name goes before a part,
-        and a part before a pattern.
+        and a part before a pattern. What calls a class, in C, has the name of the
+        class and braces around it: without them it is the class.
         """
         text = _in_profile(text)
         for test in self._tests(text):
-            found = [key for key in self._keys if test(key)]
+            found = _without_twins([key for key in self._keys if test(key)])
             if len(found) == 1:
                 return found[0]
             if found:
@@ -119,6 +120,15 @@ class Finder:
         near = _near(text.rpartition(":")[2], by_name)
         keys = dict.fromkeys(key for name in near for key in by_name[name])
         return _suggestion([self.names.function(key) for key in keys])
+
+
+def _without_twins(keys: list[Key]) -> list[Key]:
+    """Return `keys` without functions of C that are called as one of Python is."""
+    names = [key[2] for key in keys if key[0]]
+    ends = tuple(f".{name}" for name in names)
+    return [
+        key for key in keys if key[0] or not (key[2] in names or key[2].endswith(ends))
+    ]
 
 
 def _in_profile(path: str) -> str:

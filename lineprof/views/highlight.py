@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +20,14 @@ _SHARES = ((50, "bold red"), (20, "bold yellow"))  # % of the function: how it l
 def painter() -> Painter | None:
     """Return what colours rows; None where rich is not there or not sound."""
     try:
-        from rich.console import Console  # noqa: PLC0415  # optional
-
+        # What rich is made of draws random numbers: the program is to miss none.
+        numbers = sys.modules.get("random")
+        state = numbers.getstate() if numbers is not None else None
+        try:
+            from rich.console import Console  # noqa: PLC0415  # optional
+        finally:
+            if numbers is not None:
+                numbers.setstate(state)
         return Painter(Console(force_terminal=True, legacy_windows=False))
     except Exception:  # noqa: BLE001  # the program may have a module of that name
         return None

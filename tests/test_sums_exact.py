@@ -1,0 +1,312 @@
+"""Who called whom adds up to the nanosecond, whatever measuring has cost.
+
+A program is played without Python: frames come and go on a stack as chance has it,
+and the counters are the core's. What is taken off as cost may be more than there
+was; that is where sums would go wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from example_calls import PROCESS
+from whole import profiled
+
+from lineprof.call_edges import edges, numbers_of, own_line_ns
+from lineprof.call_records import NO_NODE
+from lineprof.snapshot import Parts, Scale, profile_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from lineprof.snapshot_calls import RawNode
+    from lineprof.stats import LineStats
+
+LINES = 4  # of each function
+ODD = Scale((1 << 32) * 2 // 3, 256)  # a tick is two thirds of a ns
+
+
+class Node:
+    """A node of the core's tree."""
+
+    def __init__(self, parent: Node | None, line: int, serial: int) -> None:
+        self.parent, self.line, self.serial = parent, line, serial
+        self.goes_on = self
+        self.below: dict[tuple[int, int], Node] = {}
+        self.numbers = [0] * 8  # calls, primitive calls, three times with costs
+
+
+class Frame:
+    """One that is open."""
+
+    def __init__(self, node: Node, *, outermost: bool) -> None:
+        self.node, self.outermost = node, outermost
+        self.line = 0
+
+
+class Played:
+    """One thread of a program; functions from `python` on are of C."""
+
+    def __init__(
+        self, seed: int, functions: int, python: int, most: int = 1 << 16
+    ) -> None:
+        self.most, self.folded = most, 0  # nodes with a way of their own
+        self.firsts: dict[int, Node] = {}  # of each function
+        self.random = random.Random(seed)  # noqa: S311  # no secret
+        self.functions, self.python = functions, python
+        self.root = Node(None, 0, -1)
+        self.nodes: list[Node] = []
+        self.stack: list[Frame] = []
+        self.lines: dict[tuple[int, int], list[int]] = {}  # hits, ticks, cost
+        self.codes = [[0, 0, 0, 0] for _ in range(functions)]  # as the core has them
+
+    def enter(self, serial: int) -> None:
+        """Call a function from the line that is open."""
+        above, line = self.root, 0
+        if self.stack:
+            above, line = self.stack[-1].node.goes_on, self.stack[-1].line
+        node = above.below.get((line, serial))
+        if node is None and above is not self.root and len(self.nodes) >= self.most:
+            above = self.firsts[above.serial]
+            node = above.below.get((line, serial))
+            self.folded += 1
+        if node is None:
+            node = above.below[line, serial] = Node(above, line, serial)
+            self.nodes.append(node)
+            on_way: Node | None = above
+            while on_way is not None and on_way.serial != serial:
+                on_way = on_way.parent
+            node.goes_on = on_way or node
+            self.firsts.setdefault(serial, node.goes_on)
+        outermost = all(one.node.serial != serial for one in self.stack)
+        node.numbers[0] += 1
+        node.numbers[1] += outermost
+        self.codes[serial][0] += 1
+        self.codes[serial][3] |= not outermost
+        self.stack.append(Frame(node, outermost=outermost))
+        self.step()
+
+    def step(self) -> None:
+        """Come to a line, if there are any."""
+        top = self.stack[-1]
+        if top.node.serial < self.python:
+            top.line = 10 * top.node.serial + self.random.randrange(1, LINES)
+            self.lines.setdefault((top.node.serial, top.line), [0, 0, 0])[0] += 1
+
+    def spend(self, ticks: int, cost: int) -> None:
+        """Let time go by, of which so much is said to be cost."""
+        self.stack[-1].node.numbers[2] += ticks
+        self.stack[-1].node.numbers[3] += cost
+        for frame in self.stack:
+            numbers = frame.node.numbers
+            if frame.node.serial < self.python:
+                line = self.lines[frame.node.serial, frame.line]
+                line[1] += ticks
+                line[2] += cost
+            if frame.outermost:
+                numbers[4] += ticks
+                numbers[5] += cost
+                self.codes[frame.node.serial][1] += ticks
+                self.codes[frame.node.serial][2] += cost
+            numbers[6] += ticks
+            numbers[7] += cost
+
+    def play(self, turns: int, most_cost: float) -> None:
+        """Run; a function may be said to cost up to so many times what it took."""
+        rates = [self.random.random() * most_cost for _ in range(self.functions)]
+        for _ in range(turns):
+            dice = self.random.random()
+            if not self.stack or (dice < 0.35 and len(self.stack) < 9):
+                self.enter(self.random.randrange(self.functions))
+            elif dice < 0.7:
+                self.stack.pop()
+            else:
+                self.step()
+            if self.stack:
+                ticks = self.random.randrange(200)
+                rate = rates[self.stack[-1].node.serial]
+                self.spend(ticks, int(ticks * 256 * rate * self.random.random() * 2))
+
+
+def raw_of(threads: list[Played]) -> list[RawNode]:
+    """Return the nodes of all threads as the core gives them."""
+    rows: list[RawNode] = []
+    for number, played in enumerate(threads):
+        places = {played.root: NO_NODE}
+        for node in played.nodes:
+            assert node.parent is not None
+            places[node] = len(rows)
+            place = (places[node.parent], node.line, node.serial, number)
+            rows.append((*place, *node.numbers))  # type: ignore[arg-type]
+    return rows
+
+
+def profile(threads: list[Played], nodes: Sequence[RawNode] = ()) -> LineStats:
+    """Return their profile, if not with other nodes."""
+    one = threads[0]
+    folded = sum(played.folded for played in threads)
+    codes: list[Any] = []
+    for serial in range(one.python):
+        numbers = [sum(t.codes[serial][i] for t in threads) for i in range(4)]
+        lines = [
+            (line, number, hits, ticks, cost, 0, -1, -1, 0)
+            for number, played in enumerate(threads)
+            for (owner, line), (hits, ticks, cost) in sorted(played.lines.items())
+            if owner == serial
+        ]
+        name = (f"{serial % 3}.py", 10 * serial, f"f{serial}", 0, 0)
+        codes.append((name, *numbers, lines, serial))
+    of_c = [(serial, f"c{serial}") for serial in range(one.python, one.functions)]
+    return profile_of(
+        [(-number, "") for number, _ in enumerate(threads)],
+        codes,
+        ODD,
+        PROCESS,
+        warnings=(),
+        parts=Parts(calls=(folded, nodes or raw_of(threads)), natives=of_c),
+    )
+
+
+def add_up(stats: LineStats, *, in_order: bool = True) -> None:
+    """Check all that docs/drill-down.md promises, exactly.
+
+    Unless frames were left in another order than they were entered, what a line
+    called is within its time.
+    """
+    numbers, own = numbers_of(stats), own_line_ns(stats)
+    into: dict[object, list[int]] = {}
+    called: dict[object, int] = {}
+    for edge in edges(stats.calls):
+        mine = into.setdefault(edge.callee, [0, 0, 0])
+        mine[0] += edge.calls
+        mine[1] += edge.primitive_calls
+        mine[2] += edge.total_ns
+        place = (edge.caller, edge.line)
+        called[place] = called.get(place, 0) + edge.inclusive_ns
+        assert 0 <= edge.total_ns <= edge.inclusive_ns
+    for function in stats.functions:
+        key = function.key
+        mine = into.get(key, [0, 0, 0])
+        found = numbers[key]
+        assert [found.calls, found.primitive_calls, found.total_ns] == mine
+        assert (function.calls, function.total_ns) == (mine[0], mine[2])
+        assert found.self_ns == sum(own[key].values())
+        for row in function.rows if in_order else ():
+            own_ns = own[key][row.line]
+            assert own_ns >= 0
+            assert row.time_ns == own_ns + called.get((key, row.line), 0)
+    if in_order:
+        roots_add_up(stats)
+
+
+def roots_add_up(stats: LineStats) -> None:
+    """Check that what is called from outside took what it and all below did."""
+    nodes = stats.calls.nodes
+    below = [node.self_ns for node in nodes]
+    assert min(below) >= 0
+    roots = [node for node in nodes if node.parent == NO_NODE]
+    assert sum(below) == sum(node.inclusive_ns for node in roots)
+    if stats.calls.folded:
+        return
+    for place in range(len(below) - 1, -1, -1):
+        parent = nodes[place].parent
+        if parent != NO_NODE:
+            below[parent] += below[place]
+    for node, whole in zip(nodes, below):
+        if node.parent == NO_NODE:
+            assert node.total_ns == node.inclusive_ns == whole
+
+
+def played(seed: int, most: int = 1 << 16) -> list[Played]:
+    """Return a program of one thread or two."""
+    functions = 2 + seed % 9
+    python = max(1, functions - seed % 3)
+    threads = [
+        Played(seed + 1000 * i, functions, python, most) for i in range(1 + seed % 2)
+    ]
+    for one in threads:
+        one.play(40 * (1 + seed % 7), (0, 0.5, 1, 3)[seed % 4])
+    return threads
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_all_sums_hold_whatever_measuring_cost(seed: int) -> None:
+    stats = profile(played(seed))
+    add_up(stats)
+    for function in stats.functions:
+        for cell in function.cells:
+            assert cell.time_ns <= cell.raw_ns + 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_there_was_no_room_for_a_way_too(seed: int) -> None:
+    stats = profile(played(seed, most=10))
+    add_up(stats)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_greenlets_took_turns_functions_add_up(seed: int) -> None:
+    threads = played(seed)
+    nodes = raw_of(threads)
+    other = random.Random(seed)  # noqa: S311
+    for place, (parent, line, *rest) in enumerate(nodes):
+        if line:
+            moved = line - line % 10 + other.randrange(1, LINES)
+            nodes[place] = (parent, moved, *rest)  # type: ignore[assignment]
+    add_up(profile(threads, nodes), in_order=False)
+
+
+PROGRAM = """\
+import argparse, json, threading
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def even(n): return n == 0 or odd(n - 1)
+
+def odd(n): return n != 0 and even(n - 1)
+
+def steps(n):
+    for i in range(n):
+        yield i
+
+def through(n):
+    return (yield from steps(n))
+
+def nothing(): pass
+
+def work():
+    for _ in range(300):
+        nothing(); sorted([3, 1, 2], key=lambda one: -one)
+    return sum(through(50)) + fib(11) + even(40)
+
+def main():
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for one in threads: one.start()
+    json.loads(json.dumps([work(), {"a": [1, 2.5, None]}]))
+    argparse.ArgumentParser().parse_args([])
+    for one in threads: one.join()
+
+main()
+"""
+FALLBACK = os.environ.get("LINEPROF_CORE") == "settrace" and sys.version_info >= (3, 12)
+
+
+@pytest.mark.parametrize(
+    "flags", ["", "--all", "--max-overhead 1.1", "--builtins", "--builtins --all"]
+)
+def test_a_program_adds_up_with_real_costs(flags: str, tmp_path: Path) -> None:
+    if FALLBACK and "--builtins" in flags:
+        pytest.skip("this event source hears of no calls of C")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    _, stats = profiled(*flags.split(), "program.py", cwd=tmp_path)
+    assert stats.calls.nodes
+    add_up(stats)
+    twice = stats + stats
+    add_up(twice)
