@@ -36,6 +36,7 @@ _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
 _RESUME = opcode.opmap.get("RESUME")
 # 3.9 looks a line up from the start of its function's table, at every event.
 _SCANS = sys.version_info < (3, 10)
+_EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]  # untraced: one with what follows
 _FOR_ITER = opcode.opmap["FOR_ITER"]
 _YIELDS = {
     opcode.opmap[name] for name in ("YIELD_VALUE", "YIELD_FROM") if name in opcode.opmap
@@ -167,10 +168,11 @@ def _instruction_table(
     loops = for_loops(code) if _FOR_ITER in opcodes else []
     for place, (begin, end, line) in enumerate(ranges):
         start = max((head for head in loops if begin <= head < end), default=begin)
-        count = (end - start) // 2
+        run = opcodes[start // 2 : end // 2]
+        count = len(run) - run.count(_EXTENDED_ARG)
         if _CACHE is not None:
-            count -= opcodes[start // 2 : end // 2].count(_CACHE)
-        if not _YIELDS.isdisjoint(opcodes[start // 2 : end // 2]):
+            count -= run.count(_CACHE)
+        if not _YIELDS.isdisjoint(run):
             count = (count + 1) // 2  # run in two stays, before and after the yield
         if _SCANS:
             count += place * 3 // 8  # as long as 3 instructions for 8 entries
