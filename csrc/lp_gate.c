@@ -60,19 +60,19 @@ is_wanted(const lp_code *code)
     return code != NULL;
 }
 
-/* A frame of no interest, called by one that is traced. */
+/* A frame of no interest, called by one that is traced, or on whose line calls
+ * of C are heard of. */
 static PyObject *
 run_plain(PyThreadState *state, lp_raw_frame *frame, int throwing,
           lp_recorder *rec)
 {
+    bool was_on = lp_trace_is_on(state);
     PyObject *result;
 
-    rec->cost += rec->costs.plain_call;
-    lp_trace_give(state, rec);
+    rec->cost += was_on ? rec->costs.plain_call : rec->costs.plain_inner;
+    lp_trace_lend(state, rec, lp_raw_frame_code(frame));
     result = hand_down(state, frame, throwing);
-    if (!lp_trace_is_on(state)) {
-        lp_trace_take(state, rec);
-    }
+    lp_trace_take_back(state, rec, was_on);
     return result;
 }
 
@@ -80,7 +80,7 @@ static PyObject *
 run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
     lp_recorder *rec = lp_threads_here();
-    bool was_on = lp_trace_is_on(state);
+    bool was_on = lp_trace_is_on(state), heard = lp_trace_hears(state);
     Py_ssize_t depth;
     PyObject *result;
 
@@ -103,6 +103,9 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
              (rec->top == rec->frames || !lp_process.strict)) {
         /* (Another greenlet's frames go on without passing here.) */
         lp_trace_give(state, rec);
+        if (heard) {
+            lp_trace_hear(state);
+        }
     }
     return result;
 }
@@ -164,7 +167,7 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
         if (LP_UNLIKELY(rec->armed == LP_ARMED_ASIDE)) {
             lp_arm_end(state, rec);
         }
-        if (lp_trace_is_on(state)) {
+        if (lp_trace_is_on(state) || LP_UNLIKELY(lp_trace_hears(state))) {
             return run_plain(state, frame, throwing, rec);
         }
         rec->cost += rec->costs.plain_inner;

@@ -25,7 +25,51 @@ lp_trace_remember(lp_recorder *rec, Py_tracefunc before)
     memcpy(&rec->before, &before, sizeof(before));
 }
 
+/* The code object of a frame; borrowed: the frame holds it. */
+static PyObject *
+code_of(PyFrameObject *frame)
+{
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+
+    Py_DECREF(code);
+    return code;
+}
+
 #if LP_HAVE_GATE
+
+static bool
+is_comprehension(PyObject *code)
+{
+    PyObject *name = ((PyCodeObject *)code)->co_name;
+
+    return PyUnicode_READ_CHAR(name, 0) == '<' &&
+           (PyUnicode_CompareWithASCIIString(name, "<listcomp>") == 0 ||
+            PyUnicode_CompareWithASCIIString(name, "<setcomp>") == 0 ||
+            PyUnicode_CompareWithASCIIString(name, "<dictcomp>") == 0);
+}
+
+/* Is it the frame that is counted, or a comprehension on its line?  Of frames
+ * that are not traced we are told of such alone, but where frames take turns
+ * on a thread. */
+static bool
+is_counted(const lp_frame *counted, PyFrameObject *frame)
+{
+    bool found = counted->key == frame;
+
+    if (!found && !lp_process.strict && !lp_trace_is_on(lp_thread_state())) {
+        return true;
+    }
+    Py_INCREF(frame);
+    while (!found && frame != NULL && is_comprehension(code_of(frame))) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+
+        Py_DECREF(frame);
+        frame = back;
+        found = counted->key == frame;
+    }
+    Py_XDECREF(frame);
+    return found;
+}
 
 /* As a profile function, which alone is told of calls of C. */
 static int
@@ -38,12 +82,13 @@ on_native(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
         return 0;
     }
     if (what == PyTrace_C_CALL) {
-        if (rec->top->key == frame) {
+        if (is_counted(rec->top, frame) && !lp_natives_is(rec->top) &&
+            rec->top != rec->frames) {
             lp_natives_enter(rec, arg, lp_clock_now(&rec->clock));
         }
     }
     else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION) {
-        if (lp_natives_is(rec->top) && rec->top[-1].key == frame) {
+        if (lp_natives_is(rec->top) && is_counted(rec->top - 1, frame)) {
             lp_natives_leave(rec, lp_clock_now(&rec->clock));
         }
     }
@@ -59,6 +104,47 @@ hear_natives(PyThreadState *state, bool on)
     }
     else if (!on && state->c_profilefunc == on_native) {
         state->c_profilefunc = NULL;
+    }
+}
+
+bool
+lp_trace_hears(PyThreadState *state)
+{
+    return state->c_profilefunc == on_native;
+}
+
+void
+lp_trace_hear(PyThreadState *state)
+{
+    hear_natives(state, true);
+    lp_thread_set_trace(state, state->c_tracefunc);
+}
+
+void
+lp_trace_lend(PyThreadState *state, lp_recorder *rec, PyObject *code)
+{
+    bool hears = lp_trace_hears(state) && is_comprehension(code);
+
+    if (lp_trace_is_on(state)) {
+        lp_trace_give(state, rec);
+    }
+    else {
+        hear_natives(state, false);
+        lp_thread_set_trace(state, state->c_tracefunc);
+    }
+    if (hears) {
+        lp_trace_hear(state);
+    }
+}
+
+void
+lp_trace_take_back(PyThreadState *state, lp_recorder *rec, bool was_on)
+{
+    if (!was_on) {
+        lp_trace_hear(state);
+    }
+    else if (!lp_trace_is_on(state)) {
+        lp_trace_take(state, rec);
     }
 }
 
@@ -107,16 +193,6 @@ pass_on(lp_recorder *rec, PyObject *obj, PyFrameObject *frame, int what,
     }
     lp_mute_update(rec, frame, result == 0 && rec->before == NULL);
     return result;
-}
-
-/* The code object of a frame; borrowed: the frame holds it. */
-static PyObject *
-code_of(PyFrameObject *frame)
-{
-    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-
-    Py_DECREF(code);
-    return code;
 }
 
 static void

@@ -25,4 +25,21 @@ void lp_trace_take(PyThreadState *state, lp_recorder *rec);
 /* [GIL] Give the thread back to who had it before. */
 void lp_trace_give(PyThreadState *state, lp_recorder *rec);
 
+#if LP_HAVE_GATE
+
+/* [GIL] Is this thread told of calls of C?  It is where ours is its trace
+ * function, and in the comprehensions of a line, which are frames of their
+ * own, but part of it. */
+bool lp_trace_hears(PyThreadState *state);
+
+/* [GIL] Be told again. */
+void lp_trace_hear(PyThreadState *state);
+
+/* [GIL] Tell nothing while a frame of no interest runs this code, but of calls
+ * of C in a comprehension; and go on as before. */
+void lp_trace_lend(PyThreadState *state, lp_recorder *rec, PyObject *code);
+void lp_trace_take_back(PyThreadState *state, lp_recorder *rec, bool was_on);
+
+#endif
+
 #endif
