@@ -137,6 +137,7 @@ lp_code_free(lp_code *self)
     lp_layout_clear(&self->layout);
     free(self->marks);
     free(self->resumes);
+    free(self->lookups);
     free(self->labels);
     free(self);
 }

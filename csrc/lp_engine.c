@@ -187,9 +187,7 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     if (enables) {
         frame->flags |= LP_FRAME_ENABLES;
     }
-    if (code->flags & LP_CODE_GATHERS) {
-        frame->flags |= LP_FRAME_GATHERS;
-    }
+    frame->flags |= lp_code_frame_flags(code);
     if (entry == LP_CALLED) {
         lp_calls_called(rec, frame);
         return frame;

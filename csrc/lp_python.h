@@ -18,6 +18,10 @@
 #define LP_TOOLS_HIDE_OPCODES (PY_VERSION_HEX >= 0x030D0000)
 /* The frame evaluator as a gate: where it is older than monitoring. */
 #define LP_HAVE_GATE (!LP_HAVE_MONITORING)
+/* Where control goes on after a yield is looked up before the trace function
+ * hears of it, or (3.9) after. */
+#define LP_LOOKS_UP_FIRST (PY_VERSION_HEX >= 0x030A0000)
+enum { LP_LOOKUP_END = 16 };
 /* 3.11 calls from Python to Python without the stack of C, but for a gate. */
 #define LP_GATE_TAKES_STACK (LP_HAVE_GATE && PY_VERSION_HEX >= 0x030B0000)
 
@@ -82,6 +86,27 @@ lp_frame_lasti(PyFrameObject *frame)
     return frame->f_lasti < 0 ? -1 : frame->f_lasti * 2;
 #else
     return frame->f_lasti;
+#endif
+}
+
+/* Entries of a table of lines that the interpreter has gone by when it comes
+ * from where `was` stand before to where `now` do: 3.9 begins at the start
+ * each time that control leaves an entry; 3.10 goes on from where it was, and
+ * the way back is the slower one.  That a long way ends cannot be foreseen,
+ * which takes the processor as long as some entries more. */
+static inline uint32_t
+lp_lookup_steps(uint32_t was, uint32_t now)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    (void)was;
+    (void)now;
+    return 0;
+#elif PY_VERSION_HEX >= 0x030A0000
+    uint32_t way = now >= was ? now - was : (was - now) * 5 / 2;
+
+    return way < LP_LOOKUP_END ? 0 : way + LP_LOOKUP_END;
+#else
+    return now == was ? 0 : now + (now < LP_LOOKUP_END ? 0 : LP_LOOKUP_END);
 #endif
 }
 

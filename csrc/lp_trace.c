@@ -6,6 +6,7 @@
 #include "lp_audit.h"
 #include "lp_discover.h"
 #include "lp_engine.h"
+#include "lp_lookups.h"
 #include "lp_mute.h"
 #include "lp_natives.h"
 
@@ -195,6 +196,24 @@ pass_on(lp_recorder *rec, PyObject *obj, PyFrameObject *frame, int what,
     return result;
 }
 
+/* A generator's or coroutine's step. */
+static void
+on_resume(lp_recorder *rec, lp_code *code, PyFrameObject *frame)
+{
+    int offset = lp_frame_lasti(frame);
+    uint64_t cost = lp_lookups_cost(rec, code, -1, offset);
+    lp_frame *entered;
+
+    rec->cost += LP_LOOKS_UP_FIRST ? cost : 0;
+    entered = lp_engine_enter(rec, code, LP_RESUMED,
+                              (uint32_t)lp_frame_lineno(frame), frame,
+                              lp_clock_now(&rec->clock));
+    rec->cost += LP_LOOKS_UP_FIRST ? 0 : cost;
+    if (entered != NULL) {
+        entered->offset = offset;
+    }
+}
+
 static void
 on_call(lp_recorder *rec, PyFrameObject *frame)
 {
@@ -209,13 +228,7 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
         return;
     }
     if ((code->flags & LP_CODE_STEPS) && lp_frame_lasti(frame) > code->start) {
-        lp_frame *entered = lp_engine_enter(rec, code, LP_RESUMED,
-                                            (uint32_t)lp_frame_lineno(frame),
-                                            frame, lp_clock_now(&rec->clock));
-
-        if (entered != NULL) {
-            entered->offset = lp_frame_lasti(frame);
-        }
+        on_resume(rec, code, frame);
     }
     else {
         lp_engine_enter(rec, code, LP_CALLED, 0, frame, 0);
@@ -315,6 +328,9 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     if (LP_UNLIKELY(lp_natives_is(rec->top)) &&
         lp_engine_frame(rec, object, frame) != NULL) {
         lp_natives_end(rec, now);
+        if (rec->top->key == frame && (rec->top->flags & LP_FRAME_SEEKS)) {
+            lp_lookups_charge(rec, rec->top, frame);
+        }
     }
     step = step_of(code, rec->top, frame);
     if (rec->top->key == frame && stays_on_line(rec->top, frame) &&
@@ -333,6 +349,9 @@ on_line(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
     lp_frame *top = rec->top;
     uint32_t offset = line - top->first_line;
 
+    if (LP_UNLIKELY(top->flags & LP_FRAME_SEEKS) && top->key == frame) {
+        lp_lookups_charge(rec, top, frame);
+    }
     if (LP_LIKELY(top->key == frame &&
                   !(top->flags & (LP_FRAME_SLOW | LP_FRAME_GATHERS)) &&
                   offset < top->n_lines)) {

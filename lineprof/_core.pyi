@@ -36,6 +36,7 @@ class Tracer:
         instructions: bytes | None,
         marks: bytes | None,
         resumes: bytes | None,
+        lookups: bytes | None,
         /,
     ) -> bool: ...
     def has_code(self, code: CodeType, /) -> bool: ...
@@ -79,6 +80,7 @@ def set_costs(
     line: int,
     high_line: int,
     instruction: int,
+    lookup: int,
     call: int,
     resume: int,
     plain_call: int,

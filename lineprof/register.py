@@ -56,4 +56,5 @@ def _add(
         shape.instructions,
         shape.marks,
         shape.resumes,
+        shape.lookups,
     )

@@ -11,6 +11,7 @@ import opcode
 import sys
 
 from lineprof.far_lines import are_far, with_starts
+from lineprof.lookups import lookups
 from lineprof.loops import WITHIN, jump_marks
 from lineprof.source_text import file_state, text_of
 from lineprof.values import Value
@@ -30,12 +31,10 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 _ONLY_AST = 0x400
 _AWAITS = _COROUTINE | _ASYNC_GENERATOR
 _STEPS = _GENERATOR | _AWAITS
-_CODE_STEPS, _CODE_GATHERS, _CODE_FAR = 1, 4, 16  # in csrc/lp_code.h
+_CODE_STEPS, _CODE_GATHERS, _CODE_FAR, _CODE_SEEKS = 1, 4, 16, 32  # in csrc/lp_code.h
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
 _RESUME = opcode.opmap.get("RESUME")
-# 3.9 looks a line up from the start of its function's table, at every event.
-_SCANS = sys.version_info < (3, 10)
 _EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]  # untraced: one with what follows
 _FOR_ITER = opcode.opmap["FOR_ITER"]
 _YIELDS = {
@@ -62,6 +61,7 @@ class Shape(Value):
     instructions: bytes | None  # uint16 a line: how many bytecode instructions
     marks: bytes | None  # uint8 an instruction: how control came there
     resumes: bytes | None  # uint32 an instruction: its line
+    lookups: bytes | None  # uint16 a line, if it seeks an instruction: see lookups.py
 
 
 def runs_in_steps(code: CodeType) -> bool:
@@ -90,10 +90,14 @@ def describe(code: CodeType, text: str | None = None) -> Shape | None:
     gathers = marks is not None and WITHIN in marks
     if far:
         marks = with_starts(marks, code, ranges)
+    seeks, table = lookups(code, ranges, first, n_lines)
     return Shape(
         first_line=first,
         n_lines=n_lines,
-        flags=_CODE_STEPS * steps | _CODE_GATHERS * gathers | _CODE_FAR * far,
+        flags=_CODE_STEPS * steps
+        | _CODE_GATHERS * gathers
+        | _CODE_FAR * far
+        | _CODE_SEEKS * seeks,
         awaits=bool(code.co_flags & _AWAITS),
         start=_start(code),
         statements=statements,
@@ -104,6 +108,7 @@ def describe(code: CodeType, text: str | None = None) -> Shape | None:
         resumes=_line_table(code, ranges)
         if _INLINED and (steps or marks is not None)
         else None,
+        lookups=table,
     )
 
 
@@ -166,7 +171,7 @@ def _instruction_table(
     opcodes = code.co_code[::2]
     # What stands before the head of a for loop runs once, the rest every turn.
     loops = for_loops(code) if _FOR_ITER in opcodes else []
-    for place, (begin, end, line) in enumerate(ranges):
+    for begin, end, line in ranges:
         start = max((head for head in loops if begin <= head < end), default=begin)
         run = opcodes[start // 2 : end // 2]
         count = len(run) - run.count(_EXTENDED_ARG)
@@ -174,8 +179,6 @@ def _instruction_table(
             count -= run.count(_CACHE)
         if not _YIELDS.isdisjoint(run):
             count = (count + 1) // 2  # run in two stays, before and after the yield
-        if _SCANS:
-            count += place * 3 // 8  # as long as 3 instructions for 8 entries
         table[line - first] = min(table[line - first] + count, 0xFFFF)
     return table.tobytes()
 

@@ -60,6 +60,7 @@ PYTHON_C_ROOMS = {
     "lp_slices_snapshot": "lp_python lp_slices_search lp_tracer",
     "lp_waits": "lp_sampler lp_tracer",
     "lp_mute": "lp_python lp_recorder",
+    "lp_lookups": "lp_code lp_engine lp_python lp_recorder",
     "lp_join": "lp_tracer",
     "lp_python": "",
     "lp_code": "lp_lines lp_python lp_recorder",
@@ -70,7 +71,8 @@ PYTHON_C_ROOMS = {
     "lp_gate": "lp_arm lp_discover lp_engine lp_python lp_stack lp_trace lp_tracer",
     "lp_arm": "lp_engine lp_python lp_recorder lp_trace",
     "lp_trace": (
-        "lp_arm lp_audit lp_discover lp_engine lp_mute lp_natives lp_python lp_recorder"
+        "lp_arm lp_audit lp_discover lp_engine lp_lookups lp_mute lp_natives lp_python "
+        "lp_recorder"
     ),
     "lp_engine": (
         "lp_calls lp_code lp_hook lp_parked lp_ranges lp_recorder lp_threads lp_tracer"
@@ -127,14 +129,15 @@ LINEPROF_ROOMS = {
     "lineprof.targets": "lineprof.scopes lineprof.twins",
     "lineprof.twins": "",
     "lineprof.shape": (
-        "lineprof.far_lines lineprof.jumps lineprof.loops lineprof.source_text "
-        "lineprof.values"
+        "lineprof.far_lines lineprof.jumps lineprof.lookups lineprof.loops "
+        "lineprof.source_text lineprof.values"
     ),
+    "lineprof.lookups": "",
     "lineprof.loops": "lineprof.jumps",
     "lineprof.jumps": "lineprof.values",
     "lineprof.register": "lineprof._core lineprof.labels lineprof.shape",
     "lineprof.bench": "lineprof.register",
-    "lineprof.calibrate": "lineprof.bench lineprof.values",
+    "lineprof.calibrate": "lineprof.bench lineprof.lookups lineprof.values",
     "lineprof.process": "",
     "lineprof.snapshot": (
         "lineprof.call_records lineprof.gpu_records lineprof.gpu_snapshot "
@@ -152,8 +155,9 @@ LINEPROF_ROOMS = {
     ),
     "lineprof.later": (
         "lineprof.compiled lineprof.counted_calls lineprof.gpu_snapshot lineprof.jumps "
-        "lineprof.kinds lineprof.namespaces lineprof.next_step lineprof.scoping_policy "
-        "lineprof.snapshot lineprof.source_rare lineprof.stats_empty "
+        "lineprof.kinds lineprof.namespaces lineprof.next_step "
+        "lineprof.scoping_policy lineprof.snapshot lineprof.source_rare "
+        "lineprof.stats_empty "
         "lineprof.store_write lineprof.store_write_calls lineprof.store_write_gpu "
         "lineprof.store_write_trace lineprof.targets lineprof.toml_config "
         "lineprof.trace_snapshot lineprof.views.gpu_footer lineprof.views.gpu_table "
