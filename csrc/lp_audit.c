@@ -1,5 +1,6 @@
 #include "lp_audit.h"
 
+#include "lp_aside.h"
 #include "lp_engine.h"
 
 static PyObject *told; /* owned; NULL: nobody */
@@ -66,23 +67,26 @@ tell(void)
     Py_XDECREF(answer);
 }
 
-void
+bool
 lp_audit_now(lp_recorder *rec)
 {
-    lp_ticks before = lp_clock_now(&lp_process.clock);
-    PyObject *type, *value, *traceback;
+    lp_aside aside;
 
     rec->audit_at = LP_AUDIT_NEVER; /* not while it is told */
     if (told == NULL) {
-        return;
+        return true;
     }
-    PyErr_Fetch(&type, &value, &traceback);
-    lp_thread_ignore_events(true);
-    tell();
-    lp_thread_ignore_events(false);
-    PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
-    /* The caller's line has not worked meanwhile. */
-    rec->cost += (lp_clock_now(&lp_process.clock) - before) * LP_COST_ONE;
+    /* A signal that came before is the program's, as it would be without us.
+     */
+    if (PyErr_CheckSignals() < 0) {
+        rec->audit_at = rec->cost;
+        return false;
+    }
+    if (told != NULL) {
+        lp_aside_begin(&aside);
+        tell();
+        lp_aside_end(&aside);
+    }
     rec->audit_at = next_time(rec);
+    return true;
 }

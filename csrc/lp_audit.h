@@ -19,15 +19,14 @@ int lp_audit_set(PyObject *callable, uint64_t ns);
 void lp_audit_begin(lp_recorder *rec);
 
 /* [GIL, OWNER] The slow half of lp_audit. */
-void lp_audit_now(lp_recorder *rec);
+bool lp_audit_now(lp_recorder *rec);
 
-/* [GIL, OWNER] Nobody may hold on to a frame: they may move, and go. */
-static inline void
+/* [GIL, OWNER] Nobody may hold on to a frame: they may move, and go.  False
+ * where a signal's handler raised an exception: it is the call's. */
+static inline bool
 lp_audit(lp_recorder *rec)
 {
-    if (LP_UNLIKELY(rec->cost >= rec->audit_at)) {
-        lp_audit_now(rec);
-    }
+    return LP_LIKELY(rec->cost < rec->audit_at) || lp_audit_now(rec);
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include "lp_discover.h"
 
+#include "lp_aside.h"
 #include "lp_engine.h"
 
 bool lp_discovering;
@@ -134,31 +135,22 @@ ask(PyObject *code)
 lp_code *
 lp_discover(PyObject *code)
 {
-    lp_recorder *rec = lp_here;
-    lp_ticks before;
-    PyObject *type, *value, *traceback;
     lp_code *found = NULL;
+    lp_aside aside;
 
     if (asking || decide == NULL ||
         lp_code_extra_get(code, extra_index) == (void *)round_number) {
         return NULL;
     }
-    before = lp_clock_now(&lp_process.clock);
+    lp_aside_begin(&aside);
     asking = true;
-    PyErr_Fetch(&type, &value, &traceback);
-    lp_thread_ignore_events(true);
     if (ask(code)) {
         found = lp_code_of(code);
     }
-    lp_thread_ignore_events(false);
-    PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
     asking = false;
+    lp_aside_end(&aside);
     if (found == NULL) {
         refuse(code);
-    }
-    if (rec != NULL) { /* the caller's line has not worked meanwhile */
-        rec->cost += (lp_clock_now(&lp_process.clock) - before) * LP_COST_ONE;
     }
     return found;
 }

@@ -215,39 +215,59 @@ make_room_for_opcodes(PyObject *code)
     PyErr_Clear();
 }
 
-/* The bits of a code object's events; -1 with an exception. */
-static long
-local_mask(PyObject *code)
+/* Has this tool got any of these events of a code object?  -1 with an
+ * exception. */
+static int
+has_local(int id, PyObject *code, long mask)
 {
-    const lp_code *known = lp_code_of(code);
-    long mask = event_mask(true), line = bit_of("LINE");
-    long instruction = bit_of("INSTRUCTION");
+    PyObject *answer =
+        PyObject_CallMethod(monitoring, "get_local_events", "iO", id, code);
+    long bits = answer == NULL ? -1 : PyLong_AsLong(answer);
 
-    if (mask < 0 || line < 0 || instruction < 0) {
-        return -1;
+    Py_XDECREF(answer);
+    return bits < 0 ? -1 : (bits & mask) != 0;
+}
+
+/* Instructions' events in place of lines'.  The interpreter notes who wants
+ * them once any event of the code has two tools, and forgets who did before:
+ * so another one shares some with us for the moment in which we begin.  False
+ * with no exception where it cannot be had. */
+static bool
+watch_instructions(PyObject *code, long lines)
+{
+    long line = bit_of("LINE"), instruction = bit_of("INSTRUCTION");
+    long start = bit_of("PY_START");
+    long ours = (lines & ~line) | instruction;
+    int other, had = has_local(tool_id, code, instruction);
+    bool done = had > 0;
+
+    if (had == 0 && (other = take_tool_id()) >= 0) {
+        done = set_local(tool_id, code, ours & ~instruction) == 0 &&
+               set_local(other, code, line | instruction | start) == 0 &&
+               set_local(tool_id, code, ours) == 0 &&
+               set_local(other, code, 0) == 0;
+        PyErr_Clear();
+        free_tool_id(other);
     }
-    if (known != NULL && (known->flags & LP_CODE_FAR)) {
-        mask = (mask & ~line) | instruction;
-    }
-    return mask;
+    PyErr_Clear();
+    return done;
 }
 
 static int
 monitoring_watch(PyObject *code)
 {
-    long mask = local_mask(code), instruction = bit_of("INSTRUCTION");
+    const lp_code *known = lp_code_of(code);
+    long mask = event_mask(true);
+    bool far = known != NULL && (known->flags & LP_CODE_FAR);
 
-    /* (That moment would end instructions' events of ours.) */
-    if (LP_TOOLS_HIDE_OPCODES && (mask & instruction)) {
-        make_room_for_opcodes(code);
-    }
-    if (mask < 0 || set_local(tool_id, code, mask) < 0) {
+    far = mask >= 0 && far && watch_instructions(code, mask);
+    if (mask < 0 || (!far && set_local(tool_id, code, mask) < 0)) {
         return -1;
     }
     if (lp_discovering && !lp_discover_is_asking() && restart() < 0) {
         return -1; /* it may have been refused before, and be silent */
     }
-    if (LP_TOOLS_HIDE_OPCODES && !(mask & instruction)) {
+    if (LP_TOOLS_HIDE_OPCODES && !far) {
         make_room_for_opcodes(code);
     }
     return 0;

@@ -1,25 +1,15 @@
-/* What answers the events of sys.monitoring (PEP 669).
- *
- * Callbacks are objects of a type of our own with a vectorcall slot, the
- * cheapest callable that the interpreter knows.  They never raise: an error
- * would end up in the program.
+/* What answers the events of sys.monitoring (PEP 669).  Callbacks never raise,
+ * for that would end up in the program, but what is meant for it.
  */
 #include "lp_monitoring_events.h"
 
 #if LP_HAVE_MONITORING
 
-#  include <stddef.h>
-#  include <structmember.h>
-
 #  include "lp_audit.h"
+#  include "lp_callback.h"
 #  include "lp_discover.h"
 #  include "lp_engine.h"
 #  include "lp_natives.h"
-
-typedef struct callback {
-    PyObject_HEAD
-    vectorcallfunc call;
-} callback;
 
 /* What a callback answers to have its event no more, at that place. */
 static PyObject *disable; /* owned: sys.monitoring.DISABLE */
@@ -39,19 +29,14 @@ keep_or_drop(bool keep)
     return answer;
 }
 
+/* Begin a call, or go on in it.  DISABLE is for what nobody counts. */
 static PyObject *
-on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
-         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+start(lp_recorder *rec, PyObject *object)
 {
-    lp_recorder *rec = lp_threads_here();
-    lp_code *code;
+    lp_code *code = lp_code_of(object);
 
-    if (LP_LIKELY(rec != NULL)) {
-        lp_audit(rec);
-    }
-    code = lp_code_of(args[0]);
     if (code == NULL) {
-        code = lp_discover(args[0]);
+        code = lp_discover(object);
         if (code == NULL) {
             return keep_or_drop(lp_discover_is_asking());
         }
@@ -66,18 +51,11 @@ on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
 }
 
 static PyObject *
-on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
-          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+resume(lp_recorder *rec, PyObject *object, uint32_t at)
 {
-    lp_recorder *rec = lp_threads_here();
-    lp_code *code;
+    lp_code *code = lp_code_of(object);
 
-    if (LP_LIKELY(rec != NULL)) {
-        lp_audit(rec);
-    }
-    code = lp_code_of(args[0]);
     if (rec != NULL && code != NULL) {
-        uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
         uint32_t line = code->resumes != NULL && at < code->n_marks
                             ? code->resumes[at]
                             : 0;
@@ -86,6 +64,37 @@ on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
                         lp_clock_now(&rec->clock));
     }
     return none();
+}
+
+/* With an exception that came before it, the frame is left at once. */
+static PyObject *
+answer_or_raise(PyObject *answer, bool well)
+{
+    if (LP_UNLIKELY(!well)) {
+        Py_CLEAR(answer);
+    }
+    return answer;
+}
+
+static PyObject *
+on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
+         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_threads_here();
+    bool well = LP_UNLIKELY(rec == NULL) || lp_audit(rec);
+
+    return answer_or_raise(start(rec, args[0]), well);
+}
+
+static PyObject *
+on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
+          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_threads_here();
+    uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
+    bool well = LP_UNLIKELY(rec == NULL) || lp_audit(rec);
+
+    return answer_or_raise(resume(rec, args[0], at), well);
 }
 
 static inline void
@@ -325,54 +334,18 @@ const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
 
 static PyObject *callbacks[LP_MONITORING_EVENTS]; /* owned */
 
-static PyMemberDef callback_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(callback, call), READONLY,
-     NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static void
-callback_dealloc(PyObject *op)
-{
-    PyTypeObject *type = Py_TYPE(op);
-
-    type->tp_free(op);
-    Py_DECREF(type); /* heap types are owned by their instances */
-}
-
-static PyType_Slot callback_slots[] = {
-    {Py_tp_dealloc, callback_dealloc},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_members, callback_members},
-    {0, NULL},
-};
-
-static PyType_Spec callback_spec = {
-    .name = "lineprof._core.Callback",
-    .basicsize = sizeof(callback),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = callback_slots,
-};
-
 /* Make the callbacks; they are kept, for a process has few moments at which
  * nothing can call them. */
 static int
 make_callbacks(void)
 {
-    PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&callback_spec);
-
-    for (int i = LP_MONITORING_EVENTS - 1; i >= 0 && type != NULL; i--) {
-        callback *made = PyObject_New(callback, type);
-
-        if (made == NULL) {
-            break;
+    for (int i = LP_MONITORING_EVENTS - 1; i >= 0; i--) {
+        callbacks[i] = lp_callback_new(lp_monitoring_events[i].call);
+        if (callbacks[i] == NULL) {
+            return -1;
         }
-        made->call = lp_monitoring_events[i].call;
-        callbacks[i] = (PyObject *)made;
     }
-    Py_XDECREF(type);
-    return callbacks[0] == NULL ? -1 : 0;
+    return 0;
 }
 
 int

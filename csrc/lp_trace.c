@@ -214,18 +214,18 @@ on_resume(lp_recorder *rec, lp_code *code, PyFrameObject *frame)
     }
 }
 
-static void
+/* 0; or -1 with an exception, which ends the call. */
+static int
 on_call(lp_recorder *rec, PyFrameObject *frame)
 {
-    lp_code *code;
+    int result = lp_audit(rec) ? 0 : -1;
+    lp_code *code = lp_code_of(code_of(frame));
 
-    lp_audit(rec);
-    code = lp_code_of(code_of(frame));
     if (code == NULL && LP_UNLIKELY(lp_discovering)) {
         code = lp_discover(code_of(frame));
     }
     if (code == NULL) {
-        return;
+        return result;
     }
     if ((code->flags & LP_CODE_STEPS) && lp_frame_lasti(frame) > code->start) {
         on_resume(rec, code, frame);
@@ -233,6 +233,7 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
     else {
         lp_engine_enter(rec, code, LP_CALLED, 0, frame, 0);
     }
+    return result;
 }
 
 static void
@@ -382,7 +383,9 @@ lp_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
         on_line(rec, frame, now);
     }
     else if (what == PyTrace_CALL) {
-        on_call(rec, frame);
+        if (on_call(rec, frame) < 0) {
+            return -1;
+        }
     }
     else if (what == PyTrace_RETURN) {
         if (LP_UNLIKELY(rec->before != NULL)) {

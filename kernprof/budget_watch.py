@@ -8,7 +8,7 @@ To wake one is dear, for the program's then goes on with a processor's caches co
 
 from __future__ import annotations
 
-import _thread
+import os
 import time
 
 from kernprof.budget import Budget
@@ -47,7 +47,7 @@ class BudgetWatch:
         self._watched: LineProfiler | None = None
         self._began = 0  # ns
         self._off: list[str] = []  # names
-        self._looks = _thread.allocate_lock()  # held by who does
+        self._looks = 0  # the process in which somebody does; 0: nobody
         self._interval = Interval(_FIRST, self._look, longest=_LONGEST)
 
     def start(self) -> None:
@@ -65,11 +65,13 @@ class BudgetWatch:
     def _look(self) -> int:
         """Look; return after how many more ns of cost to do so again."""
         before = time.thread_time_ns()
-        if self._looks.acquire(blocking=False):
+        process = os.getpid()  # a forked one has none of the others' threads
+        if self._looks != process:
+            self._looks = process
             try:
                 self._switch_off()
             finally:
-                self._looks.release()
+                self._looks = 0
         return max(_STEP_NS, _SHARE * (time.thread_time_ns() - before))
 
     def _switch_off(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from lineprof.calibrate import remeasure
@@ -102,8 +103,12 @@ class Results(Registry):
             profile_of,
         )
 
+        collects = gc.isenabled()
+        gc.disable()  # before 3.12 it may run the program's code in the midst
         ids, counted, calls = self._tracer.snapshot()
         waits = self._tracer.waits()
+        if collects:
+            gc.enable()
         codes: list[Code] = [one for one in counted if not self._is_hidden(one[0])]
         natives = self._tracer.natives()
         blocks: list[Code] = []

@@ -51,11 +51,13 @@ LIBC_ROOMS = {
     "lp_charge": "lp_recorder",
 }
 PYTHON_C_ROOMS = {
+    "lp_aside": "lp_clock lp_engine lp_python",
+    "lp_callback": "lp_python",
     "lp_callable": "lp_python",
     "lp_calls_snapshot": "lp_calls lp_python lp_tracer",
     "lp_costs_snapshot": "lp_calls lp_python lp_tracer",
-    "lp_audit": "lp_engine lp_python lp_recorder",
-    "lp_discover": "lp_code lp_engine lp_python",
+    "lp_audit": "lp_aside lp_engine lp_python lp_recorder",
+    "lp_discover": "lp_aside lp_code lp_engine lp_python",
     "lp_natives": "lp_callable lp_calls lp_engine lp_python lp_tracer",
     "lp_slices_snapshot": "lp_python lp_slices_search lp_tracer",
     "lp_waits": "lp_sampler lp_tracer",
@@ -67,7 +69,9 @@ PYTHON_C_ROOMS = {
     "lp_hook": "lp_hook_monitoring lp_hook_settrace lp_python",
     "lp_hook_settrace": "lp_arm lp_engine lp_gate lp_hook lp_mute lp_trace",
     "lp_hook_monitoring": "lp_discover lp_hook lp_monitoring_events lp_natives",
-    "lp_monitoring_events": "lp_audit lp_discover lp_engine lp_natives lp_python",
+    "lp_monitoring_events": (
+        "lp_audit lp_callback lp_discover lp_engine lp_natives lp_python"
+    ),
     "lp_gate": "lp_arm lp_discover lp_engine lp_python lp_stack lp_trace lp_tracer",
     "lp_arm": "lp_engine lp_python lp_recorder lp_trace",
     "lp_trace": (
@@ -155,9 +159,8 @@ LINEPROF_ROOMS = {
     ),
     "lineprof.later": (
         "lineprof.compiled lineprof.counted_calls lineprof.gpu_snapshot lineprof.jumps "
-        "lineprof.kinds lineprof.namespaces lineprof.next_step "
-        "lineprof.scoping_policy lineprof.snapshot lineprof.source_rare "
-        "lineprof.stats_empty "
+        "lineprof.kinds lineprof.namespaces lineprof.next_step lineprof.scoping_policy "
+        "lineprof.snapshot lineprof.source_rare lineprof.stats_empty "
         "lineprof.store_write lineprof.store_write_calls lineprof.store_write_gpu "
         "lineprof.store_write_trace lineprof.targets lineprof.toml_config "
         "lineprof.trace_snapshot lineprof.views.gpu_footer lineprof.views.gpu_table "

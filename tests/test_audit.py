@@ -193,3 +193,73 @@ def test_what_is_unwatched_as_it_runs_is_its_callers_time() -> None:
         if function.name.endswith("outer")
     ]
     assert 0.9 * took < total
+
+
+SIGNAL = """
+import os, signal
+from lineprof import LineProfiler
+def leaf():
+    pass
+profiler = LineProfiler(leaf)
+profiler.enable()
+def handler(number, frame):
+    print(number == signal.SIGTERM, frame.f_code.co_name)
+    raise ValueError("meant for the program")
+signal.signal(signal.SIGTERM, handler)
+told = []
+def look():
+    if not told:
+        told.append(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+        sum(n for n in range(100))
+profiler.audit(look, 1)
+try:
+    for _ in range(1000):
+        leaf()
+    print("lost")
+except ValueError as error:
+    print(error)
+profiler.audit(None)
+print([cost.calls > 0 for cost in profiler.costs()])
+"""
+
+
+def test_signals_are_the_programs() -> None:
+    status, out, err = run_python(SIGNAL)
+    assert (status, err) == (0, "")
+    first, *rest = out.splitlines()
+    assert first.split()[0] == "True"
+    assert first.split()[1] in {"<module>", "leaf"}
+    assert rest == ["meant for the program", "[True]"]
+
+
+PENDING = """
+import os, signal
+from lineprof import LineProfiler
+def leaf(n):
+    return leaf(n - 1) if n else 0
+profiler = LineProfiler(leaf)
+profiler.enable()
+signal.signal(signal.SIGTERM, lambda *_: 1 / 0)
+profiler.audit(int, 1)
+raised = 0
+class Kill:
+    def __add__(self, other):
+        os.kill(os.getpid(), signal.SIGTERM)
+for _ in range(50):
+    try:
+        Kill() + leaf(3)
+        leaf(3)
+    except ZeroDivisionError:
+        raised += 1
+profiler.audit(None)
+leaf(2)
+profiler.disable()
+print(raised)
+"""
+
+
+def test_a_signal_that_came_before_it_is_raised() -> None:
+    status, out, err = run_python(PENDING)
+    assert (status, err) == (0, "")
+    assert out == "50\n"

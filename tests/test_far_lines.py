@@ -12,7 +12,7 @@ import pytest
 from as_python import check_same, kernprof, write
 from check import check_lines
 from programs.generate import program
-from running import hits_of, new_profiler
+from running import hits_of, new_profiler, run_python
 from tables import profiled
 from whole import profiled as whole
 
@@ -144,6 +144,49 @@ def test_a_breakpoint_in_a_far_function_stops_there(tmp_path: Path) -> None:
     typed = "n\np n\nn\nc\nn\np n\nc\n"
     outcome = check_same("x.py", cwd=tmp_path, text=typed)
     assert "stops()" in outcome.out
+
+
+OTHERS = """
+import cProfile, sys
+from lineprof import LineProfiler
+names = {}
+exec("def run():\\n" + "\\n" * 300 + "    a = 1\\n    return a\\n", names)
+run = names["run"]
+profiler = LineProfiler(run)
+second = LineProfiler(run) if OTHER == "second" else None
+profiler.enable()
+run()
+if OTHER == "cProfile":
+    cProfile.Profile().runcall(run)
+elif OTHER == "settrace":
+    sys.settrace(lambda *_: None)
+    run()
+    sys.settrace(None)
+elif OTHER == "setprofile":
+    sys.setprofile(lambda *_: None)
+    run()
+    sys.setprofile(None)
+elif OTHER == "bdb":
+    import bdb
+    debugger = bdb.Bdb()
+    debugger.set_trace = lambda *_: None
+    debugger.runcall(run)
+else:
+    run()
+for _ in range(3):
+    run()
+profiler.disable()
+(lines,) = profiler.get_stats().timings.values()
+print([(line, hits) for line, hits, _ in lines])
+"""
+
+
+@pytest.mark.parametrize(
+    "other", ["cProfile", "settrace", "setprofile", "bdb", "second"]
+)
+def test_other_tools_that_come_and_go_end_nothing(other: str) -> None:
+    status, out, err = run_python(f"OTHER = {other!r}\n" + OTHERS)
+    assert (status, out, err) == (0, "[(302, 5), (303, 5)]\n", "")
 
 
 def test_a_far_function_that_runs_when_its_profiler_is_enabled() -> None:

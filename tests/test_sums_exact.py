@@ -310,3 +310,25 @@ def test_a_program_adds_up_with_real_costs(flags: str, tmp_path: Path) -> None:
     add_up(stats)
     twice = stats + stats
     add_up(twice)
+
+
+COLLECTS = """
+import gc
+log = []
+def note(_):
+    log.append(1)
+def collected(phase, info):
+    note(phase)
+gc.callbacks.append(collected)
+"""
+
+
+def test_what_the_collector_calls_as_the_profile_is_taken_adds_up(
+    tmp_path: Path,
+) -> None:
+    functions = "".join(f"def g{i}():\n    note({i})\n" for i in range(300))
+    calls = "for i in range(300): globals()[f'g{i}']()\ngc.set_threshold(5)\n"
+    (tmp_path / "program.py").write_text(COLLECTS + functions + calls)
+    _, stats = profiled("program.py", cwd=tmp_path)
+    add_up(stats)
+    assert stats.calls.nodes
