@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from lineprof.blocks import Block, Blocks
     from lineprof.gpu_snapshot import Taken
     from lineprof.snapshot import Code
+    from lineprof.snapshot_calls import RawTree
     from lineprof.stats import LineStats
     from lineprof.trace import Tracing
+    from lineprof.wait_snapshot import RawWait
+
+    Counted = tuple[list[tuple[int, str]], list[Code], RawTree, list[RawWait]]
 
     Path = Union[str, "os.PathLike[str]"]
 
@@ -93,6 +97,16 @@ class Results(Registry):
         """
         return self._stats(1.0, None, "still running", None)
 
+    def _counted(self) -> Counted:
+        """Return what the tracer has counted, and what lines waited for."""
+        collects = gc.isenabled()
+        gc.disable()  # before 3.12 it may run the program's code in the midst
+        try:
+            return *self._tracer.snapshot(), self._tracer.waits()
+        finally:
+            if collects:
+                gc.enable()
+
     def _stats(
         self, holds: float, gpu: Taken | None, end: str, timeline: Tracing | None
     ) -> LineStats:
@@ -103,12 +117,7 @@ class Results(Registry):
             profile_of,
         )
 
-        collects = gc.isenabled()
-        gc.disable()  # before 3.12 it may run the program's code in the midst
-        ids, counted, calls = self._tracer.snapshot()
-        waits = self._tracer.waits()
-        if collects:
-            gc.enable()
+        ids, counted, calls, waits = self._counted()
         codes: list[Code] = [one for one in counted if not self._is_hidden(one[0])]
         natives = self._tracer.natives()
         blocks: list[Code] = []

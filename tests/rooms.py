@@ -357,8 +357,9 @@ LINEPROF_ROOMS = {
     ),
     "lineprof.results": (
         "lineprof.blocks lineprof.calibrate lineprof.compiled lineprof.first_use "
-        "lineprof.gpu_snapshot lineprof.registry lineprof.snapshot lineprof.stats "
-        "lineprof.switch lineprof.trace"
+        "lineprof.gpu_snapshot lineprof.registry lineprof.snapshot "
+        "lineprof.snapshot_calls lineprof.stats lineprof.switch lineprof.trace "
+        "lineprof.wait_snapshot"
     ),
     "lineprof.switch": (
         "lineprof._core lineprof.cores lineprof.first_use lineprof.gpu "
