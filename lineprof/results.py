@@ -13,6 +13,7 @@ from lineprof.switch import start, stop
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
     from typing import TextIO, Union
 
     from lineprof.blocks import Block, Blocks
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from lineprof.trace import Tracing
     from lineprof.wait_snapshot import RawWait
 
-    Counted = tuple[list[tuple[int, str]], list[Code], RawTree, list[RawWait]]
+    Counted = tuple[list[tuple[int, str]], Sequence[Code], RawTree, list[RawWait]]
 
     Path = Union[str, "os.PathLike[str]"]
 
