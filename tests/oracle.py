@@ -40,7 +40,7 @@ from typing import Callable, Optional, TypeVar
 from flow import loop_jumps
 
 Key = tuple[int, str]
-"""First line and name (qualified from 3.11 on) of a function."""
+"""First line and qualified name of a function."""
 
 Hits = dict[Key, dict[int, int]]
 Span = tuple[int, int]
@@ -52,7 +52,7 @@ UNFOLDED = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
 
 def key_of(code: CodeType) -> Key:
     """Name a function as a profile names it."""
-    return code.co_firstlineno, getattr(code, "co_qualname", code.co_name)
+    return code.co_firstlineno, code.co_qualname
 
 
 def codes_of(target: object) -> list[CodeType]:
