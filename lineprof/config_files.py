@@ -45,7 +45,7 @@ def find(variable: str | None = VARIABLE) -> Found:
     for path in [os.path.abspath(named)] if named else _nearest():
         try:
             return Found(path, read(path), tuple(remarks), fault)
-        except OSError as error:  # noqa: PERF203  # each file its own
+        except OSError as error:
             if named:  # another's may be barred to us, and never meant for us
                 remarks.append(f"ignoring {path}: {error.strerror}")
         except UnreadableError as error:

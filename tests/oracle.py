@@ -35,7 +35,7 @@ import sys
 import threading
 from collections import Counter
 from types import CodeType, FrameType, FunctionType
-from typing import Callable, Optional, TypeVar
+from typing import Callable, Optional, Self, TypeVar
 
 from flow import loop_jumps
 
@@ -234,7 +234,7 @@ class Oracle:
         """Undo one `enable_by_count`."""
         self.enable_count -= 1
 
-    def __enter__(self) -> Oracle:
+    def __enter__(self) -> Self:
         """Enable until the block ends."""
         self.enable_by_count()
         return self
