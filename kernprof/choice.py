@@ -91,7 +91,7 @@ class Choice:
     def __call__(self, code: CodeType) -> bool | None:
         """Say whether to profile `code`; None: nothing of its file, ever."""
         try:
-            file, name = code.co_filename, code.co_name
+            file = code.co_filename
             if file == self._main:
                 part = self._main_parts
                 if self._own is not None and code not in self._own:
@@ -104,7 +104,7 @@ class Choice:
                 return None
             if self._is_left_out(part, code):
                 return False
-            return self._has(part, getattr(code, "co_qualname", name))
+            return self._has(part, code.co_qualname)
         except Exception:  # noqa: BLE001  # python may be in ruins by now
             return None
 

@@ -7,7 +7,6 @@ name; after ``::`` or a last ``:`` there may be a function's name.
 from __future__ import annotations
 
 import os
-import sys
 
 from kernprof.globs import is_like, is_under
 from lineprof.values import Value
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     Parts = tuple[str, ...]
-
-_QUALIFIED = sys.version_info >= (3, 11)  # code objects know their full name
 
 
 class Pattern(Value):
@@ -36,16 +33,11 @@ class Pattern(Value):
         )
 
     def names(self, function: str) -> bool:
-        """Tell whether `function` is meant, of a file that is covered.
-
-        It has its qualified name, or the last part of that where Python does
-        not tell the rest: before 3.11.
-        """
+        """Tell whether `function` is meant, a qualified name in a covered file."""
         name = function.replace(".<locals>", "").split(".")
-        wanted = self.function if _QUALIFIED else self.function[-1:]
-        if is_under(wanted, name):
+        if is_under(self.function, name):
             return True
-        return len(wanted) == 1 and is_like(wanted[0], name[-1])
+        return len(self.function) == 1 and is_like(self.function[0], name[-1])
 
 
 def patterns(words: Sequence[str], folder: str) -> tuple[Pattern, ...]:

@@ -105,8 +105,8 @@ class Script(Program):
     def refuse(self, error: BaseException) -> None:
         """Become plain python, which tells of the text's fault in its own words.
 
-        What it says of a file is not what ``compile`` says of the same text:
-        where the encoding is wrong, and on 3.9 where the file ends too soon.
+        What it says of a file whose encoding is wrong is not what ``compile`` says
+        of the same text.
         """
         if self.started or not isinstance(error, (SyntaxError, ValueError)):
             return

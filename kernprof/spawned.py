@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import TypeVar
+    from typing import Self, TypeVar
 
     T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Bystander:
         """Return `function` itself."""
         return function
 
-    def __enter__(self) -> Bystander:
+    def __enter__(self) -> Self:
         """Measure nothing."""
         return self
 

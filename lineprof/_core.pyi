@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, final
-
-from typing_extensions import TypeAlias
+from typing import Any, TypeAlias, final
 
 _Line: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
 _Code: TypeAlias = tuple[Any, int, int, int, int, list[_Line], int]

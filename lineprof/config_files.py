@@ -12,7 +12,7 @@ from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 VARIABLE = "LINE_PROFILER_RC"  # names the file that holds
 _NAMES_OF_OURS = ("lineprof.toml", "line_profiler.toml")
@@ -30,11 +30,7 @@ class Found(Value):
 
 
 class UnreadableError(Exception):
-    """A file that is no TOML, or that cannot be read; ``str()`` of it says why."""
-
-
-class NoTomlError(UnreadableError):
-    """A file that is no TOML."""
+    """A file that is no TOML; ``str()`` of it says why."""
 
 
 def find(variable: str | None = VARIABLE) -> Found:
@@ -49,12 +45,12 @@ def find(variable: str | None = VARIABLE) -> Found:
     for path in [os.path.abspath(named)] if named else _nearest():
         try:
             return Found(path, read(path), tuple(remarks), fault)
-        except OSError as error:  # noqa: PERF203  # each file its own
+        except OSError as error:
             if named:  # another's may be barred to us, and never meant for us
                 remarks.append(f"ignoring {path}: {error.strerror}")
         except UnreadableError as error:
             remarks.append(f"ignoring {path}: {error}")
-            if isinstance(error, NoTomlError) and not named and _is_ours(path):
+            if not named and _is_ours(path):
                 fault = fault or f"{path}: {error}"
     return Found("", {}, tuple(remarks), fault)
 
@@ -85,24 +81,14 @@ def read(path: str, *, whole: bool = False) -> Mapping[str, object]:
     whole = whole or _is_ours(path)
     if not whole and not any(name in data for name in _OURS):
         return {}
+    from tomllib import loads  # noqa: PLC0415  # few files get here
+
     try:
-        return _loads()(data.decode())
+        return loads(data.decode())
     except (ValueError, RecursionError) as error:  # no TOML; no UTF-8
-        raise NoTomlError(f"it is no TOML: {error}") from None
+        raise UnreadableError(f"it is no TOML: {error}") from None
 
 
 def _is_ours(path: str) -> bool:
     """Tell whether a file can be there for nobody but us, by its name."""
     return os.path.basename(path) in _NAMES_OF_OURS
-
-
-def _loads() -> Callable[[str], Mapping[str, object]]:
-    """Return what parses TOML; UnreadableError where this Python has nothing."""
-    from importlib import import_module  # noqa: PLC0415  # few files get here
-
-    for name in ("tomllib", "tomli"):  # Python's, from 3.11 on; what became of it
-        try:
-            return import_module(name).loads  # type: ignore[no-any-return]
-        except ImportError:  # noqa: PERF203  # two of them
-            continue
-    raise UnreadableError("this Python reads no TOML; install tomli")

@@ -189,11 +189,10 @@ def _is_child() -> bool:
     module = sys.modules.get("multiprocessing.process")
     if module is not None and module.parent_process() is not None:
         return True
-    words = getattr(sys, "orig_argv", ())  # from 3.10 on
     return any(
         word.startswith("--multiprocessing")
         or (before == "-c" and word.startswith("from multiprocessing."))
-        for before, word in zip(words, words[1:])
+        for before, word in zip(sys.orig_argv, sys.orig_argv[1:])
     )
 
 

@@ -15,13 +15,10 @@ if TYPE_CHECKING:
     Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
-_IN_UNITS = sys.version_info >= (3, 10)  # jumps count instructions, not bytes
-_ABSOLUTE = frozenset(dis.hasjabs)
-_JUMPS = frozenset(dis.hasjrel) | _ABSOLUTE
-_CACHE = dis.opmap.get("CACHE", -1)
+_CACHE = dis.opmap["CACHE"]
 _EXTENDED = dis.EXTENDED_ARG
 _REAL = 256  # opcodes that bytecode can hold
-_SWAP = dis.opmap.get("SWAP", -1)
+_SWAP = dis.opmap["SWAP"]
 
 
 def _numbers(*names: str) -> frozenset[int]:
@@ -30,7 +27,7 @@ def _numbers(*names: str) -> frozenset[int]:
 
 def _caches(opcode: int) -> int:
     """Return how many entries of a cache follow an instruction."""
-    known = getattr(dis, "_inline_cache_entries", {})
+    known = dis._inline_cache_entries  # type: ignore[attr-defined]  # noqa: SLF001
     if isinstance(known, dict):  # by name, from 3.13 on
         return int(known.get(dis.opname[opcode], 0))
     return int(known[opcode])
@@ -41,22 +38,14 @@ class Way(Value):
 
     first: int  # bytes from the jump to where its argument counts from
     by: int  # bytes that one more of the argument is
-    absolute: bool
-
-    def base(self, offset: int) -> int:
-        """Return where a jump at `offset` goes if its argument is 0."""
-        return 0 if self.absolute else offset + self.first
 
 
 def _way(opcode: int) -> Way:
-    name = dis.opname[opcode]
-    unit = 2 if _IN_UNITS else 1
-    back = sys.version_info >= (3, 11) and "JUMP_BACKWARD" in name
-    caches = _caches(opcode) if _INLINED else 0
-    return Way(2 + 2 * caches, -unit if back else unit, opcode in _ABSOLUTE)
+    back = "JUMP_BACKWARD" in dis.opname[opcode]
+    return Way(2 + 2 * _caches(opcode), -2 if back else 2)
 
 
-_WAYS = {opcode: _way(opcode) for opcode in _JUMPS if opcode < _REAL}
+_WAYS = {opcode: _way(opcode) for opcode in dis.hasjrel if opcode < _REAL}
 _CALLED = _numbers(*(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ()))
 _HEADS = _numbers("FOR_ITER", "GET_ANEXT")
 _ITERATES = _numbers("GET_ITER", "GET_AITER")
@@ -65,7 +54,7 @@ _BACKWARD = frozenset(
     opcode
     for opcode in _WAYS
     if not dis.opname[opcode].endswith("NO_INTERRUPT")
-    and ("BACKWARD" in dis.opname[opcode] or opcode in _ABSOLUTE)
+    and "BACKWARD" in dis.opname[opcode]
 )
 _ENDS = frozenset(  # nothing runs next
     number
@@ -115,9 +104,9 @@ def targets(code: CodeType) -> list[int]:
 
 
 def handlers(code: CodeType) -> list[int]:
-    """Return the offsets that exceptions go to; none before Python 3.11."""
-    parse = getattr(dis, "_parse_exception_table", None)
-    return [entry.target for entry in parse(code)] if parse is not None else []
+    """Return the offsets that exceptions go to."""
+    entries = dis._parse_exception_table(code)  # type: ignore[attr-defined]  # noqa: SLF001
+    return [entry.target for entry in entries]
 
 
 def _steps(raw: bytes) -> list[Step]:
@@ -133,7 +122,7 @@ def _steps(raw: bytes) -> list[Step]:
         target = -1
         if opcode in _WAYS:
             way = _WAYS[opcode]
-            target = way.base(offset) + way.by * arg
+            target = offset + way.first + way.by * arg
         steps.append((offset, opcode, target))
     return steps
 
@@ -166,11 +155,6 @@ def _leads(
         if opcode not in _ENDS:
             waiting.append(place + 1)
     return False
-
-
-def line_starts(code: CodeType) -> list[tuple[int, int]]:
-    """Return the offset and the line of each run of instructions."""
-    return list(dis.findlinestarts(code))
 
 
 def for_loops(code: CodeType) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from lineprof.source_text import text_of
 
@@ -24,7 +23,7 @@ def labels_of(
     """
     file = os.path.basename(code.co_filename)
     source = _lines_of(text_of(code.co_filename) if text is None else text)
-    running = _numbers(code)
+    running = {line for _, _, line in code.co_lines() if line}
     labels = [
         _encoded(f"{file}:{line}", _source_line(source, line))
         if line in running
@@ -41,15 +40,6 @@ def _source_line(source: list[str], line: int) -> str:
 def _encoded(name: str, source: str = "") -> bytes:
     label = f"{name}  {source}" if source else name
     return label.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
-
-
-def _numbers(code: CodeType) -> set[int]:
-    """Return the lines that `code` can come to."""
-    if sys.version_info >= (3, 10):
-        return {line for _, _, line in code.co_lines() if line}
-    from lineprof.jumps import line_starts  # noqa: PLC0415  # for 3.9 alone
-
-    return {line for _, line in line_starts(code)}
 
 
 class _LastTexts:

@@ -43,6 +43,6 @@ def import_all() -> None:
     import lineprof.views.show  # noqa: F401, PLC0415
 
     try:
-        import _sqlite3  # noqa: F401, PLC0415  # imports functools, from 3.10 on
+        import _sqlite3  # noqa: F401, PLC0415  # imports functools
     except ImportError:  # files of cProfile do without
         return

@@ -6,24 +6,14 @@ import enum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
-
-    E = TypeVar("E", bound="StringEnum")
+    from typing import Self
 
 
-class StringEnum(str, enum.Enum):
+class StringEnum(enum.StrEnum):
     """Members are strings, and are found by their value in capitals or not."""
 
-    @staticmethod
-    def _generate_next_value_(name: str, *_: object) -> str:
-        return name.lower()
-
-    def __str__(self) -> str:
-        """Return the value."""
-        return str(self.value)
-
     @classmethod
-    def _missing_(cls: type[E], value: object) -> E | None:
+    def _missing_(cls, value: object) -> Self | None:
         if not isinstance(value, str):
             return None
         wanted = value.casefold()

@@ -7,10 +7,9 @@ from lineprof.user_warning import warn
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import MethodType, TracebackType
-    from typing import Any, Callable, TypeVar
+    from typing import Any, Callable, Self, TypeVar
 
     T = TypeVar("T")
-    Self = TypeVar("Self", bound="ByCountProfilerMixin")
 
 _MARK = "__lineprof_wrapper__"  # whose wrapper it is; copied by functools.wraps
 
@@ -151,7 +150,7 @@ class ByCountProfilerMixin:
 
     # -- running ------------------------------------------------------------------
 
-    def __enter__(self: Self) -> Self:
+    def __enter__(self) -> Self:
         """Enable for the length of a ``with`` block."""
         self.enable_by_count()
         return self
@@ -174,7 +173,7 @@ class ByCountProfilerMixin:
             self.disable_by_count()
 
     def runctx(
-        self: Self,
+        self,
         cmd: str,
         globals: dict[str, Any],  # noqa: A002
         locals: dict[str, Any],  # noqa: A002
@@ -187,7 +186,7 @@ class ByCountProfilerMixin:
             self.disable_by_count()
         return self
 
-    def run(self: Self, cmd: str) -> Self:
+    def run(self, cmd: str) -> Self:
         """Run the statements `cmd` in ``__main__``, counted; returns self."""
         import __main__  # noqa: PLC0415
 

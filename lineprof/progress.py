@@ -10,7 +10,7 @@ from lineprof.views.screen import screen_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TextIO, TypeVar
+    from typing import Self, TextIO, TypeVar
 
     T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Progress:
         self._room = (screen.width or _USUAL_WIDTH) - 1  # what wraps can't be erased
         self._shown = False
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

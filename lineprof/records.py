@@ -72,7 +72,7 @@ class FunctionStats(Value):
     """One profiled function."""
 
     file: str
-    name: str  # qualified from Python 3.11 on
+    name: str  # qualified
     line: int  # where it starts, its first decorator included
     cells: tuple[Cell, ...]
     calls: int = 0

@@ -34,13 +34,11 @@ _STEPS = _GENERATOR | _AWAITS
 _CODE_STEPS, _CODE_GATHERS, _CODE_FAR, _CODE_SEEKS = 1, 4, 16, 32  # in csrc/lp_code.h
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
-_RESUME = opcode.opmap.get("RESUME")
+_RESUME = opcode.opmap["RESUME"]
 _EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]  # untraced: one with what follows
 _FOR_ITER = opcode.opmap["FOR_ITER"]
-_YIELDS = {
-    opcode.opmap[name] for name in ("YIELD_VALUE", "YIELD_FROM") if name in opcode.opmap
-}
-_CACHE = opcode.opmap.get("CACHE")
+_YIELD = opcode.opmap["YIELD_VALUE"]
+_CACHE = opcode.opmap["CACHE"]
 _PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
@@ -74,7 +72,7 @@ def describe(code: CodeType, text: str | None = None) -> Shape | None:
 
     `text` is the source of its file where that can't be read.
     """
-    ranges = list(_ranges(code))
+    ranges = list(_merged(code.co_lines()))
     numbers = [line for _, _, line in ranges]
     if not numbers:
         return None
@@ -112,26 +110,12 @@ def describe(code: CodeType, text: str | None = None) -> Shape | None:
     )
 
 
-def _ranges(code: CodeType) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, line) of the runs of instructions, offsets in bytes."""
-    if sys.version_info >= (3, 10):
-        yield from _merged(code.co_lines())
-        return
-    from lineprof.jumps import line_starts  # noqa: PLC0415  # for 3.9 alone
-
-    starts = line_starts(code)
-    ends = [start for start, _ in starts[1:]] + [len(code.co_code)]
-    for (start, line), end in zip(starts, ends):
-        if line > 0 and start < end:
-            yield start, end, line
-
-
 def _merged(
     ranges: Iterable[tuple[int, int, int | None]],
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the ranges that have a line, neighbours of the same line as one.
+    """Yield (start, end, line) of the runs of instructions of one line, in bytes.
 
-    From 3.11 on there is a range for each place within a line.
+    `ranges` has one for each place within a line, and some that have no line.
     """
     begin = last = current = 0
     for start, end, line in ranges:
@@ -146,9 +130,7 @@ def _merged(
 
 
 def _start(code: CodeType) -> int:
-    """Return the byte offset of the RESUME that begins a call; -1 before 3.11."""
-    if _RESUME is None:
-        return -1
+    """Return the byte offset of the RESUME that begins a call, or -1."""
     raw = code.co_code
     for offset in range(0, len(raw), 2):
         if raw[offset] == _RESUME and raw[offset + 1] & 3 == 0:
@@ -174,10 +156,8 @@ def _instruction_table(
     for begin, end, line in ranges:
         start = max((head for head in loops if begin <= head < end), default=begin)
         run = opcodes[start // 2 : end // 2]
-        count = len(run) - run.count(_EXTENDED_ARG)
-        if _CACHE is not None:
-            count -= run.count(_CACHE)
-        if not _YIELDS.isdisjoint(run):
+        count = len(run) - run.count(_EXTENDED_ARG) - run.count(_CACHE)
+        if _YIELD in run:
             count = (count + 1) // 2  # run in two stays, before and after the yield
         table[line - first] = min(table[line - first] + count, 0xFFFF)
     return table.tobytes()

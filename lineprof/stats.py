@@ -25,10 +25,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
-    from typing import Any, TextIO
+    from typing import Any, Self, TextIO, TypeGuard
 
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    from typing_extensions import TypeGuard
 
     from lineprof.own_records import OwnTime
     from lineprof.stats_timings import Known, StatsLike, Timings
@@ -193,13 +192,13 @@ class LineStats:
             state = LineStats(state["timings"], state["unit"]).__dict__
         self.__dict__.update(state)
 
-    def __add__(self, other: StatsLike) -> LineStats:
+    def __add__(self, other: StatsLike) -> Self:
         """Return both together: see `from_stats_objects`."""
         if not _has_numbers(other):
             return NotImplemented
         return self.from_stats_objects(self, other)
 
-    def __iadd__(self, other: StatsLike) -> LineStats:  # Self: 3.11
+    def __iadd__(self, other: StatsLike) -> Self:
         """Add the numbers of `other` to this very object."""
         if not _has_numbers(other):
             return NotImplemented
@@ -207,7 +206,7 @@ class LineStats:
         return self
 
     @classmethod
-    def from_stats_objects(cls, stats: StatsLike, /, *more: StatsLike) -> LineStats:
+    def from_stats_objects(cls, stats: StatsLike, /, *more: StatsLike) -> Self:
         """Return the sum of one or several profiles.
 
         Functions are joined by file, line and name; the unit is the coarsest.
@@ -227,7 +226,7 @@ class LineStats:
     @classmethod
     def from_files(
         cls, file: str | os.PathLike[str], /, *files: str | os.PathLike[str]
-    ) -> LineStats:
+    ) -> Self:
         """Return the sum of one or several ``.lprof`` files.
 
         Raises LineprofError when one of them cannot be read.

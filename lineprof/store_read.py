@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 import stat
-import sys
 from contextlib import closing
 
 from lineprof.errors import LineprofError, file_error, not_a_file
@@ -142,8 +141,7 @@ def _check_kind(name: str, head: bytes) -> None:
 def _restrict(db: sqlite3.Connection) -> None:
     """Let nothing in the database act, and no value be too big."""
     db.text_factory = _text
-    if sys.version_info >= (3, 11):
-        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
     for pragma in (
         "trusted_schema = OFF",
         "cell_size_check = ON",

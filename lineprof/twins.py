@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from types import CodeType
 
 _TOOLS = 6  # that sys.monitoring has room for
-_QUALIFIED = sys.version_info >= (3, 11)  # code objects know their full name
 
 
 def identity(code: CodeType) -> tuple[object, ...]:
@@ -20,9 +19,13 @@ def identity(code: CodeType) -> tuple[object, ...]:
 
     It begins with what names the function in a profile: file, line, name.
     """
-    name: str = code.co_qualname if _QUALIFIED else code.co_name  # type: ignore[attr-defined]
-    table = code.co_linetable if sys.version_info >= (3, 10) else code.co_lnotab
-    return (code.co_filename, code.co_firstlineno, name, code.co_code, table)
+    return (
+        code.co_filename,
+        code.co_firstlineno,
+        code.co_qualname,
+        code.co_code,
+        code.co_linetable,
+    )
 
 
 class Twins:

@@ -73,7 +73,6 @@ def check_lines(
     hits: Mapping[int, int] | None = None,
     *,
     functions: Sequence[str] = (),
-    since: tuple[int, int] = (3, 9),
 ) -> Outcome:
     """Run *program* under lineprof and under the oracle, and compare.
 
@@ -82,14 +81,11 @@ def check_lines(
         hits: hits by line that are known by hand, besides those that the
             lines themselves claim; the rest is the oracle's word.
         functions: names of functions to register from outside, see `play`.
-        since: the first Python that can compile the program.
 
     Raises:
         AssertionError: with the source and what was counted beside it.
 
     """
-    if sys.version_info < since:
-        pytest.skip(f"syntax of Python {since[0]}.{since[1]}")
     text = plain(program)
     known = {**marks(text), **(hits or {})}
     with program_file(text) as file:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import CodeType
 
-JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
+JUMPS = frozenset(dis.hasjrel)
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS", "INTERPRETER_EXIT")
 LEAVES = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
-NO_NEXT = frozenset((*ENDS, *LEAVES, "JUMP_ABSOLUTE"))
+NO_NEXT = frozenset((*ENDS, *LEAVES))
 
 
 def ways(code: CodeType) -> dict[int, set[int]]:
@@ -29,11 +29,10 @@ def ways(code: CodeType) -> dict[int, set[int]]:
     for step in steps:
         if step.opcode in JUMPS:
             found[step.offset].add(step.argval)
-    if hasattr(code, "co_exceptiontable"):
-        for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]
-            for step in steps:
-                if entry.start <= step.offset < entry.end:
-                    found[step.offset].add(entry.target)
+    for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]
+        for step in steps:
+            if entry.start <= step.offset < entry.end:
+                found[step.offset].add(entry.target)
     return found
 
 

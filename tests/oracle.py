@@ -35,12 +35,12 @@ import sys
 import threading
 from collections import Counter
 from types import CodeType, FrameType, FunctionType
-from typing import Callable, Optional, TypeVar
+from typing import Callable, Optional, Self, TypeVar
 
 from flow import loop_jumps
 
 Key = tuple[int, str]
-"""First line and name (qualified from 3.11 on) of a function."""
+"""First line and qualified name of a function."""
 
 Hits = dict[Key, dict[int, int]]
 Span = tuple[int, int]
@@ -52,7 +52,7 @@ UNFOLDED = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
 
 def key_of(code: CodeType) -> Key:
     """Name a function as a profile names it."""
-    return code.co_firstlineno, getattr(code, "co_qualname", code.co_name)
+    return code.co_firstlineno, code.co_qualname
 
 
 def codes_of(target: object) -> list[CodeType]:
@@ -234,7 +234,7 @@ class Oracle:
         """Undo one `enable_by_count`."""
         self.enable_count -= 1
 
-    def __enter__(self) -> Oracle:
+    def __enter__(self) -> Self:
         """Enable until the block ends."""
         self.enable_by_count()
         return self

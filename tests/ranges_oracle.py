@@ -23,7 +23,7 @@ import linecache
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, TypeVar
+from typing import TYPE_CHECKING, Callable, Self, TypeVar
 
 from nvtx_spy import POP
 from oracle import codes_of
@@ -84,7 +84,7 @@ class RangesOracle:
             self._say(*[POP] * (1 + frame.has_line))
         self._here.open.clear()
 
-    def __enter__(self) -> RangesOracle:
+    def __enter__(self) -> Self:
         """Enable until the block ends."""
         self._enabled += 1
         return self

@@ -15,7 +15,7 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Callable, TypeVar, Union
+from typing import TYPE_CHECKING, Callable, Self, TypeVar, Union
 
 from oracle import Oracle
 
@@ -104,7 +104,7 @@ class Nothing:
 
     disable_by_count = enable = disable = enable_by_count
 
-    def __enter__(self) -> Nothing:
+    def __enter__(self) -> Self:
         """Do nothing."""
         return self
 

@@ -108,8 +108,7 @@ def test_except_star() -> None:
 
         result = [f(), f(ValueError(), ValueError(), KeyError()), f(TypeError())]
         f(ValueError(), OSError())
-        """,
-        since=(3, 11),
+        """
     )
 
 
@@ -144,6 +143,5 @@ def test_match() -> None:
             return x  #> 3
 
         result = [f(x) for x in (0, [1, 2], {"key": 3}, "a", 1j, [1], [2, 3], None)]
-        """,
-        since=(3, 10),
+        """
     )

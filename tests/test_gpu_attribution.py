@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,9 +34,6 @@ NOWHERE = {
     "registered, and not enabled": "gpu=10 kernels=1",
     "a suspended frame is no open line": "gpu=8 kernels=1",
 }
-
-# Python 3.9 itself tells of no line event where these come to their last lines.
-SINCE_3_10 = {"exceptions", "context managers"}
 
 PROGRAMS = {
     "nested functions": """
@@ -490,8 +486,6 @@ def played(
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_line_at_the_launch(played: dict[str, Played], name: str) -> None:
-    if name in SINCE_3_10 and sys.version_info < (3, 10):
-        pytest.skip("3.9 does not say that it comes to such lines")
     played[name].check(NOWHERE.get(name, ""))
 
 

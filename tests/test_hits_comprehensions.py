@@ -266,8 +266,7 @@ def test_an_asynchronous_comprehension_within_a_plain_one() -> None:
             return a, b  #> 1
 
         result = asyncio.run(f(3))
-        """,
-        since=(3, 11),
+        """
     )
 
 

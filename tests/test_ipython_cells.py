@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,8 +30,6 @@ size + 1
 
 
 NAMES = ["Box.area", "Box.area.<locals>.square"]
-if sys.version_info < (3, 11):
-    NAMES = ["area", "square"]
 
 
 def functions(output: str) -> list[str]:

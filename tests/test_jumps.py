@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MODULES = (argparse, ast, asyncio.base_events, tarfile)
-JUMPS = {*dis.hasjrel, *dis.hasjabs}
+JUMPS = set(dis.hasjrel)
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

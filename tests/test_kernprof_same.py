@@ -98,9 +98,10 @@ def test_the_world_of_a_program_under_cprofile(folder: Path) -> None:
     check_same("-m", "package", cwd=folder, mode="-q")
 
 
-FLAGS = [["-I"], ["-O"], ["-W", "error", "-X", "dev"], ["-B", "-s", "-E", "-u"]]
-if sys.version_info >= (3, 11):
-    FLAGS.append(["-P"])
+FLAGS = [
+    *(["-I"], ["-O"], ["-P"]),
+    *(["-W", "error", "-X", "dev"], ["-B", "-s", "-E", "-u"]),
+]
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
@@ -199,14 +200,13 @@ ENDINGS = {
     "warning": "import warnings; warnings.warn('hm'); x = 1 is 1; '\\d'",
     "logging": "import logging; logging.warning('hm'); logging.error('x')",
     "exit code 0 as bool": "import sys; sys.exit(False)",
-}
-if sys.version_info >= (3, 11):
-    ENDINGS["group"] = """
+    "group": """
         try:
             raise ExceptionGroup("several", [ValueError(1), TypeError("two")])
         except* ValueError as group:
             group.add_note("a note")
-            raise"""
+            raise""",
+}
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -241,9 +241,7 @@ def f():
     x = sys.gettrace(), sys.getprofile()  #> 2
     return x, sys._getframe().f_trace, sys._getframe().f_trace_lines  #> 2
 
-result = [f(), sys.gettrace(), sys.getprofile()]
-if hasattr(threading, "gettrace"):  # 3.10 and later
-    result.append(threading.gettrace())
+result = [f(), sys.gettrace(), sys.getprofile(), threading.gettrace()]
 thread = threading.Thread(target=lambda: result.append((sys.gettrace(), f())))
 thread.start()
 thread.join()

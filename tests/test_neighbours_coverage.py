@@ -125,9 +125,7 @@ def hits(folder: Path) -> dict[str, dict[int, int]]:
     counted = {}
     for function in load_stats(folder / "x.py.lprof").functions:
         lines = {row.line: row.hits for row in function.rows}
-        # 3.9 and 3.10 know the last part of a method's name.
-        name = next(full for full in HITS if full.endswith(function.name))
-        counted[name] = {line: lines.get(line, 0) for line in HITS[name]}
+        counted[function.name] = {n: lines.get(n, 0) for n in HITS[function.name]}
     return counted
 
 

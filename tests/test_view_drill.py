@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,7 +84,7 @@ def test_a_line_of_several_functions_is_told_of_each_by_itself(tmp_path: Path) -
     )
     _, stats = profiled("program.py", cwd=tmp_path)
     lines = lines_of(stats, "drill", targets=("program.py:5",), unit=1e-6)
-    inner = "main.<locals>.<lambda>" if sys.version_info >= (3, 11) else "<lambda>"
+    inner = "main.<locals>.<lambda>"
     whole = [line for line in lines if " hit" in line and line.startswith("in ")]
     assert [re.sub(r"[\d.]+ [mun]?s", "_", line) for line in whole] == [
         "in main (program.py:4): _ in 1 hit: _ in what it calls + _ of its own",

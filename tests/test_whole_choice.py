@@ -17,7 +17,6 @@ from kernprof.patterns import patterns
 from kernprof.places import Folder, Places, around
 from lineprof import load_stats
 
-NAMED = sys.version_info >= (3, 11)  # Python tells qualified names
 STANDARD = Path(os.__file__).parent
 
 
@@ -186,10 +185,10 @@ def test_a_link_is_where_it_leads(tmp_path: Path) -> None:
         ("/w/src/**", "/v/src/a.py", "", "f", False),
         ("pkg.a:f", "/x", "pkg.a", "f", True),
         ("pkg.a:f", "/x", "pkg.a", "C.f", True),
-        ("pkg.a::C", "/x", "pkg.a", "C.f", NAMED),
+        ("pkg.a::C", "/x", "pkg.a", "C.f", True),
         ("pkg.a::C.f", "/x", "pkg.a", "C.f", True),
         ("pkg.a::g", "/x", "pkg.a", "f", False),
-        ("src/a.py::f*", "/w/src/a.py", "", "fit.<locals>.g", NAMED),
+        ("src/a.py::f*", "/w/src/a.py", "", "fit.<locals>.g", True),
         ("::<lambda>", "/w/src/a.py", "", "main.<locals>.<lambda>", True),
     ],
 )
@@ -197,8 +196,6 @@ def test_what_a_pattern_means(
     word: str, path: str, module: str, function: str, *, meant: bool
 ) -> None:
     [pattern] = patterns([word], "/w")
-    if not NAMED:
-        function = function.rpartition(".")[2]
     found = pattern.covers([path], [module] if module else [])
     assert (found and pattern.names(function)) is meant
 

@@ -1,6 +1,6 @@
 """Run CPython's own tests alone and with each of their functions profiled.
 
-On 3.9, 3.11, 3.12 and 3.13, once per event source; what came of each single test
+On 3.11, 3.12 and 3.13, once per event source; what came of each single test
 must be the same. Environment: ONLY=3.12, versions that begin so, whichever those are.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pythons import Python
 
 RUNNER = TOOLS / "cpython_checks" / "runner.py"
-CHECKED = {(3, 9), (3, 11), (3, 12), (3, 13)}
+CHECKED = {(3, 11), (3, 12), (3, 13)}
 MODULES = (
     *("test_generators", "test_coroutines", "test_asyncgen", "test_contextlib"),
     *("test_exceptions", "test_sys_settrace", "test_threading", "test_with"),
@@ -54,21 +54,13 @@ class Excuse(NamedTuple):
 
     test: str  # how their ids begin
     core: str
-    version: str  # how Python's begins
     reason: str
 
 
 EXCUSES = (
     Excuse(
-        test="test.test_pdb.test_pdb_issue_20766",
-        core="settrace",
-        version="3.9.",
-        reason="3.9 repeats the event of a line on which tracing begins; it had begun",
-    ),
-    Excuse(
         test="test.test_sys_settrace.JumpTestCase.test_no_jump",
         core="monitoring",
-        version="3.",
         reason="its trace function fails at the first line, so that this never runs",
     ),
 )
@@ -117,14 +109,10 @@ def run(env: Env, module: str, core: str) -> Run:
     return Run(**values, log=log)
 
 
-def excuse(python: Python, core: str, test: str) -> str:
+def excuse(core: str, test: str) -> str:
     """Say why a test may differ; '' where it may not."""
     for known in EXCUSES:
-        if (
-            test.startswith(known.test)
-            and core == known.core
-            and python.version.startswith(known.version)
-        ):
+        if test.startswith(known.test) and core == known.core:
             return known.reason
     return ""
 
@@ -156,7 +144,7 @@ def check(env: Env, python: Python, module: str) -> int:
     for core in python.hooks:
         profiled = run(env, module, core)
         found = differences(alone, profiled)
-        excused = {test: excuse(python, core, test) for test in found}
+        excused = {test: excuse(core, test) for test in found}
         wrong = sorted(test for test, reason in excused.items() if not reason)
         failed += bool(wrong)
         verdict = "not the same" if wrong else "the same"
@@ -211,7 +199,7 @@ def main() -> int:
     pythons = chosen(find()[0], os.environ.get("ONLY", ""))
     pythons = [python for python in pythons if has_tests(python)]
     if not pythons:
-        sys.exit("lineprof: no usable Python 3.9, 3.11, 3.12 or 3.13 with its tests")
+        sys.exit("lineprof: no usable Python 3.11, 3.12 or 3.13 with its tests")
     failed = sum(map(check_python, pythons))
     print(f"{failed} not the same" if failed else "all the same as alone")
     return 1 if failed else 0

@@ -1,6 +1,6 @@
 """Run line_profiler 5.1.0's own tests with lineprof in its place.
 
-On the oldest and the newest Python that its tests support, and on the one where
+On the oldest and the newest Python that both support, and on the one where
 sys.monitoring begins. A test that fails must be listed in upstream_reasons.py with
 its reason, and one that is listed must fail. Environment: ONLY=3.12, versions that
 begin so; ARGS, handed to pytest. The tests are downloaded, and stay in .venv-...
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pythons import Python
 
 VERSION = "5.1.0"
-WANTED = ((3, 10), (3, 12), (3, 13))
+WANTED = ((3, 11), (3, 12), (3, 13))
 REQUIREMENTS = "requirements-upstream.txt"
 LIMIT_S = 900
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -151,7 +151,7 @@ def main() -> int:
     only = os.environ.get("ONLY", "")
     pythons = chosen(find()[0], only)
     if not pythons:
-        sys.exit("lineprof: no usable Python 3.10 or later")
+        sys.exit("lineprof: no usable Python 3.11, 3.12 or 3.13")
     total = 0
     used = dict.fromkeys(REASONS, 0)
     for python in pythons:

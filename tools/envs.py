@@ -125,7 +125,6 @@ def install(env: Env, *, editable: bool = False, strict: bool = False) -> None:
     wanted += f" editable={editable} strict={strict}"
     if stamp(env, "lineprof") == wanted:
         return
-    pip(env, "pip>=22.1")  # the first that hands settings to a build
     pip(
         env,
         "--force-reinstall",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OLDEST = (3, 9)
+OLDEST = (3, 11)
 MONITORING = (3, 12)  # the first version that has sys.monitoring
 
 # Asked of each candidate; it answers for the interpreter behind a shim or a venv.

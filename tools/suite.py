@@ -52,7 +52,7 @@ def main() -> int:
     found, refused = find()
     pythons = [p for p in found if p.version.startswith(os.environ.get("ONLY", ""))]
     if not problem and not pythons:
-        problem = "; ".join(["no usable Python 3.9 or later", *refused])
+        problem = "; ".join(["no usable Python 3.11 or later", *refused])
     if problem:
         sys.exit(f"lineprof: {problem}")
     for python in pythons:

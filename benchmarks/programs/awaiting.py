@@ -40,5 +40,5 @@ def run() -> int:
     while True:
         try:
             task.send(None)
-        except StopIteration as done:  # noqa: PERF203 - as event loops do
+        except StopIteration as done:  # as event loops do
             return int(done.value)

@@ -40,7 +40,7 @@ def drive(coroutine: Coroutine[None, None, int]) -> int:
     while True:
         try:
             coroutine.send(None)
-        except StopIteration as done:  # noqa: PERF203 - as event loops do
+        except StopIteration as done:  # as event loops do
             return int(done.value)
 
 

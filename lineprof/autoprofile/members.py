@@ -13,8 +13,7 @@ from types import FunctionType, MappingProxyType, MethodType, ModuleType
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from typing_extensions import TypeGuard
+    from typing import TypeGuard
 
     Near = Callable[[str], bool]  # whether what is from that module belongs to it
 

@@ -40,10 +40,7 @@ def compile_cell(shell: InteractiveShell, raw: str) -> Cell:
     text = f"{text}\n" if text.strip() else "...\n"
     file = shell.compile.cache(text, shell.execution_count)
     code = compile_text(shell, text, file)
-    names = {"co_name": CELL}
-    if hasattr(code, "co_qualname"):
-        names["co_qualname"] = CELL
-    code = code.replace(**names)  # type: ignore[arg-type]
+    code = code.replace(co_name=CELL, co_qualname=CELL)
     return Cell(text, file, code, tuple(_functions(code, _places(text))))
 
 

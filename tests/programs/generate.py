@@ -9,7 +9,6 @@ the driver: a program always ends.  The higher the seed, the longer.
 from __future__ import annotations
 
 import random
-import sys
 from dataclasses import dataclass
 from typing import Callable
 
@@ -128,9 +127,8 @@ class Writer:
         """Write one statement."""
         rng = self.rng
         if place.depth > 0 and rng.random() < 0.5:
-            forms = [self.branch, self.loop, self.attempt, self.managed, self.one_line]
-            if sys.version_info >= (3, 10):
-                forms.append(self.choice)
+            forms = [self.branch, self.loop, self.attempt, self.managed]
+            forms += [self.one_line, self.choice]
             rng.choice(forms)(place)
         else:
             self.simple(place)

@@ -90,7 +90,7 @@ def fetched(address: str) -> str:
             with urllib.request.urlopen(address) as answer:  # noqa: S310  # 127.0.0.1
                 text: str = answer.read().decode()
                 return text
-        except urllib.error.HTTPError as error:  # noqa: PERF203  # it waits anyway
+        except urllib.error.HTTPError as error:
             raise Wrong(f"it answers with status {error.code}") from error
         except OSError as error:
             if time.monotonic() > end:

@@ -7,7 +7,7 @@ import json
 import subprocess
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from envs import clean_environment
 from export_checks import speedscope
@@ -36,7 +36,7 @@ class Place:
         self._life = contextlib.ExitStack()
         self._numbers: dict[Path, dict[str, Any]] = {}
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> Self:
         """Begin; what it opens later is closed at the end."""
         return self
 

@@ -32,7 +32,7 @@ def main() -> None:
 
 
 sys.setrecursionlimit(DEPTH + 1_000)
-threading.stack_size(1 << 30)  # Python before 3.11 needs C's stack for a call
+threading.stack_size(1 << 30)  # with a frame evaluator a call needs C's stack
 thread = threading.Thread(target=main, name="deep")
 thread.start()
 thread.join()
