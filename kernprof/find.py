@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from kernprof.options import COMMAND, MODULE, SCRIPT, UsageError
 from kernprof.outfile import current_folder
-from kernprof.plan import COMMAND, MODULE, SCRIPT, UsageError
 from kernprof.program import Command, Container, Module, Script, Stdin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.program import Program
 
 _END_OF_ZIP = b"PK\x05\x06"

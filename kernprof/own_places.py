@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from kernprof import distribution
+from kernprof.options import MODULE, SCRIPT
 from kernprof.places import SITES, Places, around
-from kernprof.plan import MODULE, SCRIPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.program import Program
 
 _COMMANDS = ("bin", "Scripts")  # folders of what is installed as a command

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from kernprof.budget_watch import BudgetWatch
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.recorders import Recorder
     from kernprof.setup_file import SetupFile
 
