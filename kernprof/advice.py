@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
 
 _NO_PROFILE = "name 'profile' is not defined"
 

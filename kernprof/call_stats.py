@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from lineprof.counted_calls import wrapped
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 
 _HERE = os.path.dirname(__file__)
+_WRAPPERS = wrapped.__code__.co_filename
 
 
 def stats_of(entries: Iterable[Entry]) -> Stats:
@@ -136,7 +139,10 @@ class _Graph:
 
 
 def _in_kernprof(code: Code) -> bool:
-    return not isinstance(code, str) and os.path.dirname(code.co_filename) == _HERE
+    if isinstance(code, str):
+        return False
+    file = code.co_filename
+    return file == _WRAPPERS or os.path.dirname(file) == _HERE
 
 
 def _label(code: Code) -> Label:

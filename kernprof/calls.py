@@ -7,7 +7,6 @@ import cProfile
 import sys
 
 from kernprof.call_stats import stats_of
-from kernprof.wrappers import wrapped
 from lineprof.profiler_mixin import ByCountProfilerMixin
 
 TYPE_CHECKING = False
@@ -82,6 +81,3 @@ class ContextualProfile(ByCountProfilerMixin, cProfile.Profile):  # type: ignore
     def __call__(self, func: F) -> F:
         """Return `func`, recorded whenever it is called."""
         return self.wrap_callable(func)  # type: ignore[no-any-return]
-
-    def _wrapped(self, _kind: str, func: Any) -> Any:  # noqa: ANN401
-        return wrapped(self, func)

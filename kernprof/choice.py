@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType
+from typing import NamedTuple
 
 from kernprof.outfile import current_folder
 from kernprof.places import STANDARD, Places
 from lineprof.collectives import is_torch
-from lineprof.values import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Choice:
         if paths[-1].startswith(STANDARD) and any(map(_runs_others, modules)):
             return None
         part = self._part(paths, modules, chosen=chosen or messages)
-        return replace(part, public=True) if part and messages else part
+        return part._replace(public=True) if part and messages else part
 
     def _paths(self, file: str) -> tuple[str, str]:
         """Return what the file is called, and what it is really."""
@@ -173,7 +173,7 @@ class Choice:
         return bool((part.whole or more) and not less)
 
 
-class _Part(Value):
+class _Part(NamedTuple):
     """What of one file counts: all of it, some functions more, some less."""
 
     whole: bool

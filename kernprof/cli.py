@@ -7,10 +7,7 @@ import os
 import sys
 
 from kernprof import report
-from kernprof.defaults import fill
-from kernprof.help import help_text
-from kernprof.parse import check, parse
-from kernprof.plan import NotRunError
+from kernprof.options import NotRunError, check, fill, help_text, parse
 from kernprof.session import Session
 from kernprof.uncaught import hide_our_frames
 from lineprof.errors import LineprofError

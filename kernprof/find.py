@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from kernprof.options import COMMAND, MODULE, SCRIPT, UsageError
 from kernprof.outfile import current_folder
-from kernprof.plan import COMMAND, MODULE, SCRIPT, UsageError
 from kernprof.program import Command, Container, Module, Script, Stdin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.program import Program
 
 _END_OF_ZIP = b"PK\x05\x06"
@@ -73,10 +73,11 @@ def _found(name: str, what: str) -> str:
     if os.path.exists(name):
         return name
     if os.sep not in name:
-        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-            candidate = os.path.join(folder, name)
-            if folder and os.path.isfile(candidate):
-                return candidate
+        from shutil import which  # noqa: PLC0415  # seldom needed
+
+        found = which(name, os.F_OK)
+        if found:
+            return found
     raise UsageError(
         f"cannot find {what} {name!r}",
         hint="check its name, and the folder that you are in",

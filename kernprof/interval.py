@@ -11,18 +11,16 @@ import _thread
 import os
 import sys
 import time
+from collections import deque
+from functools import partial
 from itertools import chain, islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from collections import deque
     from collections.abc import Callable
-    from functools import partial
 else:
     import _signal as signal  # what `signal` wraps in enums, which take 4 ms
-    from _collections import deque  # without what is of Python there
-    from _functools import partial
 
 _LONGEST = 10.0  # s to wait for a file under way; more, and something is amiss
 _SHARE = 50  # s to wait for each of processor time that it took

@@ -6,11 +6,11 @@ import os
 import time
 
 from kernprof import report
-from kernprof.plan import COMMAND, MODULE, SCRIPT
+from kernprof.options import COMMAND, MODULE, SCRIPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
 
 _VARIABLE = "LINE_PROFILER_DEBUG"  # line_profiler's: as -vv, but for the table
 _ON = frozenset(("1", "on", "true", "yes"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kernprof.plan import UsageError
+from kernprof.options import UsageError
 
 _PYTHON = (b"python", b"pypy", b"uv")
 _SHOWN = 40  # characters of a first line

@@ -10,7 +10,7 @@ import os
 import stat
 import time
 
-from kernprof.plan import UsageError
+from kernprof.options import UsageError
 from lineprof import placeholders
 
 VARIABLE = "LINEPROF_OUTFILE"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from kernprof import distribution
+from kernprof.options import MODULE, SCRIPT
 from kernprof.places import SITES, Places, around
-from kernprof.plan import MODULE, SCRIPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.program import Program
 
 _COMMANDS = ("bin", "Scripts")  # folders of what is installed as a command
@@ -23,6 +22,8 @@ def own_places(plan: Plan, program: Program, file: str, module: str) -> Places:
     """
     real = os.path.realpath(file)
     if plan.kind == SCRIPT and is_command(plan, program):
+        from kernprof import distribution  # noqa: PLC0415  # it takes long
+
         return distribution.of_command(file) or around(program.first_path)
     beside = around(program.first_path or os.curdir)
     if plan.kind != MODULE or real in beside:
@@ -39,6 +40,8 @@ def is_command(plan: Plan, program: Program) -> bool:
 def _of_module(file: str, module: str) -> Places:
     folder = os.path.dirname(file)
     if not SITES.isdisjoint(file.split(os.sep)):
+        from kernprof import distribution  # noqa: PLC0415  # it takes long
+
         installed = distribution.of_file(file)
         if installed is not None:
             return installed

@@ -1,15 +1,16 @@
 """What --include and --exclude name: files, modules, and functions in them.
 
 A pattern is a path, from the current folder or in full, or a module's dotted
-name; after ``::`` or a last ``:`` there may be a function's name.
+name; after ``::`` or a last ``:`` there may be a function's name. Each part of a
+name is matched as shells do; ``**`` stands for any number of parts. What names a
+folder, a package or a class stands for all that is in it.
 """
 
 from __future__ import annotations
 
 import os
-
-from kernprof.globs import is_like, is_under
-from lineprof.values import Value
+from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
     Parts = tuple[str, ...]
 
+_ANY_PARTS = "**"
 
-class Pattern(Value):
+
+class Pattern(NamedTuple):
     """One pattern, taken apart."""
 
     word: str  # as it was given
@@ -37,7 +40,17 @@ class Pattern(Value):
         name = function.replace(".<locals>", "").split(".")
         if is_under(self.function, name):
             return True
-        return len(self.function) == 1 and is_like(self.function[0], name[-1])
+        return len(self.function) == 1 and fnmatchcase(name[-1], self.function[0])
+
+
+def is_under(pattern: Sequence[str], name: Sequence[str]) -> bool:
+    """Tell whether the parts of `name` match those of `pattern`, or begin so."""
+    if not pattern:
+        return True
+    first, rest = pattern[0], pattern[1:]
+    if first == _ANY_PARTS:
+        return any(is_under(rest, name[skip:]) for skip in range(len(name) + 1))
+    return bool(name) and fnmatchcase(name[0], first) and is_under(rest, name[1:])
 
 
 def patterns(words: Sequence[str], folder: str) -> tuple[Pattern, ...]:

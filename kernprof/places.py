@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Places:
         return known
 
 
-class Folder(Value):
+class Folder(NamedTuple):
     """A folder, by its real path; of a `wide` one modules and packages count alone."""
 
     path: str

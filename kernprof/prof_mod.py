@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kernprof import report
-from kernprof.plan import COMMAND, MODULE, STDIN
+from kernprof.options import COMMAND, MODULE, STDIN
 from lineprof.autoprofile.functions import functions_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.program import Program
     from kernprof.watchers import Watcher
     from lineprof.profiler import LineProfiler

@@ -12,7 +12,7 @@ import sys
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 
 from kernprof.compiled import code_of_command, code_of_file, is_bytecode
-from kernprof.plan import NotRunError
+from kernprof.options import NotRunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

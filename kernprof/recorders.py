@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kernprof.explicit import Explicit
-from kernprof.plan import NotRunError, UsageError
+from kernprof.options import NotRunError, UsageError
 from lineprof.errors import LineprofError
 from lineprof.whole_file import replace_file
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Protocol, TextIO
 
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.whole import Whole
     from lineprof.profiler import LineProfiler
 

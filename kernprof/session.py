@@ -10,13 +10,13 @@ from kernprof.advice import advice
 from kernprof.find import find
 from kernprof.interval import Interval
 from kernprof.log import Log
+from kernprof.namesakes import import_all
 from kernprof.outfile import OutFile, expand, usual_name
 from kernprof.recorders import LineRecorder, recorder_class
 from kernprof.spawned import Children
 from kernprof.stage import Stage
 from kernprof.terminate import Terminate
 from kernprof.watchers import watchers
-from lineprof import later
 from lineprof.errors import LineprofError
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from kernprof.budget_watch import BudgetWatch
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.recorders import Recorder
     from kernprof.setup_file import SetupFile
 
@@ -82,15 +82,14 @@ class Session:
         self._log.begin(self.recorder.describe(), self._out.path)
         self._own_process = own_process
         if self._plan.output_interval:
-            import kernprof.texts  # noqa: F401, PLC0415  # no thread is to import
-
-            later.import_all()
+            import_all()  # no thread is to import
         self._stage.enter(self._plan.arguments, path, own_process=own_process)
         self._children.install()
         self._terminate.install()
         self.recorder.offer()
         if self._setup:
-            self._setup.run(self._stage.first_path, own_process=own_process)
+            self._stage.shadowed.forget(self._setup.folder, own_process=own_process)
+            self._setup.run(self._stage.first_path)
 
     def run(self) -> None:
         """Run the program; what it raises goes through."""
@@ -174,7 +173,8 @@ class Session:
             self._interval.stop()
             if self._budget:
                 self._budget.stop()
-            self._with_texts(lambda: self._record(how))
+            with self._stage.shadowed:
+                self._with_texts(lambda: self._record(how))
         except LineprofError as error:
             return error
         except KeyboardInterrupt:

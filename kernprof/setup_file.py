@@ -8,7 +8,6 @@ import sys
 from kernprof import report
 from kernprof.compiled import code_of_file
 from kernprof.find import read_file
-from kernprof.namesakes import make_room
 from kernprof.stage import fresh_main
 
 TYPE_CHECKING = False
@@ -27,15 +26,13 @@ class SetupFile:
         self.name, self._path, self._data = read_file(name, "setup file")
         self.folder = os.path.dirname(os.path.realpath(self._path))
 
-    def run(self, first_path: Sequence[str], *, own_process: bool) -> None:
+    def run(self, first_path: Sequence[str]) -> None:
         """Run it as a ``__main__`` of its own, its folder first on `sys.path`.
 
         That stays there, behind `first_path`, the program's own first entries;
-        so does what else it does to the process. `own_process` tells whether
-        that is the program's own. Whatever it raises goes through, once it is
-        said on standard error that the program was not run.
+        so does what else it does to the process. Whatever it raises goes
+        through, once it is said on standard error that the program was not run.
         """
-        make_room(self.folder, forget=own_process)
         module = fresh_main()
         vars(module)["__file__"] = self._path
         programs, sys.modules["__main__"] = sys.modules["__main__"], module

@@ -8,7 +8,7 @@ import sys
 from importlib.machinery import BuiltinImporter
 from types import ModuleType
 
-from kernprof.namesakes import make_room
+from kernprof.namesakes import ShadowedModules
 from kernprof.spawned import Bystander
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ class Stage:
         self._program = program
         self._profile = profile
         self._verbosity = verbosity
+        self.shadowed = ShadowedModules()
         self._opened: list[TextIO] = []
         self._before = (sys.argv, sys.path, sys.modules.get("__main__"))
         self._streams = (sys.stdout, sys.stderr)
@@ -49,7 +50,8 @@ class Stage:
             self._mute_process()
         else:
             self._mute_streams()
-        make_room(self._program.first_path or os.curdir, forget=own_process)
+        folder = self._program.first_path or os.curdir
+        self.shadowed.forget(folder, own_process=own_process)
         sys.argv = [self._program.argv0, *arguments]
         sys.path = [*self.first_path, *path]
         sys.modules["__main__"] = fresh_main()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         [type[BaseException], BaseException, "TracebackType | None"], object
     ]
 
+_WRAPPERS = "lineprof.counted_calls"  # the functions that -b puts around others
 _python_hook = sys.__excepthook__
 
 
@@ -78,7 +79,7 @@ def _hide_in_between(error: BaseException) -> None:
 
 def _is_ours(traceback: TracebackType) -> bool:
     name = str(traceback.tb_frame.f_globals.get("__name__", ""))
-    return name.partition(".")[0] == "kernprof"
+    return name.partition(".")[0] == "kernprof" or name == _WRAPPERS
 
 
 def _show_both(value: BaseException, second: BaseException) -> None:

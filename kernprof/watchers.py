@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernprof.plan import COMMAND, STDIN
+from kernprof.options import COMMAND, STDIN
 from kernprof.recorders import LineRecorder
 
 TYPE_CHECKING = False
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Protocol
 
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.program import Program
     from kernprof.recorders import Recorder
     from lineprof.profiler import LineProfiler

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from kernprof.choice import Choice
 from kernprof.decorated import decorates, may_decorate, names_profiler
+from kernprof.options import COMMAND, STDIN
 from kernprof.outfile import current_folder
 from kernprof.own_places import own_places
 from kernprof.patterns import patterns
-from kernprof.plan import COMMAND, STDIN
 from lineprof import first_use
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from types import CodeType
 
-    from kernprof.plan import Plan
+    from kernprof.options import Plan
     from kernprof.program import Program
     from lineprof.profiler import LineProfiler
     from lineprof.stats import LineStats

@@ -32,11 +32,9 @@ def python_command() -> str:
     """Return how a shell calls this interpreter, as shortly as it can."""
     if not sys.executable:  # it does not know
         return "python"
+    from shutil import which  # noqa: PLC0415  # it is slow
+
     for name in ("python", "python3", os.path.basename(sys.executable)):
-        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-            candidate = os.path.join(folder, name)
-            if os.access(candidate, os.X_OK):
-                if candidate == sys.executable:
-                    return name
-                break  # another one comes first
+        if which(name) == sys.executable:
+            return name
     return shlex.quote(sys.executable)

@@ -139,9 +139,9 @@ class ByCountProfilerMixin:
     def _wrapped(self, kind: str, func: Any) -> Any:  # noqa: ANN401
         if self._already_a_wrapper(func):
             return func
-        from lineprof import counted_calls  # noqa: PLC0415  # seldom
+        from lineprof.counted_calls import wrapped  # noqa: PLC0415  # seldom
 
-        wrapper = getattr(counted_calls, kind)(self, func)
+        wrapper = wrapped(self, kind, func)
         setattr(wrapper, _MARK, (self, id(wrapper)))
         return wrapper
 

@@ -1,6 +1,10 @@
-"""Words that stand for yes and no: on command lines, in variables."""
+"""Values and abbreviations of flags that are set to yes or no."""
 
 from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
 
 _WORDS = {
     **dict.fromkeys(("1", "on", "t", "true", "y", "yes"), True),
@@ -11,3 +15,17 @@ _WORDS = {
 def yes_or_no(word: str) -> bool | None:
     """Return what `word` stands for, in any case of letters; None if for neither."""
     return _WORDS.get(word.lower())
+
+
+def matching(begun: str, names: Iterable[str], older: Collection[str]) -> list[str]:
+    """Return the flags among `names` that `begun` abbreviates, or is.
+
+    Where several begin so, those in `older` alone count, if any: scripts may rely
+    on them.
+    """
+    found = [name for name in names if name.startswith(begun)]
+    if begun in found:
+        return [begun]
+    if len(found) > 1:
+        found = [name for name in found if name in older] or found
+    return found

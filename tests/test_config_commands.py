@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import Outcome, kernprof, run, write
 
-from kernprof.defaults import fill
-from kernprof.parse import parse
-from kernprof.plan import Plan, UsageError
+from kernprof.options import Plan, UsageError, fill, parse
 from lineprof import cli
 from lineprof.config_read import ConfigError
 

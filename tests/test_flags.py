@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import kernprof, write
 
-from kernprof.defaults import fill
-from kernprof.flags import FLAGS
-from kernprof.help import help_text
-from kernprof.parse import check, parse
-from kernprof.plan import Plan, UsageError
+from kernprof.options import FLAGS, Plan, UsageError, check, fill, help_text, parse
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kernprof.options import UsageError
 from kernprof.outfile import OutFile, expand
-from kernprof.plan import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

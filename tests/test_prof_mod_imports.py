@@ -474,7 +474,7 @@ def test_the_import_system_is_left_alone_afterwards(folder: Path) -> None:
             try:
                 kernprof.main(["-lqp", "never.comes,pkg.shapes", "--no-preimports",
                                "--prof-imports", *words], exit_on_error=False)
-            except kernprof.plan.UsageError as error:
+            except kernprof.options.UsageError as error:
                 print(error)
             after = list(sys.meta_path), vars(runpy).copy(), sys.modules['__main__']
             assert after == before

@@ -1,28 +1,20 @@
-"""What lineprof imports, and when: a program should wait for none of it."""
+"""A program's own modules that are named like standard ones."""
 
 from __future__ import annotations
 
-import os
-import subprocess
+import json
 import sys
-from pathlib import Path
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import pytest
 from as_python import kernprof, run, write
 
-import lineprof
+from kernprof.namesakes import ShadowedModules
 
-# Modules of the standard library that take milliseconds.
-SLOW = frozenset(
-    (
-        *("dataclasses", "datetime", "hashlib", "inspect", "json", "linecache"),
-        *("pathlib", "re", "shlex", "signal", "sqlite3", "tokenize", "typing"),
-        *("urllib", "urllib.parse"),
-    )
-)
-# By the file's format: the arguments of a process, the name of a file to SQLite.
-NEEDED = {"json", "re", "urllib", "urllib.parse"}
-SHOW_MODULES = "import sys; print(*sys.modules)"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 # Standard modules of which a program might have its own by accident.
 NAMED = (
     *("array", "ast", "bisect", "collections", "contextlib", "copy", "cProfile"),
@@ -33,6 +25,9 @@ NAMED = (
 )
 # Debian builds some of them into its interpreter: those nobody can replace.
 OWN = tuple(name for name in NAMED if name not in sys.builtin_module_names)
+# Of a script's own, beside it; and what we may have imported before it runs.
+EIGHT = ("random", "string", "token", "queue", "copy", "typing", "json", "statistics")
+IMPORTED = ("argparse", "dataclasses", "fnmatch", "typing", "json", "re", "statistics")
 PROGRAM = """
 @profile
 def f(x):
@@ -40,39 +35,6 @@ def f(x):
 
 f(1)
 """
-
-
-def slow(output: str) -> set[str]:
-    """Slow modules among those that a program has printed."""
-    return SLOW & set(output.split())
-
-
-def test_a_program_under_kernprof_begins_without_slow_imports(tmp_path: Path) -> None:
-    write(tmp_path, "program.py", SHOW_MODULES)
-    plain = run(["-m", "program"], cwd=tmp_path)
-    ours = kernprof("-lq", "program.py", cwd=tmp_path)
-    assert (ours.status, ours.err) == (0, "")
-    assert slow(ours.out) <= slow(plain.out)
-
-
-def test_a_profile_is_written_without_slow_imports(tmp_path: Path) -> None:
-    write(tmp_path, "program.py", PROGRAM)
-    write(tmp_path, "plain.py", SHOW_MODULES)
-    call = "import kernprof; kernprof.main(['-lq', 'program.py'])"
-    write(tmp_path, "host.py", f"{call}; {SHOW_MODULES}")
-    plain = run(["-m", "plain"], cwd=tmp_path)
-    ours = run(["-m", "host"], cwd=tmp_path)
-    assert (ours.status, ours.err) == (0, "")
-    assert (tmp_path / "program.lprof").exists()
-    assert slow(ours.out) - NEEDED <= slow(plain.out)
-
-
-def test_importing_lineprof_imports_nothing_slow(tmp_path: Path) -> None:
-    decorated = "from lineprof import profile; profile(print)"
-    plain = run(["-c", SHOW_MODULES], cwd=tmp_path)
-    ours = run(["-c", f"import lineprof; {decorated}; {SHOW_MODULES}"], cwd=tmp_path)
-    assert (ours.status, ours.err) == (0, "")
-    assert slow(ours.out) <= slow(plain.out)
 
 
 def test_what_is_imported_late_is_the_standard_librarys(tmp_path: Path) -> None:
@@ -160,25 +122,51 @@ def test_threads_have_no_names_where_threading_is_the_programs_own(
     assert ours.err.startswith("Exception ignored")  # python's: it has no _shutdown
 
 
-def test_the_list_of_what_is_imported_late_is_complete() -> None:
-    code = """
-import sys
-known = {*sys.modules, *sys.builtin_module_names}
-from kernprof.namesakes import _AT_START
-from lineprof.later import NAMES, import_all
-import_all()
-import kernprof.closing, kernprof.texts
-tops = {name.partition(".")[0] for name in sys.modules}
-new = tops - known - _AT_START - NAMES
-print(*(name for name in new if not name.startswith("_")))
+@pytest.mark.parametrize("words", ["-l", "-lv", "-lvi1", "-lb", "-v"])
+def test_modules_beside_the_script_are_its_own_whatever_we_import(
+    tmp_path: Path, words: str
+) -> None:
+    app = tmp_path / "app"
+    for name in EIGHT:
+        write(app, f"{name}.py", "mine = True")
+    check = f"""
+import {", ".join(EIGHT)}
+modules = [{", ".join(EIGHT)}]
+print(sum(hasattr(module, "mine") for module in modules), "of", len(modules))
 """
-    # Without site, which may have imported anything; but where lineprof is, is said.
-    home = str(Path(lineprof.__file__).parent.parent)
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": home},
-    )
-    assert done.stdout.split() == []
+    write(app, "program.py", check + (PROGRAM if "l" in words else ""))
+    command = f"""
+import {", ".join(IMPORTED)}
+from kernprof.__main__ import command
+command(["{words}", "app/program.py"])
+"""
+    write(tmp_path / "host", "host.py", command)
+    for outcome in (
+        kernprof(words, "app/program.py", cwd=tmp_path),
+        run(["host/host.py"], cwd=tmp_path),
+    ):
+        assert (outcome.status, outcome.err) == (0, "")
+        assert outcome.out.startswith("8 of 8\n")
+        assert "Wrote profile results to 'program." in outcome.out
+
+
+def test_what_a_function_imports_at_the_end_is_the_standard_librarys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "json.py", "mine = True")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = dict(sys.modules)
+    shadowed = ShadowedModules()
+    shadowed.forget(str(tmp_path))
+    try:
+        sys.path.insert(0, str(tmp_path))
+        assert hasattr(import_module("json"), "mine")
+        with shadowed:
+            assert import_module("json") is json
+            assert hasattr(import_module("json.decoder"), "JSONDecoder")
+        assert hasattr(import_module("json"), "mine")
+    finally:
+        for name in {*sys.modules} - {*before}:
+            if name.partition(".")[0] == "json":
+                del sys.modules[name]
+        sys.modules.update(before)

@@ -12,8 +12,7 @@ from as_python import kernprof, write
 from whole import HINT, names, profiled
 
 from kernprof.choice import Choice
-from kernprof.globs import is_like, is_under
-from kernprof.patterns import patterns
+from kernprof.patterns import is_under, patterns
 from kernprof.places import Folder, Places, around
 from lineprof import load_stats
 
@@ -37,8 +36,8 @@ STANDARD = Path(os.__file__).parent
     ],
 )
 def test_a_pattern_of_one_part(pattern: str, fits: str, does_not: str) -> None:
-    assert [text for text in fits if not is_like(pattern, text)] == []
-    assert [text for text in does_not if is_like(pattern, text)] == []
+    assert [text for text in fits if not is_under([pattern], [text])] == []
+    assert [text for text in does_not if is_under([pattern], [text])] == []
 
 
 @pytest.mark.parametrize(

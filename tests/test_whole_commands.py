@@ -220,14 +220,19 @@ def test_a_command_that_is_no_python_is_told_in_a_line(
     assert outcome.err.count("\n") == 1
 
 
-def test_finding_it_imports_nothing(room: Room) -> None:
+def test_finding_it_leaves_the_programs_own_modules_alone(room: Room) -> None:
+    for name in ("csv", "email", "json", "zipfile"):
+        write(room.data, f"{name}.py", "mine = True")
     write(
         room.site,
-        "dp/main.py",
-        "import sys\ndef main():\n    print([m for m in"
-        " ('csv', 'email', 'importlib.metadata') if m in sys.modules])\n",
+        "dp/__main__.py",
+        "import csv, email, json, zipfile\n"
+        "print(csv.mine, email.mine, json.mine, zipfile.mine)\n",
     )
-    assert room.run("dp", status=0)[0].out == "[]\n"
+    room.describe(["dp/__init__.py", "dp/__main__.py"])
+    outcome, stats = room.run("-m", "dp", status=0)
+    assert outcome.out.startswith("True True True True\n")
+    assert "__main__.py:<module>" in names(stats)
 
 
 def test_what_cannot_be_read_is_left_out(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from lineprof.errors import LineprofError
-from lineprof.yes_no import yes_or_no
+from lineprof.yes_no import matching, yes_or_no
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,9 +59,5 @@ def _yes(flag: str, word: str) -> bool:
 
 def _in_full(word: str, names: Collection[str], older: Collection[str]) -> str:
     """Return the name that begins with `word`; `word` itself if that is unclear."""
-    if word in names:
-        return word
-    found = [name for name in names if name.startswith(word)]
-    if len(found) > 1:
-        found = [name for name in found if name in older]
+    found = matching(word, names, older)
     return found[0] if len(found) == 1 else word

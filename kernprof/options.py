@@ -1,0 +1,800 @@
+"""Options of kernprof: its command line, and defaults from a configuration file.
+
+Flags end where the program begins, as they do for `python`: at the first word
+that is not a flag, and after ``-m NAME`` or ``-c CODE``.
+"""
+
+from __future__ import annotations
+
+import optparse
+import os
+from typing import NamedTuple
+
+from lineprof.config_read import column_widths, configuration
+from lineprof.errors import LineprofError
+from lineprof.yes_no import matching, yes_or_no
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from lineprof.toml_config import ConfigSource
+    from lineprof.trace import TraceOptions
+
+SCRIPT, MODULE, COMMAND, STDIN = "script", "module", "command", "stdin"
+
+
+class UsageError(LineprofError):
+    """The command line asks for what cannot be; the program was not run."""
+
+    status = 2
+
+
+class NotRunError(UsageError):
+    """The program turned out, as it was to begin, to be none that can run."""
+
+    status = 1  # as python's
+
+
+class Plan:
+    """What a command line asks for, and a file of configuration behind it."""
+
+    config: str | None = None  # asked for; once that is read: found
+    no_config = False
+    settings: ConfigSource | None = None  # what that file says
+    line_by_line = False
+    builtin = False
+    setup: str | None = None  # a script to run first, outside the profile
+    prof_mod: tuple[str, ...] = ()  # files, modules, functions to profile
+    preimports = True  # import those first, whatever the program imports
+    prof_imports = False  # of a script among them: all it imports, too
+    whole: bool | None = None  # None: where the program does not say what
+    all = False  # then Python's own code and that of packages, too
+    include: tuple[str, ...] = ()  # patterns: this, too
+    exclude: tuple[str, ...] = ()  # and not that
+    builtins = False  # functions of C as callees, too
+    split = False  # lines' time in Python, C and the system
+    max_overhead = 0.0  # times slower than without; 0.0: as it comes
+    outfile: str | None = None
+    verbose = 0
+    quiet = 0
+    rich = False
+    unit = 1e-6  # s
+    skip_zero = False
+    summarize = False
+    output_interval = 0  # s; 0: written at the end alone
+    core: str | None = None
+    gpu: str | None = None
+    nvtx: str | None = None
+    gpu_api: bool | None = None
+    gpu_memory: bool | None = None
+    uvm: bool | None = None
+    cuda_graph: str | None = None
+    gpu_events: int | None = None
+    trace: bool | None = None  # None: where the two below are given
+    trace_lines: float | None = None  # µs
+    trace_memory: int | None = None  # MB
+    from_start = True
+    help = version = False  # a question instead of a program
+    kind = ""  # SCRIPT, MODULE, COMMAND or STDIN
+    target = ""  # a path, a dotted name, code, or "-"
+
+    def __init__(self, called: str = "kernprof") -> None:
+        """Begin with what holds where nothing is given; `called` is the command."""
+        self.called = called
+        self.given: set[str] = set()  # names of what the command line has set
+        self.remarks: list[str] = []  # what the user should know; a line each
+        self.arguments: list[str] = []
+
+    @property
+    def verbosity(self) -> int:
+        """Zero is normal; 1 adds the table, -1 leaves out the messages..."""
+        return self.verbose - self.quiet
+
+    @property
+    def timeline(self) -> TraceOptions | bool | None:
+        """What to keep for a timeline; None: what the environment says."""
+        details = (self.trace_lines, self.trace_memory)
+        if self.trace is False or (self.trace is None and details == (None, None)):
+            return self.trace
+        from lineprof.trace import TraceOptions  # noqa: PLC0415  # seldom asked for
+
+        return TraceOptions(*details)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing more is needed: a program, or a question answered."""
+        return bool(self.kind) or self.help or self.version
+
+
+_MOST_DIGITS = 10
+
+
+def boolean(word: str) -> bool:
+    """Return what `word` stands for, in any case of letters; "" is false."""
+    value = yes_or_no(word)
+    if value is None:
+        raise UsageError(f"bad value {word!r}", hint="give yes or no")
+    return value
+
+
+def seconds(word: str) -> float:
+    """Return a time above 0, in s; 0.0 for "auto", what reads well."""
+    if word == "auto":
+        return 0.0
+    try:
+        time = float(word)
+    except ValueError:
+        time = 0.0
+    if 0 < time < float("inf"):
+        return time
+    raise UsageError(f"bad unit {word!r}", hint="give seconds above 0, as in -u 1e-3")
+
+
+def is_whole(word: str) -> bool:
+    """Tell whether `word` is a whole number, of whichever sign."""
+    digits = word[1:] if word[:1] in {"-", "+"} else word
+    return digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
+
+
+def slow_down(word: str) -> float:
+    """Return how many times slower a program may get: 1 or more."""
+    try:
+        times = float(word)
+    except ValueError:
+        times = 0.0
+    if 1 <= times < float("inf"):
+        return times
+    raise UsageError(
+        f"bad overhead {word!r}", hint="give times from 1 on, as in --max-overhead 1.2"
+    )
+
+
+def interval(word: str) -> int:
+    """Return a number of s: 0, or at least 1."""
+    if not is_whole(word):
+        raise UsageError(
+            f"bad interval {word!r}", hint="give whole seconds, as in -i 10"
+        )
+    number = int(word)
+    return number if number == 0 else max(1, number)
+
+
+def count(word: str) -> int:
+    """Return a whole number from 0 on."""
+    if is_whole(word) and word[0].isdigit():
+        return int(word)
+    raise UsageError(f"bad number {word!r}", hint="give a whole number from 0 on")
+
+
+def megabytes(word: str) -> int:
+    """Return a whole number from 1 on."""
+    if is_whole(word) and int(word) > 0:
+        return int(word)
+    raise UsageError(f"bad size {word!r}", hint="give megabytes from 1 on")
+
+
+def stay(word: str) -> float:
+    """Return a time in µs from 0 on; one that nothing lasts for "off"."""
+    from lineprof.trace import microseconds  # noqa: PLC0415  # seldom asked for
+
+    time = microseconds(word)
+    if time is None:
+        raise UsageError(f"bad time {word!r}", hint="give microseconds, or off")
+    return time
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """Return a function that takes one of `words` and no other."""
+
+    def read(word: str) -> str:
+        if word in words:
+            return word
+        raise UsageError(f"bad value {word!r}", hint=f"give {' or '.join(words)}")
+
+    return read
+
+
+def on_or_off(word: str) -> bool:
+    """Return whether `word` is on; it may be off, and nothing else."""
+    return one_of("on", "off")(word) == "on"
+
+
+def targets(chunks: Iterable[str]) -> tuple[str, ...]:
+    """Return what to profile, each once: an empty chunk forgets those before it.
+
+    A chunk holds several, with commas between, unless a file has that name.
+    """
+    found: dict[str, None] = {}
+    for chunk in chunks:
+        if not chunk:
+            found.clear()
+        parts = [chunk] if os.path.isfile(chunk) else chunk.split(",")
+        found.update(dict.fromkeys(filter(None, parts)))
+    return tuple(found)
+
+
+# How a flag takes a value.
+SWITCH = "switch"  # not at all: it sets what it stands for
+COUNT = "count"  # not at all: each time it is given counts
+BOOLEAN = "boolean"  # the long form, if it likes; --no-NAME is its opposite
+OPTIONAL = "optional"  # if it likes
+VALUE = "value"  # always
+LIST = "list"  # always; each time it is given adds one
+PROGRAM = "program"  # always; the program's arguments follow
+
+
+class Flag(NamedTuple):
+    """One flag: what it is called, and which part of the plan it sets."""
+
+    short: str
+    long: str
+    attribute: str
+    text: str
+    kind: str = VALUE
+    value: str = ""  # what stands for its value in the help
+    read: Callable[[str], object] = str  # from the word to the value; UsageError
+    bare: str = ""  # the value where none is given; "" if there must be one
+    ours: bool = False  # line_profiler has no such flag
+
+    @property
+    def spelled(self) -> str:
+        """The flag as the help writes it."""
+        names = ", ".join(name for name in (self.short, self.long) if name)
+        if self.kind == OPTIONAL:
+            return f"{names} [{self.value}]"
+        return f"{names} {self.value}" if self.value else names
+
+    @property
+    def name(self) -> str:
+        """The flag without dashes: its name in a file of configuration."""
+        return self.long[2:]
+
+
+def _boolean(
+    short: str, long: str, attribute: str, text: str, *, ours: bool = False
+) -> Flag:
+    return Flag(
+        *(short, long, attribute, text, BOOLEAN),
+        read=boolean,
+        bare="yes",
+        ours=ours,
+    )
+
+
+def _own(long: str, text: str, value: str, read: Callable[[str], object] = str) -> Flag:
+    attribute = long[2:].replace("-", "_")
+    return Flag("", long, attribute, text, VALUE, value, read, ours=True)
+
+
+def _globs(long: str, text: str) -> Flag:
+    return Flag("", long, long[2:], text, LIST, "GLOB", ours=True)
+
+
+_FILE, _TARGET = "FILE", "NAME"
+_PROFILING = (
+    _boolean("-l", "--line-by-line", "line_by_line", "time every line under @profile"),
+    _boolean("-b", "--builtin", "builtin", "without -l: cProfile under @profile alone"),
+    Flag("-s", "--setup", "setup", "run this script first, unprofiled", value=_FILE),
+    Flag(
+        *("-p", "--prof-mod", "prof_mod"),
+        "profile all of it, undecorated: a file, module, class or function; may be"
+        " repeated; commas between; '' forgets those before",
+        LIST,
+        _TARGET,
+    ),
+    _boolean(
+        *("", "--preimports", "preimports"),
+        "import what -p names first (--no-preimports: leave that to the program)",
+    ),
+    _boolean(
+        *("", "--prof-imports", "prof_imports"),
+        "where -p names the script: profile what it imports, too",
+    ),
+    _boolean(
+        *("", "--whole", "whole"),
+        "profile all the program's functions, whatever is decorated; unasked where"
+        " nothing is and there is no -p (--no-whole: never)",
+        ours=True,
+    ),
+    _globs(
+        "--include",
+        "of a whole program: these files, modules or functions (GLOB::GLOB), too;"
+        " may be repeated; commas between",
+    ),
+    _globs("--exclude", "and not these, whatever includes them"),
+    _boolean(
+        *("", "--all", "all"),
+        "of a whole program: packages and the standard library, too",
+        ours=True,
+    ),
+    _boolean(
+        *("", "--builtins", "builtins"),
+        "count calls of C functions, too: built-in ones, and those of extensions",
+        ours=True,
+    ),
+    _boolean(
+        *("", "--split", "split"),
+        "tell Python, native and system time of lines apart; counts C functions",
+        ours=True,
+    ),
+    _own(
+        *("--max-overhead", "stop counting what makes it N times slower", "N"),
+        slow_down,
+    ),
+    _own("--core", "auto, settrace or monitoring", "CORE"),
+    Flag(
+        *("", "--profile-from-start", "from_start"),
+        "off: from cudaProfilerStart or lineprof.start on",
+        value="on|off",
+        read=on_or_off,
+        ours=True,
+    ),
+)
+_OUTPUT = (
+    Flag("-o", "--outfile", "outfile", "write the profile there", value=_FILE),
+    Flag(
+        *("-i", "--output-interval", "output_interval"),
+        "write it every N seconds, too (alone: every second)",
+        kind=OPTIONAL,
+        value="N",
+        read=interval,
+        bare="1",
+    ),
+    Flag("-v", "--view", "verbose", "print the table at the end; -vv says more", COUNT),
+    Flag("", "--verbose", "verbose", "the same as --view", COUNT),
+    Flag("-q", "--quiet", "quiet", "no messages; -qq no output, -qqq no errors", COUNT),
+    Flag(
+        "-u",
+        "--unit",
+        "unit",
+        "unit of the times in the table, or auto; else 1e-6",
+        VALUE,
+        "SECONDS",
+        seconds,
+    ),
+    _boolean("-r", "--rich", "rich", "colour the table, if rich is installed"),
+    _boolean(
+        "-z", "--skip-zero", "skip_zero", "no functions without hits in the table"
+    ),
+    _boolean("", "--summarize", "summarize", "end the table with a line a function"),
+)
+_GPU = (
+    _own(
+        "--gpu",
+        "auto, nvtx (ranges alone) or off",
+        "MODE",
+        one_of("auto", "nvtx", "off"),
+    ),
+    _own(
+        *("--nvtx", "ranges: auto, line, func or off", "MODE"),
+        one_of("auto", "line", "func", "off"),
+    ),
+    _boolean(
+        "", "--gpu-api", "gpu_api", "record the calls of the GPU's API, too", ours=True
+    ),
+    _boolean(
+        "",
+        "--gpu-memory",
+        "gpu_memory",
+        "record what is allocated on the GPU",
+        ours=True,
+    ),
+    _own("--gpu-events", "records in the timeline", "N", count),
+    _own("--cuda-graph", "record by node or graph", "BY", one_of("node", "graph")),
+    _own("--uvm", "migrations of managed memory", "on|off", on_or_off),
+)
+_TRACE = (
+    _boolean(
+        *("", "--trace", "trace"),
+        "keep each stay in a function, for a timeline",
+        ours=True,
+    ),
+    _own(
+        *("--trace-lines", "and on a line, from N microseconds on (10); or off", "N"),
+        stay,
+    ),
+    _own("--trace-memory", "megabytes for all that (128)", "MB", megabytes),
+)
+_GENERAL = (
+    Flag("", "--config", "config", "take defaults from this TOML file", value=_FILE),
+    Flag("", "--no-config", "no_config", "take them from no file", SWITCH),
+    Flag("-h", "--help", "help", "print this and leave", SWITCH),
+    Flag("-V", "--version", "version", "print the version and leave", SWITCH),
+)
+
+GROUPS = {
+    "profiling": _PROFILING,
+    "output": _OUTPUT,
+    "GPUs": _GPU,
+    "timeline": _TRACE,
+    "general": _GENERAL,
+}
+_PROGRAMS = (
+    Flag("-m", "", MODULE, "run a module, as python -m does", PROGRAM, "NAME"),
+    Flag("-c", "", COMMAND, "run the code given, as python -c does", PROGRAM, "CODE"),
+)
+FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)
+
+_OPENING = """\
+Run a Python program as `python` would, and record where its time goes: with -l
+line by line in every function under @profile, or where nothing is, in all of
+the program's own; otherwise call by call with cProfile. The program needs no
+import for @profile."""
+
+_CLOSING = """
+A long flag without a value may be followed by =yes or =no, or begin with --no-;
+short ones stand together: -lvz. What follows the program's name is the
+program's, but for a first -- (with one before the name, that is its, too).
+
+Defaults come from the table [tool.line_profiler.kernprof], and on top of it
+[tool.lineprof.kernprof], of the file that LINE_PROFILER_RC names, else of
+lineprof.toml, line_profiler.toml or pyproject.toml in this folder or the
+nearest above. Their keys are the flags without dashes: prof-mod = ["package"].
+
+The profile's name (-o, else outfile there, else the variable LINEPROF_OUTFILE,
+else %s.lprof; for cProfile %s.prof) may hold:
+  %s  script's name without its ending,    %f  script's file name
+      or module's dotted name              %p  process id
+  %h  host's name                          %t  time of the start
+  %q{VAR}  variable of the environment     %%  per cent sign
+
+Exit status: the program's own; 1 if it succeeded but its profile could not be
+written; 2 if the command line is at fault."""
+
+_CONFIG = {"config", "no_config"}
+_OF_A_WHOLE = {"include", "exclude", "all"}
+_NO, _NO_WHOLE = "--no-", "--no-whole"
+_THE_PROGRAM = "the program, beside a script's name and - for standard input"
+_COLUMN, _WIDTH = 31, 80
+
+
+def usage(called: str) -> str:
+    """Return the one line that says how to call the command `called`."""
+    program = "{script.py | -m module | -c code | -}"
+    return f"usage: {called} [flags] {program} [arguments...]"
+
+
+def help_text(called: str = "kernprof") -> str:
+    """Return the whole help of the command `called`."""
+    return _Parser(called).format_help().rstrip()
+
+
+def parse(words: Sequence[str], called: str = "kernprof") -> Plan:
+    """Return the plan that the command line `words` of the command `called` spells.
+
+    Raises UsageError if it cannot be understood.
+    """
+    plan = Plan(called)
+    parser = _Parser(called)
+    parser.left = len(words)
+    values: Any = plan  # it has the attributes that are set
+    _, rest = parser.parse_args(list(words), values)
+    if rest and not plan.complete:
+        after_dashes = len(rest) < parser.left
+        plan.target = rest.pop(0)
+        plan.kind = STDIN if plan.target == "-" else SCRIPT
+        if rest[:1] == ["--"] and not after_dashes:
+            del rest[0]
+    plan.arguments = rest
+    if not plan.complete:
+        raise UsageError("no program to run was given", hint=usage(called))
+    for flag in FLAGS:
+        if flag.kind == LIST:
+            setattr(plan, flag.attribute, targets(getattr(plan, flag.attribute)))
+    return plan
+
+
+def check(plan: Plan) -> None:
+    """Raise UsageError for flags of ours that were given and would do nothing.
+
+    To be asked once the plan is filled. line_profiler's flags are taken beside
+    whatever else there is, as it does.
+    """
+    given = [flag for flag in FLAGS if flag.ours and flag.attribute in plan.given]
+    if given and not plan.line_by_line:
+        verb = "goes" if len(given) == 1 else "go"
+        hint = "add -l, or leave out what needs it"
+        raise UsageError(f"{_named(plan, given)} {verb} with -l", hint=hint)
+    of_a_whole = [
+        flag
+        for flag in given
+        if flag.attribute in _OF_A_WHOLE and getattr(plan, flag.attribute)
+    ]
+    against = _against_a_whole(plan)
+    if of_a_whole and against:
+        verb = "has" if len(of_a_whole) == 1 else "have"
+        what = f"{_named(plan, of_a_whole)} {verb} no say beside {against}"
+        hint = "add --whole, or leave one of them out"
+        if against == _NO_WHOLE:
+            hint = "leave one of them out"
+        raise UsageError(what, hint=hint)
+
+
+def _against_a_whole(plan: Plan) -> str:
+    """Return what keeps a program from being profiled whole, "" if nothing does."""
+    if plan.whole is False:
+        given = "whole" in plan.given
+        return _NO_WHOLE if given else f"whole = false of {plan.config}"
+    if plan.whole is None and plan.prof_mod:
+        return "-p" if "prof_mod" in plan.given else f"prof-mod of {plan.config}"
+    return ""
+
+
+def _named(plan: Plan, flags: Sequence[Flag]) -> str:
+    """Return these flags as they may have been given."""
+    return ", ".join(
+        _NO + flag.name
+        if flag.kind == BOOLEAN and not getattr(plan, flag.attribute)
+        else flag.long
+        for flag in flags
+    )
+
+
+class _Parser(optparse.OptionParser):
+    """Sets the attributes of a Plan; an option's `callback_args` are its Flag."""
+
+    left = 0  # words behind the last flag and its value
+
+    def __init__(self, called: str) -> None:
+        super().__init__(
+            prog=called,
+            usage=usage(called),
+            description=_OPENING,
+            epilog=_CLOSING,
+            formatter=_Help(2, _COLUMN, _WIDTH),
+            add_help_option=False,
+        )
+        self.disable_interspersed_args()
+        for title, flags in {**GROUPS, _THE_PROGRAM: _PROGRAMS}.items():
+            group = optparse.OptionGroup(self, title)
+            for flag in flags:
+                group.add_options(list(_options(flag)))
+            self.add_option_group(group)
+
+    def format_option_help(
+        self, formatter: optparse.HelpFormatter | None = None
+    ) -> str:
+        """Return the groups alone: every option is in one."""
+        formatter = formatter or self.formatter
+        formatter.store_option_strings(self)
+        return "\n".join(group.format_help(formatter) for group in self.option_groups)
+
+    def _match_long_opt(self, opt: str) -> str:
+        """Return the flag called `opt`, or the one flag whose name begins so.
+
+        Flags of line_profiler may be abbreviated as there, whatever ours are called.
+        """
+        names = self._long_opt
+        found = matching(opt, names, {n for n in names if not _flag(names[n]).ours})
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise self._unknown(opt)
+        raise UsageError(
+            f"{opt} could be {' or '.join(found)}", hint="write it in full"
+        )
+
+    def _process_long_opt(self, rargs: list[str], values: optparse.Values) -> None:
+        word, equals, given = rargs[0].partition("=")
+        name = self._match_long_opt(word)
+        option = self._long_opt[name]
+        if equals and not option.takes_value():
+            raise _no_value(_flag(option), name, f"={given}")
+        if option.takes_value() and not equals:
+            self._ensure_value(_flag(option), name, rargs)
+        super()._process_long_opt(rargs, values)
+
+    def _process_short_opts(self, rargs: list[str], values: optparse.Values) -> None:
+        word = rargs[0]
+        for place, letter in enumerate(word[1:], start=2):
+            name, attached = f"-{letter}", word[place:]
+            option = self._short_opt.get(name)
+            if option is None:
+                raise self._unknown(name)
+            flag = _flag(option)
+            if option.takes_value():
+                if not attached:
+                    self._ensure_value(flag, name, rargs)
+                elif attached.startswith("=") and flag.kind != PROGRAM:
+                    rargs[:1] = [word[:place], attached[1:]]
+                break
+            if attached.startswith("="):
+                raise _no_value(flag, name, attached)
+        super()._process_short_opts(rargs, values)
+
+    def _ensure_value(self, flag: Flag, name: str, rargs: list[str]) -> None:
+        """Insert the usual value of a flag that may have none, unless one follows.
+
+        The last word is the program's name.
+        """
+        if not flag.bare:
+            if len(rargs) == 1:
+                raise UsageError(f"{name} needs a value", hint=usage(self.prog or ""))
+            return
+        _, *rest = rargs
+        if not (rest[1:] and _follows(flag, rest[0])):
+            rargs.insert(1, flag.bare)
+
+    def _unknown(self, name: str) -> UsageError:
+        hint = f"{self.prog} --help lists all flags"
+        return UsageError(f"unknown flag {name}", hint=hint)
+
+
+class _Help(optparse.IndentedHelpFormatter):
+    """Writes flags as the table has them, and the epilog as it is."""
+
+    def format_usage(self, usage: str) -> str:
+        """Return the line of usage."""
+        return f"usage: {usage}\n"
+
+    def format_epilog(self, epilog: str | None) -> str:
+        """Return the epilog with its own lines."""
+        return epilog or ""
+
+    def format_option_strings(self, option: optparse.Option) -> str:
+        """Return a flag with its names and its value."""
+        return _flag(option).spelled
+
+
+def _follows(flag: Flag, word: str) -> bool:
+    """Tell whether `word` is the value of a flag that can do without one."""
+    return is_whole(word) if flag.kind == OPTIONAL else yes_or_no(word) is not None
+
+
+def _options(flag: Flag) -> Iterator[optparse.Option]:
+    """Yield what `optparse` needs for one flag."""
+    takes_value = flag.kind not in {SWITCH, COUNT, BOOLEAN}
+    names = [name for name in (flag.short, flag.long) if name]
+    if flag.kind != BOOLEAN:
+        yield _option(flag, names, flag.text, takes_value=takes_value)
+        return
+    if flag.short:  # without a value: others may follow in the same word
+        yield _option(flag, [flag.short])
+    yield _option(flag, [flag.long], flag.text, takes_value=True)
+    yield _option(flag, [_NO + flag.name], takes_value=True)
+
+
+def _option(
+    flag: Flag,
+    names: list[str],
+    text: str = optparse.SUPPRESS_HELP,
+    *,
+    takes_value: bool = False,
+) -> optparse.Option:
+    return optparse.Option(
+        *names,
+        action="callback",
+        callback=_take,
+        callback_args=(flag,),
+        type="string" if takes_value else None,
+        help=text,
+    )
+
+
+def _flag(option: optparse.Option) -> Flag:
+    [flag] = option.callback_args or ()
+    return flag  # type: ignore[no-any-return]
+
+
+def _take(
+    _: optparse.Option, name: str, word: str | None, parser: _Parser, flag: Flag
+) -> None:
+    """Set what an option stands for; `word` is its value, None if it takes none."""
+    plan: Plan = parser.values  # type: ignore[assignment]
+    if flag.kind == PROGRAM:
+        plan.kind, plan.target = flag.attribute, word or ""
+    else:
+        _set(plan, flag, _value(plan, flag, name, word))
+    rest = parser.rargs or []
+    parser.left = len(rest)
+    if plan.complete:  # what follows is the program's
+        rest.insert(0, "--")
+
+
+def _value(plan: Plan, flag: Flag, name: str, word: str | None) -> object:
+    if flag.kind == COUNT:
+        return getattr(plan, flag.attribute) + 1
+    if word is None:
+        return True
+    if flag.kind == BOOLEAN:
+        yes = yes_or_no(word)
+        if yes is None:
+            raise UsageError(f"{name} takes yes or no, not {word!r}")
+        return yes is not name.startswith(_NO)
+    value = flag.read(word)
+    return (*getattr(plan, flag.attribute), value) if flag.kind == LIST else value
+
+
+def _set(plan: Plan, flag: Flag, value: object) -> None:
+    if flag.attribute == "whole" and {value, plan.whole} == {True, False}:
+        what = f"{flag.long} and {_NO_WHOLE} contradict each other"
+        raise UsageError(what, hint="leave one of them out")
+    if flag.attribute in _CONFIG:  # the last one holds
+        plan.config, plan.no_config = None, False
+    setattr(plan, flag.attribute, value)
+    plan.given.add(flag.attribute)
+
+
+def _no_value(flag: Flag, name: str, given: str) -> UsageError:
+    hint = f"leave out {given!r}"
+    if flag.kind == BOOLEAN:
+        hint = f"write {flag.long}{given}"
+    return UsageError(f"{name} takes no value", hint=hint)
+
+
+_BY_NAME = {
+    flag.name: flag
+    for flag in FLAGS
+    if flag.kind != SWITCH and flag.attribute != "config"
+}
+
+
+def fill(plan: Plan) -> None:
+    """Set what the command line left open as a file of configuration says.
+
+    Raises UsageError or ConfigError where the file given with --config is of no
+    use, or the file that holds gives a flag a value that the flag does not take.
+    """
+    plan.settings = source = configuration(plan.config, off=plan.no_config)
+    plan.config = source.file or None
+    plan.remarks += source.remarks
+    if source.holds:
+        column_widths(source)  # now rather than at the end
+        _fill(plan, source)
+    if plan.verbosity < 0:
+        plan.remarks.clear()
+
+
+def _fill(plan: Plan, source: ConfigSource) -> None:
+    table = source.get_subconfig("kernprof")
+    for key, value in {**table.conf_dict, **table.own}.items():
+        flag = _BY_NAME.get(key.replace("_", "-"))
+        if flag is None:
+            plan.remarks.append(
+                f"{source.file}: [tool.lineprof.kernprof] knows no {key!r};"
+                f" {plan.called} --help lists all flags"
+            )
+        elif flag.attribute not in plan.given or flag.kind == COUNT:
+            try:
+                _apply(plan, flag, value)
+            except UsageError as error:
+                where = f"{source.file}: {key} of the table kernprof"
+                raise UsageError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _apply(plan: Plan, flag: Flag, value: object) -> None:
+    """Set a part of `plan` to what a file says; UsageError if it cannot be that."""
+    if flag.kind == COUNT:
+        before = getattr(plan, flag.attribute)
+        setattr(plan, flag.attribute, before + _whole(value))
+    elif flag.kind == LIST:
+        chunks = [value] if isinstance(value, str) else value
+        if not (isinstance(chunks, list) and all(isinstance(c, str) for c in chunks)):
+            raise UsageError(f"bad list {value!r}", hint="give texts in brackets")
+        setattr(plan, flag.attribute, targets(chunks))
+    elif value == "" and flag.attribute in {"outfile", "setup"}:
+        setattr(plan, flag.attribute, None)
+    else:
+        setattr(plan, flag.attribute, flag.read(_word(flag, value)))
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, int):
+        return int(value)
+    raise UsageError(f"bad number {value!r}", hint="give a whole number")
+
+
+def _word(flag: Flag, value: object) -> str:
+    """Return `value` as the command line would spell it."""
+    if isinstance(value, bool) and flag.kind == OPTIONAL:
+        return flag.bare if value else "0"
+    if isinstance(value, bool):
+        on, off = ("on", "off") if flag.value == "on|off" else ("yes", "no")
+        return on if value else off
+    if isinstance(value, (int, float)) and flag.read is not str:
+        return repr(value)
+    if isinstance(value, str):
+        return value
+    raise UsageError(f"bad value {value!r}", hint=f"give what {flag.long} takes")
