@@ -9,9 +9,9 @@ the difference is the cost. Takes a few milliseconds at the first use.
 from __future__ import annotations
 
 import sys
+from typing import NamedTuple
 
 from lineprof.bench import Bench, function_of
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def loop(n):
 _HIGH = "\n" * 300  # above the numbers that the interpreter keeps ready made
 
 
-class Costs(Value):
+class Costs(NamedTuple):
     """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
 
     line: int = 0
@@ -93,7 +93,7 @@ class Costs(Value):
     plain_inner: int = 0
 
 
-class Calibration(Value):
+class Calibration(NamedTuple):
     """What events cost, and what a traced turn of the loop took by itself."""
 
     costs: Costs = Costs()
@@ -102,7 +102,16 @@ class Calibration(Value):
 
 def set_costs(core: ModuleType, costs: Costs) -> None:
     """Have the core take `costs` out of the numbers from now on."""
-    core.set_costs(*vars(costs).values())
+    core.set_costs(
+        costs.line,
+        costs.high_line,
+        costs.instruction,
+        costs.lookup,
+        costs.call,
+        costs.resume,
+        costs.plain_call,
+        costs.plain_inner,
+    )
 
 
 def measure(core: ModuleType, hook: str) -> Calibration:
@@ -123,13 +132,22 @@ def measure(core: ModuleType, hook: str) -> Calibration:
     line, high, instruction = _line_costs(short, other)
     lookup = _lookup_cost(*sought) if sought else 0.0
     small = line + 2 * instruction  # of a line that does next to nothing
-    ticks = [line, high, instruction, lookup, called.added - small]
-    # A turn: two lines, and once more the one that the resumed step ends.
-    ticks.append(resumed.added - 3 * small)
+    ticks = {
+        "line": line,
+        "high_line": high,
+        "instruction": instruction,
+        "lookup": lookup,
+        "call": called.added - small,
+        # A turn: two lines, and once more the one that the resumed step ends.
+        "resume": resumed.added - 3 * small,
+    }
     if plain:
         outer, nested = plain
-        ticks += [outer.added - 2 * small, nested.added - outer.added]
-    costs = Costs(*(round(max(0.0, cost) * core.COST_ONE) for cost in ticks))
+        ticks["plain_call"] = outer.added - 2 * small
+        ticks["plain_inner"] = nested.added - outer.added
+    costs = Costs(
+        **{name: round(max(0.0, cost) * core.COST_ONE) for name, cost in ticks.items()}
+    )
     return Calibration(costs, short.traced.step)
 
 

@@ -6,9 +6,10 @@ trees may be very deep.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.call_records import NO_NODE
 from lineprof.gpu_records import GRAPH, KERNEL, MEMSET, NO_PATH
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _OF_C = ("", 0)  # what keys of functions of C begin with
 _GPU_TIME = frozenset({KERNEL, MEMSET, GRAPH})  # copies are apart
 
 
-class Edge(Value):
+class Edge(NamedTuple):
     """All calls of one function from one line."""
 
     caller: Key | None  # None: from outside of every profiled function
@@ -38,7 +39,7 @@ class Edge(Value):
     inclusive_ns: int  # of every call's: what they are of the line's time
 
 
-class FunctionNumbers(Value):
+class FunctionNumbers(NamedTuple):
     """One function in all, from wherever it was called."""
 
     calls: int
@@ -61,7 +62,22 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
         mine[1] += node.primitive_calls
         mine[2] += node.total_ns
         mine[3] += node.inclusive_ns
-    return tuple([Edge(*key, *numbers) for key, numbers in sums.items()])
+    return tuple(
+        [
+            Edge(
+                caller=caller,
+                line=line,
+                callee=callee,
+                calls=calls,
+                primitive_calls=primitive,
+                total_ns=total,
+                inclusive_ns=inclusive,
+            )
+            for (caller, line, callee), (calls, primitive, total, inclusive) in (
+                sums.items()
+            )
+        ]
+    )
 
 
 def numbers_of(stats: LineStats) -> dict[Key, FunctionNumbers]:

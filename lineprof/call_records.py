@@ -5,7 +5,7 @@ Times are integers in nanoseconds (ns); nothing here touches a file or a clock.
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NO_NODE = -1  # called from outside of every profiled function
 
 
-class CallNode(Value):
+class CallNode(NamedTuple):
     """One function as it was called from one line, by one way down to there.
 
     A way has each function once: a call of one that is on it already is a leaf
@@ -34,7 +34,7 @@ class CallNode(Value):
     inclusive_ns: int  # with these, of every call, however deep in recursion
 
 
-class CallTree(Value):
+class CallTree(NamedTuple):
     """All calls of profiled functions; without any, it is empty.
 
     These hold to the ns (see `snapshot_sums`):

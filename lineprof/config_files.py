@@ -7,8 +7,7 @@ one file read, and no TOML parsed unless the file has something for us.
 from __future__ import annotations
 
 import os
-
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ NAMES = (*_NAMES_OF_OURS, "pyproject.toml")
 _OURS = (b"line_profiler", b"lineprof")
 
 
-class Found(Value):
+class Found(NamedTuple):
     """A file of configuration, and what was noticed on the way to it."""
 
     path: str  # in full; "": there is none

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class TableError(Exception):
     """There is something else where a table should be."""
 
 
-class Tables(Value):
+class Tables(NamedTuple):
     """What holds."""
 
     known: Table  # a value for every key of line_profiler's

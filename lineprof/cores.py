@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from _thread import RLock  # threading need not be imported
+from typing import NamedTuple
 
 from lineprof.calibrate import Calibration, measure, set_costs
 from lineprof.errors import LineprofError
 from lineprof.process import python_version
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _opening = RLock()
 os.register_at_fork(after_in_child=_opening._at_fork_reinit)  # type: ignore[attr-defined] # noqa: SLF001
 
 
-class OpenCore(Value):
+class OpenCore(NamedTuple):
     """A tracer on the core that was chosen."""
 
     tracer: Tracer

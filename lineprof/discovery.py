@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from _weakref import ref  # all that we need of weakref
+from typing import NamedTuple
 
 from lineprof.calibrate import native_cost
 from lineprof.results import Results
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lineprof.records import Key
 
 
-class Cost(Value):
+class Cost(NamedTuple):
     """What it took so far to measure one code object, and what that did."""
 
     key: Key

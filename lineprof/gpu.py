@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from typing import NamedTuple
 
 from lineprof.errors import LineprofError
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _TAKEN = "(39)"  # CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 _EVENTS = 1_000_000  # records that the timeline keeps, 66 bytes each
 
 
-class GpuOptions(Value):
+class GpuOptions(NamedTuple):
     """What to record of GPUs; None is what the environment says, or the usual."""
 
     choice: str | None = None  # of CHOICES: LINEPROF_GPU, else auto
@@ -34,7 +34,7 @@ class GpuOptions(Value):
     events: int | None = None  # to keep one by one: LINEPROF_GPU_EVENTS
 
 
-class GpuStatus(Value):
+class GpuStatus(NamedTuple):
     """Whether GPU work is recorded, and why; ``str()`` says it in one line."""
 
     backend: str  # cupti | none

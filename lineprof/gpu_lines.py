@@ -7,9 +7,10 @@ safe, and for each function on it once. What no line has caused is
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.gpu_numbers import COUNTED, Counter, GpuNumbers
 from lineprof.gpu_records import KERNEL, NO_PATH
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ __all__ = [
 ]
 
 
-class GpuKernel(Value):
+class GpuKernel(NamedTuple):
     """The launches of one kernel from one line."""
 
     name: str  # as the compiler has it
-    count: int
+    count: int  # type: ignore[assignment]  # tuple.count, which nobody needs
     ns: int
     min_ns: int
     max_ns: int
@@ -180,7 +181,10 @@ def kernels_of_lines(
                 _add_kernel(mine, name, numbers)
     functions: dict[Key, dict[int, Kernels]] = {}
     for (key, number), found in sorted(lines.items(), key=lambda item: item[0]):
-        kernels = [GpuKernel(name, *numbers) for name, numbers in found.items()]
+        kernels = [
+            GpuKernel(name=name, count=count, ns=ns, min_ns=least, max_ns=most)
+            for name, (count, ns, least, most) in found.items()
+        ]
         kernels.sort(key=lambda one: (-one.ns, one.name))
         functions.setdefault(key, {})[number] = tuple(kernels)
     return functions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import add
+from typing import NamedTuple
 
 from lineprof.gpu_records import (
     ALLOC,
@@ -15,7 +16,6 @@ from lineprof.gpu_records import (
     MIGRATION,
     WAIT,
 )
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Copies = tuple[tuple[str, int, int, int], ...]
 
 
-class GpuNumbers(Value):
+class GpuNumbers(NamedTuple):
     """What a GPU did for one line or function."""
 
     gpu_ns: int = 0  # of kernels, memsets and whole graphs; copies are apart

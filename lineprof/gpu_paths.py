@@ -50,7 +50,12 @@ class Paths:
         root, lines, payload = self._open_lines(number)
         if not lines:
             return NO_PATH
-        path = GpuPath(self._place_of(root >> 1), bool(root & 1), lines, payload)
+        path = GpuPath(
+            thread=self._place_of(root >> 1),
+            adopted=bool(root & 1),
+            lines=lines,
+            range=payload,
+        )
         place = self._equal.setdefault(path, len(self.found))
         if place == len(self.found):
             self.found.append(path)

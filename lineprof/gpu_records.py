@@ -6,12 +6,11 @@ file, a clock or a device.
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from lineprof.gpu_timeline import Timeline
     from lineprof.records import Key
 
 NO_PATH = -1  # launched outside of any line of the profile, or not known where
@@ -41,7 +40,7 @@ MEMORIES = (
 )
 
 
-class GpuPath(Value):
+class GpuPath(NamedTuple):
     """The lines that were open on a thread when it launched something.
 
     One that was open several times stands once, where it was innermost.
@@ -53,7 +52,7 @@ class GpuPath(Value):
     range: int = 0  # the payload of the innermost line's NVTX range; 0: unknown
 
 
-class GpuSum(Value):
+class GpuSum(NamedTuple):
     """All records of one kind, name and device from one path, summed."""
 
     path: int  # its index in Gpu.paths, or NO_PATH
@@ -61,14 +60,14 @@ class GpuSum(Value):
     kind: str  # one of KINDS
     name: str  # of the kernel, as the compiler has it; of the API; a direction
     device: int  # its index in Gpu.devices, or NO_DEVICE
-    count: int
+    count: int  # type: ignore[assignment]  # tuple.count, which nobody needs
     ns: int  # of a wait: how long the thread was blocked
     min_ns: int
     max_ns: int
     bytes: int = 0
 
 
-class GpuDevice(Value):
+class GpuDevice(NamedTuple):
     """One GPU as one process saw it."""
 
     process: int  # its index in LineStats.processes
@@ -79,7 +78,7 @@ class GpuDevice(Value):
     attributes: tuple[tuple[str, int], ...] = ()  # its limits, by name
 
 
-class GpuRun(Value):
+class GpuRun(NamedTuple):
     """How a process' GPU work was measured, and what was lost."""
 
     process: int  # its index in LineStats.processes
@@ -93,7 +92,7 @@ class GpuRun(Value):
     left_out: int = 0  # records that are in the sums, but not in the timeline
 
 
-class GpuEvent(Value):
+class GpuEvent(NamedTuple):
     """One record of a timeline."""
 
     kind: str
@@ -117,34 +116,14 @@ class GpuEvent(Value):
     thread: int  # native id of the calling thread; 0 on a device
 
 
-class Batch(Value):
+class Batch(NamedTuple):
     """Up to 65,536 events as columns, each packed by `lineprof.gpu_timeline`."""
 
     events: int
     columns: tuple[tuple[str, bytes], ...]  # one that is left out holds zeros
 
 
-class Timeline(Value):
-    """A process' events, packed; iterating yields a `GpuEvent` at a time.
-
-    They come in the order of their start.
-    """
-
-    process: int  # its index in LineStats.processes
-    count: int  # of events
-    origin_ns: int  # where `GpuEvent.start_ns` is 0, on CLOCK_MONOTONIC
-    first_path: int  # index in Gpu.paths of what the columns call 1
-    names: tuple[str, ...]
-    launches: tuple[tuple[int, ...], ...]  # grid, block, registers, both smems
-    batches: tuple[Batch, ...]
-
-    def __iter__(self) -> Iterator[GpuEvent]:
-        from lineprof.gpu_timeline import events  # noqa: PLC0415  # it imports this
-
-        return events(self)
-
-
-class Gpu(Value):
+class Gpu(NamedTuple):
     """All that a profile knows of GPUs; without any, all is empty."""
 
     paths: tuple[GpuPath, ...] = ()

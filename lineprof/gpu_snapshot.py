@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from typing import NamedTuple
 
 from lineprof.gpu_paths import Paths
 from lineprof.gpu_records import (
@@ -16,10 +17,8 @@ from lineprof.gpu_records import (
     GpuDevice,
     GpuRun,
     GpuSum,
-    Timeline,
 )
-from lineprof.gpu_timeline import SIZES, pack
-from lineprof.values import Value, replace
+from lineprof.gpu_timeline import SIZES, Timeline, pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
 _HOST = frozenset({WAIT, RUNTIME, DRIVER})
 
 
-class Baseline(Value):
+class Baseline(NamedTuple):
     """What had been counted before a profiler began: that is not its own."""
 
     sums: Mapping[Id, Numbers]
@@ -73,7 +72,7 @@ class Baseline(Value):
     left_out: int = 0
 
 
-class Taken(Value):
+class Taken(NamedTuple):
     """What the GPU backend of this process has to say at the end.
 
     `run` says which it is, and why; what was lost is filled in from `raw`.
@@ -115,7 +114,7 @@ def gpu_of(
     raw = taken.raw
     if raw is None:
         return Gpu(runs=(taken.run,))
-    before = taken.baseline or Baseline({}, {})
+    before = taken.baseline or Baseline(sums={}, busy_ns={})
     paths = Paths(raw["paths"], keys, place_of)
     places = {device: place for place, (device, *_) in enumerate(raw["devices"])}
     sums: dict[Id, Numbers] = {}
@@ -183,19 +182,36 @@ def _sum(id_: Id, numbers: Numbers, scale: ToNs) -> GpuSum:
     count, time, least, most, size = numbers
     if id_[2] == WAIT:  # the host's clock measures it
         time, least, most = scale.ns(time), scale.ns(least), scale.ns(most)
-    return GpuSum(*id_, count, time, least, most, size)
+    path, origin, kind, name, device = id_
+    return GpuSum(
+        path=path,
+        origin=origin,
+        kind=kind,
+        name=name,
+        device=device,
+        count=count,
+        ns=time,
+        min_ns=least,
+        max_ns=most,
+        bytes=size,
+    )
 
 
 def _devices(raw: Raw, before: Baseline) -> Iterator[GpuDevice]:
     for device, name, busy, exact, attributes in raw["devices"]:
         since = max(0, busy - before.busy_ns.get(device, 0))
-        limits = tuple(attributes.items())
-        yield GpuDevice(0, device, name, since, bool(exact), limits)
+        yield GpuDevice(
+            process=0,
+            device=device,
+            name=name,
+            busy_ns=since,
+            busy_exact=bool(exact),
+            attributes=tuple(attributes.items()),
+        )
 
 
 def _run(run: GpuRun, raw: Raw, before: Baseline) -> GpuRun:
-    return replace(
-        run,
+    return run._replace(
         version=raw["version"],
         dropped=raw["dropped"] - before.dropped,
         invalid=raw["invalid"] - before.invalid,

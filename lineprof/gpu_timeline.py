@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass
 from itertools import islice
 from operator import le
 
@@ -25,8 +26,6 @@ from lineprof.gpu_records import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from lineprof.gpu_records import Timeline
 
     Values = Sequence[int]
 
@@ -52,6 +51,25 @@ COLUMNS = {
 SIZES = {name: array(kind).itemsize for name, kind in COLUMNS.items()}
 # What mostly grows is kept as the difference to the event before.
 DIFFERENCES = frozenset({"start", "correlation"})
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A process' events, packed; iterating yields a `GpuEvent` at a time.
+
+    They come in the order of their start.
+    """
+
+    process: int  # its index in LineStats.processes
+    count: int  # of events
+    origin_ns: int  # where `GpuEvent.start_ns` is 0, on CLOCK_MONOTONIC
+    first_path: int  # index in Gpu.paths of what the columns call 1
+    names: tuple[str, ...]
+    launches: tuple[tuple[int, ...], ...]  # grid, block, registers, both smems
+    batches: tuple[Batch, ...]
+
+    def __iter__(self) -> Iterator[GpuEvent]:
+        return events(self)
 
 
 def pack(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
@@ -122,26 +140,26 @@ def _events(timeline: Timeline, rows: Iterable[Values]) -> Iterator[GpuEvent]:
         correlation, size, launch, memory, thread = row[9:]
         kind = KINDS[code] if code < len(KINDS) else UNKNOWN
         grid, block, registers, static_smem, dynamic_smem = launches[launch]
-        yield GpuEvent(  # by position: there may be millions
-            kind,
-            timeline.names[name],
-            start - timeline.origin_ns,
-            ns,
-            path_0 + path if path else NO_PATH,
-            path_0 + origin if origin else NO_PATH,
-            NO_DEVICE if kind in {WAIT, RUNTIME, DRIVER} else device,
-            context,
-            stream,
-            correlation,
-            size,
-            grid,
-            block,
-            registers,
-            static_smem,
-            dynamic_smem,
-            _memory(kind, memory & 15),
-            _memory(kind, memory >> 4),
-            thread,
+        yield GpuEvent(
+            kind=kind,
+            name=timeline.names[name],
+            start_ns=start - timeline.origin_ns,
+            ns=ns,
+            path=path_0 + path if path else NO_PATH,
+            origin=path_0 + origin if origin else NO_PATH,
+            device=NO_DEVICE if kind in {WAIT, RUNTIME, DRIVER} else device,
+            context=context,
+            stream=stream,
+            correlation=correlation,
+            bytes=size,
+            grid=grid,
+            block=block,
+            registers=registers,
+            static_smem=static_smem,
+            dynamic_smem=dynamic_smem,
+            source=_memory(kind, memory & 15),
+            target=_memory(kind, memory >> 4),
+            thread=thread,
         )
 
 

@@ -47,5 +47,10 @@ class GpuWork:
         from lineprof.gpu_snapshot import Taken  # noqa: PLC0415
 
         self._core.gpu_flush()
-        run = GpuRun(0, status.backend, status.reason, status.present)
+        run = GpuRun(
+            process=0,
+            backend=status.backend,
+            reason=status.reason,
+            present=status.present,
+        )
         return Taken(run, self._core.gpu_snapshot(), self._baseline)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dis
 import sys
-
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def _caches(opcode: int) -> int:
     return int(known[opcode])
 
 
-class Way(Value):
+class Way(NamedTuple):
     """How a jump says where it goes."""
 
     first: int  # bytes from the jump to where its argument counts from
@@ -64,7 +63,7 @@ _ENDS = frozenset(  # nothing runs next
 )
 
 
-class Jump(Value):
+class Jump(NamedTuple):
     """A jump back to the head of a loop."""
 
     start: int  # byte offsets

@@ -5,7 +5,7 @@ Times are integers in nanoseconds (ns); nothing here touches a file or a clock.
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ C_SYSTEM = "c_system"
 PARTS = (WAIT, SYSTEM, C_WAIT, C_SYSTEM)
 
 
-class OwnTime(Value):
+class OwnTime(NamedTuple):
     """How long one thread was so on one line, profiled functions apart.
 
     Unlike a `Wait`, it has nothing of Python functions that the line called and

@@ -5,7 +5,7 @@ Times are integers in nanoseconds (ns); nothing here touches a file or a clock.
 
 from __future__ import annotations
 
-from lineprof.values import Value, replace
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 UNKNOWN_THREAD = -1
 
 
-class Process(Value):
+class Process(NamedTuple):
     """One process that was measured."""
 
     pid: int
@@ -35,7 +35,7 @@ class Process(Value):
     exit: str  # "" (normal) | exception | SIGTERM ...
 
 
-class Thread(Value):
+class Thread(NamedTuple):
     """One thread that ran profiled lines."""
 
     process: int  # its index in LineStats.processes
@@ -43,7 +43,7 @@ class Thread(Value):
     name: str
 
 
-class Cell(Value):
+class Cell(NamedTuple):
     """One line as one thread ran it."""
 
     line: int
@@ -56,19 +56,19 @@ class Cell(Value):
     max_ns: int | None = None  # of the longest
 
 
-class Row(Value):
+class Row(NamedTuple):
     """One line, all its threads together."""
 
     line: int
-    hits: int
-    time_ns: int
-    await_ns: int
-    raw_ns: int
-    min_ns: int | None
-    max_ns: int | None
+    hits: int = 0
+    time_ns: int = 0
+    await_ns: int = 0
+    raw_ns: int = 0
+    min_ns: int | None = None
+    max_ns: int | None = None
 
 
-class FunctionStats(Value):
+class FunctionStats(NamedTuple):
     """One profiled function."""
 
     file: str
@@ -89,7 +89,7 @@ class FunctionStats(Value):
         lines: dict[int, list[Cell]] = {}
         for cell in self.cells:
             lines.setdefault(cell.line, []).append(cell)
-        return tuple(Row(line, *_sums(lines[line])) for line in sorted(lines))
+        return tuple(_row(lines[line]) for line in sorted(lines))
 
     @property
     def total_ns(self) -> int:
@@ -99,7 +99,7 @@ class FunctionStats(Value):
         return sum(cell.time_ns for cell in self.cells)
 
 
-class SourceFile(Value):
+class SourceFile(NamedTuple):
     """The text of a source file as it was when the program ran."""
 
     file: str
@@ -107,14 +107,24 @@ class SourceFile(Value):
     sha256: str  # hexadecimal, of the text in UTF-8; "" if unknown
 
 
-def _sums(
-    cells: list[Cell],
-) -> tuple[int, int, int, int, int | None, int | None]:
-    """Return hits, the three times, the least and the most (ns) of all `cells`."""
+def _row(cells: list[Cell]) -> Row:
+    """Return the sum of `cells`, which are of one line."""
+    one = _sum(cells)
+    return Row(
+        line=one.line,
+        hits=one.hits,
+        time_ns=one.time_ns,
+        await_ns=one.await_ns,
+        raw_ns=one.raw_ns,
+        min_ns=one.min_ns,
+        max_ns=one.max_ns,
+    )
+
+
+def _sum(cells: list[Cell]) -> Cell:
+    """Return the sum of `cells` under the line and the thread of the first."""
     if len(cells) == 1:
-        (one,) = cells
-        times = (one.time_ns, one.await_ns, one.raw_ns)
-        return (one.hits, *times, one.min_ns, one.max_ns)
+        return cells[0]
     hits = time = await_ = raw = 0
     least = most = None
     for cell in cells:
@@ -126,7 +136,14 @@ def _sums(
             least = cell.min_ns
         if cell.max_ns is not None and (most is None or cell.max_ns > most):
             most = cell.max_ns
-    return hits, time, await_, raw, least, most
+    return cells[0]._replace(
+        hits=hits,
+        time_ns=time,
+        await_ns=await_,
+        raw_ns=raw,
+        min_ns=least,
+        max_ns=most,
+    )
 
 
 def _joined_cells(cells: Iterable[Cell]) -> tuple[Cell, ...]:
@@ -137,20 +154,16 @@ def _joined_cells(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     places: dict[tuple[int, int], list[Cell]] = {}
     for cell in cells:
         places.setdefault((cell.line, cell.thread), []).append(cell)
-    return tuple(
-        same[0] if len(same) == 1 else Cell(line, thread, *_sums(same))
-        for (line, thread), same in places.items()
-    )
+    return tuple(map(_sum, places.values()))
 
 
 def _joined(same: list[FunctionStats]) -> FunctionStats:
     """Return one function for all of `same`, which have one key."""
     if len(same) == 1:
         cells = _joined_cells(same[0].cells)
-        return same[0] if cells is same[0].cells else replace(same[0], cells=cells)
+        return same[0] if cells is same[0].cells else same[0]._replace(cells=cells)
     recursed = any(function.recursive_ns is not None for function in same)
-    return replace(
-        same[0],
+    return same[0]._replace(
         cells=_joined_cells(cell for function in same for cell in function.cells),
         calls=sum(function.calls for function in same),
         recursive_ns=sum(f.total_ns for f in same) if recursed else None,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import opcode
 import sys
+from typing import NamedTuple
 
 from lineprof.far_lines import are_far, with_starts
 from lineprof.lookups import lookups
 from lineprof.loops import WITHIN, jump_marks
 from lineprof.source_text import file_state, text_of
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
 
-class Shape(Value):
+class Shape(NamedTuple):
     """The arguments of ``Tracer.add_code`` after the code object and its key.
 
     Tables are packed integers of the machine, by line or by instruction (two

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.call_records import NO_CALLS
 from lineprof.gpu_records import NO_GPU
 from lineprof.process import thread_names
@@ -9,7 +11,6 @@ from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, Thread
 from lineprof.snapshot_calls import of_c, remarks, tree_of
 from lineprof.source_file import read_source
 from lineprof.stats import LineStats
-from lineprof.values import Value
 from lineprof.wait_snapshot import own_times_of, waits_of, warnings_of
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line], int]
 
 
-class Scale(Value):
+class Scale(NamedTuple):
     """From ticks of the core's clock, and costs in parts of one, to ns."""
 
     ns_per_tick: int  # times 2**32
@@ -50,7 +51,7 @@ class Scale(Value):
         return max(0, self.ns(ticks) - self.cost_ns(cost))
 
 
-class Parts(Value):
+class Parts(NamedTuple):
     """What there may be beside lines, as the core gives it."""
 
     gpu: Taken | None = None
@@ -168,15 +169,15 @@ def _function(
         name=name,
         line=line,
         cells=tuple(
-            Cell(  # by position: there may be a million
-                number,
-                threads.get(thread, UNKNOWN_THREAD),
-                hits,
-                scale.net_ns(ticks, cost),
-                scale.ns(awaited),
-                scale.ns(ticks),
-                None if least < 0 else scale.net_ns(least, weight),
-                None if most < 0 else scale.net_ns(most, weight),
+            Cell(
+                line=number,
+                thread=threads.get(thread, UNKNOWN_THREAD),
+                hits=hits,
+                time_ns=scale.net_ns(ticks, cost),
+                await_ns=scale.ns(awaited),
+                raw_ns=scale.ns(ticks),
+                min_ns=None if least < 0 else scale.net_ns(least, weight),
+                max_ns=None if most < 0 else scale.net_ns(most, weight),
             )
             for code in codes
             for number, thread, hits, ticks, cost, awaited, least, most, weight in (
@@ -204,4 +205,4 @@ def _threads(
     """
     for number in places:
         native_id, name = known[number]
-        yield Thread(0, native_id, names.get(native_id) or name)
+        yield Thread(process=0, native_id=native_id, name=names.get(native_id) or name)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _SELF, _SELF_COST = 2, 3  # places in a node's numbers
 _NONE: dict[Key, int] = {}
-_FIELDS = 9  # of a row: those of a node
 
 
 def tree_of(
@@ -49,9 +48,22 @@ def tree_of(
         builder.add(node)
     rows = builder.rows(place_of, scale)
     functions = settle(rows, functions, folded=folded > 0)
-    return CallTree(
-        tuple([CallNode(*row[:_FIELDS]) for row in rows]), folded
-    ), functions
+    return CallTree(nodes=tuple(map(_node, rows)), folded=folded), functions
+
+
+def _node(row: Row) -> CallNode:
+    parent, line, key, thread, calls, primitive, own, total, inclusive, *_ = row
+    return CallNode(
+        parent=parent,
+        line=line,
+        function=key,
+        thread=thread,
+        calls=calls,
+        primitive_calls=primitive,
+        self_ns=own,
+        total_ns=total,
+        inclusive_ns=inclusive,
+    )
 
 
 def of_c(natives: Iterable[tuple[int, str]]) -> dict[int, Key]:

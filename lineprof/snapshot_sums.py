@@ -18,7 +18,7 @@ below another way, for want of room, that is so of all nodes of a function.
 
 from __future__ import annotations
 
-from lineprof.records import Cell, FunctionStats
+from lineprof.records import FunctionStats
 from lineprof.snapshot_parts import (
     INCLUSIVE,
     KEY,
@@ -259,8 +259,5 @@ def _with_more(function: FunctionStats, tree: _Tree) -> FunctionStats:
     cells = []
     for cell in function.cells:
         ns = cell.time_ns + more.pop((cell.line, cell.thread), 0)
-        cells.append(
-            Cell(cell.line, cell.thread, cell.hits, ns, *list(vars(cell).values())[4:])
-        )
-    file, line, name = function.key
-    return FunctionStats(file, name, line, tuple(cells), function.calls, total)
+        cells.append(cell._replace(time_ns=ns))
+    return function._replace(cells=tuple(cells), recursive_ns=total)

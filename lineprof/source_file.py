@@ -11,7 +11,9 @@ from lineprof.source_text import text_of
 def read_source(file: str) -> SourceFile:
     """Return `file`, a code object's file name, with its text: see `text_of`."""
     text = text_of(file)
-    return SourceFile(file, text, "" if text is None else text_hash(text))
+    return SourceFile(
+        file=file, text=text, sha256="" if text is None else text_hash(text)
+    )
 
 
 def text_hash(text: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.call_records import NO_NODE
 from lineprof.own_records import C_SYSTEM, C_WAIT, PARTS, SYSTEM, WAIT
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     Sums = dict[Place, int]  # ns
 
 
-class Split(Value):
+class Split(NamedTuple):
     """What a line's time was: together, these are its time (ns)."""
 
     python_ns: int  # on a processor, in none of the others
@@ -28,7 +29,13 @@ class Split(Value):
     @property
     def time_ns(self) -> int:
         """The line's time."""
-        return sum(vars(self).values())
+        return (
+            self.python_ns
+            + self.native_ns
+            + self.system_ns
+            + self.own_wait_ns
+            + self.callees_ns
+        )
 
 
 def split_of_lines(stats: LineStats) -> dict[Key, dict[int, Split]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lineprof.gpu_records import NO_DEVICE, NO_PATH, Gpu
-from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, SourceFile
+from lineprof.records import UNKNOWN_THREAD, FunctionStats, SourceFile
 from lineprof.stats import LineStats
 from lineprof.stats_merge_calls import (
     calls_of,
@@ -14,14 +16,14 @@ from lineprof.stats_merge_calls import (
 )
 from lineprof.stats_timings import summed
 from lineprof.units import NANOSECOND
-from lineprof.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lineprof.gpu_records import GpuDevice, GpuPath, GpuRun, GpuSum, Timeline
-    from lineprof.records import Process, Thread
+    from lineprof.gpu_records import GpuDevice, GpuPath, GpuRun, GpuSum
+    from lineprof.gpu_timeline import Timeline
+    from lineprof.records import Cell, Process, Thread
     from lineprof.stats_timings import Timings
 
 
@@ -31,8 +33,7 @@ def _shifted(functions: Iterable[FunctionStats], by: int) -> Iterator[FunctionSt
         yield from functions
         return
     for function in functions:
-        yield replace(
-            function,
+        yield function._replace(
             cells=tuple(
                 cell if cell.thread == UNKNOWN_THREAD else _shifted_cell(cell, by)
                 for cell in function.cells
@@ -41,9 +42,8 @@ def _shifted(functions: Iterable[FunctionStats], by: int) -> Iterator[FunctionSt
 
 
 def _shifted_cell(cell: Cell, by: int) -> Cell:
-    """Return `cell` of another thread; by position, for there may be a million."""
-    line, thread, *numbers = vars(cell).values()
-    return Cell(line, thread + by, *numbers)
+    """Return `cell` of another thread."""
+    return cell._replace(thread=cell.thread + by)
 
 
 def _gpu(profiles: Iterable[LineStats]) -> Gpu:
@@ -59,19 +59,22 @@ def _gpu(profiles: Iterable[LineStats]) -> Gpu:
         shifts = (len(paths), len(devices))
         sums += [_shifted_sum(one, *shifts) if any(shifts) else one for one in gpu.sums]
         for timeline in gpu.timelines:
-            first, process = timeline.first_path, timeline.process
-            moved = {"first_path": first + len(paths), "process": process + processes}
-            timelines.append(replace(timeline, **moved))
+            moved = replace(
+                timeline,
+                process=timeline.process + processes,
+                first_path=timeline.first_path + len(paths),
+            )
+            timelines.append(moved)
         paths += [
             one
             if one.thread == UNKNOWN_THREAD or not threads
-            else replace(one, thread=one.thread + threads)
+            else one._replace(thread=one.thread + threads)
             for one in gpu.paths
         ]
         devices += [
-            replace(one, process=one.process + processes) for one in gpu.devices
+            one._replace(process=one.process + processes) for one in gpu.devices
         ]
-        runs += [replace(one, process=one.process + processes) for one in gpu.runs]
+        runs += [one._replace(process=one.process + processes) for one in gpu.runs]
         processes += len(profile.processes)
         threads += len(profile.threads)
     return Gpu(
@@ -84,8 +87,7 @@ def _gpu(profiles: Iterable[LineStats]) -> Gpu:
 
 
 def _shifted_sum(one: GpuSum, paths: int, devices: int) -> GpuSum:
-    return replace(
-        one,
+    return one._replace(
         path=one.path if one.path == NO_PATH else one.path + paths,
         origin=one.origin if one.origin == NO_PATH else one.origin + paths,
         device=one.device if one.device == NO_DEVICE else one.device + devices,
@@ -130,7 +132,7 @@ def merge(profiles: list[LineStats]) -> LineStats:
     for profile in profiles:
         functions += _shifted(profile.functions, by=len(threads))
         threads += [
-            replace(thread, process=thread.process + len(processes))
+            thread._replace(process=thread.process + len(processes))
             for thread in profile.threads
         ]
         processes += profile.processes

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
 from lineprof.own_records import OwnTime
 from lineprof.records import UNKNOWN_THREAD
-from lineprof.values import replace
 from lineprof.wait_records import Wait
 
 TYPE_CHECKING = False
@@ -64,22 +65,12 @@ def _add_tree(
         if place < len(nodes):
             nodes[place] = _sum(nodes[place], node)
             continue
-        nodes.append(
-            CallNode(  # by position: there may be a million
-                *way,
-                node.calls,
-                node.primitive_calls,
-                node.self_ns,
-                node.total_ns,
-                node.inclusive_ns,
-            )
-        )
+        nodes.append(node._replace(parent=parent, thread=thread))
 
 
 def _sum(one: CallNode, other: CallNode) -> CallNode:
     """Return the node `one` with the numbers of `other` added to its own."""
-    return replace(
-        one,
+    return one._replace(
         calls=one.calls + other.calls,
         primitive_calls=one.primitive_calls + other.primitive_calls,
         self_ns=one.self_ns + other.self_ns,
@@ -106,7 +97,12 @@ def waits_of(profiles: Sequence[LineStats]) -> tuple[Wait, ...]:
         for one in profile.waits:
             place = (one.function, one.line, _moved(one.thread, by), one.cause)
             sums[place] = sums.get(place, 0) + one.ns
-    return tuple([Wait(*place, ns) for place, ns in sums.items()])
+    return tuple(
+        [
+            Wait(function=function, line=line, thread=thread, cause=cause, ns=ns)
+            for (function, line, thread, cause), ns in sums.items()
+        ]
+    )
 
 
 def own_times_of(profiles: Sequence[LineStats]) -> tuple[OwnTime, ...]:
@@ -116,7 +112,12 @@ def own_times_of(profiles: Sequence[LineStats]) -> tuple[OwnTime, ...]:
         for one in profile.own_times:
             place = (one.function, one.line, _moved(one.thread, by), one.part)
             sums[place] = sums.get(place, 0) + one.ns
-    return tuple([OwnTime(*place, ns) for place, ns in sums.items()])
+    return tuple(
+        [
+            OwnTime(function=function, line=line, thread=thread, part=part, ns=ns)
+            for (function, line, thread, part), ns in sums.items()
+        ]
+    )
 
 
 def traces_of(profiles: Sequence[LineStats]) -> tuple[Trace, ...]:

@@ -68,7 +68,12 @@ def followed(
             name=key[2],
             line=key[1],
             cells=tuple(
-                Cell(line, UNKNOWN_THREAD, hits, ticks.to_ns(time))
+                Cell(
+                    line=line,
+                    thread=UNKNOWN_THREAD,
+                    hits=hits,
+                    time_ns=ticks.to_ns(time),
+                )
                 for line, hits, time in lines
             ),
         )

@@ -5,10 +5,11 @@ They stay packed; whose they are sees to it that they are fit to use.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lineprof.gpu_records import Batch
 from lineprof.store_rows import Damaged, known, places_of, rows_of
 from lineprof.store_schema import MOST_EVENTS
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from lineprof.store_schema import Table
 
 
-class Batches(Value):
+@dataclass(frozen=True)
+class Batches:
     """Where something has its batches, and how they are spoken of."""
 
     batches: Table

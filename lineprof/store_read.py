@@ -37,11 +37,10 @@ from lineprof.store_schema import (
 )
 from lineprof.store_uri import uri
 from lineprof.units import NANOSECOND
-from lineprof.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
     from typing import Any
 
     from lineprof.records import Key
@@ -158,12 +157,11 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _process(values: Iterable[Any]) -> Process:
-    process = Process(*values)
-    argv = json.loads(str(process.argv))
+def _process(values: Mapping[str, Any]) -> Process:
+    argv = json.loads(values["argv"])
     if not isinstance(argv, list) or not all(type(one) is str for one in argv):
         raise Damaged("the arguments of a process are no list of texts")
-    return replace(process, argv=tuple(argv))
+    return Process(**{**values, "argv": tuple(argv)})
 
 
 def _functions(
@@ -175,9 +173,18 @@ def _functions(
     """Return all functions in order of their position, with their cells."""
     by_function: dict[object, list[Cell]] = {index: [] for index in keys}
     places = {None: UNKNOWN_THREAD, **threads}
-    for index, line, thread, *numbers in cells:
-        place = known(places, thread, "thread")
-        known(by_function, index, "function").append(Cell(line, place, *numbers))
+    for index, line, thread, hits, time, await_, raw, least, most in cells:
+        cell = Cell(
+            line=line,
+            thread=known(places, thread, "thread"),
+            hits=hits,
+            time_ns=time,
+            await_ns=await_,
+            raw_ns=raw,
+            min_ns=least,
+            max_ns=most,
+        )
+        known(by_function, index, "function").append(cell)
     return [
         FunctionStats(
             file=keys[index][0],
@@ -246,13 +253,17 @@ def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> LineStats:
     meta: dict[str, str] = dict(rows_of(db, META))
     return LineStats.from_functions(
         _functions(functions, cells, keys, thread_places),
-        processes=[_process(values) for _, *values in processes],
+        processes=[_process(PROCESSES.fields(row)) for row in processes],
         threads=[
-            Thread(known(process_places, process, "process"), native_id, name)
+            Thread(
+                process=known(process_places, process, "process"),
+                native_id=native_id,
+                name=name,
+            )
             for _, process, native_id, name in threads
         ],
         sources={
-            path: SourceFile(path, text, sha256 or "")
+            path: SourceFile(file=path, text=text, sha256=sha256 or "")
             for _, path, sha256, text in files
             if sha256 is not None or text is not None
         },

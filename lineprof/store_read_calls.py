@@ -55,21 +55,26 @@ def _nodes(
     found = {None: UNKNOWN_THREAD, **threads}
     placed: dict[object, tuple[int, object]] = {}  # index and thread of those before
     for place, row in enumerate(rows_of(db, CALL_NODES)):
-        index, parent, function, line, thread, *numbers = row
+        index, parent, function, line, thread, calls, primitive, *times = row
+        own, total, inclusive = times
         above = NO_NODE
         if parent is not None:
             above, its_thread = known(placed, parent, "node before its child, called")
             if its_thread != thread:
                 raise Damaged(f"node {index} has another thread than node {parent}")
-        if line < 0 or min(numbers) < 0:
+        if line < 0 or min(calls, primitive, *times) < 0:
             raise Damaged(f"node {index} has a number below 0")
         placed[index] = (place, thread)
-        yield CallNode(  # by position: there may be a million
-            above,
-            line,
-            known(keys, function, "function"),
-            known(found, thread, "thread"),
-            *numbers,
+        yield CallNode(
+            parent=above,
+            line=line,
+            function=known(keys, function, "function"),
+            thread=known(found, thread, "thread"),
+            calls=calls,
+            primitive_calls=primitive,
+            self_ns=own,
+            total_ns=total,
+            inclusive_ns=inclusive,
         )
 
 
@@ -88,7 +93,12 @@ def waits_of(
         reason = cause if cause in CAUSES else OTHER
         place = (key, line, known(found, thread, "thread"), reason)
         sums[place] = sums.get(place, 0) + ns
-    return tuple([Wait(*place, ns) for place, ns in sums.items()])
+    return tuple(
+        [
+            Wait(function=function, line=line, thread=thread, cause=cause, ns=ns)
+            for (function, line, thread, cause), ns in sums.items()
+        ]
+    )
 
 
 def own_times_of(
@@ -105,5 +115,7 @@ def own_times_of(
         key = known(keys, function, "function")
         place = known(found, thread, "thread")
         if part in PARTS:
-            times.append(OwnTime(key, line, place, part, ns))
+            times.append(
+                OwnTime(function=key, line=line, thread=place, part=part, ns=ns)
+            )
     return tuple(times)

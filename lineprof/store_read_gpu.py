@@ -85,7 +85,12 @@ def _paths(
         if thread is not None:
             place = known(threads, thread, "thread")
         natural([payload], "a path")
-        yield GpuPath(place, _bool(adopted), tuple(lines[index]), payload)
+        yield GpuPath(
+            thread=place,
+            adopted=_bool(adopted),
+            lines=tuple(lines[index]),
+            range=payload,
+        )
 
 
 def _sums(
@@ -97,16 +102,16 @@ def _sums(
         if least > most:
             raise Damaged(f"a sum has a least time of {least} and a greatest of {most}")
         yield GpuSum(
-            NO_PATH if path is None else known(paths, path, "path"),
-            NO_PATH if origin is None else known(paths, origin, "path"),
-            kind,
-            known(names, name, "name"),
-            NO_DEVICE if device is None else known(devices, device, "device"),
-            count,
-            ns,
-            least,
-            most,
-            size,
+            path=NO_PATH if path is None else known(paths, path, "path"),
+            origin=NO_PATH if origin is None else known(paths, origin, "path"),
+            kind=kind,
+            name=known(names, name, "name"),
+            device=NO_DEVICE if device is None else known(devices, device, "device"),
+            count=count,
+            ns=ns,
+            min_ns=least,
+            max_ns=most,
+            bytes=size,
         )
 
 
@@ -133,5 +138,15 @@ def _is_limit(value: object) -> bool:
 def _run(row: tuple[Any, ...], processes: Places) -> GpuRun:
     process, backend, reason, present, *numbers = row
     natural(numbers, "a run")
-    place = known(processes, process, "process")
-    return GpuRun(place, backend, reason, _bool(present), *numbers)
+    version, dropped, invalid, outstanding, left_out = numbers
+    return GpuRun(
+        process=known(processes, process, "process"),
+        backend=backend,
+        reason=reason,
+        present=_bool(present),
+        version=version,
+        dropped=dropped,
+        invalid=invalid,
+        outstanding=outstanding,
+        left_out=left_out,
+    )

@@ -1,17 +1,26 @@
-"""Reading a profile of line_profiler 1 to 5: a pickle, which anyone may have made."""
+"""Reads profiles of line_profiler 1 to 5: pickles, which anyone may have made.
+
+A pickle is a program. `_check` admits the instructions that make texts, numbers,
+lists, dicts and flat tuples, and `_Unpickler` one class, which is ours: so nothing
+in a file can act, and what it costs is bounded by its length.
+"""
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
+import pickletools
 
 from lineprof.errors import LineprofError
-from lineprof.pickles import NotAllowed, read_instance
 from lineprof.stats import LineStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+    from typing_extensions import Self
 
     from lineprof.records import Key
     from lineprof.stats_timings import Ticked
@@ -32,6 +41,63 @@ _SHORTEST, _LONGEST = 1e-15, 1e6  # tick, in seconds
 _MOST_ROWS = 1 << 20
 _MOST_CHARACTERS = 1 << 25  # of places of functions
 
+_MOST_STEPS = 1 << 22  # instructions of a pickle: 800,000 lines
+_MOST_DIGITS = 8  # bytes of a number: few such numbers have the hash of another
+_LONGEST_TEXT = 1 << 15  # bytes
+_LONGEST_NAME = 256  # of a class, as it is shown
+_PROTOCOLS = range(2, 6)
+_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_TEXTS = frozenset(
+    {
+        *("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
+        *("SHORT_BINSTRING", "BINSTRING"),  # of Python 2
+    }
+)
+_SCALARS = _TEXTS | {
+    *("NONE", "NEWTRUE", "NEWFALSE"),
+    *("BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"),
+}
+_PUTS = frozenset({"BINPUT", "LONG_BINPUT", "MEMOIZE"})
+_GETS = frozenset({"BINGET", "LONG_BINGET"})
+_OTHERS = frozenset(
+    {
+        *("PROTO", "FRAME", "MARK", "STOP"),
+        *("EMPTY_LIST", "APPEND", "APPENDS"),
+        *("EMPTY_DICT", "SETITEM", "SETITEMS"),
+        *("GLOBAL", "STACK_GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "BUILD"),
+    }
+)
+
+
+class NotAllowed(Exception):  # noqa: N818  # it is a reason, not an error
+    """What in the pickle is damaged, or not for us."""
+
+
+class _Profile:
+    """Stands for line_profiler's LineStats: what the pickle fills it with."""
+
+    state: dict[Any, Any] | None = None
+
+    def __new__(cls, *arguments: object) -> Self:
+        if arguments:
+            raise NotAllowed("it makes an object that no profile has")
+        return super().__new__(cls)
+
+    def __setstate__(self, state: object) -> None:
+        if self.state is not None:
+            raise NotAllowed("it fills an object twice")
+        self.state = _of(state, dict)
+
+
+class _Unpickler(pickle.Unpickler):
+    """Finds no class but that of profiles."""
+
+    def find_class(self, module: str, name: str) -> type[_Profile]:
+        if (module, name) not in _CLASSES:
+            what = f"{module[:_LONGEST_NAME]}.{name[:_LONGEST_NAME]}"
+            raise NotAllowed(f"it asks for {what}, which no profile needs")
+        return _Profile
+
 
 def load(name: str) -> LineStats:
     """Return the profile in the file called `name`.
@@ -47,7 +113,7 @@ def load(name: str) -> LineStats:
     try:
         if len(data) > _MOST_BYTES:
             raise NotAllowed("it is too long")  # noqa: TRY301
-        state = read_instance(data, _CLASSES)
+        state = _state(data)
         timings = dict(_functions(_of(state.get("timings"), dict)))
         unit = _unit(state.get("unit"))
     except (NotAllowed, MemoryError) as reason:
@@ -60,6 +126,68 @@ def load(name: str) -> LineStats:
     files = dict.fromkeys(file for file, _, _ in timings)
     stats.warnings = tuple(_newer(files, written_ns))
     return stats
+
+
+def _state(data: bytes) -> dict[Any, Any]:
+    """Return the attributes of the profile in `data`; NotAllowed if there is none."""
+    try:
+        _check(data)
+        found = _Unpickler(
+            io.BytesIO(data), encoding="utf-8", errors="surrogateescape"
+        ).load()
+    except (NotAllowed, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001  # an unpickler raises anything: its own, ValueError
+        raise NotAllowed("it is cut off or damaged") from None
+    if type(found) is not _Profile or found.state is None:
+        raise NotAllowed("it holds no profile")
+    return found.state
+
+
+def _check(data: bytes) -> None:
+    """Raise NotAllowed, or ValueError, for what no profile's pickle has.
+
+    A tuple has scalars only, and so may be a key: the hash of one within another
+    would go as deep as the file is long. The memo is filled in order, as picklers
+    do, Python 2's from 1 on: the unpickler makes room up to the highest place.
+    """
+    memo: dict[int, bool] = {}  # whether it is a scalar, by place
+    scalars = 0  # pushed last, one right after the other
+    for step, (code, argument, _) in enumerate(pickletools.genops(data)):
+        name: str = code.name
+        value: Any = argument
+        if step == _MOST_STEPS:
+            raise NotAllowed("it is too long")
+        if name in _SCALARS:
+            _check_size(name, value)
+            scalars += 1
+        elif name in _GETS:
+            scalars = scalars + 1 if memo[value] else 0
+        elif name in _PUTS:
+            place = len(memo) if value is None else value
+            if place > len(memo) + 1:
+                raise NotAllowed("it remembers things out of order")
+            memo[place] = scalars > 0
+        elif name in _TUPLES:
+            if scalars < _TUPLES[name]:
+                raise NotAllowed("a tuple in it has more than texts and numbers")
+            scalars = 0
+        elif name in _OTHERS:
+            _check_size(name, value)
+            scalars = 0
+        else:
+            number = ord(code.code)
+            raise NotAllowed(f"it has an instruction that no profile has: {number}")
+
+
+def _check_size(name: str, value: Any) -> None:  # noqa: ANN401  # an opcode's argument
+    """Raise NotAllowed for a text, a number or a protocol beyond what profiles have."""
+    if name in _TEXTS and len(value) > _LONGEST_TEXT:
+        raise NotAllowed("a text in it is too long")
+    if name == "LONG1" and value.bit_length() >= 8 * _MOST_DIGITS:
+        raise NotAllowed("a number in it is too big")
+    if name == "PROTO" and value not in _PROTOCOLS:
+        raise NotAllowed(f"it is of protocol {value}")
 
 
 def _of(value: object, kind: type) -> Any:  # noqa: ANN401

@@ -5,8 +5,7 @@ They stay packed; each batch is unpacked once, to see that it will be fit to use
 
 from __future__ import annotations
 
-from lineprof.gpu_records import Timeline
-from lineprof.gpu_timeline import BATCH, COLUMNS, unpack
+from lineprof.gpu_timeline import BATCH, COLUMNS, Timeline, unpack
 from lineprof.store_batches import Batches
 from lineprof.store_rows import Damaged, known, natural, rows_of
 from lineprof.store_schema import (

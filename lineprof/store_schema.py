@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
 SCHEMA_VERSION = 1  # raised when an old reader would misread a new file
@@ -13,7 +18,7 @@ FOLDED = "calls_folded"  # the key in META of CallTree.folded, where that is not
 _SQL = {int: "INTEGER", str: "TEXT", bytes: "BLOB"}
 
 
-class Column(Value):
+class Column(NamedTuple):
     """One column; `kind` is the type that every value in it has."""
 
     name: str
@@ -29,7 +34,7 @@ class Column(Value):
         return f"{self.name} {kind}" + ("" if self.optional else " NOT NULL")
 
 
-class Table(Value):
+class Table(NamedTuple):
     """One table; its rows have an order, that of their rowid."""
 
     name: str
@@ -38,6 +43,15 @@ class Table(Value):
     @property
     def _names(self) -> str:
         return ", ".join(column.name for column in self.columns)
+
+    def row(self, index: int, values: Mapping[str, object]) -> tuple[object, ...]:
+        """Return what an INSERT takes: the id `index`, then `values` by column."""
+        return (index, *[values[column.name] for column in self.columns[1:]])
+
+    def fields(self, row: Sequence[Any]) -> dict[str, Any]:
+        """Return the values of a row by the names of the columns, without its id."""
+        names = [column.name for column in self.columns]
+        return dict(zip(names[1:], row[1:]))
 
     @property
     def create(self) -> str:

@@ -227,8 +227,8 @@ def _files(stats: LineStats) -> Iterator[Row]:
 
 def _processes(processes: Iterable[Process]) -> Iterator[Row]:
     for index, process in enumerate(processes):
-        values = dict(vars(process), argv=json.dumps(process.argv))
-        yield (index, *values.values())
+        values = {**process._asdict(), "argv": json.dumps(process.argv)}
+        yield PROCESSES.row(index, values)
 
 
 def _threads(stats: LineStats) -> Iterator[Row]:

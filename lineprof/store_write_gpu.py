@@ -40,7 +40,7 @@ def tables(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
     texts = [one.name for one in gpu.sums]
     texts += [name for timeline in gpu.timelines for name in timeline.names]
     names = {name: index for index, name in enumerate(dict.fromkeys(texts))}
-    yield GPU_RUNS, (vars(run).values() for run in gpu.runs)
+    yield GPU_RUNS, _runs(gpu)
     yield GPU_DEVICES, _devices(gpu)
     yield GPU_NAMES, ((index, name) for name, index in names.items())
     yield GPU_PATHS, _paths(stats)
@@ -76,10 +76,32 @@ def _id(place: int, of: Sequence[object], none: int) -> int | None:
     return place
 
 
+def _runs(gpu: Gpu) -> Iterator[Row]:
+    for run in gpu.runs:
+        yield (
+            run.process,
+            run.backend,
+            run.reason,
+            run.present,
+            run.version,
+            run.dropped,
+            run.invalid,
+            run.outstanding,
+            run.left_out,
+        )
+
+
 def _devices(gpu: Gpu) -> Iterator[Row]:
     for index, device in enumerate(gpu.devices):
-        values = dict(vars(device), attributes=json.dumps(dict(device.attributes)))
-        yield (index, *values.values())
+        yield (
+            index,
+            device.process,
+            device.device,
+            device.name,
+            device.busy_ns,
+            device.busy_exact,
+            json.dumps(dict(device.attributes)),
+        )
 
 
 def _paths(stats: LineStats) -> Iterator[Row]:

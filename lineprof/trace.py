@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from lineprof.errors import LineprofError
-from lineprof.values import Value
 from lineprof.yes_no import yes_or_no
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ _MB = 1 << 20  # bytes
 _LAST = (1 << 64) - 2  # ticks; one more means that no lines are recorded
 
 
-class TraceOptions(Value):
+class TraceOptions(NamedTuple):
     """What to record one by one; None is what the environment says, or the usual."""
 
     lines_us: float | None = None  # stays from so long on: LINEPROF_TRACE_LINES, or 10

@@ -108,6 +108,10 @@ def _is_in_order(batches: Iterable[Batch]) -> bool:
 def _slices(trace: Trace, rows: Iterable[tuple[int, ...]]) -> Iterator[Slice]:
     origin, threads, functions = trace.origin_ns, trace.threads, trace.functions
     for thread, function, line, start, ns in rows:
-        yield Slice(  # by position: there may be millions
-            start - origin, ns, threads[thread], functions[function], line
+        yield Slice(
+            start_ns=start - origin,
+            ns=ns,
+            thread=threads[thread],
+            function=functions[function],
+            line=line,
         )

@@ -5,7 +5,8 @@ Times are integers in nanoseconds (ns); nothing here touches a file or a clock.
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from dataclasses import dataclass
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from lineprof.records import Key
 
 
-class Slice(Value):
+class Slice(NamedTuple):
     """One stay in a function, or on one of its lines."""
 
     start_ns: int  # since the process began to measure, as GpuEvent.start_ns
@@ -25,7 +26,8 @@ class Slice(Value):
     line: int  # 0: the whole function, up to its return or its next suspension
 
 
-class Trace(Value):
+@dataclass(frozen=True)
+class Trace:
     """A process' slices, packed; iterating yields a `Slice` at a time.
 
     They come in the order of their start, the longer of two first: those of a

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from typing import NamedTuple
 
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.trace_columns import BATCH, pack
 from lineprof.trace_records import Trace
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WINDOW = 4 * BATCH  # slices that are read out at once, about
 
 
-class RawTrace(Value):
+class RawTrace(NamedTuple):
     """What the core has of one profiler, before it is read out."""
 
     core: ModuleType

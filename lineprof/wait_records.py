@@ -5,7 +5,7 @@ Times are integers in nanoseconds (ns); nothing here touches a file or a clock.
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ OTHER = "other"  # blocked in the kernel: for a child process, or not seen where
 CAUSES = (GIL, LOCK, SLEEP, IO, READY, OTHER)
 
 
-class Wait(Value):
+class Wait(NamedTuple):
     """How long one thread was on no processor for one reason, on one line.
 
     As the line's time does, it counts what the line called, too. A line's time

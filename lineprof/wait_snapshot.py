@@ -46,9 +46,11 @@ def waits_of(
             found.setdefault(place, [0] * (_UNSEEN + 1))[cause] += ns
     seen = _seen(found)
     return tuple(
-        Wait(*place, cause, ns)
-        for place, times in found.items()
-        for cause, ns in _capped(_named(times, seen[place[:2]]), most.get(place, 0))
+        Wait(function=key, line=line, thread=thread, cause=cause, ns=ns)
+        for (key, line, thread), times in found.items()
+        for cause, ns in _capped(
+            _named(times, seen[key, line]), most.get((key, line, thread), 0)
+        )
     )
 
 
@@ -66,8 +68,14 @@ def own_times_of(
             place = (keys[serial], line, place_of(thread), part)
             found[place] = found.get(place, 0) + ns
     for key in () if found else keys.values():
-        return (OwnTime(key, key[1], UNKNOWN_THREAD, PARTS[0], 0),)
-    return tuple(OwnTime(*place, ns) for place, ns in found.items())
+        unknown = OwnTime(
+            function=key, line=key[1], thread=UNKNOWN_THREAD, part=PARTS[0], ns=0
+        )
+        return (unknown,)
+    return tuple(
+        OwnTime(function=key, line=line, thread=thread, part=part, ns=ns)
+        for (key, line, thread, part), ns in found.items()
+    )
 
 
 def warnings_of(

@@ -23,9 +23,8 @@ from lineprof.gpu_records import (
     GpuPath,
     GpuRun,
     GpuSum,
-    Timeline,
 )
-from lineprof.gpu_timeline import COLUMNS, pack
+from lineprof.gpu_timeline import COLUMNS, Timeline, pack
 from lineprof.records import (
     Cell,
     FunctionStats,

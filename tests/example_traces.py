@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from example_gpu import FIT, ORIGIN_NS, PROCESS, STEP, UPLOAD, example
@@ -12,20 +13,11 @@ from lineprof.trace_records import Slice, Trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from lineprof.gpu_records import Batch
-    from lineprof.records import Key
 
-
+@dataclass(frozen=True)
 class SliceList(Trace):
     """A trace whose slices are not packed."""
 
-    process: int
-    count: int
-    left_out: int
-    origin_ns: int
-    functions: tuple[Key, ...]
-    threads: tuple[int, ...]
-    batches: tuple[Batch, ...]
     make: Callable[[], Iterable[Slice]]
 
     def __iter__(self) -> Iterator[Slice]:

@@ -39,7 +39,6 @@ from lineprof.gpu_lines import numbers_of_lines
 from lineprof.gpu_records import KERNEL, NO_PATH, Gpu, GpuPath, GpuSum
 from lineprof.records import Cell, FunctionStats
 from lineprof.stats import LineStats
-from lineprof.values import replace
 
 
 def test_edges_are_the_sums_of_their_nodes_in_order_of_appearance() -> None:
@@ -130,7 +129,7 @@ def test_all_numbers_add_up(stats: LineStats) -> None:
 def test_a_line_that_is_shorter_than_its_calls_by_rounding_takes_no_time() -> None:
     stats = example()
     nodes = tuple(
-        replace(node, inclusive_ns=node.inclusive_ns + 100_000)
+        node._replace(inclusive_ns=node.inclusive_ns + 100_000)
         for node in stats.calls.nodes
     )
     stats.calls = CallTree(nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,6 @@ from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, Process, Threa
 from lineprof.stats import LineStats
 from lineprof.store import load, save
 from lineprof.trace_records import Trace
-from lineprof.values import replace
 from lineprof.wait_records import GIL, LOCK, Wait
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ def test_calls_of_two_runs_are_twice_as_many_on_twice_the_threads() -> None:
     total = example() + example()
     assert total.calls.nodes[: len(NODES)] == NODES
     assert total.calls.nodes[len(NODES) :] == tuple(
-        replace(
-            one,
+        one._replace(
             thread=one.thread + 2,
             parent=one.parent if one.parent == NO_NODE else one.parent + len(NODES),
         )
@@ -112,7 +111,7 @@ def test_waits_are_added_up_by_place_and_cause() -> None:
     total = example() + example()
     assert total.waits[: len(WAITS)] == WAITS
     assert total.waits[len(WAITS) :] == tuple(
-        replace(wait, thread=wait.thread + 2) for wait in WAITS
+        wait._replace(thread=wait.thread + 2) for wait in WAITS
     )
     waits = [Wait(MAIN, 12, -1, LOCK, 5), Wait(MAIN, 12, -1, GIL, 6)]
     one = LineStats.from_functions([], waits=waits)
@@ -161,5 +160,5 @@ def test_merged_cells_of_other_threads_stay_apart(n_cells: int) -> None:
     )
     (function,) = (stats + stats).functions
     unknown = Cell(2, UNKNOWN_THREAD, 2, 20, 2, 24, 3, 10)
-    others = [replace(cell, thread=place) for place in (0, 1) for cell in cells[1:]]
+    others = [cell._replace(thread=place) for place in (0, 1) for cell in cells[1:]]
     assert function.cells == ((unknown, *others) if cells else ())

@@ -32,7 +32,7 @@ def told(tree: CallTree) -> list[Told]:
     """Return the nodes with the bare names of functions."""
 
     def row(node: CallNode) -> Told:
-        parent, line, (_, _, name), thread, *numbers = vars(node).values()
+        parent, line, (_, _, name), thread, *numbers = node
         return (parent, line, name.rpartition(".")[2], thread, *numbers)
 
     return [row(node) for node in tree.nodes]

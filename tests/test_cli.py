@@ -14,7 +14,6 @@ from example_stats import example
 from lineprof import cli
 from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
 from lineprof.store import save
-from lineprof.values import replace
 from lineprof.version import VERSION
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -222,7 +221,7 @@ def test_raw_times_are_those_before_calibration(
 ) -> None:
     stats = example()
     stats.functions = tuple(
-        replace(function, recursive_ns=None) for function in stats.functions
+        function._replace(recursive_ns=None) for function in stats.functions
     )
     save(stats, file)
     assert cli.main(["--raw", "-u1e-9", file]) == 0

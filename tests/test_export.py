@@ -57,7 +57,7 @@ def test_csv_has_a_row_a_line_and_says_what_is_known() -> None:
         assert found["file"] == FILE
         assert found["function"] == function.name
         assert found["function_line"] == f"{function.line}"
-        for name, value in vars(row).items():
+        for name, value in row._asdict().items():
             assert found[name] == ("" if value is None else f"{value}")
     assert table[-1]["source"] == "    return n if n < 2 else fib(n - 1) + fib(n - 2)"
     assert "naïve — 損失" in table[5]["source"]

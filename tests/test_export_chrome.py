@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import example_calls
@@ -14,11 +15,10 @@ from example_traces import SLICES, falling, steps, trace, traced
 from lineprof.call_edges import numbers_of
 from lineprof.exports import EXPORTS
 from lineprof.exports.timeline_slices import MOST_DEEP
-from lineprof.gpu_records import Gpu, Timeline
-from lineprof.gpu_timeline import pack
+from lineprof.gpu_records import Gpu
+from lineprof.gpu_timeline import Timeline, pack
 from lineprof.stats import LineStats
 from lineprof.trace_records import Slice
-from lineprof.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,7 +81,7 @@ def with_events(*rows: tuple[int, ...]) -> LineStats:
     stats = example_gpu.example()
     columns = pack(example_gpu.packed_columns(rows))
     line = replace(example_gpu.timeline(), count=len(rows), batches=columns)
-    stats.gpu = replace(stats.gpu, timelines=(line,))
+    stats.gpu = stats.gpu._replace(timelines=(line,))
     return stats
 
 
@@ -296,8 +296,8 @@ def test_processes_of_one_host_share_a_clock_and_others_the_time_of_day() -> Non
     later = first.start_unix_ns + 7_000_000
     stats.processes = (
         first,
-        replace(first, pid=4712, rank=1, start_unix_ns=later),
-        replace(first, host="node-2", rank=2, start_unix_ns=later),
+        first._replace(pid=4712, rank=1, start_unix_ns=later),
+        first._replace(host="node-2", rank=2, start_unix_ns=later),
     )
     slices = [Slice(100, 50, -1, example_gpu.FIT, 0)]
     origins = (5_000, 7_005_042, 99)
@@ -352,7 +352,7 @@ def test_what_is_missing_is_said() -> None:
     assert "4 GPU records are not in the timeline" in text
     assert "summed" not in text
     sums = [one for one in stats.gpu.sums if one.kind not in {"runtime", "driver"}]
-    stats.gpu = replace(stats.gpu, sums=tuple(sums))
+    stats.gpu = stats.gpu._replace(sums=tuple(sums))
     assert "kernprof -l --gpu-api" in "\n".join(CHROME.remarks(stats))
 
 

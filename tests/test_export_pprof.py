@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,7 @@ from pprof_file import Profile, Sample, parsed_by_protobuf, read
 from lineprof.call_edges import numbers_of, own_line_ns
 from lineprof.gpu_records import NO_PATH, Gpu, GpuSum
 from lineprof.gpu_timeline import pack
-from lineprof.stats import LineStats, Process, Thread
-from lineprof.values import replace
+from lineprof.stats import LineStats, Thread
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +95,7 @@ def test_samples_say_of_which_thread_and_process_they_are() -> None:
 
 def test_ranks_are_labels() -> None:
     one, *_ = example().processes
-    ranked = Process(**{**vars(one), "rank": 3})
+    ranked = one._replace(rank=3)
     stats = example()
     stats.processes = (one, ranked)
     stats.threads = (stats.threads[0], Thread(1, 9, "b"))

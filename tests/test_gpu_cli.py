@@ -15,7 +15,6 @@ from lineprof import cli, log_file
 from lineprof.errors import LineprofError
 from lineprof.stats import LineStats
 from lineprof.store import save
-from lineprof.values import replace
 
 GOLDEN = Path(__file__).with_name("golden")
 FULL = (
@@ -196,10 +195,10 @@ def test_json_can_go_to_a_log_file_too(file: str) -> None:
 
 
 def test_placeholders_are_of_the_first_process_or_ours() -> None:
-    second = replace(PROCESS, pid=1, host="x")
+    second = PROCESS._replace(pid=1, host="x")
     assert log_file.name_of("%p@%h", [PROCESS, second]) == "4711@node-1"
     assert log_file.name_of("%p@%h", []) == f"{os.getpid()}@{os.uname().nodename}"
-    hostile = replace(PROCESS, host="../../etc\0")
+    hostile = PROCESS._replace(host="../../etc\0")
     assert log_file.name_of("%h", [hostile]) == ".._.._etc_"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d{6}", log_file.name_of("%t", []))
 

@@ -148,7 +148,7 @@ def test_a_gpu_that_could_not_be_measured_is_said() -> None:
     for run in (GpuRun(0, "none", "why", True), GpuRun(0, "nvtx", "why", False)):
         stats.gpu = Gpu(runs=(run,))
         gpu = shown(stats)["gpu"]
-        assert gpu["runs"] == [vars(run)]
+        assert gpu["runs"] == [run._asdict()]
         assert (gpu["total_ns"], gpu["devices"]) == (0, [])
 
 

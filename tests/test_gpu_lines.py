@@ -18,7 +18,6 @@ from lineprof.gpu_lines import (
     unattributed,
 )
 from lineprof.gpu_records import KINDS, NO_PATH, Gpu, GpuPath, GpuSum
-from lineprof.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,8 +55,8 @@ def test_a_line_that_is_open_several_times_counts_once() -> None:
     assert gpu_ns(gpu) == {("f", 2): 5, ("f", 3): 5, ("g", 12): 5}
     assert numbers_of_lines(gpu)[F][2].self_ns == 0
     assert numbers_of_lines(gpu)[F][3].self_ns == 5
-    assert numbers_of_functions(gpu)[F] == replace(
-        numbers_of_lines(gpu)[F][3], self_ns=5
+    assert numbers_of_functions(gpu)[F] == numbers_of_lines(gpu)[F][3]._replace(
+        self_ns=5
     )
 
 
@@ -229,10 +228,10 @@ def random_gpu(seed: int) -> Gpu:
 
 def added(parts: Iterable[GpuNumbers]) -> GpuNumbers:
     """Return the sum of numbers, each of them as it is."""
-    whole = dict.fromkeys(vars(GpuNumbers()), 0)
+    whole = dict.fromkeys(GpuNumbers._fields, 0)
     moved: dict[str, dict[str, list[int]]] = {"copies": {}, "migrations": {}}
     for part in parts:
-        for name, number in vars(part).items():
+        for name, number in part._asdict().items():
             if name in moved:
                 for direction, *numbers in number:
                     mine = moved[name].setdefault(direction, [0, 0, 0])
@@ -264,7 +263,7 @@ def test_lines_and_the_rest_are_the_whole_for_every_kind(
     rest = unattributed(gpu, capture=capture)
     whole = added([*lines, rest])
     if capture:  # another path may be one of adopted lines, or not
-        whole = replace(whole, adopted_ns=totals(gpu).adopted_ns)
+        whole = whole._replace(adopted_ns=totals(gpu).adopted_ns)
     assert whole == totals(gpu)
     inclusive = numbers_of_lines(gpu, capture=capture)
     self_ns = sum(n.self_ns for of in inclusive.values() for n in of.values())
@@ -289,7 +288,7 @@ def test_each_sum_counts_once_for_each_line_and_function_on_its_path(
             expected = added(alone[place] for place in on)
             inner = [p for p in on if gpu.paths[p].lines[-1] == (key, line)]
             self_ns = sum(alone[place].gpu_ns for place in inner)
-            assert numbers == replace(expected, self_ns=self_ns)
+            assert numbers == expected._replace(self_ns=self_ns)
     for key, numbers in numbers_of_functions(gpu).items():
         on = [
             place
@@ -297,4 +296,4 @@ def test_each_sum_counts_once_for_each_line_and_function_on_its_path(
             if any(line_key == key for line_key, _ in one.lines)
         ]
         expected = added(alone[place] for place in on)
-        assert replace(numbers, self_ns=0) == replace(expected, self_ns=0)
+        assert numbers._replace(self_ns=0) == expected._replace(self_ns=0)

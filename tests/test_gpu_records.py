@@ -8,16 +8,24 @@ import subprocess
 import sys
 import zlib
 from array import array
+from dataclasses import replace
 
 import example_gpu
 import pytest
 from example_gpu import EVENTS, ORIGIN_NS, packed_columns
 from example_stats import everything
 
-from lineprof.gpu_records import KINDS, NO_DEVICE, NO_PATH, Gpu, Timeline
-from lineprof.gpu_timeline import BATCH, COLUMNS, DIFFERENCES, SIZES, pack, unpack
+from lineprof.gpu_records import KINDS, NO_DEVICE, NO_PATH, Gpu
+from lineprof.gpu_timeline import (
+    BATCH,
+    COLUMNS,
+    DIFFERENCES,
+    SIZES,
+    Timeline,
+    pack,
+    unpack,
+)
 from lineprof.stats import LineStats
-from lineprof.values import replace
 
 
 def timeline(rows: list[tuple[int, ...]], **changes: object) -> Timeline:
@@ -40,7 +48,7 @@ def test_values_of_gpus_compare_and_hash() -> None:
     first, second = example_gpu.example_gpu(), example_gpu.example_gpu()
     assert first == second
     assert hash(first) == hash(second)
-    assert first != replace(first, sums=first.sums[1:])
+    assert first != first._replace(sums=first.sums[1:])
     assert Gpu() == Gpu((), (), (), (), ())
 
 
@@ -58,7 +66,7 @@ def test_events_come_with_all_that_was_recorded_in_the_order_of_their_start() ->
     events = list(example_gpu.timeline())
     assert [event.start_ns for event in events] == sorted(row[2] for row in EVENTS)
     copy, call, relu, gemm, *_ = events
-    assert vars(copy) == {
+    assert copy._asdict() == {
         "kind": "memcpy",
         "name": "HtoD",
         "start_ns": 1_000_000,

@@ -22,7 +22,6 @@ from lineprof.gpu_records import (
 from lineprof.gpu_snapshot import Baseline, Taken, baseline_of, gpu_of
 from lineprof.records import UNKNOWN_THREAD, Thread
 from lineprof.snapshot import Parts, Scale, profile_of
-from lineprof.values import replace
 
 KERNEL, MEMCPY, MEMSET, WAIT, RUNTIME = range(1, 6)
 F, G = ("a.py", 1, "f"), ("a.py", 10, "g")
@@ -166,7 +165,7 @@ def test_devices_are_known_by_their_place() -> None:
 
 def test_a_run_says_what_was_lost() -> None:
     assert made(raw()).runs == (
-        replace(RUN, version=130001, dropped=1, invalid=2, outstanding=3, left_out=4),
+        RUN._replace(version=130001, dropped=1, invalid=2, outstanding=3, left_out=4),
     )
     assert gpu_of(Taken(RUN), KEYS, int, HALF) == Gpu(runs=(RUN,))
 

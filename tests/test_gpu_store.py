@@ -6,6 +6,7 @@ import re
 import sqlite3
 import zlib
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import example_gpu
@@ -25,14 +26,12 @@ from lineprof.gpu_records import (
     GpuPath,
     GpuRun,
     GpuSum,
-    Timeline,
 )
-from lineprof.gpu_timeline import SIZES
+from lineprof.gpu_timeline import SIZES, Timeline
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.stats import LineStats
 from lineprof.store import load, save
 from lineprof.store_schema import GPU_TABLES
-from lineprof.values import replace
 
 ODD = ["", "a\nb", "\x1b[2J", "a\0b", "é損", "\udcff\udc80", "\ud83d", "'\"%_"]
 FUNCTION = example_stats.example().functions[0].key
@@ -169,7 +168,7 @@ def test_events_of_a_sum_have_the_paths_of_their_own_profile() -> None:
                 assert shifted == NO_PATH
             else:
                 path = total.gpu.paths[shifted]
-                assert path == replace(one.gpu.paths[place], thread=path.thread)
+                assert path == one.gpu.paths[place]._replace(thread=path.thread)
                 assert path.thread == one.gpu.paths[place].thread + 2
 
 
@@ -384,7 +383,7 @@ def test_kinds_columns_and_tables_of_a_later_version_are_passed_over(
     )
     again = load(file)
     assert again.gpu.timelines == example().gpu.timelines
-    assert totals(again.gpu) == replace(totals(example().gpu), waits=0, wait_ns=0)
+    assert totals(again.gpu) == totals(example().gpu)._replace(waits=0, wait_ns=0)
 
 
 def test_a_column_that_unpacks_without_end_is_damage(tmp_path: Path) -> None:

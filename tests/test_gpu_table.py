@@ -33,7 +33,6 @@ from lineprof.gpu_records import (
     GpuSum,
 )
 from lineprof.source import Sources
-from lineprof.values import replace
 from lineprof.views import VIEWS, Options
 from lineprof.views.gpu_columns import GPU_COLUMNS
 from lineprof.views.gpu_flags import MORE_COLUMNS, USUAL_COLUMNS
@@ -75,7 +74,7 @@ def with_gpu(gpu: Gpu) -> LineStats:
 
 
 def with_sums(*sums: GpuSum) -> LineStats:
-    return with_gpu(replace(example().gpu, sums=sums))
+    return with_gpu(example().gpu._replace(sums=sums))
 
 
 def section(text: str, function: str) -> list[str]:
@@ -182,7 +181,7 @@ def test_a_line_is_marked_when_more_than_a_twentieth_is_adopted(
         GpuSum(place, NO_PATH, "kernel", "k", 0, 1, ns, ns, ns)
         for place, ns in enumerate((1000 - adopted, adopted))
     ]
-    gpu = replace(example().gpu, paths=tuple(paths), sums=tuple(sums))
+    gpu = example().gpu._replace(paths=tuple(paths), sums=tuple(sums))
     assert f" {mark}1000.0 " in row(shown(with_gpu(gpu), unit=1e-9), "fit", 35)
 
 
@@ -212,8 +211,8 @@ def test_no_name_acts_on_a_terminal() -> None:
     device = GpuDevice(0, 0, f"H{bad}", 1, True)
     copy = GpuSum(0, NO_PATH, "memcpy", bad, 0, 1, 1, 1, 1, 1)
     kernel = GpuSum(0, NO_PATH, "kernel", f"k{bad}", 0, 1, 1, 1, 1)
-    gpu = replace(
-        example().gpu, sums=(copy, kernel), devices=(device,), runs=(run, *RUNS)
+    gpu = example().gpu._replace(
+        sums=(copy, kernel), devices=(device,), runs=(run, *RUNS)
     )
     for screen in (Screen(), Screen(terminal=True, width=500)):
         text = shown(with_gpu(gpu), top_kernels=9, kernel=f"*{bad}*", screen=screen)
@@ -276,12 +275,12 @@ def test_the_footer_says_nothing_of_what_is_not_there() -> None:
     gpu = Gpu((path,), (GpuSum(0, NO_PATH, "kernel", ADD, 0, 2, 4_000, 1, 2),))
     assert footer(with_gpu(gpu)) == ["GPU time: 4e-06 s in 2 kernels"]
     device = GpuDevice(0, 0, "H200", 4_000, True)
-    gpu = replace(gpu, devices=(device,))
+    gpu = gpu._replace(devices=(device,))
     assert footer(with_gpu(gpu))[1:] == [
         "Busy: H200 (0) 4e-06 s, 0.0 % of the run's 0.025 s"
     ]
     stats = with_gpu(gpu)
-    stats.processes = (replace(PROCESS, wall_ns=0),)
+    stats.processes = (PROCESS._replace(wall_ns=0),)
     assert footer(stats)[1:] == ["Busy: H200 (0) 4e-06 s"]
 
 
@@ -296,7 +295,7 @@ def test_migrations_of_managed_memory_have_a_line_and_columns() -> None:
 
 def test_many_devices_share_a_line() -> None:
     devices = [GpuDevice(0, n, "H200", 1_000_000 * n, n != 3) for n in range(9)]
-    lines = footer(with_gpu(replace(example().gpu, devices=tuple(devices))))
+    lines = footer(with_gpu(example().gpu._replace(devices=tuple(devices))))
     busy = [line for line in lines if line.startswith("Busy")]
     assert busy == ["Busy: 9 x H200 >= 0.036 s, 16.0 % of the runs' 0.225 s"]
 
@@ -309,14 +308,14 @@ def test_a_gpu_without_numbers_says_why_once() -> None:
     assert shown(stats, summarize=True).endswith(
         f"- /project/model.py:32 - fit\n\nGPU columns off: {why}\n"
     )
-    assert footer(with_gpu(replace(example().gpu, runs=tuple(runs))))[-1] == (
+    assert footer(with_gpu(example().gpu._replace(runs=tuple(runs))))[-1] == (
         f"GPU columns off: {why}"
     )
 
 
 def test_a_gpu_that_was_idle_is_not_mentioned() -> None:
     (run,) = RUNS
-    fine = replace(run, dropped=0, invalid=0, outstanding=0, left_out=0)
+    fine = run._replace(dropped=0, invalid=0, outstanding=0, left_out=0)
     idle = with_gpu(Gpu(runs=(fine,)))
     assert shown(idle) == shown(with_gpu(NO_GPU))
     assert shown(idle, summarize=True) == shown(with_gpu(NO_GPU), summarize=True)
@@ -334,7 +333,7 @@ def test_raw_keeps_the_gpu_columns() -> None:
 
 def test_functions_that_only_a_gpu_knows_have_run() -> None:
     stats = example()
-    stats.functions = tuple(replace(one, cells=()) for one in stats.functions)
+    stats.functions = tuple(one._replace(cells=()) for one in stats.functions)
     assert functions(shown(stats, skip_zero=True)) == ["upload", "tree", "step", "fit"]
     assert functions(shown(stats)) == ["upload", "tree", "step", "quiet", "fit"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from array import array
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,10 +27,9 @@ from example_gpu import (
     ungated,
 )
 
-from lineprof.gpu_records import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuSum, Timeline
-from lineprof.gpu_timeline import pack
+from lineprof.gpu_records import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuSum
+from lineprof.gpu_timeline import Timeline, pack
 from lineprof.source import Sources
-from lineprof.values import replace
 from lineprof.views import VIEWS, Options
 from lineprof.views.gpu_units import (
     microseconds,
@@ -84,7 +84,7 @@ def table(stats: LineStats, view: str, **options: object) -> list[dict[str, str]
 
 def with_gpu(**parts: Any) -> LineStats:
     stats = example()
-    stats.gpu = replace(stats.gpu, **parts)
+    stats.gpu = stats.gpu._replace(**parts)
     return stats
 
 
@@ -184,7 +184,7 @@ def test_calls_that_were_not_recorded_are_said_to_be_missing() -> None:
     assert remarks(stats, "api-trace", csv=True) == remarks(
         stats, "gpu-summary", csv=True
     )
-    stats.gpu = replace(stats.gpu, timelines=())
+    stats.gpu = stats.gpu._replace(timelines=())
     assert shown(stats, "api-trace") == (
         "API calls were not recorded; kernprof -l --gpu-api records them\n"
     )
@@ -263,7 +263,7 @@ def test_no_name_acts_on_a_terminal_or_breaks_a_row() -> None:
     timeline = replace(timeline_of(*rows), names=tuple(one.name for one in sums))
     devices = (GpuDevice(0, 0, f"H{bad}", 1, True),)
     stats = with_gpu(sums=tuple(sums), timelines=(timeline,), devices=devices)
-    stats.processes = (replace(PROCESS, host=bad),)
+    stats.processes = (PROCESS._replace(host=bad),)
     for view in GPU_VIEWS:
         for as_csv in (False, True):
             for line in lines(stats, view, csv=as_csv):
@@ -282,7 +282,7 @@ def test_processes_come_one_after_the_other() -> None:
     first = timeline_of(an_event(KERNEL, name=1, start=7))
     second = timeline_of(an_event(KERNEL, name=2, start=-3 + 8), process=1)
     stats = with_gpu(timelines=(first, timeline_of(), second))
-    stats.processes = (PROCESS, replace(PROCESS, pid=99, host="node-2", rank=3))
+    stats.processes = (PROCESS, PROCESS._replace(pid=99, host="node-2", rank=3))
     text = shown(stats, "gpu-trace").split("\n")
     assert text[0] == "Process 4711 on node-1:"
     assert text[3:5] == ["", "Process 99 on node-2, rank 3:"]

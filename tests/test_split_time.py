@@ -268,7 +268,7 @@ def test_kernprof_splits_and_the_parts_add_up(tmp_path: Path) -> None:
     }
     assert lines.keys() == {place for place, row in rows.items() if row.time_ns}
     assert all(one.time_ns == rows[place].time_ns for place, one in lines.items())
-    assert all(min(vars(one).values()) >= 0 for one in lines.values())
+    assert all(min(one) >= 0 for one in lines.values())
     made = json.loads("".join(lines_of(stats, "json")))
     for one in (one for each in made["functions"] for one in each["lines"]):
         assert sum(one.get("split", {"": 0}).values()) == one["time_ns"]

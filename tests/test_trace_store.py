@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from array import array
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from lineprof.store import load, save
 from lineprof.store_schema import MOST_EVENTS, TRACE_TABLES
 from lineprof.trace_columns import BATCH, COLUMNS, pack
 from lineprof.trace_records import Slice, Trace
-from lineprof.values import replace
 
 if TYPE_CHECKING:
     from lineprof.trace_records import Trace as _Trace

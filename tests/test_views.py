@@ -12,7 +12,6 @@ from example_stats import FILE, example
 from lineprof.source import Sources
 from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
 from lineprof.units import AUTO_UNIT, readable
-from lineprof.values import replace
 from lineprof.views import VIEWS, Options
 from lineprof.views.notes import notes
 from lineprof.views.screen import Screen, screen_of, write
@@ -339,6 +338,6 @@ def replace_functions(stats: LineStats, functions: list[FunctionStats]) -> LineS
 
 
 def test_a_profile_with_times_says_nothing_of_being_empty() -> None:
-    stats = replace_functions(example(), [replace(example().functions[0], calls=0)])
+    stats = replace_functions(example(), [example().functions[0]._replace(calls=0)])
     assert list(notes(stats, Sources({FILE: SourceFile(FILE, "", "")}))) != []
     assert stats.why_empty == ""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dis
 from types import CodeType
-
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 ALL = "*"
 
 
-class Import(Value):
+class Import(NamedTuple):
     """One thing that is imported: a module, or a name of it."""
 
     module: str

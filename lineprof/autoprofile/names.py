@@ -6,8 +6,7 @@ import importlib
 import os
 import sys
 from importlib.machinery import all_suffixes
-
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ class NotFoundError(Exception):
     """Nothing goes by that name; its text says why."""
 
 
-class Target(Value):
+class Target(NamedTuple):
     """One thing to profile, and the dotted names that it can be imported by."""
 
     given: str  # as the user named it; of a file the whole path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ def as_they_are(words: Sequence[str]) -> Sequence[str]:
     return words
 
 
-class Command(Value):
+class Command(NamedTuple):
     """One command; ``lineprof NAME --help`` shows its flags."""
 
     name: str

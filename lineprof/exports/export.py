@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from lineprof.stats import LineStats
 
 
-class Export(Value):
+@dataclass(frozen=True)
+class Export:
     """One format that other programs read.
 
     Its module is imported once it is asked for its content: the formats are

@@ -12,7 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lineprof.gpu_records import Batch, Gpu, GpuSum, Timeline
+    from lineprof.gpu_records import Batch, Gpu, GpuSum
+    from lineprof.gpu_timeline import Timeline
 
     # Path, origin, kind, name, device's index
     Place = tuple[int, int, str, str, int]

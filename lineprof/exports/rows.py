@@ -37,13 +37,16 @@ def rows_of(stats: LineStats) -> list[Fields]:
         for row in _lines(function, gpu.lines_of(function.key)):
             beside = dict(_flat(gpu.of_line(function.key, row.line)))
             more.update(dict.fromkeys(beside))
-            place = (function.file, function.name, function.line)
-            numbers = dict(vars(row))
+            numbers: Fields = row._asdict()
             if row.time_ns and not row.raw_ns:  # as in a profile of line_profiler
                 numbers["raw_ns"] = None
             source = sources.line(function.file, row.line)
-            known = {**dict(zip(COLUMNS, place)), **numbers, **beside}
-            rows.append({**known, SOURCE: source})
+            place = {
+                "file": function.file,
+                "function": function.name,
+                "function_line": function.line,
+            }
+            rows.append({**place, **numbers, **beside, SOURCE: source})
     names = columns_of(more)
     return [{name: row.get(name) for name in names} for row in rows]
 
@@ -57,7 +60,7 @@ def _lines(function: FunctionStats, used_gpu: set[int]) -> list[Row]:
     """Return the lines of a function, those with no numbers but a GPU's, too."""
     rows = {row.line: row for row in function.rows}
     for line in used_gpu:
-        rows.setdefault(line, Row(line, 0, 0, 0, 0, None, None))
+        rows.setdefault(line, Row(line))
     return [row for _, row in sorted(rows.items())]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lineprof.exports.json_text import quoted
 from lineprof.records import UNKNOWN_THREAD
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ BY_FUNCTION, BY_LINE = "by function", "by line"
 _EVENTED, _SAMPLED = ("events",), ("samples", "weights")
 
 
-class Profile(Value):
+@dataclass(frozen=True)
+class Profile:
     """One profile; its arrays are in `Pieces`, by (key, name of the array)."""
 
     key: Hashable

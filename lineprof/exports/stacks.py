@@ -6,12 +6,13 @@ in one stack. The formats that are made of stacks all read them here.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.call_records import NO_NODE
 from lineprof.exports.gpu_streams import Streams
 from lineprof.exports.shares import Shares
 from lineprof.gpu_records import GRAPH, KERNEL, MEMCPY, MEMSET, NO_DEVICE, NO_PATH
 from lineprof.records import UNKNOWN_THREAD
-from lineprof.values import Value
 from lineprof.views.gpu_names import activity_name
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ _NO_LINE: tuple[Frame, ...] = (NOWHERE,)
 _GPU_TIME = frozenset({KERNEL, MEMSET, GRAPH})  # what the table counts as GPU time
 
 
-class Way(Value):
+class Way(NamedTuple):
     """One function as it was called by one way, on one thread.
 
     Without a call tree, and where it does not have them, functions are roots.
@@ -51,7 +52,7 @@ class Way(Value):
     node: int = NO_NODE  # its index in CallTree.nodes
 
 
-class Stack(Value):
+class Stack(NamedTuple):
     """Numbers of one leaf line, on one thread, by one way down to there.
 
     A call comes as a stack of its own, whose leaf is at the function's first

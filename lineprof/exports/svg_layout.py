@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lineprof.exports.flames import walk
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ MOST_LEVELS = 256  # that are drawn
 SMALLEST = 2_000  # what takes less than one in so many of the whole is not drawn
 
 
-class Box(Value):
+@dataclass(frozen=True)
+class Box:
     """One function as it is drawn."""
 
     flame: Flame
@@ -21,7 +23,8 @@ class Box(Value):
     start_ns: int  # from the left edge
 
 
-class Drawing(Value):
+@dataclass(frozen=True)
+class Drawing:
     """All that is drawn of one tree, and how many functions of it are not."""
 
     root: Flame

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
     from typing import Any, Union
 
-    from lineprof.gpu_records import GpuEvent, Timeline
+    from lineprof.gpu_records import GpuEvent
+    from lineprof.gpu_timeline import Timeline
     from lineprof.stats import LineStats
     from lineprof.trace_records import Slice, Trace
 

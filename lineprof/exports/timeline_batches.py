@@ -6,16 +6,17 @@ once the events of those before it have come to its first one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from heapq import heappop, heappush, heapreplace
 
 from lineprof.gpu_timeline import unpack
-from lineprof.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.gpu_records import Batch, GpuEvent, Timeline
+    from lineprof.gpu_records import Batch, GpuEvent
+    from lineprof.gpu_timeline import Timeline
 
     Open = tuple[int, int, GpuEvent, Iterator[GpuEvent]]  # start, place, next, rest
 

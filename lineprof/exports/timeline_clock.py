@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lineprof.gpu_records import Timeline
+    from lineprof.gpu_timeline import Timeline
     from lineprof.stats import LineStats
     from lineprof.trace_records import Trace
 

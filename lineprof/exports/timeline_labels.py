@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lineprof.gpu_records import KERNEL, MEMCPY, MEMSET, MIGRATION, NO_PATH
-from lineprof.values import Value
 from lineprof.views.gpu_names import activity_name, call_name, kernel_name
 
 TYPE_CHECKING = False
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 MOST_LABELS = 1 << 16  # that are kept, here and by a writer
 
 
-class Label(Value):
+@dataclass(frozen=True)
+class Label:
     """The name of slices, and what is beside it."""
 
     number: int  # of this one: no other has it

@@ -8,9 +8,10 @@ same name: a viewer shows what lies within one another, and nothing else.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.exports.stacks import thread_name
 from lineprof.records import UNKNOWN_THREAD
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _OF_A_CONTEXT, _STREAMS = 1 << 16, 64
 _DEVICES = 1 << 20  # they come below the threads
 
 
-class Row(Value):
+class Row(NamedTuple):
     """One row, that a writer says before what is on it."""
 
     number: int  # of this one, from 1 on

@@ -5,9 +5,8 @@ import __future__
 
 import ast
 import textwrap
+from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
-
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,8 @@ _FEATURES = [getattr(__future__, name) for name in __future__.all_feature_names]
 _FUTURE = sum({feature.compiler_flag for feature in _FEATURES})
 
 
-class Cell(Value):
+@dataclass(frozen=True)
+class Cell:
     """A cell's text and its code."""
 
     text: str

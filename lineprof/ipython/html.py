@@ -5,13 +5,13 @@ One element with all that it needs: no script, nothing to load.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 
 from lineprof.errors import printable
 from lineprof.ipython.html_style import STYLE, heat
 from lineprof.source import Sources
 from lineprof.units import AUTO_UNIT
-from lineprof.values import Value
 from lineprof.views.table import AWAIT, COLUMNS, Column, Function, Scale
 from lineprof.views.text import footer_of, functions_of
 from lineprof.views.view import Options
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _UNITS = {1.0: "s", 1e-3: "ms", 1e-6: "us", 1e-9: "ns"}
 
 
-class _Row(Value):
+@dataclass(frozen=True)
+class _Row:
     """One line of a table."""
 
     number: int

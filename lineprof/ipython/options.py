@@ -7,8 +7,7 @@ with its quotes and blanks.
 from __future__ import annotations
 
 import shlex
-
-from lineprof.values import Value
+from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,8 @@ class OptionError(Exception):
     """A magic's options make no sense; the message says how."""
 
 
-class Magic(Value):
+@dataclass(frozen=True)
+class Magic:
     """What a user asks of a magic."""
 
     functions: tuple[str, ...] = ()  # expressions

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.call_edges import edges, gpu_of_edges, numbers_of
 from lineprof.gpu_lines import numbers_of_functions
 from lineprof.short_names import OUTSIDE
-from lineprof.values import Value
 from lineprof.views.find import Finder
 from lineprof.views.grid import Times, grid, percent, times_for
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _UNKNOWN = "not known from where"
 
 
-class _Row(Value):
+class _Row(NamedTuple):
     """One line that calls, or all together."""
 
     place: str

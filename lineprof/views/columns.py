@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.units import AUTO_UNIT, readable
-from lineprof.values import Value
 from lineprof.wait_records import CAUSES
 
 TYPE_CHECKING = False
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _WORD = 4  # letters: what is shorter is an acronym
 
 
-class Line(Value):
+class Line(NamedTuple):
     """What is known of one line; its times are in ticks of the profile's unit."""
 
     number: int
@@ -27,7 +28,7 @@ class Line(Value):
     parts: Mapping[str, float] | None = None  # by column, of those in PART_COLUMNS
 
 
-class Scale(Value):
+class Scale(NamedTuple):
     """The units of a table: from ticks to what is printed."""
 
     unit: float  # seconds in a tick
@@ -57,7 +58,7 @@ class Scale(Value):
         return 100 * ticks / self.sum if self.sum else None
 
 
-class Column(Value):
+class Column(NamedTuple):
     """One column: its title and width, and the text of a line in it."""
 
     title: str

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from typing import NamedTuple
+
 from lineprof.views.drill_find import Calls, Line, starts
 from lineprof.views.find import Finder
 from lineprof.views.function_tables import FunctionTables
@@ -26,7 +27,7 @@ _MOST_CALLERS = 4
 _MOST_STEPS, _FIRST, _LAST = 12, 2, 8  # of a trail; of a longer one
 
 
-class _Section(Value):
+class _Section(NamedTuple):
     """One function to show."""
 
     trail: tuple[str, ...]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.call_edges import edges, gpu_of_edges, numbers_of
 from lineprof.errors import LineprofError
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_LISTED = 10
 
 
-class Line(Value):
+class Line(NamedTuple):
     """A line, in all functions that have it."""
 
     file: str
@@ -66,7 +67,7 @@ def _cost(edge: Edge) -> tuple[int, int]:
     return -edge.inclusive_ns, -edge.calls
 
 
-class Start(Value):
+class Start(NamedTuple):
     """Where to begin, and the way there."""
 
     trail: tuple[str, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lineprof.values import replace
 from lineprof.views.text import functions_of, heading, layout
 
 TYPE_CHECKING = False
@@ -37,6 +36,6 @@ class FunctionTables:
         both = {line: [*beside.below.get(line, ())] for line in (*beside.below, *below)}
         for line, words in below.items():
             both[line] += words
-        function = replace(function, beside=replace(beside, below=both))
+        function = function._replace(beside=beside._replace(below=both))
         block = self._sources.block(function.file, function.line, function.name)
         yield from self._layout.of(function, block)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.call_edges import numbers_of
 from lineprof.gpu_lines import numbers_of_functions
 from lineprof.short_names import short_names
-from lineprof.values import Value
 from lineprof.views.grid import Times, counted, grid, in_words, times_for
 from lineprof.views.orders import OF_FUNCTIONS
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from lineprof.views.view import Options
 
 
-class _Row(Value):
+class _Row(NamedTuple):
     """One function."""
 
     key: Key

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from lineprof.values import Value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lineprof.views.screen import Screen
 
 
-class Glyphs(Value):
+class Glyphs(NamedTuple):
     """One set of them: the first four are as wide as one another."""
 
     tee: str  # before a branch that others follow

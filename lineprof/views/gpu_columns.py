@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lineprof.units import NANOSECOND, readable
-from lineprof.values import Value
 from lineprof.views.table import decimal
 
 TYPE_CHECKING = False
@@ -21,7 +22,8 @@ _TO_HOST = frozenset({"DtoH", "AtoH"})
 _ON_DEVICE = frozenset({"DtoD", "DtoA", "AtoD", "AtoA", "PtoP"})
 
 
-class Measured(Value):
+@dataclass(frozen=True)
+class Measured:
     """What is known of one line's work on GPUs."""
 
     numbers: GpuNumbers
@@ -40,7 +42,8 @@ class Measured(Value):
         return 100 * self.numbers.gpu_ns / self.whole_ns if self.whole_ns else 0
 
 
-class GpuColumn(Value):
+@dataclass(frozen=True)
+class GpuColumn:
     """One column: its title and width, and the text of a line in it."""
 
     title: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lineprof.gpu_lines import kernels_of_lines, numbers_of_functions, numbers_of_lines
 from lineprof.units import NANOSECOND
-from lineprof.values import replace
 from lineprof.views.gpu_columns import GPU_COLUMNS, Measured
 from lineprof.views.gpu_flags import USUAL_COLUMNS
 from lineprof.views.gpu_names import kernel_name, matcher
@@ -47,8 +46,7 @@ def with_gpu(
             number: Measured(numbers, of_line.get(number, ()), total.gpu_ns, tick)
             for number, numbers in lines.get(key, {}).items()
         }
-        return replace(
-            function,
+        return function._replace(
             beside=_beside(measured, options),
             gpu_ns=total.gpu_ns,
             wait_ns=total.wait_ns,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.units import NANOSECOND, readable
-from lineprof.values import Value, replace
 from lineprof.views.glyphs import glyphs_of
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ _MILLISECOND, _MICROSECOND = 1e6, 1e3  # ns
 _ALL = 100  # %
 
 
-class Times(Value):
+class Times(NamedTuple):
     """Times of one table, all in one unit: so they can be compared, and added."""
 
     unit: str
@@ -83,7 +84,7 @@ def grid(
     widths = [max(map(len, column)) for column in zip(titles, *rows)]
     start = sum(widths[:-1]) + len(_GAP) * (len(titles) - 1)
     if screen.width is not None and screen.width - start < _LEAST_WORDS:
-        screen = replace(screen, width=None)
+        screen = screen._replace(width=None)
     for place, row in enumerate([titles, *rows]):
         texts = [
             text.rjust(width) if column < numbers else text.ljust(width)

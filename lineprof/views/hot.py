@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from heapq import nlargest
+from typing import NamedTuple
 
 from lineprof.call_edges import edges, own_line_ns
 from lineprof.gpu_lines import numbers_of_lines
 from lineprof.short_names import short_names
-from lineprof.values import Value
 from lineprof.views.grid import grid, in_words, percent, percent_of, times_for
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _EMPHASIZED = 20  # %
 
 
-class _Row(Value):
+class _Row(NamedTuple):
     """One line."""
 
     key: Key

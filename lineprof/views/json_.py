@@ -43,7 +43,7 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
         yield from _separated([f"  {_json(edge)}"] for edge in call_list(stats))
         yield " ],"
     yield ' "processes": ['
-    yield from _separated([f"  {_json(vars(one))}"] for one in stats.processes)
+    yield from _separated([f"  {_json(one._asdict())}"] for one in stats.processes)
     yield " ],"
     once = summary(stats.gpu)
     yield f' "warnings": {_json(stats.warnings)}{"," if once else "}"}'
@@ -94,7 +94,7 @@ def _lines(function: FunctionStats, sources: Sources, fields: Fields) -> Iterato
     gpu, calls = fields
     rows = {row.line: row for row in function.rows}
     for line in gpu.lines_of(function.key):  # these may have no numbers of their own
-        rows.setdefault(line, Row(line, 0, 0, 0, 0, None, None))
+        rows.setdefault(line, Row(line))
     for line, row in sorted(rows.items()):
         known = {
             "line": line,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lineprof.call_edges import edges, gpu_of_edges, numbers_of, own_line_ns
 from lineprof.collectives import mpi_of_lines
 from lineprof.split import split_of_lines
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     Fields = dict[str, object]
 
 
-class CallFields(Value):
+@dataclass(frozen=True)
+class CallFields:
     """What lines and functions have of calls and waits, worked out once."""
 
     functions: Mapping[Key, FunctionNumbers]
@@ -48,7 +50,7 @@ class CallFields(Value):
             fields["mpi_ns"] = mpi
         split = self.splits.get(key, {}).get(line)
         if split:
-            fields["split"] = vars(split)
+            fields["split"] = split._asdict()
         return fields
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lineprof.gpu_lines import (
     GpuNumbers,
     numbers_of_functions,
@@ -9,7 +11,6 @@ from lineprof.gpu_lines import (
     totals,
     unattributed,
 )
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     Fields = dict[str, object]
 
 
-class GpuFields(Value):
+@dataclass(frozen=True)
+class GpuFields:
     """The GPU numbers of a profile, worked out once."""
 
     lines: Mapping[Key, Mapping[int, GpuNumbers]]
@@ -87,8 +89,8 @@ def summary(gpu: Gpu) -> Fields | None:
         "totals": fields(total),
         "unattributed": fields(rest),
         "devices": [
-            {**vars(device), "attributes": dict(device.attributes)}
+            {**device._asdict(), "attributes": dict(device.attributes)}
             for device in gpu.devices
         ],
-        "runs": [vars(run) for run in runs],
+        "runs": [run._asdict() for run in runs],
     }

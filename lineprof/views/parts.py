@@ -33,7 +33,13 @@ def parts_of(stats: LineStats) -> dict[Key, dict[int, dict[str, int]]]:
     """Return the parts (ns) of each function's time, by line and column."""
     found: dict[Key, dict[int, dict[str, int]]] = {
         key: {
-            line: dict(zip(SPLIT_COLUMNS, vars(split).values()))
+            line: {
+                "python": split.python_ns,
+                "native": split.native_ns,
+                "system": split.system_ns,
+                "ownwait": split.own_wait_ns,
+                "callees": split.callees_ns,
+            }
             for line, split in lines.items()
         }
         for key, lines in split_of_lines(stats).items()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from lineprof.errors import DIRECTION_MARKS, printable
-from lineprof.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _BOXES = "│├└─→…"
 
 
-class Screen(Value):
+class Screen(NamedTuple):
     """A terminal, or (as made without arguments) a pipe, file or string."""
 
     terminal: bool = False

@@ -6,7 +6,6 @@ import os
 import sys
 
 from lineprof.source import Sources
-from lineprof.values import replace
 from lineprof.views.screen import screen_of, write
 from lineprof.views.table import Scale, Table
 from lineprof.views.text import functions_of_timings, paint_of, render, table_of
@@ -109,8 +108,8 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
 
 def _on(stream: TextIO, options: Options, config: Config) -> Options:
     """Return `options` with what `stream` and the configuration ask for."""
-    return replace(
-        options, screen=screen_of(stream), column_widths=column_widths(config)
+    return options._replace(
+        screen=screen_of(stream), column_widths=column_widths(config)
     )
 
 

@@ -5,7 +5,8 @@ More columns can stand beside those of line_profiler.
 
 from __future__ import annotations
 
-from lineprof.values import Value, replace
+from typing import NamedTuple
+
 from lineprof.views.columns import (
     AWAIT,
     COLUMNS,
@@ -59,7 +60,7 @@ _HOT_PERCENT = 20
 _LEAST_SOURCE = 24  # columns of it; else lines are wrapped and not cut
 
 
-class Beside(Value):
+class Beside(NamedTuple):
     """More columns of one function, and lines below its own; made elsewhere."""
 
     columns: tuple[tuple[str, int], ...]  # title and least width
@@ -68,7 +69,7 @@ class Beside(Value):
     hot: frozenset[int] = frozenset()  # lines to emphasize
 
 
-class Function(Value):
+class Function(NamedTuple):
     """One function to show; times in ticks of the profile's unit."""
 
     file: str
@@ -89,7 +90,7 @@ class Function(Value):
         return any(line.hits or line.time for line in self.lines)
 
 
-class Table(Value):
+class Table(NamedTuple):
     """How tables are laid out and scaled."""
 
     scale: Scale
@@ -123,7 +124,7 @@ class Table(Value):
             yield "Continuing without the function's contents."
 
     def _rows(self, function: Function, block: Sequence[str] | None) -> Iterator[str]:
-        scale = replace(self.scale, sum=sum(line.time for line in function.lines))
+        scale = self.scale._replace(sum=sum(line.time for line in function.lines))
         beside = function.beside
         columns = [(c.title, scale.width(c), c.grows) for c in self.columns]
         columns += [(title, width, True) for title, width in beside.columns]
@@ -171,7 +172,7 @@ class Table(Value):
         """Return the screen, without end where more columns leave no source on it."""
         width, more = self.screen.width, beside.columns or self.columns != COLUMNS
         if more and width is not None and width - start < _LEAST_SOURCE:
-            return replace(self.screen, width=None)
+            return self.screen._replace(width=None)
         return self.screen
 
     def _cells(self, function: Function, scale: Scale) -> dict[int, list[str]]:

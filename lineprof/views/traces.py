@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Protocol
 
-    from lineprof.gpu_records import GpuEvent, Timeline
+    from lineprof.gpu_records import GpuEvent
+    from lineprof.gpu_timeline import Timeline
     from lineprof.stats import LineStats
     from lineprof.views.view import Options
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.short_names import short_names
-from lineprof.values import Value
 from lineprof.views.glyphs import Glyphs, glyphs_of
 from lineprof.views.grid import grid, percent, percent_of, times_for
 from lineprof.views.ways import Way, ways_of
@@ -24,7 +25,7 @@ _ENDS = 3  # of a longer chain, at its beginning and at its end
 _MOST_INDENTED = 16  # levels: below them, indentation begins anew
 
 
-class _Spot(Value):
+class _Spot(NamedTuple):
     """Where a row stands."""
 
     head: str  # what is drawn before it
@@ -32,7 +33,7 @@ class _Spot(Value):
     depth: int  # of indentation
 
 
-class _Row(Value):
+class _Row(NamedTuple):
     """One row; without a way, `words` say what is left out."""
 
     way: Way | None
@@ -43,7 +44,7 @@ class _Row(Value):
     recurs: bool = False
 
 
-class _Todo(Value):
+class _Todo(NamedTuple):
     """A way that is to be shown, with all below it."""
 
     way: Way
@@ -51,7 +52,7 @@ class _Todo(Value):
     spot: _Spot
 
 
-class _Leave(Value):
+class _Leave(NamedTuple):
     """Here all is shown that is below these functions."""
 
     functions: tuple[Key | None, ...]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from lineprof.stats import LineStats
 from lineprof.units import AUTO_UNIT
-from lineprof.values import Value, replace
 from lineprof.views.screen import PIPE, Screen
 
 TYPE_CHECKING = False
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-class Options(Value):
+class Options(NamedTuple):
     """How the reader wants to see a profile."""
 
     unit: float | None = None  # s; None: the profile's own; AUTO_UNIT: each its own
@@ -56,7 +57,7 @@ class Options(Value):
     screen: Screen = PIPE
 
 
-class Option(Value):
+class Option(NamedTuple):
     """One flag of the command line that sets a field of Options."""
 
     field: str
@@ -72,7 +73,7 @@ def _nothing(*_: object) -> Iterable[str]:
     return ()
 
 
-class View(Value):
+class View(NamedTuple):
     """One way to look at a profile."""
 
     name: str
@@ -103,11 +104,11 @@ def uncalibrated(stats: LineStats) -> LineStats:
     """
 
     def measured(cell: Cell) -> Cell:
-        return replace(cell, time_ns=max(cell.time_ns, cell.raw_ns))
+        return cell._replace(time_ns=max(cell.time_ns, cell.raw_ns))
 
     return LineStats.from_functions(
         (
-            replace(function, cells=tuple(map(measured, function.cells)))
+            function._replace(cells=tuple(map(measured, function.cells)))
             for function in stats.functions
         ),
         processes=stats.processes,
