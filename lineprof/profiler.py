@@ -83,9 +83,9 @@ class LineProfiler(Legacy):
         """Register `functions` and choose the core; nothing is counted yet."""
         self._counting: set[int] = set()  # threads: see `_tell`
         if trace or (trace is None and "LINEPROF_TRACE" in os.environ):
-            from lineprof.trace import tracing  # noqa: PLC0415  # seldom asked for
+            from lineprof.trace import trace_recorder  # noqa: PLC0415  # seldom asked for
 
-            self._timeline = tracing(self._core, trace)
+            self._timeline = trace_recorder(self._core, trace)
         super().__init__(core, clock, gpu, nvtx)
         if self._timeline is not None:
             self._timeline.begin()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineprof.user_warning import warn
+from lineprof.user_warning import warn_at_caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class ByCountProfilerMixin:
         if failed:
             # Spelled as line_profiler's, which programs may filter by.
             which = f"{len(failed)} attribute(s) of {namespace!r} (`{{attr: value}}`)"
-            warn(f"cannot wrap {which}: {failed!r}")
+            warn_at_caller(f"cannot wrap {which}: {failed!r}")
         return namespace
 
     def _wrapped(self, kind: str, func: Any) -> Any:  # noqa: ANN401

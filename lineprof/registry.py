@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from types import FunctionType
 
-from lineprof.first_use import tell, watchers
+from lineprof.first_use import notify_first_use, on_first_use
 from lineprof.profiler_mixin import ByCountProfilerMixin
-from lineprof.register import add_code
+from lineprof.register import register
 from lineprof.switch import Switch
-from lineprof.twins import Twins, copies_of, identity, original, twin_function
-from lineprof.user_warning import warn
+from lineprof.twins import CodeCopies, copies_of, copy_function, identity, original
+from lineprof.user_warning import warn_at_caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Registry(Switch, ByCountProfilerMixin):
         self.functions: list[Any] = []
         self.texts: Mapping[str, str] = {}  # of no file (``python -c``), by its name
         self._warnings: list[str] = []
-        self._twins = Twins()
+        self._copies = CodeCopies()
         self._known: dict[Key, object] = {}  # of functions
         self._compiled: dict[tuple[str, str], None] = {}  # by what, and names
         # Of code objects without a function of ours: is it to be shown?
@@ -71,11 +71,11 @@ class Registry(Switch, ByCountProfilerMixin):
         except TypeError:
             functions = []
         if not functions:
-            warn(f"{func!r} has no Python code whose lines could be counted")
+            warn_at_caller(f"{func!r} has no Python code whose lines could be counted")
         wrapped = [innermost(function) for function in functions]
         for outer, inner in zip(functions, wrapped):
             if inner is not original(outer):
-                warn(
+                warn_at_caller(
                     f"{outer.__qualname__} has `__wrapped__`: the function in it is "
                     "profiled, and not the one that a decorator put around it"
                 )
@@ -195,20 +195,20 @@ class Registry(Switch, ByCountProfilerMixin):
 
     def _add_code(self, code: CodeType, *, enables: bool = False) -> bool:
         """Register a code object and its twins; False when lines can't be counted."""
-        if watchers:
-            tell(self)
+        if on_first_use:
+            notify_first_use(self)
         if self._tracer.has_code(code):
             return True
         self._core.set_strict("greenlet" in sys.modules)
         text = self.texts.get(code.co_filename)
-        if not add_code(self._tracer, code, identity(code), text, enables=enables):
+        if not register(self._tracer, code, identity(code), text, enables=enables):
             self._warnings.append(
                 f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
                 "its lines can't be counted, their numbers make no sense"
             )
             return False
         for copy in copies_of(code):
-            add_code(self._tracer, copy, (*identity(copy), "twin"), text)
+            register(self._tracer, copy, (*identity(copy), "copy"), text)
         return True
 
     def _twin(self, func: FunctionType) -> FunctionType:
@@ -222,10 +222,10 @@ class Registry(Switch, ByCountProfilerMixin):
         code = func.__code__
         if self._tracer.is_enabling(code) or self._watch_decorated(func):
             return func
-        twin = self._twins.get(code)
+        twin = self._copies.get(code)
         if not self._tracer.is_enabling(twin) and not self._add_twin(code, twin):
             return func
-        return twin_function(func, twin)
+        return copy_function(func, twin)
 
     def _watch_decorated(self, func: FunctionType) -> bool:
         """Watch the registered function that `func` was put around, if there is one.
@@ -253,7 +253,7 @@ class Registry(Switch, ByCountProfilerMixin):
             if tracer is not self._tracer
         ]
         for tracer, enabling in ((self._tracer, True), *others):
-            if not add_code(tracer, twin, (*key, "twin"), text):
+            if not register(tracer, twin, (*key, "copy"), text):
                 return False
             if enabling:
                 tracer.set_enabling(twin)

@@ -6,7 +6,7 @@ import gc
 import sys
 
 from lineprof.calibrate import remeasure
-from lineprof.first_use import tell, watchers
+from lineprof.first_use import notify_first_use, on_first_use
 from lineprof.registry import Registry
 from lineprof.switch import start, stop
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lineprof.snapshot import Code
     from lineprof.snapshot_calls import RawTree
     from lineprof.stats import LineStats
-    from lineprof.trace import Tracing
+    from lineprof.trace import TraceRecorder
     from lineprof.wait_snapshot import RawWait
 
     Counted = tuple[list[tuple[int, str]], Sequence[Code], RawTree, list[RawWait]]
@@ -38,7 +38,7 @@ class Results(Registry):
     timer_unit = 1e-9  # seconds in a tick of get_stats().timings
 
     _blocks: Blocks | None = None
-    _timeline: Tracing | None = None
+    _timeline: TraceRecorder | None = None
 
     @property
     def traced(self) -> bool:
@@ -53,8 +53,8 @@ class Results(Registry):
         """
         from lineprof.blocks import Block, Blocks  # noqa: PLC0415  # seldom needed
 
-        if watchers:
-            tell(self)
+        if on_first_use:
+            notify_first_use(self)
         blocks = self._blocks
         if blocks is None:
             made = Blocks(self._core, self.core, self.texts)
@@ -109,7 +109,7 @@ class Results(Registry):
                 gc.enable()
 
     def _stats(
-        self, holds: float, gpu: Taken | None, end: str, timeline: Tracing | None
+        self, holds: float, gpu: Taken | None, end: str, timeline: TraceRecorder | None
     ) -> LineStats:
         """Return what was counted; `holds` is how much of the costs does."""
         from lineprof.snapshot import (  # noqa: PLC0415  # at the end

@@ -6,10 +6,10 @@ import sys
 
 from lineprof import _core
 from lineprof.cores import open_core, wanted_core
-from lineprof.first_use import tell, watchers
+from lineprof.first_use import notify_first_use, on_first_use
 from lineprof.gpu import gpu_status, open_ranges
 from lineprof.gpu_work import GpuWork
-from lineprof.run import Run
+from lineprof.run import RunInfo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class Switch:
         nvtx: str | None,
     ) -> None:
         """Open the core; LineprofError when it cannot be had."""
-        if watchers:
-            tell(self)
-        self._run = Run(_core)
+        if on_first_use:
+            notify_first_use(self)
+        self._run = RunInfo(_core)
         opened = open_core(_core, core or wanted_core(), clock)
         self._tracer, self._calibration = opened.tracer, opened.calibration
         self._run.opened()
@@ -76,8 +76,8 @@ class Switch:
 
     def enable(self) -> None:
         """Count from now on, in every thread."""
-        if watchers:
-            tell(self)
+        if on_first_use:
+            notify_first_use(self)
         _core.set_strict("greenlet" in sys.modules)
         self._tracer.enable()
 
@@ -87,8 +87,8 @@ class Switch:
 
     def enable_by_count(self) -> None:
         """Enable, unless it is enabled; each call wants a `disable_by_count`."""
-        if watchers:
-            tell(self)
+        if on_first_use:
+            notify_first_use(self)
         self._tracer.enable_by_count()
 
     def disable_by_count(self) -> None:
