@@ -1,4 +1,4 @@
-"""The members of classes and modules: which of them are profiled, and how many."""
+"""Selects the members of classes and modules that are profiled."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class Registrar:
     def add(self, namespace: Namespace, name: str = "") -> int:
         """Return how many members of a class or a module were registered.
 
-        A class or a module that is one counts as one, where any of its own was.
+        A member that is itself a class or a module counts as one, if any of its own
+        members was registered.
         """
         name = name or _full_name(namespace)
         count, to_wrap = 0, {}

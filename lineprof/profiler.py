@@ -182,7 +182,7 @@ class LineProfiler(ByCountProfilerMixin):
         """
         if self._tracer.is_enabling(func.__code__):
             return func
-        inner = self._registry.decorated_by(func)
+        inner = self._registry.wrapped_code(func)
         if inner is not None:
             self._watch_code(inner)
             return func

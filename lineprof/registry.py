@@ -41,7 +41,10 @@ class Registry:
     # -- functions ------------------------------------------------------------------
 
     def has_function(self, function: FunctionType) -> bool:
-        """Return whether `function` is registered, or another with its code object."""
+        """Return whether `function`, or another with its code object, is registered.
+
+        False may also mean that only `add_function` can tell.
+        """
         return self._tracer.has_code(function.__code__) and not self._unlisted
 
     def add_function(self, function: FunctionType) -> bool:
@@ -131,11 +134,10 @@ class Registry:
             return func
         return copy_function(func, copy)
 
-    def decorated_by(self, func: FunctionType) -> CodeType | None:
-        """Return the code of the registered function that `func` was put around.
+    def wrapped_code(self, func: FunctionType) -> CodeType | None:
+        """Return the code of the registered function that `func` wraps, or None.
 
-        That function may run after the call of `func`: that of a context manager
-        does. None if there is none.
+        That function may run after the call of `func`, as a context manager's does.
         """
         if "__wrapped__" not in func.__dict__:
             return None
