@@ -90,7 +90,7 @@ class BudgetWatch:
                 profiler.unwatch(cost.code)
         for key, usage in chosen.items():
             self._off.append(key[2])
-            profiler._remark(self._why(key, usage, elapsed))  # noqa: SLF001
+            profiler.warnings.append(self._why(key, usage, elapsed))
 
     def _why(self, key: Key, usage: Usage, elapsed: int) -> str:
         file, line, name = key

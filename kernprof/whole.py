@@ -86,13 +86,13 @@ class Whole:
         places = own_places(self._plan, self._program, code.co_filename, module)
         self._choice.begin(code, places, module, has_file=not no_file)
         if not self._forced:
-            first_use.watchers.append(self._used)
+            first_use.on_first_use.append(self._used)
         self.profiler.discover(self._decide)
 
     def stop(self) -> None:
         """Look for no more functions; what is found goes on counting."""
-        if self._used in first_use.watchers:
-            first_use.watchers.remove(self._used)
+        if self._used in first_use.on_first_use:
+            first_use.on_first_use.remove(self._used)
         if self._found is not None:
             self._found.discover(None)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from lineprof.register import add_code
+from lineprof.register import register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Bench:
         tracer = self._core.Tracer(self._hook, None, clock)
         try:
             for case in self._cases:
-                add_code(tracer, case.code, text="", labelled=False)
+                register(tracer, case.code, text="", labelled=False)
             for _ in range(ROUNDS):
                 if plain:
                     self._run_plain()

@@ -11,7 +11,7 @@ import sys
 from _thread import get_ident  # threading need not be imported
 
 from lineprof.records import UNKNOWN_THREAD
-from lineprof.register import add_code
+from lineprof.register import register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Blocks:
             made = _Part(key, self._core.Tracer(self._hook))
             part = self._parts.setdefault(key, made)  # another thread's, if it has one
         if not part.tracer.has_code(code):
-            add_code(part.tracer, code, key, self._texts.get(code.co_filename))
+            register(part.tracer, code, key, self._texts.get(code.co_filename))
         return part
 
     def codes(self) -> Iterator[Code]:

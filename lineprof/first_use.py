@@ -1,6 +1,6 @@
-"""The moment when a program uses a profiler of its own accord.
+"""Callbacks for when the program first uses a LineProfiler of its own.
 
-Who profiles a program unasked wants to know of it, and stops.
+Whole-program profiling, which nobody asked for in the program, then turns off.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from typing import Callable
 
 # Each is called with a profiler when that is made, when it is given something to
-# count, and when it is enabled: often. Empty but under kernprof.
-watchers: list[Callable[[object], object]] = []
+# count, and when it is enabled: often. Empty except under kernprof.
+on_first_use: list[Callable[[object], object]] = []
 
 
-def tell(profiler: object) -> None:
-    """Tell all who watch that `profiler` is in use."""
-    for watcher in tuple(watchers):  # one may take itself out
-        watcher(profiler)
+def notify_first_use(profiler: object) -> None:
+    """Call all callbacks with `profiler`, which the program uses."""
+    for callback in tuple(on_first_use):  # one may remove itself
+        callback(profiler)

@@ -1,4 +1,4 @@
-"""What line_profiler's older versions kept of their numbers, made from ours."""
+"""Attributes of line_profiler's older versions, computed when they are read."""
 
 from __future__ import annotations
 
@@ -16,17 +16,12 @@ if TYPE_CHECKING:
     Entry = dict[str, object]
 
 
-def codes_of(functions: Iterable[FunctionType]) -> list[CodeType]:
-    """Return the code objects of functions, each once."""
-    return list({id(one.__code__): one.__code__ for one in functions}.values())
-
-
 def code_map(
-    codes: Iterable[CodeType], timings: Timings
+    functions: Iterable[FunctionType], timings: Timings
 ) -> dict[CodeType, dict[int, Entry]]:
     """Return hits and times in ns by code object and line."""
     made: dict[CodeType, dict[int, Entry]] = {}
-    for code in codes:
+    for code in _codes(functions):
         file, _, name, *_ = identity(code)
         rows = timings.get((str(file), code.co_firstlineno, str(name)), ())
         made[code] = {row[0]: _entry(code, *row) for row in rows}
@@ -34,12 +29,12 @@ def code_map(
 
 
 def c_code_map(
-    codes: Iterable[CodeType], timings: Timings
+    functions: Iterable[FunctionType], timings: Timings
 ) -> dict[int, dict[int, Entry]]:
-    """Return the same by a number for each line."""
+    """Return the same by the hash of each line."""
     made: dict[int, dict[int, Entry]] = {}
-    for code, rows in code_map(codes, timings).items():
-        numbers = dict(zip(_lines(code), code_hash_map([code])[code]))
+    for code, rows in code_map(functions, timings).items():
+        numbers = dict(zip(_lines(code), _hashes(code)))
         for line, entry in rows.items():
             number = numbers.get(line, hash(code.co_code) ^ line)
             made[number] = {line: {**entry, "code": number}}
@@ -48,24 +43,22 @@ def c_code_map(
     return made
 
 
-def code_hash_map(codes: Iterable[CodeType]) -> dict[CodeType, list[int]]:
-    """Return the numbers of the lines of each code object."""
-    return {
-        code: [hash(code.co_code) ^ line for line in _lines(code)] for code in codes
-    }
+def code_hash_map(functions: Iterable[FunctionType]) -> dict[CodeType, list[int]]:
+    """Return the hashes of the lines of each code object."""
+    return {code: _hashes(code) for code in _codes(functions)}
 
 
-def dupes_map(codes: Iterable[CodeType]) -> dict[bytes, list[CodeType]]:
-    """Return the code objects that have the same bytecode."""
+def dupes_map(functions: Iterable[FunctionType]) -> dict[bytes, list[CodeType]]:
+    """Return the code objects by their bytecode."""
     made: dict[bytes, list[CodeType]] = {}
-    for code in codes:
+    for code in _codes(functions):
         made.setdefault(code.co_code, []).append(code)
     return made
 
 
-def last_time(codes: Iterable[CodeType]) -> dict[CodeType, Entry]:
-    """Return the line of each code object that this thread is in, innermost calls'."""
-    known = {identity(code): code for code in codes}
+def last_time(functions: Iterable[FunctionType]) -> dict[CodeType, Entry]:
+    """Return the line of each code object's innermost call on this thread."""
+    known = {identity(code): code for code in _codes(functions)}
     made: dict[CodeType, Entry] = {}
     frame = sys._getframe(1)  # noqa: SLF001  # there is no other
     while frame is not None:
@@ -78,6 +71,15 @@ def last_time(codes: Iterable[CodeType]) -> dict[CodeType, Entry]:
 
 def _entry(code: CodeType, line: int, hits: int, time: float) -> Entry:
     return {"code": code, "lineno": line, "total_time": time, "nhits": hits}
+
+
+def _codes(functions: Iterable[FunctionType]) -> list[CodeType]:
+    """Return the code objects of functions, each once."""
+    return list({id(one.__code__): one.__code__ for one in functions}.values())
+
+
+def _hashes(code: CodeType) -> list[int]:
+    return [hash(code.co_code) ^ line for line in _lines(code)]
 
 
 def _lines(code: CodeType) -> Iterator[int]:

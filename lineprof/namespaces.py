@@ -1,4 +1,4 @@
-"""The members of classes and modules: which of them are profiled, and how many."""
+"""Selects the members of classes and modules that are profiled."""
 
 from __future__ import annotations
 
@@ -9,23 +9,11 @@ from lineprof.targets import parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Protocol
+    from collections.abc import Callable, Mapping
 
     from lineprof.scopes import Filter, Namespace
 
-    class Profiler(Protocol):
-        """Whose `add_callable` registers members."""
-
-        def add_callable(
-            self, obj: object, guard: Filter | None = ..., name: str | None = ...
-        ) -> int:
-            """Return 1 if a function was registered, else 0."""
-
-        def _already_a_wrapper(self, func: object) -> bool: ...
-        def _replace_members(
-            self, namespace: Namespace, members: dict[str, object]
-        ) -> object: ...
+    Replace = Callable[[Namespace, dict[str, object]], object]
 
 
 def members_of(cls: type, policy: str = "children") -> dict[str, object]:
@@ -47,24 +35,32 @@ def members_of(cls: type, policy: str = "children") -> dict[str, object]:
 
 
 class Registrar:
-    """Registers the members of a namespace, and of those in it, each once."""
+    """Registers the members of a namespace, and of namespaces in it, each once."""
 
     def __init__(
-        self, profiler: Profiler, policies: Mapping[str, str], *, wrap: bool
+        self,
+        add_callable: Callable[..., int],
+        is_wrapper: Filter,
+        policies: Mapping[str, str],
+        *,
+        replace: Replace | None = None,
     ) -> None:
-        """Register with `profiler` what `policies` let through; see `scope`.
+        """Register by `add_callable` the members that `policies` select; see `scope`.
 
-        With `wrap`, members are also replaced by what enables the profiler.
+        Functions for which `is_wrapper` is true are left out. `replace` gets the
+        members of each namespace that were registered, to put wrappers in their place.
         """
-        self._profiler = profiler
+        self._add = add_callable
+        self._is_wrapper = is_wrapper
         self._policies = policies
-        self._wrap = wrap
+        self._replace = replace
         self._seen: set[int] = set()
 
     def add(self, namespace: Namespace, name: str = "") -> int:
         """Return how many members of a class or a module were registered.
 
-        A class or a module that is one counts as one, where any of its own was.
+        A member that is itself a class or a module counts as one, if any of its own
+        members was registered.
         """
         name = name or _full_name(namespace)
         count, to_wrap = 0, {}
@@ -78,8 +74,8 @@ class Registrar:
             elif self._add_callable(namespace, value, path):
                 count += 1
                 to_wrap[attribute] = value
-        if self._wrap and to_wrap:
-            self._profiler._replace_members(namespace, to_wrap)  # noqa: SLF001
+        if self._replace is not None and to_wrap:
+            self._replace(namespace, to_wrap)
         return count
 
     def _descend(self, outer: Namespace, inner: Namespace, path: str) -> bool:
@@ -92,11 +88,10 @@ class Registrar:
         fits = scope(self._policies["func"], namespace, "func")
 
         def guard(function: object) -> bool:
-            ours = self._profiler._already_a_wrapper(function)  # noqa: SLF001
-            return ours or not fits(function)
+            return self._is_wrapper(function) or not fits(function)
 
         try:
-            return bool(self._profiler.add_callable(value, guard=guard, name=path))
+            return bool(self._add(value, guard=guard, name=path))
         except TypeError:  # no callable
             return False
 

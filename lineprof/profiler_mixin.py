@@ -1,8 +1,8 @@
-"""Wrapping whatever can be called, for profilers that are enabled by count."""
+"""Wrappers for every kind of callable, for profilers that are enabled by count."""
 
 from __future__ import annotations
 
-from lineprof.user_warning import warn
+from lineprof.user_warning import warn_at_caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_MARK = "__lineprof_wrapper__"  # whose wrapper it is; copied by functools.wraps
+_MARK = "__lineprof_wrapper__"  # its profiler and id; functools.wraps copies it
 
 
 class ByCountProfilerMixin:
-    """What decorates and runs, by means of `enable_by_count` and `disable_by_count`.
+    """Decorates and runs code, by `enable_by_count` and `disable_by_count`.
 
-    Each kind of callable has a method ``wrap_...``, which a profiler may replace;
-    `wrap_callable` calls the one for what it is given.
+    Each kind of callable has a method ``wrap_...``, which a profiler may override;
+    `wrap_callable` calls the one for its argument.
     """
 
     def enable_by_count(self) -> None:
-        """Enable, unless it is enabled; each call wants a `disable_by_count`."""
+        """Enable, if it is not enabled; each call needs a `disable_by_count`."""
         raise NotImplementedError
 
     def disable_by_count(self) -> None:
@@ -35,7 +35,7 @@ class ByCountProfilerMixin:
         """Return `func` such that calls of it enable the profiler.
 
         Functions, generators, coroutines, methods, partial objects, properties
-        and classes are understood. TypeError for what cannot be called.
+        and classes are understood. Raises TypeError if `func` is not callable.
         """
         from lineprof.kinds import kind_of  # noqa: PLC0415  # late, if at all
 
@@ -49,7 +49,7 @@ class ByCountProfilerMixin:
     def get_underlying_functions(cls, func: object) -> list[Any]:
         """Return the Python functions that a call of `func` runs.
 
-        Those of a class are its members. TypeError for what cannot be called.
+        Those of a class are its members. Raises TypeError if `func` is not callable.
         """
         from lineprof.targets import functions_of  # noqa: PLC0415  # late, if at all
 
@@ -72,11 +72,11 @@ class ByCountProfilerMixin:
         return self._wrapped("async_generator", func)
 
     def wrap_classmethod(self, func: Any) -> Any:  # noqa: ANN401
-        """Return a class method around what `func` holds."""
+        """Return a class method around the callable in `func`."""
         return _like(func, type(func)(self.wrap_callable(func.__func__)))
 
     def wrap_staticmethod(self, func: Any) -> Any:  # noqa: ANN401
-        """Return a static method around what `func` holds."""
+        """Return a static method around the callable in `func`."""
         return _like(func, type(func)(self.wrap_callable(func.__func__)))
 
     def wrap_boundmethod(self, func: MethodType) -> MethodType:
@@ -112,9 +112,9 @@ class ByCountProfilerMixin:
         return _like(func, made)
 
     def wrap_class(self, func: type) -> type:
-        """Wrap what is defined in a class, in place, and return it.
+        """Wrap the members that a class defines, in place, and return the class.
 
-        Warns when a member cannot be replaced.
+        Warns if a member cannot be replaced.
         """
         from lineprof.namespaces import members_of  # noqa: PLC0415  # seldom
 
@@ -133,7 +133,7 @@ class ByCountProfilerMixin:
         if failed:
             # Spelled as line_profiler's, which programs may filter by.
             which = f"{len(failed)} attribute(s) of {namespace!r} (`{{attr: value}}`)"
-            warn(f"cannot wrap {which}: {failed!r}")
+            warn_at_caller(f"cannot wrap {which}: {failed!r}")
         return namespace
 
     def _wrapped(self, kind: str, func: Any) -> Any:  # noqa: ANN401
@@ -194,7 +194,7 @@ class ByCountProfilerMixin:
 
 
 def _like(old: Any, new: T) -> T:  # noqa: ANN401
-    """Return `new` with the attributes that users gave to `old`."""
+    """Return `new` with the attributes that were set on `old`."""
     theirs = getattr(new, "__dict__", None)
     if theirs is not None:
         for name, value in vars(old).items():
@@ -203,7 +203,7 @@ def _like(old: Any, new: T) -> T:  # noqa: ANN401
 
 
 def __getattr__(name: str) -> object:
-    """Offer what tells kinds of callables apart, once it is asked for."""
+    """Import the functions that tell kinds of callables apart, when first needed."""
     if not name.startswith("is_") and name != "C_LEVEL_CALLABLE_TYPES":
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

@@ -1,4 +1,4 @@
-"""A code object and all that the core has to know of it, handed over."""
+"""Registration of code objects with a tracer of the core."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _CODE_ENABLES = 2  # in csrc/lp_code.h
 
 
-def add_code(  # noqa: PLR0913  # what there is to say of one
+def register(  # noqa: PLR0913  # the properties of a code object
     tracer: Tracer,
     code: CodeType,
     key: object = None,
@@ -23,12 +23,12 @@ def add_code(  # noqa: PLR0913  # what there is to say of one
     labelled: bool = True,
     enables: bool = False,
 ) -> bool:
-    """Register `code`; False where its lines can't be told.
+    """Register `code` with `tracer`; False if its line numbers make no sense.
 
-    One that is registered, by another thread just now, say, stays as it is.
-    `text` is its file's source where no file has it. While NVTX ranges are on,
-    calls and lines of `code` are ranges, but not those of one that is not
-    `labelled`. Calls of one that `enables` enable the tracer, from the first on.
+    A code object that is already registered, perhaps by another thread just now,
+    stays as it is. `text` is the source of code that is in no file. If NVTX ranges
+    are on and `labelled` is true, calls and lines of `code` are ranges. With
+    `enables`, calls of `code` enable the tracer, from the first call on.
     """
     shape = describe(code, text)
     if shape is None or not _add(tracer, code, key, shape, enables=enables):

@@ -1,265 +1,192 @@
-"""The functions that one profiler counts."""
+"""The code objects and functions that one LineProfiler counts."""
 
 from __future__ import annotations
 
 import sys
 from types import FunctionType
 
-from lineprof.first_use import tell, watchers
-from lineprof.profiler_mixin import ByCountProfilerMixin
-from lineprof.register import add_code
-from lineprof.switch import Switch
-from lineprof.twins import Twins, copies_of, identity, original, twin_function
-from lineprof.user_warning import warn
+from lineprof.register import register
+from lineprof.twins import CodeCopies, copies_of, copy_function, identity, original
+from lineprof.user_warning import warn_at_caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import CodeType, ModuleType
-    from typing import Any, Callable, Union
+    from typing import Any
 
-    from lineprof.gpu import GpuOptions
-    from lineprof.scoping_policy import Policies, ScopingPolicy
+    from lineprof._core import Tracer
 
     Key = tuple[object, ...]
-    Scoping = Union[ScopingPolicy, str, Policies, None]
 
-_Code = type((lambda: 0).__code__)
-_IDENTITY = 5  # parts that a key of the core begins with
+_IDENTITY = 5  # items of `identity`, with which each key of the core begins
 
 
-class Registry(Switch, ByCountProfilerMixin):
-    """Registers code objects with the core, and remembers their functions."""
+class Registry:
+    """The code objects registered with one tracer, and the functions they belong to."""
 
-    def __init__(
-        self,
-        core: str | None,
-        clock: object,
-        gpu: GpuOptions | str | None,
-        nvtx: str | None,
-    ) -> None:
-        """Open the core, with nothing registered."""
-        self.functions: list[Any] = []
-        self.texts: Mapping[str, str] = {}  # of no file (``python -c``), by its name
-        self._warnings: list[str] = []
-        self._twins = Twins()
-        self._known: dict[Key, object] = {}  # of functions
-        self._compiled: dict[tuple[str, str], None] = {}  # by what, and names
-        # Of code objects without a function of ours: is it to be shown?
+    def __init__(self, module: ModuleType, tracer: Tracer) -> None:
+        """Start empty; `module` is the C module, `tracer` that of the profiler."""
+        self.functions: list[Any] = []  # those shown, in order of registration
+        self.texts: Mapping[str, str] = {}  # source that is in no file (``python -c``)
+        self.warnings: list[str] = []  # sentences for the profile
+        self.compiled: dict[tuple[str, str], None] = {}  # (compiler, function)
+        self._module = module
+        self._tracer = tracer
+        self._copies = CodeCopies()
+        self._known: dict[Key, object] = {}  # identities of `functions`
+        # Identities of other registered code objects: are they shown?
         self._unlisted: dict[Key, bool] = {}
-        super().__init__(core, clock, gpu, nvtx)
 
-    def add_function(self, func: object) -> None:
-        """Count the lines of `func` whenever the profiler is enabled.
+    # -- functions ------------------------------------------------------------------
 
-        Nothing is wrapped: every caller's calls count, on every thread. Of a
-        function with ``__wrapped__``, what a decorator made, the decorated one
-        is counted, and a warning says so. Warns, too, when there are no lines
-        to count.
+    def has_function(self, function: FunctionType) -> bool:
+        """Return whether `function`, or another with its code object, is registered.
+
+        False may also mean that only `add_function` can tell.
         """
-        for function in self._functions_to_add(func):
-            self._register(function)
+        return self._tracer.has_code(function.__code__) and not self._unlisted
 
-    def _functions_to_add(self, func: object) -> Sequence[FunctionType]:
-        if isinstance(func, FunctionType) and "__wrapped__" not in func.__dict__:
-            return (func,)
-        from lineprof.targets import functions_of, innermost  # noqa: PLC0415  # seldom
-
-        self._note_compiled(func)
-        try:
-            functions = functions_of(func)
-        except TypeError:
-            functions = []
-        if not functions:
-            warn(f"{func!r} has no Python code whose lines could be counted")
-        wrapped = [innermost(function) for function in functions]
-        for outer, inner in zip(functions, wrapped):
-            if inner is not original(outer):
-                warn(
-                    f"{outer.__qualname__} has `__wrapped__`: the function in it is "
-                    "profiled, and not the one that a decorator put around it"
-                )
-        return wrapped
-
-    def add_callable(
-        self,
-        obj: object,
-        guard: Callable[[FunctionType], object] | None = None,
-        name: str | None = None,  # noqa: ARG002  # what line_profiler logs
-    ) -> int:
-        """Count the lines of a callable, or of what holds callables, like a property.
-
-        `guard` says of a function whether it is to be left out: by default
-        those that this profiler has decorated. Returns 1 if a function was
-        added, else 0. Raises TypeError when `obj` can't be called.
-        """
-        from lineprof.targets import innermost  # noqa: PLC0415  # seldom needed
-
-        self._note_compiled(obj)
-        guard = guard or self._already_a_wrapper
-        functions = [
-            function
-            for function in self.get_underlying_functions(obj)
-            if not guard(function)
-        ]
-        for function in functions:
-            self.add_function(innermost(function))
-        return 1 if functions else 0
-
-    def add_class(
-        self, cls: type, *, scoping_policy: Scoping = None, wrap: bool = False
-    ) -> int:
-        """Count the lines of what is in a class; return how many members those are.
-
-        `scoping_policy` says how near to it they must be defined: see
-        `ScopingPolicy`; None takes what is defined in the same module. With
-        `wrap`, members are replaced by what enables the profiler, too.
-        """
-        return self._add_namespace(cls, scoping_policy, wrap=wrap)
-
-    def add_module(
-        self, mod: ModuleType, *, scoping_policy: Scoping = None, wrap: bool = False
-    ) -> int:
-        """Count the lines of what is in a module; as `add_class` does.
-
-        None takes what is defined in the module's package, and no modules.
-        """
-        return self._add_namespace(mod, scoping_policy, wrap=wrap)
-
-    def _add_namespace(
-        self, namespace: type | ModuleType, scoping_policy: Scoping, *, wrap: bool
-    ) -> int:
-        from lineprof.namespaces import Registrar  # noqa: PLC0415  # seldom needed
-        from lineprof.scoping_policy import ScopingPolicy  # noqa: PLC0415  # as well
-
-        policies = ScopingPolicy.to_policies(scoping_policy)
-        values = {kind: policy.value for kind, policy in policies.items()}
-        return Registrar(self, values, wrap=wrap).add(namespace)
-
-    def watch(self, target: object) -> int:
-        """Count the lines of `target` in all its calls, on every thread.
-
-        Nothing is replaced or wrapped: calls from anywhere enable the profiler
-        for as long as they last. `target` is a code object, or whatever can be
-        decorated: functions, methods, properties, partial objects, classes.
-        Returns how many code objects are watched anew. Raises TypeError for what
-        can't be called.
-        """
-        if isinstance(target, _Code):
-            return self._watch_code(target)
-        from lineprof.targets import functions_of, innermost  # noqa: PLC0415  # seldom
-
-        self._note_compiled(target)
-        found = 0
-        for function in [innermost(function) for function in functions_of(target)]:
-            if self._register(function):
-                found += self._watch_code(function.__code__)
-        return found
-
-    def _watch_code(self, code: CodeType) -> int:
-        if self._tracer.is_enabling(code) or not self._add_code(code, enables=True):
-            return 0
-        if (key := identity(code)) not in self._known:
-            self._unlisted.setdefault(key, True)
-        for copy in (code, *copies_of(code)):
-            self._tracer.set_enabling(copy)
-        return 1
-
-    def _note_compiled(self, target: object) -> None:
-        """Remember to say of what has no lines to see that it has not."""
-        if isinstance(target, (FunctionType, type)):
-            return
-        from lineprof.compiled import compiled_in  # noqa: PLC0415  # seldom needed
-
-        self._compiled.update(dict.fromkeys(compiled_in(target)))
-
-    def _remark(self, text: str) -> None:
-        """Have the profile carry `text`, a sentence, among its warnings."""
-        self._warnings.append(text)
-
-    # -- code objects ---------------------------------------------------------------
-
-    def _register(self, function: FunctionType) -> bool:
-        """Register a function to be shown; False when its lines can't be counted."""
+    def add_function(self, function: FunctionType) -> bool:
+        """Register `function`, to be shown; False if its line numbers make no sense."""
         code = function.__code__
-        if self._tracer.has_code(code) and not self._unlisted:
-            return True
-        if not self._add_code(code):
+        if not self.add_code(code):
             return False
         key = identity(code)
         self._unlisted.pop(key, None)
         mine = object()
-        if self._known.setdefault(key, mine) is mine:  # no other thread's
+        if self._known.setdefault(key, mine) is mine:  # not another thread's
             self.functions.append(function)
         return True
 
-    def _add_code(self, code: CodeType, *, enables: bool = False) -> bool:
-        """Register a code object and its twins; False when lines can't be counted."""
-        if watchers:
-            tell(self)
+    def note_compiled(self, target: object) -> None:
+        """Record compiled functions that `target` calls.
+
+        The report warns that their lines cannot be profiled.
+        """
+        if isinstance(target, (FunctionType, type)):
+            return
+        from lineprof.compiled import compiled_in  # noqa: PLC0415  # seldom needed
+
+        self.compiled.update(dict.fromkeys(compiled_in(target)))
+
+    def note_compiled_by_numba(self) -> None:
+        """Record registered functions that Numba compiled, whoever called it."""
+        if "numba.core.dispatcher" not in sys.modules:
+            return
+        from lineprof.compiled import numba_in  # noqa: PLC0415  # seldom needed
+
+        known = {*self._known, *self._unlisted}
+        self.compiled.update(dict.fromkeys(numba_in(known)))
+
+    # -- code objects ---------------------------------------------------------------
+
+    def add_code(self, code: CodeType, *, enables: bool = False) -> bool:
+        """Register `code` and its copies; False if its line numbers make no sense.
+
+        With `enables`, calls of `code` enable the profiler, from the first call on.
+        """
         if self._tracer.has_code(code):
             return True
-        self._core.set_strict("greenlet" in sys.modules)
+        self._module.set_strict("greenlet" in sys.modules)
         text = self.texts.get(code.co_filename)
-        if not add_code(self._tracer, code, identity(code), text, enables=enables):
-            self._warnings.append(
+        if not register(self._tracer, code, identity(code), text, enables=enables):
+            self.warnings.append(
                 f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
                 "its lines can't be counted, their numbers make no sense"
             )
             return False
         for copy in copies_of(code):
-            add_code(self._tracer, copy, (*identity(copy), "twin"), text)
+            register(self._tracer, copy, (*identity(copy), "copy"), text)
         return True
 
-    def _twin(self, func: FunctionType) -> FunctionType:
-        """Return a twin of `func` with a code object of its own.
+    def watch(self, code: CodeType) -> bool:
+        """Register `code` so that all its calls enable the profiler.
 
-        Calls of the twin enable the profiler: by its code object the core
-        tells them from calls of `func`. There is nothing in between that a
-        call, a traceback or `inspect` would have to pass. Where `func` is not
-        registered, its own lines are not shown.
+        Returns False if they did before, or if its line numbers make no sense.
+        """
+        if self._tracer.is_enabling(code) or not self.add_code(code, enables=True):
+            return False
+        if (key := identity(code)) not in self._known:
+            self._unlisted.setdefault(key, True)
+        for copy in (code, *copies_of(code)):
+            self._tracer.set_enabling(copy)
+        return True
+
+    def is_hidden(self, key: Sequence[object]) -> bool:
+        """Return whether the code object that the core knows by `key` is not shown."""
+        shown = self._unlisted and self._unlisted.get(tuple(key[:_IDENTITY]))
+        return shown is False
+
+    # -- copies for decorated functions ---------------------------------------------
+
+    def copy_of(self, func: FunctionType) -> FunctionType:
+        """Return a copy of `func` whose calls enable the profiler.
+
+        It has a code object of its own, by which the core tells its calls from
+        calls of `func`. No wrapper is in between that a call, a traceback or
+        `inspect` would have to pass. If `func` is not registered, its own lines are
+        not shown. Returns `func` itself if its line numbers make no sense.
         """
         code = func.__code__
-        if self._tracer.is_enabling(code) or self._watch_decorated(func):
+        copy = self._copies.get(code)
+        if not self._tracer.is_enabling(copy) and not self._add_copy(code, copy):
             return func
-        twin = self._twins.get(code)
-        if not self._tracer.is_enabling(twin) and not self._add_twin(code, twin):
-            return func
-        return twin_function(func, twin)
+        return copy_function(func, copy)
 
-    def _watch_decorated(self, func: FunctionType) -> bool:
-        """Watch the registered function that `func` was put around, if there is one.
+    def wrapped_code(self, func: FunctionType) -> CodeType | None:
+        """Return the code of the registered function that `func` wraps, or None.
 
-        It may run when the call of `func` is over: a context manager's does.
+        That function may run after the call of `func`, as a context manager's does.
         """
         if "__wrapped__" not in func.__dict__:
-            return False
+            return None
         from lineprof.targets import innermost  # noqa: PLC0415  # seldom needed
 
         inner = innermost(func)
         if inner is original(func) or not self._tracer.has_code(inner.__code__):
-            return False
-        self._watch_code(inner.__code__)
-        return True
+            return None
+        return inner.__code__
 
-    def _add_twin(self, code: CodeType, twin: CodeType) -> bool:
-        """Register the twin of `code` with all that count `code`, and with us."""
-        key, text = identity(twin), self.texts.get(code.co_filename)
+    def _add_copy(self, code: CodeType, copy: CodeType) -> bool:
+        """Register `copy` with this tracer and with all that count `code`."""
+        key, text = identity(copy), self.texts.get(code.co_filename)
         if not self._tracer.has_code(code) and key not in self._known:
             self._unlisted.setdefault(key, False)
         others = [
             (tracer, enabling)
-            for tracer, enabling in self._core.tracers_of(code)
+            for tracer, enabling in self._module.tracers_of(code)
             if tracer is not self._tracer
         ]
         for tracer, enabling in ((self._tracer, True), *others):
-            if not add_code(tracer, twin, (*key, "twin"), text):
+            if not register(tracer, copy, (*key, "copy"), text):
                 return False
             if enabling:
-                tracer.set_enabling(twin)
+                tracer.set_enabling(copy)
         return True
 
-    def _is_hidden(self, key: Sequence[object]) -> bool:
-        """Return whether the code object of that key is not to be shown."""
-        hidden = self._unlisted and self._unlisted.get(tuple(key[:_IDENTITY]))
-        return hidden is False
+
+def functions_to_add(func: object) -> Sequence[FunctionType]:
+    """Return the functions that ``add_function(func)`` registers.
+
+    For a function with ``__wrapped__``, that is the one inside, and a warning says so.
+    Also warns if `func` has no Python code.
+    """
+    if isinstance(func, FunctionType) and "__wrapped__" not in func.__dict__:
+        return (func,)
+    from lineprof.targets import functions_of, innermost  # noqa: PLC0415  # seldom
+
+    try:
+        functions = functions_of(func)
+    except TypeError:
+        functions = []
+    if not functions:
+        warn_at_caller(f"{func!r} has no Python code whose lines could be counted")
+    wrapped = [innermost(function) for function in functions]
+    for outer, inner in zip(functions, wrapped):
+        if inner is not original(outer):
+            warn_at_caller(
+                f"{outer.__qualname__} has `__wrapped__`: the function in it is "
+                "profiled, and not the one that a decorator put around it"
+            )
+    return wrapped

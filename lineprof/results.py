@@ -1,185 +1,121 @@
-"""What one profiler has counted: as a value, a file, a table."""
+"""Profiles of what one LineProfiler has counted, read from the C core."""
 
 from __future__ import annotations
 
 import gc
-import sys
 
 from lineprof.calibrate import remeasure
-from lineprof.first_use import tell, watchers
-from lineprof.registry import Registry
-from lineprof.switch import start, stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
-    from typing import TextIO, Union
 
-    from lineprof.blocks import Block, Blocks
+    from lineprof._core import Tracer
+    from lineprof.blocks import Blocks
     from lineprof.gpu_snapshot import Taken
+    from lineprof.registry import Registry
     from lineprof.snapshot import Code
     from lineprof.snapshot_calls import RawTree
     from lineprof.stats import LineStats
-    from lineprof.trace import Tracing
+    from lineprof.switch import CoreSession
+    from lineprof.trace import TraceRecorder
     from lineprof.wait_snapshot import RawWait
 
     Counted = tuple[list[tuple[int, str]], Sequence[Code], RawTree, list[RawWait]]
 
-    Path = Union[str, "os.PathLike[str]"]
 
+class Results:
+    """Reads out the core session of one profiler."""
 
-class Results(Registry):
-    """Reads out the core."""
+    def __init__(self, session: CoreSession, registry: Registry) -> None:
+        """Read out `session`, for the code objects in `registry`."""
+        self._session = session
+        self._registry = registry
 
-    exit = ""  # how the program ended, for the profile: set by who runs it
-    from_start = True  # False where the program is to say when to count
+    def stats(self, blocks: Blocks | None, *, end: str, from_start: bool) -> LineStats:
+        """Return all that was counted so far, with GPU work and the timeline.
 
-    timer_unit = 1e-9  # seconds in a tick of get_stats().timings
-
-    _blocks: Blocks | None = None
-    _timeline: Tracing | None = None
-
-    @property
-    def traced(self) -> bool:
-        """Whether stays in functions and on lines are kept one by one."""
-        return self._timeline is not None
-
-    def block(self, name: str = "block") -> Block:
-        """Return a context manager that counts the lines of its ``with`` statement.
-
-        They are shown as one function called `name`, wherever they stand, at the
-        top of a module, too, and whether or not anything around them is counted.
+        `end` says how the program ended, "" if it ended normally. `from_start` is
+        False if the program itself says when counting starts.
         """
-        from lineprof.blocks import Block, Blocks  # noqa: PLC0415  # seldom needed
+        session = self._session
+        gpu = session.gpu.take()
+        holds = remeasure(session.module, session.core, session.calibration)
+        self._registry.note_compiled_by_numba()
+        return self._stats(blocks, holds, gpu, session.trace, end, from_start)
 
-        if watchers:
-            tell(self)
-        blocks = self._blocks
-        if blocks is None:
-            made = Blocks(self._core, self.core, self.texts)
-            blocks = self.__dict__.setdefault("_blocks", made)  # or another thread's
-        return Block(blocks, name)
-
-    def reset(self) -> None:
-        """Forget all that was counted; functions stay registered."""
-        super().reset()
-        if self._blocks is not None:
-            self._blocks.reset()
-
-    def start(self) -> None:
-        """Count on after `stop`: what the module's `start` does."""
-        start()
-
-    def stop(self) -> None:
-        """Count nothing, in any profiler, until `start`: see the module's `stop`."""
-        stop()
-
-    def get_stats(self) -> LineStats:
-        """Return all that was counted so far, times in ns.
-
-        Lines that are under way count up to now.
-        """
-        gpu = self._gpu.take()
-        holds = remeasure(self._core, self.core, self._calibration)
-        if "numba.core.dispatcher" in sys.modules:
-            from lineprof.compiled import numba_in  # noqa: PLC0415  # seldom needed
-
-            known = {*self._known, *self._unlisted}
-            self._compiled.update(dict.fromkeys(numba_in(known)))
-        return self._stats(holds, gpu, self.exit, self._timeline)
-
-    def stats_so_far(self) -> LineStats:
+    def stats_so_far(self, blocks: Blocks | None, *, from_start: bool) -> LineStats:
         """Return the same while the program runs, for a thread beside it.
 
-        Nothing is kept from running: costs count as they were first measured,
-        and GPU work, for which the device would be waited for, is left out; so is
-        what was traced, for that may be a lot.
+        Nothing is kept from running: costs count as they were first calibrated, and
+        GPU work, for which the device would have to be waited for, is left out, as
+        is the timeline, which may be long.
         """
-        return self._stats(1.0, None, "still running", None)
+        return self._stats(blocks, 1.0, None, None, "still running", from_start)
 
-    def _counted(self) -> Counted:
-        """Return what the tracer has counted, and what lines waited for."""
-        collects = gc.isenabled()
-        gc.disable()  # before 3.12 it may run the program's code in the midst
-        try:
-            return *self._tracer.snapshot(), self._tracer.waits()
-        finally:
-            if collects:
-                gc.enable()
-
-    def _stats(
-        self, holds: float, gpu: Taken | None, end: str, timeline: Tracing | None
+    def _stats(  # noqa: PLR0913, PLR0917  # the parts of a profile
+        self,
+        blocks: Blocks | None,
+        holds: float,
+        gpu: Taken | None,
+        trace: TraceRecorder | None,
+        end: str,
+        from_start: bool,  # noqa: FBT001
     ) -> LineStats:
-        """Return what was counted; `holds` is how much of the costs does."""
+        """Return what was counted; `holds` is the share of the costs to subtract."""
         from lineprof.snapshot import (  # noqa: PLC0415  # at the end
             Parts,
             Scale,
             profile_of,
         )
 
-        ids, counted, calls, waits = self._counted()
-        codes: list[Code] = [one for one in counted if not self._is_hidden(one[0])]
-        natives = self._tracer.natives()
-        blocks: list[Code] = []
-        if self._blocks is not None:
-            blocks = list(self._blocks.codes())
-            waits += self._blocks.waits()
-        scale = Scale(self._core.scale(), self._core.COST_ONE, holds)
-        core, cost = (self.core, self.core_reason), scale.cost_ns(self._run.cost)
-        run = self._run.process(core=core, overhead_ns=cost, end=end)
-        said = self._run.warnings(self.functions, from_start=self.from_start)
-        warnings = [*self._warnings, *said, *self._compiled_warnings()]
-        if self._core.took_turns():
+        session, registry = self._session, self._registry
+        module, tracer, run = session.module, session.tracer, session.run_info
+        ids, counted, calls, waits = _counted(tracer)
+        codes: list[Code] = [one for one in counted if not registry.is_hidden(one[0])]
+        natives = tracer.natives()
+        block_codes: list[Code] = []
+        if blocks is not None:
+            block_codes = list(blocks.codes())
+            waits += blocks.waits()
+        scale = Scale(module.scale(), module.COST_ONE, holds)
+        core, cost = (session.core, session.core_reason), scale.cost_ns(run.cost)
+        process = run.process(core=core, overhead_ns=cost, end=end)
+        warnings = [
+            *registry.warnings,
+            *run.warnings(registry.functions, from_start=from_start),
+            *_compiled_warnings(registry),
+        ]
+        if module.took_turns():
             warnings.append("greenlets took turns: who called whom is partly a guess")
         parts = Parts(
             gpu=gpu,
-            blocks=blocks,
+            blocks=block_codes,
             calls=calls,
             natives=natives,
-            trace=timeline.of(self._tracer, gpu) if timeline else None,
+            trace=trace.of(tracer, gpu) if trace else None,
             waits=waits,
-            blind=self._core.waits_blind(),
-            split=self._core.split(None),
+            blind=module.waits_blind(),
+            split=module.split(None),
         )
-        return profile_of(ids, codes, scale, run, warnings, parts)
+        return profile_of(ids, codes, scale, process, warnings, parts)
 
-    def _compiled_warnings(self) -> list[str]:
-        """Return what to say of compiled functions, whose lines are not seen."""
-        if not self._compiled:
-            return []
-        from lineprof.compiled import sentences  # noqa: PLC0415  # seldom needed
 
-        return sentences(self._compiled)
+def _counted(tracer: Tracer) -> Counted:
+    """Return what `tracer` has counted, and what lines waited for."""
+    collects = gc.isenabled()
+    gc.disable()  # before 3.12 a collection may run the program's code meanwhile
+    try:
+        return *tracer.snapshot(), tracer.waits()
+    finally:
+        if collects:
+            gc.enable()
 
-    def dump_stats(self, filename: Path) -> None:
-        """Write a profile file; LineprofError when that fails."""
-        self.get_stats().to_file(filename)
 
-    def print_stats(  # noqa: PLR0913, PLR0917  # line_profiler's signature
-        self,
-        stream: TextIO | None = None,
-        output_unit: float | None = None,
-        stripzeros: bool = False,  # noqa: FBT001, FBT002
-        details: bool = True,  # noqa: FBT001, FBT002
-        summarize: bool = False,  # noqa: FBT001, FBT002
-        sort: bool = False,  # noqa: FBT001, FBT002
-        rich: bool = False,  # noqa: FBT001, FBT002
-        *,
-        config: Path | bool | None = None,
-    ) -> None:
-        """Print the tables; `output_unit` in seconds, to `stream` or stdout.
+def _compiled_warnings(registry: Registry) -> list[str]:
+    """Return warnings about compiled functions, whose lines are not profiled."""
+    if not registry.compiled:
+        return []
+    from lineprof.compiled import sentences  # noqa: PLC0415  # seldom needed
 
-        With `rich`, by the package of that name where it can be had. `config` is
-        the file with the columns' widths; None looks for one, False does not.
-        """
-        self.get_stats().print(
-            stream=stream,
-            output_unit=output_unit,
-            stripzeros=stripzeros,
-            details=details,
-            summarize=summarize,
-            sort=sort,
-            rich=rich,
-            config=config,
-        )
+    return sentences(registry.compiled)

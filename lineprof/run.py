@@ -1,4 +1,4 @@
-"""One profiler's run: since when, where, and what went wrong meanwhile."""
+"""Metadata of one profiler's run: start, process, own cost, warnings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from lineprof.records import Process
 
 
-class Run:
-    """Begins with its profiler; `core` is the C module."""
+class RunInfo:
+    """Metadata of the run of one LineProfiler, from its construction on."""
 
     def __init__(self, core: ModuleType) -> None:
-        """Begin now, before there is a tracer."""
+        """Start now, before the tracer is opened; `core` is the C module."""
         self._core = core
         self._start_unix_ns = process.unix_ns()
         self._lost = core.lost()
@@ -28,19 +28,19 @@ class Run:
         self._displaced = 0
 
     def opened(self) -> None:
-        """Go on, now that there is one."""
+        """Note the state of the core right after the tracer was opened."""
         self._displaced = self._core.displaced()
 
     @property
     def cost(self) -> int:
-        """The profiler's own cost since the beginning, in the core's parts."""
+        """The profiler's own cost since the start, in the core's unit of cost."""
         return int(self._core.cost() - self._cost)
 
     def process(self, *, core: tuple[str, str], overhead_ns: int, end: str) -> Process:
-        """Return what is known of this process and of the run so far.
+        """Return the metadata of this process and of the run so far.
 
-        `core` is the event source and why it is that; `end` says how the program
-        ended, "" for normally.
+        `core` is the event source and the reason for its choice; `end` says how the
+        program ended, "" if it ended normally.
         """
         from lineprof.records import Process  # noqa: PLC0415  # at the end
 
@@ -66,9 +66,9 @@ class Run:
     def warnings(
         self, functions: Iterable[FunctionType], *, from_start: bool
     ) -> list[str]:
-        """Return what the numbers of `functions` lack, a sentence each.
+        """Return a sentence for each reason why numbers of `functions` are incomplete.
 
-        `from_start` is False for a program that says itself when to count.
+        `from_start` is False if the program itself says when counting starts.
         """
         warnings = []
         if from_start and not self._core.collecting():

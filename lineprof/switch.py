@@ -1,19 +1,20 @@
-"""A profiler's core: opened, and switched on and off."""
+"""One LineProfiler's session with the C core; the only module that imports `_core`."""
 
 from __future__ import annotations
 
+import os
 import sys
 
 from lineprof import _core
 from lineprof.cores import open_core, wanted_core
-from lineprof.first_use import tell, watchers
-from lineprof.gpu import gpu_status, open_ranges
+from lineprof.gpu import open_ranges
 from lineprof.gpu_work import GpuWork
-from lineprof.run import Run
+from lineprof.run import RunInfo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lineprof.gpu import GpuOptions, GpuStatus
+    from lineprof.gpu import GpuOptions
+    from lineprof.trace import TraceOptions, TraceRecorder
 
 
 def held_tool_ids() -> set[int]:
@@ -40,10 +41,10 @@ def stop() -> None:
     _core.collect(False)
 
 
-class Switch:
-    """One profiler's part of the core, and its GPU work."""
+class CoreSession:
+    """One profiler's tracer, GPU recording and timeline, from construction on."""
 
-    _core = _core  # for those that derive from it: this is the one door to it
+    module = _core  # for the other parts of a profiler
 
     def __init__(
         self,
@@ -51,51 +52,41 @@ class Switch:
         clock: object,
         gpu: GpuOptions | str | None,
         nvtx: str | None,
+        trace: TraceOptions | bool | None,  # noqa: FBT001  # as a profiler takes it
     ) -> None:
-        """Open the core; LineprofError when it cannot be had."""
-        if watchers:
-            tell(self)
-        self._run = Run(_core)
+        """Open the core; LineprofError if the options cannot be met.
+
+        The arguments are those of `LineProfiler`.
+        """
+        # Before the core is opened: recording adds to the costs that are measured then.
+        self.trace = _trace_recorder(trace)
+        self.run_info = RunInfo(_core)
         opened = open_core(_core, core or wanted_core(), clock)
-        self._tracer, self._calibration = opened.tracer, opened.calibration
-        self._run.opened()
+        self.tracer, self.calibration = opened.tracer, opened.calibration
+        self.run_info.opened()
         self.core, self.core_reason = opened.name, opened.reason
         self.clock, self.clock_reason = _core.clock()
         open_ranges(_core, nvtx)
-        self._gpu = GpuWork(_core, gpu)
-
-    @property
-    def gpu_status(self) -> GpuStatus:
-        """Whether GPU work is recorded, and why."""
-        return gpu_status()
-
-    @property
-    def enable_count(self) -> int:
-        """How many decorated calls and ``with`` blocks are under way."""
-        return self._tracer.enable_count
+        self.gpu = GpuWork(_core, gpu)
+        if self.trace is not None:
+            self.trace.begin()
 
     def enable(self) -> None:
         """Count from now on, in every thread."""
-        if watchers:
-            tell(self)
         _core.set_strict("greenlet" in sys.modules)
-        self._tracer.enable()
-
-    def disable(self) -> None:
-        """Stop counting, whatever was enabled before; lines under way end here."""
-        self._tracer.disable()
-
-    def enable_by_count(self) -> None:
-        """Enable, unless it is enabled; each call wants a `disable_by_count`."""
-        if watchers:
-            tell(self)
-        self._tracer.enable_by_count()
-
-    def disable_by_count(self) -> None:
-        """Undo one `enable_by_count`; the last one disables."""
-        self._tracer.disable_by_count()
+        self.tracer.enable()
 
     def reset(self) -> None:
-        """Forget all that was counted; functions stay registered."""
-        self._tracer.reset()
-        self._gpu.restart()
+        """Forget all that was counted; code objects stay registered."""
+        self.tracer.reset()
+        self.gpu.restart()
+
+
+def _trace_recorder(
+    trace: TraceOptions | bool | None,  # noqa: FBT001
+) -> TraceRecorder | None:
+    if not trace and (trace is not None or "LINEPROF_TRACE" not in os.environ):
+        return None
+    from lineprof.trace import trace_recorder  # noqa: PLC0415  # seldom asked for
+
+    return trace_recorder(_core, trace)

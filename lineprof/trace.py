@@ -1,4 +1,4 @@
-"""Whether stays in functions and on lines are recorded one by one, and how many."""
+"""Recording of a timeline: every slice of time in a function or on a line."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class TraceOptions(NamedTuple):
     memory_mb: int | None = None  # in all threads together: LINEPROF_TRACE_MB, or 128
 
 
-def tracing(
+def trace_recorder(
     core: ModuleType,
     asked: TraceOptions | bool | None,  # noqa: FBT001  # what a profiler was told
-) -> Tracing | None:
-    """Return what records, if it was `asked` for; None takes ``LINEPROF_TRACE``.
+) -> TraceRecorder | None:
+    """Return a recorder if a timeline was `asked` for; None takes ``LINEPROF_TRACE``.
 
-    LineprofError where a variable of the environment makes no sense.
+    LineprofError if a variable of the environment has an invalid value.
     """
     if asked is None:
         word = os.environ.get("LINEPROF_TRACE", "")
@@ -48,7 +48,7 @@ def tracing(
         return None
     options = TraceOptions() if asked is True else asked
     memory = options.memory_mb
-    return Tracing(
+    return TraceRecorder(
         core,
         _lines() if options.lines_us is None else options.lines_us,
         _memory() if memory is None else memory,
@@ -85,32 +85,32 @@ def _bad(name: str, word: str, hint: str) -> LineprofError:
     return LineprofError(f"{word!r} is no value of {name}", hint=f"give {hint}")
 
 
-class Tracing:
-    """One profiler's part of what is recorded one by one.
+class TraceRecorder:
+    """One profiler's request for a timeline.
 
-    The process has one memory for it: what a profiler asks for last holds, and
-    recording goes on as long as there is any that asked for it.
+    All profilers of the process share one trace buffer: the options of the last
+    request hold, and recording goes on while any `TraceRecorder` is alive.
     """
 
     _alive = 0
 
     def __init__(self, core: ModuleType, lines_us: float, memory_mb: int) -> None:
-        """Record functions from now on, so that what that costs is measured, too."""
+        """Record functions from now on, so that their cost is calibrated, too."""
         self._core, self._lines_us = core, lines_us
         self._memory_mb = memory_mb
         self._bytes = min(memory_mb, _MOST_MB) * _MB
         self._began = 0
         core.trace(self._bytes, None)
-        Tracing._alive += 1
+        TraceRecorder._alive += 1
 
     def __del__(self) -> None:
-        """Record no more once nobody asks for it."""
-        Tracing._alive -= 1
-        if not Tracing._alive:
+        """Stop recording after the last request."""
+        TraceRecorder._alive -= 1
+        if not TraceRecorder._alive:
             self._core.trace(0, None)
 
     def begin(self) -> None:
-        """Record lines, too, now that there is a clock."""
+        """Also record lines, now that the clock is open."""
         ticks = None
         if self._lines_us < NO_LINES:
             ticks = min((int(self._lines_us * 1000) << 32) // self._core.scale(), _LAST)
@@ -118,9 +118,9 @@ class Tracing:
         self._began = self._core.ticks()
 
     def of(self, tracer: Tracer, gpu: Taken | None) -> RawTrace:
-        """Return what there is of a tracer's, not yet read out.
+        """Return the trace of `tracer`, which is not read out yet.
 
-        Its time begins where that of what `gpu` has recorded does.
+        Its times start where those of `gpu` do.
         """
         from lineprof.trace_snapshot import RawTrace  # noqa: PLC0415  # at the end
 

@@ -1,4 +1,4 @@
-"""The twin of a function: the same but for the identity of its code object."""
+"""Copies of code objects: a decorated function runs a copy, which the core knows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TOOLS = 6  # that sys.monitoring has room for
 
 
 def identity(code: CodeType) -> tuple[object, ...]:
-    """Return what a code object shares with one compiled anew from its source.
+    """Return a key that is equal for code objects compiled from the same source.
 
-    It begins with what names the function in a profile: file, line, name.
+    Its first three items name the function in a profile: file, line, name.
     """
     return (
         code.co_filename,
@@ -28,15 +28,15 @@ def identity(code: CodeType) -> tuple[object, ...]:
     )
 
 
-class Twins:
-    """A copy of each code object, for as long as the original lives.
+class CodeCopies:
+    """One profiler's copies of code objects, each kept while its original lives.
 
-    The functions that one ``def`` makes anew share their code, and so their
-    twins share the copy.
+    Functions that the same ``def`` creates share their code object, and so their
+    decorated functions share the copy.
     """
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start without copies."""
         # By identity: equal code objects may stand for different functions.
         self._copies: dict[int, tuple[ref[CodeType], CodeType]] = {}
         place = id(self)
@@ -62,7 +62,7 @@ class Twins:
 
 
 def _copy(code: CodeType) -> CodeType:
-    """Return a copy of `code` that other tools hear of as they do of `code`."""
+    """Return a copy of `code` with the same local events of other monitoring tools."""
     copy = code.replace()
     if sys.version_info >= (3, 12):
         monitoring = sys.monitoring
@@ -74,21 +74,24 @@ def _copy(code: CodeType) -> CodeType:
     return copy
 
 
-_all: dict[int, ref[Twins]] = {}  # those of every profiler that lives
+_all: dict[int, ref[CodeCopies]] = {}  # of all live profilers, by id
 
 
 def copies_of(code: CodeType) -> Iterator[CodeType]:
-    """Yield the copies that any profiler made of `code`, and copies of those."""
+    """Yield the copies that any profiler made of `code`, and copies of copies."""
     for known in list(_all.values()):
-        twins = known()
-        copy = twins.find(code) if twins is not None else None
+        copies = known()
+        copy = copies.find(code) if copies is not None else None
         if copy is not None:
             yield copy
             yield from copies_of(copy)
 
 
 def original(func: FunctionType) -> FunctionType:
-    """Return the function that `func` is a twin of, or a twin's twin; or `func`."""
+    """Return the function that `func` is a copy of, if it is one, else `func`.
+
+    For a copy of a copy, that is the innermost original.
+    """
     while True:
         inner = func.__dict__.get("__wrapped__")
         if (
@@ -100,21 +103,21 @@ def original(func: FunctionType) -> FunctionType:
         func = inner
 
 
-def twin_function(func: FunctionType, code: CodeType) -> FunctionType:
-    """Return a function like `func` that runs `code`, with ``__wrapped__``."""
-    twin = FunctionType(
+def copy_function(func: FunctionType, code: CodeType) -> FunctionType:
+    """Return a copy of `func` that runs `code`; its ``__wrapped__`` is `func`."""
+    made = FunctionType(
         code, func.__globals__, func.__name__, func.__defaults__, func.__closure__
     )
-    twin.__kwdefaults__ = func.__kwdefaults__
-    twin.__qualname__ = func.__qualname__
-    twin.__module__ = func.__module__
-    twin.__doc__ = func.__doc__
+    made.__kwdefaults__ = func.__kwdefaults__
+    made.__qualname__ = func.__qualname__
+    made.__module__ = func.__module__
+    made.__doc__ = func.__doc__
     if sys.version_info >= (3, 14):
-        twin.__annotate__ = func.__annotate__  # not evaluated before its time
+        made.__annotate__ = func.__annotate__  # not evaluated before its time
     else:
-        twin.__annotations__ = func.__annotations__
+        made.__annotations__ = func.__annotations__
     if sys.version_info >= (3, 12):
-        twin.__type_params__ = func.__type_params__
-    twin.__dict__.update(func.__dict__)
-    twin.__dict__["__wrapped__"] = func
-    return twin
+        made.__type_params__ = func.__type_params__
+    made.__dict__.update(func.__dict__)
+    made.__dict__["__wrapped__"] = func
+    return made

@@ -267,7 +267,7 @@ def profile(data: Any) -> Any:
     codes = [
         code(F, 1, (2, 1, 3, 40, 0, 0, -1, -1, 0)),
         code(G, 2),
-        code((*F, "twin"), 5, (3, 1, 1, 4, 0, 0, 4, 4, 0)),
+        code((*F, "copy"), 5, (3, 1, 1, 4, 0, 0, 4, 4, 0)),
     ]
     ids = [(700, "idle"), (701, "main"), (702, "idle"), (703, "pool")]
     taken = data and Taken(RUN, data)
@@ -276,7 +276,7 @@ def profile(data: Any) -> Any:
     )
 
 
-def test_a_profile_has_threads_that_only_launched_and_twins_are_one_function() -> None:
+def test_a_profile_has_threads_that_only_launched_and_code_copies_are_one() -> None:
     stats = profile(raw(kernel(6), kernel(9)))
     assert [function.key for function in stats.functions] == [F, G]
     assert stats.threads == (

@@ -224,6 +224,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler.start": lambda b: b.profiler.start(),
     "LineProfiler.stats_so_far": lambda b: b.profiler.stats_so_far(),
     "LineProfiler.stop": lambda b: (b.profiler.stop(), b.profiler.start()),
+    "LineProfiler.texts": lambda b: b.profiler.texts,
     "LineProfiler.traced": lambda b: b.profiler.traced,
     "LineProfiler.timer_unit": lambda b: b.profiler.timer_unit,
     "LineStats": lambda _: LineStats({("f.py", 1, "f"): [(2, 1, 3)]}, 1e-6),

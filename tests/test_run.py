@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from lineprof.run import Run
+from lineprof.run import RunInfo
 
 
 def core(**numbers: int) -> SimpleNamespace:
@@ -17,7 +17,7 @@ def core(**numbers: int) -> SimpleNamespace:
 def warnings(*, from_start: bool = True, **numbers: int) -> list[str]:
     """Give the warnings of a run in which all these numbers came up."""
     state = core()
-    run = Run(state)  # type: ignore[arg-type]
+    run = RunInfo(state)  # type: ignore[arg-type]
     run.opened()
     vars(state).update(vars(core(**numbers)))
     return run.warnings((), from_start=from_start)

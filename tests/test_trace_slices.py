@@ -446,7 +446,7 @@ def test_many_slices_come_in_order(clock: Clock) -> None:
     assert leaves[:1000] == [*range(1, 1001)]
 
 
-def test_hidden_twins_and_their_original_are_one_function(clock: Clock) -> None:
+def test_hidden_code_copies_and_their_original_are_one_function(clock: Clock) -> None:
     profiler = traced(clock, OFF)
 
     def f() -> None:

@@ -96,7 +96,7 @@ class Fake:
         """Take the costs."""
         self.functions = dict(functions)
         self.off: list[object] = []
-        self.remarks: list[str] = []
+        self.warnings: list[str] = []
 
     def costs(self) -> list[Cost]:
         """Return them, each with a code object."""
@@ -114,9 +114,6 @@ class Fake:
         """Remember both."""
         self.call, self.step = call, step
 
-    def _remark(self, text: str) -> None:
-        self.remarks.append(text)
-
 
 def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = Fake({f"f{number}": (50, 1) for number in range(7)})
@@ -127,8 +124,8 @@ def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert watch.said() == ""
     watch.start()
     assert watch._look() >= fake.step == 5 * MS
-    assert len(fake.off) == len(fake.remarks) == 7
-    assert fake.remarks[0] == (
+    assert len(fake.off) == len(fake.warnings) == 7
+    assert fake.warnings[0] == (
         "x.py:1 f0: switched off after 0.50 s, so as to stay within --max-overhead"
         " 1.2: to measure its 3000 hits had taken 50.00 ms; what it did since is its"
         " callers'"

@@ -387,7 +387,7 @@ def test_main_leaves_nothing_behind(tmp_path: Path) -> None:
         for _ in range(2):
             kernprof.main(["-lqo", "out", "x.py"])
         g()
-        print([f.name for f in load_stats("out").functions], first_use.watchers)
+        print([f.name for f in load_stats("out").functions], first_use.on_first_use)
         gc.collect()
         print([p for p in gc.get_objects() if isinstance(p, LineProfiler)])
         """,
