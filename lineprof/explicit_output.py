@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lineprof.explicit_profiler import GlobalProfiler
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 
 def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:

@@ -47,7 +47,7 @@ class GpuPath(Value):
     One that was open several times stands once, where it was innermost.
     """
 
-    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
     adopted: bool  # launched by a thread without lines: these are another's
     lines: tuple[tuple[Key, int], ...]  # (function, line), the outermost first
     range: int = 0  # the payload of the innermost line's NVTX range; 0: unknown
@@ -71,7 +71,7 @@ class GpuSum(Value):
 class GpuDevice(Value):
     """One GPU as one process saw it."""
 
-    process: int  # its index in LineStats.processes
+    process: int  # its index in Profile.processes
     device: int  # CUDA's number in that process
     name: str
     busy_ns: int  # time in which it did anything: overlaps count once
@@ -82,7 +82,7 @@ class GpuDevice(Value):
 class GpuRun(Value):
     """How a process' GPU work was measured, and what was lost."""
 
-    process: int  # its index in LineStats.processes
+    process: int  # its index in Profile.processes
     backend: str  # cupti | nvtx | none
     reason: str  # for that, in a sentence
     present: bool  # there is a GPU
@@ -130,7 +130,7 @@ class Timeline(Value):
     They come in the order of their start.
     """
 
-    process: int  # its index in LineStats.processes
+    process: int  # its index in Profile.processes
     count: int  # of events
     origin_ns: int  # where `GpuEvent.start_ns` is 0, on CLOCK_MONOTONIC
     first_path: int  # index in Gpu.paths of what the columns call 1

@@ -25,10 +25,12 @@ def import_all() -> None:
     import lineprof.gpu_snapshot  # noqa: PLC0415
     import lineprof.jumps  # noqa: PLC0415
     import lineprof.kinds  # noqa: PLC0415
+    import lineprof.line_stats  # noqa: PLC0415
     import lineprof.namespaces  # noqa: PLC0415
     import lineprof.next_step  # noqa: PLC0415
     import lineprof.scoping_policy  # noqa: PLC0415
     import lineprof.snapshot  # noqa: PLC0415
+    import lineprof.source  # noqa: PLC0415
     import lineprof.source_rare  # noqa: PLC0415
     import lineprof.stats_empty  # noqa: PLC0415
     import lineprof.store_write  # noqa: PLC0415
@@ -40,7 +42,7 @@ def import_all() -> None:
     import lineprof.trace_snapshot  # noqa: PLC0415
     import lineprof.views.gpu_footer  # noqa: PLC0415
     import lineprof.views.gpu_table  # noqa: PLC0415
-    import lineprof.views.show  # noqa: F401, PLC0415
+    import lineprof.views.text  # noqa: F401, PLC0415
 
     try:
         import _sqlite3  # noqa: F401, PLC0415  # imports functools, from 3.10 on

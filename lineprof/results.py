@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from lineprof.blocks import Block, Blocks
     from lineprof.gpu_snapshot import Taken
+    from lineprof.line_stats import LineStats
     from lineprof.snapshot import Code
     from lineprof.snapshot_calls import RawTree
-    from lineprof.stats import LineStats
     from lineprof.trace import Tracing
     from lineprof.wait_snapshot import RawWait
 
@@ -112,7 +112,8 @@ class Results(Registry):
         self, holds: float, gpu: Taken | None, end: str, timeline: Tracing | None
     ) -> LineStats:
         """Return what was counted; `holds` is how much of the costs does."""
-        from lineprof.snapshot import (  # noqa: PLC0415  # at the end
+        from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
+        from lineprof.snapshot import (  # noqa: PLC0415
             Parts,
             Scale,
             profile_of,
@@ -142,7 +143,7 @@ class Results(Registry):
             blind=self._core.waits_blind(),
             split=self._core.split(None),
         )
-        return profile_of(ids, codes, scale, run, warnings, parts)
+        return LineStats.of(profile_of(ids, codes, scale, run, warnings, parts))
 
     def _compiled_warnings(self) -> list[str]:
         """Return what to say of compiled functions, whose lines are not seen."""

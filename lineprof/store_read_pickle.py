@@ -6,7 +6,7 @@ import os
 
 from lineprof.errors import LineprofError
 from lineprof.pickles import NotAllowed, read_instance
-from lineprof.stats import LineStats
+from lineprof.stats import Profile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MOST_ROWS = 1 << 20
 _MOST_CHARACTERS = 1 << 25  # of places of functions
 
 
-def load(name: str) -> LineStats:
+def load(name: str) -> Profile:
     """Return the profile in the file called `name`.
 
     Nothing in it is executed or believed: whatever is in it, the answer is a
@@ -56,10 +56,8 @@ def load(name: str) -> LineStats:
             f"{name} is not a profile that can be read ({why})",
             hint="give a file that kernprof -l wrote, or record it again",
         ) from None
-    stats = LineStats(timings, unit)
     files = dict.fromkeys(file for file, _, _ in timings)
-    stats.warnings = tuple(_newer(files, written_ns))
-    return stats
+    return Profile(timings, unit, warnings=_newer(files, written_ns))
 
 
 def _of(value: object, kind: type) -> Any:  # noqa: ANN401

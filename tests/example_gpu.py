@@ -26,6 +26,7 @@ from lineprof.gpu_records import (
     Timeline,
 )
 from lineprof.gpu_timeline import COLUMNS, pack
+from lineprof.line_stats import LineStats
 from lineprof.records import (
     Cell,
     FunctionStats,
@@ -34,7 +35,6 @@ from lineprof.records import (
     Thread,
 )
 from lineprof.source_file import text_hash
-from lineprof.stats import LineStats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ from example_gpu import PROCESS, example, ungated
 
 from lineprof import cli, log_file
 from lineprof.errors import LineprofError
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 from lineprof.store import save
 from lineprof.values import replace
 

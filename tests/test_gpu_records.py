@@ -16,7 +16,7 @@ from example_stats import everything
 
 from lineprof.gpu_records import KINDS, NO_DEVICE, NO_PATH, Gpu, Timeline
 from lineprof.gpu_timeline import BATCH, COLUMNS, DIFFERENCES, SIZES, pack, unpack
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 from lineprof.values import replace
 
 

@@ -12,15 +12,8 @@ import pytest
 from example_stats import FILE, PROCESS, everything, example
 
 from lineprof.errors import LineprofError, printable
-from lineprof.stats import (
-    UNKNOWN_THREAD,
-    Cell,
-    FunctionStats,
-    LineStats,
-    Row,
-    SourceFile,
-    Thread,
-)
+from lineprof.line_stats import LineStats
+from lineprof.stats import UNKNOWN_THREAD, Cell, FunctionStats, Row, SourceFile, Thread
 from lineprof.values import replace
 
 KEY = ("a.py", 1, "f")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views import View
 
 
@@ -69,7 +69,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             say(step)
 
 
-def _write(lines: Iterable[str], name: str, files: list[str], stats: LineStats) -> None:
+def _write(lines: Iterable[str], name: str, files: list[str], stats: Profile) -> None:
     """Write the view to a file; LineprofError if it cannot be, or is the profile."""
     from lineprof.log_file import name_of, write_file  # noqa: PLC0415
     from lineprof.progress import Progress  # noqa: PLC0415

@@ -17,7 +17,7 @@ BY_FUNCTION, BY_LINE = "by function", "by line"
 _EVENTED, _SAMPLED = ("events",), ("samples", "weights")
 
 
-class Profile(Value):
+class SpeedscopeProfile(Value):
     """One profile; its arrays are in `Pieces`, by (key, name of the array)."""
 
     key: Hashable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineprof.stats import LineStats
+from lineprof.stats import Profile
 from lineprof.units import AUTO_UNIT
 from lineprof.values import Value, replace
 from lineprof.views.screen import PIPE, Screen
@@ -79,8 +79,8 @@ class View(Value):
     suffix: str  # of a file with it
     help: str
     options: tuple[Option, ...]
-    render: Callable[[LineStats, Sources, Options], Iterable[str]]
-    remarks: Callable[[LineStats, Options], Iterable[str]] = _nothing  # beside it
+    render: Callable[[Profile, Sources, Options], Iterable[str]]
+    remarks: Callable[[Profile, Options], Iterable[str]] = _nothing  # beside it
     value: Option | None = None  # what its own flag is given
     orders: Collection[str] = ()  # that it knows, for --sort-by
     has_tables: bool = True  # with the source of all functions
@@ -95,7 +95,7 @@ SKIP_ZERO = Option(
 SORT = Option("sort", ("-t", "--sort"), "sort by total time, the greatest last")
 
 
-def uncalibrated(stats: LineStats) -> LineStats:
+def uncalibrated(stats: Profile) -> Profile:
     """Return `stats` with the times of lines as they were measured.
 
     The total of a recursive function is known only without the profiler's
@@ -105,7 +105,7 @@ def uncalibrated(stats: LineStats) -> LineStats:
     def measured(cell: Cell) -> Cell:
         return replace(cell, time_ns=max(cell.time_ns, cell.raw_ns))
 
-    return LineStats.from_functions(
+    return Profile.from_functions(
         (
             replace(function, cells=tuple(map(measured, function.cells)))
             for function in stats.functions
