@@ -10,7 +10,7 @@ from lineprof.config_read import column_widths, configuration
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kernprof.plan import Plan
-    from lineprof.toml_config import ConfigSource
+    from lineprof.config_source import ConfigSource
 
 _BY_NAME = {
     flag.name: flag

@@ -6,7 +6,7 @@ from lineprof.errors import LineprofError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lineprof.toml_config import ConfigSource
+    from lineprof.config_source import ConfigSource
     from lineprof.trace import TraceOptions
 
 SCRIPT, MODULE, COMMAND, STDIN = "script", "module", "command", "stdin"

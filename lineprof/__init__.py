@@ -6,7 +6,7 @@ and writes its profile, and ``python -m lineprof view`` shows it.
 
 from __future__ import annotations
 
-from lineprof.explicit_profiler import profile
+from lineprof.global_profiler import profile
 from lineprof.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False  # as a type checker knows; importing typing takes 5 ms

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lineprof.explicit_profiler import GlobalProfiler
+    from lineprof.global_profiler import GlobalProfiler
     from lineprof.line_stats import LineStats
 
 

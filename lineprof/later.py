@@ -21,6 +21,7 @@ NAMES = frozenset(
 def import_all() -> None:
     """Import all that recording, writing and showing a profile may need."""
     import lineprof.compiled  # noqa: PLC0415
+    import lineprof.config_source  # noqa: PLC0415
     import lineprof.counted_calls  # noqa: PLC0415
     import lineprof.gpu_snapshot  # noqa: PLC0415
     import lineprof.jumps  # noqa: PLC0415
@@ -28,7 +29,7 @@ def import_all() -> None:
     import lineprof.line_stats  # noqa: PLC0415
     import lineprof.namespaces  # noqa: PLC0415
     import lineprof.next_step  # noqa: PLC0415
-    import lineprof.scoping_policy  # noqa: PLC0415
+    import lineprof.scoping  # noqa: PLC0415
     import lineprof.snapshot  # noqa: PLC0415
     import lineprof.source  # noqa: PLC0415
     import lineprof.source_rare  # noqa: PLC0415
@@ -38,7 +39,6 @@ def import_all() -> None:
     import lineprof.store_write_gpu  # noqa: PLC0415
     import lineprof.store_write_trace  # noqa: PLC0415
     import lineprof.targets  # noqa: PLC0415
-    import lineprof.toml_config  # noqa: PLC0415
     import lineprof.trace_snapshot  # noqa: PLC0415
     import lineprof.views.gpu_footer  # noqa: PLC0415
     import lineprof.views.gpu_table  # noqa: PLC0415

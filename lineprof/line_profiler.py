@@ -10,12 +10,12 @@ from lineprof.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lineprof.config_source import ConfigSource
     from lineprof.ipython import load_ipython_extension
     from lineprof.line_stats import LineStats, load_stats, show_func, show_text
     from lineprof.profiler_mixin import ByCountProfilerMixin
-    from lineprof.scoping_policy import ScopingPolicy
+    from lineprof.scoping import ScopingPolicy
     from lineprof.source import is_generated_code
-    from lineprof.toml_config import ConfigSource
 
 __all__ = [
     "ByCountProfilerMixin",
@@ -34,10 +34,10 @@ __all__ = [
 
 _HOMES = {
     "ByCountProfilerMixin": "lineprof.profiler_mixin",
-    "ConfigSource": "lineprof.toml_config",
+    "ConfigSource": "lineprof.config_source",
     "LineStats": "lineprof.line_stats",
-    "ScopingPolicy": "lineprof.scoping_policy",
-    "ScopingPolicyDict": "lineprof.scoping_policy",
+    "ScopingPolicy": "lineprof.scoping",
+    "ScopingPolicyDict": "lineprof.scoping",
     "get_code_block": "lineprof.source",
     "is_c_level_callable": "lineprof.kinds",
     "is_generated_code": "lineprof.source",

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from typing_extensions import Self
 
+    from lineprof.config_source import ConfigSource
     from lineprof.records import FunctionStats
     from lineprof.stats_timings import Known, StatsLike, Ticked, Timings
-    from lineprof.toml_config import ConfigSource
     from lineprof.views.view import Options
 
     Config = Union[str, os.PathLike[str], ConfigSource, bool, None]
@@ -275,7 +275,7 @@ def _column_widths(config: Config = None) -> Mapping[str, int]:
     `config` is the file; by default it is looked for, and with False not.
     The columns are line, hits, time, perhit and percent.
     """
-    from lineprof.toml_config import ConfigSource  # noqa: PLC0415  # only to print
+    from lineprof.config_source import ConfigSource  # noqa: PLC0415  # only to print
 
     file = os.fspath(config) if isinstance(config, os.PathLike) else config
     table = ConfigSource.from_config(file).get_subconfig("show", "column_widths")

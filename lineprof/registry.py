@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Union
 
     from lineprof.gpu import GpuOptions
-    from lineprof.scoping_policy import Policies, ScopingPolicy
+    from lineprof.scoping import Policies, ScopingPolicy
 
     Key = tuple[object, ...]
     Scoping = Union[ScopingPolicy, str, Policies, None]
@@ -130,7 +130,7 @@ class Registry(Switch, ByCountProfilerMixin):
         self, namespace: type | ModuleType, scoping_policy: Scoping, *, wrap: bool
     ) -> int:
         from lineprof.namespaces import Registrar  # noqa: PLC0415  # seldom needed
-        from lineprof.scoping_policy import ScopingPolicy  # noqa: PLC0415  # as well
+        from lineprof.scoping import ScopingPolicy  # noqa: PLC0415  # as well
 
         policies = ScopingPolicy.to_policies(scoping_policy)
         values = {kind: policy.value for kind, policy in policies.items()}
