@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lineprof.exports import Export
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 BOUND = 2.0

@@ -151,9 +151,9 @@ def _session(words: Sequence[str], called: str = "kernprof") -> Session | None:
     if plan.help:
         report.say(help_text(called) + "\n")
     elif plan.version:
-        from lineprof import __version__  # noqa: PLC0415  # only here
+        from lineprof.version import VERSION  # noqa: PLC0415  # only here
 
-        report.say(f"{__version__}\n")
+        report.say(f"{VERSION}\n")
     else:
         fill(plan)
         check(plan)

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from lineprof.explicit_profiler import GlobalProfiler
+    from lineprof.global_profiler import GlobalProfiler
 
 
 class Explicit:
@@ -21,7 +21,7 @@ class Explicit:
 
     def take_over(self) -> None:
         """Have ``lineprof.profile`` decorate with the profiler."""
-        from lineprof.explicit_profiler import profile  # noqa: PLC0415  # only now
+        from lineprof.global_profiler import profile  # noqa: PLC0415  # only now
 
         self._taken = profile
         profile._kernprof_overwrite(self._profiler)  # noqa: SLF001
@@ -29,7 +29,7 @@ class Explicit:
     @staticmethod
     def is_of_others() -> bool:
         """Tell whether the program imported the `profile` of line_profiler itself."""
-        from lineprof.explicit_profiler import profile  # noqa: PLC0415
+        from lineprof.global_profiler import profile  # noqa: PLC0415
 
         theirs = sys.modules.get("line_profiler")
         return theirs is not None and getattr(theirs, "profile", None) is not profile

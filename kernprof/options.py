@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from lineprof.toml_config import ConfigSource
+    from lineprof.config_source import ConfigSource
     from lineprof.trace import TraceOptions
 
 SCRIPT, MODULE, COMMAND, STDIN = "script", "module", "command", "stdin"

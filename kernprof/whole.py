@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernprof.options import Plan
     from kernprof.program import Program
     from lineprof.profiler import LineProfiler
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 _CHOOSE = "--include, --exclude, --all and -p choose others"
 _CHOOSING = ("all", "include", "exclude")
@@ -135,7 +135,7 @@ class Whole:
 
     # -- at the end ---------------------------------------------------------------
 
-    def said(self, stats: LineStats) -> str:
+    def said(self, stats: Profile) -> str:
         """Return the line that tells of the choice that was made, "" for none."""
         if not self._open:
             return self._said_of_others(stats)
@@ -163,7 +163,7 @@ class Whole:
                 return said
         return ""
 
-    def _said_of_others(self, stats: LineStats) -> str:
+    def _said_of_others(self, stats: Profile) -> str:
         if self._has_own and stats.why_empty:
             return (
                 "the profile is empty: the program has a LineProfiler of its own;"

@@ -6,7 +6,7 @@ and writes its profile, and ``python -m lineprof view`` shows it.
 
 from __future__ import annotations
 
-from lineprof.explicit_profiler import profile
+from lineprof.global_profiler import profile
 from lineprof.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False  # as a type checker knows; importing typing takes 5 ms
@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from lineprof import line_profiler
     from lineprof.gpu import gpu_status
     from lineprof.ipython import load_ipython_extension, unload_ipython_extension
-    from lineprof.line_profiler import main, show_func, show_text
+    from lineprof.line_profiler import main
+    from lineprof.line_stats import LineStats, load_stats, show_func, show_text
     from lineprof.profiler import LineProfiler, start, stop
-    from lineprof.stats import LineStats
-
-    load_stats = LineStats.from_files
 
 __all__ = [
     "LineProfiler",
@@ -44,10 +42,10 @@ def __getattr__(name: str) -> object:
         from lineprof import profiler  # noqa: PLC0415
 
         return getattr(profiler, name)
-    if name in ("LineStats", "load_stats"):
-        from lineprof.stats import LineStats  # noqa: PLC0415
+    if name in ("LineStats", "load_stats", "show_func", "show_text"):
+        from lineprof import line_stats  # noqa: PLC0415
 
-        return LineStats if name == "LineStats" else LineStats.from_files
+        return getattr(line_stats, name)
     if name == "gpu_status":
         from lineprof.gpu import gpu_status  # noqa: PLC0415
 
@@ -56,7 +54,7 @@ def __getattr__(name: str) -> object:
         from lineprof import ipython  # noqa: PLC0415
 
         return getattr(ipython, name)
-    if name in ("line_profiler", "main", "show_func", "show_text"):
+    if name in ("line_profiler", "main"):
         import lineprof.line_profiler as module  # noqa: PLC0415
 
         return module if name == "line_profiler" else getattr(module, name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lineprof.call_records import CallTree
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Place = tuple[Optional[Key], int]  # caller, its line
     EdgeKey = tuple[Optional[Key], int, Key]  # caller, its line, what it called
@@ -80,7 +80,7 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
     )
 
 
-def numbers_of(stats: LineStats) -> dict[Key, FunctionNumbers]:
+def numbers_of(stats: Profile) -> dict[Key, FunctionNumbers]:
     """Return the numbers of every function, those that only the tree has last.
 
     They are the tree's. For a function that it does not have, and so for all of
@@ -105,7 +105,7 @@ def numbers_of(stats: LineStats) -> dict[Key, FunctionNumbers]:
     return numbers
 
 
-def own_line_ns(stats: LineStats) -> dict[Key, dict[int, int]]:
+def own_line_ns(stats: Profile) -> dict[Key, dict[int, int]]:
     """Return the time (ns) of each line without what it called.
 
     It is there for each line of each function that has a cell, and never below
@@ -128,7 +128,7 @@ def own_line_ns(stats: LineStats) -> dict[Key, dict[int, int]]:
     return own
 
 
-def gpu_of_edges(stats: LineStats) -> dict[EdgeKey, int]:
+def gpu_of_edges(stats: Profile) -> dict[EdgeKey, int]:
     """Return the GPU time (ns) of each edge that caused any.
 
     That is the time of kernels, memsets and whole graphs, as `GpuNumbers.gpu_ns`

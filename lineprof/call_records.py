@@ -26,7 +26,7 @@ class CallNode(NamedTuple):
     parent: int  # its index in CallTree.nodes, below this one's; or NO_NODE
     line: int  # of the parent, from where it was called; 0 in C, and for a root
     function: Key  # what was called; of C: ("", 0, name)
-    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
     calls: int  # a generator's steps after its first are none
     primitive_calls: int  # of these: while no other call of the function was open
     self_ns: int  # in its own lines, without profiled functions that these called

@@ -11,7 +11,7 @@ from lineprof.call_records import NO_NODE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 TORCH = "torch/distributed/distributed_c10d.py"  # the end of its path
 _OF_C = (
@@ -35,7 +35,7 @@ def is_collective(key: Key) -> bool:
     return is_torch(file) and not name.startswith("<")  # no import is one
 
 
-def mpi_of_lines(stats: LineStats) -> dict[Key, dict[int, int]]:
+def mpi_of_lines(stats: Profile) -> dict[Key, dict[int, int]]:
     """Return the time (ns) of each line that was in such calls for any.
 
     As the line's time does, it counts what the line called, however deep. What a

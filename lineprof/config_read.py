@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lineprof.config_source import ConfigSource
 from lineprof.errors import LineprofError
-from lineprof.toml_config import ConfigSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lineprof.explicit_profiler import GlobalProfiler
-    from lineprof.stats import LineStats
+    from lineprof.global_profiler import GlobalProfiler
+    from lineprof.line_stats import LineStats
 
 
 def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:

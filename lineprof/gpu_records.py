@@ -46,7 +46,7 @@ class GpuPath(NamedTuple):
     One that was open several times stands once, where it was innermost.
     """
 
-    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
     adopted: bool  # launched by a thread without lines: these are another's
     lines: tuple[tuple[Key, int], ...]  # (function, line), the outermost first
     range: int = 0  # the payload of the innermost line's NVTX range; 0: unknown
@@ -70,7 +70,7 @@ class GpuSum(NamedTuple):
 class GpuDevice(NamedTuple):
     """One GPU as one process saw it."""
 
-    process: int  # its index in LineStats.processes
+    process: int  # its index in Profile.processes
     device: int  # CUDA's number in that process
     name: str
     busy_ns: int  # time in which it did anything: overlaps count once
@@ -81,7 +81,7 @@ class GpuDevice(NamedTuple):
 class GpuRun(NamedTuple):
     """How a process' GPU work was measured, and what was lost."""
 
-    process: int  # its index in LineStats.processes
+    process: int  # its index in Profile.processes
     backend: str  # cupti | nvtx | none
     reason: str  # for that, in a sentence
     present: bool  # there is a GPU

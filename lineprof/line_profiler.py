@@ -10,15 +10,12 @@ from lineprof.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lineprof.config_source import ConfigSource
     from lineprof.ipython import load_ipython_extension
+    from lineprof.line_stats import LineStats, load_stats, show_func, show_text
     from lineprof.profiler_mixin import ByCountProfilerMixin
-    from lineprof.scoping_policy import ScopingPolicy
+    from lineprof.scoping import ScopingPolicy
     from lineprof.source import is_generated_code
-    from lineprof.stats import LineStats
-    from lineprof.toml_config import ConfigSource
-    from lineprof.views.show import show_func, show_text
-
-    load_stats = LineStats.from_files
 
 __all__ = [
     "ByCountProfilerMixin",
@@ -37,16 +34,17 @@ __all__ = [
 
 _HOMES = {
     "ByCountProfilerMixin": "lineprof.profiler_mixin",
-    "ConfigSource": "lineprof.toml_config",
-    "LineStats": "lineprof.stats",
-    "ScopingPolicy": "lineprof.scoping_policy",
-    "ScopingPolicyDict": "lineprof.scoping_policy",
+    "ConfigSource": "lineprof.config_source",
+    "LineStats": "lineprof.line_stats",
+    "ScopingPolicy": "lineprof.scoping",
+    "ScopingPolicyDict": "lineprof.scoping",
     "get_code_block": "lineprof.source",
     "is_c_level_callable": "lineprof.kinds",
     "is_generated_code": "lineprof.source",
     "load_ipython_extension": "lineprof.ipython",
-    "show_func": "lineprof.views.show",
-    "show_text": "lineprof.views.show",
+    "load_stats": "lineprof.line_stats",
+    "show_func": "lineprof.line_stats",
+    "show_text": "lineprof.line_stats",
 }
 
 
@@ -63,10 +61,6 @@ def main() -> None:
 
 def __getattr__(name: str) -> object:
     """Import a name's home when it is asked for."""
-    if name == "load_stats":
-        from lineprof.stats import LineStats  # noqa: PLC0415
-
-        return LineStats.from_files
     if name not in _HOMES:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

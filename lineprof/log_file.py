@@ -12,31 +12,28 @@ from lineprof.whole_file import replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from lineprof.records import Process
+    from collections.abc import Iterable, Iterator
 
 
 def checked_name(template: str) -> str:
     """Return `template`; LineprofError if its placeholders cannot be replaced."""
-    name_of(template, ())
+    name_of(template, pid=0, host="", now=0.0)
     if not template:
         raise LineprofError("the name is empty", hint="name a file")
     return template
 
 
-def name_of(template: str, processes: Sequence[Process]) -> str:
+def name_of(template: str, *, pid: int, host: str, now: float) -> str:
     """Return `template` with its placeholders replaced.
 
-    ``%p`` gives the number of the process that was measured and ``%h`` its
-    host (of several: the first one's; of none: ours), ``%t`` the local time,
-    ``%q{VAR}`` a variable of the environment, ``%%`` a per cent sign.
+    ``%p`` gives `pid`, ``%h`` the name of the `host`, ``%t`` the local time at
+    `now` (in seconds since the epoch), ``%q{VAR}`` a variable of the environment,
+    ``%%`` a per cent sign.
     """
-    first = processes[0] if processes else None
     letters = {
-        "p": lambda: f"{first.pid if first else os.getpid()}",
-        "h": lambda: _plain(first.host) if first else os.uname().nodename,
-        "t": lambda: time.strftime("%Y-%m-%dT%H%M%S"),
+        "p": lambda: f"{pid}",
+        "h": lambda: _plain(host),
+        "t": lambda: time.strftime("%Y-%m-%dT%H%M%S", time.localtime(now)),
     }
     return expand(template, letters)
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import os
 
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 _MANY = 5  # functions: more of them are not read table by table
 
 
-def next_steps(stats: LineStats, file: str | os.PathLike[str]) -> list[str]:
+def next_steps(stats: Profile, file: str | os.PathLike[str]) -> list[str]:
     """Return commands, with what they show, for the profile in `file`.
 
     At most two lines; none for a profile that knows no calls, or just a few
@@ -39,7 +39,7 @@ def next_steps(stats: LineStats, file: str | os.PathLike[str]) -> list[str]:
     return steps
 
 
-def hottest_call(stats: LineStats) -> str:
+def hottest_call(stats: Profile) -> str:
     """Return the line whose calls took most time, as ``--drill`` takes it; or ""."""
     times: dict[tuple[Key, int], int] = {}
     for edge in edges(stats.calls):

@@ -29,6 +29,6 @@ class OwnTime(NamedTuple):
 
     function: Key
     line: int
-    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
     part: str  # one of PARTS
     ns: int

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from lineprof.blocks import Block, Blocks
     from lineprof.discovery import Cost
     from lineprof.gpu import GpuOptions, GpuStatus
-    from lineprof.scoping_policy import Policies, ScopingPolicy
-    from lineprof.stats import LineStats
+    from lineprof.scoping import Policies, ScopingPolicy
+    from lineprof.line_stats import LineStats
     from lineprof.trace import TraceOptions
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -281,7 +281,7 @@ class LineProfiler(ByCountProfilerMixin):
         self, namespace: type | ModuleType, scoping_policy: Scoping, *, wrap: bool
     ) -> int:
         from lineprof.namespaces import Registrar  # noqa: PLC0415  # seldom needed
-        from lineprof.scoping_policy import ScopingPolicy  # noqa: PLC0415  # as well
+        from lineprof.scoping import ScopingPolicy  # noqa: PLC0415  # as well
 
         policies = ScopingPolicy.to_policies(scoping_policy)
         values = {kind: policy.value for kind, policy in policies.items()}

@@ -38,7 +38,7 @@ class Process(NamedTuple):
 class Thread(NamedTuple):
     """One thread that ran profiled lines."""
 
-    process: int  # its index in LineStats.processes
+    process: int  # its index in Profile.processes
     native_id: int
     name: str
 
@@ -47,7 +47,7 @@ class Cell(NamedTuple):
     """One line as one thread ran it."""
 
     line: int
-    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
     hits: int
     time_ns: int
     await_ns: int = 0  # suspended in an await, not in time_ns

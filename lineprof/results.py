@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lineprof.registry import Registry
     from lineprof.snapshot import Code
     from lineprof.snapshot_calls import RawTree
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
     from lineprof.switch import CoreSession
     from lineprof.trace import TraceRecorder
     from lineprof.wait_snapshot import RawWait
@@ -63,6 +63,7 @@ class Results:
         from_start: bool,  # noqa: FBT001
     ) -> LineStats:
         """Return what was counted; `holds` is the share of the costs to subtract."""
+        from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
         from lineprof.snapshot import (  # noqa: PLC0415  # at the end
             Parts,
             Scale,
@@ -98,7 +99,7 @@ class Results:
             blind=module.waits_blind(),
             split=module.split(None),
         )
-        return profile_of(ids, codes, scale, process, warnings, parts)
+        return LineStats.of(profile_of(ids, codes, scale, process, warnings, parts))
 
 
 def _counted(tracer: Tracer) -> Counted:

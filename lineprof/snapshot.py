@@ -10,7 +10,7 @@ from lineprof.process import thread_names
 from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, Thread
 from lineprof.snapshot_calls import of_c, remarks, tree_of
 from lineprof.source_file import read_source
-from lineprof.stats import LineStats
+from lineprof.stats import Profile
 from lineprof.wait_snapshot import own_times_of, waits_of, warnings_of
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     process: Process,
     warnings: Iterable[str],
     parts: Parts,
-) -> LineStats:
+) -> Profile:
     """Return the profile of a process from what ``Tracer.snapshot`` gives.
 
     `ids` has the native ids and the names of threads when they were first seen.
@@ -95,7 +95,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     rows = list(parts.waits)
     waits = waits_of(rows, shown, place_of, functions)
     said = warnings_of(waits, functions, blind=parts.blind)
-    return LineStats.from_functions(
+    return Profile.from_functions(
         functions,
         processes=(process,),
         threads=_threads(ids, places, thread_names()),

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lineprof.call_records import CallTree
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Place = tuple[Key, int]  # function, its line
     Sums = dict[Place, int]  # ns
@@ -38,7 +38,7 @@ class Split(NamedTuple):
         )
 
 
-def split_of_lines(stats: LineStats) -> dict[Key, dict[int, Split]]:
+def split_of_lines(stats: Profile) -> dict[Key, dict[int, Split]]:
     """Return the parts of the time of each line that has any.
 
     It is {} for a profile that was not asked for them. What C functions call back

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lineprof.gpu_records import NO_DEVICE, NO_PATH, Gpu
 from lineprof.records import UNKNOWN_THREAD, FunctionStats, SourceFile
-from lineprof.stats import LineStats
+from lineprof.stats import Profile
 from lineprof.stats_merge_calls import (
     calls_of,
     calls_unknown,
@@ -46,7 +46,7 @@ def _shifted_cell(cell: Cell, by: int) -> Cell:
     return cell._replace(thread=cell.thread + by)
 
 
-def _gpu(profiles: Iterable[LineStats]) -> Gpu:
+def _gpu(profiles: Iterable[Profile]) -> Gpu:
     """Return the GPU data of all `profiles`, its indexes moved on."""
     paths: list[GpuPath] = []
     sums: list[GpuSum] = []
@@ -101,7 +101,7 @@ def _differ(first: SourceFile, second: SourceFile) -> bool:
     return bool(first.sha256 and second.sha256) and first.sha256 != second.sha256
 
 
-def _sources(profiles: Iterable[LineStats]) -> tuple[dict[str, SourceFile], list[str]]:
+def _sources(profiles: Iterable[Profile]) -> tuple[dict[str, SourceFile], list[str]]:
     """Return the text of each file, and a warning for each that has several."""
     sources: dict[str, SourceFile] = {}
     changed: dict[str, None] = {}
@@ -118,7 +118,7 @@ def _sources(profiles: Iterable[LineStats]) -> tuple[dict[str, SourceFile], list
     ]
 
 
-def merge(profiles: list[LineStats]) -> LineStats:
+def merge(profiles: list[Profile]) -> Profile:
     """Return the sum of `profiles` (at least one).
 
     Functions are joined by file, line and name, calls by the way to them;
@@ -138,7 +138,7 @@ def merge(profiles: list[LineStats]) -> LineStats:
         processes += profile.processes
     sources, changes = _sources(profiles)
     warnings = [warning for profile in profiles for warning in profile.warnings]
-    return LineStats.from_functions(
+    return Profile.from_functions(
         functions,
         processes=processes,
         threads=threads,
@@ -154,10 +154,10 @@ def merge(profiles: list[LineStats]) -> LineStats:
     )
 
 
-def _timings(profiles: list[LineStats], unit: float) -> Timings | None:
+def _timings(profiles: list[Profile], unit: float) -> Timings | None:
     """Return the sum in ticks of `unit` (s); None where ns are the ticks."""
     if len(profiles) == 1:
-        return {key: list(lines) for key, lines in profiles[0].timings.items()}
+        return profiles[0].timings
     if all(profile.unit == NANOSECOND for profile in profiles):
         return None
     return summed(profiles, unit)

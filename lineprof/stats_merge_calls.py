@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.trace_records import Trace
 
     Way = tuple[int, int, Key, int]  # parent, line, function, thread
@@ -25,7 +25,7 @@ def _moved(thread: int, by: int) -> int:
     return thread if thread == UNKNOWN_THREAD else thread + by
 
 
-def _shifts(profiles: Iterable[LineStats]) -> Iterator[tuple[LineStats, int]]:
+def _shifts(profiles: Iterable[Profile]) -> Iterator[tuple[Profile, int]]:
     """Yield each profile and how many threads those before it have."""
     threads = 0
     for profile in profiles:
@@ -33,7 +33,7 @@ def _shifts(profiles: Iterable[LineStats]) -> Iterator[tuple[LineStats, int]]:
         threads += len(profile.threads)
 
 
-def calls_of(profiles: Sequence[LineStats]) -> CallTree:
+def calls_of(profiles: Sequence[Profile]) -> CallTree:
     """Return one tree of all calls, with the threads' indexes moved on.
 
     Nodes become one where thread, function and line are the same, and those of
@@ -79,7 +79,7 @@ def _sum(one: CallNode, other: CallNode) -> CallNode:
     )
 
 
-def calls_unknown(profiles: Sequence[LineStats]) -> list[str]:
+def calls_unknown(profiles: Sequence[Profile]) -> list[str]:
     """Return what to say where some profiles have calls and others have none."""
     ran = [one for one in profiles if any(f.cells for f in one.functions)]
     without = sum(not one.calls.nodes for one in ran)
@@ -90,7 +90,7 @@ def calls_unknown(profiles: Sequence[LineStats]) -> list[str]:
     return [f"{some} {have} no call tree: who called whom is told of the others alone"]
 
 
-def waits_of(profiles: Sequence[LineStats]) -> tuple[Wait, ...]:
+def waits_of(profiles: Sequence[Profile]) -> tuple[Wait, ...]:
     """Return all waits, with the threads' indexes moved on, and added up."""
     sums: dict[tuple[Key, int, int, str], int] = {}
     for profile, by in _shifts(profiles):
@@ -105,7 +105,7 @@ def waits_of(profiles: Sequence[LineStats]) -> tuple[Wait, ...]:
     )
 
 
-def own_times_of(profiles: Sequence[LineStats]) -> tuple[OwnTime, ...]:
+def own_times_of(profiles: Sequence[Profile]) -> tuple[OwnTime, ...]:
     """Return all own times of lines in the same way."""
     sums: dict[tuple[Key, int, int, str], int] = {}
     for profile, by in _shifts(profiles):
@@ -120,7 +120,7 @@ def own_times_of(profiles: Sequence[LineStats]) -> tuple[OwnTime, ...]:
     )
 
 
-def traces_of(profiles: Sequence[LineStats]) -> tuple[Trace, ...]:
+def traces_of(profiles: Sequence[Profile]) -> tuple[Trace, ...]:
     """Return all traces, with the indexes of processes and threads moved on."""
     traces: list[Trace] = []
     processes = 0

@@ -8,19 +8,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 __all__ = ["load", "require", "save"]
 
 
-def load(path: str | os.PathLike[str]) -> LineStats:
+def load(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`, or raise LineprofError."""
     from lineprof.store_read import load as read  # noqa: PLC0415  # writing needs none
 
     return read(path)
 
 
-def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
+def save(stats: Profile, path: str | os.PathLike[str]) -> None:
     """Write `stats` to a file at `path`, or raise LineprofError."""
     from lineprof.store_write import save as write  # noqa: PLC0415  # at the end
 

@@ -17,7 +17,7 @@ from lineprof.records import (
     SourceFile,
     Thread,
 )
-from lineprof.stats import LineStats
+from lineprof.stats import Profile
 from lineprof.store_rows import Damaged, check_tables, known, places_of, rows_of
 from lineprof.store_schema import (
     APPLICATION_ID,
@@ -57,7 +57,7 @@ _MOST_BYTES = 1 << 27  # of one value
 _AGAIN = "record it again"
 
 
-def load(path: str | os.PathLike[str]) -> LineStats:
+def load(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`.
 
     Nothing in the file is executed or believed: whatever is in it, the answer
@@ -237,7 +237,7 @@ def _optional(
     return found
 
 
-def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> LineStats:
+def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> Profile:
     """Return the profile in an open and checked database that has `tables`."""
     files = rows_of(db, FILES)
     processes = rows_of(db, PROCESSES)
@@ -251,7 +251,7 @@ def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> LineStats:
     process_places, thread_places = places_of(processes), places_of(threads)
     cells = rows_of(db, CELLS)
     meta: dict[str, str] = dict(rows_of(db, META))
-    return LineStats.from_functions(
+    return Profile.from_functions(
         _functions(functions, cells, keys, thread_places),
         processes=[_process(PROCESSES.fields(row)) for row in processes],
         threads=[

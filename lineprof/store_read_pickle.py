@@ -13,14 +13,14 @@ import pickle
 import pickletools
 
 from lineprof.errors import LineprofError
-from lineprof.stats import LineStats
+from lineprof.stats import Profile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from typing_extensions import Self
+    from typing import Self
 
     from lineprof.records import Key
     from lineprof.stats_timings import Ticked
@@ -99,7 +99,7 @@ class _Unpickler(pickle.Unpickler):
         return _Profile
 
 
-def load(name: str) -> LineStats:
+def load(name: str) -> Profile:
     """Return the profile in the file called `name`.
 
     Nothing in it is executed or believed: whatever is in it, the answer is a
@@ -122,10 +122,8 @@ def load(name: str) -> LineStats:
             f"{name} is not a profile that can be read ({why})",
             hint="give a file that kernprof -l wrote, or record it again",
         ) from None
-    stats = LineStats(timings, unit)
     files = dict.fromkeys(file for file, _, _ in timings)
-    stats.warnings = tuple(_newer(files, written_ns))
-    return stats
+    return Profile(timings, unit, warnings=_newer(files, written_ns))
 
 
 def _state(data: bytes) -> dict[Any, Any]:

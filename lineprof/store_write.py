@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Union
 
     from lineprof.records import Process
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Row = Iterable[object]
     Value = Union[int, str, bytes, None]
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _PLAIN = frozenset({int, type(None)})
 
 
-def save(stats: LineStats, path: str | os.PathLike[str]) -> None:
+def save(stats: Profile, path: str | os.PathLike[str]) -> None:
     """Write `stats` to `path`; what was there before stays until it is done.
 
     The file is made under another name in the same folder and then renamed,
@@ -75,7 +75,7 @@ def _remedy(reason: str) -> str:
     return "choose another place, in a folder that you may write to"
 
 
-def _write(stats: LineStats, target: str) -> None:
+def _write(stats: Profile, target: str) -> None:
     """Write to a new file beside `target`, and give it that name."""
 
     def fill(handle: int, new: str) -> None:  # made there, and not by SQLite
@@ -98,7 +98,7 @@ def _sync_folder(folder: str) -> None:
         return
 
 
-def _fill(stats: LineStats, path: str) -> None:
+def _fill(stats: Profile, path: str) -> None:
     """Write all tables into the empty file at `path`."""
     import _sqlite3  # noqa: PLC0415
 
@@ -133,7 +133,7 @@ def _fill(stats: LineStats, path: str) -> None:
         db.close()
 
 
-def _optional(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
+def _optional(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield the tables, with their rows, that not every profile has."""
     if stats.gpu != NO_GPU:
         yield from _gpu(stats)
@@ -147,7 +147,7 @@ def _optional(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
         yield from traces(stats)
 
 
-def _gpu(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
+def _gpu(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield the tables of GPU data with their rows."""
     from lineprof.store_write_gpu import tables  # noqa: PLC0415  # few have any
 
@@ -205,20 +205,20 @@ def _text(text: str) -> str | bytes:
     return text
 
 
-def _meta(stats: LineStats) -> Iterator[Row]:
+def _meta(stats: Profile) -> Iterator[Row]:
     yield ("unit", repr(stats.unit))
     if stats.calls.folded:
         yield (FOLDED, str(stats.calls.folded))
 
 
-def _paths(stats: LineStats) -> dict[str, int]:
+def _paths(stats: Profile) -> dict[str, int]:
     """Return the ids of all files that the profile speaks of."""
     paths = dict.fromkeys(function.file for function in stats.functions)
     paths.update(dict.fromkeys(stats.sources))
     return {path: index for index, path in enumerate(paths)}
 
 
-def _files(stats: LineStats) -> Iterator[Row]:
+def _files(stats: Profile) -> Iterator[Row]:
     for path, index in _paths(stats).items():
         source = stats.sources.get(path)
         known = (source.sha256, source.text) if source else (None, None)
@@ -231,12 +231,12 @@ def _processes(processes: Iterable[Process]) -> Iterator[Row]:
         yield PROCESSES.row(index, values)
 
 
-def _threads(stats: LineStats) -> Iterator[Row]:
+def _threads(stats: Profile) -> Iterator[Row]:
     for index, thread in enumerate(stats.threads):
         yield (index, thread.process, thread.native_id, thread.name)
 
 
-def _functions(stats: LineStats) -> Iterator[Row]:
+def _functions(stats: Profile) -> Iterator[Row]:
     paths = _paths(stats)
     for index, function in enumerate(stats.functions):
         yield (
@@ -250,7 +250,7 @@ def _functions(stats: LineStats) -> Iterator[Row]:
         )
 
 
-def _cells(stats: LineStats) -> Iterator[Row]:
+def _cells(stats: Profile) -> Iterator[Row]:
     for index, function in enumerate(stats.functions):
         for cell in function.cells:
             if not UNKNOWN_THREAD <= cell.thread < len(stats.threads):

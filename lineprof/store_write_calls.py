@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.store_schema import Table
 
     Row = Iterable[object]
 
 
-def function_ids(stats: LineStats) -> dict[Key, int]:
+def function_ids(stats: Profile) -> dict[Key, int]:
     """Return the ids of the profile's functions, and then of those it only names.
 
     They are called, waited in or traced, and no function whose lines are known:
@@ -32,7 +32,7 @@ def function_ids(stats: LineStats) -> dict[Key, int]:
     return {key: index for index, key in enumerate(keys)}
 
 
-def tables(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
+def tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield each table of calls with its rows.
 
     IndexError when they speak of a thread or a node that there is not.
@@ -46,7 +46,7 @@ def tables(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
         yield OWN_TIMES, _own_times(stats, ids)
 
 
-def _thread(place: int, stats: LineStats) -> int | None:
+def _thread(place: int, stats: Profile) -> int | None:
     """Return the id of a thread; NULL where it is not known."""
     if place == UNKNOWN_THREAD:
         return None
@@ -55,7 +55,7 @@ def _thread(place: int, stats: LineStats) -> int | None:
     return place
 
 
-def _nodes(stats: LineStats, ids: Mapping[Key, int]) -> Iterator[Row]:
+def _nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
     for index, node in enumerate(stats.calls.nodes):
         if not NO_NODE <= node.parent < index:
             raise IndexError(f"{node} stands before its parent")
@@ -73,13 +73,13 @@ def _nodes(stats: LineStats, ids: Mapping[Key, int]) -> Iterator[Row]:
         )
 
 
-def _waits(stats: LineStats, ids: Mapping[Key, int]) -> Iterator[Row]:
+def _waits(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
     for wait in stats.waits:
         thread = _thread(wait.thread, stats)
         yield (ids[wait.function], wait.line, thread, wait.cause, wait.ns)
 
 
-def _own_times(stats: LineStats, ids: Mapping[Key, int]) -> Iterator[Row]:
+def _own_times(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
     for one in stats.own_times:
         thread = _thread(one.thread, stats)
         yield (ids[one.function], one.line, thread, one.part, one.ns)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lineprof.gpu_records import Gpu
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.store_schema import Table
 
     Row = Iterable[object]
 
 
-def tables(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
+def tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield each table of GPU data with its rows.
 
     IndexError or KeyError when they speak of what the profile does not have.
@@ -104,13 +104,13 @@ def _devices(gpu: Gpu) -> Iterator[Row]:
         )
 
 
-def _paths(stats: LineStats) -> Iterator[Row]:
+def _paths(stats: Profile) -> Iterator[Row]:
     for index, path in enumerate(stats.gpu.paths):
         thread = _id(path.thread, stats.threads, UNKNOWN_THREAD)
         yield (index, thread, path.adopted, path.range)
 
 
-def _path_lines(stats: LineStats) -> Iterator[Row]:
+def _path_lines(stats: Profile) -> Iterator[Row]:
     places = {function.key: place for place, function in enumerate(stats.functions)}
     for index, path in enumerate(stats.gpu.paths):
         for key, line in path.lines:

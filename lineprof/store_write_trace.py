@@ -18,14 +18,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.store_schema import Table
     from lineprof.trace_records import Trace
 
     Row = Iterable[object]
 
 
-def tables(stats: LineStats) -> Iterator[tuple[Table, Iterable[Row]]]:
+def tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield each table of traces with its rows.
 
     IndexError when they speak of a thread that there is not; LineprofError when
@@ -49,14 +49,14 @@ def _traces(traces: Iterable[Trace]) -> Iterator[Row]:
         yield (index, one.process, one.count, one.left_out, one.origin_ns)
 
 
-def _functions(stats: LineStats) -> Iterator[Row]:
+def _functions(stats: Profile) -> Iterator[Row]:
     ids = function_ids(stats)
     for index, one in enumerate(stats.traces):
         for key in one.functions:
             yield (index, ids[key])
 
 
-def _threads(stats: LineStats) -> Iterator[Row]:
+def _threads(stats: Profile) -> Iterator[Row]:
     for index, one in enumerate(stats.traces):
         for thread in one.threads:
             if not UNKNOWN_THREAD <= thread < len(stats.threads):

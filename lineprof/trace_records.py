@@ -21,7 +21,7 @@ class Slice(NamedTuple):
 
     start_ns: int  # since the process began to measure, as GpuEvent.start_ns
     ns: int
-    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
     function: Key
     line: int  # 0: the whole function, up to its return or its next suspension
 
@@ -34,12 +34,12 @@ class Trace:
     thread lie within one another, or apart.
     """
 
-    process: int  # its index in LineStats.processes
+    process: int  # its index in Profile.processes
     count: int  # of slices
     left_out: int  # of slices: there was no room for them
     origin_ns: int  # where `Slice.start_ns` is 0, on CLOCK_MONOTONIC
     functions: tuple[Key, ...]
-    threads: tuple[int, ...]  # index in LineStats.threads of each that the columns name
+    threads: tuple[int, ...]  # index in Profile.threads of each that the columns name
     batches: tuple[Batch, ...]
 
     def __iter__(self) -> Iterator[Slice]:

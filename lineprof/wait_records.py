@@ -30,6 +30,6 @@ class Wait(NamedTuple):
 
     function: Key
     line: int
-    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
     cause: str  # one of CAUSES
     ns: int

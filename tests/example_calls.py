@@ -30,9 +30,9 @@ from lineprof.gpu_records import (
     GpuRun,
     GpuSum,
 )
+from lineprof.line_stats import LineStats
 from lineprof.records import Cell, FunctionStats, Process, SourceFile, Thread
 from lineprof.source_file import text_hash
-from lineprof.stats import LineStats
 from lineprof.wait_records import GIL, IO, LOCK, Wait
 
 Key = tuple[str, int, str]

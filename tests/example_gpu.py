@@ -25,6 +25,7 @@ from lineprof.gpu_records import (
     GpuSum,
 )
 from lineprof.gpu_timeline import COLUMNS, Timeline, pack
+from lineprof.line_stats import LineStats
 from lineprof.records import (
     Cell,
     FunctionStats,
@@ -33,7 +34,6 @@ from lineprof.records import (
     Thread,
 )
 from lineprof.source_file import text_hash
-from lineprof.stats import LineStats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from lineprof.line_stats import LineStats
 from lineprof.source_file import text_hash
-from lineprof.stats import Cell, FunctionStats, LineStats, Process, SourceFile, Thread
+from lineprof.stats import Cell, FunctionStats, Process, SourceFile, Thread
 
 FILE = "/project/train.py"
 TEXT = '''\

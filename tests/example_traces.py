@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from example_gpu import FIT, ORIGIN_NS, PROCESS, STEP, UPLOAD, example
 
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 from lineprof.trace_records import Slice, Trace
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from example_calls import MAIN_FILE, deep, example, function
 
 from lineprof.call_records import NO_NODE, CallNode, CallTree
 from lineprof.exports import EXPORTS
-from lineprof.stats import Cell, FunctionStats, LineStats, Thread
+from lineprof.line_stats import LineStats
+from lineprof.stats import Cell, FunctionStats, Thread
 
 MANY = 200  # threads
 STEPS = 1_000_000  # of a generator

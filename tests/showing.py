@@ -8,7 +8,7 @@ from lineprof.source import Sources
 from lineprof.views import VIEWS, Options
 
 if TYPE_CHECKING:
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 
 def lines_of(stats: LineStats, view: str, **options: object) -> list[str]:

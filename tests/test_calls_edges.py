@@ -37,8 +37,8 @@ from lineprof.call_edges import (
 from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
 from lineprof.gpu_lines import numbers_of_lines
 from lineprof.gpu_records import KERNEL, NO_PATH, Gpu, GpuPath, GpuSum
+from lineprof.line_stats import LineStats
 from lineprof.records import Cell, FunctionStats
-from lineprof.stats import LineStats
 
 
 def test_edges_are_the_sums_of_their_nodes_in_order_of_appearance() -> None:

@@ -11,8 +11,8 @@ from example_calls import FORWARD, LEN, MAIN, NODES, WAITS, deep, example
 from lineprof.call_edges import Edge, edges, numbers_of, own_line_ns
 from lineprof.call_records import NO_NODE, CallNode, CallTree
 from lineprof.gpu_records import Batch
+from lineprof.line_stats import LineStats
 from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, Process, Thread
-from lineprof.stats import LineStats
 from lineprof.store import load, save
 from lineprof.trace_records import Trace
 from lineprof.wait_records import GIL, LOCK, Wait

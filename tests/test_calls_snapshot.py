@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from settable_clock import Clock
 
     from lineprof.call_records import CallNode, CallTree
+    from lineprof.line_stats import LineStats
     from lineprof.snapshot_calls import RawNode
-    from lineprof.stats import LineStats
 
 pytestmark = pytest.mark.usefixtures("hook")
 

@@ -17,8 +17,8 @@ from example_stats import everything
 from lineprof.call_edges import edges
 from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
 from lineprof.errors import LineprofError
+from lineprof.line_stats import LineStats
 from lineprof.records import UNKNOWN_THREAD
-from lineprof.stats import LineStats
 from lineprof.store import load, save
 from lineprof.store_schema import CALL_TABLES, TABLES
 from lineprof.wait_records import OTHER, Wait

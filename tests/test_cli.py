@@ -12,7 +12,8 @@ import pytest
 from example_stats import example
 
 from lineprof import cli
-from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.line_stats import LineStats
+from lineprof.stats import Cell, FunctionStats, SourceFile
 from lineprof.store import save
 from lineprof.version import VERSION
 

@@ -17,7 +17,8 @@ from example_stats import example
 
 from lineprof import cli
 from lineprof.commands import view
-from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.line_stats import LineStats
+from lineprof.stats import Cell, FunctionStats, SourceFile
 from lineprof.store import save
 
 GOLDEN = Path(__file__).with_name("golden")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import DEADLINE, Outcome, run, write
 
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,8 @@ from lineprof.errors import LineprofError
 from lineprof.exports import EXPORTS
 from lineprof.exports.frame import data_frame
 from lineprof.exports.rows import COLUMNS
-from lineprof.stats import Cell, FunctionStats, LineStats
+from lineprof.line_stats import LineStats
+from lineprof.stats import Cell, FunctionStats
 from lineprof.store import load, save
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from lineprof.call_edges import edges, gpu_of_edges, numbers_of, own_line_ns
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 OUTSIDE = "[outside of profiled functions]"
 

@@ -17,7 +17,7 @@ from lineprof.exports import EXPORTS
 from lineprof.exports.timeline_slices import MOST_DEEP
 from lineprof.gpu_records import Gpu
 from lineprof.gpu_timeline import Timeline, pack
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 from lineprof.trace_records import Slice
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from example_calls import FIB, FORWARD, MAIN, deep, example, wide
 from export_shapes import content, remarks, shapes
 
 from lineprof.call_edges import numbers_of, own_line_ns
-from lineprof.stats import Cell, FunctionStats, LineStats
+from lineprof.line_stats import LineStats
+from lineprof.stats import Cell, FunctionStats
 
 if TYPE_CHECKING:
     from pathlib import Path

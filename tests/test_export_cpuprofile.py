@@ -14,7 +14,7 @@ from example_traces import SLICES, falling, steps, trace, traced
 from lineprof.call_edges import own_line_ns
 from lineprof.exports import EXPORTS
 from lineprof.exports.timeline_slices import MOST_DEEP
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 
 CPUPROFILE = EXPORTS["cpuprofile"]
 Node = dict[str, Any]

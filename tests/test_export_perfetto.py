@@ -16,7 +16,7 @@ import pytest
 from example_traces import falling, steps
 
 from lineprof.exports import EXPORTS
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,10 +18,12 @@ from pprof_file import Profile, Sample, parsed_by_protobuf, read
 from lineprof.call_edges import numbers_of, own_line_ns
 from lineprof.gpu_records import NO_PATH, Gpu, GpuSum
 from lineprof.gpu_timeline import pack
-from lineprof.stats import LineStats, Thread
+from lineprof.stats import Thread
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from lineprof.line_stats import LineStats
 
 
 def pprof(stats: LineStats) -> Profile:

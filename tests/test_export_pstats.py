@@ -22,7 +22,7 @@ from lineprof.call_edges import numbers_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 SERVER = """
 import sys, tornado.httpserver, tornado.ioloop, tornado.netutil

@@ -16,7 +16,7 @@ from lineprof.exports import EXPORTS
 from lineprof.exports import pieces as pieces_module
 from lineprof.exports.timeline_slices import MOST_DEEP
 from lineprof.gpu_lines import numbers_of_lines, totals
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

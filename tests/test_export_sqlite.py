@@ -16,7 +16,7 @@ from lineprof.cli import main
 from lineprof.exports import EXPORTS
 from lineprof.exports.sqlite_schema import TABLES, VIEWS
 from lineprof.gpu_lines import numbers_of_lines
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -31,7 +31,8 @@ from lineprof.exports.stacks import (
     thread_name,
     ways,
 )
-from lineprof.stats import Cell, FunctionStats, LineStats
+from lineprof.line_stats import LineStats
+from lineprof.stats import Cell, FunctionStats
 
 SHAPES = list(shapes())
 

@@ -12,7 +12,8 @@ from example_calls import FORWARD, MAIN, deep, example, wide
 from export_shapes import content, remarks, shapes
 
 from lineprof.call_edges import numbers_of
-from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.line_stats import LineStats
+from lineprof.stats import Cell, FunctionStats, SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,9 @@ import pytest
 from example_gpu import PROCESS, example, ungated
 
 from lineprof import cli, log_file
+from lineprof.commands.view import report_name
 from lineprof.errors import LineprofError
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 from lineprof.store import save
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -196,11 +197,11 @@ def test_json_can_go_to_a_log_file_too(file: str) -> None:
 
 def test_placeholders_are_of_the_first_process_or_ours() -> None:
     second = PROCESS._replace(pid=1, host="x")
-    assert log_file.name_of("%p@%h", [PROCESS, second]) == "4711@node-1"
-    assert log_file.name_of("%p@%h", []) == f"{os.getpid()}@{os.uname().nodename}"
+    assert report_name("%p@%h", [PROCESS, second]) == "4711@node-1"
+    assert report_name("%p@%h", []) == f"{os.getpid()}@{os.uname().nodename}"
     hostile = PROCESS._replace(host="../../etc\0")
-    assert log_file.name_of("%h", [hostile]) == ".._.._etc_"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d{6}", log_file.name_of("%t", []))
+    assert report_name("%h", [hostile]) == ".._.._etc_"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d{6}", report_name("%t", []))
 
 
 def test_a_file_that_is_there_is_replaced_through_its_link(file: str) -> None:

@@ -11,8 +11,8 @@ import example_stats
 from example_gpu import FIT, QUIET, UPLOAD
 
 from lineprof.gpu_records import NO_DEVICE, NO_PATH, Gpu, GpuRun, GpuSum
+from lineprof.line_stats import LineStats
 from lineprof.source import Sources
-from lineprof.stats import LineStats
 from lineprof.views import VIEWS, Options
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from lineprof.gpu_timeline import (
     pack,
     unpack,
 )
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 
 
 def timeline(rows: list[tuple[int, ...]], **changes: object) -> Timeline:

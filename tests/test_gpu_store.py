@@ -28,8 +28,9 @@ from lineprof.gpu_records import (
     GpuSum,
 )
 from lineprof.gpu_timeline import SIZES, Timeline
+from lineprof.line_stats import LineStats
 from lineprof.records import UNKNOWN_THREAD
-from lineprof.stats import LineStats
+from lineprof.stats import Profile
 from lineprof.store import load, save
 from lineprof.store_schema import GPU_TABLES
 
@@ -424,4 +425,4 @@ def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -
                 for timeline in stats.gpu.timelines:
                     assert len(list(timeline)) == timeline.count
                 numbers_of_lines(stats.gpu)
-    assert outcomes == {LineStats, LineprofError}
+    assert outcomes == {Profile, LineprofError}

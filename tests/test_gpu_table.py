@@ -39,7 +39,7 @@ from lineprof.views.gpu_flags import MORE_COLUMNS, USUAL_COLUMNS
 from lineprof.views.screen import Screen
 
 if TYPE_CHECKING:
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 GOLDEN = Path(__file__).with_name("golden")
 ALL = (*USUAL_COLUMNS, *MORE_COLUMNS)
@@ -130,7 +130,7 @@ def test_a_function_without_gpu_data_is_as_before() -> None:
 
 def test_without_gpu_data_nothing_about_gpus_is_imported() -> None:
     code = (
-        "import io, sys; from lineprof.stats import LineStats;"
+        "import io, sys; from lineprof.line_stats import LineStats;"
         "LineStats({('a.py', 1, 'f'): [(1, 1, 1)]}, 1e-9).print(io.StringIO());"
         "print(*sys.modules)"
     )

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.gpu_records import GpuEvent
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 GOLDEN = Path(__file__).with_name("golden")
 GOLDENS: list[tuple[str, str, dict[str, object]]] = [

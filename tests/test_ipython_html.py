@@ -8,7 +8,8 @@ import example_gpu
 import example_stats
 
 from lineprof.ipython.html import html_of
-from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.line_stats import LineStats
+from lineprof.stats import Cell, FunctionStats, SourceFile
 
 VOID = {"br"}
 LOADS = {"src", "href", "srcset", "data", "action", "background"}

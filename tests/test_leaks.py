@@ -236,6 +236,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.from_functions": lambda b: LineStats.from_functions(b.stats.functions),
     "LineStats.from_stats_objects": lambda b: LineStats.from_stats_objects(b.stats),
     "LineStats.functions": lambda b: b.stats.functions,
+    "LineStats.of": lambda b: LineStats.of(b.stats),
     "LineStats.print": lambda b: b.stats.print(io.StringIO()),
     "LineStats.timings": lambda b: b.stats.timings,
     "LineStats.to_file": lambda b: b.stats.to_file(b.path),

@@ -15,7 +15,7 @@ from old_pickles import KEY, LINES, pickled, state
 
 import lineprof
 from lineprof.cli import main
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 
 FOLDER = Path(__file__).with_name("golden") / "line_profiler"
 FILES = {

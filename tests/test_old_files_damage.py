@@ -13,7 +13,7 @@ import pytest
 from old_pickles import KEY, LINES, PATHS, pickled, state
 
 from lineprof.errors import LineprofError
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable

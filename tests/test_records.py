@@ -17,7 +17,7 @@ from lineprof.gpu_records import GpuDevice, GpuPath, GpuRun, GpuSum
 from lineprof.own_records import OwnTime
 from lineprof.records import Cell, Process, Row, SourceFile, Thread
 from lineprof.split import Split
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 from lineprof.store import load, save
 from lineprof.wait_records import Wait
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineprof.cli import main
-from lineprof.stats import LineStats
-from lineprof.views.show import show_func, show_text
+from lineprof.line_stats import LineStats, show_func, show_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

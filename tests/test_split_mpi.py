@@ -15,8 +15,8 @@ from whole import names, profiled, said
 
 from lineprof.call_records import NO_NODE, CallNode, CallTree
 from lineprof.collectives import is_collective, is_torch, mpi_of_lines
+from lineprof.line_stats import LineStats
 from lineprof.records import Cell, FunctionStats
-from lineprof.stats import LineStats
 
 if TYPE_CHECKING:
     from pathlib import Path

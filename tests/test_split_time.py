@@ -18,10 +18,10 @@ from showing import lines_of
 
 from lineprof import load_stats
 from lineprof.call_records import NO_NODE, CallNode, CallTree
+from lineprof.line_stats import LineStats
 from lineprof.own_records import C_SYSTEM, C_WAIT, SYSTEM, WAIT, OwnTime
 from lineprof.records import Cell, FunctionStats
 from lineprof.split import Split, split_of_lines
-from lineprof.stats import LineStats
 from lineprof.views.columns import SPLIT_COLUMNS
 
 if TYPE_CHECKING:

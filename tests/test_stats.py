@@ -11,11 +11,12 @@ import pytest
 from example_stats import FILE, PROCESS, everything, example
 
 from lineprof.errors import LineprofError, printable
+from lineprof.line_stats import LineStats
 from lineprof.stats import (
     UNKNOWN_THREAD,
     Cell,
     FunctionStats,
-    LineStats,
+    Profile,
     Row,
     SourceFile,
     Thread,
@@ -54,6 +55,27 @@ def test_values_cannot_be_changed() -> None:
         del profile().functions[0].name
     with pytest.raises(AttributeError):
         profile().functions[0].name = "g"  # type: ignore[misc]
+
+
+def test_a_plain_profile_is_frozen_and_what_users_get_is_not() -> None:
+    frozen = Profile.of(profile())
+    with pytest.raises(AttributeError, match="Profile is frozen: unit cannot be set"):
+        frozen.unit = 1.0  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="warnings cannot be set"):
+        del frozen.warnings
+    frozen.timings[KEY].clear()  # type: ignore[attr-defined]  # a copy
+    assert frozen.timings == profile().timings
+    stats = LineStats.of(frozen)
+    stats.warnings = ()
+    assert frozen.warnings
+    assert everything(LineStats.of(frozen)) == everything(profile())
+
+
+def test_a_sum_is_of_the_class_that_it_is_asked_of() -> None:
+    frozen = Profile({KEY: [(2, 1, 3)]}, 1e-6)
+    assert type(frozen + profile()) is Profile
+    assert type(profile() + frozen) is LineStats
+    assert frozen + profile() == profile() + frozen
 
 
 def test_entries_of_one_function_become_one_in_order_of_registration() -> None:
@@ -315,6 +337,7 @@ def test_importing_the_values_loads_no_files_databases_or_parsers() -> None:
         "json",
         "argparse",
         "hashlib",
+        "lineprof.line_stats",
         "lineprof.store",
         "lineprof.views",
     }

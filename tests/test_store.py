@@ -18,7 +18,8 @@ from example_stats import PROCESS, everything, example
 
 from lineprof import store, store_write
 from lineprof.errors import LineprofError
-from lineprof.stats import Cell, FunctionStats, LineStats, Process, SourceFile, Thread
+from lineprof.line_stats import LineStats
+from lineprof.stats import Cell, FunctionStats, Process, SourceFile, Thread
 from lineprof.store import load, save
 
 ODD = [

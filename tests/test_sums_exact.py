@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from lineprof.line_stats import LineStats
     from lineprof.snapshot_calls import RawNode
-    from lineprof.stats import LineStats
 
 LINES = 4  # of each function
 ODD = Scale((1 << 32) * 2 // 3, 256)  # a tick is two thirds of a ns

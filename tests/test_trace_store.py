@@ -15,8 +15,8 @@ import pytest
 from example_stats import example as plain_example
 
 from lineprof.errors import LineprofError
+from lineprof.line_stats import LineStats
 from lineprof.records import UNKNOWN_THREAD
-from lineprof.stats import LineStats
 from lineprof.store import load, save
 from lineprof.store_schema import MOST_EVENTS, TRACE_TABLES
 from lineprof.trace_columns import BATCH, COLUMNS, pack

@@ -16,8 +16,8 @@ from lineprof import cli
 from lineprof.call_edges import edges
 from lineprof.call_records import NO_NODE, CallNode, CallTree
 from lineprof.errors import LineprofError
+from lineprof.line_stats import LineStats
 from lineprof.records import Thread
-from lineprof.stats import LineStats
 from lineprof.store import save
 from lineprof.views import VIEWS, Options
 from lineprof.views.grid import in_words

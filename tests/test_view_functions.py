@@ -10,8 +10,9 @@ from example_stats import example as without_calls
 from showing import lines_of, rows_below
 
 from lineprof import cli
+from lineprof.line_stats import LineStats
 from lineprof.short_names import ShortNames
-from lineprof.stats import FunctionStats, LineStats
+from lineprof.stats import FunctionStats
 from lineprof.store import save
 from lineprof.views import VIEWS, Options
 from lineprof.views.screen import Screen

@@ -11,7 +11,7 @@ from example_stats import example as without_calls
 from showing import lines_of
 
 from lineprof.call_records import NO_NODE, CallNode, CallTree
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 from lineprof.views.screen import PIPE, Screen, screen_of
 
 SHOWN = """\

@@ -11,7 +11,7 @@ from example_stats import example as without_waits
 from showing import lines_of
 
 from lineprof.errors import LineprofError
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 from lineprof.views.text import parse_columns
 from lineprof.wait_records import CAUSES, GIL, IO, LOCK, OTHER, SLEEP, Wait
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from example_stats import FILE, example
 
+from lineprof.line_stats import LineStats
 from lineprof.source import Sources
-from lineprof.stats import Cell, FunctionStats, LineStats, SourceFile
+from lineprof.stats import Cell, FunctionStats, SourceFile
 from lineprof.units import AUTO_UNIT, readable
 from lineprof.views import VIEWS, Options
 from lineprof.views.notes import notes

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import example_calls
 from example_stats import example
 
+from lineprof.line_stats import LineStats
 from lineprof.source import Sources
-from lineprof.stats import LineStats
 from lineprof.views import VIEWS, Options
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lineprof import line_stats as text
 from lineprof.cli import main
-from lineprof.stats import LineStats
-from lineprof.views import show as text
+from lineprof.line_stats import LineStats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from as_python import Outcome
 
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 WRAPPER = """\
     # -*- coding: utf-8 -*-

@@ -13,7 +13,7 @@ from lineprof import load_stats
 if TYPE_CHECKING:
     from as_python import Outcome
 
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 HINT = "; --include, --exclude, --all and -p choose others\n"
 

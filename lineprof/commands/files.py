@@ -10,12 +10,12 @@ from lineprof.errors import LineprofError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lineprof.progress import Progress
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def read(files: list[str], progress: Progress) -> LineStats:
+def read(files: list[str], progress: Progress) -> Profile:
     """Return the sum of the profiles in `files`; LineprofError if one is none."""
-    from lineprof.stats import LineStats  # noqa: PLC0415  # not for --help
+    from lineprof.stats import Profile  # noqa: PLC0415  # not for --help
     from lineprof.store import load  # noqa: PLC0415
 
     each = progress.each(files, "reading profile", len(files))
@@ -23,7 +23,7 @@ def read(files: list[str], progress: Progress) -> LineStats:
     if len(profiles) == 1:
         return profiles[0]
     progress.say(lambda: f"adding up {len(files):,} profiles")
-    return LineStats.from_stats_objects(*profiles)
+    return Profile.from_stats_objects(*profiles)
 
 
 def keep(files: list[str], target: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 
 from lineprof.commands.command import Command
 from lineprof.commands.files import existing, keep, read
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from lineprof.stats import LineStats
+    from lineprof.records import Process
+    from lineprof.stats import Profile
     from lineprof.views import View
 
 
@@ -69,12 +72,26 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             say(step)
 
 
-def _write(lines: Iterable[str], name: str, files: list[str], stats: LineStats) -> None:
+def report_name(template: str, processes: Sequence[Process]) -> str:
+    """Return the name of a report's file, placeholders replaced: see `name_of`.
+
+    Process number and host are those of the first process that was measured, or
+    our own if there is none.
+    """
+    from lineprof.log_file import name_of  # noqa: PLC0415
+
+    pid, host = os.getpid(), os.uname().nodename
+    if processes:
+        pid, host = processes[0].pid, processes[0].host
+    return name_of(template, pid=pid, host=host, now=time.time())
+
+
+def _write(lines: Iterable[str], name: str, files: list[str], stats: Profile) -> None:
     """Write the view to a file; LineprofError if it cannot be, or is the profile."""
-    from lineprof.log_file import name_of, write_file  # noqa: PLC0415
+    from lineprof.log_file import write_file  # noqa: PLC0415
     from lineprof.progress import Progress  # noqa: PLC0415
 
-    target = name_of(name, stats.processes)
+    target = report_name(name, stats.processes)
     keep(files, target)
     with Progress() as progress:
         write_file(progress.each(lines, "writing line"), target)

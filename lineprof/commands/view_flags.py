@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lineprof.toml_config import ConfigSource
+    from lineprof.config_source import ConfigSource
     from lineprof.views import Option, View
 
 _DEFAULT, *_OTHERS = VIEWS.values()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from lineprof.call_edges import EdgeKey
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Line = tuple[Key, int]
     _K = TypeVar("_K", str, Key)
@@ -45,7 +45,7 @@ class _Event:
         self.edges: dict[EdgeKey, int] = {}
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the file of `stats`; times in ns, of a line itself and of its calls."""
     calls = edges(stats.calls)
     events = _events(stats, calls)
@@ -66,7 +66,7 @@ def content(stats: LineStats) -> Iterator[bytes]:
     yield from encoded([f"totals: {totals}"])
 
 
-def _events(stats: LineStats, calls: Sequence[Edge]) -> list[_Event]:
+def _events(stats: Profile, calls: Sequence[Edge]) -> list[_Event]:
     """Return the events that the profile has numbers of, time first."""
     time = _Event("ns", "Time (ns)")
     own = own_line_ns(stats)
@@ -85,7 +85,7 @@ def _events(stats: LineStats, calls: Sequence[Edge]) -> list[_Event]:
     return [time, *_waits(stats, calls, time), *_gpu(stats), hits]
 
 
-def _waits(stats: LineStats, calls: Sequence[Edge], time: _Event) -> list[_Event]:
+def _waits(stats: Profile, calls: Sequence[Edge], time: _Event) -> list[_Event]:
     """Return the time on a processor, and that on none, if that is known."""
     if not stats.waits:
         return []
@@ -102,7 +102,7 @@ def _less(whole: dict[_P, int], part: dict[_P, int]) -> dict[_P, int]:
     return {place: ns - part.get(place, 0) for place, ns in whole.items()}
 
 
-def _gpu(stats: LineStats) -> list[_Event]:
+def _gpu(stats: Profile) -> list[_Event]:
     """Return the time of kernels and memsets, if there were any."""
     event = _Event("GPU_ns", "GPU time (ns)")
     for key, lines in numbers_of_lines(stats.gpu, alone=True).items():
@@ -115,7 +115,7 @@ def _gpu(stats: LineStats) -> list[_Event]:
     return [event] if event.lines else []
 
 
-def _head(stats: LineStats, events: list[_Event], totals: str) -> Iterator[str]:
+def _head(stats: Profile, events: list[_Event], totals: str) -> Iterator[str]:
     """Yield what stands above the costs."""
     yield "# callgrind format"
     yield "version: 1"
@@ -179,7 +179,7 @@ def _costs(line: int, numbers: list[int]) -> str:
     return " ".join(map(str, (line, *numbers)))
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield what the file does not say itself."""
     yield from stacks.remarks_of_calls(stats)
     if stats.waits and stats.calls.nodes:

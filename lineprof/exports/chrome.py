@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.exports.timeline_labels import Label
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 __all__ = ["content", "remarks"]
 
@@ -36,7 +36,7 @@ _FIRST_OF_OURS = 1_000_000_000
 _MOST = 1 << 16  # characters of a chunk
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the JSON, a chunk at a time."""
     other = {"exporter": f"lineprof {VERSION}"}
     head = json.dumps({"displayTimeUnit": "ns", "otherData": other})

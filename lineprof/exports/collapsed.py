@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the stacks of `stats`: ``main (a.py:1);fit (b.py:7) 1200`` and so on."""
     names = Names(stats)
     known: dict[Key, str] = {}
@@ -40,7 +40,7 @@ def _name(known: dict[Key, str], names: Names, key: Key) -> str:
     return name
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield what the file does not say itself."""
     yield from stacks.remarks(stats)
     yield "the numbers are nanoseconds"

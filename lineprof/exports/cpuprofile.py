@@ -18,10 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the JSON; times in microseconds."""
     nodes, pieces = Nodes(stats, Names(stats)), Pieces()
     try:
@@ -43,7 +43,7 @@ def content(stats: LineStats) -> Iterator[bytes]:
         pieces.close()
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield what a reader of the file should know, a line each."""
     if not stats.traces:
         yield (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lineprof.exports.names import Names
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 ROOT = 1  # the number of the node that all others are below
 _MOST = 4096  # nodes of a chunk
@@ -22,7 +22,7 @@ _MOST = 4096  # nodes of a chunk
 class Nodes:
     """All nodes: each is known by its number, from 1 on."""
 
-    def __init__(self, stats: LineStats, names: Names) -> None:
+    def __init__(self, stats: Profile, names: Names) -> None:
         self._stats = stats
         self._names = names
         self._children: list[list[int]] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lineprof.exports.pieces import Pieces
     from lineprof.exports.shares import Share
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 # Of a program whose ways to its functions are without number: what comes after
 # that many is charged to who called it.
@@ -77,7 +77,7 @@ class _Samples:
         return sorted(self._threads), spent
 
 
-def of_calls(stats: LineStats, nodes: Nodes, pieces: Pieces) -> tuple[list[int], int]:
+def of_calls(stats: Profile, nodes: Nodes, pieces: Pieces) -> tuple[list[int], int]:
     """Make nodes and samples of the sums; return the threads, and the end (us)."""
     samples, shares = _Samples(nodes, pieces), Shares(stats)
     numbers: dict[int, int] = {}
@@ -94,7 +94,7 @@ def of_calls(stats: LineStats, nodes: Nodes, pieces: Pieces) -> tuple[list[int],
     return samples.end()
 
 
-def of_traces(stats: LineStats, nodes: Nodes, pieces: Pieces) -> tuple[list[int], int]:
+def of_traces(stats: Profile, nodes: Nodes, pieces: Pieces) -> tuple[list[int], int]:
     """Make nodes and samples of the traces; return the threads, and the end (us)."""
     samples = _Samples(nodes, pieces)
     tracks: dict[int, _Track] = {}

@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the CSV of `stats`: a row of titles, then one a line; times in ns.
 
     An empty field is one that is not known. Characters that act on a terminal

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Export:
     is_text: bool = True  # that a person can read
     module: str = ""  # of lineprof.exports; "": of the same name
 
-    def content(self, stats: LineStats) -> Iterable[bytes]:
+    def content(self, stats: Profile) -> Iterable[bytes]:
         """Yield the file's content, piece by piece."""
         made: Iterable[bytes] = self._loaded().content(stats)
         return made
 
-    def remarks(self, stats: LineStats) -> Iterable[str]:
+    def remarks(self, stats: Profile) -> Iterable[str]:
         """Yield what the file says otherwise than the profile, a line each."""
         said = getattr(self._loaded(), "remarks", None)
         return () if said is None else said(stats)

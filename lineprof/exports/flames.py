@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 _ALL = ("", 0, "all")
 
@@ -35,7 +35,7 @@ class Flame:
         return flame
 
 
-def flames(stats: LineStats) -> Flame:
+def flames(stats: Profile) -> Flame:
     """Return the time of all functions, below one root: the sum of `ways`."""
     root = Flame(_ALL)
     nodes = stats.calls.nodes
@@ -50,7 +50,7 @@ def flames(stats: LineStats) -> Flame:
     return _summed(root)
 
 
-def gpu_flames(stats: LineStats) -> Flame:
+def gpu_flames(stats: Profile) -> Flame:
     """Return the GPU time of all functions, kernels below what launched them."""
     root = Flame(_ALL)
     for stack in gpu_stacks(stats):

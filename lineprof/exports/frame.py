@@ -9,10 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def data_frame(stats: LineStats) -> DataFrame:
+def data_frame(stats: Profile) -> DataFrame:
     """Return one row for each line: see `rows_of`; LineprofError without pandas."""
     try:
         import pandas as pd  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415

@@ -11,9 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the JSON of `stats`, times in nanoseconds."""
     yield from encoded(json_.render(stats, Sources(stats.sources), Options()))

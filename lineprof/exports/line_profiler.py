@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.stats_timings import Ticked
 
 _PROTOCOL = 2  # each instruction stands for itself, and Python 2 reads it, too
@@ -21,7 +21,7 @@ _NEW_OBJECT = b"cline_profiler._line_profiler\nLineStats\n)\x81"
 _FILL_AND_STOP = b"b."
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the file of `stats`: hits and times of lines, which is all it can hold."""
     timings = {
         key: [_line(line) for line in lines if line[1] or line[2]]
@@ -40,7 +40,7 @@ def _line(line: Ticked) -> Ticked:
     return number, hits or 1, ticks
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield what the file says otherwise than the profile."""
     count = sum(
         not hits and bool(ticks)

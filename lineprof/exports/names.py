@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
 class Names:
     """The names of all functions of a profile, without control characters."""
 
-    def __init__(self, stats: LineStats) -> None:
+    def __init__(self, stats: Profile) -> None:
         keys = dict.fromkeys(_keys(stats))
         files = dict.fromkeys(file for file, _, _ in keys if file)
         self._short = _short(files)
@@ -49,7 +49,7 @@ class Names:
         return name
 
 
-def _keys(stats: LineStats) -> Iterator[Key]:
+def _keys(stats: Profile) -> Iterator[Key]:
     """Yield each function that is known of, some more than once."""
     for function in stats.functions:
         yield function.key

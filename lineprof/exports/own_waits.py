@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from lineprof.call_edges import Edge, EdgeKey
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Line = tuple[Key, int]
 
@@ -23,7 +23,7 @@ class OwnWaits:
     """The waiting (ns) of lines without what they called, and of edges."""
 
     def __init__(
-        self, stats: LineStats, calls: Sequence[Edge], own_ns: Mapping[Line, int]
+        self, stats: Profile, calls: Sequence[Edge], own_ns: Mapping[Line, int]
     ) -> None:
         """Take the edges of `stats`, and the own time of all its lines."""
         waits: dict[Line, int] = {}

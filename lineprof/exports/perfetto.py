@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.exports.timeline_labels import Argument, Label
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 __all__ = ["content", "remarks"]
 
@@ -55,7 +55,7 @@ _BYTES = 3  # CounterDescriptor.unit
 _FIRST_OF_OURS = 1_000_000_000  # numbers of what has none that is its own
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the trace, a chunk at a time."""
     writer = _Writer()
     chunk = bytearray(_packet(_SEQUENCE_1 + number(_FLAGS, _CLEARED)))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lineprof.exports.stacks import Frame, Stack
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 remarks = stacks.remarks
 
@@ -39,7 +39,7 @@ _LEVEL = 3  # of compression: 6 takes longer for a hundredth less
 _CHUNK = 1 << 20  # bytes
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the file of `stats`: time (ns), hits, calls; of GPU work its time (ns)."""
     packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
     waiting: list[bytes] = []
@@ -57,7 +57,7 @@ def content(stats: LineStats) -> Iterator[bytes]:
 class _Profile:
     """One profile, with the numbers of all names and places that it has so far."""
 
-    def __init__(self, stats: LineStats) -> None:
+    def __init__(self, stats: Profile) -> None:
         self._stats = stats
         self._names = Names(stats)
         self._types = (*_TYPES, *_GPU_TYPES) if stats.gpu.sums else _TYPES

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lineprof.call_records import CallTree
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Numbers = tuple[int, int, float, float]
 
@@ -32,7 +32,7 @@ _BUILTIN = "~"  # where cProfile has functions of C
 _NO_FUNCTION = (_BUILTIN, 0, "<nothing was measured>")
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the file of `stats`, in which lines are no more."""
     callers = _callers(stats.calls)
     whole = {}
@@ -80,7 +80,7 @@ def _shown(text: str) -> str:
     return printable(text).encode("utf-8", "backslashreplace").decode()
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield what the file does not say itself."""
     yield from remarks_of_calls(stats)
     if stats.gpu.sums:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.records import FunctionStats
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Fields = dict[str, object]
 
@@ -22,7 +22,7 @@ COLUMNS = (
 SOURCE = "source"  # the last column
 
 
-def rows_of(stats: LineStats) -> list[Fields]:
+def rows_of(stats: Profile) -> list[Fields]:
     """Return a row for each line that was measured; times in nanoseconds.
 
     The columns are `COLUMNS`, then those of GPU work that any line has, under

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lineprof.call_records import CallNode
     from lineprof.records import Cell, Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Place = tuple[Key, int]  # a function, and the index of a thread
     Share = tuple[int, int, int]  # line, its time (ns), its hits
@@ -78,7 +78,7 @@ class _Function:
 class Shares:
     """What is left of all lines while calls take theirs, each once."""
 
-    def __init__(self, stats: LineStats) -> None:
+    def __init__(self, stats: Profile) -> None:
         self._places: dict[Place, _Function] = {}
         for place, lines in _own(stats).items():
             function = self._places.setdefault(place, _Function())
@@ -126,7 +126,7 @@ def _weight(node: CallNode) -> int:
     return max(node.calls, 1)
 
 
-def _own(stats: LineStats) -> Own:
+def _own(stats: Profile) -> Own:
     """Return the own time and the hits of each line, by function and thread.
 
     A line's threads have, together, what `call_edges.own_line_ns` gives it.
@@ -163,7 +163,7 @@ def _own_cells(
     return zip(cells, mine)
 
 
-def _below(stats: LineStats) -> dict[tuple[Key, int], dict[int, int]]:
+def _below(stats: Profile) -> dict[tuple[Key, int], dict[int, int]]:
     """Return the time (ns) of what each line called, by thread."""
     below: dict[tuple[Key, int], dict[int, int]] = {}
     nodes = stats.calls.nodes

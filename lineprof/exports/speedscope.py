@@ -21,13 +21,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.exports.speedscope_frames import Profile
-    from lineprof.stats import LineStats
+    from lineprof.exports.speedscope_frames import SpeedscopeProfile
+    from lineprof.stats import Profile
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the JSON; times in nanoseconds."""
     frames, pieces = Frames(Names(stats)), Pieces()
     try:
@@ -55,7 +55,7 @@ def content(stats: LineStats) -> Iterator[bytes]:
     yield f'"exporter":{exporter}}}\n'.encode()
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield what a reader of the file should know, a line each."""
     if not stats.traces:
         yield (
@@ -68,7 +68,9 @@ def remarks(stats: LineStats) -> Iterator[str]:
         yield f"{left_out} slices are not in the trace: there was no room for them"
 
 
-def _profile(stats: LineStats, profile: Profile, pieces: Pieces) -> Iterator[bytes]:
+def _profile(
+    stats: Profile, profile: SpeedscopeProfile, pieces: Pieces
+) -> Iterator[bytes]:
     """Yield one profile of the file."""
     name = profile.name or thread_name(stats, profile.thread) or "All threads"
     kind = "evented" if profile.is_evented else "sampled"
@@ -89,7 +91,7 @@ def _without_comma(chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
-def _name(stats: LineStats) -> str:
+def _name(stats: Profile) -> str:
     """Return the program's name."""
     programs = dict.fromkeys(one.argv[0] for one in stats.processes if one.argv)
     return ", ".join(programs) or "lineprof"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineprof.exports.speedscope_frames import BY_FUNCTION, BY_LINE, Profile
+from lineprof.exports.speedscope_frames import BY_FUNCTION, BY_LINE, SpeedscopeProfile
 from lineprof.exports.timeline_clock import Clock
 from lineprof.exports.timeline_slices import MOST_DEEP
 
@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
     from lineprof.exports.pieces import Pieces
     from lineprof.exports.speedscope_frames import Frames
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def events(stats: LineStats, frames: Frames, pieces: Pieces) -> Iterator[Profile]:
+def events(
+    stats: Profile, frames: Frames, pieces: Pieces
+) -> Iterator[SpeedscopeProfile]:
     """Yield each thread's profiles, once all their events are in `pieces`."""
     clock = Clock(stats)
     cut = frames.named("...")
@@ -34,7 +36,7 @@ def events(stats: LineStats, frames: Frames, pieces: Pieces) -> Iterator[Profile
         for place in sorted(one for one in found if one[1] == what):
             track = found[place]
             track.close()
-            yield Profile(
+            yield SpeedscopeProfile(
                 place, what, track.first, track.last, is_evented=True, thread=place[0]
             )
 

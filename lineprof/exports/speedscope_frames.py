@@ -19,7 +19,7 @@ _EVENTED, _SAMPLED = ("events",), ("samples", "weights")
 
 
 @dataclass(frozen=True)
-class Profile:
+class SpeedscopeProfile:
     """One profile; its arrays are in `Pieces`, by (key, name of the array)."""
 
     key: Hashable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineprof.exports.speedscope_frames import BY_FUNCTION, BY_LINE, Profile
+from lineprof.exports.speedscope_frames import BY_FUNCTION, BY_LINE, SpeedscopeProfile
 from lineprof.exports.stacks import gpu_stacks as stacks_of_gpu
 from lineprof.exports.stacks import ways
 from lineprof.gpu_records import NO_DEVICE
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lineprof.exports.pieces import Pieces
     from lineprof.exports.speedscope_frames import Frames
     from lineprof.exports.stacks import Frame
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
 class _Numbers(dict["Frame", str]):
@@ -29,7 +29,9 @@ class _Numbers(dict["Frame", str]):
         return text
 
 
-def stacks(stats: LineStats, frames: Frames, pieces: Pieces) -> Iterator[Profile]:
+def stacks(
+    stats: Profile, frames: Frames, pieces: Pieces
+) -> Iterator[SpeedscopeProfile]:
     """Yield each thread's profiles, once all their stacks are in `pieces`."""
     totals: dict[int, int] = {}  # ns, by thread
     functions = _Numbers(lambda frame: frames.lines(frame[0])[0])
@@ -54,10 +56,14 @@ def stacks(stats: LineStats, frames: Frames, pieces: Pieces) -> Iterator[Profile
     for what in (BY_FUNCTION, BY_LINE):
         for thread, total in sorted(totals.items()):
             place = (thread, what)
-            yield Profile(place, what, 0, total, is_evented=False, thread=thread)
+            yield SpeedscopeProfile(
+                place, what, 0, total, is_evented=False, thread=thread
+            )
 
 
-def gpu_stacks(stats: LineStats, frames: Frames, pieces: Pieces) -> Iterator[Profile]:
+def gpu_stacks(
+    stats: Profile, frames: Frames, pieces: Pieces
+) -> Iterator[SpeedscopeProfile]:
     """Yield the profiles of devices, by the lines that launched their work."""
     totals: dict[tuple[int, str], int] = {}
     for stack in stacks_of_gpu(stats):
@@ -79,4 +85,6 @@ def gpu_stacks(stats: LineStats, frames: Frames, pieces: Pieces) -> Iterator[Pro
             if len(stats.processes) > 1:
                 name += f" of process {stats.processes[device.process].pid}"
         what = f"{what} {BY_LINE}"
-        yield Profile(("gpu", place), what, 0, total, is_evented=False, name=name)
+        yield SpeedscopeProfile(
+            ("gpu", place), what, 0, total, is_evented=False, name=name
+        )

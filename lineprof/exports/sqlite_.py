@@ -18,12 +18,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 _CHUNK = 1 << 20  # bytes
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the database, once it is written to a folder of its own.
 
     Raises OSError where that has no room.
@@ -40,7 +40,7 @@ def content(stats: LineStats) -> Iterator[bytes]:
                 yield chunk
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield which tables are empty, and why, a line each."""
     if not stats.calls.nodes:
         yield "the profile does not say who called whom: edges and call_tree are empty"
@@ -54,7 +54,7 @@ def remarks(stats: LineStats) -> Iterator[str]:
         yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
 
 
-def _fill(database: sqlite3.Connection, stats: LineStats) -> None:
+def _fill(database: sqlite3.Connection, stats: Profile) -> None:
     """Write all of `stats`."""
     # No one reads the file before it is whole, and if that fails no one ever does.
     database.execute("PRAGMA journal_mode = OFF")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lineprof.exports.timeline_clock import Clock
     from lineprof.gpu_records import Gpu, GpuEvent
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Rows = Iterator[tuple[object, ...]]
     Ids = Mapping[Key, int]
@@ -24,7 +24,7 @@ _NOWHERE = (None, None, None)
 
 
 def gpu_rows(
-    stats: LineStats, ids: Ids, clock: Clock
+    stats: Profile, ids: Ids, clock: Clock
 ) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
     """Yield each table's name and its rows."""
     gpu = stats.gpu

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Rows = Iterator[tuple[object, ...]]
 
@@ -34,7 +34,7 @@ def thread_id(thread: int) -> int | None:
     return None if thread == UNKNOWN_THREAD else thread + 1
 
 
-def rows(stats: LineStats) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
+def rows(stats: Profile) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
     """Yield each table's name and its rows: take these before the next table."""
     ids = Ids()
     yield "meta", [("exporter", f"lineprof {VERSION}")]
@@ -66,7 +66,7 @@ def rows(stats: LineStats) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]
     yield "functions", _functions(stats, ids)
 
 
-def _processes(stats: LineStats) -> Rows:
+def _processes(stats: Profile) -> Rows:
     for index, one in enumerate(stats.processes, 1):
         program = " ".join(one.argv)
         place = (one.pid, one.host, one.rank, program, one.cwd, one.python)
@@ -74,7 +74,7 @@ def _processes(stats: LineStats) -> Rows:
         yield (index, *place, *times, one.exit)
 
 
-def _functions(stats: LineStats, ids: Ids) -> Rows:
+def _functions(stats: Profile, ids: Ids) -> Rows:
     known = numbers_of(stats)
     for key in known:
         ids[key]  # those of C, too, that no one else has named
@@ -87,7 +87,7 @@ def _functions(stats: LineStats, ids: Ids) -> Rows:
         yield (number, file, name, line, *numbers)
 
 
-def _lines(stats: LineStats, ids: Ids) -> Rows:
+def _lines(stats: Profile, ids: Ids) -> Rows:
     sources, own = Sources(stats.sources), own_line_ns(stats)
     for function in stats.functions:
         key = function.key
@@ -99,14 +99,14 @@ def _lines(stats: LineStats, ids: Ids) -> Rows:
             )
 
 
-def _line_threads(stats: LineStats, ids: Ids) -> Rows:
+def _line_threads(stats: Profile, ids: Ids) -> Rows:
     for function in stats.functions:
         number = ids[function.key]
         for cell in function.cells:
             yield (number, cell.line, thread_id(cell.thread), cell.hits, cell.time_ns)
 
 
-def _edges(stats: LineStats, ids: Ids) -> Rows:
+def _edges(stats: Profile, ids: Ids) -> Rows:
     gpu = gpu_of_edges(stats)
     for one in edges(stats.calls):
         yield (
@@ -117,7 +117,7 @@ def _edges(stats: LineStats, ids: Ids) -> Rows:
         )
 
 
-def _tree(stats: LineStats, ids: Ids) -> Rows:
+def _tree(stats: Profile, ids: Ids) -> Rows:
     for index, one in enumerate(stats.calls.nodes, 1):
         yield (
             index,
@@ -128,7 +128,7 @@ def _tree(stats: LineStats, ids: Ids) -> Rows:
         )
 
 
-def _slices(stats: LineStats, ids: Ids, clock: Clock) -> Rows:
+def _slices(stats: Profile, ids: Ids, clock: Clock) -> Rows:
     for trace in stats.traces:
         zero, process = clock.zero_of(trace), trace.process + 1
         for one in trace:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lineprof.call_records import CallTree
     from lineprof.exports.shares import Share
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Frame = tuple[Key, int]  # a function; the line where it goes on, or was
 
@@ -46,7 +46,7 @@ class Way(NamedTuple):
 
     callers: tuple[Frame, ...]  # (function, line from where it goes on), root first
     function: Key
-    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
     calls: int
     lines: Sequence[Share]  # (line, its own time in ns, hits): the way's part of each
     node: int = NO_NODE  # its index in CallTree.nodes
@@ -61,7 +61,7 @@ class Stack(NamedTuple):
     """
 
     frames: tuple[Frame, ...]  # (function, line), root first; the last is the leaf
-    thread: int  # its index in LineStats.threads, or UNKNOWN_THREAD
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
     ns: int = 0  # of the leaf line itself
     hits: int = 0  # of the leaf line
     calls: int = 0  # of the leaf's function
@@ -72,7 +72,7 @@ class Stack(NamedTuple):
     work: str = ""  # on a device: the kernel, demangled, or what nvprof calls it
 
 
-def ways(stats: LineStats) -> Iterator[Way]:
+def ways(stats: Profile) -> Iterator[Way]:
     """Yield each way by which a function was called, those from it after it.
 
     The sum of one line over all ways is its own time, to the nanosecond; and
@@ -95,7 +95,7 @@ def ways(stats: LineStats) -> Iterator[Way]:
             yield Way((), function.key, UNKNOWN_THREAD, function.calls, ())
 
 
-def stacks(stats: LineStats) -> Iterator[Stack]:
+def stacks(stats: Profile) -> Iterator[Stack]:
     """Yield each stack that has numbers: those of `ways`, then `gpu_stacks`."""
     for way in ways(stats):
         key, thread = way.function, way.thread
@@ -106,7 +106,7 @@ def stacks(stats: LineStats) -> Iterator[Stack]:
     yield from gpu_stacks(stats)
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield what a reader of the stacks should know, a line each."""
     yield from remarks_of_calls(stats)
     most = most_frames(stats.calls)
@@ -114,7 +114,7 @@ def remarks(stats: LineStats) -> Iterator[str]:
         yield f"stacks of more than {most} frames are cut in the middle"
 
 
-def remarks_of_calls(stats: LineStats) -> Iterator[str]:
+def remarks_of_calls(stats: Profile) -> Iterator[str]:
     """Yield what a reader of any format with callers should know, a line each."""
     if stats.why_empty:
         yield stats.why_empty
@@ -127,7 +127,7 @@ def remarks_of_calls(stats: LineStats) -> Iterator[str]:
         yield f"{stats.calls.folded} calls come without the way to them"
 
 
-def thread_name(stats: LineStats, thread: int) -> str:
+def thread_name(stats: Profile, thread: int) -> str:
     """Return a thread's name and number, or "" where it is not known."""
     if thread == UNKNOWN_THREAD:
         return ""
@@ -183,7 +183,7 @@ def cut(callers: Sequence[Frame], most: int = _MOST_FRAMES[0]) -> tuple[Frame, .
     return (*callers[:roots], CUT, *callers[roots + 2 - most :])
 
 
-def gpu_stacks(stats: LineStats) -> Iterator[Stack]:
+def gpu_stacks(stats: Profile) -> Iterator[Stack]:
     """Yield the stacks of what devices did."""
     gpu = stats.gpu
     streams = Streams(gpu)

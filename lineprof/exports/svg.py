@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from lineprof.exports.svg_layout import Box, Drawing
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 _ROW = 18  # pixels, of a level
 _TOP, _BETWEEN, _BOTTOM = 76, 40, 30
@@ -52,7 +52,7 @@ _FRAME = """\
 """
 
 
-def content(stats: LineStats) -> Iterator[bytes]:
+def content(stats: Profile) -> Iterator[bytes]:
     """Yield the file of `stats`: a graph of the time, and one of GPU time if any."""
     graphs = _graphs(stats)
     notes = list(_remarks(stats, graphs))
@@ -74,12 +74,12 @@ def content(stats: LineStats) -> Iterator[bytes]:
     yield _bytes(f"<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n")
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield what is not drawn."""
     yield from _remarks(stats, _graphs(stats))
 
 
-def _graphs(stats: LineStats) -> list[tuple[str, Drawing]]:
+def _graphs(stats: Profile) -> list[tuple[str, Drawing]]:
     """Return the graphs that the profile has numbers for, with what they show."""
     graphs = [("time", drawing(flames(stats)))]
     on_gpu = drawing(gpu_flames(stats))
@@ -88,7 +88,7 @@ def _graphs(stats: LineStats) -> list[tuple[str, Drawing]]:
     return graphs
 
 
-def _remarks(stats: LineStats, graphs: list[tuple[str, Drawing]]) -> Iterator[str]:
+def _remarks(stats: Profile, graphs: list[tuple[str, Drawing]]) -> Iterator[str]:
     yield from stacks.remarks_of_calls(stats)
     tiny = sum(drawn.tiny for _, drawn in graphs)
     deep = sum(drawn.deep for _, drawn in graphs)

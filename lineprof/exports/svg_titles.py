@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lineprof.exports.flames import Flame
     from lineprof.exports.names import Names
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 _LONGEST = 100  # characters of a line of source
 
@@ -18,7 +18,7 @@ _LONGEST = 100  # characters of a line of source
 class Titles:
     """The titles of a graph, of which all takes `whole_ns`."""
 
-    def __init__(self, stats: LineStats, names: Names, whole_ns: int) -> None:
+    def __init__(self, stats: Profile, names: Names, whole_ns: int) -> None:
         self._names = names
         self._whole_ns = whole_ns
         self._sources = Sources(stats.sources)
@@ -54,7 +54,7 @@ def _text(ns: int) -> str:
     return readable(ns / 1e9).strip()
 
 
-def _hottest(stats: LineStats) -> dict[Key, tuple[int, int]]:
+def _hottest(stats: Profile) -> dict[Key, tuple[int, int]]:
     """Return each function's line that took longest: (ns with what it called, line)."""
     found: dict[Key, tuple[int, int]] = {}
     for function in stats.functions:

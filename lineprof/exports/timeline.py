@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from lineprof.gpu_records import GpuEvent
     from lineprof.gpu_timeline import Timeline
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.trace_records import Slice, Trace
 
     Item = Union[Row, Span, Count]
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_DEEP", "Count", "Row", "Span", "remarks", "timeline"]
 
 
-def timeline(stats: LineStats) -> Iterator[Item]:
+def timeline(stats: Profile) -> Iterator[Item]:
     """Yield each row, then what is on it; times in ns since the first process began.
 
     A row comes before what is on it, and what is on a row in the order of its
@@ -51,7 +51,7 @@ def timeline(stats: LineStats) -> Iterator[Item]:
         yield item
 
 
-def remarks(stats: LineStats) -> Iterator[str]:
+def remarks(stats: Profile) -> Iterator[str]:
     """Yield what a reader of the timeline should know, a line each."""
     if not stats.traces:
         yield (
@@ -76,7 +76,7 @@ def remarks(stats: LineStats) -> Iterator[str]:
             )
 
 
-def _items(stats: LineStats, rows: Rows) -> Iterator[Span | Count]:
+def _items(stats: Profile, rows: Rows) -> Iterator[Span | Count]:
     labels = Labels(stats, Names(stats))
     clock = Clock(stats)
     arrow_numbers = count(1)
@@ -110,7 +110,7 @@ def _items(stats: LineStats, rows: Rows) -> Iterator[Span | Count]:
         yield from arrows.rest()
 
 
-def _launching(stats: LineStats) -> set[Hashable]:
+def _launching(stats: Profile) -> set[Hashable]:
     """Return the lines, and their functions, that launched anything."""
     found: set[Hashable] = set()
     for path in stats.gpu.paths:

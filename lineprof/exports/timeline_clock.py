@@ -5,7 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lineprof.gpu_timeline import Timeline
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.trace_records import Trace
 
 # Two processes of one host that are farther apart by one clock than by the
@@ -20,7 +20,7 @@ class Clock:
     share; those of several by the time of day at their start.
     """
 
-    def __init__(self, stats: LineStats) -> None:
+    def __init__(self, stats: Profile) -> None:
         self._origins: dict[int, int] = {}  # of each process, the first one
         both: list[Trace | Timeline] = [*stats.traces, *stats.gpu.timelines]
         for one in both:

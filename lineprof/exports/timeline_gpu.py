@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lineprof.exports.timeline_labels import Labels
     from lineprof.exports.timeline_rows import Rows
     from lineprof.gpu_records import GpuEvent
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 _HOST = {RUNTIME: RUNTIME_API, DRIVER: DRIVER_API, WAIT: GPU_WAIT}
 _LAUNCHED = frozenset({KERNEL, GRAPH, MEMCPY, MEMSET})
@@ -51,7 +51,7 @@ class GpuSlices:
     """From one process' events to slices."""
 
     def __init__(
-        self, stats: LineStats, process: int, rows: Rows, labels: Labels
+        self, stats: Profile, process: int, rows: Rows, labels: Labels
     ) -> None:
         self._stats = stats
         self._process = process

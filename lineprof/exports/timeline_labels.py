@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lineprof.exports.names import Names
     from lineprof.gpu_records import GpuEvent
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Argument = tuple[str, Union[int, float, str]]
 
@@ -34,7 +34,7 @@ class Label:
 class Labels:
     """The labels of all that a profile's timelines hold."""
 
-    def __init__(self, stats: LineStats, names: Names) -> None:
+    def __init__(self, stats: Profile, names: Names) -> None:
         self._names = names
         self._paths = stats.gpu.paths
         self._made = 0

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 PROCESS, THREAD, GROUP, DEVICE, SLICES, COUNTER = range(6)  # kinds of rows
 NO_ROW = 0
@@ -47,14 +47,14 @@ class Row(NamedTuple):
     kind: int
     name: str
     place: int  # among those below the same process or device
-    process: int  # its index in LineStats.processes, or NO_PROCESS
+    process: int  # its index in Profile.processes, or NO_PROCESS
     native: int = 0  # the system's number of a process or a thread; 0: unknown
 
 
 class Rows:
     """All rows that were made; `new` has those that no one has taken yet."""
 
-    def __init__(self, stats: LineStats) -> None:
+    def __init__(self, stats: Profile) -> None:
         self._stats = stats
         self._found: dict[tuple[object, ...], int] = {}
         self._lanes: dict[int, list[tuple[int, int]]] = {}  # (row, end) of each
@@ -92,7 +92,7 @@ class Rows:
         )
 
     def thread(self, process: int, thread: int, native: int = 0) -> int:
-        """Return the row of a thread: its index in LineStats.threads.
+        """Return the row of a thread: its index in Profile.threads.
 
         One that is not known has a `native` number, or not even that.
         """

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from lineprof.call_records import CallNode
     from lineprof.exports.timeline_labels import Label, Labels
     from lineprof.exports.timeline_rows import Rows
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def sums(stats: LineStats, rows: Rows, labels: Labels) -> Iterator[Span]:
+def sums(stats: Profile, rows: Rows, labels: Labels) -> Iterator[Span]:
     """Yield the slices of all calls; of all functions where none is known."""
     ends: dict[int, int] = {}  # of what is on a row (ns)
     nodes = stats.calls.nodes
@@ -54,7 +54,7 @@ def sums(stats: LineStats, rows: Rows, labels: Labels) -> Iterator[Span]:
     yield from _others(stats, rows, labels, ends)
 
 
-def _row(stats: LineStats, rows: Rows, thread: int) -> int:
+def _row(stats: Profile, rows: Rows, thread: int) -> int:
     process = 0 if thread == UNKNOWN_THREAD else stats.threads[thread].process
     return rows.below_thread(rows.thread(process, thread), SUMS)
 
@@ -75,7 +75,7 @@ def _label(node: CallNode, labels: Labels) -> Label:
 
 
 def _others(
-    stats: LineStats, rows: Rows, labels: Labels, ends: dict[int, int]
+    stats: Profile, rows: Rows, labels: Labels, ends: dict[int, int]
 ) -> Iterator[Span]:
     """Yield the slices of functions of which no call is known, and their lines."""
     called = {node.function for node in stats.calls.nodes}

@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Give `shell` the magics ``%lprun`` and ``%%lprun_all``."""
-    from lineprof.ipython_extension import load  # noqa: PLC0415  # imports IPython
+    from lineprof.ipython.magics import load  # noqa: PLC0415  # imports IPython
 
     load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Take all from `shell` that `load_ipython_extension` gave it."""
-    from lineprof.ipython_extension import unload  # noqa: PLC0415  # as above
+    from lineprof.ipython.magics import unload  # noqa: PLC0415  # as above
 
     unload(shell)

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 _UNITS = {1.0: "s", 1e-3: "ms", 1e-6: "us", 1e-9: "ns"}
 
@@ -38,7 +38,7 @@ class _Row:
 
 
 def html_of(
-    stats: LineStats, *, unit: float | None = None, skip_zero: bool = False
+    stats: Profile, *, unit: float | None = None, skip_zero: bool = False
 ) -> str:
     """Return the tables of `stats` as HTML.
 
@@ -48,7 +48,7 @@ def html_of(
     return "\n".join(_page(stats, AUTO_UNIT if unit is None else unit, skip_zero))
 
 
-def _page(stats: LineStats, unit: float, skip_zero: bool) -> Iterator[str]:  # noqa: FBT001
+def _page(stats: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # noqa: FBT001
     options = Options(unit=unit)
     functions, sources = functions_of(stats, options), Sources(stats.sources)
     yield f'<div class="lineprof"><style>{STYLE}</style>'

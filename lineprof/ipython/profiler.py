@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lineprof.line_stats import LineStats
     from lineprof.records import SourceFile
-    from lineprof.stats import LineStats
 
 
 class NotebookProfiler(LineProfiler):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lineprof.ipython.options import Magic
     from lineprof.ipython.profiler import NotebookProfiler
-    from lineprof.stats import LineStats
+    from lineprof.line_stats import LineStats
 
 
 def show(

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.gpu_records import GpuEvent
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 _LINE = "Python Line"
 
 
-def api_trace(stats: LineStats, options: Options) -> Iterator[str]:
+def api_trace(stats: Profile, options: Options) -> Iterator[str]:
     """Yield a row for each call, and below them what is missing."""
     yield from rows(_ApiTrace(stats, options), stats, options)
     if not options.csv:
@@ -37,7 +37,7 @@ class _ApiTrace:
     )
     csv_units = "ms,us,,,,,"
 
-    def __init__(self, stats: LineStats, options: Options) -> None:
+    def __init__(self, stats: Profile, options: Options) -> None:
         self._stats = stats
         self._places = Places(stats.gpu, options)
         self._line_width = max(len(_LINE), self._places.width)

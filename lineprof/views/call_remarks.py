@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 NO_CALLS = (
@@ -15,7 +15,7 @@ NO_CALLS = (
 )
 
 
-def of_calls(stats: LineStats, _: Options) -> Iterator[str]:
+def of_calls(stats: Profile, _: Options) -> Iterator[str]:
     """Yield what the profile does not know of calls."""
     if not stats.calls.nodes:
         if not stats.why_empty:  # that will be said, and is enough

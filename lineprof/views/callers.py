@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lineprof.call_edges import Edge, FunctionNumbers
     from lineprof.short_names import ShortNames
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 _UNKNOWN = "not known from where"
@@ -36,7 +36,7 @@ class _Row(NamedTuple):
     gpu_ns: int
 
 
-def callers(stats: LineStats, sources: Sources, options: Options) -> Iterator[str]:
+def callers(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield who calls each of `options.targets`; LineprofError for an unknown one."""
     numbers = numbers_of(stats)
     finder = Finder(numbers)

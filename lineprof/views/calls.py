@@ -13,40 +13,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def _functions(stats: LineStats, _: Sources, options: Options) -> Iterable[str]:
+def _functions(stats: Profile, _: Sources, options: Options) -> Iterable[str]:
     from lineprof.views.functions import functions  # noqa: PLC0415  # few ask for it
 
     return functions(stats, options)
 
 
-def _drill(stats: LineStats, sources: Sources, options: Options) -> Iterable[str]:
+def _drill(stats: Profile, sources: Sources, options: Options) -> Iterable[str]:
     from lineprof.views.drill import drill  # noqa: PLC0415
 
     return drill(stats, sources, options)
 
 
-def _callers(stats: LineStats, sources: Sources, options: Options) -> Iterable[str]:
+def _callers(stats: Profile, sources: Sources, options: Options) -> Iterable[str]:
     from lineprof.views.callers import callers  # noqa: PLC0415
 
     return callers(stats, sources, options)
 
 
-def _tree(stats: LineStats, sources: Sources, options: Options) -> Iterable[str]:
+def _tree(stats: Profile, sources: Sources, options: Options) -> Iterable[str]:
     from lineprof.views.tree import tree  # noqa: PLC0415
 
     return tree(stats, sources, options)
 
 
-def _hot(stats: LineStats, sources: Sources, options: Options) -> Iterable[str]:
+def _hot(stats: Profile, sources: Sources, options: Options) -> Iterable[str]:
     from lineprof.views.hot import hot  # noqa: PLC0415
 
     return hot(stats, sources, options)
 
 
-def _remarks(stats: LineStats, options: Options) -> Iterable[str]:
+def _remarks(stats: Profile, options: Options) -> Iterable[str]:
     from lineprof.views.call_remarks import of_calls  # noqa: PLC0415
 
     return of_calls(stats, options)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lineprof.call_edges import Edge
     from lineprof.records import Key, Row
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.drill_find import Start
     from lineprof.views.view import Options
 
@@ -35,7 +35,7 @@ class _Section(NamedTuple):
     edge: Edge | None = None  # by which the way came here
 
 
-def drill(stats: LineStats, sources: Sources, options: Options) -> Iterator[str]:
+def drill(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the tables of what each of `options.targets` calls, hottest first.
 
     Below each line stands what it called. Raises LineprofError for a target
@@ -52,7 +52,7 @@ class _Drill:
 
     def __init__(
         self,
-        stats: LineStats,
+        stats: Profile,
         sources: Sources,
         calls: Calls,
         finder: Finder,
@@ -84,7 +84,7 @@ class _Drill:
                 f" {self._options.min_percent:g} %; --min-percent 0 follows all"
             )
 
-    def _part(self, keys: set[Key]) -> LineStats:
+    def _part(self, keys: set[Key]) -> Profile:
         """Return the profile of these functions alone."""
         stats = self._stats
         return type(stats).from_functions(

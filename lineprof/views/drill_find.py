@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lineprof.call_edges import Edge
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.find import Finder
     from lineprof.views.view import Options
 
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 class Calls:
     """Who calls whom, by line: what a way down can be found by."""
 
-    def __init__(self, stats: LineStats) -> None:
+    def __init__(self, stats: Profile) -> None:
         self.numbers = numbers_of(stats)
         self.gpu = gpu_of_edges(stats) if stats.gpu.sums else {}
         self.has_any = bool(stats.calls.nodes)
@@ -75,7 +75,7 @@ class Start(NamedTuple):
 
 
 def starts(
-    stats: LineStats, calls: Calls, finder: Finder, options: Options
+    stats: Profile, calls: Calls, finder: Finder, options: Options
 ) -> list[Start]:
     """Return where to begin; LineprofError for what the profile does not have.
 
@@ -117,7 +117,7 @@ def _through(at: Line | Key, reached: Iterable[Key], calls: Calls) -> Key | None
     return None
 
 
-def _target(text: str, stats: LineStats, calls: Calls, finder: Finder) -> Line | Key:
+def _target(text: str, stats: Profile, calls: Calls, finder: Finder) -> Line | Key:
     """Return the line, or the function, that a user calls `text`.
 
     The first line of a function that calls nothing itself is the function; so

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
     from lineprof.records import Key
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 
 class FunctionTables:
     """The tables of a profile's functions, one at a time."""
 
-    def __init__(self, stats: LineStats, sources: Sources, options: Options) -> None:
+    def __init__(self, stats: Profile, sources: Sources, options: Options) -> None:
         """Take a profile of no more functions than are to be shown."""
         self._layout = layout(stats.unit, options)
         self._sources = sources

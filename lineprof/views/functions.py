@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lineprof.call_edges import FunctionNumbers
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 
@@ -47,7 +47,7 @@ _ORDERS: Mapping[str, Callable[[_Row], tuple[object, ...]]] = {
 }
 
 
-def functions(stats: LineStats, options: Options) -> Iterator[str]:
+def functions(stats: Profile, options: Options) -> Iterator[str]:
     """Yield a row for each function, in the order of `options.sort_by`."""
     rows = _rows(stats, options)
     numbers = [row.numbers for row in rows]
@@ -80,7 +80,7 @@ def functions(stats: LineStats, options: Options) -> Iterator[str]:
         yield f"{more} more {'is' if more == 1 else 'are'} not shown"
 
 
-def _rows(stats: LineStats, options: Options) -> list[_Row]:
+def _rows(stats: Profile, options: Options) -> list[_Row]:
     gpu = numbers_of_functions(stats.gpu) if stats.gpu.sums else {}
     ran = {
         function.key

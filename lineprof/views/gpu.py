@@ -10,40 +10,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def _summary(stats: LineStats, _: Sources, options: Options) -> Iterable[str]:
+def _summary(stats: Profile, _: Sources, options: Options) -> Iterable[str]:
     from lineprof.views.gpu_summary import summary  # noqa: PLC0415  # few ask for it
 
     return summary(stats, options)
 
 
-def _gpu_trace(stats: LineStats, _: Sources, options: Options) -> Iterable[str]:
+def _gpu_trace(stats: Profile, _: Sources, options: Options) -> Iterable[str]:
     from lineprof.views.gpu_trace import gpu_trace  # noqa: PLC0415
 
     return gpu_trace(stats, options)
 
 
-def _api_trace(stats: LineStats, _: Sources, options: Options) -> Iterable[str]:
+def _api_trace(stats: Profile, _: Sources, options: Options) -> Iterable[str]:
     from lineprof.views.api_trace import api_trace  # noqa: PLC0415
 
     return api_trace(stats, options)
 
 
-def _of_sums(stats: LineStats, options: Options) -> Iterable[str]:
+def _of_sums(stats: Profile, options: Options) -> Iterable[str]:
     from lineprof.views.gpu_remarks import of_sums  # noqa: PLC0415
 
     return of_sums(stats, options)
 
 
-def _of_activities(stats: LineStats, options: Options) -> Iterable[str]:
+def _of_activities(stats: Profile, options: Options) -> Iterable[str]:
     from lineprof.views.gpu_remarks import of_activities  # noqa: PLC0415
 
     return of_activities(stats, options)
 
 
-def _of_calls(stats: LineStats, options: Options) -> Iterable[str]:
+def _of_calls(stats: Profile, options: Options) -> Iterable[str]:
     from lineprof.views.gpu_remarks import of_calls  # noqa: PLC0415
 
     return of_calls(stats, options)

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from lineprof.gpu_numbers import GpuNumbers
     from lineprof.gpu_records import Gpu, GpuDevice
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 _BUSY = frozenset({KERNEL, MEMCPY, MEMSET, GRAPH})  # what counts as that
 _MOST_DEVICES = 8  # that get a line each
 
 
-def footer(stats: LineStats, options: Options) -> Iterator[str]:
+def footer(stats: Profile, options: Options) -> Iterator[str]:
     """Yield the totals of all GPU data, or why a GPU's are missing; or nothing."""
     gpu = stats.gpu
     if not gpu.sums:
@@ -72,7 +72,7 @@ def _work(whole: GpuNumbers) -> Iterator[str]:
         yield f"Waiting for the GPU: {_seconds(whole.wait_ns)} in {whole.waits} calls"
 
 
-def _devices(stats: LineStats) -> Iterator[str]:
+def _devices(stats: Profile) -> Iterator[str]:
     """Yield how busy the devices were: each, or all of one name where many are."""
     gpu = stats.gpu
     groups: dict[object, list[GpuDevice]] = {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lineprof.gpu_records import Gpu
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 NO_CALLS = "not recorded; kernprof -l --gpu-api records them"
@@ -24,7 +24,7 @@ def has_calls(gpu: Gpu) -> bool:
     return any(one.kind in {RUNTIME, DRIVER} for one in gpu.sums)
 
 
-def of_sums(stats: LineStats, options: Options) -> Iterable[str]:
+def of_sums(stats: Profile, options: Options) -> Iterable[str]:
     """Return what is to be said beside the summary as CSV."""
     if not options.csv:
         return
@@ -33,12 +33,12 @@ def of_sums(stats: LineStats, options: Options) -> Iterable[str]:
         yield f"API calls were {NO_CALLS}"
 
 
-def of_activities(stats: LineStats, options: Options) -> Iterable[str]:
+def of_activities(stats: Profile, options: Options) -> Iterable[str]:
     """Return what is to be said beside the trace of activities as CSV."""
     return left_out(stats.gpu) if options.csv else ()
 
 
-def of_calls(stats: LineStats, options: Options) -> Iterable[str]:
+def of_calls(stats: Profile, options: Options) -> Iterable[str]:
     """Return what is to be said beside the trace of calls as CSV."""
     return calls_left_out(stats.gpu) if options.csv else ()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lineprof.gpu_records import GpuSum
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 _ACTIVITIES, _CALLS = "GPU activities", "API calls"
@@ -66,7 +66,7 @@ def _percent(part: int, whole: int) -> float:
     return _ALL * part / whole if whole else 0
 
 
-def summary(stats: LineStats, options: Options) -> Iterator[str]:
+def summary(stats: Profile, options: Options) -> Iterator[str]:
     """Yield the activities and the calls, in two sections, the longest first."""
     places = Places(stats.gpu, options)
     is_wanted = wanted(options)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lineprof.gpu_records import GpuDevice, GpuEvent
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
     Size = tuple[int, int, int]
@@ -54,7 +54,7 @@ _CSV_TITLES = (
 _CSV_UNITS = "ms,us,,,,,,,,B,B,B,GB/s,,,,,,,,,,"
 
 
-def gpu_trace(stats: LineStats, options: Options) -> Iterator[str]:
+def gpu_trace(stats: Profile, options: Options) -> Iterator[str]:
     """Yield a row for each activity, and below them what is missing."""
     trace = _GpuTrace(stats, options)
     yield from rows(trace, stats, options)
@@ -70,7 +70,7 @@ def gpu_trace(stats: LineStats, options: Options) -> Iterator[str]:
 class _GpuTrace:
     """Rows of activities."""
 
-    def __init__(self, stats: LineStats, options: Options) -> None:
+    def __init__(self, stats: Profile, options: Options) -> None:
         self._stats = stats
         self._places = Places(stats.gpu, options)
         self._line_width = max(len(_LINE), self._places.width)

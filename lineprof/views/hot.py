@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lineprof.records import Key
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 _EMPHASIZED = 20  # %
@@ -31,7 +31,7 @@ class _Row(NamedTuple):
     gpu_ns: int  # that no line further in has caused
 
 
-def hot(stats: LineStats, sources: Sources, options: Options) -> Iterator[str]:
+def hot(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the `options.lines` most expensive lines, the first one first.
 
     What counts is the greater of a line's own time and the GPU time that it
@@ -71,7 +71,7 @@ def hot(stats: LineStats, sources: Sources, options: Options) -> Iterator[str]:
     yield from grid(titles, cells, options.screen, words=3, hot=is_hot)
 
 
-def _waits(stats: LineStats, rows: list[_Row]) -> dict[tuple[Key, int], int]:
+def _waits(stats: Profile, rows: list[_Row]) -> dict[tuple[Key, int], int]:
     """Return how long lines waited (ns); 0 for those that called anything.
 
     What they waited is known with what they called alone, as their time is.
@@ -86,7 +86,7 @@ def _waits(stats: LineStats, rows: list[_Row]) -> dict[tuple[Key, int], int]:
     return found
 
 
-def _rows(stats: LineStats) -> list[_Row]:
+def _rows(stats: Profile) -> list[_Row]:
     """Return all lines that took any time."""
     gpu = numbers_of_lines(stats.gpu, alone=True) if stats.gpu.sums else {}
     own = own_line_ns(stats)
@@ -100,7 +100,7 @@ def _rows(stats: LineStats) -> list[_Row]:
     return rows
 
 
-def _hits(stats: LineStats, wanted: set[tuple[Key, int]]) -> dict[tuple[Key, int], int]:
+def _hits(stats: Profile, wanted: set[tuple[Key, int]]) -> dict[tuple[Key, int], int]:
     """Return how often each of the lines that are `wanted` ran."""
     hits = dict.fromkeys(wanted, 0)
     keys = {key for key, _ in wanted}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from lineprof.records import FunctionStats
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.json_calls import CallFields
     from lineprof.views.json_gpu import GpuFields
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FORMAT = 1  # raised when a field changes its meaning or goes
 
 
-def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str]:
+def render(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the profile as one JSON object; every measured line on a line."""
     if options.raw:
         stats = uncalibrated(stats)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lineprof.call_edges import FunctionNumbers
     from lineprof.records import Key
     from lineprof.split import Split
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Fields = dict[str, object]
 
@@ -54,7 +54,7 @@ class CallFields:
         return fields
 
 
-def call_fields(stats: LineStats, *, raw: bool) -> CallFields:
+def call_fields(stats: Profile, *, raw: bool) -> CallFields:
     """Return the fields of all lines and functions.
 
     Of `raw` times, which have the profiler's cost, none is a line's own: the
@@ -74,7 +74,7 @@ def call_fields(stats: LineStats, *, raw: bool) -> CallFields:
     )
 
 
-def call_list(stats: LineStats) -> Iterator[Fields]:
+def call_list(stats: Profile) -> Iterator[Fields]:
     """Yield each edge by the names that docs/json.md has."""
     gpu = gpu_of_edges(stats)
     for edge in edges(stats.calls):

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
 
-def notes(stats: LineStats, sources: Sources, *, tables: bool = True) -> Iterator[str]:
+def notes(stats: Profile, sources: Sources, *, tables: bool = True) -> Iterator[str]:
     """Yield why the profile is empty, its warnings, and where its source is off.
 
     Without `tables`, no function's source is looked at: of many, that takes long.

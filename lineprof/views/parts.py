@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lineprof.records import FunctionStats, Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.units import Ticks
     from lineprof.views.view import Options
 
@@ -29,7 +29,7 @@ NO_SPLIT = (
 )
 
 
-def parts_of(stats: LineStats) -> dict[Key, dict[int, dict[str, int]]]:
+def parts_of(stats: Profile) -> dict[Key, dict[int, dict[str, int]]]:
     """Return the parts (ns) of each function's time, by line and column."""
     found: dict[Key, dict[int, dict[str, int]]] = {
         key: {
@@ -64,7 +64,7 @@ def below_table(function: FunctionStats, parts: ByLine) -> tuple[str, ...]:
     return (f"MPI: {percent(ns, whole)} of these times: {in_words(ns)} in its calls",)
 
 
-def footer(stats: LineStats, options: Options) -> Iterator[str]:
+def footer(stats: Profile, options: Options) -> Iterator[str]:
     """Yield that columns of parts are empty for want of data, if they were chosen."""
     if "mpi" in options.columns and not mpi_of_lines(stats):
         yield NO_MPI

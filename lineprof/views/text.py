@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from lineprof.records import FunctionStats, Key
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.stats_timings import Ticked, Timings
     from lineprof.views.table import Paint
 
@@ -76,7 +76,7 @@ def parse_columns(text: str) -> tuple[str, ...]:
     return names
 
 
-def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str]:
+def render(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the table of `stats`, line by line."""
     if options.raw:
         stats = uncalibrated(stats)
@@ -87,7 +87,7 @@ def render(stats: LineStats, sources: Sources, options: Options) -> Iterator[str
     yield from below
 
 
-def footer_of(stats: LineStats, options: Options) -> Iterator[str]:
+def footer_of(stats: Profile, options: Options) -> Iterator[str]:
     """Yield what stands below the tables: GPU work as a whole, if any."""
     yield from waits.footer(stats, options)
     yield from parts.footer(stats, options)
@@ -97,7 +97,7 @@ def footer_of(stats: LineStats, options: Options) -> Iterator[str]:
         yield from footer(stats, options)
 
 
-def functions_of(stats: LineStats, options: Options) -> list[Function]:
+def functions_of(stats: Profile, options: Options) -> list[Function]:
     """Return the functions of `stats` in its ticks, with what a GPU did for them."""
     ticks, timings = Ticks(stats.unit), stats.timings
     waited = waits.waits_of(stats) if stats.waits else None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lineprof.gpu_records import GpuEvent
     from lineprof.gpu_timeline import Timeline
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
     class Trace(Protocol):
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
             """Tell whether an event is of this trace."""
 
         def text(self, event: GpuEvent, process: int) -> str:
-            """Return a row of text; `process` is an index in LineStats.processes."""
+            """Return a row of text; `process` is an index in Profile.processes."""
 
         def fields(self, event: GpuEvent, process: int) -> tuple[str, ...]:
             """Return a row of CSV."""
 
 
-def pid(stats: LineStats, process: int) -> str:
+def pid(stats: Profile, process: int) -> str:
     """Return the number of a process as the system gave it."""
     return f"{stats.processes[process].pid}"
 
 
-def rows(trace: Trace, stats: LineStats, options: Options) -> Iterator[str]:
+def rows(trace: Trace, stats: Profile, options: Options) -> Iterator[str]:
     """Yield the rows of all timelines, one process after the other."""
     timelines = [one for one in stats.gpu.timelines if one.count]
     if options.csv:
@@ -58,7 +58,7 @@ def rows(trace: Trace, stats: LineStats, options: Options) -> Iterator[str]:
             yield trace.text(event, timeline.process)
 
 
-def _heading(stats: LineStats, timeline: Timeline, *, first: bool) -> Iterator[str]:
+def _heading(stats: Profile, timeline: Timeline, *, first: bool) -> Iterator[str]:
     """Yield whose timeline follows: starts count from the start of its process."""
     if not first:
         yield ""

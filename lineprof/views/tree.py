@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lineprof.records import Key
     from lineprof.source import Sources
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
 _ALL = 100  # %
@@ -58,7 +58,7 @@ class _Leave(NamedTuple):
     functions: tuple[Key | None, ...]
 
 
-def tree(stats: LineStats, sources: Sources, options: Options) -> Iterator[str]:
+def tree(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each way down that took `options.min_percent` of the whole.
 
     Times are those of the function with all that it called there, and add up:
@@ -81,7 +81,7 @@ def tree(stats: LineStats, sources: Sources, options: Options) -> Iterator[str]:
 class _Words:
     """What is said of a function: its name, and the line that took most time."""
 
-    def __init__(self, stats: LineStats, sources: Sources, glyphs: Glyphs) -> None:
+    def __init__(self, stats: Profile, sources: Sources, glyphs: Glyphs) -> None:
         self._functions = {function.key: function for function in stats.functions}
         self._names = short_names(self._functions)
         self._sources = sources

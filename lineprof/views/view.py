@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lineprof.stats import LineStats
+from lineprof.stats import Profile
 from lineprof.units import AUTO_UNIT
 from lineprof.views.screen import PIPE, Screen
 
@@ -80,8 +80,8 @@ class View(NamedTuple):
     suffix: str  # of a file with it
     help: str
     options: tuple[Option, ...]
-    render: Callable[[LineStats, Sources, Options], Iterable[str]]
-    remarks: Callable[[LineStats, Options], Iterable[str]] = _nothing  # beside it
+    render: Callable[[Profile, Sources, Options], Iterable[str]]
+    remarks: Callable[[Profile, Options], Iterable[str]] = _nothing  # beside it
     value: Option | None = None  # what its own flag is given
     orders: Collection[str] = ()  # that it knows, for --sort-by
     has_tables: bool = True  # with the source of all functions
@@ -96,7 +96,7 @@ SKIP_ZERO = Option(
 SORT = Option("sort", ("-t", "--sort"), "sort by total time, the greatest last")
 
 
-def uncalibrated(stats: LineStats) -> LineStats:
+def uncalibrated(stats: Profile) -> Profile:
     """Return `stats` with the times of lines as they were measured.
 
     The total of a recursive function is known only without the profiler's
@@ -106,7 +106,7 @@ def uncalibrated(stats: LineStats) -> LineStats:
     def measured(cell: Cell) -> Cell:
         return cell._replace(time_ns=max(cell.time_ns, cell.raw_ns))
 
-    return LineStats.from_functions(
+    return Profile.from_functions(
         (
             function._replace(cells=tuple(map(measured, function.cells)))
             for function in stats.functions

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from lineprof.records import FunctionStats, Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
     from lineprof.views.view import Options
 
     ByLine = Mapping[int, Mapping[str, int]]  # time (ns) by cause
@@ -29,7 +29,7 @@ _WORDS = {
 NONE = "The profile does not say how long lines waited: CPU and waits are not known"
 
 
-def waits_of(stats: LineStats) -> dict[Key, dict[int, dict[str, int]]]:
+def waits_of(stats: Profile) -> dict[Key, dict[int, dict[str, int]]]:
     """Return the waits (ns) of each function, by line and cause."""
     found: dict[Key, dict[int, dict[str, int]]] = {}
     for wait in stats.waits:
@@ -68,7 +68,7 @@ def _is_much(ns: int, whole: int) -> bool:
     return percent_of(ns, whole) > _LEAST_PERCENT and ns >= _LEAST_NS
 
 
-def footer(stats: LineStats, options: Options) -> Iterator[str]:
+def footer(stats: Profile, options: Options) -> Iterator[str]:
     """Yield that columns of waits are empty for want of data, if they were chosen."""
     if not stats.waits and are_wanted(options.columns):
         yield NONE

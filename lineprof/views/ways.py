@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Optional
 
     from lineprof.records import Key
-    from lineprof.stats import LineStats
+    from lineprof.stats import Profile
 
     Step = tuple[int, Optional[Key]]
 
@@ -37,7 +37,7 @@ class Way:
         return found
 
 
-def ways_of(stats: LineStats) -> Way:
+def ways_of(stats: Profile) -> Way:
     """Return all ways as one whose `to` are the roots, the longest first.
 
     Without a tree, each function is a root, with all that it called.

@@ -13,7 +13,7 @@ from lineprof.call_edges import edges, numbers_of, own_line_ns
 from lineprof.errors import printable
 from lineprof.exports.timeline import Span, timeline
 from lineprof.gpu_records import GRAPH, KERNEL, MEMCPY, MEMSET
-from lineprof.stats import LineStats
+from lineprof.line_stats import LineStats
 
 
 def shown(name: str) -> str:

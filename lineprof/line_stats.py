@@ -1,0 +1,284 @@
+"""The profile that users of line_profiler know: printed, written, changed in place.
+
+`LineStats` is what a profiler returns and what files are loaded as; `show_text`
+and `show_func` print line_profiler's bare numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from lineprof.records import joined
+from lineprof.stats import Profile, has_numbers
+from lineprof.stats_timings import followed, kept
+from lineprof.units import Ticks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, TextIO, Union
+
+    from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from typing import Self
+
+    from lineprof.config_source import ConfigSource
+    from lineprof.records import FunctionStats
+    from lineprof.stats_timings import Known, StatsLike, Ticked, Timings
+    from lineprof.views.view import Options
+
+    Config = Union[str, os.PathLike[str], ConfigSource, bool, None]
+
+
+class LineStats(Profile):
+    """A profile with line_profiler's interface.
+
+    It can be printed, and read from files and written to them. Its attributes can
+    be set; so can its `timings` be changed in place.
+    """
+
+    _timings: Timings | None = None  # as users have them; None: not asked for
+    _known: Known = {}  # noqa: RUF012  # of `_timings`, when `_functions` was made
+
+    __setattr__ = object.__setattr__  # type: ignore[assignment]  # not frozen
+    __delattr__ = object.__delattr__  # type: ignore[assignment]
+
+    def __init__(self, timings: Timings, unit: float) -> None:
+        """Take line_profiler's numbers; ValueError unless `unit` is above 0."""
+        super().__init__({}, unit)
+        self._timings = timings
+
+    @property
+    def functions(self) -> tuple[FunctionStats, ...]:
+        """All functions with their lines, in order of registration."""
+        if self._timings is not None:
+            now = kept(self._timings)
+            if list(now.items()) != list(self._known.items()):
+                known, self._known, self._ticks = self._known, now, now
+                self._functions = followed(self._functions, known, now, self._unit)
+        return self._functions
+
+    @functions.setter
+    def functions(self, functions: Iterable[FunctionStats]) -> None:
+        self._functions = joined(functions)
+        self._ticks = self._timings = None
+
+    @property
+    def timings(self) -> Timings:
+        """line_profiler's numbers: (file, line, name) to (line, hits, ticks).
+
+        They can be changed, in place, too: the profile is then of these.
+        """
+        if self._timings is None:
+            self._timings = super().timings
+            self._known = kept(self._timings)
+        return self._timings
+
+    @timings.setter
+    def timings(self, timings: Timings) -> None:
+        self._timings = timings
+
+    @property
+    def unit(self) -> float:
+        """Seconds in a tick of `timings`; the ticks stay when it is changed."""
+        return self._unit
+
+    @unit.setter
+    def unit(self, unit: float) -> None:
+        timings = self.timings
+        self._unit = Ticks(unit).unit
+        self._known, self._timings = {}, timings
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle of this class has, or one of line_profiler's."""
+        if state.keys() == {"timings", "unit"}:
+            state = LineStats(state["timings"], state["unit"]).__dict__
+        self.__dict__.update(state)
+
+    def __iadd__(self, other: StatsLike) -> Self:
+        """Add the numbers of `other` to this very object."""
+        if not has_numbers(other):
+            return NotImplemented
+        total = self.from_stats_objects(self, other)
+        self.__dict__.update(total.__dict__, _timings=None, _known={})
+        return self
+
+    @classmethod
+    def from_files(
+        cls, file: str | os.PathLike[str], /, *files: str | os.PathLike[str]
+    ) -> Self:
+        """Return the sum of one or several ``.lprof`` files.
+
+        Raises LineprofError when one of them cannot be read.
+        """
+        from lineprof.store import load  # noqa: PLC0415  # printing needs none
+
+        return cls.from_stats_objects(*[load(path) for path in (file, *files)])
+
+    def to_file(self, filename: str | os.PathLike[str]) -> None:
+        """Write a ``.lprof`` file; LineprofError when that cannot be done."""
+        from lineprof.store import save  # noqa: PLC0415  # printing needs none
+
+        save(self, filename)
+
+    def print(  # noqa: PLR0913, PLR0917  # line_profiler's signature
+        self,
+        stream: TextIO | None = None,
+        output_unit: float | None = None,
+        stripzeros: bool = False,  # noqa: FBT001, FBT002
+        details: bool = True,  # noqa: FBT001, FBT002
+        summarize: bool = False,  # noqa: FBT001, FBT002
+        sort: bool = False,  # noqa: FBT001, FBT002
+        rich: bool = False,  # noqa: FBT001, FBT002
+        *,
+        config: Config = None,
+    ) -> None:
+        """Print the table to `stream` (default: standard output).
+
+        `output_unit` is the unit of the times in seconds (default: `unit`);
+        `stripzeros` leaves out functions that never ran; `details` are the
+        lines; `summarize` adds one line a function; `sort` puts the greatest
+        total last; `rich` highlights source on a terminal if that package is
+        there; `config` names the TOML file that widens columns (default: the
+        one that is found; False: none).
+        """
+        from lineprof.source import Sources  # noqa: PLC0415  # only to print
+        from lineprof.views.screen import write  # noqa: PLC0415
+        from lineprof.views.text import render  # noqa: PLC0415
+
+        stream = sys.stdout if stream is None else stream
+        options = _options(
+            stream,
+            config,
+            unit=output_unit,
+            skip_zero=stripzeros,
+            sort=sort,
+            details=details,
+            summarize=summarize,
+            rich=rich,
+        )
+        write(render(self, Sources(self.sources), options), stream)
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row for each line, with the columns of ``export --format csv``.
+
+        Times are in nanoseconds. Raises LineprofError when pandas is missing.
+        """
+        from lineprof.exports.frame import data_frame  # noqa: PLC0415  # seldom needed
+
+        return data_frame(self)
+
+    def _repr_html_(self) -> str:
+        """Return the tables as notebooks show them."""
+        from lineprof.ipython.html import html_of  # noqa: PLC0415  # notebooks alone
+
+        return html_of(self)
+
+
+load_stats = LineStats.from_files
+
+
+def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
+    stats: Timings,
+    unit: float,
+    output_unit: float | None = None,
+    stream: TextIO | None = None,
+    stripzeros: bool = False,  # noqa: FBT001, FBT002
+    details: bool = True,  # noqa: FBT001, FBT002
+    summarize: bool = False,  # noqa: FBT001, FBT002
+    sort: bool = False,  # noqa: FBT001, FBT002
+    rich: bool = False,  # noqa: FBT001, FBT002
+    *,
+    config: Config = None,
+) -> None:
+    """Print line_profiler's numbers as its table.
+
+    `stats` maps (file, first line, function) to (line, hits, ticks) of each
+    line; `unit` and `output_unit` (default: `unit`) are in seconds; `stream`
+    is standard output by default; `stripzeros` leaves out functions that
+    never ran; `details` are the lines, `summarize` adds one line a function;
+    `sort` puts the greatest total last; `rich` highlights source on a terminal
+    if that package is there. `config` is the TOML file with the least widths
+    of columns; by default it is looked for, and with False not. Source is read
+    from the disk.
+    """
+    from lineprof.source import Sources  # noqa: PLC0415  # only to print
+    from lineprof.views.screen import write  # noqa: PLC0415
+    from lineprof.views.text import functions_of_timings, table_of  # noqa: PLC0415
+
+    stream = sys.stdout if stream is None else stream
+    options = _options(
+        stream,
+        config,
+        unit=output_unit,
+        skip_zero=stripzeros,
+        sort=sort,
+        details=details,
+        summarize=summarize,
+        rich=rich,
+    )
+    write(table_of(functions_of_timings(stats), unit, Sources({}), options), stream)
+
+
+def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
+    filename: str,
+    start_lineno: int,
+    func_name: str,
+    timings: Sequence[Ticked],
+    unit: float,
+    output_unit: float | None = None,
+    stream: TextIO | None = None,
+    stripzeros: bool = False,  # noqa: FBT001, FBT002
+    rich: bool = False,  # noqa: FBT001, FBT002
+    *,
+    config: Config = None,
+) -> None:
+    """Print the table of one function: its part of what `show_text` prints.
+
+    `timings` are (line, hits, ticks); `unit` and `output_unit` are in
+    seconds. Nothing is printed for a function that never ran if `stripzeros`.
+    """
+    from lineprof.source import Sources  # noqa: PLC0415  # only to print
+    from lineprof.views.screen import write  # noqa: PLC0415
+    from lineprof.views.table import Scale, Table  # noqa: PLC0415
+    from lineprof.views.text import functions_of_timings, paint_of  # noqa: PLC0415
+
+    stream = sys.stdout if stream is None else stream
+    filename = os.fspath(filename)
+    (function,) = functions_of_timings({(filename, start_lineno, func_name): timings})
+    if stripzeros and not function.ran:
+        return
+    options = _options(stream, config, rich=rich)
+    scale = Scale(
+        unit,
+        unit if output_unit is None else output_unit,
+        widths=options.column_widths or {},
+    )
+    table = Table(scale, screen=options.screen, paint=paint_of(options))
+    block = Sources({}).block(filename, start_lineno, func_name)
+    write(table.of(function, block), stream)
+
+
+def _options(stream: TextIO, config: Config, **asked: Any) -> Options:  # noqa: ANN401
+    """Return `asked` with what `stream` and the configuration ask for."""
+    from lineprof.views.screen import screen_of  # noqa: PLC0415  # only to print
+    from lineprof.views.view import Options  # noqa: PLC0415
+
+    return Options(
+        screen=screen_of(stream), column_widths=_column_widths(config), **asked
+    )
+
+
+def _column_widths(config: Config = None) -> Mapping[str, int]:
+    """Return the least widths of columns that a TOML file asks for.
+
+    `config` is the file; by default it is looked for, and with False not.
+    The columns are line, hits, time, perhit and percent.
+    """
+    from lineprof.config_source import ConfigSource  # noqa: PLC0415  # only to print
+
+    file = os.fspath(config) if isinstance(config, os.PathLike) else config
+    table = ConfigSource.from_config(file).get_subconfig("show", "column_widths")
+    return {
+        name: width for name, width in table.conf_dict.items() if isinstance(width, int)
+    }
