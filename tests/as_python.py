@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import subprocess
 import sys
 import textwrap
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernprof import main
+from lineprof import cli
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
 DEADLINE = 60  # s; only a program that hangs meets it
 
@@ -51,6 +56,36 @@ def run(
 def kernprof(*words: str, cwd: Path, **options: object) -> Outcome:
     """Run the command kernprof."""
     return run(["-m", "kernprof", *words], cwd=cwd, **options)  # type: ignore[arg-type]
+
+
+def viewer(*words: str, cwd: Path) -> Outcome:
+    """Run the command lineprof in this process: nothing is asked of the process."""
+    return _here(cli.main, words, cwd)
+
+
+def kernprof_here(*words: str, cwd: Path) -> Outcome:
+    """Run the command kernprof in this process, with a program that ends well."""
+    return _here(main, words, cwd)
+
+
+def _here(
+    command: Callable[[Sequence[str]], int | None], words: Sequence[str], cwd: Path
+) -> Outcome:
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+    before = Path.cwd()
+    os.chdir(cwd)
+    try:
+        with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+            status = command(list(words)) or 0
+    except SystemExit as end:
+        status = int(end.code or 0)
+    finally:
+        os.chdir(before)
+    texts = []
+    for stream in streams:
+        stream.seek(0)
+        texts.append(stream.read())
+    return Outcome(status, *texts)
 
 
 def check_same(*words: str, cwd: Path, mode: str = "-lq", **options: object) -> Outcome:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from compiled_doubles import double
 from running import hook_name
-from settable_clock import Clock, build
+from settable_clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,6 +101,20 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert held or not live_profilers(), "left behind: a profiler"
 
 
+def pytest_configure() -> None:
+    """Let the processes that tests start have the usual handlers of signals.
+
+    Under nohup, or as a job in the background, the suite is started with signals
+    ignored, and all that it starts would ignore them, too. A handler in Python is
+    the default one again after exec.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            interrupt = number == signal.SIGINT
+            handler = signal.default_int_handler if interrupt else lambda *_: None
+            signal.signal(number, handler)
+
+
 def pytest_collection_finish() -> None:
     """Make the collections of the guard cheap: pytest's own objects stay."""
     gc.collect()
@@ -121,19 +136,26 @@ def hook() -> str:
 
 
 @pytest.fixture(scope="session")
-def clock(tmp_path_factory: pytest.TempPathFactory) -> Clock:
-    """Time that passes only when it is told to."""
-    return Clock(build(tmp_path_factory.mktemp("doubles")))
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder that all processes of this run of the suite have."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(scope="session")
-def doubles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clock(shared_folder: Path) -> Clock:
+    """Time that passes only when it is told to."""
+    return Clock(double(shared_folder, "clock"))
+
+
+@pytest.fixture(scope="session")
+def doubles(shared_folder: Path) -> Path:
     """Give the folder with the doubles of NVIDIA's libraries."""
     import gpu_double  # noqa: PLC0415 - few tests need it
 
     if not sys.platform.startswith("linux"):
         pytest.skip("GPUs are recorded on Linux alone")
-    return gpu_double.build(tmp_path_factory.mktemp("doubles"))
+    return gpu_double.build(shared_folder)
 
 
 @pytest.fixture

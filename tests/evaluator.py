@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import subprocess
-from pathlib import Path
-from typing import Callable
+from typing import TYPE_CHECKING, Callable
 
-from settable_clock import compiler
-
-SOURCE = Path(__file__).parent / "doubles" / "evaluator.c"
-
-
-def build(folder: Path) -> Path:
-    """Compile the double, unless LINEPROF_DOUBLES names a folder that has it."""
-    ready = Path(os.environ.get("LINEPROF_DOUBLES", "")) / "evaluator.so"
-    if ready.is_file():
-        return ready.resolve()
-    library = folder / "evaluator.so"
-    options = ["-std=c11", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
-    subprocess.run([*compiler(), *options], check=True)
-    return library
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Evaluator:

@@ -40,7 +40,6 @@ import textwrap
 from pathlib import Path
 from typing import Any, Callable
 
-FOLDER = Path(__file__).parent / "doubles"
 CUDA = ("api", "calls", "cuda", "device", "env", "graph", "work")
 CUPTI = (
     "cupti",
@@ -146,25 +145,16 @@ def frozen_clock(gpu: ctypes.CDLL) -> Callable[[int], None]:
     return advance
 
 
-def compiler() -> list[str]:
-    """Find a C compiler, as for the settable clock."""
-    import settable_clock  # noqa: PLC0415 - it imports pytest; programs need none
-
-    return settable_clock.compiler()
-
-
 def build(folder: Path) -> Path:
     """Give the folder with the doubles: LINEPROF_DOUBLES, else compile them."""
-    ready = Path(os.environ.get("LINEPROF_DOUBLES") or os.devnull)
-    if all((ready / f"{name}.so").is_file() for name in SOURCES):
-        return ready.resolve()
-    command = compiler()
+    import compiled_doubles as doubles  # noqa: PLC0415 - needs pytest; programs do not
+
+    found = doubles.ready(*SOURCES)
+    if found:
+        return found
     for name, sources in SOURCES.items():
         symbols = [f"-DFAKE_CUPTI_SYMBOLS={SYMBOLS[name]}"] if name in SYMBOLS else []
-        files = [str(FOLDER / source) for source in sources]
-        output = ["-o", str(folder / f"{name}.so")]
-        words = [*command, *FLAGS, *symbols, *output, *files, "-ldl"]
-        subprocess.run(words, check=True)
+        doubles.compiled(folder, name, sources, [*FLAGS, *symbols])
     return folder
 
 

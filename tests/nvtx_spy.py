@@ -12,27 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from compiled_doubles import double
 from running import hook_name, plain, run_python
-from settable_clock import compiler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SOURCE = Path(__file__).parent / "doubles" / "nvtx_spy.c"
 POP = ")"  # in a sequence of ranges: any other word is the text of a push
 
 Event = dict[str, Any]
-
-
-def build(folder: Path) -> Path:
-    """Compile the double, unless LINEPROF_DOUBLES names a folder that has it."""
-    ready = Path(os.environ.get("LINEPROF_DOUBLES", "")) / "nvtx_spy.so"
-    if ready.is_file():
-        return ready.resolve()
-    library = folder / "nvtx_spy.so"
-    options = ["-std=c11", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
-    subprocess.run([*compiler(), *options], check=True)
-    return library
 
 
 @dataclass(frozen=True)
@@ -134,4 +122,4 @@ def make_spy(folder: Path) -> Spy:
     if "without NVTX" in answer:
         pytest.skip(answer.partition(" ")[2])
     assert "no tool" in answer, errors
-    return Spy(build(folder))
+    return Spy(double(folder, "nvtx_spy"))

@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import shutil
-import subprocess
-import sysconfig
-from pathlib import Path
-from typing import Callable
+from typing import TYPE_CHECKING, Callable
 
-import pytest
+if TYPE_CHECKING:
+    from pathlib import Path
 
-SOURCE = Path(__file__).parent / "doubles" / "clock.c"
 NAME = b"lineprof.clock"  # of the capsule; it must outlive it
-
-
-def compiler() -> list[str]:
-    """Find a C compiler: $CC, Python's own, or any."""
-    wanted = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
-    for command in (wanted.split(), ["cc"], ["gcc"], ["clang"]):
-        if shutil.which(command[0]):
-            return command
-    pytest.skip("no C compiler for the settable clock")
-
-
-def build(folder: Path) -> Path:
-    """Compile the double, unless LINEPROF_DOUBLES names a folder that has it."""
-    ready = Path(os.environ.get("LINEPROF_DOUBLES", "")) / "clock.so"
-    if ready.is_file():
-        return ready.resolve()
-    library = folder / "clock.so"
-    options = ["-std=c11", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
-    subprocess.run([*compiler(), *options], check=True)
-    return library
 
 
 class Clock:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from as_python import kernprof, run
+from as_python import kernprof, viewer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,6 +82,6 @@ def profiled(
     ran = kernprof("-lq", "-o", "shown.lprof", script, cwd=folder, env=env)
     assert (ran.status, ran.err) == (0, ""), ran.err
     assert ran.out == output
-    shown = run(["-m", "lineprof", "view", *view, "shown.lprof"], cwd=folder)
+    shown = viewer("view", *view, "shown.lprof", cwd=folder)
     assert (shown.status, shown.err) == (0, ""), shown.err
     return tables(shown.out)

@@ -85,7 +85,9 @@ def test_a_guard_keeps_functions_out() -> None:
 
 
 @pytest.mark.parametrize("method", ["__call__", "add_callable", "wrap_callable"])
-@pytest.mark.parametrize("thing", [3, "x", None, [plain]], ids=repr)
+@pytest.mark.parametrize(
+    "thing", [3, "x", None, [plain]], ids=["number", "text", "None", "list"]
+)
 def test_what_cannot_be_called_is_refused(method: str, thing: object) -> None:
     profiler = new_profiler()
     with pytest.raises(TypeError, match="callable"):

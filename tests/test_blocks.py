@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, run, write
+from as_python import kernprof, run, viewer, write
 from running import new_profiler
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def test_a_block_on_one_line_has_its_time(tmp_path: Path) -> None:
     write(tmp_path, "program.py", textwrap.dedent(program))
     ours = kernprof("-lq", "program.py", cwd=tmp_path)
     assert (ours.status, ours.err) == (0, "")
-    shown = run(["-m", "lineprof", "view", "--json", "program.lprof"], cwd=tmp_path)
+    shown = viewer("view", "--json", "program.lprof", cwd=tmp_path)
     (function,) = json.loads(shown.out)["functions"]
     (line,) = function["lines"]
     assert (function["name"], line["line"], line["hits"]) == ("one", 3, 1)

@@ -85,11 +85,11 @@ def test_a_thread_that_is_not_known_stays_so() -> None:
 
 
 def test_parents_stay_before_their_children_in_a_deep_tree(tmp_path: Path) -> None:
-    chain = deep(50_000)
+    chain = deep(10_000)
     total = LineStats.from_stats_objects(chain, example(), chain)
     save(total, tmp_path / "a.lprof")
     assert load(tmp_path / "a.lprof").calls == total.calls
-    assert len(total.calls.nodes) == 100_000 + len(NODES)
+    assert len(total.calls.nodes) == 20_000 + len(NODES)
     assert total.calls.nodes[-1].parent == len(total.calls.nodes) - 2
     assert total.calls.nodes[-1].thread == 3
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import Outcome, kernprof, run, write
+from as_python import Outcome, kernprof, kernprof_here, run, viewer, write
 
 from kernprof.options import Plan, UsageError, fill, parse
 from lineprof import cli
 from lineprof.config_read import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PROGRAM = """
@@ -43,6 +44,11 @@ def filled(*words: str) -> Plan:
     return plan
 
 
+def run_command(*words: str, cwd: Path) -> Outcome:
+    """Run the command ``lineprof run``, which ends its process."""
+    return run(["-m", "lineprof", "run", *words], cwd=cwd)
+
+
 def test_keys_that_nobody_knows_are_told_for_our_tables_alone(here: Path) -> None:
     text = """
     [tool.line_profiler]
@@ -70,7 +76,7 @@ def test_keys_that_nobody_knows_are_told_for_our_tables_alone(here: Path) -> Non
         " flags\n"
     )
     assert kernprof("-lq", "x.py", cwd=here).err == ""
-    viewed = run(["-m", "lineprof", "view", "x.lprof"], cwd=here)
+    viewed = viewer("view", "x.lprof", cwd=here)
     assert viewed.status == 0
     assert viewed.err.splitlines(keepends=True)[-1] == (
         f"lineprof: {here}/lineprof.toml: [tool.lineprof.cli] knows no 'colour';"
@@ -210,16 +216,19 @@ def test_kernprof_and_the_viewer_obey(here: Path) -> None:
     assert "Wrote profile results to 'mine.lprof'" in first.out
     assert shows(first) == [False, False, False]
     assert "\n       4         1 " in first.out
-    view = ["-m", "lineprof", "view", "mine.lprof"]
-    assert shows(run(view, cwd=here)) == [True, True, True]
-    assert "\n       4         1 " in run(view, cwd=here).out
-    assert shows(run([*view, "-zu1", "--no-summarize"], cwd=here)) == [False] * 3
-    assert shows(run([*view, "--no-config"], cwd=here)) == [False, True, False]
-    assert "\n     4         1 " in run([*view, "--no-config"], cwd=here).out
+
+    def view(*flags: str) -> Outcome:
+        return viewer("view", "mine.lprof", *flags, cwd=here)
+
+    assert shows(view()) == [True, True, True]
+    assert "\n       4         1 " in view().out
+    assert shows(view("-zu1", "--no-summarize")) == [False] * 3
+    assert shows(view("--no-config")) == [False, True, False]
+    assert "\n     4         1 " in view("--no-config").out
     (here / "other.toml").write_text("[tool.lineprof.cli]\nskip-zero = true\n")
     for flags in (["-c", "other.toml"], ["--config=other.toml"], ["--c", "other.toml"]):
-        assert shows(run([*view, *flags], cwd=here)) == [False] * 3
-    assert run([*view, "--json"], cwd=here).out.startswith("{")
+        assert shows(view(*flags)) == [False] * 3
+    assert view("--json").out.startswith("{")
 
 
 def test_flags_of_ours_have_keys_for_the_viewer(here: Path) -> None:
@@ -233,9 +242,8 @@ def test_flags_of_ours_have_keys_for_the_viewer(here: Path) -> None:
     write(here, "lineprof.toml", text)
     write(here, "x.py", PROGRAM)
     kernprof("-lq", "x.py", cwd=here)
-    plain = ["-m", "lineprof", "x.lprof"]
     flags = ["-u", "auto", "--raw", "--columns=await", "--no-config"]
-    assert run(plain, cwd=here) == run([*plain, *flags], cwd=here)
+    assert viewer("x.lprof", cwd=here) == viewer("x.lprof", *flags, cwd=here)
 
 
 def test_a_program_that_goes_elsewhere_finds_its_configuration(here: Path) -> None:
@@ -315,29 +323,30 @@ def test_one_of_ours_that_was_found_must_be_toml(
     here: Path, name: str, folder: str
 ) -> None:
     write(here / folder, "x.py", "print('ran')")
-    kernprof("-lq", "x.py", cwd=here / folder)
+    kernprof_here("-lq", "x.py", cwd=here / folder)
     (here / name).write_text("[[[")
     (here / "pyproject.toml").write_text("[tool.lineprof.kernprof]\nquiet = 1\n")
-    commands = {
-        "kernprof": ["-l", "x.py"],
-        "lineprof run": ["-l", "x.py"],
-        "lineprof": ["view", "x.lprof"],
+    commands: dict[str, tuple[Callable[..., Outcome], list[str]]] = {
+        "kernprof": (kernprof_here, ["-l", "x.py"]),
+        "lineprof run": (run_command, ["-l", "x.py"]),
+        "lineprof": (viewer, ["view", "x.lprof"]),
     }
-    for command, words in commands.items():
-        outcome = run(["-m", *command.split(), *words], cwd=here / folder)
+    for name_of, (command, words) in commands.items():
+        outcome = command(*words, cwd=here / folder)
         assert (outcome.status, outcome.out) == (2, ""), outcome
-        assert outcome.err.startswith(f"{command}: {here}/{name}: it is no TOML: ")
+        assert outcome.err.startswith(f"{name_of}: {here}/{name}: it is no TOML: ")
         assert "line 1, column " in outcome.err
         assert outcome.err.endswith("; correct it, or give --no-config\n")
         assert outcome.err.count("\n") == 1
         words.insert(1, "--no-config")
-        assert run(["-m", *command.split(), *words], cwd=here / folder).status == 0
+        assert command(*words, cwd=here / folder).status == 0
     (here / "good.toml").write_text("")
     words = ["--config", str(here / "good.toml"), "-q", "x.py"]
-    assert kernprof(*words, cwd=here / folder).out == "ran\n"
+    assert kernprof_here(*words, cwd=here / folder).out == "ran\n"
     if folder != ".":  # one that is nearer holds, and nobody looks further
         (here / folder / "pyproject.toml").write_text("")
-        assert kernprof("-lq", "x.py", cwd=here / folder).out == "ran\n"
+        ran = kernprof_here("-lq", "x.py", cwd=here / folder)
+        assert ran.out == "ran\n"
 
 
 def test_a_program_that_profiles_itself_runs_whatever_its_configuration(

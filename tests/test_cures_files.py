@@ -6,7 +6,7 @@ import pickle
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, run, write
+from as_python import kernprof, run, viewer, write
 from tables import profiled, tables
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 def view(folder: Path, *words: str) -> tuple[int, str, str]:
     """Run the viewer; give its status, output and errors."""
-    shown = run(["-m", "lineprof", "view", *words], cwd=folder)
+    shown = viewer("view", *words, cwd=folder)
     return shown.status, shown.out, shown.err
 
 

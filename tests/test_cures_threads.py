@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, kernprof, run, write
+from as_python import check_same, kernprof, run, viewer, write
 from tables import profiled, tables
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
     )
     outcome = kernprof("-l", "x.py", cwd=tmp_path)
     assert outcome.status == -15
-    shown = run(["-m", "lineprof", "view", "x.lprof"], cwd=tmp_path)
+    shown = viewer("view", "x.lprof", cwd=tmp_path)
     assert tables(shown.out)["work"].hits() == {6: 1, 7: 4, 8: 3, 9: 1}
 
 
@@ -157,7 +157,7 @@ def test_a_program_that_fails_is_shown_and_its_traceback_is_its_own(
     program = f"@profile\ndef fails():\n    x = 1\n    {ending}\n\nfails()\n"
     write(tmp_path, "x.py", program)
     ours = kernprof("-lq", "x.py", cwd=tmp_path)
-    shown = run(["-m", "lineprof", "view", "x.lprof"], cwd=tmp_path)
+    shown = viewer("view", "x.lprof", cwd=tmp_path)
     assert tables(shown.out)["fails"].hits() == {3: 1, 4: 1}
     write(tmp_path, "x.py", program.replace("@profile", "#"))
     alone = run(["x.py"], cwd=tmp_path)
@@ -187,6 +187,6 @@ def test_a_parent_that_is_gone_costs_no_profile(tmp_path: Path) -> None:
     write(tmp_path, "x.py", program)
     outcome = run(["x.py"], cwd=tmp_path, env={"LINE_PROFILE": "1"})
     assert (outcome.status, outcome.err) == (0, "")
-    shown = run(["-m", "lineprof", "view", "profile_output.lprof"], cwd=tmp_path)
+    shown = viewer("view", "profile_output.lprof", cwd=tmp_path)
     assert (shown.status, shown.err) == (0, "")
     assert tables(shown.out)["work"].hits() == {12: 2}

@@ -46,9 +46,9 @@ on, reason = _core.nvtx_open("line")
 
 
 @pytest.fixture(scope="module")
-def spy(tmp_path_factory: pytest.TempPathFactory) -> Spy:
+def spy(shared_folder: Path) -> Spy:
     """Give a tool that listens to NVTX."""
-    return make_spy(tmp_path_factory.mktemp("nvtx"))
+    return make_spy(shared_folder)
 
 
 def expected(file: Path, mode: str, functions: tuple[str, ...]) -> Any:

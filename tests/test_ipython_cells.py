@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import run
+from as_python import viewer
 from shell import cells, lines, needs_ipython
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def test_a_cell_that_is_run_again_is_counted_anew(tmp_path: Path) -> None:
 
 def test_the_profile_of_a_cell_can_be_viewed_elsewhere(tmp_path: Path) -> None:
     out = cells(f"%%lprun_all -D cell.lprof{CELL}", cwd=tmp_path)
-    seen = run(["-m", "lineprof", "view", "-u", "1e-9", "cell.lprof"], cwd=tmp_path)
+    seen = viewer("view", "-u", "1e-9", "cell.lprof", cwd=tmp_path)
     table, _, said = out.partition("\n\n*** ")
     assert said == "Profile stats saved to file 'cell.lprof'.\n"
     assert seen.out.rstrip() == table

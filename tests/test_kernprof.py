@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from as_python import DEADLINE, kernprof, run, write
+from as_python import DEADLINE, kernprof, run, viewer, write
 
 from lineprof import load_stats
 
@@ -77,7 +77,7 @@ def test_the_profile_knows_its_program(folder: Path) -> None:
 
 def test_the_table_is_printed_instead(folder: Path) -> None:
     outcome = kernprof("-lv", "x.py", cwd=folder)
-    viewed = run(["-m", "lineprof", "view", "x.lprof"], cwd=folder)
+    viewed = viewer("view", "x.lprof", cwd=folder)
     expected = f"4 []\nWrote profile results to 'x.lprof'\n{viewed.out}"
     assert outcome.out == expected
     assert "Timer unit: 1e-06 s\n\nTotal time: " in outcome.out

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, kernprof, run, write
+from as_python import DEADLINE, kernprof, run, viewer, write
 
 from lineprof import load_stats
 
@@ -98,7 +98,7 @@ def test_the_source_after_a_change_of_folder(tmp_path: Path) -> None:
     assert "return 1" in out
     assert "Could not find file" not in out
     assert not any((tmp_path / "other").iterdir())
-    viewed = run(["-m", "lineprof", "view", "../x.lprof"], cwd=tmp_path / "other")
+    viewed = viewer("view", "../x.lprof", cwd=tmp_path / "other")
     assert "return 1" in viewed.out
 
 

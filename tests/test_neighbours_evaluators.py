@@ -9,11 +9,13 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from evaluator import Evaluator, build
+from compiled_doubles import double
+from evaluator import Evaluator
 from running import hits_of, hook_name, new_profiler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from lineprof import LineProfiler
 
@@ -37,8 +39,8 @@ def calls(profiler: LineProfiler) -> int:
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Evaluator:
-    return Evaluator(build(tmp_path_factory.mktemp("doubles")))
+def library(shared_folder: Path) -> Evaluator:
+    return Evaluator(double(shared_folder, "evaluator"))
 
 
 @pytest.fixture

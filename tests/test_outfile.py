@@ -30,7 +30,7 @@ def named(template: str) -> str:
         ("%%", "%"),
         ("100%%s", "100%s"),
         ("%%%s%%", "%stem%"),
-        ("%p", str(os.getpid())),
+        pytest.param("%p", str(os.getpid()), id="%p-pid"),
         ("%h", os.uname().nodename),
         ("%q{ROOM}-%q{ROOM}", "%s %p-%s %p"),
         ("%q{}", "unnamed"),

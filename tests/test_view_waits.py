@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import run
+from as_python import viewer
 from example_calls import example
 from example_stats import example as without_waits
 from showing import lines_of
@@ -148,7 +148,7 @@ def test_view_says_it_where_waits_are_asked_for_and_line_profilers_table_stays(
     example().to_file(tmp_path / "x.lprof")
 
     def shown(*words: str) -> bool:
-        done = run(["-m", "lineprof", "view", *words, "x.lprof"], cwd=tmp_path)
+        done = viewer("view", *words, "x.lprof", cwd=tmp_path)
         assert done.status == 0
         return "Waiting: " in done.out
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from as_python import kernprof, run
+from as_python import kernprof, viewer
 
 from lineprof import LineStats, load_stats
 from lineprof.call_edges import edges, numbers_of, own_line_ns
@@ -37,7 +37,7 @@ def stats(folder: Path) -> LineStats:
 
 def drill(folder: Path, target: str) -> str:
     """Give what the view prints of a function or a line, and what it calls."""
-    done = run(["-m", "lineprof", "view", "--drill", target, PROFILE], cwd=folder)
+    done = viewer("view", "--drill", target, PROFILE, cwd=folder)
     assert done.status == 0, done.err
     return done.out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -27,6 +28,21 @@ class Result:
     failed: int = 0
     skipped: int = 0
     reasons: tuple[str, ...] = ()  # one for each skipped test
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    with PRINTING:
+        print(line, flush=True)
+
+
+def progress(log: Path) -> str:
+    """Say how far the run of pytest is that writes a log."""
+    try:
+        shares = re.findall(r"\[ *(\d+%)\]", log.read_text(errors="replace"))
+    except OSError:
+        shares = []
+    return str(shares[-1]) if shares else "tests are collected"
 
 
 def read_report(result: Result, report: Path, status: int) -> Result:

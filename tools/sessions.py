@@ -6,20 +6,23 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from envs import clean_environment, open_log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 
 class Sessions:
-    """The sessions that run just now."""
+    """The sessions that run just now, each for limit_s seconds at most."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, limit_s: float, every_s: float) -> None:
+        self._limit_s = limit_s
+        self._every_s = every_s
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
@@ -29,13 +32,14 @@ class Sessions:
         command: Sequence[object],
         log: Path,
         *,
-        limit_s: float,
         cwd: Path,
         changes: dict[str, str],
+        meanwhile: Callable[[], None],
     ) -> int:
-        """Run a command into a log for limit_s seconds at most; give its status.
+        """Run a command into a log; give its status.
 
-        `changes` are those of our environment.
+        `changes` are those of our environment; `meanwhile` is called each every_s
+        seconds.
         """
         with open_log(log) as output:
             with self._lock:
@@ -51,10 +55,13 @@ class Sessions:
                     start_new_session=True,
                 )
                 self._running.add(process)
+            end_at = time.monotonic() + self._limit_s
             try:
-                return process.wait(timeout=limit_s)
-            except subprocess.TimeoutExpired:
-                print(f"\nkilled after {limit_s} s", file=output)
+                while time.monotonic() < end_at:
+                    with suppress(subprocess.TimeoutExpired):
+                        return process.wait(timeout=self._every_s)
+                    meanwhile()
+                print(f"\nkilled after {self._limit_s} s", file=output)
                 return -signal.SIGKILL
             finally:
                 end(process)

@@ -31,7 +31,7 @@ from envs import (
     write_stamp,
 )
 from pythons import advice, compiler_lacks, find
-from results import Result, close, read_report, tell
+from results import Result, close, progress, read_report, say, tell
 from sessions import Sessions
 
 if TYPE_CHECKING:
@@ -39,9 +39,12 @@ if TYPE_CHECKING:
 
     from pythons import Python
 
-AT_ONCE = 2
+SET_UP_AT_ONCE = 2
+MOST_WORKERS = 8  # each collects all tests before it runs its share
+RUN_S = 300  # what one run takes, about, on one core
 LIMIT_S = 1200  # for one run of the suite: nothing in it waits
-SESSIONS = Sessions()
+PROGRESS_S = 15
+SESSIONS = Sessions(limit_s=LIMIT_S, every_s=PROGRESS_S)
 STRICT = os.environ.get("LINEPROF_WERROR", "").upper() in {"1", "ON"}
 
 
@@ -55,14 +58,39 @@ def main() -> int:
         problem = "; ".join(["no usable Python 3.11 or later", *refused])
     if problem:
         sys.exit(f"lineprof: {problem}")
-    for python in pythons:
-        print(f"{python.version:8} {', '.join(python.hooks):22} {python.path}")
+    print(plan(pythons))
     for line in refused:
         print(f"left out {line}")
     sys.stdout.flush()
 
     with alone():
         return run_all(pythons)
+
+
+def plan(pythons: list[Python]) -> str:
+    """Say what will run, and about how long that takes."""
+    runs = sum(len(python.hooks) for python in pythons)
+    arguments = os.environ.get("ARGS", "")
+    if arguments:
+        length = f"with the arguments {arguments}"
+    else:
+        minutes = -(-runs * RUN_S // (60 * workers()))
+        length = f"about {minutes} min"
+    first = (
+        f"the C tests, then the Python tests {runs} times, {workers()} tests at once:"
+        f" {length}; 1 min more for each Python that is used for the first time"
+    )
+    lines = [f"{p.version:8} {', '.join(p.hooks):22} {p.path}" for p in pythons]
+    return "\n".join([first, *lines])
+
+
+def workers() -> int:
+    """Give the number of processes that share the tests of a run."""
+    if sys.platform == "linux":
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return min(cores, MOST_WORKERS)
 
 
 @contextlib.contextmanager
@@ -80,13 +108,19 @@ def alone() -> Iterator[None]:
 
 
 def run_all(pythons: list[Python]) -> int:
-    """Run everything, as far as nobody interrupts; give the exit status."""
+    """Run everything, as far as nobody interrupts; give the exit status.
+
+    While the tests of one Python run, the next ones are set up.
+    """
     results = [run_native(pythons[0])]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(SET_UP_AT_ONCE) as pool:
         try:
-            for some in pool.map(run_python, pythons):
-                results += some
+            for python, ready in zip(pythons, pool.map(set_up, pythons)):
+                if isinstance(ready, Result):
+                    results.append(ready)
+                else:
+                    results += [run_suite(ready, python, hook) for hook in python.hooks]
         except KeyboardInterrupt:
             SESSIONS.close()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -108,8 +142,8 @@ def run_native(python: Python) -> Result:
     return tell(result, time.monotonic() - begun)
 
 
-def run_python(python: Python) -> list[Result]:
-    """Set up a Python and run the suite on it, once per hook."""
+def set_up(python: Python) -> Env | Result:
+    """Give an environment of a Python with lineprof; a failed result without one."""
     begun = time.monotonic()
     env = Env(ROOT / ".venv-test" / python.name)
     try:
@@ -119,8 +153,9 @@ def run_python(python: Python) -> list[Result]:
         install(env, strict=STRICT)
     except StepError as error:
         result = Result(f"{python.version} set-up: {error}", env.log, failed=1)
-        return [tell(result, time.monotonic() - begun)]
-    return [run_suite(env, python, hook) for hook in python.hooks]
+        return tell(result, time.monotonic() - begun)
+    say(f"{python.version}: set up in {time.monotonic() - begun:.0f} s")
+    return env
 
 
 def install_peers(env: Env) -> None:
@@ -146,13 +181,22 @@ def run_suite(env: Env, python: Python, hook: str) -> Result:
     for old in (log, report):
         old.unlink(missing_ok=True)
     command = [env.python, "-m", "pytest", f"--junitxml={report}"]
+    command += [f"--numprocesses={workers()}", "--dist=worksteal"]
     command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
     command += ["-o", f"cache_dir={env.folder / 'cache' / hook}"]
     command += chosen(shlex.split(os.environ.get("ARGS", "")))
     doubles = str(native.DOUBLES)
     changes = {"LINEPROF_CORE": hook, "LINEPROF_DOUBLES": doubles}
-    status = SESSIONS.run(command, log, limit_s=LIMIT_S, cwd=away, changes=changes)
-    result = read_report(Result(f"{python.version} {hook}", log), report, status)
+    changes["PYTHONDONTWRITEBYTECODE"] = ""  # else each process compiles our helpers
+    name = f"{python.version} {hook}"
+
+    def tell_progress() -> None:
+        say(f"{name}: {progress(log)} after {time.monotonic() - begun:.0f} s")
+
+    status = SESSIONS.run(
+        command, log, cwd=away, changes=changes, meanwhile=tell_progress
+    )
+    result = read_report(Result(name, log), report, status)
     return tell(result, time.monotonic() - begun)
 
 

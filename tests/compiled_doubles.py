@@ -1,0 +1,61 @@
+"""The doubles in C, `doubles/*.c`: compiled once for a run of the tests.
+
+Where the environment variable LINEPROF_DOUBLES names a folder that has them, as under
+`make test`, they are not compiled at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SOURCES = Path(__file__).parent / "doubles"
+OPTIONS = ("-std=c11", "-shared", "-fPIC")
+
+
+def compiler() -> list[str]:
+    """Find a C compiler: $CC, Python's own, or any."""
+    wanted = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+    for command in (wanted.split(), ["cc"], ["gcc"], ["clang"]):
+        if shutil.which(command[0]):
+            return command
+    pytest.skip("no C compiler for the doubles")
+
+
+def ready(*names: str) -> Path | None:
+    """Give the folder that LINEPROF_DOUBLES names if it has these libraries."""
+    folder = Path(os.environ.get("LINEPROF_DOUBLES") or os.devnull)
+    there = all((folder / f"{name}.so").is_file() for name in names)
+    return folder.resolve() if there else None
+
+
+def compiled(
+    folder: Path, name: str, sources: Sequence[str], options: Sequence[str] = OPTIONS
+) -> Path:
+    """Give a library in a folder that all processes of a run share."""
+    library = folder / f"{name}.so"
+    with (folder / "doubles.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not library.exists():
+            unfinished = library.with_suffix(".part")
+            files = [str(SOURCES / source) for source in sources]
+            words = [*options, "-o", str(unfinished), *files, "-ldl"]
+            subprocess.run([*compiler(), *words], check=True)
+            unfinished.rename(library)
+    return library
+
+
+def double(folder: Path, name: str) -> Path:
+    """Give the double that is compiled from the one file of its name."""
+    found = ready(name)
+    return found / f"{name}.so" if found else compiled(folder, name, [f"{name}.c"])
