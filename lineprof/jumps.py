@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _IN_UNITS = sys.version_info >= (3, 10)  # jumps count instructions, not bytes
 _ABSOLUTE = frozenset(dis.hasjabs)
-_JUMPS = frozenset(dis.hasjrel) | _ABSOLUTE
+# From 3.14 on `dis` has it among the jumps: it names an END_SEND, but goes nowhere.
+_NO_JUMP = dis.opmap.get("END_ASYNC_FOR", -1)
+_JUMPS = (frozenset(dis.hasjrel) | _ABSOLUTE) - {_NO_JUMP}
 _CACHE = dis.opmap.get("CACHE", -1)
 _EXTENDED = dis.EXTENDED_ARG
 _REAL = 256  # opcodes that bytecode can hold
@@ -31,7 +33,7 @@ def _numbers(*names: str) -> frozenset[int]:
 def _caches(opcode: int) -> int:
     """Return how many entries of a cache follow an instruction."""
     known = getattr(dis, "_inline_cache_entries", {})
-    if isinstance(known, dict):  # by name, from 3.13 on
+    if sys.version_info >= (3, 13):  # by name
         return int(known.get(dis.opname[opcode], 0))
     return int(known[opcode])
 
