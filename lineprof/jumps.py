@@ -24,6 +24,9 @@ _CACHE = dis.opmap.get("CACHE", -1)
 _EXTENDED = dis.EXTENDED_ARG
 _REAL = 256  # opcodes that bytecode can hold
 _SWAP = dis.opmap.get("SWAP", -1)
+# The two that end a loop's iterator; from 3.14 on neither begins a line, nor does
+# what follows, where it is on the line of what stands before.
+_END_FOR, _POP_ITER = dis.opmap.get("END_FOR", -1), dis.opmap.get("POP_ITER", -1)
 
 
 def _numbers(*names: str) -> frozenset[int]:
@@ -109,6 +112,41 @@ def loop_jumps(code: CodeType) -> list[Jump]:
             gathers = _INLINED and head in _HEADS and _gathers(steps, place)
             jumps.append(Jump(offset, target, gathers))
     return jumps
+
+
+def unheard(code: CodeType) -> list[int]:
+    """Return the offsets of jumps back whose line Python does not tell of.
+
+    There an outer loop of a comprehension goes on once an inner one is over: the
+    interpreter takes it to be on the line where the inner one began.
+    """
+    raw = code.co_code
+    if _POP_ITER not in raw[::2]:
+        return []
+    steps = _steps(raw)
+    reached = {target for _, _, target in steps}
+    lines = _lines(code)
+    found = []
+    for place, (offset, opcode, _) in enumerate(steps):
+        first = place
+        while steps[first - 1][1] == _EXTENDED:
+            first -= 1
+        if (
+            opcode in _BACKWARD
+            and [step[1] for step in steps[first - 2 : first]] == [_END_FOR, _POP_ITER]
+            and steps[first][0] not in reached
+            and lines[steps[first - 3][0]] == lines[offset]
+        ):
+            found.append(offset)
+    return found
+
+
+def _lines(code: CodeType) -> list[int | None]:
+    """Return the line of each byte."""
+    lines: list[int | None] = [None] * len(code.co_code)
+    for start, end, line in code.co_lines():
+        lines[start:end] = [line] * (end - start)
+    return lines
 
 
 def targets(code: CodeType) -> list[int]:

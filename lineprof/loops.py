@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
 AGAIN, WITHIN = 1, 2  # lp_step in csrc/lp_recorder.h
+_UNHEARD = 8  # LP_UNHEARD in csrc/lp_code.h
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 # Functions without these have no loop but those of statements.  From 3.14 on
@@ -43,7 +44,7 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
         or (_WITH is not None and codes.count(_WITH) > 1)
     ):
         return None
-    from lineprof.jumps import loop_jumps  # noqa: PLC0415  # few functions need it
+    from lineprof.jumps import loop_jumps, unheard  # noqa: PLC0415  # few need it
 
     jumps = loop_jumps(code)
     # The loops of an inlined comprehension lie inside its outermost one.
@@ -55,4 +56,6 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
         marks[jump.target // 2] = mark
         if _INLINED:
             marks[jump.start // 2] = mark
+    for start in unheard(code) if regions else ():
+        marks[start // 2] |= _UNHEARD
     return bytes(marks)  # all 0 says that there is no loop
