@@ -29,6 +29,10 @@ _SWAP = dis.opmap.get("SWAP", -1)
 _END_FOR, _POP_ITER = dis.opmap.get("END_FOR", -1), dis.opmap.get("POP_ITER", -1)
 
 
+class UnknownBytecodeError(Exception):
+    """Bytecode of a Python that is newer than this module, and unlike those before."""
+
+
 def _numbers(*names: str) -> frozenset[int]:
     return frozenset(dis.opmap[name] for name in names if name in dis.opmap)
 
@@ -80,6 +84,22 @@ _ENDS = frozenset(  # nothing runs next
 )
 
 
+# From 3.12 on; on a later Python there may be others.
+_KNOWN_JUMPS = (
+    "FOR_ITER SEND JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"
+    " POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
+)
+_NEEDED = frozenset("EXTENDED_ARG FOR_ITER GET_ITER JUMP_FORWARD".split())  # noqa: SIM905
+_UNLIKE = _INLINED and not _NEEDED.union(_KNOWN_JUMPS.split()).issubset(dis.opmap)
+# What may be in bytecode that is read here.
+_KNOWN = frozenset(
+    number
+    for number, name in enumerate(dis.opname[:_REAL])
+    if not name.startswith("<")
+    and not (_INLINED and number in _JUMPS and name not in _KNOWN_JUMPS.split())
+)
+
+
 class Jump(Value):
     """A jump back to the head of a loop."""
 
@@ -95,13 +115,18 @@ def loop_jumps(code: CodeType) -> list[Jump]:
     iterator; a loop statement has no result to put anywhere, and makes its
     iterator itself, where ``all()`` calls for one. The jumps inside
     an ``await``, and those from the code of an exception, which stands at the
-    end, back to where it was raised, are no loops.
+    end, back to where it was raised, are no loops. UnknownBytecodeError where an
+    instruction is of an unknown kind.
     """
     raw = code.co_code
+    if _UNLIKE or not _KNOWN.issuperset(raw[::2]):
+        raise UnknownBytecodeError
     if _BACKWARD.isdisjoint(raw[::2]):
         return []
     steps = _steps(raw)
     places = {step[0]: place for place, step in enumerate(steps)}
+    if not places.keys() >= {target for _, _, target in steps if target != -1}:
+        raise UnknownBytecodeError
     jumps = []
     for offset, opcode, target in steps:
         if target < 0 or target > offset or opcode not in _BACKWARD:

@@ -23,7 +23,6 @@ def import_all() -> None:
     import lineprof.compiled  # noqa: PLC0415
     import lineprof.counted_calls  # noqa: PLC0415
     import lineprof.gpu_snapshot  # noqa: PLC0415
-    import lineprof.jumps  # noqa: PLC0415
     import lineprof.kinds  # noqa: PLC0415
     import lineprof.namespaces  # noqa: PLC0415
     import lineprof.next_step  # noqa: PLC0415
@@ -41,7 +40,9 @@ def import_all() -> None:
     import lineprof.views.gpu_footer  # noqa: PLC0415
     import lineprof.views.gpu_table  # noqa: PLC0415
     import lineprof.views.show  # noqa: F401, PLC0415
+    from lineprof.loops import prepare  # noqa: PLC0415
 
+    prepare()
     try:
         import _sqlite3  # noqa: F401, PLC0415  # imports functools, from 3.10 on
     except ImportError:  # files of cProfile do without

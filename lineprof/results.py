@@ -7,6 +7,7 @@ import sys
 
 from lineprof.calibrate import remeasure
 from lineprof.first_use import tell, watchers
+from lineprof.loops import unread
 from lineprof.registry import Registry
 from lineprof.switch import start, stop
 
@@ -129,7 +130,7 @@ class Results(Registry):
         core, cost = (self.core, self.core_reason), scale.cost_ns(self._run.cost)
         run = self._run.process(core=core, overhead_ns=cost, end=end)
         said = self._run.warnings(self.functions, from_start=self.from_start)
-        warnings = [*self._warnings, *said, *self._compiled_warnings()]
+        warnings = [*self._warnings, *said, *self._compiled_warnings(), *unread()]
         if self._core.took_turns():
             warnings.append("greenlets took turns: who called whom is partly a guess")
         parts = Parts(

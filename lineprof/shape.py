@@ -35,8 +35,8 @@ _CODE_STEPS, _CODE_GATHERS, _CODE_FAR, _CODE_SEEKS = 1, 4, 16, 32  # in csrc/lp_
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
 _RESUME = opcode.opmap.get("RESUME")
-_EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]  # untraced: one with what follows
-_FOR_ITER = opcode.opmap["FOR_ITER"]
+_EXTENDED_ARG = opcode.opmap.get("EXTENDED_ARG", -1)  # untraced, with what follows
+_FOR_ITER = opcode.opmap.get("FOR_ITER", -1)
 _YIELDS = {
     opcode.opmap[name] for name in ("YIELD_VALUE", "YIELD_FROM") if name in opcode.opmap
 }
