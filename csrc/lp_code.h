@@ -16,8 +16,9 @@
 struct lp_labels;
 struct lp_tracer;
 
-/* In lp_code.marks, beside an lp_step. */
-enum { LP_STEPS = 3, LP_STARTS_LINE = 4 };
+/* In lp_code.marks, beside an lp_step.  A jump within a line that no line
+ * event tells of is all that is heard of that line. */
+enum { LP_STEPS = 3, LP_STARTS_LINE = 4, LP_UNHEARD = 8 };
 
 enum {
     LP_CODE_STEPS = 1,   /* a generator or coroutine: runs in steps */
@@ -91,6 +92,16 @@ lp_code_step(const lp_code *self, int offset)
     return self->marks != NULL && at < self->n_marks
                ? (lp_step)(self->marks[at] & LP_STEPS)
                : LP_STEP;
+}
+
+/* Does the jump that starts at a byte offset tell of its line alone? */
+static inline bool
+lp_code_is_unheard(const lp_code *self, int offset)
+{
+    uint32_t at = (uint32_t)offset / 2;
+
+    return self->marks != NULL && at < self->n_marks &&
+           (self->marks[at] & LP_UNHEARD) != 0;
 }
 
 /* How many entries of the table of lines stand before it. */

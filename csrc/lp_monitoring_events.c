@@ -267,14 +267,16 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     step = lp_code_step(code, (int)to);
     line = line_at(code, args[0], to);
     if (line == line_at(code, args[0], from)) {
+        bool tells = step != LP_WITHIN || lp_code_is_unheard(code, (int)from);
+
         if (step == LP_STEP && code->marks != NULL) {
             return keep_or_drop(false); /* no loop's: an exception is over */
         }
-        if (step != LP_WITHIN && rec != NULL) {
+        if (tells && rec != NULL) {
             lp_engine_line(rec, args[0], lp_frame_key(), line, step,
                            lp_clock_now(&rec->clock));
         }
-        return keep_or_drop(step != LP_WITHIN);
+        return keep_or_drop(tells);
     }
     if (step == LP_STEP || (step == LP_AGAIN && is_simple(code, line))) {
         return keep_or_drop(false);

@@ -279,7 +279,7 @@ step_of(const lp_code *code, lp_frame *top, PyFrameObject *frame)
 
     if (top->key == frame) {
         if (step == LP_WITHIN && offset > top->offset &&
-            !stays_on_line(top, frame)) {
+            !stays_on_line(top, frame) && !lp_code_is_unheard(code, offset)) {
             step = LP_STEP;
         }
         top->offset = offset;

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 _PROFILE, _OTHER_MODULE = "profile", "line_profiler"
 _PROFILER = "LineProfiler"
-_LOAD, _STORE = opcode.opmap["LOAD_NAME"], opcode.opmap["STORE_NAME"]
-_EXTENDED = opcode.opmap["EXTENDED_ARG"]
+# One that a later Python does without is in no code.
+_LOAD, _STORE = (opcode.opmap.get(name, -1) for name in ("LOAD_NAME", "STORE_NAME"))
+_EXTENDED = opcode.opmap.get("EXTENDED_ARG", -1)
 _MOST_BYTES = 1 << 24  # of a source file that is looked into
 
 

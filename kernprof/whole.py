@@ -43,7 +43,9 @@ class Whole:
 
         They may be the same: then it goes on whatever the program does.
         """
-        import lineprof.jumps  # noqa: PLC0415  # not while the program runs
+        from lineprof.loops import prepare  # noqa: PLC0415
+
+        prepare()  # what it imports, not while the program runs
 
         if plan.kind in {COMMAND, STDIN}:
             import lineprof.autoprofile.functions  # noqa: F401, PLC0415  # nor this

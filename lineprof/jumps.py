@@ -14,10 +14,20 @@ if TYPE_CHECKING:
     Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
-_CACHE = dis.opmap["CACHE"]
+# From 3.14 on `dis` has it among the jumps: it names an END_SEND, but goes nowhere.
+_NO_JUMP = dis.opmap.get("END_ASYNC_FOR", -1)
+_JUMPS = frozenset(dis.hasjrel) - {_NO_JUMP}
+_CACHE = dis.opmap.get("CACHE", -1)
 _EXTENDED = dis.EXTENDED_ARG
 _REAL = 256  # opcodes that bytecode can hold
-_SWAP = dis.opmap["SWAP"]
+_SWAP = dis.opmap.get("SWAP", -1)
+# The two that end a loop's iterator; from 3.14 on neither begins a line, nor does
+# what follows, where it is on the line of what stands before.
+_END_FOR, _POP_ITER = dis.opmap.get("END_FOR", -1), dis.opmap.get("POP_ITER", -1)
+
+
+class UnknownBytecodeError(Exception):
+    """Bytecode of a Python that is newer than this module, and unlike those before."""
 
 
 def _numbers(*names: str) -> frozenset[int]:
@@ -26,8 +36,8 @@ def _numbers(*names: str) -> frozenset[int]:
 
 def _caches(opcode: int) -> int:
     """Return how many entries of a cache follow an instruction."""
-    known = dis._inline_cache_entries  # type: ignore[attr-defined]  # noqa: SLF001
-    if isinstance(known, dict):  # by name, from 3.13 on
+    known = getattr(dis, "_inline_cache_entries", {})
+    if sys.version_info >= (3, 13):  # by name
         return int(known.get(dis.opname[opcode], 0))
     return int(known[opcode])
 
@@ -63,6 +73,22 @@ _ENDS = frozenset(  # nothing runs next
 )
 
 
+# From 3.12 on; on a later Python there may be others.
+_KNOWN_JUMPS = (
+    "FOR_ITER SEND JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"
+    " POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
+)
+_NEEDED = frozenset("EXTENDED_ARG FOR_ITER GET_ITER JUMP_FORWARD".split())  # noqa: SIM905
+_UNLIKE = _INLINED and not _NEEDED.union(_KNOWN_JUMPS.split()).issubset(dis.opmap)
+# What may be in bytecode that is read here.
+_KNOWN = frozenset(
+    number
+    for number, name in enumerate(dis.opname[:_REAL])
+    if not name.startswith("<")
+    and not (_INLINED and number in _JUMPS and name not in _KNOWN_JUMPS.split())
+)
+
+
 class Jump(NamedTuple):
     """A jump back to the head of a loop."""
 
@@ -78,13 +104,18 @@ def loop_jumps(code: CodeType) -> list[Jump]:
     iterator; a loop statement has no result to put anywhere, and makes its
     iterator itself, where ``all()`` calls for one. The jumps inside
     an ``await``, and those from the code of an exception, which stands at the
-    end, back to where it was raised, are no loops.
+    end, back to where it was raised, are no loops. UnknownBytecodeError where an
+    instruction is of an unknown kind.
     """
     raw = code.co_code
+    if _UNLIKE or not _KNOWN.issuperset(raw[::2]):
+        raise UnknownBytecodeError
     if _BACKWARD.isdisjoint(raw[::2]):
         return []
     steps = _steps(raw)
     places = {step[0]: place for place, step in enumerate(steps)}
+    if not places.keys() >= {target for _, _, target in steps if target != -1}:
+        raise UnknownBytecodeError
     jumps = []
     for offset, opcode, target in steps:
         if target < 0 or target > offset or opcode not in _BACKWARD:
@@ -95,6 +126,41 @@ def loop_jumps(code: CodeType) -> list[Jump]:
             gathers = _INLINED and head in _HEADS and _gathers(steps, place)
             jumps.append(Jump(offset, target, gathers))
     return jumps
+
+
+def unheard(code: CodeType) -> list[int]:
+    """Return the offsets of jumps back whose line Python does not tell of.
+
+    There an outer loop of a comprehension goes on once an inner one is over: the
+    interpreter takes it to be on the line where the inner one began.
+    """
+    raw = code.co_code
+    if _POP_ITER not in raw[::2]:
+        return []
+    steps = _steps(raw)
+    reached = {target for _, _, target in steps}
+    lines = _lines(code)
+    found = []
+    for place, (offset, opcode, _) in enumerate(steps):
+        first = place
+        while steps[first - 1][1] == _EXTENDED:
+            first -= 1
+        if (
+            opcode in _BACKWARD
+            and [step[1] for step in steps[first - 2 : first]] == [_END_FOR, _POP_ITER]
+            and steps[first][0] not in reached
+            and lines[steps[first - 3][0]] == lines[offset]
+        ):
+            found.append(offset)
+    return found
+
+
+def _lines(code: CodeType) -> list[int | None]:
+    """Return the line of each byte."""
+    lines: list[int | None] = [None] * len(code.co_code)
+    for start, end, line in code.co_lines():
+        lines[start:end] = [line] * (end - start)
+    return lines
 
 
 def targets(code: CodeType) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 from lineprof.calibrate import remeasure
+from lineprof.loops import unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Results:
             *registry.warnings,
             *run.warnings(registry.functions, from_start=from_start),
             *_compiled_warnings(registry),
+            *unread(),
         ]
         if module.took_turns():
             warnings.append("greenlets took turns: who called whom is partly a guess")

@@ -34,11 +34,11 @@ _STEPS = _GENERATOR | _AWAITS
 _CODE_STEPS, _CODE_GATHERS, _CODE_FAR, _CODE_SEEKS = 1, 4, 16, 32  # in csrc/lp_code.h
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
-_RESUME = opcode.opmap["RESUME"]
-_EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]  # untraced: one with what follows
-_FOR_ITER = opcode.opmap["FOR_ITER"]
-_YIELD = opcode.opmap["YIELD_VALUE"]
-_CACHE = opcode.opmap["CACHE"]
+_RESUME = opcode.opmap.get("RESUME")
+_EXTENDED_ARG = opcode.opmap.get("EXTENDED_ARG", -1)  # untraced, with what follows
+_FOR_ITER = opcode.opmap.get("FOR_ITER", -1)
+_YIELD = opcode.opmap.get("YIELD_VALUE", -1)
+_CACHE = opcode.opmap.get("CACHE")
 _PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import CodeType
 
-JUMPS = frozenset(dis.hasjrel)
+JUMPS = frozenset(
+    opcode
+    for opcode in dis.hasjrel
+    if dis.opname[opcode] != "END_ASYNC_FOR"  # it names a place, but goes on
+)
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS", "INTERPRETER_EXIT")
 LEAVES = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 NO_NEXT = frozenset((*ENDS, *LEAVES))

@@ -19,6 +19,8 @@ R5  A resumed generator or coroutine goes on in its line without a hit.
 R6  (3.12 and later) So does a frame whose next event names the line that it is
     on, where no jump back led there: some lines are told of twice, like
     `x = a() or b()` by 3.12, or one that an exception is thrown into by 3.13.
+    What is resumed is on the line where it was suspended, told of or not: 3.14
+    says nothing of where control goes at the end of a comprehension's loop.
 
 Whether an event came by a jump back is seen, not guessed: ``opcode`` events
 tell the instruction that ran just before.
@@ -268,6 +270,8 @@ class Oracle:
         if not isinstance(local, Frame) or local.owner is not self:
             local = Frame(self, frame)
             self._frames.append(local)
+        elif sys.version_info >= (3, 12):
+            local.last = frame.f_lineno
         frame.f_trace = local
         frame.f_trace_opcodes = self.knows(code)
         return local

@@ -1,0 +1,91 @@
+"""A Python that is newer than lineprof, and whose bytecode is unlike all before.
+
+Profiles come out, carry one warning, and lines go without what jumps would tell.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from running import run_python
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+# Each makes the tables of this Python those of one to come.
+FUTURES = {
+    "a jump by another name": """
+number = opcode.opmap["FOR_ITER"]
+names = {name: n for name, n in opcode.opmap.items() if name != "FOR_ITER"}
+opcode.opmap = dis.opmap = {**names, "ITERATE": number}
+opcode.opname[number] = "ITERATE"
+""",
+    "a jump more": """
+number = opcode.opmap["LOAD_FAST_AND_CLEAR"]
+opcode.hasjrel.append(number)
+""",
+    "an opcode without a name": """
+number = opcode.opmap["LOAD_FAST_AND_CLEAR"]
+opcode.opname[number] = f"<{number}>"
+""",
+    "tables of another kind": """
+opcode._inline_cache_entries = dis._inline_cache_entries = None
+""",
+    "no list of jumps": """
+del dis.hasjrel
+""",
+    "arguments that count otherwise": """
+for name in dir(dis):
+    table = getattr(dis, name)
+    if name == "_inline_cache_entries":
+        more = {name: 99 for name in opcode.opname}
+        setattr(dis, name, more if hasattr(table, "get") else [99] * 256)
+""",
+}
+PROGRAM = """
+from lineprof import LineProfiler
+
+def f(n):
+    total = 0
+    for i in range(n):
+        total += len([
+            j
+            for j in range(i)
+        ])
+    return total
+
+def g(n):
+    return {
+        k: k
+        for k in range(n)
+    }
+
+profiler = LineProfiler(f, g)
+with profiler:
+    print(f(3), len(g(2)))
+stats = profiler.get_stats()
+print(*stats.warnings, sep="\\n")
+lines = {row.line: row.hits for one in stats.functions for row in one.rows}
+first = f.__code__.co_firstlineno
+print(lines[first + 1], lines[first + 2], lines[first + 7])
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no jump matters")
+@pytest.mark.parametrize("future", FUTURES)
+def test_it_is_profiled_with_a_warning(future: str) -> None:
+    change = "import dis, opcode\n" + FUTURES[future]
+    status, out, err = run_python(change + PROGRAM)
+    assert (status, err) == (0, "")
+    result, warning, hits = out.splitlines()
+    assert result == "3 2"
+    assert warning.startswith("the bytecode of Python ")
+    assert "is unknown to this version of lineprof" in warning
+    assert hits == "1 4 1"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no jump matters")
+def test_no_warning_on_a_python_that_is_known() -> None:
+    status, out, err = run_python(PROGRAM)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == ["3 2", "", "1 4 1"]
