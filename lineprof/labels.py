@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 
 from lineprof.source_text import text_of
 
@@ -52,23 +53,6 @@ def _numbers(code: CodeType) -> set[int]:
     return {line for _, line in line_starts(code)}
 
 
-class _LastTexts:
-    """The lines of the files read last: a module's functions come in a row."""
-
-    _MOST = 16
-
-    def __init__(self) -> None:
-        self._lines: dict[str, list[str]] = {}
-
-    def __call__(self, text: str | None) -> list[str]:
-        if not text:
-            return []
-        lines = self._lines.get(text)
-        if lines is None:
-            if len(self._lines) >= self._MOST:
-                self._lines.clear()
-            lines = self._lines[text] = text.split("\n")
-        return lines
-
-
-_lines_of = _LastTexts()
+@lru_cache(maxsize=16)  # a module's functions come in a row
+def _lines_of(text: str | None) -> list[str]:
+    return text.split("\n") if text else []

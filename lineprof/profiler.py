@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from _thread import get_ident  # threading need not be imported
+from threading import get_ident
 from types import FunctionType
 
 from lineprof.legacy import Legacy
