@@ -149,7 +149,7 @@ def _state(data: bytes) -> dict[Any, Any]:
     return found.state
 
 
-def _check(data: bytes) -> None:
+def _check(data: bytes) -> None:  # noqa: C901  # a case for each kind of instruction
     """Raise NotAllowed, or ValueError, for what no profile's pickle has.
 
     A tuple has scalars only, and so may be a key: the hash of one within another
