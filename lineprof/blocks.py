@@ -8,7 +8,7 @@ block runs; of what that counts, the lines of the block are kept.
 from __future__ import annotations
 
 import sys
-from _thread import get_ident  # threading need not be imported
+from threading import get_ident
 
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.register import register

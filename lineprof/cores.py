@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from _thread import RLock  # threading need not be imported
+from threading import RLock
 from typing import NamedTuple
 
 from lineprof.calibrate import Calibration, measure, set_costs

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from _weakref import ref  # all that we need of weakref
 from typing import NamedTuple
+from weakref import ref
 
 from lineprof.calibrate import native_cost
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import types
 
+from lineprof.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
+
 C_LEVEL_CALLABLE_TYPES = (
     types.BuiltinFunctionType,
     types.BuiltinMethodType,
@@ -15,9 +17,6 @@ C_LEVEL_CALLABLE_TYPES = (
 )
 
 _CYTHON = ("cython_function_or_method", "fused_cython_function")
-
-# Flags of code objects, as `inspect` names them.
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 _KINDS = (
     (classmethod, "classmethod"),
@@ -48,11 +47,11 @@ def kind_of(target: object) -> str:
 def function_kind(function: types.FunctionType) -> str:
     """Return the kind of a Python function."""
     flags = function.__code__.co_flags
-    if flags & _ASYNC_GENERATOR:
+    if flags & ASYNC_GENERATOR:
         return "async_generator"
-    if flags & _COROUTINE:
+    if flags & COROUTINE:
         return "coroutine"
-    return "generator" if flags & _GENERATOR else "function"
+    return "generator" if flags & GENERATOR else "function"
 
 
 def is_c_level_callable(func: object) -> bool:

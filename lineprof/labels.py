@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from lineprof.source_text import text_of
 
@@ -42,23 +43,6 @@ def _encoded(name: str, source: str = "") -> bytes:
     return label.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
 
 
-class _LastTexts:
-    """The lines of the files read last: a module's functions come in a row."""
-
-    _MOST = 16
-
-    def __init__(self) -> None:
-        self._lines: dict[str, list[str]] = {}
-
-    def __call__(self, text: str | None) -> list[str]:
-        if not text:
-            return []
-        lines = self._lines.get(text)
-        if lines is None:
-            if len(self._lines) >= self._MOST:
-                self._lines.clear()
-            lines = self._lines[text] = text.split("\n")
-        return lines
-
-
-_lines_of = _LastTexts()
+@lru_cache(maxsize=16)  # a module's functions come in a row
+def _lines_of(text: str | None) -> list[str]:
+    return text.split("\n") if text else []

@@ -6,7 +6,7 @@ registry of what is counted, results, discovery, attributes of old versions.
 
 from __future__ import annotations
 
-from _thread import get_ident  # threading need not be imported
+from threading import get_ident
 from types import CodeType, FunctionType
 
 from lineprof import discovery

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import opcode
 import sys
+from functools import lru_cache
 from typing import NamedTuple
 
+from lineprof.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
 from lineprof.far_lines import are_far, with_starts
 from lineprof.lookups import lookups
 from lineprof.loops import WITHIN, jump_marks
@@ -26,11 +28,9 @@ if TYPE_CHECKING:
 
 MOST_LINES = 1 << 22  # of one function; more is a generated file's fiction
 
-# What `inspect` and `ast` call CO_... and PyCF_ONLY_AST; importing them takes 8 ms.
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
-_ONLY_AST = 0x400
-_AWAITS = _COROUTINE | _ASYNC_GENERATOR
-_STEPS = _GENERATOR | _AWAITS
+_ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
+_AWAITS = COROUTINE | ASYNC_GENERATOR
+_STEPS = GENERATOR | _AWAITS
 _CODE_STEPS, _CODE_GATHERS, _CODE_FAR, _CODE_SEEKS = 1, 4, 16, 32  # in csrc/lp_code.h
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
@@ -197,53 +197,28 @@ def statement_spans(file: str, text: str | None = None) -> tuple[Span, ...]:
     read it. Empty where there is none.
     """
     if text is None:
-        return _spans_in(file)
+        state = file_state(file)
+        if state is not None:
+            return _spans_in(file, state)
+        text = text_of(file)
     return _spans_of(text) if text else ()
 
 
-class _LastTexts:
-    """The spans of the files read last.
+@lru_cache(maxsize=4096)
+def _spans_in(file: str, _state: tuple[int, ...]) -> tuple[Span, ...]:
+    """Return the spans of a file, for as long as it stays as it is.
 
     Functions of a whole program come as they are first called, in any order: each
-    file is to be parsed once. Its text is not kept, but what tells it from others.
+    file is to be parsed once. Its text is not kept.
     """
-
-    _MOST = 4096
-
-    def __init__(self) -> None:
-        self._spans: dict[tuple[int, int], tuple[Span, ...]] = {}
-
-    def __call__(self, text: str) -> tuple[Span, ...]:
-        key = (len(text), hash(text))
-        spans = self._spans.get(key)
-        if spans is None:
-            if len(self._spans) >= self._MOST:
-                self._spans.clear()
-            spans = self._spans[key] = tuple(_joined(sorted(_find_spans(text))))
-        return spans
+    text = text_of(file)
+    return tuple(_joined(sorted(_find_spans(text)))) if text else ()
 
 
-_spans_of = _LastTexts()
-
-
-class _LastFiles:
-    """The spans of files, for as long as they stay as they are."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[object, tuple[Span, ...]]] = {}
-
-    def __call__(self, file: str) -> tuple[Span, ...]:
-        state = file_state(file)
-        known = self._known.get(file)
-        if known is not None and state is not None and known[0] == state:
-            return known[1]
-        text = text_of(file)
-        spans = _spans_of(text) if text else ()
-        self._known[file] = (state, spans)
-        return spans
-
-
-_spans_in = _LastFiles()
+@lru_cache(maxsize=16)
+def _spans_of(text: str) -> tuple[Span, ...]:
+    """Return the spans of a text that is in no file, such as a cell of a notebook."""
+    return tuple(_joined(sorted(_find_spans(text))))
 
 
 def _find_spans(text: str) -> Iterator[Span]:

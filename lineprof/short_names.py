@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from lineprof.errors import printable
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from lineprof.records import Key
+    from lineprof.stats import Profile
 
 _SELDOM_ALONE = "__init__.py"  # whose folder says what it is
 OUTSIDE = "outside of all profiled functions"
@@ -15,12 +20,15 @@ OUTSIDE = "outside of all profiled functions"
 class ShortNames:
     """Files by as much of the end of their path as no other file has.
 
-    What this gives is what ``lineprof view --drill`` takes.
+    What `file`, `line` and `function` give is what ``lineprof view --drill`` takes;
+    `alone` and `full` are for the files of other programs.
     """
 
-    def __init__(self, files: Iterable[str]) -> None:
-        """Take all files of the profile."""
+    def __init__(self, files: Iterable[str], keys: Iterable[Key] = ()) -> None:
+        """Take all files of the profile; for `alone`, the keys of all functions."""
         self._files = _shortest({*files})
+        self._functions = Counter(name for _, _, name in dict.fromkeys(keys))
+        self._full: dict[Key, str] = {}
 
     def file(self, file: str) -> str:
         """Return a file's name, such as ``model.py``."""
@@ -46,6 +54,39 @@ class ShortNames:
         """Return the same for sentences: ``fit (model.py:8)``."""
         file, line, name = key
         return f"{name} ({self.line(file, line)})" if file else f"{{{name}}}"
+
+    def alone(self, key: Key) -> str:
+        """Return a function's name; with its place where others have that, too.
+
+        It has no control characters.
+        """
+        return self.full(key) if self._functions[key[2]] > 1 else printable(key[2])
+
+    def full(self, key: Key) -> str:
+        """Return a function's name and place, without control characters.
+
+        Those of C and others without a file are known by their names.
+        """
+        if key not in self._full:
+            self._full[key] = printable(self.called(key) if key[0] else key[2])
+        return self._full[key]
+
+
+def names_of_profile(stats: Profile) -> ShortNames:
+    """Return the names for all functions that a profile knows of."""
+    keys = dict.fromkeys(_keys(stats))
+    return ShortNames((file for file, _, _ in keys if file), keys)
+
+
+def _keys(stats: Profile) -> Iterator[Key]:
+    """Yield each function that is known of, some more than once."""
+    for function in stats.functions:
+        yield function.key
+    for node in stats.calls.nodes:
+        yield node.function
+    for path in stats.gpu.paths:
+        for key, _ in path.lines:
+            yield key
 
 
 def short_names(keys: Iterable[Key]) -> ShortNames:

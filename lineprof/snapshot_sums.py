@@ -18,7 +18,6 @@ below another way, for want of room, that is so of all nodes of a function.
 
 from __future__ import annotations
 
-from lineprof.records import FunctionStats
 from lineprof.snapshot_parts import (
     INCLUSIVE,
     KEY,
@@ -40,7 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lineprof.records import Key
+    from lineprof.records import FunctionStats, Key
     from lineprof.snapshot_parts import Row
 
 

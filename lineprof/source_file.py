@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import hashlib
 
 from lineprof.records import SourceFile
 from lineprof.source_text import text_of
@@ -18,12 +18,4 @@ def read_source(file: str) -> SourceFile:
 
 def text_hash(text: str) -> str:
     """Return the SHA-256 of `text` in UTF-8, in hexadecimal."""
-    try:  # as `random` does: hashlib loads OpenSSL, which takes 4 ms
-        if sys.version_info >= (3, 12):
-            from _sha2 import sha256  # noqa: PLC0415
-        else:
-            from _sha256 import sha256  # type: ignore[import-not-found]  # noqa: PLC0415
-    except ImportError:
-        from hashlib import sha256  # noqa: PLC0415
-    digest: str = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return digest
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

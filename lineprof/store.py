@@ -34,7 +34,7 @@ def require() -> None:
     should say so at the start and not when the numbers are there.
     """
     try:
-        _load_library("_sqlite3")
+        _load_library("_sqlite3")  # sqlite3 itself can wait: it takes 5 ms
     except ImportError as error:
         message = f"this Python has no SQLite, which profiles are stored in ({error})"
         hint = "use a Python that was built with libsqlite3's headers installed"

@@ -93,10 +93,15 @@ class _Unpickler(pickle.Unpickler):
     """Finds no class but that of profiles."""
 
     def find_class(self, module: str, name: str) -> type[_Profile]:
-        if (module, name) not in _CLASSES:
-            what = f"{module[:_LONGEST_NAME]}.{name[:_LONGEST_NAME]}"
-            raise NotAllowed(f"it asks for {what}, which no profile needs")
+        _check_class(module, name)
         return _Profile
+
+
+def _check_class(module: str, name: str) -> None:
+    """Raise NotAllowed for any other class than a profile's."""
+    if (module, name) not in _CLASSES:
+        what = f"{module[:_LONGEST_NAME]}.{name[:_LONGEST_NAME]}"
+        raise NotAllowed(f"it asks for {what}, which no profile needs")
 
 
 def load(name: str) -> Profile:
@@ -142,15 +147,15 @@ def _state(data: bytes) -> dict[Any, Any]:
     return found.state
 
 
-def _check(data: bytes) -> None:
+def _check(data: bytes) -> None:  # noqa: C901  # a case for each kind of instruction
     """Raise NotAllowed, or ValueError, for what no profile's pickle has.
 
     A tuple has scalars only, and so may be a key: the hash of one within another
     would go as deep as the file is long. The memo is filled in order, as picklers
     do, Python 2's from 1 on: the unpickler makes room up to the highest place.
     """
-    memo: dict[int, bool] = {}  # whether it is a scalar, by place
-    scalars = 0  # pushed last, one right after the other
+    memo: dict[int, list[object]] = {}  # one scalar, or nothing for what is none
+    scalars: list[object] = []  # pushed last, one right after the other
     for step, (code, argument, _) in enumerate(pickletools.genops(data)):
         name: str = code.name
         value: Any = argument
@@ -158,21 +163,26 @@ def _check(data: bytes) -> None:
             raise NotAllowed("it is too long")
         if name in _SCALARS:
             _check_size(name, value)
-            scalars += 1
+            scalars.append(value)
         elif name in _GETS:
-            scalars = scalars + 1 if memo[value] else 0
+            scalars += memo[value]
+            if not memo[value]:
+                scalars = []
         elif name in _PUTS:
             place = len(memo) if value is None else value
             if place > len(memo) + 1:
                 raise NotAllowed("it remembers things out of order")
-            memo[place] = scalars > 0
+            memo[place] = scalars[-1:]
         elif name in _TUPLES:
-            if scalars < _TUPLES[name]:
+            if len(scalars) < _TUPLES[name]:
                 raise NotAllowed("a tuple in it has more than texts and numbers")
-            scalars = 0
+            scalars = []
         elif name in _OTHERS:
+            if name.endswith("GLOBAL"):
+                texts = scalars[-2:] if value is None else value.split(" ", 1)
+                _check_class(*map(str, texts))
             _check_size(name, value)
-            scalars = 0
+            scalars = []
         else:
             number = ord(code.code)
             raise NotAllowed(f"it has an instruction that no profile has: {number}")

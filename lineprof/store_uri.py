@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from urllib.parse import quote
-
 
 def uri(path: str, how: str) -> str:
-    """Return the URI of the file at `path`, an absolute one, with the query `how`."""
-    return f"file://{quote(os.fsencode(path))}?{how}"
+    """Return the URI of the file at `path`, an absolute one, with the query `how`.
+
+    What has a meaning in a URI is encoded: https://www.sqlite.org/uri.html
+    """
+    for character, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+        path = path.replace(character, code)
+    return f"file://{path}?{how}"

@@ -52,7 +52,7 @@ def save(stats: Profile, path: str | os.PathLike[str]) -> None:
     Raises LineprofError when it cannot be written, and leaves nothing behind; it
     is an OSError, too, where that was the reason.
     """
-    import _sqlite3  # noqa: PLC0415  # sqlite3 adds dates to it, and takes 4 ms
+    import sqlite3  # noqa: PLC0415  # for a Python that was built without it
 
     name = os.fsdecode(path)
     try:
@@ -62,7 +62,7 @@ def save(stats: Profile, path: str | os.PathLike[str]) -> None:
             f"cannot write {name}: a number in it is above 2**63 - 1",
             hint="record a shorter run",
         ) from error
-    except (OSError, _sqlite3.Error, ValueError) as error:
+    except (OSError, sqlite3.Error, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise file_error(
             error, f"cannot write {name}: {reason}", hint=_remedy(reason.lower())
@@ -100,12 +100,12 @@ def _sync_folder(folder: str) -> None:
 
 def _fill(stats: Profile, path: str) -> None:
     """Write all tables into the empty file at `path`."""
-    import _sqlite3  # noqa: PLC0415
+    import sqlite3  # noqa: PLC0415
 
     # No locks (a network's file system may have none, and nobody knows the
     # name), no journal and no sync: a file that fails is thrown away.
     place = uri(path, "mode=rw&nolock=1")
-    db = _sqlite3.connect(place, uri=True, isolation_level=None)
+    db = sqlite3.connect(place, uri=True, isolation_level=None)
     try:
         for pragma in (
             "journal_mode = OFF",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from _weakref import ref  # all that we need of weakref, in a tenth of its time
 from types import FunctionType
+from weakref import ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

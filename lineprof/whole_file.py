@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
 from lineprof.errors import not_a_file
 
@@ -23,17 +24,14 @@ def replace_file(target: str, fill: Callable[[int, str], None]) -> None:
         return
     folder = os.path.dirname(target)
     new = os.path.join(folder, f".lprof-{os.urandom(8).hex()}.tmp")
-    # Never through a link, and with the mode that the umask gives any file.
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(new, flags, 0o666)
+    stream = open(new, "xb")  # noqa: SIM115  # never through a link
     try:
-        try:
-            fill(handle, new)
-        finally:
-            os.close(handle)
+        with stream:
+            fill(stream.fileno(), new)
         os.replace(new, target)
     except BaseException:
-        _remove(new)
+        with suppress(OSError):
+            os.unlink(new)
         raise
 
 
@@ -48,10 +46,3 @@ def is_null_device(target: str) -> bool:
     if os.path.samefile(target, os.devnull):
         return True
     raise not_a_file(mode, target)
-
-
-def _remove(file: str) -> None:
-    try:
-        os.unlink(file)
-    except OSError:
-        return

@@ -21,7 +21,6 @@ from export_shapes import random_profile, shapes
 
 from lineprof.call_edges import edges, numbers_of, own_line_ns
 from lineprof.call_records import NO_NODE, CallNode, CallTree
-from lineprof.exports.names import Names
 from lineprof.exports.stacks import (
     CUT,
     cut,
@@ -32,6 +31,7 @@ from lineprof.exports.stacks import (
     ways,
 )
 from lineprof.line_stats import LineStats
+from lineprof.short_names import names_of_profile
 from lineprof.stats import Cell, FunctionStats
 
 SHAPES = list(shapes())
@@ -217,7 +217,7 @@ def test_names_tell_functions_and_files_apart() -> None:
     stats = LineStats.from_functions(
         [FunctionStats(file, name, line, ()) for file, line, name in keys]
     )
-    names = Names(stats)
+    names = names_of_profile(stats)
     assert [names.full(key) for key in keys] == [
         *("fit (a/model.py:3)", "fit (b/model.py:3)", "f\\n\\x1b (b/model.py:9)"),
         *("g (<string>:1)", "h (solve.py:2)"),

@@ -10,10 +10,10 @@ from __future__ import annotations
 from lineprof.call_edges import Edge, edges, gpu_of_edges, numbers_of, own_line_ns
 from lineprof.errors import printable
 from lineprof.exports import stacks
-from lineprof.exports.names import Names
 from lineprof.exports.own_waits import OwnWaits
 from lineprof.gpu_lines import numbers_of_lines, unattributed
 from lineprof.log_file import encoded
+from lineprof.short_names import ShortNames, names_of_profile
 from lineprof.version import VERSION
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ def content(stats: Profile) -> Iterator[bytes]:
     events = _events(stats, calls)
     totals = " ".join(str(sum(event.lines.values())) for event in events)
     yield from encoded(_head(stats, events, totals))
-    writer = _Writer(Names(stats), events)
+    writer = _Writer(names_of_profile(stats), events)
     lines: dict[Key, dict[int, list[Edge]]] = {}
     for function in stats.functions:
         lines.setdefault(function.key, {})
@@ -137,7 +137,7 @@ def _head(stats: Profile, events: list[_Event], totals: str) -> Iterator[str]:
 class _Writer:
     """What writes functions, and knows which names it has given a number."""
 
-    def __init__(self, names: Names, events: list[_Event]) -> None:
+    def __init__(self, names: ShortNames, events: list[_Event]) -> None:
         self._names = names
         self._events = events
         self._files: dict[str, int] = {}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from lineprof.exports import stacks
 from lineprof.exports.flames import flames, walk
-from lineprof.exports.names import Names
 from lineprof.log_file import encoded
+from lineprof.short_names import ShortNames, names_of_profile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def content(stats: Profile) -> Iterator[bytes]:
     """Yield the stacks of `stats`: ``main (a.py:1);fit (b.py:7) 1200`` and so on."""
-    names = Names(stats)
+    names = names_of_profile(stats)
     known: dict[Key, str] = {}
     most = stacks.most_frames(stats.calls)
     way: list[tuple[Key, int]] = []
@@ -34,7 +34,7 @@ def content(stats: Profile) -> Iterator[bytes]:
         way.append((flame.key, 0))
 
 
-def _name(known: dict[Key, str], names: Names, key: Key) -> str:
+def _name(known: dict[Key, str], names: ShortNames, key: Key) -> str:
     """Return a function's name without what has a meaning in the file."""
     name = known[key] = names.full(key).replace(";", ",")
     return name

@@ -9,10 +9,10 @@ from __future__ import annotations
 from lineprof.exports.call_order import is_deeper
 from lineprof.exports.cpuprofile_nodes import Nodes
 from lineprof.exports.cpuprofile_samples import of_calls, of_traces
-from lineprof.exports.names import Names
 from lineprof.exports.pieces import Pieces
 from lineprof.exports.stacks import remarks_of_calls
 from lineprof.exports.timeline_slices import MOST_DEEP
+from lineprof.short_names import names_of_profile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def content(stats: Profile) -> Iterator[bytes]:
     """Yield the JSON; times in microseconds."""
-    nodes, pieces = Nodes(stats, Names(stats)), Pieces()
+    nodes, pieces = Nodes(stats, names_of_profile(stats)), Pieces()
     try:
         make = of_traces if stats.traces else of_calls
         keys, end_us = make(stats, nodes, pieces)

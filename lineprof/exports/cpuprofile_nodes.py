@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.exports.names import Names
     from lineprof.records import Key
+    from lineprof.short_names import ShortNames
     from lineprof.stats import Profile
 
 ROOT = 1  # the number of the node that all others are below
@@ -22,7 +22,7 @@ _MOST = 4096  # nodes of a chunk
 class Nodes:
     """All nodes: each is known by its number, from 1 on."""
 
-    def __init__(self, stats: Profile, names: Names) -> None:
+    def __init__(self, stats: Profile, names: ShortNames) -> None:
         self._stats = stats
         self._names = names
         self._children: list[list[int]] = []

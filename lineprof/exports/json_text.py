@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from urllib.parse import quote
+from pathlib import PurePosixPath
 
 
 def quoted(text: str) -> str:
@@ -21,4 +21,4 @@ def url(file: str) -> str:
     """Return the address of a file; its name where that is no path."""
     if not os.path.isabs(file):
         return file
-    return f"file://{quote(os.fsencode(file))}"
+    return PurePosixPath(file).as_uri()

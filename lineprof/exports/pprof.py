@@ -11,9 +11,9 @@ from itertools import count
 
 from lineprof.errors import printable
 from lineprof.exports import stacks
-from lineprof.exports.names import Names
 from lineprof.exports.protobuf import message, number, packed, tag, text, varint
 from lineprof.records import UNKNOWN_THREAD
+from lineprof.short_names import names_of_profile
 from lineprof.version import VERSION
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ class _Profile:
 
     def __init__(self, stats: Profile) -> None:
         self._stats = stats
-        self._names = Names(stats)
+        self._names = names_of_profile(stats)
         self._types = (*_TYPES, *_GPU_TYPES) if stats.gpu.sums else _TYPES
         self._strings = {"": 0}
         self._functions: dict[Key, _Locations] = {}

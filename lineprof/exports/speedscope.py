@@ -8,13 +8,13 @@ weight of the stack it was in. GPU time comes as stacks in any case.
 from __future__ import annotations
 
 from lineprof.exports.json_text import quoted
-from lineprof.exports.names import Names
 from lineprof.exports.pieces import Pieces
 from lineprof.exports.speedscope_events import events
 from lineprof.exports.speedscope_frames import Frames
 from lineprof.exports.speedscope_stacks import gpu_stacks, stacks
 from lineprof.exports.stacks import remarks as remarks_of_stacks
 from lineprof.exports.stacks import thread_name
+from lineprof.short_names import names_of_profile
 from lineprof.version import VERSION
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 def content(stats: Profile) -> Iterator[bytes]:
     """Yield the JSON; times in nanoseconds."""
-    frames, pieces = Frames(Names(stats)), Pieces()
+    frames, pieces = Frames(names_of_profile(stats)), Pieces()
     try:
         make = events if stats.traces else stacks
         profiles = [

@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from lineprof.exports.names import Names
     from lineprof.records import Key
+    from lineprof.short_names import ShortNames
 
 BY_FUNCTION, BY_LINE = "by function", "by line"
 _EVENTED, _SAMPLED = ("events",), ("samples", "weights")
@@ -39,7 +39,7 @@ class SpeedscopeProfile:
 class Frames:
     """Functions, lines and kernels, each with its number."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: ShortNames) -> None:
         self._names = names
         self._lines: dict[Key, Lines] = {}
         self._texts: list[str] = []

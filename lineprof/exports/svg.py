@@ -12,11 +12,11 @@ from zlib import crc32
 from lineprof.errors import printable
 from lineprof.exports import stacks
 from lineprof.exports.flames import flames, gpu_flames
-from lineprof.exports.names import Names
 from lineprof.exports.svg_layout import MOST_LEVELS, SMALLEST, drawing
 from lineprof.exports.svg_page import HUES, SCRIPT, STYLE
 from lineprof.exports.svg_titles import Titles
 from lineprof.log_file import encoded
+from lineprof.short_names import names_of_profile
 from lineprof.units import readable
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def content(stats: Profile) -> Iterator[bytes]:
     command = " ".join(stats.processes[0].argv) if stats.processes else ""
     head = {"title": _text(f"lineprof {command}".rstrip()), "hint": _HINT}
     yield _bytes(_HEAD.format(height=height, style=STYLE, **head))
-    names = Names(stats)
+    names = names_of_profile(stats)
     top = _TOP
     for (what, drawn), size in zip(graphs, heights):
         heading = f"{what}: {readable(drawn.root.ns / 1e9).strip()}"

@@ -8,8 +8,8 @@ from lineprof.units import readable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lineprof.exports.flames import Flame
-    from lineprof.exports.names import Names
     from lineprof.records import Key
+    from lineprof.short_names import ShortNames
     from lineprof.stats import Profile
 
 _LONGEST = 100  # characters of a line of source
@@ -18,7 +18,7 @@ _LONGEST = 100  # characters of a line of source
 class Titles:
     """The titles of a graph, of which all takes `whole_ns`."""
 
-    def __init__(self, stats: Profile, names: Names, whole_ns: int) -> None:
+    def __init__(self, stats: Profile, names: ShortNames, whole_ns: int) -> None:
         self._names = names
         self._whole_ns = whole_ns
         self._sources = Sources(stats.sources)

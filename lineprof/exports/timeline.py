@@ -11,7 +11,6 @@ from itertools import count
 from operator import itemgetter
 
 from lineprof.exports.call_order import is_deeper
-from lineprof.exports.names import Names
 from lineprof.exports.stacks import remarks_of_calls
 from lineprof.exports.timeline_arrows import Arrows, Span
 from lineprof.exports.timeline_batches import in_order
@@ -22,6 +21,7 @@ from lineprof.exports.timeline_rows import Row, Rows
 from lineprof.exports.timeline_slices import MOST_DEEP, TraceSlices
 from lineprof.exports.timeline_sums import sums
 from lineprof.gpu_records import DRIVER, RUNTIME
+from lineprof.short_names import names_of_profile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def remarks(stats: Profile) -> Iterator[str]:
 
 
 def _items(stats: Profile, rows: Rows) -> Iterator[Span | Count]:
-    labels = Labels(stats, Names(stats))
+    labels = Labels(stats, names_of_profile(stats))
     clock = Clock(stats)
     arrow_numbers = count(1)
     for process, one in enumerate(stats.processes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lineprof.errors import printable
 from lineprof.gpu_records import KERNEL, MEMCPY, MEMSET, MIGRATION, NO_PATH
 from lineprof.views.gpu_names import activity_name, call_name, kernel_name
 
@@ -11,9 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Union
 
-    from lineprof.exports.names import Names
     from lineprof.gpu_records import GpuEvent
     from lineprof.records import Key
+    from lineprof.short_names import ShortNames
     from lineprof.stats import Profile
 
     Argument = tuple[str, Union[int, float, str]]
@@ -34,7 +35,7 @@ class Label:
 class Labels:
     """The labels of all that a profile's timelines hold."""
 
-    def __init__(self, stats: Profile, names: Names) -> None:
+    def __init__(self, stats: Profile, names: ShortNames) -> None:
         self._names = names
         self._paths = stats.gpu.paths
         self._made = 0
@@ -54,7 +55,7 @@ class Labels:
             file, first, name = key
             if line:
                 label = self.make(
-                    f"{self._names.file(file)}:{line}",
+                    printable(self._names.line(file, line)),
                     "line",
                     *(("function", name), ("file", file), ("line", line)),
                 )
@@ -89,7 +90,7 @@ class Labels:
         arguments: list[Argument] = []
         if event.path != NO_PATH:
             key, line = self._paths[event.path].lines[-1]
-            place = f"{self._names.file(key[0])}:{line}"
+            place = printable(self._names.line(key[0], line))
             arguments += [("Python line", place), ("function", key[2])]
         if event.kind == KERNEL:
             name = kernel_name(event.name) or "[CUDA kernel]"

@@ -8,6 +8,8 @@ import textwrap
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 
+from lineprof.code_flags import COROUTINE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
 CELL = "<lprof_cell>"  # what line_profiler calls a cell's lines at the top
 _ASYNC = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-_COROUTINE = 0x80  # CO_COROUTINE: such code runs when it is awaited
 _FEATURES = [getattr(__future__, name) for name in __future__.all_feature_names]
 _FUTURE = sum({feature.compiler_flag for feature in _FEATURES})
 
@@ -59,7 +60,7 @@ def compile_text(shell: InteractiveShell, text: str, file: str) -> CodeType:
 
 def is_coroutine(code: CodeType) -> bool:
     """Tell whether `code` has to be awaited."""
-    return bool(code.co_flags & _COROUTINE)
+    return bool(code.co_flags & COROUTINE)
 
 
 def needs_await(text: str) -> bool:
