@@ -78,7 +78,8 @@ def import_all() -> None:
     names = [*_IN_FUNCTIONS]
     for package in _OUR_PACKAGES:
         found = iter_modules(import_module(package).__path__, f"{package}.")
-        names += [one.name for one in found if not one.name.endswith(_NOT_HERE)]
+        modules = [one.name for one in found if not one.ispkg]
+        names += [name for name in modules if not name.endswith(_NOT_HERE)]
     for name in names:
         with suppress(ImportError):  # python may be built without sqlite3 or ctypes
             import_module(name)
