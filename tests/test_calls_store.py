@@ -45,7 +45,7 @@ def named_alone() -> LineStats:
 
 @pytest.mark.parametrize(
     "stats",
-    [example(), named_alone(), deep(50_000), wide(200, 2000)],
+    [example(), named_alone(), deep(10_000), wide(200, 2000)],
     ids=["example", "without lines", "deep", "wide"],
 )
 def test_what_is_loaded_is_what_was_saved(tmp_path: Path, stats: LineStats) -> None:
