@@ -11,12 +11,12 @@ from pathlib import Path
 
 import example_stats
 import pytest
+from damaged_files import changed, refused, with_any_values
 from example_calls import FORWARD, LEN, MAIN, WEIGHTS, deep, example, wide
 from example_stats import everything
 
 from lineprof.call_edges import edges
 from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
-from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
 from lineprof.records import UNKNOWN_THREAD
 from lineprof.store import load, save
@@ -45,7 +45,7 @@ def named_alone() -> LineStats:
 
 @pytest.mark.parametrize(
     "stats",
-    [example(), named_alone(), deep(50_000), wide(200, 2000)],
+    [example(), named_alone(), deep(10_000), wide(200, 2000)],
     ids=["example", "without lines", "deep", "wide"],
 )
 def test_what_is_loaded_is_what_was_saved(tmp_path: Path, stats: LineStats) -> None:
@@ -157,32 +157,11 @@ def test_the_tables_are_as_their_page_says(tmp_path: Path) -> None:
     }
 
 
-def changed(tmp_path: Path, *statements: str) -> Path:
-    """Return a profile's file after `statements`."""
-    file = tmp_path / "changed.lprof"
-    save(example(), file)
-    with closing(sqlite3.connect(file)) as db:
-        for statement in statements:
-            db.execute(statement)
-        db.commit()
-    return file
-
-
-def refused(file: Path) -> str:
-    """Return the one line with which `file` is not loaded."""
-    with pytest.raises(LineprofError) as caught:
-        load(file)
-    line = str(caught.value)
-    assert line.isprintable()
-    assert caught.value.hint
-    return line
-
-
 @pytest.mark.parametrize("table", sorted(NAMES))
 def test_a_file_with_some_of_the_tables_alone_is_damaged(
     tmp_path: Path, table: str
 ) -> None:
-    file = changed(tmp_path, f"DROP TABLE {table}")
+    file = changed(tmp_path, example(), f"DROP TABLE {table}")
     assert f"is damaged (it has no table {table}); record it again" in refused(file)
 
 
@@ -227,20 +206,7 @@ DAMAGE = {
 def test_values_that_make_no_sense_are_damage(
     tmp_path: Path, statement: str, said: str
 ) -> None:
-    table = next(table for table in CALL_TABLES if f" {table.name}" in statement)
-    columns = ", ".join(column.name for column in table.columns)
-    key = " INTEGER PRIMARY KEY" if table.columns[0].name == "id" else ""
-    file = changed(
-        tmp_path,  # a table that takes any value, as a hostile file would have it
-        f"CREATE TABLE loose ({columns.replace(',', key + ',', 1)})",
-        f"INSERT INTO loose SELECT {columns} FROM {table.name}",  # noqa: S608
-        f"DROP TABLE {table.name}",
-        f"ALTER TABLE loose RENAME TO {table.name}",
-    )
-    assert everything(load(file)) == everything(example())
-    with closing(sqlite3.connect(file)) as db:
-        db.execute(statement)
-        db.commit()
+    file = with_any_values(tmp_path, example(), statement, CALL_TABLES)
     if not said:
         assert len(load(file).calls.nodes) == len(example().calls.nodes)
         return
@@ -254,12 +220,14 @@ def test_folded_calls_that_are_no_number_are_damage(
     tmp_path: Path, folded: str
 ) -> None:
     insert = "INSERT INTO meta VALUES ('calls_folded', "
-    assert load(changed(tmp_path, f"{insert}'12')")).calls.folded == 12
-    assert " is damaged (" in refused(changed(tmp_path, f"{insert}'{folded}')"))
+    assert load(changed(tmp_path, example(), f"{insert}'12')")).calls.folded == 12
+    assert " is damaged (" in refused(
+        changed(tmp_path, example(), f"{insert}'{folded}')")
+    )
 
 
 def test_causes_of_a_later_version_are_other_causes(tmp_path: Path) -> None:
-    file = changed(tmp_path, "UPDATE waits SET cause = 'neutrinos'")
+    file = changed(tmp_path, example(), "UPDATE waits SET cause = 'neutrinos'")
     assert [(wait.function, wait.cause, wait.ns) for wait in load(file).waits] == [
         (MAIN, OTHER, 1_520_000),
         (example().functions[0].key, OTHER, 1_520_000),

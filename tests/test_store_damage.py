@@ -9,26 +9,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from damaged_files import changed, check_any_byte, refused, with_any_values
 from example_stats import everything, example
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
-from lineprof.stats import Profile
 from lineprof.store import load, save
 from lineprof.store_schema import TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def refused(path: object) -> str:
-    """Return the one line with which `path` is not loaded."""
-    with pytest.raises(LineprofError) as caught:
-        load(path)  # type: ignore[arg-type]
-    line = str(caught.value)
-    assert line.isprintable()
-    assert caught.value.hint
-    return line
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
@@ -119,19 +109,8 @@ def test_another_programs_database_is_said(tmp_path: Path) -> None:
     assert "is a database of another program" in refused(file)
 
 
-def changed(tmp_path: Path, *statements: str) -> Path:
-    """Return a profile's file after `statements`."""
-    file = tmp_path / "changed.lprof"
-    save(example(), file)
-    with closing(sqlite3.connect(file)) as db:
-        for statement in statements:
-            db.execute(statement)
-        db.commit()
-    return file
-
-
 def test_a_newer_file_is_said(tmp_path: Path) -> None:
-    file = changed(tmp_path, "PRAGMA user_version = 2")
+    file = changed(tmp_path, example(), "PRAGMA user_version = 2")
     assert "was written by a newer lineprof" in refused(file)
     assert "upgrade lineprof" in refused(file)
 
@@ -140,7 +119,7 @@ def test_a_newer_file_is_said(tmp_path: Path) -> None:
 def test_a_file_without_one_of_the_tables_is_damaged(
     tmp_path: Path, table: str
 ) -> None:
-    file = changed(tmp_path, f"DROP TABLE {table}")
+    file = changed(tmp_path, example(), f"DROP TABLE {table}")
     assert f"is damaged (it has no table {table}); record it again" in refused(file)
 
 
@@ -176,26 +155,13 @@ def test_a_file_without_one_of_the_tables_is_damaged(
     ],
 )
 def test_values_of_a_wrong_kind_are_damage(tmp_path: Path, statement: str) -> None:
-    table = next(table for table in TABLES if f" {table.name} " in statement)
-    columns = ", ".join(column.name for column in table.columns)
-    key = " INTEGER PRIMARY KEY" if table.columns[0].name == "id" else ""
-    file = changed(
-        tmp_path,  # a table that takes any value, as a hostile file would have it
-        f"CREATE TABLE loose ({columns.replace(',', key + ',', 1)})",
-        f"INSERT INTO loose SELECT {columns} FROM {table.name}",  # noqa: S608
-        f"DROP TABLE {table.name}",
-        f"ALTER TABLE loose RENAME TO {table.name}",
-    )
-    assert load(file) == example()
-    with closing(sqlite3.connect(file)) as db:
-        db.execute(statement)
-        db.commit()
+    file = with_any_values(tmp_path, example(), statement, TABLES)
     assert " is damaged (" in refused(file)
 
 
 def test_deeply_nested_arguments_are_damage(tmp_path: Path) -> None:
     nested = "[" * 100_000
-    file = changed(tmp_path, f"UPDATE processes SET argv = '{nested}'")  # noqa: S608
+    file = changed(tmp_path, example(), f"UPDATE processes SET argv = '{nested}'")  # noqa: S608
     assert " is damaged (" in refused(file)
 
 
@@ -226,7 +192,7 @@ ENDLESS = (
 )
 def test_tables_that_compute_are_damage(tmp_path: Path, statements: list[str]) -> None:
     try:
-        file = changed(tmp_path, *statements)
+        file = changed(tmp_path, example(), *statements)
     except sqlite3.OperationalError as error:
         pytest.skip(f"this SQLite cannot make one: {error}")
     assert " is damaged (" in refused(file)
@@ -236,6 +202,7 @@ def test_checks_and_triggers_of_a_file_do_nothing(tmp_path: Path) -> None:
     slow = "length(hex(zeroblob(100000000)))"
     file = changed(
         tmp_path,
+        example(),
         "DROP TABLE warnings",
         f"CREATE TABLE warnings (text TEXT CHECK (text = 'a' OR {slow} > 1))",
         "INSERT INTO warnings VALUES ('a')",
@@ -247,7 +214,9 @@ def test_checks_and_triggers_of_a_file_do_nothing(tmp_path: Path) -> None:
 
 
 def test_text_that_is_not_utf8_survives(tmp_path: Path) -> None:
-    file = changed(tmp_path, "UPDATE warnings SET text = CAST(x'61ff' AS TEXT)")
+    file = changed(
+        tmp_path, example(), "UPDATE warnings SET text = CAST(x'61ff' AS TEXT)"
+    )
     assert load(file).warnings == ("a\udcff",)
 
 
@@ -263,20 +232,10 @@ def test_a_file_cut_anywhere_is_an_error_or_a_profile(tmp_path: Path) -> None:
 def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
-    data = file.read_bytes()
-    used = [place for place, byte in enumerate(data) if byte]
-    outcomes = set()
-    for place in [*range(0, 108, 2), *used[:: max(1, len(used) // 200)]]:
-        for value in (data[place] ^ 0x80, 0xFF):
-            broken = bytearray(data)
-            broken[place] = value
-            file.write_bytes(broken)
-            try:
-                outcomes.add(type(load(file)))
-            except LineprofError as error:
-                outcomes.add(type(error))
-                assert str(error).isprintable()  # noqa: PT017
-    assert outcomes == {Profile, LineprofError}
+    check_any_byte(
+        file,
+        lambda used: [*range(0, 108, 2), *used[:: max(1, len(used) // 200)]],
+    )
 
 
 def test_a_file_is_read_without_locks_or_traces_in_a_folder_that_is_read_only(
@@ -292,7 +251,7 @@ def test_a_file_is_read_without_locks_or_traces_in_a_folder_that_is_read_only(
 
 
 def test_positions_order_functions(tmp_path: Path) -> None:
-    file = changed(tmp_path, "UPDATE functions SET position = -position")
+    file = changed(tmp_path, example(), "UPDATE functions SET position = -position")
     expected = replace_order(example())
     assert everything(load(file)) == everything(expected)
 
