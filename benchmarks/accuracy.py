@@ -87,7 +87,7 @@ class Stopwatch:
 
 def profiler_of(core: str) -> Any:  # noqa: ANN401 - its types come with lineprof
     """Make a profiler with the hook `core`."""
-    from lineprof.profiler import LineProfiler  # noqa: PLC0415 - says --help without
+    from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - says --help without
 
     return LineProfiler(core=core)
 

@@ -145,7 +145,7 @@ class Laboratory:
 
     def sample(self, rounds: int) -> None:
         """Run everything some times more."""
-        from lineprof.profiler import LineProfiler  # noqa: PLC0415 - says --help without
+        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - says --help without
 
         for depth in range(rounds):
             self.plain_empty.append(self.run(NOTHING, depth))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lineprof.exports import Export
+    from lineprof.export import Export
     from lineprof.line_stats import LineStats
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
@@ -52,13 +52,9 @@ def main() -> int:
     sys.path.insert(0, str(TESTS))
     from example_calls import deep, wide  # noqa: PLC0415 - a test's
 
-    from lineprof.call_edges import (  # noqa: PLC0415 - says --help without
-        edges,
-        numbers_of,
-        own_line_ns,
-    )
-    from lineprof.exports import EXPORTS  # noqa: PLC0415
-    from lineprof.store import load, save  # noqa: PLC0415
+    from lineprof.export import EXPORTS  # noqa: PLC0415
+    from lineprof.model.call_graph import edges, numbers_of, own_line_ns  # noqa: PLC0415 - says --help without
+    from lineprof.storage import load, save  # noqa: PLC0415
 
     stats = deep(LEVELS) if options.deep else wide()
     missed = False

@@ -48,7 +48,7 @@ def by_oracle(program: foreign.Program) -> tuple[Hits, object]:
 
 def by_lineprof(program: foreign.Program, core: str) -> tuple[Hits, object]:
     """Run under lineprof; give its hits and the program's result."""
-    from lineprof.profiler import LineProfiler  # noqa: PLC0415 - as late as possible
+    from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - as late as possible
 
     module = foreign.load(program)
     profiler = LineProfiler(core=core)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-    from kernprof.calls import ContextualProfile
+    from kernprof.cprofile import ContextualProfile
     from lineprof.version import VERSION as __version__  # noqa: N811
 
 __all__ = ["ContextualProfile", "__version__", "main"]
@@ -53,7 +53,7 @@ def _is_the_command(caller: FrameType) -> bool:
 def __getattr__(name: str) -> object:
     """Import what the command itself does not need only when it is asked for."""
     if name == "ContextualProfile":
-        from kernprof.calls import ContextualProfile  # noqa: PLC0415
+        from kernprof.cprofile import ContextualProfile  # noqa: PLC0415
 
         return ContextualProfile
     if name == "__version__":

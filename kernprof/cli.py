@@ -5,14 +5,15 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from kernprof import report
+from kernprof import messages
+from kernprof.environment import hide_our_frames
 from kernprof.options import NotRunError, check, fill, help_text, parse
 from kernprof.session import Session
-from kernprof.uncaught import hide_our_frames
+from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
@@ -37,7 +38,7 @@ def run_within(argv: Sequence[str] | None, *, exit_on_error: bool) -> None:
         if not trouble:
             for what in (lost, session.advice(error)):
                 if what:
-                    report.complain(what)
+                    messages.print_error(what)
             raise
     else:
         trouble = session.end()
@@ -53,7 +54,7 @@ def run_alone(words: Sequence[str], path: list[str], called: str) -> None:
     written when python leaves the process: after the program's threads and exit
     handlers.
     """
-    report.speak_as(called)
+    messages.set_program_name(called)
     try:
         session = _session(words, called)
     except LineprofError as error:
@@ -81,7 +82,7 @@ def run_alone(words: Sequence[str], path: list[str], called: str) -> None:
 def _leave(session: Session, advice: str) -> None:
     """Do what is left to do when python has shown what ended the program."""
     if advice:
-        report.complain(advice)
+        messages.print_error(advice)
     session.program.leave()
 
 
@@ -101,9 +102,9 @@ class _Last:
             return
         trouble = session.end(_how(error))
         if trouble:
-            report.complain(trouble)
+            messages.print_error(trouble)
             if _succeeded(error):  # python has settled on 0 by now
-                report.flush()
+                messages.flush()
                 os._exit(1)
         if type(error) is KeyboardInterrupt:
             _remember_interrupt()
@@ -149,22 +150,22 @@ def _session(words: Sequence[str], called: str = "kernprof") -> Session | None:
     """
     plan = parse(words, called)
     if plan.help:
-        report.say(help_text(called) + "\n")
+        print_message(help_text(called) + "\n")
     elif plan.version:
         from lineprof.version import VERSION  # noqa: PLC0415  # only here
 
-        report.say(f"{VERSION}\n")
+        print_message(f"{VERSION}\n")
     else:
         fill(plan)
         check(plan)
         for remark in plan.remarks:
-            report.complain(remark)
+            messages.print_error(remark)
         return Session(plan)
     return None
 
 
 def _exit(error: LineprofError) -> NoReturn:
-    report.complain(error)
+    messages.print_error(error)
     raise SystemExit(getattr(error, "status", 1))
 
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import optparse
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.config_read import column_widths, configuration
+from lineprof.config import column_widths, configuration, matching, parse_bool
 from lineprof.errors import LineprofError
-from lineprof.yes_no import matching, yes_or_no
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from lineprof.config_source import ConfigSource
-    from lineprof.trace import TraceOptions
+    from lineprof.config import ConfigSource
+    from lineprof.recording.core import TraceOptions
 
 SCRIPT, MODULE, COMMAND, STDIN = "script", "module", "command", "stdin"
 
@@ -98,7 +96,7 @@ class Plan:
         details = (self.trace_lines, self.trace_memory)
         if self.trace is False or (self.trace is None and details == (None, None)):
             return self.trace
-        from lineprof.trace import TraceOptions  # noqa: PLC0415  # seldom asked for
+        from lineprof.recording.core import TraceOptions  # noqa: PLC0415  # seldom asked for
 
         return TraceOptions(*details)
 
@@ -113,7 +111,7 @@ _MOST_DIGITS = 10
 
 def boolean(word: str) -> bool:
     """Return what `word` stands for, in any case of letters; "" is false."""
-    value = yes_or_no(word)
+    value = parse_bool(word)
     if value is None:
         raise UsageError(f"bad value {word!r}", hint="give yes or no")
     return value
@@ -177,7 +175,7 @@ def megabytes(word: str) -> int:
 
 def stay(word: str) -> float:
     """Return a time in µs from 0 on; one that nothing lasts for "off"."""
-    from lineprof.trace import microseconds  # noqa: PLC0415  # seldom asked for
+    from lineprof.recording.core import microseconds  # noqa: PLC0415  # seldom asked for
 
     time = microseconds(word)
     if time is None:
@@ -217,11 +215,17 @@ def targets(chunks: Iterable[str]) -> tuple[str, ...]:
 
 # How a flag takes a value.
 SWITCH = "switch"  # not at all: it sets what it stands for
+
 COUNT = "count"  # not at all: each time it is given counts
+
 BOOLEAN = "boolean"  # the long form, if it likes; --no-NAME is its opposite
+
 OPTIONAL = "optional"  # if it likes
+
 VALUE = "value"  # always
+
 LIST = "list"  # always; each time it is given adds one
+
 PROGRAM = "program"  # always; the program's arguments follow
 
 
@@ -273,6 +277,7 @@ def _globs(long: str, text: str) -> Flag:
 
 
 _FILE, _TARGET = "FILE", "NAME"
+
 _PROFILING = (
     _boolean("-l", "--line-by-line", "line_by_line", "time every line under @profile"),
     _boolean("-b", "--builtin", "builtin", "without -l: cProfile under @profile alone"),
@@ -332,6 +337,7 @@ _PROFILING = (
         ours=True,
     ),
 )
+
 _OUTPUT = (
     Flag("-o", "--outfile", "outfile", "write the profile there", value=_FILE),
     Flag(
@@ -360,6 +366,7 @@ _OUTPUT = (
     ),
     _boolean("", "--summarize", "summarize", "end the table with a line a function"),
 )
+
 _GPU = (
     _own(
         "--gpu",
@@ -385,6 +392,7 @@ _GPU = (
     _own("--cuda-graph", "record by node or graph", "BY", one_of("node", "graph")),
     _own("--uvm", "migrations of managed memory", "on|off", on_or_off),
 )
+
 _TRACE = (
     _boolean(
         *("", "--trace", "trace"),
@@ -397,6 +405,7 @@ _TRACE = (
     ),
     _own("--trace-memory", "megabytes for all that (128)", "MB", megabytes),
 )
+
 _GENERAL = (
     Flag("", "--config", "config", "take defaults from this TOML file", value=_FILE),
     Flag("", "--no-config", "no_config", "take them from no file", SWITCH),
@@ -411,10 +420,12 @@ GROUPS = {
     "timeline": _TRACE,
     "general": _GENERAL,
 }
+
 _PROGRAMS = (
     Flag("-m", "", MODULE, "run a module, as python -m does", PROGRAM, "NAME"),
     Flag("-c", "", COMMAND, "run the code given, as python -c does", PROGRAM, "CODE"),
 )
+
 FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)
 
 _OPENING = """\
@@ -444,9 +455,13 @@ Exit status: the program's own; 1 if it succeeded but its profile could not be
 written; 2 if the command line is at fault."""
 
 _CONFIG = {"config", "no_config"}
+
 _OF_A_WHOLE = {"include", "exclude", "all"}
+
 _NO, _NO_WHOLE = "--no-", "--no-whole"
+
 _THE_PROGRAM = "the program, beside a script's name and - for standard input"
+
 _COLUMN, _WIDTH = 31, 80
 
 
@@ -640,7 +655,7 @@ class _Help(optparse.IndentedHelpFormatter):
 
 def _follows(flag: Flag, word: str) -> bool:
     """Tell whether `word` is the value of a flag that can do without one."""
-    return is_whole(word) if flag.kind == OPTIONAL else yes_or_no(word) is not None
+    return is_whole(word) if flag.kind == OPTIONAL else parse_bool(word) is not None
 
 
 def _options(flag: Flag) -> Iterator[optparse.Option]:
@@ -699,7 +714,7 @@ def _value(plan: Plan, flag: Flag, name: str, word: str | None) -> object:
     if word is None:
         return True
     if flag.kind == BOOLEAN:
-        yes = yes_or_no(word)
+        yes = parse_bool(word)
         if yes is None:
             raise UsageError(f"{name} takes yes or no, not {word!r}")
         return yes is not name.startswith(_NO)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
+from typing import TYPE_CHECKING
 
-from kernprof.explicit import Explicit
 from kernprof.options import NotRunError, UsageError
 from lineprof.errors import LineprofError
-from lineprof.whole_file import replace_file
+from lineprof.files import write_atomically
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Protocol, TextIO
+    from typing import Any, Protocol, TextIO
 
     from kernprof.options import Plan
-    from kernprof.whole import Whole
-    from lineprof.profiler import LineProfiler
+    from kernprof.whole_program import WholeProgram
+    from lineprof.recording.global_profiler import GlobalProfiler
+    from lineprof.recording.profiler import LineProfiler
 
     class Recorder(Protocol):
         """A profiler, as a session uses it."""
@@ -59,6 +60,41 @@ if TYPE_CHECKING:
             """Return one line on how it records."""
 
 
+# `lineprof.profile` in a program that kernprof runs.
+
+
+class GlobalProfilerBinding:
+    """What ``lineprof.profile`` does for as long as a program is run."""
+
+    def __init__(self, profiler: object) -> None:
+        """Change nothing yet; `profiler` is what is to decorate."""
+        self._profiler: Any = profiler
+        self._taken: GlobalProfiler | None = None
+
+    def take_over(self) -> None:
+        """Have ``lineprof.profile`` decorate with the profiler."""
+        from lineprof.recording.global_profiler import profile  # noqa: PLC0415  # only now
+
+        self._taken = profile
+        profile._kernprof_overwrite(self._profiler)  # noqa: SLF001
+
+    @staticmethod
+    def is_of_others() -> bool:
+        """Tell whether the program imported the `profile` of line_profiler itself."""
+        from lineprof.recording.global_profiler import profile  # noqa: PLC0415
+
+        theirs = sys.modules.get("line_profiler")
+        return theirs is not None and getattr(theirs, "profile", None) is not profile
+
+    def release(self) -> bool:
+        """Undo that; tell whether there was anything to undo."""
+        taken, self._taken = self._taken, None
+        if taken is None:
+            return False
+        taken._kernprof_release()  # noqa: SLF001
+        return True
+
+
 _SO_FAR = "written while the program ran: what it did afterwards is not in it"
 
 
@@ -76,23 +112,25 @@ class LineRecorder:
 
         `texts` has, by the time it runs, the program's source that no file holds.
         """
-        from lineprof.profiler import start, stop  # noqa: PLC0415
-        from lineprof.store import require  # noqa: PLC0415
+        from lineprof.recording.core import start, stop  # noqa: PLC0415
+        from lineprof.storage import require_sqlite  # noqa: PLC0415
 
-        require()
+        require_sqlite()
         self._plan = plan
         self._texts = texts
         self._profiler = self.new_profiler()
         self._start, self._stop = start, stop
         self._from_start = plan.from_start
         self.builtin: object = self._profiler
-        self._explicit = Explicit(self._profiler)
-        self.whole: Whole | None = None  # set where the program is profiled as one
+        self._explicit = GlobalProfilerBinding(self._profiler)
+        self.whole: WholeProgram | None = (
+            None  # set where the program is profiled as one
+        )
 
     def new_profiler(self) -> LineProfiler:
         """Return a profiler as the plan says; LineprofError if it cannot be had."""
-        from lineprof.gpu import GpuOptions  # noqa: PLC0415
-        from lineprof.profiler import LineProfiler  # noqa: PLC0415
+        from lineprof.recording.gpu import GpuOptions  # noqa: PLC0415
+        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415
 
         plan = self._plan
         gpu = GpuOptions(
@@ -171,7 +209,7 @@ class LineRecorder:
         """Return what the profile lacks."""
         why = []
         whole = self.whole is not None and self.whole.is_open
-        if (self._stats.why_empty or whole) and Explicit.is_of_others():
+        if (self._stats.why_empty or whole) and GlobalProfilerBinding.is_of_others():
             why.append("the program imports line_profiler's profile, not lineprof's")
         return [*why, *self._stats.warnings]
 
@@ -185,7 +223,7 @@ class LineRecorder:
         """Return what to type next, for a profile of more than was asked for."""
         if not (self.whole and self.whole.is_open):
             return []
-        from lineprof.next_step import next_steps  # noqa: PLC0415  # at the end
+        from lineprof.report.notes import next_steps  # noqa: PLC0415  # at the end
 
         return next_steps(self._stats, path)
 
@@ -207,14 +245,16 @@ class CallRecorder:
 
     def __init__(self, plan: Plan, _texts: Mapping[str, str]) -> None:
         """Set up as `plan` says."""
-        from kernprof.calls import ContextualProfile  # noqa: PLC0415  # -l does without
-        from kernprof.spawned import Bystander  # noqa: PLC0415
+        from kernprof.cprofile import ContextualProfile  # noqa: PLC0415  # -l does without
+        from kernprof.environment import NullProfiler  # noqa: PLC0415
 
         self._profiler = ContextualProfile()
         self._whole = not plan.builtin
         self.builtin: object = None if self._whole else self._profiler
         # What is recorded anyway needs no wrappers.
-        self._explicit = Explicit(Bystander() if self._whole else self._profiler)
+        self._explicit = GlobalProfilerBinding(
+            NullProfiler() if self._whole else self._profiler
+        )
 
     def offer(self) -> None:
         """Have `lineprof.profile` decorate for this profiler, too."""
@@ -264,7 +304,7 @@ class CallRecorder:
                 view = view[os.write(handle, view) :]
 
         try:
-            replace_file(path, fill)
+            write_atomically(path, fill)
         except OSError as error:
             raise LineprofError(
                 f"cannot write {path!r}: {error.strerror}", hint="make room there"
@@ -272,7 +312,7 @@ class CallRecorder:
 
     def show(self, stream: TextIO) -> None:
         """Print the table to `stream`."""
-        from kernprof.call_table import print_calls  # noqa: PLC0415  # at the end
+        from kernprof.cprofile import print_calls  # noqa: PLC0415  # at the end
 
         print_calls(self._profiler, stream)
 

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from kernprof import report
-from kernprof.advice import advice
-from kernprof.find import find
-from kernprof.interval import Interval
-from kernprof.log import Log
-from kernprof.namesakes import import_all
-from kernprof.outfile import OutFile, expand, usual_name
+from kernprof import messages
+from kernprof.environment import Children, ProgramEnvironment, fresh_main, import_all
+from kernprof.messages import Log, advice
+from kernprof.output_file import OutputFile, default_name, expand
+from kernprof.periodic_dump import PeriodicDump
+from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import LineRecorder, recorder_class
-from kernprof.spawned import Children
-from kernprof.stage import Stage
-from kernprof.terminate import Terminate
-from kernprof.watchers import watchers
+from kernprof.signals import SigtermHandler
+from kernprof.whole_program import watchers
+from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import CodeType
 
-    from kernprof.budget_watch import BudgetWatch
     from kernprof.options import Plan
+    from kernprof.overhead_budget import BudgetWatch
     from kernprof.recorders import Recorder
-    from kernprof.setup_file import SetupFile
 
 _READY, _WRITING, _OVER = range(3)
 
@@ -45,19 +42,17 @@ class Session:
         self.program = find(plan)
         template = plan.outfile
         if template is None:
-            template = usual_name(kind.suffix)
+            template = default_name(kind.suffix)
         names = {"stem": self.program.stem, "file_name": self.program.file_name}
-        self._out = OutFile(expand(template, **names))
+        self._out = OutputFile(expand(template, **names))
         self.recorder: Recorder = kind(plan, self.program.texts)
         self._watchers = watchers(plan, self.program, self.recorder)
         if self._watchers:
             self.program.before = self._watch
         self._setup: SetupFile | None = None
         if plan.setup:
-            from kernprof.setup_file import SetupFile  # noqa: PLC0415  # seldom needed
-
             self._setup = SetupFile(plan.setup)
-        self._interval = Interval(plan.output_interval, self._dump_so_far)
+        self._interval = PeriodicDump(plan.output_interval, self._dump_so_far)
         self._budget = self._new_budget(plan)
         self._log = Log(plan)
         self._plan = plan
@@ -67,9 +62,9 @@ class Session:
         self._remarks: list[str] = []
         self._own_process = self._set_up = False
         self._imports_from = list(sys.path)
-        self._terminate = Terminate(self._die)
+        self._terminate = SigtermHandler(self._die)
         self._children = Children()
-        self._stage = Stage(
+        self._stage = ProgramEnvironment(
             self.program, self.recorder.builtin, verbosity=plan.verbosity
         )
 
@@ -136,7 +131,7 @@ class Session:
         recorder = self.recorder
         if not plan.max_overhead or not isinstance(recorder, LineRecorder):
             return None
-        from kernprof.budget_watch import BudgetWatch  # noqa: PLC0415  # rare
+        from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
 
         return BudgetWatch(plan.max_overhead, lambda: recorder.profiler)
 
@@ -153,14 +148,14 @@ class Session:
             return False
         trouble = self._write("SIGTERM")
         if trouble:
-            report.complain(trouble)
+            messages.print_error(trouble)
         self._say(dying=True)
         return True
 
     def _say(self, *, dying: bool = False) -> None:
-        report.say(self._words, dying=dying)
+        print_message(self._words, dying=dying)
         for remark in self._remarks:
-            report.complain(remark)
+            messages.print_error(remark)
 
     def _write(self, how: str) -> LineprofError | None:
         """Write the profile unless that was done; return why it failed."""
@@ -200,7 +195,7 @@ class Session:
         if not self.program.texts:
             act()
             return
-        from kernprof.texts import KnownTexts  # noqa: PLC0415  # seldom needed
+        from kernprof.environment import KnownTexts  # noqa: PLC0415  # seldom needed
 
         with KnownTexts(self.program.texts):
             act()
@@ -219,12 +214,53 @@ class Session:
         verbosity = self._plan.verbosity
         if verbosity < 0:
             return ""
-        from kernprof import closing  # noqa: PLC0415  # only now
+        from kernprof import messages  # noqa: PLC0415  # only now
 
         shown = self._out.shown
         text = self._log.informed(f"Wrote profile results to {shown!r}")
         if verbosity > 0:
-            return text + closing.table(self.recorder)
-        viewing = closing.how_to_view(self.recorder.viewer, shown)
+            return text + messages.table(self.recorder)
+        viewing = messages.how_to_view(self.recorder.viewer, shown)
         lines = [viewing, *self.recorder.next_steps(shown)]
         return text + "".join(map(self._log.informed, lines))
+
+
+# The setup file (-s): it runs before the program, and is not profiled.
+
+
+class SetupFile:
+    """A file of source that prepares what the program needs."""
+
+    def __init__(self, name: str) -> None:
+        """Read the file called `name`, or of that bare name on PATH.
+
+        Raises UsageError where there is none that can be read.
+        """
+        self.name, self._path, self._data = read_file(name, "setup file")
+        self.folder = os.path.dirname(os.path.realpath(self._path))
+
+    def run(self, first_path: Sequence[str]) -> None:
+        """Run it as a ``__main__`` of its own, its folder first on `sys.path`.
+
+        That stays there, behind `first_path`, the program's own first entries;
+        so does what else it does to the process. Whatever it raises goes
+        through, once it is said on standard error that the program was not run.
+        """
+        module = fresh_main()
+        vars(module)["__file__"] = self._path
+        programs, sys.modules["__main__"] = sys.modules["__main__"], module
+        if first_path and self.folder not in first_path:
+            sys.path.insert(0, self.folder)
+        try:
+            exec(code_of_file(self._data, self._path), vars(module))  # noqa: S102
+        except BaseException as error:
+            what = type(error).__name__
+            messages.print_error(
+                f"setup file {self.name!r} ended by {what}; the program was not run"
+            )
+            raise
+        sys.modules["__main__"] = programs
+        for entry in first_path:
+            if entry in sys.path:
+                sys.path.remove(entry)
+        sys.path[:0] = first_path

@@ -6,17 +6,17 @@ and writes its profile, and ``python -m lineprof view`` shows it.
 
 from __future__ import annotations
 
-from lineprof.global_profiler import profile
+from lineprof.recording.global_profiler import profile
 from lineprof.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False  # as a type checker knows; importing typing takes 5 ms
 if TYPE_CHECKING:
-    from lineprof import line_profiler
-    from lineprof.gpu import gpu_status
     from lineprof.ipython import load_ipython_extension, unload_ipython_extension
     from lineprof.line_profiler import main
     from lineprof.line_stats import LineStats, load_stats, show_func, show_text
-    from lineprof.profiler import LineProfiler, start, stop
+    from lineprof.recording.core import start, stop
+    from lineprof.recording.gpu import gpu_status
+    from lineprof.recording.profiler import LineProfiler
 
 __all__ = [
     "LineProfiler",
@@ -39,7 +39,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import what costs time only when it is asked for."""
     if name in ("LineProfiler", "start", "stop"):
-        from lineprof import profiler  # noqa: PLC0415
+        from lineprof.recording import profiler  # noqa: PLC0415
 
         return getattr(profiler, name)
     if name in ("LineStats", "load_stats", "show_func", "show_text"):
@@ -47,7 +47,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(line_stats, name)
     if name == "gpu_status":
-        from lineprof.gpu import gpu_status  # noqa: PLC0415
+        from lineprof.recording.gpu import gpu_status  # noqa: PLC0415
 
         return gpu_status
     if name in ("load_ipython_extension", "unload_ipython_extension"):

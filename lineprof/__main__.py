@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from lineprof.cli import main
+from lineprof.cli.main import main
 
 if __name__ == "__main__":
     status = main()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
+import sys
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
 _C0_END, _DELETE, _C1_END = 0x20, 0x7F, 0xA0
 
 # Separators of lines and paragraphs, and marks that turn the text's direction.
@@ -87,3 +90,19 @@ def not_a_file(mode: int, name: str) -> OSError:
     if stat.S_ISDIR(mode):
         return IsADirectoryError(errno.EISDIR, "it is a folder", name)
     return OSError(0, "it is not a regular file")
+
+
+# Warnings attributed to a line of the user's program, not of this package.
+
+
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
+
+
+def warn_at_caller(text: str) -> None:
+    """Issue a UserWarning for the innermost line outside of this package."""
+    import warnings  # noqa: PLC0415  # seldom
+
+    level, frame = 1, sys._getframe(1)  # noqa: SLF001  # there is no other
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level + 1)

@@ -1,5 +1,3 @@
-"""Alias of line_profiler's module: see `lineprof.global_profiler`."""
+"""Alias of line_profiler's module: see `lineprof.recording.global_profiler`."""
 
-from lineprof.global_profiler import GlobalProfiler, profile
-
-__all__ = ["GlobalProfiler", "profile"]
+from __future__ import annotations

@@ -1,6 +1,3 @@
 """Alias of line_profiler's module: see `lineprof.ipython`."""
 
-from lineprof.ipython import load_ipython_extension, unload_ipython_extension
-from lineprof.ipython.magics import LineProfilerMagics
-
-__all__ = ["LineProfilerMagics", "load_ipython_extension", "unload_ipython_extension"]
+from __future__ import annotations

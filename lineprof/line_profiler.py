@@ -5,41 +5,20 @@ Each is imported from where it is at home when it is first asked for.
 
 from __future__ import annotations
 
-from lineprof.profiler import LineProfiler
-from lineprof.version import VERSION as __version__  # noqa: N811
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from lineprof.config_source import ConfigSource
-    from lineprof.ipython import load_ipython_extension
-    from lineprof.line_stats import LineStats, load_stats, show_func, show_text
-    from lineprof.profiler_mixin import ByCountProfilerMixin
-    from lineprof.scoping import ScopingPolicy
-    from lineprof.source import is_generated_code
-
-__all__ = [
-    "ByCountProfilerMixin",
-    "ConfigSource",
-    "LineProfiler",
-    "LineStats",
-    "ScopingPolicy",
-    "__version__",
-    "is_generated_code",
-    "load_ipython_extension",
-    "load_stats",
-    "main",
-    "show_func",
-    "show_text",
-]
+    pass
 
 _HOMES = {
-    "ByCountProfilerMixin": "lineprof.profiler_mixin",
-    "ConfigSource": "lineprof.config_source",
+    "ByCountProfilerMixin": "lineprof.decorate.wrappers",
+    "ConfigSource": "lineprof.config",
     "LineStats": "lineprof.line_stats",
-    "ScopingPolicy": "lineprof.scoping",
-    "ScopingPolicyDict": "lineprof.scoping",
+    "ScopingPolicy": "lineprof.decorate.callables",
+    "ScopingPolicyDict": "lineprof.decorate.callables",
     "get_code_block": "lineprof.source",
-    "is_c_level_callable": "lineprof.kinds",
+    "is_c_level_callable": "lineprof.decorate.callables",
     "is_generated_code": "lineprof.source",
     "load_ipython_extension": "lineprof.ipython",
     "load_stats": "lineprof.line_stats",
@@ -53,7 +32,7 @@ def main() -> None:
 
     Raises SystemExit with its status where that is not 0.
     """
-    from lineprof.cli import main as command  # noqa: PLC0415  # argparse and all
+    from lineprof.cli.main import main as command  # noqa: PLC0415  # argparse and all
 
     if status := command():
         raise SystemExit(status)

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from lineprof.records import joined
-from lineprof.stats import Profile, has_numbers
-from lineprof.stats_timings import followed, kept
-from lineprof.units import Ticks
+from lineprof.model.profile import Profile, followed, has_numbers, kept
+from lineprof.model.records import Ticks, joined
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any, TextIO, Union
+    from typing import Any, Self, TextIO, Union
 
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    from typing import Self
 
-    from lineprof.config_source import ConfigSource
-    from lineprof.records import FunctionStats
-    from lineprof.stats_timings import Known, StatsLike, Ticked, Timings
-    from lineprof.views.view import Options
+    from lineprof.config import ConfigSource
+    from lineprof.model.profile import Known, StatsLike, Ticked, Timings
+    from lineprof.model.records import FunctionStats
+    from lineprof.report.options import Options
 
     Config = Union[str, os.PathLike[str], ConfigSource, bool, None]
 
@@ -111,13 +108,13 @@ class LineStats(Profile):
 
         Raises LineprofError when one of them cannot be read.
         """
-        from lineprof.store import load  # noqa: PLC0415  # printing needs none
+        from lineprof.storage import load  # noqa: PLC0415  # printing needs none
 
         return cls.from_stats_objects(*[load(path) for path in (file, *files)])
 
     def to_file(self, filename: str | os.PathLike[str]) -> None:
         """Write a ``.lprof`` file; LineprofError when that cannot be done."""
-        from lineprof.store import save  # noqa: PLC0415  # printing needs none
+        from lineprof.storage import save  # noqa: PLC0415  # printing needs none
 
         save(self, filename)
 
@@ -142,9 +139,9 @@ class LineStats(Profile):
         there; `config` names the TOML file that widens columns (default: the
         one that is found; False: none).
         """
+        from lineprof.console.terminal import write_lines  # noqa: PLC0415
+        from lineprof.report.text import render  # noqa: PLC0415
         from lineprof.source import Sources  # noqa: PLC0415  # only to print
-        from lineprof.views.screen import write  # noqa: PLC0415
-        from lineprof.views.text import render  # noqa: PLC0415
 
         stream = sys.stdout if stream is None else stream
         options = _options(
@@ -157,20 +154,20 @@ class LineStats(Profile):
             summarize=summarize,
             rich=rich,
         )
-        write(render(self, Sources(self.sources), options), stream)
+        write_lines(render(self, Sources(self.sources), options), stream)
 
     def to_pandas(self) -> DataFrame:
         """Return one row for each line, with the columns of ``export --format csv``.
 
         Times are in nanoseconds. Raises LineprofError when pandas is missing.
         """
-        from lineprof.exports.frame import data_frame  # noqa: PLC0415  # seldom needed
+        from lineprof.export.tables import data_frame  # noqa: PLC0415  # seldom needed
 
         return data_frame(self)
 
     def _repr_html_(self) -> str:
         """Return the tables as notebooks show them."""
-        from lineprof.ipython.html import html_of  # noqa: PLC0415  # notebooks alone
+        from lineprof.report.html import html_of  # noqa: PLC0415  # notebooks alone
 
         return html_of(self)
 
@@ -202,9 +199,9 @@ def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     of columns; by default it is looked for, and with False not. Source is read
     from the disk.
     """
+    from lineprof.console.terminal import write_lines  # noqa: PLC0415
+    from lineprof.report.text import functions_of_timings, table_of  # noqa: PLC0415
     from lineprof.source import Sources  # noqa: PLC0415  # only to print
-    from lineprof.views.screen import write  # noqa: PLC0415
-    from lineprof.views.text import functions_of_timings, table_of  # noqa: PLC0415
 
     stream = sys.stdout if stream is None else stream
     options = _options(
@@ -217,7 +214,9 @@ def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
         summarize=summarize,
         rich=rich,
     )
-    write(table_of(functions_of_timings(stats), unit, Sources({}), options), stream)
+    write_lines(
+        table_of(functions_of_timings(stats), unit, Sources({}), options), stream
+    )
 
 
 def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
@@ -238,10 +237,10 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     `timings` are (line, hits, ticks); `unit` and `output_unit` are in
     seconds. Nothing is printed for a function that never ran if `stripzeros`.
     """
+    from lineprof.console.terminal import write_lines  # noqa: PLC0415
+    from lineprof.report.line_table import Scale, Table  # noqa: PLC0415
+    from lineprof.report.text import functions_of_timings, paint_of  # noqa: PLC0415
     from lineprof.source import Sources  # noqa: PLC0415  # only to print
-    from lineprof.views.screen import write  # noqa: PLC0415
-    from lineprof.views.table import Scale, Table  # noqa: PLC0415
-    from lineprof.views.text import functions_of_timings, paint_of  # noqa: PLC0415
 
     stream = sys.stdout if stream is None else stream
     filename = os.fspath(filename)
@@ -256,16 +255,16 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     )
     table = Table(scale, screen=options.screen, paint=paint_of(options))
     block = Sources({}).block(filename, start_lineno, func_name)
-    write(table.of(function, block), stream)
+    write_lines(table.of(function, block), stream)
 
 
 def _options(stream: TextIO, config: Config, **asked: Any) -> Options:  # noqa: ANN401
     """Return `asked` with what `stream` and the configuration ask for."""
-    from lineprof.views.screen import screen_of  # noqa: PLC0415  # only to print
-    from lineprof.views.view import Options  # noqa: PLC0415
+    from lineprof.console.terminal import terminal_of  # noqa: PLC0415  # only to print
+    from lineprof.report.options import Options  # noqa: PLC0415
 
     return Options(
-        screen=screen_of(stream), column_widths=_column_widths(config), **asked
+        screen=terminal_of(stream), column_widths=_column_widths(config), **asked
     )
 
 
@@ -275,7 +274,7 @@ def _column_widths(config: Config = None) -> Mapping[str, int]:
     `config` is the file; by default it is looked for, and with False not.
     The columns are line, hits, time, perhit and percent.
     """
-    from lineprof.config_source import ConfigSource  # noqa: PLC0415  # only to print
+    from lineprof.config import ConfigSource  # noqa: PLC0415  # only to print
 
     file = os.fspath(config) if isinstance(config, os.PathLike) else config
     table = ConfigSource.from_config(file).get_subconfig("show", "column_widths")

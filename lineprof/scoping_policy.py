@@ -1,5 +1,3 @@
-"""Alias of line_profiler's module: see `lineprof.scoping`."""
+"""Alias of line_profiler's module: see `lineprof.decorate.callables`."""
 
-from lineprof.scoping import DEFAULT_SCOPING_POLICIES, ScopingPolicy, ScopingPolicyDict
-
-__all__ = ["DEFAULT_SCOPING_POLICIES", "ScopingPolicy", "ScopingPolicyDict"]
+from __future__ import annotations

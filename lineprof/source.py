@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
+import io
+import linecache
 import os
+import stat
+import sys
 import tempfile
+import tokenize
 from token import NAME
 from types import FunctionType
+from typing import TYPE_CHECKING
 
-from lineprof.source_file import read_source, text_hash
-from lineprof.source_text import disk_text
+from lineprof.model.records import SourceFile
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from lineprof.records import SourceFile
-
 _WITH = ("with ", "with(", "with\t", "async with ")
+
 _NO_WITH = frozenset({None, "<lambda>"})  # what may stand on the line of a `with`
+
 _WHOLE = frozenset({"<module>", "<lprof_cell>"})  # what runs the lines of a whole file
 
 
@@ -200,3 +205,111 @@ class Sources:
             else:
                 self._blocks[key] = block_of(lines, first_line, name)
         return self._blocks[key]
+
+
+# A source file as a profile keeps it: its text, and what tells it from others.
+
+
+def read_source(file: str) -> SourceFile:
+    """Return `file`, a code object's file name, with its text: see `text_of`."""
+    text = text_of(file)
+    return SourceFile(
+        file=file, text=text, sha256="" if text is None else text_hash(text)
+    )
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of `text` in UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# What few sources need: an encoding of their own, or the loader of their module.
+
+
+def declared(data: bytes) -> str:
+    """Return the encoding that source `data` declares, or raise SyntaxError."""
+    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+
+
+def loaded_text(file: str) -> str | None:
+    """Return the text that the module's loader has, or that `sys.path` leads to."""
+    try:
+        spaces = [getattr(module, "__dict__", {}) for module in [*sys.modules.values()]]
+        names = next((d for d in spaces if d.get("__file__") == file), None)
+        return "".join(linecache.getlines(file, names)) or None
+    except Exception:  # noqa: BLE001  # modules and loaders are anyone's code
+        return None
+
+
+# The text of a source file, from wherever Python got it.
+
+
+_MARK = b"\xef\xbb\xbf"  # some editors put it before UTF-8
+
+_MOST_BYTES = 1 << 26  # of one source file; what is bigger is data
+
+
+def text_of(file: str) -> str | None:
+    """Return the text of `file`, a code object's file name; None if there is none.
+
+    Looked for in this order: what was entered into `linecache` without a file
+    (notebook cells, doctests), the disk, the loader of the module (zip files),
+    and for a relative name the folders of `sys.path`. Never raises.
+    """
+    text = _entered_text(file)
+    if text is None:
+        text = disk_text(file)
+    if text is None and not os.path.exists(file):  # linecache would wait for a FIFO
+        text = loaded_text(file)
+    return text
+
+
+def file_state(file: str) -> tuple[int, ...] | None:
+    """Return what tells a file's content from another; None where it is no file's.
+
+    Of a name that a program entered into `linecache`, too.
+    """
+    if file in getattr(sys.modules.get("linecache"), "cache", {}):
+        return None
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError):
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
+
+
+def disk_text(file: str) -> str | None:
+    r"""Return the text of a regular file, in the encoding it declares, or None.
+
+    Line ends are those of Python (``\n``). Bytes that are not of the
+    encoding come as backslash escapes.
+    """
+    try:
+        status = os.stat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+            return None
+        with open(file, "rb") as stream:
+            return _decoded(stream.read())
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return None
+
+
+def _decoded(data: bytes) -> str:
+    """Return source `data` as text, in the encoding that it declares."""
+    try:
+        if any(b"coding" in line for line in data.split(b"\n", 2)[:2]):
+            text = data.decode(declared(data))
+        else:
+            text = data.removeprefix(_MARK).decode()
+    except (SyntaxError, ValueError, LookupError):
+        text = data.decode("utf-8", "backslashreplace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _entered_text(file: str) -> str | None:
+    """Return what a program put into `linecache` for a name without a file."""
+    entries = getattr(sys.modules.get("linecache"), "cache", {})  # or not yet imported
+    entry = entries.get(file)
+    if entry is None or len(entry) == 1 or entry[1] is not None:
+        return None
+    return "".join(entry[2])

@@ -1,5 +1,3 @@
-"""Alias of line_profiler's module: see `lineprof.config_source`."""
+"""Alias of line_profiler's module: see `lineprof.config`."""
 
-from lineprof.config_source import ConfigSource
-
-__all__ = ["ConfigSource"]
+from __future__ import annotations

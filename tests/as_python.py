@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernprof import main
-from lineprof import cli
+from lineprof.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,7 +60,7 @@ def kernprof(*words: str, cwd: Path, **options: object) -> Outcome:
 
 def viewer(*words: str, cwd: Path) -> Outcome:
     """Run the command lineprof in this process: nothing is asked of the process."""
-    return _here(cli.main, words, cwd)
+    return _here(main.main, words, cwd)
 
 
 def kernprof_here(*words: str, cwd: Path) -> Outcome:

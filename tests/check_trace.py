@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from running import hook_name, plain, program_file
 
 from lineprof import LineProfiler
-from lineprof.trace import TraceOptions
+from lineprof.recording.core import TraceOptions
 
 if TYPE_CHECKING:
     from settable_clock import Clock
 
     from lineprof import LineStats
-    from lineprof.trace_records import Slice, Trace
+    from lineprof.model.timelines import Slice, Trace
 
 # start and end (ns) since the program's begin, name of the function, line or 0
 Row = tuple[int, int, str, int]

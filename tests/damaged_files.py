@@ -10,14 +10,14 @@ import pytest
 from example_stats import everything
 
 from lineprof.errors import LineprofError
-from lineprof.stats import Profile
-from lineprof.store import load, save
+from lineprof.model.profile import Profile
+from lineprof.storage import load, save
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from lineprof.store_schema import Table
+    from lineprof.storage.schema import Table
 
 
 def refused(path: object) -> str:
@@ -38,9 +38,7 @@ def execute(file: Path, *statements: str, data: bytes = b"") -> None:
         db.commit()
 
 
-def changed(
-    folder: Path, stats: Profile, *statements: str, data: bytes = b""
-) -> Path:
+def changed(folder: Path, stats: Profile, *statements: str, data: bytes = b"") -> Path:
     """Return a profile's file after `statements`, in which ? is `data`."""
     file = folder / "changed.lprof"
     save(stats, file)

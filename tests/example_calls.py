@@ -19,8 +19,8 @@ What a line takes is its own time and what its edges' `inclusive_ns` are, always
 
 from __future__ import annotations
 
-from lineprof.call_records import NO_NODE, CallNode, CallTree
-from lineprof.gpu_records import (
+from lineprof.line_stats import LineStats
+from lineprof.model.gpu import (
     KERNEL,
     MEMCPY,
     NO_PATH,
@@ -30,10 +30,21 @@ from lineprof.gpu_records import (
     GpuRun,
     GpuSum,
 )
-from lineprof.line_stats import LineStats
-from lineprof.records import Cell, FunctionStats, Process, SourceFile, Thread
-from lineprof.source_file import text_hash
-from lineprof.wait_records import GIL, IO, LOCK, Wait
+from lineprof.model.records import (
+    GIL,
+    IO,
+    LOCK,
+    NO_NODE,
+    CallNode,
+    CallTree,
+    FunctionStats,
+    Process,
+    SourceFile,
+    Thread,
+    ThreadLine,
+    Wait,
+)
+from lineprof.source import text_hash
 
 Key = tuple[str, int, str]
 
@@ -180,13 +191,13 @@ WAITS = (
 )
 
 
-def cell(line: int, thread: int, hits: int, time_ns: int) -> Cell:
+def cell(line: int, thread: int, hits: int, time_ns: int) -> ThreadLine:
     """Return the cell of a line; the profiler took 40 ns of each hit."""
-    return Cell(line, thread, hits, time_ns, 0, time_ns + 40 * hits)
+    return ThreadLine(line, thread, hits, time_ns, 0, time_ns + 40 * hits)
 
 
 def function(
-    key: Key, *cells: Cell, calls: int = 0, recursive_ns: int | None = None
+    key: Key, *cells: ThreadLine, calls: int = 0, recursive_ns: int | None = None
 ) -> FunctionStats:
     """Return the numbers of the function `key`."""
     file, line, name = key
@@ -298,7 +309,7 @@ def deep(levels: int) -> LineStats:
     for i, key in enumerate(keys):
         took = 10 * (levels - i)
         nodes.append(CallNode(i - 1, 2 * i, key, 0, 1, 1, 10, took, took))
-        functions.append(function(key, Cell(2 * i + 2, 0, 1, took), calls=1))
+        functions.append(function(key, ThreadLine(2 * i + 2, 0, 1, took), calls=1))
     return LineStats.from_functions(
         functions,
         processes=[PROCESS],

@@ -15,7 +15,8 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from lineprof.gpu_records import (
+from lineprof.line_stats import LineStats
+from lineprof.model.gpu import (
     NO_DEVICE,
     NO_PATH,
     Gpu,
@@ -24,16 +25,15 @@ from lineprof.gpu_records import (
     GpuRun,
     GpuSum,
 )
-from lineprof.gpu_timeline import COLUMNS, Timeline, pack
-from lineprof.line_stats import LineStats
-from lineprof.records import (
-    Cell,
+from lineprof.model.records import (
     FunctionStats,
     Process,
     SourceFile,
     Thread,
+    ThreadLine,
 )
-from lineprof.source_file import text_hash
+from lineprof.model.timelines import EVENT_COLUMNS, Timeline, pack_events
+from lineprof.source import text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -253,7 +253,7 @@ EVENTS = (
 
 def packed_columns(rows: Iterable[tuple[int, ...]]) -> dict[str, bytes]:
     """Return events as the core gives them, starts counted from ORIGIN_NS."""
-    columns = {name: array(kind) for name, kind in COLUMNS.items()}
+    columns = {name: array(kind) for name, kind in EVENT_COLUMNS.items()}
     for row in rows:
         for (name, column), value in zip(columns.items(), row):
             column.append(value + (ORIGIN_NS if name == "start" else 0))
@@ -268,7 +268,7 @@ def timeline() -> Timeline:
         first_path=0,
         names=NAMES,
         launches=LAUNCHES,
-        batches=pack(packed_columns(EVENTS)),
+        batches=pack_events(packed_columns(EVENTS)),
     )
 
 
@@ -276,7 +276,9 @@ def example_gpu() -> Gpu:
     return Gpu(PATHS, SUMS, DEVICES, RUNS, (timeline(),))
 
 
-def _function(key: tuple[str, int, str], calls: int, *cells: Cell) -> FunctionStats:
+def _function(
+    key: tuple[str, int, str], calls: int, *cells: ThreadLine
+) -> FunctionStats:
     file, line, name = key
     return FunctionStats(file, name, line, cells, calls)
 
@@ -292,39 +294,39 @@ def example() -> LineStats:
             _function(
                 UPLOAD,
                 12,
-                Cell(7, 0, 10, 40_000, 0, 41_000),
-                Cell(7, 1, 2, 8_000, 0, 8_200),
-                Cell(8, 0, 10, 900_000, 0, 901_000),
-                Cell(8, 1, 2, 180_000, 0, 180_200),
-                Cell(10, 0, 10, 1_000, 0, 2_000),
+                ThreadLine(7, 0, 10, 40_000, 0, 41_000),
+                ThreadLine(7, 1, 2, 8_000, 0, 8_200),
+                ThreadLine(8, 0, 10, 900_000, 0, 901_000),
+                ThreadLine(8, 1, 2, 180_000, 0, 180_200),
+                ThreadLine(10, 0, 10, 1_000, 0, 2_000),
             ),
             _function(
                 TREE,
                 50,
-                Cell(14, 0, 50, 5_000, 0, 10_000),
-                Cell(15, 0, 30, 300_000, 0, 303_000),
-                Cell(16, 0, 20, 150_000, 0, 152_000),
-                Cell(17, 0, 20, 250_000, 0, 252_000),
+                ThreadLine(14, 0, 50, 5_000, 0, 10_000),
+                ThreadLine(15, 0, 30, 300_000, 0, 303_000),
+                ThreadLine(16, 0, 20, 150_000, 0, 152_000),
+                ThreadLine(17, 0, 20, 250_000, 0, 252_000),
             ),
             _function(
                 STEP,
                 10,
-                Cell(21, 0, 10, 200_000, 0, 201_000),
-                Cell(22, 0, 10, 400_000, 0, 401_000),
-                Cell(23, 0, 10, 600_000, 0, 601_000),
-                Cell(24, 0, 10, 50_000, 0, 51_000),
+                ThreadLine(21, 0, 10, 200_000, 0, 201_000),
+                ThreadLine(22, 0, 10, 400_000, 0, 401_000),
+                ThreadLine(23, 0, 10, 600_000, 0, 601_000),
+                ThreadLine(24, 0, 10, 50_000, 0, 51_000),
             ),
-            _function(QUIET, 1, Cell(28, 0, 1, 9_000), Cell(29, 0, 1, 100)),
+            _function(QUIET, 1, ThreadLine(28, 0, 1, 9_000), ThreadLine(29, 0, 1, 100)),
             _function(
                 FIT,
                 1,
-                Cell(33, 0, 11, 20_000, 0, 21_100),
-                Cell(34, 0, 10, 1_300_000, 0, 1_301_000),
-                Cell(35, 0, 10, 3_500_000, 0, 3_501_000),
-                Cell(36, 0, 10, 4_300_000, 0, 4_301_000),
-                Cell(37, 0, 10, 90_000, 0, 91_000),
-                Cell(38, 0, 10, 1_000_000, 0, 1_001_000),
-                Cell(39, 0, 1, 100, 0, 200),
+                ThreadLine(33, 0, 11, 20_000, 0, 21_100),
+                ThreadLine(34, 0, 10, 1_300_000, 0, 1_301_000),
+                ThreadLine(35, 0, 10, 3_500_000, 0, 3_501_000),
+                ThreadLine(36, 0, 10, 4_300_000, 0, 4_301_000),
+                ThreadLine(37, 0, 10, 90_000, 0, 91_000),
+                ThreadLine(38, 0, 10, 1_000_000, 0, 1_001_000),
+                ThreadLine(39, 0, 1, 100, 0, 200),
             ),
         ],
         processes=[PROCESS],

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from lineprof.line_stats import LineStats
-from lineprof.source_file import text_hash
-from lineprof.stats import Cell, FunctionStats, Process, SourceFile, Thread
+from lineprof.model.records import (
+    FunctionStats,
+    Process,
+    SourceFile,
+    Thread,
+    ThreadLine,
+)
+from lineprof.source import text_hash
 
 FILE = "/project/train.py"
 TEXT = '''\
@@ -54,7 +60,7 @@ PROCESS = Process(
 )
 
 
-def function(name: str, line: int, *cells: Cell, **more: int) -> FunctionStats:
+def function(name: str, line: int, *cells: ThreadLine, **more: int) -> FunctionStats:
     return FunctionStats(FILE, name, line, cells, **more)
 
 
@@ -65,25 +71,25 @@ def example() -> LineStats:
             function(
                 "load",
                 4,
-                Cell(6, 0, 2, 150_000, 0, 150_400),
-                Cell(7, 0, 2, 1_234_567_891, 0, 1_234_568_000),
+                ThreadLine(6, 0, 2, 150_000, 0, 150_400),
+                ThreadLine(7, 0, 2, 1_234_567_891, 0, 1_234_568_000),
                 calls=2,
             ),
-            function("Model.size", 11, Cell(13, 0, 1, 350, 0, 420), calls=1),
+            function("Model.size", 11, ThreadLine(13, 0, 1, 350, 0, 420), calls=1),
             function(
                 "Model.fit",
                 15,
-                Cell(16, 0, 101, 20_200, 0, 22_000),
-                Cell(16, 1, 51, 10_200, 0, 11_000),
-                Cell(17, 0, 100, 5_000_000, 900_000_000, 5_002_000),
-                Cell(17, 1, 50, 2_500_000, 450_000_000, 2_501_000),
-                Cell(18, 0, 100, 700_000, 0, 702_000),
+                ThreadLine(16, 0, 101, 20_200, 0, 22_000),
+                ThreadLine(16, 1, 51, 10_200, 0, 11_000),
+                ThreadLine(17, 0, 100, 5_000_000, 900_000_000, 5_002_000),
+                ThreadLine(17, 1, 50, 2_500_000, 450_000_000, 2_501_000),
+                ThreadLine(18, 0, 100, 700_000, 0, 702_000),
                 calls=2,
             ),
             function(
                 "fib",
                 21,
-                Cell(22, 0, 1_234_567_890, 8_000_000_000, 0, 9_000_000_000),
+                ThreadLine(22, 0, 1_234_567_890, 8_000_000_000, 0, 9_000_000_000),
                 calls=1_234_567_890,
                 recursive_ns=900_000_000,
             ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from example_gpu import FIT, ORIGIN_NS, PROCESS, STEP, UPLOAD, example
 
 from lineprof.line_stats import LineStats
-from lineprof.trace_records import Slice, Trace
+from lineprof.model.timelines import Slice, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

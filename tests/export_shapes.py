@@ -9,10 +9,16 @@ import example_gpu
 import example_stats
 from example_calls import MAIN_FILE, deep, example, function
 
-from lineprof.call_records import NO_NODE, CallNode, CallTree
-from lineprof.exports import EXPORTS
+from lineprof.export import EXPORTS
 from lineprof.line_stats import LineStats
-from lineprof.stats import Cell, FunctionStats, Thread
+from lineprof.model.records import (
+    NO_NODE,
+    CallNode,
+    CallTree,
+    FunctionStats,
+    Thread,
+    ThreadLine,
+)
 
 MANY = 200  # threads
 STEPS = 1_000_000  # of a generator
@@ -39,8 +45,8 @@ def threads(count: int = MANY) -> LineStats:
             CallNode(NO_NODE, 0, outer, i, 1, 1, own, own + below, own + below),
             CallNode(2 * i, 2, inner, i, 3, 3, below, below, below),
         )
-        outers.append(Cell(2, i, 1, own + below))
-        inners += (Cell(6, i, 3, i), Cell(7, i, 3, below - i))
+        outers.append(ThreadLine(2, i, 1, own + below))
+        inners += (ThreadLine(6, i, 3, i), ThreadLine(7, i, 3, below - i))
     return LineStats.from_functions(
         [function(outer, *outers, calls=count), function(inner, *inners, calls=count)],
         threads=[Thread(0, 5000 + i, f"worker {i}") for i in range(count)],
@@ -60,8 +66,8 @@ def generator(steps: int = STEPS) -> LineStats:
     )
     return LineStats.from_functions(
         [
-            function(outer, Cell(2, 0, steps + 1, 50 * steps), calls=1),
-            function(inner, Cell(6, 0, steps, spent + 50), calls=1),
+            function(outer, ThreadLine(2, 0, steps + 1, 50 * steps), calls=1),
+            function(inner, ThreadLine(6, 0, steps, spent + 50), calls=1),
         ],
         threads=[Thread(0, 1, "MainThread")],
         processes=example().processes,
@@ -99,7 +105,9 @@ def random_profile(seed: int) -> LineStats:
         [
             FunctionStats(
                 *(key[0], key[2], key[1]),
-                tuple(Cell(key[1] + 1 + i, -1, 3, ns) for i, ns in enumerate(lines)),
+                tuple(
+                    ThreadLine(key[1] + 1 + i, -1, 3, ns) for i, ns in enumerate(lines)
+                ),
                 calls=3,
             )
             for key, lines in zip(keys, lines_ns)

@@ -27,15 +27,15 @@ from gpu_double import FROZEN_PRELUDE, PRELUDE, environment
 from running import plain
 
 from lineprof import LineStats
-from lineprof.gpu_lines import numbers_of_lines, totals, unattributed
+from lineprof.model.gpu import numbers_of_lines, totals, unattributed
+from lineprof.report import VIEWS
+from lineprof.report.options import Options
 from lineprof.source import Sources
-from lineprof.views import VIEWS, Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lineprof.gpu_numbers import GpuNumbers
-    from lineprof.gpu_records import Gpu, GpuEvent, GpuRun
+    from lineprof.model.gpu import Gpu, GpuEvent, GpuNumbers, GpuRun
 
 MARK = re.compile(r"#> (.+)$")
 PLAYER = Path(__file__).with_name("gpu_player.py")

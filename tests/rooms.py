@@ -105,730 +105,726 @@ PYTHON_C_ROOMS = {
 # types, too.
 LINEPROF_ROOMS = {
     "lineprof": (
-        "lineprof.explicit_profiler lineprof.gpu lineprof.ipython "
-        "lineprof.line_profiler lineprof.profiler lineprof.stats lineprof.version"
+        "lineprof.explicit_profiler lineprof.recording.gpu lineprof.ipython "
+        "lineprof.line_profiler lineprof.recording.profiler lineprof.model.profile lineprof.version"
     ),
-    "lineprof.__main__": "lineprof.cli",
+    "lineprof.__main__": "lineprof.cli.main",
     "lineprof.version": "",
     "lineprof.errors": "",
-    "lineprof.units": "",
+    "lineprof.model.records": "",
     "lineprof.values": "",
-    "lineprof.records": "lineprof.values",
-    "lineprof.stats": (
-        "lineprof.call_records lineprof.exports.frame lineprof.gpu_records "
-        "lineprof.ipython.html lineprof.own_records lineprof.records "
-        "lineprof.stats_empty lineprof.stats_merge lineprof.stats_timings "
-        "lineprof.store lineprof.toml_config lineprof.trace_records lineprof.units "
-        "lineprof.views.show lineprof.views.view lineprof.wait_records"
+    "lineprof.model.records": "lineprof.values",
+    "lineprof.model.profile": (
+        "lineprof.model.records lineprof.export.tables lineprof.model.gpu "
+        "lineprof.report.html lineprof.model.records lineprof.model.records "
+        "lineprof.model.profile lineprof.model.merge lineprof.model.profile "
+        "lineprof.storage lineprof.toml_config lineprof.model.timelines lineprof.model.records "
+        "lineprof.report.show lineprof.report.options lineprof.model.records"
     ),
-    "lineprof.stats_merge": (
-        "lineprof.gpu_records lineprof.records lineprof.stats "
-        "lineprof.stats_merge_calls lineprof.stats_timings lineprof.units "
+    "lineprof.model.merge": (
+        "lineprof.model.gpu lineprof.model.records lineprof.model.profile "
+        "lineprof.model.merge lineprof.model.profile lineprof.model.records "
         "lineprof.values"
     ),
-    "lineprof.source_rare": "",
-    "lineprof.source_text": "lineprof.source_rare",
-    "lineprof.source_file": "lineprof.records lineprof.source_text",
-    "lineprof.source": "lineprof.records lineprof.source_file lineprof.source_text",
-    "lineprof.targets": "lineprof.scopes lineprof.twins",
-    "lineprof.twins": "",
-    "lineprof.shape": (
-        "lineprof.far_lines lineprof.jumps lineprof.lookups lineprof.loops "
-        "lineprof.source_text lineprof.values"
+    "lineprof.source": "",
+    "lineprof.source": "lineprof.source",
+    "lineprof.source": "lineprof.model.records lineprof.source",
+    "lineprof.source": "lineprof.model.records lineprof.source lineprof.source",
+    "lineprof.decorate.callables": "lineprof.decorate.callables lineprof.decorate.code_copies",
+    "lineprof.decorate.code_copies": "",
+    "lineprof.bytecode.code_tables": (
+        "lineprof.bytecode.instructions lineprof.bytecode.instructions lineprof.bytecode.instructions lineprof.bytecode.instructions "
+        "lineprof.source lineprof.values"
     ),
-    "lineprof.lookups": "",
-    "lineprof.loops": "lineprof.jumps",
-    "lineprof.jumps": "lineprof.values",
-    "lineprof.register": "lineprof._core lineprof.labels lineprof.shape",
-    "lineprof.bench": "lineprof.register",
-    "lineprof.calibrate": "lineprof.bench lineprof.lookups lineprof.values",
-    "lineprof.process": "",
-    "lineprof.snapshot": (
-        "lineprof.call_records lineprof.gpu_records lineprof.gpu_snapshot "
-        "lineprof.process lineprof.records lineprof.snapshot_calls "
-        "lineprof.source_file lineprof.stats lineprof.trace_records "
-        "lineprof.trace_snapshot lineprof.values lineprof.wait_snapshot"
+    "lineprof.bytecode.instructions": "",
+    "lineprof.bytecode.instructions": "lineprof.bytecode.instructions",
+    "lineprof.bytecode.instructions": "lineprof.values",
+    "lineprof.bytecode.code_tables": "lineprof._core lineprof.bytecode.code_tables lineprof.bytecode.code_tables",
+    "lineprof.recording.calibration": "lineprof.bytecode.code_tables",
+    "lineprof.recording.calibration": "lineprof.recording.calibration lineprof.bytecode.instructions lineprof.values",
+    "lineprof.process_info": "",
+    "lineprof.snapshot.profile": (
+        "lineprof.model.records lineprof.model.gpu lineprof.snapshot.gpu "
+        "lineprof.process_info lineprof.model.records lineprof.snapshot.calls "
+        "lineprof.source lineprof.model.profile lineprof.model.timelines "
+        "lineprof.snapshot.profile lineprof.values lineprof.snapshot.profile"
     ),
-    "lineprof.cores": (
-        "lineprof._core lineprof.calibrate lineprof.errors lineprof.process "
+    "lineprof.recording.core": (
+        "lineprof._core lineprof.recording.calibration lineprof.errors lineprof.process_info "
         "lineprof.values"
     ),
-    "lineprof.profiler": (
-        "lineprof.gpu lineprof.kinds lineprof.legacy lineprof.switch lineprof.targets "
-        "lineprof.trace"
+    "lineprof.recording.profiler": (
+        "lineprof.recording.gpu lineprof.decorate.callables lineprof.legacy lineprof.recording.core lineprof.decorate.callables "
+        "lineprof.recording.core"
     ),
     "lineprof.later": (
-        "lineprof.compiled lineprof.counted_calls lineprof.gpu_snapshot lineprof.jumps "
-        "lineprof.kinds lineprof.namespaces lineprof.next_step lineprof.scoping_policy "
-        "lineprof.snapshot lineprof.source_rare lineprof.stats_empty "
-        "lineprof.store_write lineprof.store_write_calls lineprof.store_write_gpu "
-        "lineprof.store_write_trace lineprof.targets lineprof.toml_config "
-        "lineprof.trace_snapshot lineprof.views.gpu_footer lineprof.views.gpu_table "
-        "lineprof.views.show"
+        "lineprof.recording.compiled lineprof.decorate.wrappers lineprof.snapshot.gpu lineprof.bytecode.instructions "
+        "lineprof.decorate.callables lineprof.decorate.callables lineprof.report.notes lineprof.scoping_policy "
+        "lineprof.snapshot.profile lineprof.source lineprof.model.profile "
+        "lineprof.storage.writer lineprof.storage.writer lineprof.storage.writer "
+        "lineprof.storage.writer lineprof.decorate.callables lineprof.toml_config "
+        "lineprof.snapshot.profile lineprof.report.gpu_table lineprof.report.gpu_table "
+        "lineprof.report.show"
     ),
     "lineprof.explicit_profiler": (
-        "lineprof.explicit_output lineprof.process lineprof.profiler "
+        "lineprof.recording.global_profiler lineprof.process_info lineprof.recording.profiler "
         "lineprof.toml_config"
     ),
-    "lineprof.explicit_output": (
-        "lineprof.errors lineprof.explicit_profiler lineprof.page lineprof.stats "
-        "lineprof.streams"
+    "lineprof.recording.global_profiler": (
+        "lineprof.errors lineprof.explicit_profiler lineprof.console.output lineprof.model.profile "
+        "lineprof.console.output"
     ),
-    "lineprof.store": (
-        "lineprof.errors lineprof.stats lineprof.store_read lineprof.store_write"
+    "lineprof.storage": (
+        "lineprof.errors lineprof.model.profile lineprof.storage.reader lineprof.storage.writer"
     ),
-    "lineprof.store_schema": "lineprof.values",
-    "lineprof.store_uri": "",
-    "lineprof.store_read": (
-        "lineprof.errors lineprof.records lineprof.stats lineprof.store_read_calls "
-        "lineprof.store_read_gpu lineprof.store_read_pickle lineprof.store_read_trace "
-        "lineprof.store_rows lineprof.store_schema lineprof.store_uri lineprof.units "
+    "lineprof.storage.schema": "lineprof.values",
+    "lineprof.storage.schema": "",
+    "lineprof.storage.reader": (
+        "lineprof.errors lineprof.model.records lineprof.model.profile lineprof.storage.reader "
+        "lineprof.storage.reader_gpu lineprof.storage.line_profiler_files lineprof.storage.reader_gpu "
+        "lineprof.storage.schema lineprof.storage.schema lineprof.storage.schema lineprof.model.records "
         "lineprof.values"
     ),
-    "lineprof.store_write": (
-        "lineprof.call_records lineprof.errors lineprof.gpu_records lineprof.records "
-        "lineprof.stats lineprof.store_schema lineprof.store_uri "
-        "lineprof.store_write_calls lineprof.store_write_gpu "
-        "lineprof.store_write_trace lineprof.whole_file"
+    "lineprof.storage.writer": (
+        "lineprof.model.records lineprof.errors lineprof.model.gpu lineprof.model.records "
+        "lineprof.model.profile lineprof.storage.schema lineprof.storage.schema "
+        "lineprof.storage.writer lineprof.storage.writer "
+        "lineprof.storage.writer lineprof.files"
     ),
-    "lineprof.gpu": "lineprof.errors lineprof.gpu_find lineprof.values",
-    "lineprof.gpu_find": "",
-    "lineprof.gpu_work": "lineprof.gpu lineprof.gpu_records lineprof.gpu_snapshot",
-    "lineprof.gpu_records": "lineprof.gpu_timeline lineprof.records lineprof.values",
-    "lineprof.gpu_paths": "lineprof.gpu_records lineprof.records",
-    "lineprof.gpu_snapshot": (
-        "lineprof.gpu_paths lineprof.gpu_records lineprof.gpu_timeline "
-        "lineprof.records lineprof.values"
+    "lineprof.recording.gpu": "lineprof.errors lineprof.recording.gpu lineprof.values",
+    "lineprof.recording.gpu": "",
+    "lineprof.recording.gpu": "lineprof.recording.gpu lineprof.model.gpu lineprof.snapshot.gpu",
+    "lineprof.model.gpu": "lineprof.model.timelines lineprof.model.records lineprof.values",
+    "lineprof.snapshot.gpu": "lineprof.model.gpu lineprof.model.records",
+    "lineprof.snapshot.gpu": (
+        "lineprof.snapshot.gpu lineprof.model.gpu lineprof.model.timelines "
+        "lineprof.model.records lineprof.values"
     ),
-    "lineprof.gpu_timeline": "lineprof.columns lineprof.gpu_records",
-    "lineprof.gpu_numbers": "lineprof.gpu_records lineprof.values",
-    "lineprof.gpu_lines": (
-        "lineprof.gpu_numbers lineprof.gpu_records lineprof.records lineprof.values"
+    "lineprof.model.timelines": "lineprof.model.timelines lineprof.model.gpu",
+    "lineprof.model.gpu": "lineprof.model.gpu lineprof.values",
+    "lineprof.model.gpu": (
+        "lineprof.model.gpu lineprof.model.gpu lineprof.model.records lineprof.values"
     ),
-    "lineprof.labels": "lineprof.jumps lineprof.source_text",
-    "lineprof.dynamo": "",
-    "lineprof.store_rows": "lineprof.store_schema",
-    "lineprof.store_read_gpu": (
-        "lineprof.gpu_records lineprof.records lineprof.store_read_timeline "
-        "lineprof.store_rows lineprof.store_schema"
+    "lineprof.bytecode.code_tables": "lineprof.bytecode.instructions lineprof.source",
+    "lineprof.recording.compiled": "",
+    "lineprof.storage.schema": "lineprof.storage.schema",
+    "lineprof.storage.reader_gpu": (
+        "lineprof.model.gpu lineprof.model.records lineprof.storage.reader_gpu "
+        "lineprof.storage.schema lineprof.storage.schema"
     ),
-    "lineprof.store_read_timeline": (
-        "lineprof.gpu_records lineprof.gpu_timeline lineprof.store_batches "
-        "lineprof.store_rows lineprof.store_schema"
+    "lineprof.storage.reader_gpu": (
+        "lineprof.model.gpu lineprof.model.timelines lineprof.storage.reader_gpu "
+        "lineprof.storage.schema lineprof.storage.schema"
     ),
-    "lineprof.store_write_gpu": (
-        "lineprof.gpu_records lineprof.records lineprof.stats lineprof.store_schema"
+    "lineprof.storage.writer": (
+        "lineprof.model.gpu lineprof.model.records lineprof.model.profile lineprof.storage.schema"
     ),
-    "lineprof.placeholders": "lineprof.errors",
-    "lineprof.log_file": (
-        "lineprof.errors lineprof.placeholders lineprof.records lineprof.whole_file"
+    "lineprof.files": "lineprof.errors",
+    "lineprof.files": (
+        "lineprof.errors lineprof.files lineprof.model.records lineprof.files"
     ),
-    "lineprof.demangle": "",
-    "lineprof.occupancy": "",
-    "lineprof.run": (
-        "lineprof.dynamo lineprof.process lineprof.records lineprof.version"
+    "lineprof.report.gpu_format": "",
+    "lineprof.report.gpu_format": "",
+    "lineprof.recording.core": (
+        "lineprof.recording.compiled lineprof.process_info lineprof.model.records lineprof.version"
     ),
-    "lineprof.whole_file": "lineprof.errors",
-    "lineprof.stats_timings": "lineprof.records lineprof.units",
+    "lineprof.files": "lineprof.errors",
+    "lineprof.model.profile": "lineprof.model.records lineprof.model.records",
     "lineprof.pickles": "",
-    "lineprof.store_read_pickle": (
-        "lineprof.errors lineprof.pickles lineprof.records lineprof.stats "
-        "lineprof.stats_timings"
+    "lineprof.storage.line_profiler_files": (
+        "lineprof.errors lineprof.pickles lineprof.model.records lineprof.model.profile "
+        "lineprof.model.profile"
     ),
-    "lineprof.exports": "lineprof.exports.export",
-    "lineprof.exports.export": "lineprof.stats lineprof.values",
-    "lineprof.exports.rows": (
-        "lineprof.records lineprof.source lineprof.stats lineprof.views.json_gpu"
+    "lineprof.export": "lineprof.export",
+    "lineprof.export": "lineprof.model.profile lineprof.values",
+    "lineprof.export.tables": (
+        "lineprof.model.records lineprof.source lineprof.model.profile lineprof.report.json_report"
     ),
-    "lineprof.exports.csv_": (
-        "lineprof.exports.rows lineprof.log_file lineprof.stats lineprof.views.screen"
+    "lineprof.export.tables": (
+        "lineprof.export.tables lineprof.files lineprof.model.profile lineprof.console.terminal"
     ),
-    "lineprof.exports.json_": (
-        "lineprof.log_file lineprof.source lineprof.stats lineprof.views.json_ "
-        "lineprof.views.view"
+    "lineprof.export.tables": (
+        "lineprof.files lineprof.source lineprof.model.profile lineprof.report.json_report "
+        "lineprof.report.options"
     ),
-    "lineprof.exports.line_profiler": "lineprof.stats lineprof.stats_timings",
-    "lineprof.exports.frame": "lineprof.errors lineprof.exports.rows lineprof.stats",
+    "lineprof.export.line_profiler": "lineprof.model.profile lineprof.model.profile",
+    "lineprof.export.tables": "lineprof.errors lineprof.export.tables lineprof.model.profile",
     "lineprof.autoprofile": "",
-    "lineprof.autoprofile.functions": "",
-    "lineprof.autoprofile.imports": "lineprof.values",
-    "lineprof.autoprofile.members": "",
-    "lineprof.autoprofile.names": "lineprof.values",
-    "lineprof.autoprofile.arrivals": "",
-    "lineprof.autoprofile.watching": (
-        "lineprof.autoprofile.arrivals lineprof.autoprofile.functions "
-        "lineprof.autoprofile.imports lineprof.autoprofile.members "
-        "lineprof.autoprofile.names lineprof.profiler"
+    "lineprof.bytecode.definitions": "",
+    "lineprof.bytecode.definitions": "lineprof.values",
+    "lineprof.autoprofile.targets": "",
+    "lineprof.autoprofile.targets": "lineprof.values",
+    "lineprof.autoprofile.autoprofile": "",
+    "lineprof.autoprofile.autoprofile": (
+        "lineprof.autoprofile.autoprofile lineprof.bytecode.definitions "
+        "lineprof.bytecode.definitions lineprof.autoprofile.targets "
+        "lineprof.autoprofile.targets lineprof.recording.profiler"
     ),
     "lineprof.autoprofile.autoprofile": (
-        "lineprof.autoprofile.names lineprof.autoprofile.watching"
+        "lineprof.autoprofile.targets lineprof.autoprofile.autoprofile"
     ),
-    "lineprof.legacy": "lineprof.discovery lineprof.legacy_views",
-    "lineprof.legacy_views": "lineprof.stats_timings lineprof.twins",
-    "lineprof.profiler_mixin": (
-        "lineprof.counted_calls lineprof.kinds lineprof.namespaces lineprof.targets "
-        "lineprof.user_warning"
+    "lineprof.legacy": "lineprof.recording.profiler lineprof.recording.profiler",
+    "lineprof.recording.profiler": "lineprof.model.profile lineprof.decorate.code_copies",
+    "lineprof.decorate.wrappers": (
+        "lineprof.decorate.wrappers lineprof.decorate.callables lineprof.decorate.callables lineprof.decorate.callables "
+        "lineprof.errors"
     ),
-    "lineprof.counted_calls": "",
-    "lineprof.kinds": "",
-    "lineprof.scopes": "",
-    "lineprof.namespaces": "lineprof.scopes lineprof.targets",
-    "lineprof.scoping_policy": "lineprof.line_profiler_utils lineprof.scopes",
-    "lineprof.line_profiler_utils": "",
-    "lineprof.compiled": "lineprof.kinds lineprof.targets lineprof.twins",
-    "lineprof.user_warning": "",
+    "lineprof.decorate.wrappers": "",
+    "lineprof.decorate.callables": "",
+    "lineprof.decorate.callables": "",
+    "lineprof.decorate.callables": "lineprof.decorate.callables lineprof.decorate.callables",
+    "lineprof.scoping_policy": "lineprof.decorate.callables lineprof.decorate.callables",
+    "lineprof.decorate.callables": "",
+    "lineprof.recording.compiled": "lineprof.decorate.callables lineprof.decorate.callables lineprof.decorate.code_copies",
+    "lineprof.errors": "",
     "lineprof.line_profiler": (
-        "lineprof.cli lineprof.ipython lineprof.profiler lineprof.profiler_mixin "
-        "lineprof.scoping_policy lineprof.source lineprof.stats lineprof.toml_config "
-        "lineprof.version lineprof.views.show"
+        "lineprof.cli.main lineprof.ipython lineprof.recording.profiler lineprof.decorate.wrappers "
+        "lineprof.scoping_policy lineprof.source lineprof.model.profile lineprof.toml_config "
+        "lineprof.version lineprof.report.show"
     ),
-    "lineprof.blocks": (
-        "lineprof._core lineprof.records lineprof.register lineprof.snapshot "
-        "lineprof.source lineprof.source_text lineprof.wait_snapshot"
+    "lineprof.recording.blocks": (
+        "lineprof._core lineprof.model.records lineprof.bytecode.code_tables lineprof.snapshot.profile "
+        "lineprof.source lineprof.source lineprof.snapshot.profile"
     ),
-    "lineprof.yes_no": "",
-    "lineprof.config_defaults": "",
-    "lineprof.config_files": "lineprof.values",
-    "lineprof.config_tables": "lineprof.values",
-    "lineprof.toml_config": (
-        "lineprof.config_defaults lineprof.config_files lineprof.config_tables"
+    "lineprof.config": "",
+    "lineprof.config": "",
+    "lineprof.config": "lineprof.values",
+    "lineprof.config": "lineprof.values",
+    "lineprof.toml_config": ("lineprof.config lineprof.config lineprof.config"),
+    "lineprof.config": "lineprof.errors lineprof.toml_config",
+    "lineprof.cli.main": ("lineprof.cli.export lineprof.cli.run lineprof.cli.view"),
+    "lineprof.cli.command": "lineprof.values",
+    "lineprof.cli.command": "lineprof.console.output lineprof.errors",
+    "lineprof.console.output": (
+        "lineprof.errors lineprof.console.output lineprof.console.terminal"
     ),
-    "lineprof.config_read": "lineprof.errors lineprof.toml_config",
-    "lineprof.commands": (
-        "lineprof.commands.export lineprof.commands.run lineprof.commands.view"
+    "lineprof.cli.command": "lineprof.errors lineprof.config",
+    "lineprof.cli.view": (
+        "lineprof.cli.command lineprof.cli.command lineprof.console.output "
+        "lineprof.cli.view lineprof.config lineprof.files "
+        "lineprof.report.notes lineprof.console.progress lineprof.source lineprof.model.profile "
+        "lineprof.report lineprof.report.notes lineprof.console.terminal"
     ),
-    "lineprof.commands.command": "lineprof.values",
-    "lineprof.commands.parser": "lineprof.commands.output lineprof.errors",
-    "lineprof.commands.output": (
-        "lineprof.errors lineprof.streams lineprof.views.screen"
+    "lineprof.cli.view": (
+        "lineprof.cli.command lineprof.cli.command lineprof.config "
+        "lineprof.errors lineprof.files lineprof.toml_config lineprof.version "
+        "lineprof.report lineprof.report.options lineprof.report.options lineprof.config"
     ),
-    "lineprof.commands.booleans": "lineprof.errors lineprof.yes_no",
-    "lineprof.commands.view": (
-        "lineprof.commands.command lineprof.commands.files lineprof.commands.output "
-        "lineprof.commands.view_flags lineprof.config_read lineprof.log_file "
-        "lineprof.next_step lineprof.progress lineprof.source lineprof.stats "
-        "lineprof.views lineprof.views.notes lineprof.views.screen"
+    "lineprof.cli.run": (
+        "kernprof.__main__ lineprof.cli.command lineprof.console.output"
     ),
-    "lineprof.commands.view_flags": (
-        "lineprof.commands.booleans lineprof.commands.parser lineprof.config_read "
-        "lineprof.errors lineprof.log_file lineprof.toml_config lineprof.version "
-        "lineprof.views lineprof.views.call_flags lineprof.views.orders lineprof.yes_no"
+    "lineprof.cli.export": (
+        "lineprof.cli.command lineprof.cli.command lineprof.console.output "
+        "lineprof.errors lineprof.export lineprof.files lineprof.console.progress"
     ),
-    "lineprof.commands.run": (
-        "kernprof.__main__ lineprof.commands.command lineprof.commands.output"
-    ),
-    "lineprof.commands.export": (
-        "lineprof.commands.command lineprof.commands.files lineprof.commands.output "
-        "lineprof.errors lineprof.exports lineprof.log_file lineprof.progress"
-    ),
-    "lineprof.commands.files": (
-        "lineprof.commands.output lineprof.errors lineprof.progress lineprof.stats "
-        "lineprof.store"
+    "lineprof.cli.command": (
+        "lineprof.console.output lineprof.errors lineprof.console.progress lineprof.model.profile "
+        "lineprof.storage"
     ),
     "lineprof.ipython_extension": (
-        "lineprof.ipython lineprof.ipython.awaiting lineprof.ipython.cell "
-        "lineprof.ipython.options lineprof.ipython.profiler lineprof.ipython.reloaded "
-        "lineprof.ipython.run lineprof.ipython.show"
+        "lineprof.ipython lineprof.ipython.cell lineprof.ipython.cell "
+        "lineprof.ipython.cell lineprof.ipython.profiler lineprof.ipython.profiler "
+        "lineprof.ipython.magics lineprof.ipython.magics"
     ),
     "lineprof.ipython": "lineprof.ipython_extension",
-    "lineprof.ipython.options": "lineprof.values",
     "lineprof.ipython.cell": "lineprof.values",
-    "lineprof.ipython.awaiting": "lineprof.ipython.cell lineprof.ipython.options",
-    "lineprof.ipython.run": "lineprof.profiler",
+    "lineprof.ipython.cell": "lineprof.values",
+    "lineprof.ipython.cell": "lineprof.ipython.cell lineprof.ipython.cell",
+    "lineprof.ipython.magics": "lineprof.recording.profiler",
     "lineprof.ipython.profiler": (
-        "lineprof.ipython.html lineprof.profiler lineprof.records lineprof.source_file "
-        "lineprof.stats"
+        "lineprof.report.html lineprof.recording.profiler lineprof.model.records lineprof.source "
+        "lineprof.model.profile"
     ),
-    "lineprof.ipython.reloaded": "lineprof.source_text",
-    "lineprof.ipython.show": (
-        "lineprof.errors lineprof.ipython.html lineprof.ipython.options "
-        "lineprof.ipython.profiler lineprof.log_file lineprof.stats"
+    "lineprof.ipython.profiler": "lineprof.source",
+    "lineprof.ipython.magics": (
+        "lineprof.errors lineprof.report.html lineprof.ipython.cell "
+        "lineprof.ipython.profiler lineprof.files lineprof.model.profile"
     ),
-    "lineprof.ipython.html": (
-        "lineprof.errors lineprof.ipython.html_style lineprof.source lineprof.stats "
-        "lineprof.units lineprof.values lineprof.views.table lineprof.views.text "
-        "lineprof.views.view"
+    "lineprof.report.html": (
+        "lineprof.errors lineprof.report.html lineprof.source lineprof.model.profile "
+        "lineprof.model.records lineprof.values lineprof.report.line_table lineprof.report.text "
+        "lineprof.report.options"
     ),
-    "lineprof.ipython.html_style": "",
-    "lineprof.registry": (
-        "lineprof.compiled lineprof.first_use lineprof.gpu lineprof.namespaces "
-        "lineprof.profiler_mixin lineprof.register lineprof.scoping_policy "
-        "lineprof.switch lineprof.targets lineprof.twins lineprof.user_warning"
+    "lineprof.report.html": "",
+    "lineprof.recording.registry": (
+        "lineprof.recording.compiled lineprof.recording.core lineprof.recording.gpu lineprof.decorate.callables "
+        "lineprof.decorate.wrappers lineprof.bytecode.code_tables lineprof.scoping_policy "
+        "lineprof.recording.core lineprof.decorate.callables lineprof.decorate.code_copies lineprof.errors"
     ),
-    "lineprof.results": (
-        "lineprof.blocks lineprof.calibrate lineprof.compiled lineprof.first_use "
-        "lineprof.gpu_snapshot lineprof.registry lineprof.snapshot "
-        "lineprof.snapshot_calls lineprof.stats lineprof.switch lineprof.trace "
-        "lineprof.wait_snapshot"
+    "lineprof.recording.profiler": (
+        "lineprof.recording.blocks lineprof.recording.calibration lineprof.recording.compiled lineprof.recording.core "
+        "lineprof.snapshot.gpu lineprof.recording.registry lineprof.snapshot.profile "
+        "lineprof.snapshot.calls lineprof.model.profile lineprof.recording.core lineprof.recording.core "
+        "lineprof.snapshot.profile"
     ),
-    "lineprof.switch": (
-        "lineprof._core lineprof.cores lineprof.first_use lineprof.gpu "
-        "lineprof.gpu_work lineprof.run"
+    "lineprof.recording.core": (
+        "lineprof._core lineprof.recording.core lineprof.recording.core lineprof.recording.gpu "
+        "lineprof.recording.gpu lineprof.recording.core"
     ),
-    "lineprof.streams": "",
-    "lineprof.page": "",
-    "lineprof.call_records": "lineprof.records lineprof.values",
-    "lineprof.wait_records": "lineprof.records lineprof.values",
-    "lineprof.trace_records": (
-        "lineprof.gpu_records lineprof.records lineprof.trace_columns lineprof.values"
+    "lineprof.console.output": "",
+    "lineprof.console.output": "",
+    "lineprof.model.records": "lineprof.model.records lineprof.values",
+    "lineprof.model.records": "lineprof.model.records lineprof.values",
+    "lineprof.model.timelines": (
+        "lineprof.model.gpu lineprof.model.records lineprof.model.timelines lineprof.values"
     ),
-    "lineprof.call_edges": (
-        "lineprof.call_records lineprof.gpu_records lineprof.records lineprof.stats "
+    "lineprof.model.call_graph": (
+        "lineprof.model.records lineprof.model.gpu lineprof.model.records lineprof.model.profile "
         "lineprof.values"
     ),
-    "lineprof.discovery": (
-        "lineprof.calibrate lineprof.records lineprof.results lineprof.values"
+    "lineprof.recording.profiler": (
+        "lineprof.recording.calibration lineprof.model.records lineprof.recording.profiler lineprof.values"
     ),
-    "lineprof.snapshot_calls": (
-        "lineprof.call_records lineprof.records lineprof.snapshot "
-        "lineprof.snapshot_sums"
+    "lineprof.snapshot.calls": (
+        "lineprof.model.records lineprof.model.records lineprof.snapshot.profile "
+        "lineprof.snapshot.calls"
     ),
-    "lineprof.snapshot_sums": "lineprof.records lineprof.snapshot_parts",
-    "lineprof.stats_empty": "lineprof.records",
-    "lineprof.stats_merge_calls": (
-        "lineprof.call_records lineprof.own_records lineprof.records lineprof.stats "
-        "lineprof.trace_records lineprof.values lineprof.wait_records"
+    "lineprof.snapshot.calls": "lineprof.model.records lineprof.snapshot.calls",
+    "lineprof.model.profile": "lineprof.model.records",
+    "lineprof.model.merge": (
+        "lineprof.model.records lineprof.model.records lineprof.model.records lineprof.model.profile "
+        "lineprof.model.timelines lineprof.values lineprof.model.records"
     ),
-    "lineprof.store_read_calls": (
-        "lineprof.call_records lineprof.own_records lineprof.records "
-        "lineprof.store_rows lineprof.store_schema lineprof.wait_records"
+    "lineprof.storage.reader": (
+        "lineprof.model.records lineprof.model.records lineprof.model.records "
+        "lineprof.storage.schema lineprof.storage.schema lineprof.model.records"
     ),
-    "lineprof.store_write_calls": (
-        "lineprof.call_records lineprof.records lineprof.stats lineprof.store_schema"
+    "lineprof.storage.writer": (
+        "lineprof.model.records lineprof.model.records lineprof.model.profile lineprof.storage.schema"
     ),
-    "lineprof.short_names": "lineprof.records",
-    "lineprof.progress": "lineprof.views.screen",
-    "lineprof.next_step": (
-        "lineprof.call_edges lineprof.page lineprof.records lineprof.short_names "
-        "lineprof.stats"
+    "lineprof.model.names": "lineprof.model.records",
+    "lineprof.console.progress": "lineprof.console.terminal",
+    "lineprof.report.notes": (
+        "lineprof.model.call_graph lineprof.console.output lineprof.model.records lineprof.model.names "
+        "lineprof.model.profile"
     ),
-    "lineprof.exports.stacks": (
-        "lineprof.call_records lineprof.exports.gpu_streams lineprof.exports.shares "
-        "lineprof.gpu_records lineprof.records lineprof.stats lineprof.values "
-        "lineprof.views.gpu_names"
+    "lineprof.export.stacks": (
+        "lineprof.model.records lineprof.export.stacks lineprof.export.stacks "
+        "lineprof.model.gpu lineprof.model.records lineprof.model.profile lineprof.values "
+        "lineprof.report.gpu_format"
     ),
-    "lineprof.exports.shares": "lineprof.call_records lineprof.records lineprof.stats",
-    "lineprof.exports.names": "lineprof.errors lineprof.records lineprof.stats",
-    "lineprof.exports.flames": (
-        "lineprof.call_records lineprof.exports.stacks lineprof.records lineprof.stats"
+    "lineprof.export.stacks": "lineprof.model.records lineprof.model.records lineprof.model.profile",
+    "lineprof.export.names": "lineprof.errors lineprof.model.records lineprof.model.profile",
+    "lineprof.export.flame_graph": (
+        "lineprof.model.records lineprof.export.stacks lineprof.model.records lineprof.model.profile"
     ),
-    "lineprof.exports.own_waits": "lineprof.call_edges lineprof.records lineprof.stats",
-    "lineprof.exports.gpu_streams": "lineprof.gpu_records lineprof.gpu_timeline",
-    "lineprof.exports.callgrind": (
-        "lineprof.call_edges lineprof.errors lineprof.exports.names "
-        "lineprof.exports.own_waits lineprof.exports.stacks lineprof.gpu_lines "
-        "lineprof.log_file lineprof.records lineprof.stats lineprof.version"
+    "lineprof.export.callgrind": "lineprof.model.call_graph lineprof.model.records lineprof.model.profile",
+    "lineprof.export.stacks": "lineprof.model.gpu lineprof.model.timelines",
+    "lineprof.export.callgrind": (
+        "lineprof.model.call_graph lineprof.errors lineprof.export.names "
+        "lineprof.export.callgrind lineprof.export.stacks lineprof.model.gpu "
+        "lineprof.files lineprof.model.records lineprof.model.profile lineprof.version"
     ),
-    "lineprof.exports.pprof": (
-        "lineprof.errors lineprof.exports.names lineprof.exports.protobuf "
-        "lineprof.exports.stacks lineprof.records lineprof.stats lineprof.version"
+    "lineprof.export.pprof": (
+        "lineprof.errors lineprof.export.names lineprof.export.encoding "
+        "lineprof.export.stacks lineprof.model.records lineprof.model.profile lineprof.version"
     ),
-    "lineprof.exports.collapsed": (
-        "lineprof.exports.flames lineprof.exports.names lineprof.exports.stacks "
-        "lineprof.log_file lineprof.records lineprof.stats"
+    "lineprof.export.flame_graph": (
+        "lineprof.export.flame_graph lineprof.export.names lineprof.export.stacks "
+        "lineprof.files lineprof.model.records lineprof.model.profile"
     ),
-    "lineprof.exports.pstats_": (
-        "lineprof.call_edges lineprof.call_records lineprof.errors "
-        "lineprof.exports.stacks lineprof.records lineprof.stats"
+    "lineprof.export.pstats": (
+        "lineprof.model.call_graph lineprof.model.records lineprof.errors "
+        "lineprof.export.stacks lineprof.model.records lineprof.model.profile"
     ),
-    "lineprof.exports.svg": (
-        "lineprof.errors lineprof.exports.flames lineprof.exports.names "
-        "lineprof.exports.stacks lineprof.exports.svg_layout lineprof.exports.svg_page "
-        "lineprof.exports.svg_titles lineprof.log_file lineprof.records lineprof.stats "
-        "lineprof.units"
+    "lineprof.export.flame_graph": (
+        "lineprof.errors lineprof.export.flame_graph lineprof.export.names "
+        "lineprof.export.stacks lineprof.export.flame_graph lineprof.export.flame_graph "
+        "lineprof.export.flame_graph lineprof.files lineprof.model.records lineprof.model.profile "
+        "lineprof.model.records"
     ),
-    "lineprof.exports.svg_layout": "lineprof.exports.flames lineprof.values",
-    "lineprof.exports.svg_titles": (
-        "lineprof.exports.flames lineprof.exports.names lineprof.records "
-        "lineprof.source lineprof.stats lineprof.units"
+    "lineprof.export.flame_graph": "lineprof.export.flame_graph lineprof.values",
+    "lineprof.export.flame_graph": (
+        "lineprof.export.flame_graph lineprof.export.names lineprof.model.records "
+        "lineprof.source lineprof.model.profile lineprof.model.records"
     ),
-    "lineprof.exports.svg_page": "",
-    "lineprof.exports.protobuf": "",
-    "lineprof.exports.json_text": "",
-    "lineprof.exports.pieces": "",
-    "lineprof.exports.call_order": "lineprof.call_records",
-    "lineprof.exports.timeline": (
-        "lineprof.exports.call_order lineprof.exports.names lineprof.exports.stacks "
-        "lineprof.exports.timeline_arrows lineprof.exports.timeline_batches "
-        "lineprof.exports.timeline_clock lineprof.exports.timeline_gpu "
-        "lineprof.exports.timeline_labels lineprof.exports.timeline_rows "
-        "lineprof.exports.timeline_slices lineprof.exports.timeline_sums "
-        "lineprof.gpu_records lineprof.stats lineprof.trace_records"
+    "lineprof.export.flame_graph": "",
+    "lineprof.export.encoding": "",
+    "lineprof.export.encoding": "",
+    "lineprof.export.encoding": "",
+    "lineprof.model.call_graph": "lineprof.model.records",
+    "lineprof.export.timeline": (
+        "lineprof.model.call_graph lineprof.export.names lineprof.export.stacks "
+        "lineprof.export.timeline_tracks lineprof.export.timeline "
+        "lineprof.export.timeline_tracks lineprof.export.timeline "
+        "lineprof.export.timeline_tracks lineprof.export.timeline_tracks "
+        "lineprof.export.timeline lineprof.export.timeline "
+        "lineprof.model.gpu lineprof.model.profile lineprof.model.timelines"
     ),
-    "lineprof.exports.timeline_rows": (
-        "lineprof.exports.stacks lineprof.records lineprof.stats lineprof.values"
+    "lineprof.export.timeline_tracks": (
+        "lineprof.export.stacks lineprof.model.records lineprof.model.profile lineprof.values"
     ),
-    "lineprof.exports.timeline_labels": (
-        "lineprof.exports.names lineprof.gpu_records lineprof.records lineprof.stats "
-        "lineprof.values lineprof.views.gpu_names"
+    "lineprof.export.timeline_tracks": (
+        "lineprof.export.names lineprof.model.gpu lineprof.model.records lineprof.model.profile "
+        "lineprof.values lineprof.report.gpu_format"
     ),
-    "lineprof.exports.timeline_arrows": "lineprof.exports.timeline_labels",
-    "lineprof.exports.timeline_clock": (
-        "lineprof.gpu_records lineprof.stats lineprof.trace_records"
+    "lineprof.export.timeline_tracks": "lineprof.export.timeline_tracks",
+    "lineprof.export.timeline_tracks": (
+        "lineprof.model.gpu lineprof.model.profile lineprof.model.timelines"
     ),
-    "lineprof.exports.timeline_batches": (
-        "lineprof.gpu_records lineprof.gpu_timeline lineprof.values"
+    "lineprof.export.timeline": (
+        "lineprof.model.gpu lineprof.model.timelines lineprof.values"
     ),
-    "lineprof.exports.timeline_gpu": (
-        "lineprof.exports.timeline_arrows lineprof.exports.timeline_labels "
-        "lineprof.exports.timeline_rows lineprof.gpu_records lineprof.records "
-        "lineprof.stats"
+    "lineprof.export.timeline": (
+        "lineprof.export.timeline_tracks lineprof.export.timeline_tracks "
+        "lineprof.export.timeline_tracks lineprof.model.gpu lineprof.model.records "
+        "lineprof.model.profile"
     ),
-    "lineprof.exports.timeline_slices": (
-        "lineprof.exports.timeline_arrows lineprof.exports.timeline_labels "
-        "lineprof.exports.timeline_rows lineprof.trace_records"
+    "lineprof.export.timeline": (
+        "lineprof.export.timeline_tracks lineprof.export.timeline_tracks "
+        "lineprof.export.timeline_tracks lineprof.model.timelines"
     ),
-    "lineprof.exports.timeline_sums": (
-        "lineprof.call_records lineprof.exports.call_order "
-        "lineprof.exports.timeline_arrows lineprof.exports.timeline_labels "
-        "lineprof.exports.timeline_rows lineprof.exports.timeline_slices "
-        "lineprof.records lineprof.stats"
+    "lineprof.export.timeline": (
+        "lineprof.model.records lineprof.model.call_graph "
+        "lineprof.export.timeline_tracks lineprof.export.timeline_tracks "
+        "lineprof.export.timeline_tracks lineprof.export.timeline "
+        "lineprof.model.records lineprof.model.profile"
     ),
-    "lineprof.exports.chrome": (
-        "lineprof.exports.json_text lineprof.exports.timeline "
-        "lineprof.exports.timeline_labels lineprof.exports.timeline_rows "
-        "lineprof.stats lineprof.version"
+    "lineprof.export.chrome": (
+        "lineprof.export.encoding lineprof.export.timeline "
+        "lineprof.export.timeline_tracks lineprof.export.timeline_tracks "
+        "lineprof.model.profile lineprof.version"
     ),
-    "lineprof.exports.perfetto": (
-        "lineprof.exports.protobuf lineprof.exports.timeline "
-        "lineprof.exports.timeline_labels lineprof.exports.timeline_rows lineprof.stats"
+    "lineprof.export.perfetto": (
+        "lineprof.export.encoding lineprof.export.timeline "
+        "lineprof.export.timeline_tracks lineprof.export.timeline_tracks lineprof.model.profile"
     ),
-    "lineprof.exports.speedscope": (
-        "lineprof.exports.json_text lineprof.exports.names lineprof.exports.pieces "
-        "lineprof.exports.speedscope_events lineprof.exports.speedscope_frames "
-        "lineprof.exports.speedscope_stacks lineprof.exports.stacks lineprof.stats "
+    "lineprof.export.speedscope": (
+        "lineprof.export.encoding lineprof.export.names lineprof.export.encoding "
+        "lineprof.export.speedscope lineprof.export.speedscope "
+        "lineprof.export.speedscope lineprof.export.stacks lineprof.model.profile "
         "lineprof.version"
     ),
-    "lineprof.exports.speedscope_frames": (
-        "lineprof.exports.json_text lineprof.exports.names lineprof.records "
+    "lineprof.export.speedscope": (
+        "lineprof.export.encoding lineprof.export.names lineprof.model.records "
         "lineprof.values"
     ),
-    "lineprof.exports.speedscope_stacks": (
-        "lineprof.exports.pieces lineprof.exports.speedscope_frames "
-        "lineprof.exports.stacks lineprof.gpu_records lineprof.stats"
+    "lineprof.export.speedscope": (
+        "lineprof.export.encoding lineprof.export.speedscope "
+        "lineprof.export.stacks lineprof.model.gpu lineprof.model.profile"
     ),
-    "lineprof.exports.speedscope_events": (
-        "lineprof.exports.pieces lineprof.exports.speedscope_frames "
-        "lineprof.exports.timeline_clock lineprof.exports.timeline_slices "
-        "lineprof.stats"
+    "lineprof.export.speedscope": (
+        "lineprof.export.encoding lineprof.export.speedscope "
+        "lineprof.export.timeline_tracks lineprof.export.timeline "
+        "lineprof.model.profile"
     ),
-    "lineprof.exports.cpuprofile": (
-        "lineprof.exports.call_order lineprof.exports.cpuprofile_nodes "
-        "lineprof.exports.cpuprofile_samples lineprof.exports.names "
-        "lineprof.exports.pieces lineprof.exports.stacks "
-        "lineprof.exports.timeline_slices lineprof.stats"
+    "lineprof.export.cpuprofile": (
+        "lineprof.model.call_graph lineprof.export.cpuprofile "
+        "lineprof.export.cpuprofile lineprof.export.names "
+        "lineprof.export.encoding lineprof.export.stacks "
+        "lineprof.export.timeline lineprof.model.profile"
     ),
-    "lineprof.exports.cpuprofile_nodes": (
-        "lineprof.exports.json_text lineprof.exports.names lineprof.exports.stacks "
-        "lineprof.exports.timeline_slices lineprof.records lineprof.stats"
+    "lineprof.export.cpuprofile": (
+        "lineprof.export.encoding lineprof.export.names lineprof.export.stacks "
+        "lineprof.export.timeline lineprof.model.records lineprof.model.profile"
     ),
-    "lineprof.exports.cpuprofile_samples": (
-        "lineprof.call_records lineprof.exports.call_order "
-        "lineprof.exports.cpuprofile_nodes lineprof.exports.pieces "
-        "lineprof.exports.shares lineprof.exports.timeline_clock lineprof.records "
-        "lineprof.stats"
+    "lineprof.export.cpuprofile": (
+        "lineprof.model.records lineprof.model.call_graph "
+        "lineprof.export.cpuprofile lineprof.export.encoding "
+        "lineprof.export.stacks lineprof.export.timeline_tracks lineprof.model.records "
+        "lineprof.model.profile"
     ),
-    "lineprof.exports.sqlite_": (
-        "lineprof.exports.sqlite_rows lineprof.exports.sqlite_schema lineprof.stats"
+    "lineprof.export.sqlite_db": (
+        "lineprof.export.sqlite_db lineprof.export.sqlite_db lineprof.model.profile"
     ),
-    "lineprof.exports.sqlite_schema": "",
-    "lineprof.exports.sqlite_rows": (
-        "lineprof.call_edges lineprof.call_records lineprof.exports.sqlite_gpu "
-        "lineprof.exports.timeline_clock lineprof.records lineprof.source "
-        "lineprof.stats lineprof.version"
+    "lineprof.export.sqlite_db": "",
+    "lineprof.export.sqlite_db": (
+        "lineprof.model.call_graph lineprof.model.records lineprof.export.sqlite_db "
+        "lineprof.export.timeline_tracks lineprof.model.records lineprof.source "
+        "lineprof.model.profile lineprof.version"
     ),
-    "lineprof.exports.sqlite_gpu": (
-        "lineprof.exports.timeline_batches lineprof.exports.timeline_clock "
-        "lineprof.gpu_lines lineprof.gpu_records lineprof.records lineprof.stats "
-        "lineprof.views.gpu_names"
+    "lineprof.export.sqlite_db": (
+        "lineprof.export.timeline lineprof.export.timeline_tracks "
+        "lineprof.model.gpu lineprof.model.gpu lineprof.model.records lineprof.model.profile "
+        "lineprof.report.gpu_format"
     ),
-    "lineprof.first_use": "",
-    "lineprof.columns": "",
-    "lineprof.trace": (
-        "lineprof._core lineprof.errors lineprof.gpu_snapshot lineprof.trace_snapshot "
-        "lineprof.values lineprof.yes_no"
+    "lineprof.recording.core": "",
+    "lineprof.model.timelines": "",
+    "lineprof.recording.core": (
+        "lineprof._core lineprof.errors lineprof.snapshot.gpu lineprof.snapshot.profile "
+        "lineprof.values lineprof.config"
     ),
-    "lineprof.trace_columns": (
-        "lineprof.columns lineprof.gpu_records lineprof.trace_records"
+    "lineprof.model.timelines": (
+        "lineprof.model.timelines lineprof.model.gpu lineprof.model.timelines"
     ),
-    "lineprof.trace_snapshot": (
-        "lineprof._core lineprof.gpu_records lineprof.records lineprof.trace_columns "
-        "lineprof.trace_records lineprof.values"
+    "lineprof.snapshot.profile": (
+        "lineprof._core lineprof.model.gpu lineprof.model.records lineprof.model.timelines "
+        "lineprof.model.timelines lineprof.values"
     ),
-    "lineprof.store_write_trace": (
-        "lineprof.errors lineprof.records lineprof.stats lineprof.store_schema "
-        "lineprof.store_write_calls lineprof.trace_records"
+    "lineprof.storage.writer": (
+        "lineprof.errors lineprof.model.records lineprof.model.profile lineprof.storage.schema "
+        "lineprof.storage.writer lineprof.model.timelines"
     ),
-    "lineprof.store_read_trace": (
-        "lineprof.records lineprof.store_batches lineprof.store_rows "
-        "lineprof.store_schema lineprof.trace_columns lineprof.trace_records"
+    "lineprof.storage.reader_gpu": (
+        "lineprof.model.records lineprof.storage.reader_gpu lineprof.storage.schema "
+        "lineprof.storage.schema lineprof.model.timelines lineprof.model.timelines"
     ),
-    "lineprof.wait_snapshot": (
-        "lineprof.own_records lineprof.records lineprof.wait_records"
+    "lineprof.snapshot.profile": (
+        "lineprof.model.records lineprof.model.records lineprof.model.records"
     ),
-    "lineprof.collectives": "lineprof.call_records lineprof.records lineprof.stats",
-    "lineprof.own_records": "lineprof.records lineprof.values",
-    "lineprof.split": (
-        "lineprof.call_records lineprof.own_records lineprof.records lineprof.stats "
+    "lineprof.model.time_split": "lineprof.model.records lineprof.model.records lineprof.model.profile",
+    "lineprof.model.records": "lineprof.model.records lineprof.values",
+    "lineprof.model.time_split": (
+        "lineprof.model.records lineprof.model.records lineprof.model.records lineprof.model.profile "
         "lineprof.values"
     ),
-    "lineprof.store_batches": (
-        "lineprof.gpu_records lineprof.store_rows lineprof.store_schema lineprof.values"
+    "lineprof.storage.reader_gpu": (
+        "lineprof.model.gpu lineprof.storage.schema lineprof.storage.schema lineprof.values"
     ),
-    "lineprof.far_lines": "lineprof.jumps",
-    "lineprof.snapshot_parts": "lineprof.records",
-    "lineprof.cli": (
-        "lineprof.commands lineprof.commands.command lineprof.commands.output "
-        "lineprof.commands.parser lineprof.errors lineprof.version"
+    "lineprof.bytecode.instructions": "lineprof.bytecode.instructions",
+    "lineprof.snapshot.calls": "lineprof.model.records",
+    "lineprof.cli.main": (
+        "lineprof.cli.main lineprof.cli.command lineprof.console.output "
+        "lineprof.cli.command lineprof.errors lineprof.version"
     ),
-    "lineprof.views": (
-        "lineprof.views.calls lineprof.views.gpu lineprof.views.json_ "
-        "lineprof.views.text lineprof.views.view"
+    "lineprof.report": (
+        "lineprof.report lineprof.report lineprof.report.json_report "
+        "lineprof.report.text lineprof.report.options"
     ),
-    "lineprof.views.json_": (
-        "lineprof.records lineprof.source lineprof.stats lineprof.views.json_calls "
-        "lineprof.views.json_gpu lineprof.views.view"
+    "lineprof.report.json_report": (
+        "lineprof.model.records lineprof.source lineprof.model.profile lineprof.report.json_report "
+        "lineprof.report.json_report lineprof.report.options"
     ),
-    "lineprof.views.notes": "lineprof.source lineprof.stats",
-    "lineprof.views.screen": "lineprof.errors lineprof.values",
-    "lineprof.views.table": (
-        "lineprof.values lineprof.views.columns lineprof.views.screen"
+    "lineprof.report.notes": "lineprof.source lineprof.model.profile",
+    "lineprof.console.terminal": "lineprof.errors lineprof.values",
+    "lineprof.report.line_table": (
+        "lineprof.values lineprof.report.line_table lineprof.console.terminal"
     ),
-    "lineprof.views.text": (
-        "lineprof.errors lineprof.records lineprof.source lineprof.stats "
-        "lineprof.stats_timings lineprof.units lineprof.views.gpu_flags "
-        "lineprof.views.gpu_footer lineprof.views.gpu_table lineprof.views.highlight "
-        "lineprof.views.orders lineprof.views.parts lineprof.views.table "
-        "lineprof.views.view lineprof.views.waits"
+    "lineprof.report.text": (
+        "lineprof.errors lineprof.model.records lineprof.source lineprof.model.profile "
+        "lineprof.model.profile lineprof.model.records lineprof.report.options "
+        "lineprof.report.gpu_table lineprof.report.gpu_table lineprof.report.text_grid "
+        "lineprof.report.options lineprof.report.line_table lineprof.report.line_table "
+        "lineprof.report.options lineprof.report.line_table"
     ),
-    "lineprof.views.json_gpu": (
-        "lineprof.gpu_lines lineprof.gpu_records lineprof.records lineprof.values"
+    "lineprof.report.json_report": (
+        "lineprof.model.gpu lineprof.model.gpu lineprof.model.records lineprof.values"
     ),
-    "lineprof.views.gpu": (
-        "lineprof.source lineprof.stats lineprof.views.api_trace "
-        "lineprof.views.gpu_flags lineprof.views.gpu_remarks "
-        "lineprof.views.gpu_summary lineprof.views.gpu_trace lineprof.views.view"
+    "lineprof.report": (
+        "lineprof.source lineprof.model.profile lineprof.report.gpu_trace "
+        "lineprof.report.options lineprof.report.gpu_summary "
+        "lineprof.report.gpu_summary lineprof.report.gpu_trace lineprof.report.options"
     ),
-    "lineprof.views.gpu_flags": (
-        "lineprof.errors lineprof.views.orders lineprof.views.view"
+    "lineprof.report.options": (
+        "lineprof.errors lineprof.report.options lineprof.report.options"
     ),
-    "lineprof.views.gpu_columns": (
-        "lineprof.gpu_lines lineprof.gpu_numbers lineprof.units lineprof.values "
-        "lineprof.views.table"
+    "lineprof.report.gpu_table": (
+        "lineprof.model.gpu lineprof.model.gpu lineprof.model.records lineprof.values "
+        "lineprof.report.line_table"
     ),
-    "lineprof.views.gpu_table": (
-        "lineprof.gpu_lines lineprof.gpu_records lineprof.units lineprof.values "
-        "lineprof.views.gpu_columns lineprof.views.gpu_flags lineprof.views.gpu_names "
-        "lineprof.views.gpu_units lineprof.views.table lineprof.views.view"
+    "lineprof.report.gpu_table": (
+        "lineprof.model.gpu lineprof.model.gpu lineprof.model.records lineprof.values "
+        "lineprof.report.gpu_table lineprof.report.options lineprof.report.gpu_format "
+        "lineprof.report.gpu_format lineprof.report.line_table lineprof.report.options"
     ),
-    "lineprof.views.gpu_footer": (
-        "lineprof.errors lineprof.gpu_lines lineprof.gpu_numbers lineprof.gpu_records "
-        "lineprof.stats lineprof.units lineprof.views.gpu_names "
-        "lineprof.views.gpu_units lineprof.views.view"
+    "lineprof.report.gpu_table": (
+        "lineprof.errors lineprof.model.gpu lineprof.model.gpu lineprof.model.gpu "
+        "lineprof.model.profile lineprof.model.records lineprof.report.gpu_format "
+        "lineprof.report.gpu_format lineprof.report.options"
     ),
-    "lineprof.views.gpu_names": (
-        "lineprof.demangle lineprof.errors lineprof.gpu_records lineprof.views.view"
+    "lineprof.report.gpu_format": (
+        "lineprof.report.gpu_format lineprof.errors lineprof.model.gpu lineprof.report.options"
     ),
-    "lineprof.views.gpu_units": "",
-    "lineprof.views.gpu_remarks": (
-        "lineprof.errors lineprof.gpu_records lineprof.stats lineprof.views.view"
+    "lineprof.report.gpu_format": "",
+    "lineprof.report.gpu_summary": (
+        "lineprof.errors lineprof.model.gpu lineprof.model.profile lineprof.report.options"
     ),
-    "lineprof.views.gpu_summary": (
-        "lineprof.gpu_records lineprof.stats lineprof.views.gpu_names "
-        "lineprof.views.gpu_remarks lineprof.views.gpu_units lineprof.views.view"
+    "lineprof.report.gpu_summary": (
+        "lineprof.model.gpu lineprof.model.profile lineprof.report.gpu_format "
+        "lineprof.report.gpu_summary lineprof.report.gpu_format lineprof.report.options"
     ),
-    "lineprof.views.traces": (
-        "lineprof.errors lineprof.gpu_records lineprof.stats lineprof.views.gpu_units "
-        "lineprof.views.view"
+    "lineprof.report.gpu_trace": (
+        "lineprof.errors lineprof.model.gpu lineprof.model.profile lineprof.report.gpu_format "
+        "lineprof.report.options"
     ),
-    "lineprof.views.gpu_trace": (
-        "lineprof.errors lineprof.gpu_records lineprof.occupancy lineprof.stats "
-        "lineprof.views.gpu_names lineprof.views.gpu_remarks lineprof.views.gpu_units "
-        "lineprof.views.traces lineprof.views.view"
+    "lineprof.report.gpu_trace": (
+        "lineprof.errors lineprof.model.gpu lineprof.report.gpu_format lineprof.model.profile "
+        "lineprof.report.gpu_format lineprof.report.gpu_summary lineprof.report.gpu_format "
+        "lineprof.report.gpu_trace lineprof.report.options"
     ),
-    "lineprof.views.api_trace": (
-        "lineprof.errors lineprof.gpu_records lineprof.records lineprof.stats "
-        "lineprof.views.gpu_names lineprof.views.gpu_remarks lineprof.views.gpu_units "
-        "lineprof.views.traces lineprof.views.view"
+    "lineprof.report.gpu_trace": (
+        "lineprof.errors lineprof.model.gpu lineprof.model.records lineprof.model.profile "
+        "lineprof.report.gpu_format lineprof.report.gpu_summary lineprof.report.gpu_format "
+        "lineprof.report.gpu_trace lineprof.report.options"
     ),
-    "lineprof.views.columns": "lineprof.units lineprof.values lineprof.wait_records",
-    "lineprof.views.show": (
-        "lineprof.source lineprof.stats lineprof.stats_timings lineprof.toml_config "
-        "lineprof.values lineprof.views.screen lineprof.views.table "
-        "lineprof.views.text lineprof.views.view"
+    "lineprof.report.line_table": "lineprof.model.records lineprof.values lineprof.model.records",
+    "lineprof.report.show": (
+        "lineprof.source lineprof.model.profile lineprof.model.profile lineprof.toml_config "
+        "lineprof.values lineprof.console.terminal lineprof.report.line_table "
+        "lineprof.report.text lineprof.report.options"
     ),
-    "lineprof.views.highlight": "",
-    "lineprof.views.calls": (
-        "lineprof.source lineprof.stats lineprof.views.call_flags "
-        "lineprof.views.call_remarks lineprof.views.callers lineprof.views.drill "
-        "lineprof.views.functions lineprof.views.gpu_flags lineprof.views.hot "
-        "lineprof.views.orders lineprof.views.text lineprof.views.tree "
-        "lineprof.views.view"
+    "lineprof.report.text_grid": "",
+    "lineprof.report": (
+        "lineprof.source lineprof.model.profile lineprof.report.options "
+        "lineprof.report.functions lineprof.report.functions lineprof.report.drill_down "
+        "lineprof.report.functions lineprof.report.options lineprof.report.functions "
+        "lineprof.report.options lineprof.report.text lineprof.report.call_tree "
+        "lineprof.report.options"
     ),
-    "lineprof.views.call_flags": (
-        "lineprof.errors lineprof.views.gpu_flags lineprof.views.view"
+    "lineprof.report.options": (
+        "lineprof.errors lineprof.report.options lineprof.report.options"
     ),
-    "lineprof.views.call_remarks": "lineprof.stats lineprof.views.view",
-    "lineprof.views.orders": "lineprof.errors",
-    "lineprof.views.glyphs": "lineprof.values lineprof.views.screen",
-    "lineprof.views.grid": (
-        "lineprof.units lineprof.values lineprof.views.glyphs lineprof.views.screen"
+    "lineprof.report.functions": "lineprof.model.profile lineprof.report.options",
+    "lineprof.report.options": "lineprof.errors",
+    "lineprof.console.terminal": "lineprof.values lineprof.console.terminal",
+    "lineprof.report.text_grid": (
+        "lineprof.model.records lineprof.values lineprof.console.terminal lineprof.console.terminal"
     ),
-    "lineprof.views.find": "lineprof.errors lineprof.records lineprof.short_names",
-    "lineprof.views.functions": (
-        "lineprof.call_edges lineprof.gpu_lines lineprof.records lineprof.short_names "
-        "lineprof.stats lineprof.values lineprof.views.grid lineprof.views.orders "
-        "lineprof.views.view"
+    "lineprof.report.lookup": "lineprof.errors lineprof.model.records lineprof.model.names",
+    "lineprof.report.functions": (
+        "lineprof.model.call_graph lineprof.model.gpu lineprof.model.records lineprof.model.names "
+        "lineprof.model.profile lineprof.values lineprof.report.text_grid lineprof.report.options "
+        "lineprof.report.options"
     ),
-    "lineprof.views.hot": (
-        "lineprof.call_edges lineprof.gpu_lines lineprof.records lineprof.short_names "
-        "lineprof.source lineprof.stats lineprof.values lineprof.views.grid "
-        "lineprof.views.view"
+    "lineprof.report.functions": (
+        "lineprof.model.call_graph lineprof.model.gpu lineprof.model.records lineprof.model.names "
+        "lineprof.source lineprof.model.profile lineprof.values lineprof.report.text_grid "
+        "lineprof.report.options"
     ),
-    "lineprof.views.callers": (
-        "lineprof.call_edges lineprof.gpu_lines lineprof.short_names lineprof.source "
-        "lineprof.stats lineprof.values lineprof.views.find lineprof.views.grid "
-        "lineprof.views.view"
+    "lineprof.report.functions": (
+        "lineprof.model.call_graph lineprof.model.gpu lineprof.model.names lineprof.source "
+        "lineprof.model.profile lineprof.values lineprof.report.lookup lineprof.report.text_grid "
+        "lineprof.report.options"
     ),
-    "lineprof.views.ways": "lineprof.call_records lineprof.records lineprof.stats",
-    "lineprof.views.tree": (
-        "lineprof.records lineprof.short_names lineprof.source lineprof.stats "
-        "lineprof.values lineprof.views.glyphs lineprof.views.grid lineprof.views.view "
-        "lineprof.views.ways"
+    "lineprof.model.call_graph": "lineprof.model.records lineprof.model.records lineprof.model.profile",
+    "lineprof.report.call_tree": (
+        "lineprof.model.records lineprof.model.names lineprof.source lineprof.model.profile "
+        "lineprof.values lineprof.console.terminal lineprof.report.text_grid lineprof.report.options "
+        "lineprof.model.call_graph"
     ),
-    "lineprof.views.drill_find": (
-        "lineprof.call_edges lineprof.errors lineprof.records lineprof.stats "
-        "lineprof.values lineprof.views.find lineprof.views.view"
+    "lineprof.report.drill_down": (
+        "lineprof.model.call_graph lineprof.errors lineprof.model.records lineprof.model.profile "
+        "lineprof.values lineprof.report.lookup lineprof.report.options"
     ),
-    "lineprof.views.drill": (
-        "lineprof.call_edges lineprof.records lineprof.source lineprof.stats "
-        "lineprof.values lineprof.views.drill_find lineprof.views.find "
-        "lineprof.views.function_tables lineprof.views.glyphs lineprof.views.grid "
-        "lineprof.views.view lineprof.views.waits"
+    "lineprof.report.drill_down": (
+        "lineprof.model.call_graph lineprof.model.records lineprof.source lineprof.model.profile "
+        "lineprof.values lineprof.report.drill_down lineprof.report.lookup "
+        "lineprof.report.text lineprof.console.terminal lineprof.report.text_grid "
+        "lineprof.report.options lineprof.report.line_table"
     ),
-    "lineprof.views.function_tables": (
-        "lineprof.records lineprof.source lineprof.stats lineprof.values "
-        "lineprof.views.text lineprof.views.view"
+    "lineprof.report.text": (
+        "lineprof.model.records lineprof.source lineprof.model.profile lineprof.values "
+        "lineprof.report.text lineprof.report.options"
     ),
-    "lineprof.views.waits": (
-        "lineprof.records lineprof.stats lineprof.views.columns lineprof.views.grid "
-        "lineprof.views.view lineprof.wait_records"
+    "lineprof.report.line_table": (
+        "lineprof.model.records lineprof.model.profile lineprof.report.line_table lineprof.report.text_grid "
+        "lineprof.report.options lineprof.model.records"
     ),
-    "lineprof.views.json_calls": (
-        "lineprof.call_edges lineprof.collectives lineprof.records lineprof.split "
-        "lineprof.stats lineprof.values"
+    "lineprof.report.json_report": (
+        "lineprof.model.call_graph lineprof.model.time_split lineprof.model.records lineprof.model.time_split "
+        "lineprof.model.profile lineprof.values"
     ),
-    "lineprof.views.parts": (
-        "lineprof.collectives lineprof.records lineprof.split lineprof.stats "
-        "lineprof.units lineprof.views.columns lineprof.views.grid lineprof.views.view"
+    "lineprof.report.line_table": (
+        "lineprof.model.time_split lineprof.model.records lineprof.model.time_split lineprof.model.profile "
+        "lineprof.model.records lineprof.report.line_table lineprof.report.text_grid lineprof.report.options"
     ),
-    "lineprof.views.view": (
-        "lineprof.records lineprof.source lineprof.stats lineprof.units "
-        "lineprof.values lineprof.views.screen"
+    "lineprof.report.options": (
+        "lineprof.model.records lineprof.source lineprof.model.profile lineprof.model.records "
+        "lineprof.values lineprof.console.terminal"
     ),
 }
 KERNPROF_ROOMS = {
-    "kernprof": "kernprof.__main__ kernprof.calls kernprof.cli lineprof.version",
+    "kernprof": "kernprof.__main__ kernprof.cprofile kernprof.cli lineprof.version",
     "kernprof.__main__": "kernprof.cli",
     "kernprof.cli": (
-        "kernprof.defaults kernprof.help kernprof.parse kernprof.plan kernprof.report "
-        "kernprof.session kernprof.uncaught lineprof lineprof.errors"
+        "kernprof.defaults kernprof.help kernprof.parse kernprof.plan kernprof.messages "
+        "kernprof.session kernprof.environment lineprof lineprof.errors"
     ),
     "kernprof.flags": "kernprof.words lineprof.values",
-    "kernprof.find": (
-        "kernprof.other_language kernprof.outfile kernprof.plan kernprof.program"
+    "kernprof.program": (
+        "kernprof.program kernprof.output_file kernprof.plan kernprof.program"
     ),
-    "kernprof.program": "kernprof.compiled kernprof.main_module kernprof.plan",
-    "kernprof.namesakes": (
-        "kernprof.call_table kernprof.closing kernprof.texts lineprof.later"
+    "kernprof.program": "kernprof.program kernprof.program kernprof.plan",
+    "kernprof.environment": (
+        "kernprof.cprofile kernprof.messages kernprof.environment lineprof.later"
     ),
-    "kernprof.compiled": "",
-    "kernprof.stage": "kernprof.namesakes kernprof.program kernprof.spawned",
+    "kernprof.program": "",
+    "kernprof.environment": "kernprof.environment kernprof.program kernprof.environment",
     "kernprof.session": (
-        "kernprof.advice kernprof.budget_watch kernprof.closing kernprof.find "
-        "kernprof.interval kernprof.log kernprof.outfile kernprof.plan "
-        "kernprof.recorders kernprof.report kernprof.setup_file kernprof.spawned "
-        "kernprof.stage kernprof.terminate kernprof.texts kernprof.watchers "
+        "kernprof.messages kernprof.overhead_budget kernprof.messages kernprof.program "
+        "kernprof.periodic_dump kernprof.messages kernprof.output_file kernprof.plan "
+        "kernprof.recorders kernprof.messages kernprof.session kernprof.environment "
+        "kernprof.environment kernprof.signals kernprof.environment kernprof.whole_program "
         "lineprof.errors lineprof.later"
     ),
     "kernprof.recorders": (
-        "kernprof.call_table kernprof.calls kernprof.explicit kernprof.plan "
-        "kernprof.spawned kernprof.whole lineprof.errors lineprof.gpu "
-        "lineprof.next_step lineprof.profiler lineprof.store lineprof.whole_file"
+        "kernprof.cprofile kernprof.cprofile kernprof.recorders kernprof.plan "
+        "kernprof.environment kernprof.whole_program lineprof.errors lineprof.recording.gpu "
+        "lineprof.report.notes lineprof.recording.profiler lineprof.storage lineprof.files"
     ),
-    "kernprof.calls": "kernprof.call_stats kernprof.wrappers lineprof.profiler_mixin",
-    "kernprof.outfile": "kernprof.plan lineprof.placeholders",
-    "kernprof.report": "lineprof.streams",
-    "kernprof.closing": "kernprof.recorders lineprof.page",
-    "kernprof.texts": "",
-    "kernprof.spawned": "lineprof.profiler",
-    "kernprof.terminate": "",
-    "kernprof.uncaught": "",
-    "kernprof.advice": "kernprof.plan",
-    "kernprof.call_stats": "",
+    "kernprof.cprofile": "kernprof.cprofile kernprof.wrappers lineprof.decorate.wrappers",
+    "kernprof.output_file": "kernprof.plan lineprof.files",
+    "kernprof.messages": "lineprof.console.output",
+    "kernprof.messages": "kernprof.recorders lineprof.console.output",
+    "kernprof.environment": "",
+    "kernprof.environment": "lineprof.recording.profiler",
+    "kernprof.signals": "",
+    "kernprof.environment": "",
+    "kernprof.messages": "kernprof.plan",
+    "kernprof.cprofile": "",
     "kernprof.wrappers": "",
-    "kernprof.interval": "",
-    "kernprof.log": "kernprof.plan kernprof.report",
-    "kernprof.setup_file": (
-        "kernprof.compiled kernprof.find kernprof.namesakes kernprof.report "
-        "kernprof.stage"
+    "kernprof.periodic_dump": "",
+    "kernprof.messages": "kernprof.plan kernprof.messages",
+    "kernprof.session": (
+        "kernprof.program kernprof.program kernprof.environment kernprof.messages "
+        "kernprof.environment"
     ),
-    "kernprof.prof_mod": (
-        "kernprof.plan kernprof.program kernprof.report kernprof.watchers "
-        "lineprof.autoprofile.functions lineprof.autoprofile.watching lineprof.profiler"
+    "kernprof.whole_program": (
+        "kernprof.plan kernprof.program kernprof.messages kernprof.whole_program "
+        "lineprof.bytecode.definitions lineprof.autoprofile.autoprofile lineprof.recording.profiler"
     ),
-    "kernprof.main_module": "",
-    "kernprof.plan": "lineprof.errors lineprof.toml_config lineprof.trace",
-    "kernprof.words": "kernprof.plan lineprof.trace lineprof.yes_no",
+    "kernprof.program": "",
+    "kernprof.plan": "lineprof.errors lineprof.toml_config lineprof.recording.core",
+    "kernprof.words": "kernprof.plan lineprof.recording.core lineprof.config",
     "kernprof.parse": (
-        "kernprof.flags kernprof.help kernprof.plan kernprof.words lineprof.yes_no"
+        "kernprof.flags kernprof.help kernprof.plan kernprof.words lineprof.config"
     ),
     "kernprof.help": "kernprof.flags",
     "kernprof.defaults": (
-        "kernprof.flags kernprof.plan kernprof.words lineprof.config_read "
+        "kernprof.flags kernprof.plan kernprof.words lineprof.config "
         "lineprof.toml_config"
     ),
-    "kernprof.call_table": "kernprof.calls",
-    "kernprof.budget": "lineprof.discovery lineprof.records",
-    "kernprof.whole": (
-        "kernprof.choice kernprof.decorated kernprof.outfile kernprof.own_places "
-        "kernprof.patterns kernprof.plan kernprof.program "
-        "lineprof.autoprofile.functions lineprof.first_use lineprof.jumps "
-        "lineprof.profiler lineprof.stats"
+    "kernprof.cprofile": "kernprof.cprofile",
+    "kernprof.overhead_budget": "lineprof.recording.profiler lineprof.model.records",
+    "kernprof.whole_program": (
+        "kernprof.selection kernprof.selection kernprof.output_file kernprof.project "
+        "kernprof.selection kernprof.plan kernprof.program "
+        "lineprof.bytecode.definitions lineprof.recording.core lineprof.bytecode.instructions "
+        "lineprof.recording.profiler lineprof.model.profile"
     ),
-    "kernprof.watchers": (
-        "kernprof.plan kernprof.prof_mod kernprof.program kernprof.recorders "
-        "kernprof.whole lineprof.profiler"
+    "kernprof.whole_program": (
+        "kernprof.plan kernprof.whole_program kernprof.program kernprof.recorders "
+        "kernprof.whole_program lineprof.recording.profiler"
     ),
-    "kernprof.choice": (
-        "kernprof.outfile kernprof.patterns kernprof.places lineprof.collectives "
+    "kernprof.selection": (
+        "kernprof.output_file kernprof.selection kernprof.project lineprof.model.time_split "
         "lineprof.values"
     ),
-    "kernprof.places": "lineprof.values",
-    "kernprof.own_places": (
-        "kernprof.distribution kernprof.places kernprof.plan kernprof.program"
+    "kernprof.project": "lineprof.values",
+    "kernprof.project": (
+        "kernprof.project kernprof.project kernprof.plan kernprof.program"
     ),
-    "kernprof.distribution": "kernprof.places",
-    "kernprof.patterns": "kernprof.globs lineprof.values",
+    "kernprof.project": "kernprof.project",
+    "kernprof.selection": "kernprof.globs lineprof.values",
     "kernprof.globs": "",
-    "kernprof.decorated": "",
-    "kernprof.other_language": "kernprof.plan",
-    "kernprof.explicit": "lineprof.explicit_profiler",
-    "kernprof.budget_watch": (
-        "kernprof.budget kernprof.interval lineprof.profiler lineprof.records "
-        "lineprof.units"
+    "kernprof.selection": "",
+    "kernprof.program": "kernprof.plan",
+    "kernprof.recorders": "lineprof.explicit_profiler",
+    "kernprof.overhead_budget": (
+        "kernprof.overhead_budget kernprof.periodic_dump lineprof.recording.profiler lineprof.model.records "
+        "lineprof.model.records"
     ),
 }
 # What no change of the map may allow: a package, and those it never knows.
 NEVER = {
     "lineprof": "kernprof",
     "lineprof.values": "lineprof",
-    "lineprof.views": "lineprof._core lineprof.cli lineprof.profiler lineprof.store",
-    "lineprof.profiler": "lineprof.cli lineprof.store lineprof.views",
-    "kernprof": "lineprof._core lineprof.cli lineprof.views",
+    "lineprof.report": "lineprof._core lineprof.cli.main lineprof.recording.profiler lineprof.storage",
+    "lineprof.recording.profiler": "lineprof.cli.main lineprof.storage lineprof.report",
+    "kernprof": "lineprof._core lineprof.cli.main lineprof.report",
 }
 # But this: `lineprof run` is kernprof under another name.
-ALLOWED = {("lineprof.commands.run", "kernprof.__main__")}
+ALLOWED = {("lineprof.cli.run", "kernprof.__main__")}
 CORE = "lineprof._core"
 
 C_ROOMS = {**LIBC_ROOMS, **PYTHON_C_ROOMS}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lineprof.report import VIEWS
+from lineprof.report.options import Options
 from lineprof.source import Sources
-from lineprof.views import VIEWS, Options
 
 if TYPE_CHECKING:
     from lineprof.line_stats import LineStats

@@ -12,7 +12,7 @@ from running import hook_name, new_profiler
 
 import lineprof
 import lineprof.line_profiler
-from lineprof import profiler_mixin
+from lineprof.decorate import wrappers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,11 +55,11 @@ def test_its_module_has_each_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_mixins_module_has_each_name(name: str) -> None:
-    thing = getattr(profiler_mixin, name)
+    thing = getattr(wrappers, name)
     assert isinstance(thing, tuple) or thing(plain) is (name == "is_function")
 
 
-@pytest.mark.parametrize("module", [lineprof, lineprof.line_profiler, profiler_mixin])
+@pytest.mark.parametrize("module", [lineprof, lineprof.line_profiler, wrappers])
 def test_other_names_are_not_there(module: object) -> None:
     with pytest.raises(AttributeError, match="nonesuch"):
         module.nonesuch  # type: ignore[attr-defined]  # noqa: B018
@@ -68,7 +68,7 @@ def test_other_names_are_not_there(module: object) -> None:
 def test_the_package_offers_its_submodule_without_importing_it(tmp_path: Path) -> None:
     code = """
 import sys, lineprof
-print("lineprof.profiler" in sys.modules)
+print("lineprof.recording.profiler" in sys.modules)
 print(lineprof.line_profiler.LineProfiler is lineprof.LineProfiler)
 """
     assert run(["-c", code], cwd=tmp_path).out.split() == ["False", "True"]
@@ -175,10 +175,10 @@ import sys
 from lineprof import _core  # the fallback of 3.12 wants threading, which it imports
 _core.Tracer(%r).close()
 before = set(sys.modules)
-from lineprof.profiler import LineProfiler
+from lineprof.recording.profiler import LineProfiler
 profile = LineProfiler()
 profile(lambda: 1)()
-seldom = {"functools", "enum", "warnings", "lineprof.kinds", "lineprof.targets"}
+seldom = {"functools", "enum", "warnings", "lineprof.decorate.callables", "lineprof.decorate.callables"}
 print(sorted(seldom & (set(sys.modules) - before)))
 """
     assert run(["-c", code % hook_name()], cwd=tmp_path).out.strip() == "[]"

@@ -10,7 +10,7 @@ import pytest
 from running import hits_of, hook_name
 
 from lineprof import LineProfiler
-from lineprof.profiler_mixin import ByCountProfilerMixin
+from lineprof.decorate.wrappers import ByCountProfilerMixin
 
 pytestmark = pytest.mark.usefixtures("hook")
 

@@ -239,7 +239,7 @@ import sys
 with profile.block("part"):
     x = 1
 profile.start(); profile.stop(); profile.reset()
-print(x, "lineprof.profiler" in sys.modules)
+print(x, "lineprof.recording.profiler" in sys.modules)
 """
     write(tmp_path, "program.py", program)
     plain = run(["program.py"], cwd=tmp_path)

@@ -10,8 +10,8 @@ from as_python import kernprof, write
 from running import hook_name
 
 from lineprof import load_stats
-from lineprof.call_edges import edges
-from lineprof.split import split_of_lines
+from lineprof.model.call_graph import edges
+from lineprof.model.time_split import split_of_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

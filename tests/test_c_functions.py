@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from running import hook_name, new_profiler
 
-from lineprof.call_edges import edges
+from lineprof.model.call_graph import edges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,7 +26,8 @@ from example_calls import (
     wide,
 )
 
-from lineprof.call_edges import (
+from lineprof.line_stats import LineStats
+from lineprof.model.call_graph import (
     Edge,
     FunctionNumbers,
     edges,
@@ -34,11 +35,15 @@ from lineprof.call_edges import (
     numbers_of,
     own_line_ns,
 )
-from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
-from lineprof.gpu_lines import numbers_of_lines
-from lineprof.gpu_records import KERNEL, NO_PATH, Gpu, GpuPath, GpuSum
-from lineprof.line_stats import LineStats
-from lineprof.records import Cell, FunctionStats
+from lineprof.model.gpu import KERNEL, NO_PATH, Gpu, GpuPath, GpuSum, numbers_of_lines
+from lineprof.model.records import (
+    NO_CALLS,
+    NO_NODE,
+    CallNode,
+    CallTree,
+    FunctionStats,
+    ThreadLine,
+)
 
 
 def test_edges_are_the_sums_of_their_nodes_in_order_of_appearance() -> None:
@@ -76,7 +81,7 @@ def test_every_function_has_its_numbers_and_those_of_the_tree_alone_come_last() 
 
 
 def test_without_a_tree_functions_have_what_is_known_of_them() -> None:
-    cells = (Cell(2, 0, 3, 40), Cell(3, 0, 3, 2))
+    cells = (ThreadLine(2, 0, 3, 40), ThreadLine(3, 0, 3, 2))
     plain = FunctionStats("a.py", "f", 1, cells, calls=3)
     recursive = FunctionStats("a.py", "g", 9, cells, calls=5, recursive_ns=30)
     stats = LineStats.from_functions([plain, recursive])

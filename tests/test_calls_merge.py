@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING
 import pytest
 from example_calls import FORWARD, LEN, MAIN, NODES, WAITS, deep, example
 
-from lineprof.call_edges import Edge, edges, numbers_of, own_line_ns
-from lineprof.call_records import NO_NODE, CallNode, CallTree
-from lineprof.gpu_records import Batch
 from lineprof.line_stats import LineStats
-from lineprof.records import UNKNOWN_THREAD, Cell, FunctionStats, Process, Thread
-from lineprof.store import load, save
-from lineprof.trace_records import Trace
-from lineprof.wait_records import GIL, LOCK, Wait
+from lineprof.model.call_graph import Edge, edges, numbers_of, own_line_ns
+from lineprof.model.gpu import Batch
+from lineprof.model.records import (
+    GIL,
+    LOCK,
+    NO_NODE,
+    UNKNOWN_THREAD,
+    CallNode,
+    CallTree,
+    FunctionStats,
+    Process,
+    Thread,
+    ThreadLine,
+    Wait,
+)
+from lineprof.model.timelines import Trace
+from lineprof.storage import load, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,7 +160,7 @@ def test_adding_in_place_keeps_calls() -> None:
 @pytest.mark.parametrize("n_cells", [0, 1, 2])
 def test_merged_cells_of_other_threads_stay_apart(n_cells: int) -> None:
     cells = tuple(
-        Cell(2, thread, 1, 10, 1, 12, 3, 10) for thread in (UNKNOWN_THREAD, 0)
+        ThreadLine(2, thread, 1, 10, 1, 12, 3, 10) for thread in (UNKNOWN_THREAD, 0)
     )[:n_cells]
     process = Process(1, "", None, (), "", "", 0, 0, "", "", "", 0, "", "")
     stats = LineStats.from_functions(
@@ -159,6 +169,6 @@ def test_merged_cells_of_other_threads_stay_apart(n_cells: int) -> None:
         threads=[Thread(0, 1, "main")],
     )
     (function,) = (stats + stats).functions
-    unknown = Cell(2, UNKNOWN_THREAD, 2, 20, 2, 24, 3, 10)
+    unknown = ThreadLine(2, UNKNOWN_THREAD, 2, 20, 2, 24, 3, 10)
     others = [cell._replace(thread=place) for place in (0, 1) for cell in cells[1:]]
     assert function.cells == ((unknown, *others) if cells else ())

@@ -10,17 +10,17 @@ from check_time import measure
 from example_calls import PROCESS
 from running import new_profiler, plain, program_file
 
-from lineprof.call_edges import edges, numbers_of, own_line_ns
-from lineprof.call_records import NO_CALLS, NO_NODE
-from lineprof.snapshot import Parts, Scale, profile_of
-from lineprof.snapshot_calls import remarks, tree_of
+from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.records import NO_CALLS, NO_NODE
+from lineprof.snapshot.calls import remarks, tree_of
+from lineprof.snapshot.profile import Parts, TickScale, profile_of
 
 if TYPE_CHECKING:
     from settable_clock import Clock
 
-    from lineprof.call_records import CallNode, CallTree
     from lineprof.line_stats import LineStats
-    from lineprof.snapshot_calls import RawNode
+    from lineprof.model.records import CallNode, CallTree
+    from lineprof.snapshot.calls import RawNode
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -355,7 +355,7 @@ def test_functions_of_c_are_told_when_they_are_asked_for(clock: Clock) -> None:
 
 # -- from raw nodes -------------------------------------------------------------------
 
-SCALE = Scale(1 << 32, 10)  # a tick is 1 ns, and 10 parts of a cost
+SCALE = TickScale(1 << 32, 10)  # a tick is 1 ns, and 10 parts of a cost
 F, G, H = ("a.py", 1, "f"), ("a.py", 11, "g"), ("a.py", 21, "h")
 
 
@@ -380,7 +380,7 @@ def test_a_cost_is_taken_out_and_no_time_is_below_0() -> None:
 
 
 def test_what_rounding_took_is_given_back_so_that_ns_add_up() -> None:
-    odd = Scale((1 << 32) * 2 // 3, 10)  # a tick is two thirds of a ns
+    odd = TickScale((1 << 32) * 2 // 3, 10)  # a tick is two thirds of a ns
     nodes = [
         raw(NO_NODE, 0, 1, 1, 100, 205),  # f calls g, g, and h, which calls itself
         raw(0, 2, 2, 1, 10, 10),

@@ -15,13 +15,19 @@ from damaged_files import changed, refused, with_any_values
 from example_calls import FORWARD, LEN, MAIN, WEIGHTS, deep, example, wide
 from example_stats import everything
 
-from lineprof.call_edges import edges
-from lineprof.call_records import NO_CALLS, NO_NODE, CallNode, CallTree
 from lineprof.line_stats import LineStats
-from lineprof.records import UNKNOWN_THREAD
-from lineprof.store import load, save
-from lineprof.store_schema import CALL_TABLES, TABLES
-from lineprof.wait_records import OTHER, Wait
+from lineprof.model.call_graph import edges
+from lineprof.model.records import (
+    NO_CALLS,
+    NO_NODE,
+    OTHER,
+    UNKNOWN_THREAD,
+    CallNode,
+    CallTree,
+    Wait,
+)
+from lineprof.storage import load, save
+from lineprof.storage.schema import CALL_TABLES, TABLES
 
 PAGE = Path(__file__).parents[1] / "docs" / "format.md"
 NAMES = {table.name for table in CALL_TABLES}

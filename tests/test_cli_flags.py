@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from example_stats import example
 
-from lineprof import cli
-from lineprof.commands.booleans import spelled_out
+from lineprof.cli import main
+from lineprof.cli.command import spelled_out
 from lineprof.errors import LineprofError
-from lineprof.store import save
+from lineprof.storage import save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def shown(capsys: pytest.CaptureFixture[str], line: str) -> str:
     words = line.split(" ") if line else []
     if "train.lprof" not in words:
         words.append("train.lprof")
-    assert cli.main(words) == 0
+    assert main.main(words) == 0
     return capsys.readouterr().out
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_is_one_line(
 ) -> None:
     words = line.split(" ")
     given = words if words[-1] == "-c" else [*words, "train.lprof"]
-    assert cli.main(["view", *given]) == 2
+    assert main.main(["view", *given]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith(message)

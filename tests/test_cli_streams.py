@@ -15,11 +15,10 @@ from pathlib import Path
 import pytest
 from example_stats import example
 
-from lineprof import cli
-from lineprof.commands import view
+from lineprof.cli import main, view
 from lineprof.line_stats import LineStats
-from lineprof.stats import Cell, FunctionStats, SourceFile
-from lineprof.store import save
+from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
+from lineprof.storage import save
 
 GOLDEN = Path(__file__).with_name("golden")
 TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
@@ -60,7 +59,7 @@ def test_a_reader_that_stops_early_is_no_error(file: str) -> None:
 def big() -> LineStats:
     """Return a profile with more text than a pipe holds."""
     text = "def f():\n" + "    x = 'a long line of source'\n" * 20_000
-    function = FunctionStats("a.py", "f", 1, (Cell(2, -1, 1, 1),))
+    function = FunctionStats("a.py", "f", 1, (ThreadLine(2, -1, 1, 1),))
     sources = {"a.py": SourceFile("a.py", text, "")}
     return LineStats.from_functions([function], sources=sources)
 
@@ -90,8 +89,8 @@ def test_an_interrupt_ends_it_quietly(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(view, "print_lines", interrupted)
-    monkeypatch.setattr(cli, "drop_output", lambda: None)
-    assert cli.main([file]) == 130
+    monkeypatch.setattr(main, "drop_output", lambda: None)
+    assert main.main([file]) == 130
     assert capsys.readouterr().err == ""
 
 
@@ -155,7 +154,7 @@ def test_a_terminal_that_tells_no_width_clips_nothing(file: str) -> None:
 def test_escapes_in_a_profile_never_reach_the_terminal(file: str) -> None:
     evil = "\x1b]0;evil\x07\x9b2J"
     stats = LineStats.from_functions(
-        [FunctionStats(evil, evil, 1, (Cell(1, -1, 1, 1),))],
+        [FunctionStats(evil, evil, 1, (ThreadLine(1, -1, 1, 1),))],
         sources={evil: SourceFile(evil, evil, "")},
         warnings=[evil],
     )

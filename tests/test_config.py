@@ -8,9 +8,7 @@ import pytest
 from as_python import write
 
 import lineprof
-from lineprof.config_defaults import DEFAULTS
-from lineprof.config_files import read
-from lineprof.config_read import ConfigError, column_widths, configuration
+from lineprof.config import DEFAULTS, ConfigError, column_widths, configuration, read
 from lineprof.toml_config import ConfigSource
 
 SAMPLE = Path(lineprof.__file__).parent / "rc" / "line_profiler.toml"
@@ -80,7 +78,9 @@ def test_the_nearest_file_holds(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_file_without_a_word_for_us_holds_too(here: Path) -> None:
-    (here.parent / "lineprof.toml").write_text("[tool.lineprof.cli]\nrich = true\n")
+    (here.parent / "lineprof.toml").write_text(
+        "[tool.lineprof.cli.main]\nrich = true\n"
+    )
     try:
         assert ConfigSource.from_config().conf_dict["cli"]["rich"] is True
         (here / "pyproject.toml").write_text("[project]\n")

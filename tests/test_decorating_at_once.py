@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from running import hits_of, new_profiler
 
-import lineprof.blocks
-import lineprof.profiler
-import lineprof.register
-import lineprof.twins
+import lineprof.bytecode.code_tables
+import lineprof.decorate.code_copies
+import lineprof.recording.blocks
+import lineprof.recording.profiler
 from lineprof.explicit_profiler import GlobalProfiler
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ def interrupted(
 
 @pytest.mark.parametrize(
     ("where", "name"),
-    [(lineprof.register, "describe"), (lineprof.twins, "_copy")],
+    [
+        (lineprof.bytecode.code_tables, "describe"),
+        (lineprof.decorate.code_copies, "_copy"),
+    ],
 )
 def test_a_closure_that_two_threads_decorate_is_counted_for_both(
     monkeypatch: pytest.MonkeyPatch, where: object, name: str
@@ -73,7 +76,10 @@ def test_a_function_that_two_threads_add_is_there_once(
 ) -> None:
     profiler, add = new_profiler(), make()
     interrupted(
-        monkeypatch, lineprof.register, "describe", lambda: profiler.add_function(add)
+        monkeypatch,
+        lineprof.bytecode.code_tables,
+        "describe",
+        lambda: profiler.add_function(add),
     )
     profiler.add_function(add)
     with profiler:
@@ -93,7 +99,7 @@ def test_the_first_decorations_of_two_threads_share_a_profiler(
     made: list[Callable[[int], int]] = []
     interrupted(
         monkeypatch,
-        lineprof.profiler,
+        lineprof.recording.profiler,
         "LineProfiler",
         lambda: made.append(profile(make())),
     )
@@ -117,7 +123,7 @@ def test_a_block_that_two_threads_enter_first_is_one(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     profiler = new_profiler()
-    interrupted(monkeypatch, lineprof.blocks, name, lambda: enter(profiler))
+    interrupted(monkeypatch, lineprof.recording.blocks, name, lambda: enter(profiler))
     enter(profiler)
     (lines,) = hits_of(profiler).values()
     assert lines[min(lines)] == 2

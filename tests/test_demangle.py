@@ -8,11 +8,11 @@ import threading
 
 import pytest
 
-from lineprof import demangle
-from lineprof.demangle import demangled
+from lineprof.report import gpu_format
+from lineprof.report.gpu_format import demangled
 
 needs_runtime = pytest.mark.skipif(
-    not demangle._demanglers(), reason="there is no C++ runtime here"
+    not gpu_format._demanglers(), reason="there is no C++ runtime here"
 )
 
 
@@ -20,10 +20,10 @@ needs_runtime = pytest.mark.skipif(
 def _forget() -> object:
     """Begin and end with nothing known."""
     demangled.cache_clear()
-    demangle._demanglers.cache_clear()
+    gpu_format._demanglers.cache_clear()
     yield
     demangled.cache_clear()
-    demangle._demanglers.cache_clear()
+    gpu_format._demanglers.cache_clear()
 
 
 @needs_runtime
@@ -83,8 +83,8 @@ def test_a_name_that_stands_for_gigabytes_stays_and_is_the_last_that_is_read(
         end.wait()
         return b"f()"
 
-    monkeypatch.setattr(demangle, "_PATIENCE", 0.01)
-    monkeypatch.setattr(demangle, "_demangler", lambda _: stuck)
+    monkeypatch.setattr(gpu_format, "_PATIENCE", 0.01)
+    monkeypatch.setattr(gpu_format, "_demangler", lambda _: stuck)
     assert demangled("_Z1fv") == "_Z1fv"
     assert demangled("_Z1gv") == "_Z1gv"
     assert calls == [b"_Z1fv"]
@@ -107,17 +107,17 @@ def test_a_name_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(name)
         return b"g()"
 
-    monkeypatch.setattr(demangle, "_demangler", lambda _: counting)
+    monkeypatch.setattr(gpu_format, "_demangler", lambda _: counting)
     assert [demangled("_Z1gv") for _ in range(3)] == ["g()"] * 3
     assert len(calls) == 1
 
 
 def test_without_a_cpp_runtime_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demangle, "_LIBRARIES", ("libno-such.so.1",))
+    monkeypatch.setattr(gpu_format, "_LIBRARIES", ("libno-such.so.1",))
     assert demangled("_Z1gv") == "_Z1gv"
-    monkeypatch.setattr(demangle, "_LIBRARIES", (None,))
-    monkeypatch.setattr(demangle, "_SYMBOL", "no_such_function")
-    demangle._demanglers.cache_clear()
+    monkeypatch.setattr(gpu_format, "_LIBRARIES", (None,))
+    monkeypatch.setattr(gpu_format, "_SYMBOL", "no_such_function")
+    gpu_format._demanglers.cache_clear()
     assert demangled("_Z1hv") == "_Z1hv"
 
 
@@ -125,7 +125,7 @@ def test_the_second_runtime_is_asked_where_the_first_gives_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runtimes = iter([lambda _: None, lambda _: b"h()", lambda _: b"wrong"])
-    monkeypatch.setattr(demangle, "_demangler", lambda _: next(runtimes))
+    monkeypatch.setattr(gpu_format, "_demangler", lambda _: next(runtimes))
     assert demangled("_Z1hv") == "h()"
 
 
@@ -133,6 +133,6 @@ def test_without_threads_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(demangle.threading.Thread, "start", start)
+    monkeypatch.setattr(gpu_format.threading.Thread, "start", start)
     assert demangled("_Z1gv") == "_Z1gv"
     assert threading.stack_size() == 0

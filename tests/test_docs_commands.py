@@ -70,7 +70,7 @@ def test_a_page_has_a_picture_that_is_there_and_small(page: str) -> None:
 
 
 def test_every_format_is_on_the_page_of_exports() -> None:
-    from lineprof.exports import EXPORTS  # noqa: PLC0415 - what the page is about
+    from lineprof.export import EXPORTS  # noqa: PLC0415 - what the page is about
 
     text = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
     table = text[text.index("| `--format` |") :].partition("\n\n")[0]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from running import new_profiler
 
-from lineprof import dynamo
+from lineprof.recording import compiled
 
 if TYPE_CHECKING:
     from types import CodeType, FunctionType
@@ -98,18 +98,18 @@ def named(function: FunctionType) -> str:
 
 
 def test_without_torch_nothing_is_said() -> None:
-    assert dynamo.missing_lines([step], {}) == []
+    assert compiled.missing_lines([step], {}) == []
 
 
 def test_where_nothing_was_compiled_nothing_is_said() -> None:
-    assert dynamo.missing_lines([step], StandIn().modules()) == []
+    assert compiled.missing_lines([step], StandIn().modules()) == []
 
 
 def test_a_compiled_function_is_named_with_how_often_it_was_compiled() -> None:
     torch = StandIn()
     torch.compile(step.__code__)
     torch.compile(step.__code__)
-    (said,) = dynamo.missing_lines([step, other], torch.modules())
+    (said,) = compiled.missing_lines([step, other], torch.modules())
     assert said == (
         f"torch.compile ran code of its own for {named(step)[:-1]}, compiled 2 times): "
         "lines that ran there were not seen, their time is in the line that made the "
@@ -120,7 +120,7 @@ def test_a_compiled_function_is_named_with_how_often_it_was_compiled() -> None:
 def test_one_that_was_compiled_so_long_ago_that_torch_forgot_the_event() -> None:
     torch = StandIn()
     torch.compile(step.__code__, metrics=False)
-    (said,) = dynamo.missing_lines([step], torch.modules())
+    (said,) = compiled.missing_lines([step], torch.modules())
     assert f"torch.compile ran code of its own for {named(step)}: " in said
 
 
@@ -128,7 +128,7 @@ def test_one_that_was_compiled_before_a_reset_is_named_too() -> None:
     torch = StandIn()
     torch.compile(step.__code__)
     torch.reset()
-    (said,) = dynamo.missing_lines([step], torch.modules())
+    (said,) = compiled.missing_lines([step], torch.modules())
     assert named(step) in said
 
 
@@ -136,7 +136,7 @@ def test_the_copy_that_decorators_make_is_known_for_its_function() -> None:
     torch = StandIn()
     twin = step.__code__.replace()
     torch.compile(twin)
-    (said,) = dynamo.missing_lines([step], torch.modules())
+    (said,) = compiled.missing_lines([step], torch.modules())
     assert named(step) in said
 
 
@@ -144,7 +144,7 @@ def test_one_taken_into_its_callers_code_is_named() -> None:
     torch = StandIn()
     torch.compile(step.__code__)
     torch.read(layer.__code__, False)
-    (said,) = dynamo.missing_lines([layer], torch.modules())
+    (said,) = compiled.missing_lines([layer], torch.modules())
     assert said == (
         f"torch.compile took {named(layer)} into its callers' code: lines that ran "
         "there were not seen, their time is in the line that called the compiled code"
@@ -155,14 +155,14 @@ def test_only_what_runs_after_a_graph_break_is_no_function_of_the_program() -> N
     torch = StandIn(room=1)
     resumed = step.__code__.replace(co_name="torch_dynamo_resume_in_step_at_70")
     torch.compile(resumed)
-    assert dynamo.missing_lines([layer], torch.modules()) == []
+    assert compiled.missing_lines([layer], torch.modules()) == []
 
 
 def test_functions_with_the_same_fate_share_a_sentence() -> None:
     torch = StandIn()
     for function in (step, layer, other):
         torch.compile(function.__code__)
-    (said,) = dynamo.missing_lines([step, layer, other], torch.modules())
+    (said,) = compiled.missing_lines([step, layer, other], torch.modules())
     assert f"for {named(step)}, {named(layer)} and {named(other)}: " in said
 
 
@@ -170,7 +170,7 @@ def test_where_torch_forgot_what_it_read_all_that_it_compiled_is_named() -> None
     torch = StandIn(room=1)
     torch.read(layer.__code__, False)
     torch.compile(step.__code__)
-    (said,) = dynamo.missing_lines([layer], torch.modules())
+    (said,) = compiled.missing_lines([layer], torch.modules())
     assert f"code of its own for {named(step)}: lines that ran there, and in" in said
 
 
@@ -178,7 +178,7 @@ def test_of_very_many_functions_some_are_named_and_the_rest_counted() -> None:
     torch = StandIn(room=1)
     for n in range(130, 170):
         torch.compile(step.__code__.replace(co_name=f"step_{n}"))
-    (said,) = dynamo.missing_lines([], torch.modules())
+    (said,) = compiled.missing_lines([], torch.modules())
     assert "step_130 (" in said
     assert "step_159 (" in said
     assert "step_160 (" not in said
@@ -192,17 +192,17 @@ def test_one_that_was_compiled_before_it_was_decorated() -> None:
     wrapper.__dict__["_torchdynamo_orig_callable"] = step
     torch = StandIn()
     torch.compile(step.__code__)
-    (said,) = dynamo.missing_lines([wrapper], torch.modules())
+    (said,) = compiled.missing_lines([wrapper], torch.modules())
     assert said.startswith(f"{named(step)}: compiled before it was decorated, so ")
 
 
 def test_a_torch_that_answers_otherwise_is_said_to_if_it_compiled_anything() -> None:
     modules = StandIn().modules()
     del modules["torch._dynamo.convert_frame"].input_codes
-    (said,) = dynamo.missing_lines([step], modules)
+    (said,) = compiled.missing_lines([step], modules)
     assert "torch.compile may have run code of its own" in said
     modules["torch._dynamo.utils"].counters.clear()
-    assert dynamo.missing_lines([step], modules) == []
+    assert compiled.missing_lines([step], modules) == []
 
 
 def test_a_profile_says_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,6 +221,6 @@ def test_a_profile_says_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> No
 def test_it_is_not_imported_where_there_is_no_torch() -> None:
     program = (
         "import sys, lineprof; p = lineprof.LineProfiler(); p(lambda: 1)(); "
-        "p.get_stats(); sys.exit('lineprof.dynamo' in sys.modules)"
+        "p.get_stats(); sys.exit('lineprof.recording.compiled' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

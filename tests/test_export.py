@@ -18,14 +18,13 @@ import pytest
 from as_python import run
 from example_stats import FILE, everything, example
 
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.errors import LineprofError
-from lineprof.exports import EXPORTS
-from lineprof.exports.frame import data_frame
-from lineprof.exports.rows import COLUMNS
+from lineprof.export import EXPORTS
+from lineprof.export.tables import COLUMNS, data_frame
 from lineprof.line_stats import LineStats
-from lineprof.stats import Cell, FunctionStats
-from lineprof.store import load, save
+from lineprof.model.records import FunctionStats, ThreadLine
+from lineprof.storage import load, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,10 +107,10 @@ def test_csv_of_nothing_has_its_titles() -> None:
 def test_help_names_all_formats_and_loads_none(tmp_path: Path) -> None:
     program = """
         import sys
-        from lineprof.cli import main
+        from lineprof.cli.main.main import main
         assert main(["export", "--help"]) == 0
         names = ("pprof", "perfetto", "svg", "sqlite_", "csv_", "stacks", "names")
-        loaded = [name for name in names if f"lineprof.exports.{name}" in sys.modules]
+        loaded = [name for name in names if f"lineprof.export.{name}" in sys.modules]
         assert loaded == [], loaded
         assert "sqlite3" not in sys.modules
     """
@@ -168,7 +167,11 @@ def test_line_profiler_loads_and_shows_the_file(tmp_path: Path) -> None:
 def test_lines_with_time_and_no_hit_can_be_shown_and_are_said(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    cells = (Cell(2, -1, 0, 500), Cell(3, -1, 0, 0), Cell(4, -1, 2, 0))
+    cells = (
+        ThreadLine(2, -1, 0, 500),
+        ThreadLine(3, -1, 0, 0),
+        ThreadLine(4, -1, 2, 0),
+    )
     save(LineStats.from_functions([FunctionStats("a.py", "f", 1, cells)]), "a.lprof")
     assert main(["export", "--format=line_profiler", "a.lprof"]) == 0
     assert load("a.line_profiler.lprof").timings == {KEY: [(2, 1, 500), (4, 2, 0)]}

@@ -13,7 +13,7 @@ import pytest
 from example_calls import FIB, FORWARD, MAIN, SOLVE, WORK, example, wide
 from export_shapes import content, remarks, shapes
 
-from lineprof.call_edges import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
 
 if TYPE_CHECKING:
     from pathlib import Path

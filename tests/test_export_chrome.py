@@ -12,13 +12,12 @@ import example_gpu
 import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
-from lineprof.call_edges import numbers_of
-from lineprof.exports import EXPORTS
-from lineprof.exports.timeline_slices import MOST_DEEP
-from lineprof.gpu_records import Gpu
-from lineprof.gpu_timeline import Timeline, pack
+from lineprof.export import EXPORTS
+from lineprof.export.timeline import MOST_DEEP
 from lineprof.line_stats import LineStats
-from lineprof.trace_records import Slice
+from lineprof.model.call_graph import numbers_of
+from lineprof.model.gpu import Gpu
+from lineprof.model.timelines import Slice, Timeline, pack_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +78,7 @@ class File:
 def with_events(*rows: tuple[int, ...]) -> LineStats:
     """Return the example with a timeline of `rows`: see example_gpu.EVENTS."""
     stats = example_gpu.example()
-    columns = pack(example_gpu.packed_columns(rows))
+    columns = pack_events(example_gpu.packed_columns(rows))
     line = replace(example_gpu.timeline(), count=len(rows), batches=columns)
     stats.gpu = stats.gpu._replace(timelines=(line,))
     return stats

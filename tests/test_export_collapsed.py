@@ -9,9 +9,9 @@ import pytest
 from example_calls import FIB, FORWARD, MAIN, deep, example, wide
 from export_shapes import content, remarks, shapes
 
-from lineprof.call_edges import numbers_of, own_line_ns
 from lineprof.line_stats import LineStats
-from lineprof.stats import Cell, FunctionStats
+from lineprof.model.call_graph import numbers_of, own_line_ns
+from lineprof.model.records import FunctionStats, ThreadLine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def test_functions_have_the_own_time_of_the_table() -> None:
 
 
 def test_names_cannot_break_a_line_or_a_frame() -> None:
-    cells = (Cell(2, -1, 1, 7),)
+    cells = (ThreadLine(2, -1, 1, 7),)
     functions = [
         FunctionStats("/p/a;b\n.py", "f;\r\n\x00\udcff \u2028", 1, cells),
         FunctionStats("/p/x.py", "main", 1, cells),

@@ -11,10 +11,10 @@ import example_gpu
 import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
-from lineprof.call_edges import own_line_ns
-from lineprof.exports import EXPORTS
-from lineprof.exports.timeline_slices import MOST_DEEP
+from lineprof.export import EXPORTS
+from lineprof.export.timeline import MOST_DEEP
 from lineprof.line_stats import LineStats
+from lineprof.model.call_graph import own_line_ns
 
 CPUPROFILE = EXPORTS["cpuprofile"]
 Node = dict[str, Any]

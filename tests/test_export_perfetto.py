@@ -15,7 +15,7 @@ import example_gpu
 import pytest
 from example_traces import falling, steps
 
-from lineprof.exports import EXPORTS
+from lineprof.export import EXPORTS
 from lineprof.line_stats import LineStats
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def test_names_of_any_characters_come_through() -> None:
 
 def test_numbers_take_the_bytes_that_the_format_says() -> None:
     """128, 300, 16,384 and 2**64 - 1 are where their length changes."""
-    from lineprof.exports.protobuf import number, varint  # noqa: PLC0415
+    from lineprof.export.encoding import number, varint  # noqa: PLC0415
 
     expected = {
         0: b"\0",

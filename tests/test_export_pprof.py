@@ -15,10 +15,10 @@ from example_calls import FORWARD, LEN, MAIN, MODEL_TEXT, example, wide
 from export_shapes import MANY, STEPS, content, shapes
 from pprof_file import Profile, Sample, parsed_by_protobuf, read
 
-from lineprof.call_edges import numbers_of, own_line_ns
-from lineprof.gpu_records import NO_PATH, Gpu, GpuSum
-from lineprof.gpu_timeline import pack
-from lineprof.stats import Thread
+from lineprof.model.call_graph import numbers_of, own_line_ns
+from lineprof.model.gpu import NO_PATH, Gpu, GpuSum
+from lineprof.model.records import Thread
+from lineprof.model.timelines import pack_events
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +130,7 @@ def test_gpu_work_has_its_stream_where_all_events_are_known() -> None:
         (5, 7, 1_300, 99, 1, 0, 0, 0, 0, 4, 0, 0, 0, 4711),
     )
     timeline = example_gpu.timeline()
-    batches = pack(example_gpu.packed_columns(events))
+    batches = pack_events(example_gpu.packed_columns(events))
     stats = example_gpu.example()
     stats.gpu = Gpu(
         paths=stats.gpu.paths,

@@ -17,7 +17,7 @@ import pytest
 from example_calls import FIB, FORWARD, IS_EVEN, LEN, MAIN, REPORT, SOLVE, WORK, example
 from export_shapes import content, remarks, shapes
 
-from lineprof.call_edges import numbers_of
+from lineprof.model.call_graph import numbers_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,11 @@ import example_gpu
 import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
-from lineprof.call_edges import own_line_ns
-from lineprof.exports import EXPORTS
-from lineprof.exports import pieces as pieces_module
-from lineprof.exports.timeline_slices import MOST_DEEP
-from lineprof.gpu_lines import numbers_of_lines, totals
+from lineprof.export import EXPORTS, encoding
+from lineprof.export.timeline import MOST_DEEP
 from lineprof.line_stats import LineStats
+from lineprof.model.call_graph import own_line_ns
+from lineprof.model.gpu import numbers_of_lines, totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,8 +174,8 @@ def test_more_events_than_fit_in_memory_are_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = exported(steps())
-    monkeypatch.setattr(pieces_module, "_MOST", 100)
-    monkeypatch.setattr(pieces_module, "_READ", 7)
+    monkeypatch.setattr(encoding, "_MOST", 100)
+    monkeypatch.setattr(encoding, "_READ", 7)
     assert exported(steps()) == expected
 
 

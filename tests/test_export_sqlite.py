@@ -11,12 +11,12 @@ import example_gpu
 import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
-from lineprof.call_edges import edges, numbers_of, own_line_ns
-from lineprof.cli import main
-from lineprof.exports import EXPORTS
-from lineprof.exports.sqlite_schema import TABLES, VIEWS
-from lineprof.gpu_lines import numbers_of_lines
+from lineprof.cli.main import main
+from lineprof.export import EXPORTS
+from lineprof.export.sqlite_db import TABLES, VIEWS
 from lineprof.line_stats import LineStats
+from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.gpu import numbers_of_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,20 +19,25 @@ from example_calls import (
 )
 from export_shapes import random_profile, shapes
 
-from lineprof.call_edges import edges, numbers_of, own_line_ns
-from lineprof.call_records import NO_NODE, CallNode, CallTree
-from lineprof.exports.stacks import (
+from lineprof.export.stacks import (
     CUT,
+    call_paths,
     cut,
     most_frames,
     remarks,
     stacks,
     thread_name,
-    ways,
 )
 from lineprof.line_stats import LineStats
-from lineprof.short_names import names_of_profile
-from lineprof.stats import Cell, FunctionStats
+from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.names import names_of_profile
+from lineprof.model.records import (
+    NO_NODE,
+    CallNode,
+    CallTree,
+    FunctionStats,
+    ThreadLine,
+)
 
 SHAPES = list(shapes())
 
@@ -61,7 +66,7 @@ def test_the_shares_of_a_line_are_its_own_time_and_its_hits(shape: str) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_the_shares_of_a_call_are_its_own_time(seed: int) -> None:
     stats = random_profile(seed)
-    for way in ways(stats):
+    for way in call_paths(stats):
         assert sum(ns for _, ns, _ in way.lines) == stats.calls.nodes[way.node].self_ns
         assert all(ns >= 0 and hits >= 0 for _, ns, hits in way.lines)
 
@@ -162,9 +167,9 @@ def test_what_no_call_explains_is_a_root() -> None:
     """So are the times of a profile without a tree that is added to one with it."""
     key = ("a.py", 1, "f")
     node = CallNode(NO_NODE, 0, key, -1, 1, 1, 5_000_000, 5_000_000, 5_000_000)
-    whole = FunctionStats("a.py", "f", 1, (Cell(2, -1, 4, 9_000_000),), 2)
+    whole = FunctionStats("a.py", "f", 1, (ThreadLine(2, -1, 4, 9_000_000),), 2)
     stats = LineStats.from_functions([whole], calls=CallTree((node,)))
-    assert [(way.node, way.lines) for way in ways(stats)] == [
+    assert [(way.node, way.lines) for way in call_paths(stats)] == [
         (0, [(2, 5_000_000, 4)]),
         (NO_NODE, [(2, 4_000_000, 0)]),
     ]
@@ -180,8 +185,8 @@ def test_threads_have_together_no_more_than_the_line() -> None:
         CallNode(2, 2, inner, 1, 1, 1, 100, 100, 100),
     )
     functions = [
-        function(outer, Cell(2, 0, 1, 100), Cell(2, 1, 1, 150), calls=2),
-        function(inner, Cell(6, 0, 1, 103), Cell(6, 1, 1, 100), calls=2),
+        function(outer, ThreadLine(2, 0, 1, 100), ThreadLine(2, 1, 1, 150), calls=2),
+        function(inner, ThreadLine(6, 0, 1, 103), ThreadLine(6, 1, 1, 100), calls=2),
     ]
     stats = LineStats.from_functions(
         functions,
@@ -189,7 +194,9 @@ def test_threads_have_together_no_more_than_the_line() -> None:
         calls=CallTree(nodes),
     )
     assert own_line_ns(stats)[outer] == {2: 47}
-    mine = [(way.thread, way.lines) for way in ways(stats) if way.function == outer]
+    mine = [
+        (way.thread, way.lines) for way in call_paths(stats) if way.function == outer
+    ]
     assert mine == [(0, [(2, 0, 1)]), (1, [(2, 47, 1)])]
 
 
@@ -200,10 +207,10 @@ def test_what_the_profilers_cost_took_from_calls_alone_is_shared_out() -> None:
         CallNode(NO_NODE, 0, key, -1, 30, 30, 2_000_000, 2_000_000, 2_000_000),
         CallNode(NO_NODE, 0, key, -1, 10, 10, 0, 0, 0),
     )
-    cells = (Cell(2, -1, 40, 3_000_001), Cell(3, -1, 40, 0))
+    cells = (ThreadLine(2, -1, 40, 3_000_001), ThreadLine(3, -1, 40, 0))
     whole = FunctionStats("a.py", "f", 1, cells, 40)
     stats = LineStats.from_functions([whole], calls=CallTree(nodes))
-    assert [way.lines for way in ways(stats)] == [
+    assert [way.lines for way in call_paths(stats)] == [
         [(2, 3_000_001, 30), (3, 0, 30)],
         [(2, 0, 10), (3, 0, 10)],
     ]

@@ -11,9 +11,9 @@ import pytest
 from example_calls import FORWARD, MAIN, deep, example, wide
 from export_shapes import content, remarks, shapes
 
-from lineprof.call_edges import numbers_of
 from lineprof.line_stats import LineStats
-from lineprof.stats import Cell, FunctionStats, SourceFile
+from lineprof.model.call_graph import numbers_of
+from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +127,7 @@ def test_names_with_any_character_are_xml() -> None:
     name = "".join(map(chr, (*range(0x100), 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x1F600)))
     functions = [
         FunctionStats(
-            f"/p/{name}.py", f"{name}]]></script>&lt;", 1, (Cell(2, -1, 1, 7),)
+            f"/p/{name}.py", f"{name}]]></script>&lt;", 1, (ThreadLine(2, -1, 1, 7),)
         )
     ]
     ((_, box),) = drawn(LineStats.from_functions(functions))
@@ -137,7 +137,7 @@ def test_names_with_any_character_are_xml() -> None:
 
 
 def test_source_with_any_character_is_xml() -> None:
-    functions = [FunctionStats("/p/a.py", "f", 1, (Cell(2, -1, 1, 7),))]
+    functions = [FunctionStats("/p/a.py", "f", 1, (ThreadLine(2, -1, 1, 7),))]
     text = "def f():\n    x = '\x00\x1b[2J <b>&\ufffe\udc80'\n"
     source = SourceFile("/p/a.py", text, "")
     stats = LineStats.from_functions(functions, sources={"/p/a.py": source})

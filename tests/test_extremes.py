@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from settable_clock import Clock
 
-    from lineprof.records import Row
+    from lineprof.model.records import LineTotals
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -38,7 +38,7 @@ def check_extremes(program: str, clock: Clock) -> LineStats:
     return stats
 
 
-def rows(stats: LineStats) -> list[Row]:
+def rows(stats: LineStats) -> list[LineTotals]:
     return [row for function in stats.functions for row in function.rows]
 
 

@@ -16,7 +16,7 @@ from running import hits_of, new_profiler, run_python
 from tables import profiled
 from whole import profiled as whole
 
-from lineprof import far_lines
+from lineprof.bytecode import instructions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +32,8 @@ inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="all lines are a
 def test_a_random_program_as_if_all_of_it_were_far(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(far_lines, "_NEAR", range(0))
-    monkeypatch.setattr(far_lines, "_SLOW", True)
+    monkeypatch.setattr(instructions, "_NEAR", range(0))
+    monkeypatch.setattr(instructions, "_SLOW", True)
     check_lines(program(seed))
 
 

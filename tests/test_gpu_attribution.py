@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from gpu_rig import Played, Rig
 
-from lineprof.gpu_lines import (
+from lineprof.model.gpu import (
     numbers_of_functions,
     numbers_of_lines,
     totals,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from gpu_rig import Played, Rig, events, lost
 
-from lineprof.gpu_lines import kernels_of_lines, numbers_of_functions
-from lineprof.gpu_records import DIRECTIONS
+from lineprof.model.gpu import DIRECTIONS, kernels_of_lines, numbers_of_functions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -381,7 +380,7 @@ def test_a_report_from_within_a_line(rig: Rig) -> None:
     """What was launched so far is in it; the device is waited for."""
     program = """
     from running import new_profiler
-    from lineprof.gpu_lines import totals
+    from lineprof.model.gpu import totals
     profile = new_profiler()
     @profile
     def f():

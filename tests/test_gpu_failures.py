@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 from gpu_rig import Ran, Rig, lost
 
-from lineprof.gpu_lines import numbers_of_functions, totals
+from lineprof.model.gpu import numbers_of_functions, totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lineprof.gpu_records import GpuRun
+    from lineprof.model.gpu import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 

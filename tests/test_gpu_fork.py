@@ -11,11 +11,11 @@ import pytest
 from gpu_double import environment
 from gpu_rig import DEADLINE, Ran, Rig, check_sums, lost
 
-from lineprof.gpu_lines import totals
+from lineprof.model.gpu import totals
 
 if TYPE_CHECKING:
     from lineprof import LineStats
-    from lineprof.gpu_records import GpuRun
+    from lineprof.model.gpu import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 

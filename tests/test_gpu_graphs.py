@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from gpu_rig import Ran, Rig, by_line, check_marks, events, lost
 
-from lineprof.gpu_lines import kernels_of_lines, totals
-from lineprof.gpu_records import NO_PATH
+from lineprof.model.gpu import NO_PATH, kernels_of_lines, totals
+from lineprof.report import VIEWS
+from lineprof.report.options import Options
 from lineprof.source import Sources
-from lineprof.views import VIEWS, Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,15 +10,16 @@ import example_gpu
 import example_stats
 from example_gpu import FIT, QUIET, UPLOAD
 
-from lineprof.gpu_records import NO_DEVICE, NO_PATH, Gpu, GpuRun, GpuSum
 from lineprof.line_stats import LineStats
+from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu, GpuRun, GpuSum
+from lineprof.report import VIEWS
+from lineprof.report.options import Options
 from lineprof.source import Sources
-from lineprof.views import VIEWS, Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lineprof.records import Key
+    from lineprof.model.records import Key
 
 
 def shown(stats: LineStats, **options: bool) -> Any:

@@ -9,20 +9,24 @@ import example_gpu
 import pytest
 from example_gpu import FIT, GEMM, QUIET, RELU, STEP, TREE, UPLOAD
 
-from lineprof.gpu_lines import (
+from lineprof.model.gpu import (
+    KINDS,
+    NO_PATH,
+    Gpu,
     GpuNumbers,
+    GpuPath,
+    GpuSum,
     kernels_of_lines,
     numbers_of_functions,
     numbers_of_lines,
     totals,
     unattributed,
 )
-from lineprof.gpu_records import KINDS, NO_PATH, Gpu, GpuPath, GpuSum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lineprof.records import Key
+    from lineprof.model.records import Key
 
 F, G, H = (("a.py", 10 * n, name) for n, name in enumerate("fgh"))
 

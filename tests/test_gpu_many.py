@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from gpu_rig import Ran, Rig, events, lost
 
-from lineprof.gpu_lines import numbers_of_functions, totals
+from lineprof.model.gpu import numbers_of_functions, totals
 
 if TYPE_CHECKING:
     from lineprof import LineStats

@@ -727,7 +727,7 @@ profile.add_function(f)
 with profile:
     f()
 print([row.hits for row in profile.get_stats().functions[0].rows])
-print("lineprof.labels" in sys.modules, "NVTX_INJECTION64_PATH" in os.environ)
+print("lineprof.bytecode.code_tables" in sys.modules, "NVTX_INJECTION64_PATH" in os.environ)
 """
     )
     assert status == 0, errors

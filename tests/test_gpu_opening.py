@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from gpu_rig import lost
 
-from lineprof import gpu_find
+from lineprof.recording import gpu
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +80,7 @@ def test_a_path_of_imports_that_has_no_texts(
     (folder / "libcupti.so.12").touch()
     monkeypatch.delenv("LINEPROF_CUPTI", raising=False)
     monkeypatch.setattr("sys.path", [b"bytes", 7, None, str(tmp_path)])
-    assert str(folder / "libcupti.so.12") in gpu_find.libraries()
+    assert str(folder / "libcupti.so.12") in gpu.libraries()
 
 
 def test_lines_that_ended_have_nothing_of_what_is_launched_later(rig: Rig) -> None:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from gpu_rig import Ran, Rig, events, lost
 
-from lineprof.gpu_lines import totals
+from lineprof.model.gpu import totals
 
 if TYPE_CHECKING:
-    from lineprof.gpu_numbers import GpuNumbers
-    from lineprof.gpu_records import GpuRun
+    from lineprof.model.gpu import GpuNumbers, GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -248,7 +247,7 @@ def test_vv_says_it_at_the_start(rig: Rig) -> None:
 def test_gpu_status(rig: Rig) -> None:
     program = """
     import sys, lineprof
-    from lineprof.gpu import GpuOptions
+    from lineprof.recording.gpu import GpuOptions
     def show(profiler=None):
         status = lineprof.gpu_status()
         if profiler:
@@ -256,7 +255,7 @@ def test_gpu_status(rig: Rig) -> None:
         print(status.backend, status.present, status.reason)
         assert str(status).startswith(f"gpu: {status.backend} ({status.reason})")
     show()
-    assert "lineprof.profiler" not in sys.modules
+    assert "lineprof.recording.profiler" not in sys.modules
     for choice in "off", "nvtx", GpuOptions("off"), None, "off":
         show(lineprof.LineProfiler(gpu=choice))
     """
@@ -274,7 +273,7 @@ def test_gpu_status(rig: Rig) -> None:
 def test_a_wrong_choice_in_a_program(rig: Rig) -> None:
     program = """
     from lineprof import LineProfiler
-    from lineprof.gpu import GpuOptions
+    from lineprof.recording.gpu import GpuOptions
     for wrong in "on", GpuOptions("on"), GpuOptions(graphs="nodes"):
         try:
             LineProfiler(gpu=wrong)
@@ -364,7 +363,7 @@ def test_a_destroyed_context_that_is_still_current_elsewhere(rig: Rig) -> None:
 # -- several profilers, and beginning anew -----------------------------------------
 
 SEVERAL = """
-from lineprof.gpu_lines import numbers_of_functions, totals, unattributed
+from lineprof.model.gpu import numbers_of_functions, totals, unattributed
 from running import new_profiler
 
 def show(profiler):

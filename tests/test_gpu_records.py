@@ -15,23 +15,25 @@ import pytest
 from example_gpu import EVENTS, ORIGIN_NS, packed_columns
 from example_stats import everything
 
-from lineprof.gpu_records import KINDS, NO_DEVICE, NO_PATH, Gpu
-from lineprof.gpu_timeline import (
-    BATCH,
-    COLUMNS,
-    DIFFERENCES,
-    SIZES,
-    Timeline,
-    pack,
-    unpack,
-)
 from lineprof.line_stats import LineStats
+from lineprof.model.gpu import KINDS, NO_DEVICE, NO_PATH, Gpu
+from lineprof.model.timelines import (
+    EVENT_COLUMNS,
+    EVENT_DIFFERENCES,
+    EVENT_SIZES,
+    EVENTS_PER_BATCH,
+    Timeline,
+    pack_events,
+    unpack_events,
+)
 
 
 def timeline(rows: list[tuple[int, ...]], **changes: object) -> Timeline:
     """Return a timeline of `rows`, as example_gpu.EVENTS has them."""
     made = replace(
-        example_gpu.timeline(), count=len(rows), batches=pack(packed_columns(rows))
+        example_gpu.timeline(),
+        count=len(rows),
+        batches=pack_events(packed_columns(rows)),
     )
     return replace(made, **changes)
 
@@ -104,11 +106,11 @@ def test_paths_of_a_timeline_are_counted_from_its_first() -> None:
     )
 
 
-@pytest.mark.parametrize("count", [0, 1, BATCH, BATCH + 1])
+@pytest.mark.parametrize("count", [0, 1, EVENTS_PER_BATCH, EVENTS_PER_BATCH + 1])
 def test_any_number_of_events_survives_packing(count: int) -> None:
     events = timeline(rows_at([10 * number for number in range(count)]))
     assert sum(batch.events for batch in events.batches) == count
-    assert all(0 < batch.events <= BATCH for batch in events.batches)
+    assert all(0 < batch.events <= EVENTS_PER_BATCH for batch in events.batches)
     numbers = [(event.correlation, event.start_ns) for event in events]
     assert numbers == [(number, 10 * number) for number in range(count)]
 
@@ -121,7 +123,7 @@ def test_events_that_begin_together_stay_in_their_order() -> None:
 
 
 def test_events_out_of_order_over_batches_come_in_order() -> None:
-    starts = list(range(BATCH + 999))
+    starts = list(range(EVENTS_PER_BATCH + 999))
     random.Random(1).shuffle(starts)  # noqa: S311
     found = [event.start_ns for event in timeline(rows_at(starts))]
     assert found == sorted(starts)
@@ -133,18 +135,18 @@ def test_a_timeline_can_be_read_again_and_in_part() -> None:
     assert next(iter(events)).start_ns == 1_000_000
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", EVENT_COLUMNS)
 def test_every_value_of_a_column_survives_packing(name: str) -> None:
-    top = 256 ** SIZES[name] - 1
+    top = 256 ** EVENT_SIZES[name] - 1
     values = [0, top, 1, top - 1, top // 2, 0, top, top, 3]
-    columns = packed_columns([(0,) * len(COLUMNS)] * len(values))
-    columns[name] = array(COLUMNS[name], values).tobytes()
-    (batch,) = pack(columns)
-    assert list(unpack(name, dict(batch.columns)[name], len(values))) == values
+    columns = packed_columns([(0,) * len(EVENT_COLUMNS)] * len(values))
+    columns[name] = array(EVENT_COLUMNS[name], values).tobytes()
+    (batch,) = pack_events(columns)
+    assert list(unpack_events(name, dict(batch.columns)[name], len(values))) == values
 
 
 def test_a_column_of_zeros_is_left_out() -> None:
-    (batch,) = pack(packed_columns([EVENTS[0]]))
+    (batch,) = pack_events(packed_columns([EVENTS[0]]))
     assert {name for name, _ in batch.columns} == {
         *("kind", "name", "start", "ns", "path", "context", "stream"),
         *("correlation", "launch"),
@@ -153,7 +155,7 @@ def test_a_column_of_zeros_is_left_out() -> None:
 
 def test_what_is_no_column_is_an_error() -> None:
     good = zlib.compress(bytes(4))
-    assert list(unpack("path", good, 1)) == [0]
+    assert list(unpack_events("path", good, 1)) == [0]
     for data, events in (
         (good, 2),
         (zlib.compress(bytes(8)), 1),
@@ -164,7 +166,7 @@ def test_what_is_no_column_is_an_error() -> None:
         (zlib.compress(bytes(10_000_000)), 1),
     ):
         with pytest.raises(ValueError, match="a column path"):
-            unpack("path", data, events)
+            unpack_events("path", data, events)
 
 
 def test_columns_are_as_the_page_says() -> None:
@@ -180,13 +182,15 @@ def test_columns_are_as_the_page_says() -> None:
 
     (batch,) = example_gpu.timeline().batches
     packed = dict(batch.columns)
-    for place, name in enumerate(COLUMNS):
+    for place, name in enumerate(EVENT_COLUMNS):
         start = ORIGIN_NS if name == "start" else 0
         expected = [start + row[place] for row in EVENTS]
         if name not in packed:
             assert not any(expected)
             continue
-        found = values(packed[name], SIZES[name], len(EVENTS), name in DIFFERENCES)
+        found = values(
+            packed[name], EVENT_SIZES[name], len(EVENTS), name in EVENT_DIFFERENCES
+        )
         assert found == expected
 
 
@@ -223,7 +227,7 @@ def test_events_take_less_than_eight_bytes_in_a_file() -> None:
 
 
 def test_the_values_load_no_packing() -> None:
-    code = "import lineprof.stats, sys; print(*sys.modules)"
+    code = "import lineprof.model.profile, sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],
         env={"PYTHONPATH": ":".join(sys.path)},
@@ -231,4 +235,4 @@ def test_the_values_load_no_packing() -> None:
         text=True,
         check=True,
     )
-    assert not {"zlib", "array", "lineprof.gpu_timeline"} & set(done.stdout.split())
+    assert not {"zlib", "array", "lineprof.model.timelines"} & set(done.stdout.split())

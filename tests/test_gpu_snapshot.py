@@ -8,8 +8,7 @@ import example_gpu
 import pytest
 from example_gpu import packed_columns
 
-from lineprof.gpu_lines import numbers_of_lines, totals, unattributed
-from lineprof.gpu_records import (
+from lineprof.model.gpu import (
     KINDS,
     NO_DEVICE,
     NO_PATH,
@@ -18,15 +17,18 @@ from lineprof.gpu_records import (
     GpuPath,
     GpuRun,
     GpuSum,
+    numbers_of_lines,
+    totals,
+    unattributed,
 )
-from lineprof.gpu_snapshot import Baseline, Taken, baseline_of, gpu_of
-from lineprof.records import UNKNOWN_THREAD, Thread
-from lineprof.snapshot import Parts, Scale, profile_of
+from lineprof.model.records import UNKNOWN_THREAD, Thread
+from lineprof.snapshot.gpu import Baseline, Taken, baseline_of, gpu_of
+from lineprof.snapshot.profile import Parts, TickScale, profile_of
 
 KERNEL, MEMCPY, MEMSET, WAIT, RUNTIME = range(1, 6)
 F, G = ("a.py", 1, "f"), ("a.py", 10, "g")
 KEYS = {1: F, 2: G, 5: F}  # f has two code objects; 3 is another profiler's
-HALF = Scale(ns_per_tick=1 << 31, cost_one=1)  # two ticks of the core are a ns
+HALF = TickScale(ns_per_tick=1 << 31, cost_one=1)  # two ticks of the core are a ns
 RUN = GpuRun(0, "cupti", "it is there", present=True)
 # Index is the number; a root's line is 2 * thread + whether it is adopted.
 PATHS = [

@@ -17,8 +17,8 @@ from example_gpu import example
 from example_stats import everything
 
 from lineprof.errors import LineprofError
-from lineprof.gpu_lines import numbers_of_functions, numbers_of_lines, totals
-from lineprof.gpu_records import (
+from lineprof.line_stats import LineStats
+from lineprof.model.gpu import (
     NO_DEVICE,
     NO_PATH,
     Batch,
@@ -27,13 +27,15 @@ from lineprof.gpu_records import (
     GpuPath,
     GpuRun,
     GpuSum,
+    numbers_of_functions,
+    numbers_of_lines,
+    totals,
 )
-from lineprof.gpu_timeline import SIZES, Timeline
-from lineprof.line_stats import LineStats
-from lineprof.records import UNKNOWN_THREAD
-from lineprof.stats import Profile
-from lineprof.store import load, save
-from lineprof.store_schema import GPU_TABLES
+from lineprof.model.profile import Profile
+from lineprof.model.records import UNKNOWN_THREAD
+from lineprof.model.timelines import EVENT_SIZES, Timeline
+from lineprof.storage import load, save
+from lineprof.storage.schema import GPU_TABLES
 
 ODD = ["", "a\nb", "\x1b[2J", "a\0b", "é損", "\udcff\udc80", "\ud83d", "'\"%_"]
 FUNCTION = example_stats.example().functions[0].key
@@ -134,7 +136,7 @@ def test_the_tables_are_as_their_page_says(tmp_path: Path) -> None:
 
 def test_the_page_names_every_column_of_a_timeline() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    missing = [name for name in SIZES if f"`{name}`" not in page]
+    missing = [name for name in EVENT_SIZES if f"`{name}`" not in page]
     assert missing == []
 
 
@@ -311,7 +313,7 @@ def test_values_that_make_no_sense_are_damage(tmp_path: Path, statement: str) ->
 
 def column(name: str, *values: int) -> bytes:
     """Return a column of ten events as a file has it, the last of them `values`."""
-    size = SIZES[name]
+    size = EVENT_SIZES[name]
     whole = [0] * (len(example_gpu.EVENTS) - len(values)) + list(values)
     return zlib.compress(
         bytes(value >> 8 * place & 255 for place in range(size) for value in whole)

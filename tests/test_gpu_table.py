@@ -23,20 +23,12 @@ from example_gpu import (
     ungated,
 )
 
-from lineprof.gpu_records import (
-    NO_GPU,
-    NO_PATH,
-    Gpu,
-    GpuDevice,
-    GpuPath,
-    GpuRun,
-    GpuSum,
-)
+from lineprof.console.terminal import Terminal
+from lineprof.model.gpu import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuPath, GpuRun, GpuSum
+from lineprof.report import VIEWS
+from lineprof.report.gpu_table import GPU_COLUMNS
+from lineprof.report.options import MORE_COLUMNS, USUAL_COLUMNS, Options
 from lineprof.source import Sources
-from lineprof.views import VIEWS, Options
-from lineprof.views.gpu_columns import GPU_COLUMNS
-from lineprof.views.gpu_flags import MORE_COLUMNS, USUAL_COLUMNS
-from lineprof.views.screen import Screen
 
 if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
@@ -138,12 +130,12 @@ def test_without_gpu_data_nothing_about_gpus_is_imported() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    assert "lineprof.views.text" in loaded
+    assert "lineprof.report.text" in loaded
     assert "ctypes" not in loaded
-    light = {"lineprof.views.gpu", "lineprof.views.gpu_flags"}
-    ours = {name for name in loaded if name.startswith("lineprof.views.gpu")}
+    light = {"lineprof.report", "lineprof.report.options"}
+    ours = {name for name in loaded if name.startswith("lineprof.report")}
     assert ours <= light
-    assert "lineprof.gpu_lines" not in loaded
+    assert "lineprof.model.gpu" not in loaded
 
 
 def test_columns_without_data_are_left_out_unless_they_are_named() -> None:
@@ -214,7 +206,7 @@ def test_no_name_acts_on_a_terminal() -> None:
     gpu = example().gpu._replace(
         sums=(copy, kernel), devices=(device,), runs=(run, *RUNS)
     )
-    for screen in (Screen(), Screen(terminal=True, width=500)):
+    for screen in (Terminal(), Terminal(terminal=True, width=500)):
         text = shown(with_gpu(gpu), top_kernels=9, kernel=f"*{bad}*", screen=screen)
         assert not set("\x1b\x07\x9b\t\u202e") & set(text)
         assert text.count("\\x1b[2J\\x07\\x9b\\n\\t\\u202e") == 5
@@ -348,7 +340,7 @@ def test_lines_without_source_are_shown_up_to_the_last_of_a_gpu() -> None:
 
 
 def test_on_a_terminal_lines_fit_and_those_that_took_most_are_bold() -> None:
-    screen = Screen(terminal=True, width=140, colour=True)
+    screen = Terminal(terminal=True, width=140, colour=True)
     text = shown(example(), screen=screen, top_kernels=9)
     tables = text.split("GPU time:")[0].split("\n")
     assert max(len(line) for line in tables if "\x1b" not in line) == 140
@@ -359,7 +351,7 @@ def test_on_a_terminal_lines_fit_and_those_that_took_most_are_bold() -> None:
 
 def test_a_terminal_too_narrow_for_source_wraps_lines() -> None:
     narrow, whole = (
-        shown(example(), screen=Screen(terminal=True, width=width))
+        shown(example(), screen=Terminal(terminal=True, width=width))
         for width in (100, None)
     )
     assert section(narrow, "fit") == section(whole, "fit")

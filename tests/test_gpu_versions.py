@@ -12,7 +12,7 @@ from gpu_rig import Ran, Rig, events, lost
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof.gpu_records import GpuRun
+    from lineprof.model.gpu import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -268,7 +268,7 @@ def test_the_order_of_those_to_try(rig: Rig) -> None:
     shutil.copy(rig.doubles / "frozen_clock.so", runtime)
     program = f"""
     import ctypes, sys
-    from lineprof.gpu_find import libraries
+    from lineprof.recording.gpu import libraries
     sys.path[:] = [{str(rig.folder / "wheels")!r}, *sys.path]
     print(*libraries()[:6], sep="\\n")
     ctypes.CDLL({str(runtime)!r})

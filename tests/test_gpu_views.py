@@ -27,11 +27,10 @@ from example_gpu import (
     ungated,
 )
 
-from lineprof.gpu_records import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuSum
-from lineprof.gpu_timeline import Timeline, pack
-from lineprof.source import Sources
-from lineprof.views import VIEWS, Options
-from lineprof.views.gpu_units import (
+from lineprof.model.gpu import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuSum
+from lineprof.model.timelines import Timeline, pack_events
+from lineprof.report import VIEWS
+from lineprof.report.gpu_format import (
     microseconds,
     milliseconds,
     quoted,
@@ -39,12 +38,14 @@ from lineprof.views.gpu_units import (
     size_text,
     time_text,
 )
+from lineprof.report.options import Options
+from lineprof.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.gpu_records import GpuEvent
     from lineprof.line_stats import LineStats
+    from lineprof.model.gpu import GpuEvent
 
 GOLDEN = Path(__file__).with_name("golden")
 GOLDENS: list[tuple[str, str, dict[str, object]]] = [
@@ -97,7 +98,7 @@ def timeline_of(*rows: tuple[int, ...], process: int = 0) -> Timeline:
         example().gpu.timelines[0],
         process=process,
         count=len(rows),
-        batches=pack(packed_columns(rows)),
+        batches=pack_events(packed_columns(rows)),
     )
 
 
@@ -311,7 +312,7 @@ def test_starts_before_the_origin_and_numbers_without_end_are_shown() -> None:
     most = 2**63 - 1
     columns = packed_columns([an_event(MEMCPY, name=4, ns=most, bytes=most)])
     columns["start"] = array("Q", [ORIGIN_NS - 1_500]).tobytes()
-    timeline = replace(timeline_of(), count=1, batches=pack(columns))
+    timeline = replace(timeline_of(), count=1, batches=pack_events(columns))
     (row,) = table(with_gpu(timelines=(timeline,)), "gpu-trace")
     assert row["Start"] == "-0.001500"
     assert row["Size"] == str(most)

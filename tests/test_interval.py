@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from as_python import DEADLINE, check_same, kernprof, run, write
 
-from kernprof.interval import Interval
+from kernprof.periodic_dump import PeriodicDump
 from lineprof import load_stats
 
 TASKS = "/proc/self/task"
@@ -171,7 +171,7 @@ os._exit(0)
 def test_no_lock_is_held_in_a_forked_child(tmp_path: Path) -> None:
     program = """
         import os, sys, threading
-        from kernprof.interval import Interval
+        from kernprof.periodic_dump import PeriodicDump as Interval
         lock, begun = threading.Lock(), threading.Event()
         def dump():
             with lock:
@@ -212,23 +212,23 @@ def test_what_takes_long_is_done_seldom() -> None:
             pass
 
     begun = time.thread_time()
-    assert Interval(0.5, dump)._tick() >= 1.0
+    assert PeriodicDump(0.5, dump)._tick() >= 1.0
     begun = 0.0
-    assert Interval(0.5, dump)._tick() == 0.5
+    assert PeriodicDump(0.5, dump)._tick() == 0.5
 
 
 def test_it_may_be_called_ever_less_often() -> None:
-    interval = Interval(0.1, int, longest=0.5)
+    interval = PeriodicDump(0.1, int, longest=0.5)
     assert [interval._tick() for _ in range(4)] == [0.2, 0.4, 0.5, 0.5]
-    assert Interval(0.1, int)._tick() == 0.1
-    assert Interval(2.0, int, longest=0.5)._tick() == 2.0
+    assert PeriodicDump(0.1, int)._tick() == 0.1
+    assert PeriodicDump(2.0, int, longest=0.5)._tick() == 2.0
 
 
 @linux
 def test_nothing_of_it_is_left_when_it_has_stopped() -> None:
     before = tasks()
     ticked = threading.Event()
-    interval = Interval(0.001, ticked.set)
+    interval = PeriodicDump(0.001, ticked.set)
     interval.start()
     ticked.wait(DEADLINE)
     assert tasks() > before
@@ -249,7 +249,7 @@ def test_a_file_that_fails_does_not_end_it() -> None:
             enough.set()
         raise OSError("full")
 
-    interval = Interval(0.001, dump)
+    interval = PeriodicDump(0.001, dump)
     interval.start()
     assert enough.wait(DEADLINE)
     interval.stop()

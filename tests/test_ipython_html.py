@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 import example_gpu
 import example_stats
 
-from lineprof.ipython.html import html_of
 from lineprof.line_stats import LineStats
-from lineprof.stats import Cell, FunctionStats, SourceFile
+from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
+from lineprof.report.html import html_of
 
 VOID = {"br"}
 LOADS = {"src", "href", "srcset", "data", "action", "background"}
@@ -52,7 +52,7 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def of_source(text: str, *cells: Cell, name: str = "f") -> LineStats:
+def of_source(text: str, *cells: ThreadLine, name: str = "f") -> LineStats:
     """Give the profile of one function, which is all of its file."""
     function = FunctionStats("f.py", name, 1, cells)
     sources = {"f.py": SourceFile("f.py", text, "")}
@@ -62,8 +62,8 @@ def of_source(text: str, *cells: Cell, name: str = "f") -> LineStats:
 def test_each_line_has_its_numbers_and_its_source() -> None:
     stats = of_source(
         "def f(x):\n    x += 1\n    return x\n",
-        Cell(2, -1, 2, 3_000_000),
-        Cell(3, -1, 1, 9_000_000),
+        ThreadLine(2, -1, 2, 3_000_000),
+        ThreadLine(3, -1, 1, 9_000_000),
     )
     page = Page(html_of(stats))
     assert page.rows == [
@@ -75,7 +75,7 @@ def test_each_line_has_its_numbers_and_its_source() -> None:
 
 
 def test_the_unit_can_be_chosen() -> None:
-    stats = of_source("def f(): 1\n", Cell(1, -1, 1, 3_000_000))
+    stats = of_source("def f(): 1\n", ThreadLine(1, -1, 1, 3_000_000))
     assert Page(html_of(stats, unit=1e-3)).rows[0][2] == "Time (ms)"
     assert Page(html_of(stats, unit=2e-3)).rows[1][2] == "1.5"
     assert Page(html_of(stats, unit=2e-3)).rows[0][2] == "Time (0.002 s)"
@@ -84,9 +84,9 @@ def test_the_unit_can_be_chosen() -> None:
 def test_the_line_that_takes_most_is_the_hottest() -> None:
     stats = of_source(
         "def f():\n    1\n    2\n    3\n",
-        Cell(2, -1, 1, 900),
-        Cell(3, -1, 1, 99),
-        Cell(4, -1, 1, 1),
+        ThreadLine(2, -1, 1, 900),
+        ThreadLine(3, -1, 1, 99),
+        ThreadLine(4, -1, 1, 1),
     )
     _, begin, hot, warm, cold = Page(html_of(stats)).styles
     assert (begin, cold) == ("", "")
@@ -96,7 +96,7 @@ def test_the_line_that_takes_most_is_the_hottest() -> None:
 
 def test_nothing_in_a_profile_can_act_on_the_page() -> None:
     evil = "<script>alert('x')</script>\"&\u202e\x1b[2J\ud800"
-    stats = of_source(f"def f():\n    {evil}\n", Cell(2, -1, 1, 1), name=evil)
+    stats = of_source(f"def f():\n    {evil}\n", ThreadLine(2, -1, 1, 1), name=evil)
     stats.warnings = (evil,)
     html = html_of(stats)
     page = Page(html)
@@ -117,7 +117,7 @@ def test_a_page_loads_nothing() -> None:
 
 
 def test_tabs_and_blanks_of_the_source_stay() -> None:
-    page = Page(html_of(of_source("def f():\n\tx  =  1\n", Cell(2, -1, 1, 1))))
+    page = Page(html_of(of_source("def f():\n\tx  =  1\n", ThreadLine(2, -1, 1, 1))))
     assert page.rows[2][-1] == "\tx  =  1"
 
 
@@ -128,7 +128,7 @@ def test_functions_that_never_ran_are_named_or_left_out() -> None:
 
 
 def test_time_spent_waiting_is_shown_where_there_is_some() -> None:
-    stats = of_source("def f():\n    1\n", Cell(2, -1, 1, 1_000, await_ns=5_000))
+    stats = of_source("def f():\n    1\n", ThreadLine(2, -1, 1, 1_000, await_ns=5_000))
     assert Page(html_of(stats)).rows[0][5] == "Await"
     assert Page(html_of(stats)).rows[2][5] == "5.000 us"
 
@@ -141,14 +141,14 @@ def test_gpu_columns_and_totals_are_shown() -> None:
 
 
 def test_a_function_without_source_shows_its_lines() -> None:
-    function = FunctionStats("/nowhere/f.py", "f", 3, (Cell(5, -1, 1, 10),))
+    function = FunctionStats("/nowhere/f.py", "f", 3, (ThreadLine(5, -1, 1, 10),))
     page = Page(html_of(LineStats.from_functions([function])))
     assert page.rows[1:] == [["5", "1", "10.00 ns", "10.00 ns", "100.0", ""]]
 
 
 def test_a_cell_is_shown_whole() -> None:
     text = "def f():\n    1\nf()\n"
-    stats = of_source(text, Cell(3, -1, 1, 1), name="<lprof_cell>")
+    stats = of_source(text, ThreadLine(3, -1, 1, 1), name="<lprof_cell>")
     assert [row[-1] for row in Page(html_of(stats)).rows[1:]] == text.splitlines()
 
 
@@ -157,5 +157,5 @@ def test_an_empty_profile_says_why() -> None:
 
 
 def test_notebooks_show_a_profile_as_html() -> None:
-    stats = of_source("def f(): 1\n", Cell(1, -1, 1, 3))
+    stats = of_source("def f(): 1\n", ThreadLine(1, -1, 1, 3))
     assert stats._repr_html_() == html_of(stats)

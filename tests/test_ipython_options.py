@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineprof.ipython.options import LPRUN, LPRUN_ALL, Magic, OptionError, parse
+from lineprof.ipython.cell import LPRUN, LPRUN_ALL, Magic, OptionError, parse
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineprof.ipython.reloaded import put_right
+from lineprof.ipython.profiler import put_right
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -224,7 +224,7 @@ def test_what_is_left_when_the_last_profiler_goes() -> None:
         """
         import sys
         from lineprof import LineProfiler
-        from lineprof.profiler import held_tool_ids
+        from lineprof.recording.core import held_tool_ids
 
         profiler = LineProfiler()
         profiler(lambda: 1)()

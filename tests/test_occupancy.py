@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineprof.occupancy import occupancy, warps_per_block
+from lineprof.report.gpu_format import occupancy, warps_per_block
 
 
 def device(major: int, minor: int, *limits: int) -> dict[str, int]:

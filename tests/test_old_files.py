@@ -14,7 +14,7 @@ import pytest
 from old_pickles import KEY, LINES, pickled, state
 
 import lineprof
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.line_stats import LineStats
 
 FOLDER = Path(__file__).with_name("golden") / "line_profiler"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernprof.options import UsageError
-from kernprof.outfile import OutFile, expand
+from kernprof.output_file import OutputFile, expand
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ def test_a_path_is_fixed_at_once(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "deeper").mkdir()
-    out = OutFile("x.lprof")
+    out = OutputFile("x.lprof")
     assert (out.path, out.shown) == (str(tmp_path / "x.lprof"), "x.lprof")
     monkeypatch.chdir(tmp_path / "deeper")
     assert (out.path, out.shown) == (str(tmp_path / "x.lprof"),) * 2
@@ -72,7 +72,7 @@ def test_a_path_is_fixed_at_once(
 
 def test_a_link_is_written_through(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("target")
-    assert OutFile(str(tmp_path / "link")).path == str(tmp_path / "target")
+    assert OutputFile(str(tmp_path / "link")).path == str(tmp_path / "target")
 
 
 def test_places_where_no_file_can_be(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
         f"{tmp_path}/{'x' * 300}": "File name too long",
     }.items():
         with pytest.raises(UsageError, match=trouble):
-            OutFile(name)
+            OutputFile(name)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is barred to root")
@@ -97,10 +97,10 @@ def test_places_that_are_barred(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("")
     (tmp_path / "precious").chmod(0o444)
     with pytest.raises(UsageError, match="write-protected"):
-        OutFile(str(tmp_path / "precious"))
+        OutputFile(str(tmp_path / "precious"))
     (tmp_path / "barred").mkdir(mode=0o555)
     with pytest.raises(UsageError, match="is not writable"):
-        OutFile(str(tmp_path / "barred" / "x"))
+        OutputFile(str(tmp_path / "barred" / "x"))
 
 
 def test_a_current_folder_that_was_removed(
@@ -111,7 +111,7 @@ def test_a_current_folder_that_was_removed(
     monkeypatch.chdir(gone)
     gone.rmdir()
     with pytest.raises(UsageError, match="the current folder was removed"):
-        OutFile("x.lprof")
-    absolute = OutFile(str(tmp_path / "x.lprof"))
+        OutputFile("x.lprof")
+    absolute = OutputFile(str(tmp_path / "x.lprof"))
     assert absolute.shown == absolute.path
     monkeypatch.chdir(tmp_path)

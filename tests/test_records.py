@@ -11,21 +11,38 @@ import example_gpu
 import pytest
 from example_stats import everything
 
-from lineprof.calibrate import Costs, set_costs
-from lineprof.call_records import CallNode
-from lineprof.gpu_records import GpuDevice, GpuPath, GpuRun, GpuSum
-from lineprof.own_records import OwnTime
-from lineprof.records import Cell, Process, Row, SourceFile, Thread
-from lineprof.split import Split
 from lineprof.line_stats import LineStats
-from lineprof.store import load, save
-from lineprof.wait_records import Wait
+from lineprof.model.gpu import GpuDevice, GpuPath, GpuRun, GpuSum
+from lineprof.model.records import (
+    CallNode,
+    LineBreakdown,
+    LineTotals,
+    Process,
+    SourceFile,
+    Thread,
+    ThreadLine,
+    Wait,
+)
+from lineprof.model.time_split import TimeSplit
+from lineprof.recording.calibration import Costs, set_costs
+from lineprof.storage import load, save
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 RECORDS = (
-    *(Cell, Row, Process, Thread, SourceFile, CallNode, Wait, OwnTime, Split, Costs),
+    *(
+        ThreadLine,
+        LineTotals,
+        Process,
+        Thread,
+        SourceFile,
+        CallNode,
+        Wait,
+        LineBreakdown,
+        TimeSplit,
+        Costs,
+    ),
     *(GpuDevice, GpuPath, GpuRun, GpuSum),
 )
 
@@ -36,7 +53,7 @@ def reordered(kind: Any) -> Any:
     defaults = {"added": 0, **dict.fromkeys(kind._fields), **kind._field_defaults}
     plain = namedtuple(kind.__name__, fields, defaults=[defaults[f] for f in fields])  # type: ignore[misc] # noqa: PYI024
     own = {name: value for name, value in vars(kind).items() if name == "time_ns"}
-    return type(kind.__name__, (plain,), own if kind is Split else {})
+    return type(kind.__name__, (plain,), own if kind is TimeSplit else {})
 
 
 def named(value: Any) -> Any:
@@ -55,8 +72,8 @@ def named(value: Any) -> Any:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the fields of all records into another order, with one more in front."""
-    import lineprof.store_read_calls  # noqa: PLC0415  # which `load` imports late
-    import lineprof.store_read_gpu  # noqa: F401, PLC0415
+    import lineprof.storage.reader  # noqa: PLC0415  # which `load` imports late
+    import lineprof.storage.reader_gpu  # noqa: F401, PLC0415
 
     others = {kind: reordered(kind) for kind in RECORDS}
     modules = [sys.modules[name] for name in sorted(sys.modules)]
@@ -70,7 +87,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def example(kind: str) -> LineStats:
     stats = example_gpu.example() if kind == "gpu" else example_calls.example()
     key = stats.functions[0].key
-    stats.own_times = (OwnTime(key, key[1] + 1, 0, "system", 12),)
+    stats.own_times = (LineBreakdown(key, key[1] + 1, 0, "system", 12),)
     return stats
 
 

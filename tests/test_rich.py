@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.line_stats import LineStats, show_func, show_text
 
 if TYPE_CHECKING:

@@ -141,7 +141,7 @@ def test_one_file_includes_python_h() -> None:
 
 def test_one_python_file_imports_the_core() -> None:
     doors = {room_of(f) for f in PYTHON_FILES if CORE in imports(f, types=False)}
-    assert doors == {"lineprof.switch"}
+    assert doors == {"lineprof.recording.core"}
 
 
 def test_the_module_exports_its_entry_alone() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from lineprof.run import RunInfo
+from lineprof.recording.core import RunInfo
 
 
 def core(**numbers: int) -> SimpleNamespace:

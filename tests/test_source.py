@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineprof.records import SourceFile
-from lineprof.source import Sources, block, changed, get_code_block, lines_of
-from lineprof.source_file import read_source
-from lineprof.source_text import disk_text
+from lineprof.model.records import SourceFile
+from lineprof.source import (
+    Sources,
+    block,
+    changed,
+    disk_text,
+    get_code_block,
+    lines_of,
+    read_source,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,15 +13,20 @@ from running import hook_name
 from showing import lines_of
 from whole import names, profiled, said
 
-from lineprof.call_records import NO_NODE, CallNode, CallTree
-from lineprof.collectives import is_collective, is_torch, mpi_of_lines
 from lineprof.line_stats import LineStats
-from lineprof.records import Cell, FunctionStats
+from lineprof.model.records import (
+    NO_NODE,
+    CallNode,
+    CallTree,
+    FunctionStats,
+    ThreadLine,
+)
+from lineprof.model.time_split import is_collective, is_torch, mpi_of_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof.records import Key
+    from lineprof.model.records import Key
 
 C10D = "/env/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py"
 MAIN, STEP = ("/p/a.py", 1, "main"), ("/p/a.py", 5, "step")
@@ -39,7 +44,9 @@ def stats(*nodes: CallNode, lines: dict[Key, dict[int, int]]) -> LineStats:
     functions = [
         FunctionStats(
             *(key[0], key[2], key[1]),
-            cells=tuple(Cell(n, 0, 1, ns, 0, ns, ns, ns) for n, ns in times.items()),
+            cells=tuple(
+                ThreadLine(n, 0, 1, ns, 0, ns, ns, ns) for n, ns in times.items()
+            ),
             calls=1,
         )
         for key, times in lines.items()

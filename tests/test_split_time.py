@@ -17,18 +17,27 @@ from running import hook_name, new_profiler
 from showing import lines_of
 
 from lineprof import load_stats
-from lineprof.call_records import NO_NODE, CallNode, CallTree
 from lineprof.line_stats import LineStats
-from lineprof.own_records import C_SYSTEM, C_WAIT, SYSTEM, WAIT, OwnTime
-from lineprof.records import Cell, FunctionStats
-from lineprof.split import Split, split_of_lines
-from lineprof.views.columns import SPLIT_COLUMNS
+from lineprof.model.records import (
+    C_SYSTEM,
+    C_WAIT,
+    NO_NODE,
+    SYSTEM,
+    WAIT,
+    CallNode,
+    CallTree,
+    FunctionStats,
+    LineBreakdown,
+    ThreadLine,
+)
+from lineprof.model.time_split import TimeSplit, split_of_lines
+from lineprof.report.line_table import SPLIT_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lineprof.records import Key
+    from lineprof.model.records import Key
 
 HEARS_C = sys.version_info < (3, 12) or hook_name() != "settrace"
 LINUX = sys.platform == "linux"
@@ -40,11 +49,11 @@ SORTED, LEN = ("", 0, "builtins.sorted"), ("", 0, "builtins.len")
 
 
 def function(key: Key, times: dict[int, int]) -> FunctionStats:
-    cells = (Cell(n, -1, 1, ns, 0, ns, ns, ns) for n, ns in times.items())
+    cells = (ThreadLine(n, -1, 1, ns, 0, ns, ns, ns) for n, ns in times.items())
     return FunctionStats(key[0], key[2], key[1], cells=tuple(cells), calls=1)
 
 
-def example(*own: OwnTime) -> LineStats:
+def example(*own: LineBreakdown) -> LineStats:
     """Return main, whose line 2 sorts for 600 us, of which key has 100 with len."""
     return LineStats.from_functions(
         [function(MAIN, {2: 700, 3: 50}), function(KEY, {9: 100})],
@@ -62,29 +71,29 @@ def example(*own: OwnTime) -> LineStats:
 
 def test_the_parts_of_lines() -> None:
     stats = example(
-        OwnTime(MAIN, 2, 0, WAIT, 10),
-        OwnTime(MAIN, 2, 0, SYSTEM, 20),
-        OwnTime(MAIN, 2, 0, C_WAIT, 100),
-        OwnTime(MAIN, 2, 0, C_SYSTEM, 150),
-        OwnTime(MAIN, 2, 1, C_SYSTEM, 50),
+        LineBreakdown(MAIN, 2, 0, WAIT, 10),
+        LineBreakdown(MAIN, 2, 0, SYSTEM, 20),
+        LineBreakdown(MAIN, 2, 0, C_WAIT, 100),
+        LineBreakdown(MAIN, 2, 0, C_SYSTEM, 150),
+        LineBreakdown(MAIN, 2, 1, C_SYSTEM, 50),
     )
     assert split_of_lines(stats) == {
-        MAIN: {2: Split(70, 200, 220, 110, 100), 3: Split(50, 0, 0, 0, 0)},
-        KEY: {9: Split(70, 30, 0, 0, 0)},
+        MAIN: {2: TimeSplit(70, 200, 220, 110, 100), 3: TimeSplit(50, 0, 0, 0, 0)},
+        KEY: {9: TimeSplit(70, 30, 0, 0, 0)},
     }
 
 
 def test_no_part_is_longer_than_what_it_is_part_of() -> None:
     stats = example(
-        OwnTime(MAIN, 3, 0, SYSTEM, 4_000),
-        OwnTime(MAIN, 2, 0, WAIT, 95),
-        OwnTime(MAIN, 2, 0, SYSTEM, 4_000),
-        OwnTime(KEY, 9, 0, C_WAIT, 4_000),
-        OwnTime(KEY, 9, 0, C_SYSTEM, 4_000),
+        LineBreakdown(MAIN, 3, 0, SYSTEM, 4_000),
+        LineBreakdown(MAIN, 2, 0, WAIT, 95),
+        LineBreakdown(MAIN, 2, 0, SYSTEM, 4_000),
+        LineBreakdown(KEY, 9, 0, C_WAIT, 4_000),
+        LineBreakdown(KEY, 9, 0, C_SYSTEM, 4_000),
     )
     assert split_of_lines(stats) == {
-        MAIN: {2: Split(0, 500, 5, 95, 100), 3: Split(0, 0, 50, 0, 0)},
-        KEY: {9: Split(70, 0, 0, 30, 0)},
+        MAIN: {2: TimeSplit(0, 500, 5, 95, 100), 3: TimeSplit(0, 0, 50, 0, 0)},
+        KEY: {9: TimeSplit(70, 0, 0, 30, 0)},
     }
 
 
@@ -92,13 +101,15 @@ def test_a_profile_that_was_not_asked_has_no_parts_and_says_so() -> None:
     assert split_of_lines(example()) == {}
     said = "The profile does not tell Python, native and system time apart"
     assert lines_of(example(), "text", columns=("native",))[-1].startswith(said)
-    nothing = OwnTime(MAIN, 1, 0, WAIT, 0)
+    nothing = LineBreakdown(MAIN, 1, 0, WAIT, 0)
     lines = lines_of(example(nothing), "text", columns=("native",))
     assert not any(line.startswith(said) for line in lines)
 
 
 def test_the_table_has_columns_that_add_up() -> None:
-    stats = example(OwnTime(MAIN, 2, 0, C_WAIT, 100), OwnTime(MAIN, 2, 0, SYSTEM, 20))
+    stats = example(
+        LineBreakdown(MAIN, 2, 0, C_WAIT, 100), LineBreakdown(MAIN, 2, 0, SYSTEM, 20)
+    )
     lines = lines_of(stats, "text", unit=1e-9, columns=tuple(SPLIT_COLUMNS))
     title = next(line for line in lines if line.startswith("Line #"))
     assert title.split()[-8:-2] == [
@@ -110,7 +121,9 @@ def test_the_table_has_columns_that_add_up() -> None:
 
 
 def test_files_and_sums_keep_the_parts(tmp_path: Path) -> None:
-    stats = example(OwnTime(MAIN, 2, -1, C_WAIT, 100), OwnTime(KEY, 9, -1, WAIT, 0))
+    stats = example(
+        LineBreakdown(MAIN, 2, -1, C_WAIT, 100), LineBreakdown(KEY, 9, -1, WAIT, 0)
+    )
     stats.to_file(tmp_path / "x.lprof")
     found = load_stats(tmp_path / "x.lprof")
     assert found.own_times == stats.own_times
@@ -138,14 +151,14 @@ def asked() -> Iterator[Callable[[], Any]]:
     new_profiler().c_functions(on=False)
 
 
-def parts(profiler: Any, name: str, line: int) -> Split:
+def parts(profiler: Any, name: str, line: int) -> TimeSplit:
     """Return the parts of a line, the first below ``def`` being 1."""
     stats = profiler.get_stats()
     key = next(f.key for f in stats.functions if f.name.endswith(name))
     return split_of_lines(stats)[key][key[1] + 1 + line]
 
 
-def share(split: Split, ns: int) -> float:
+def share(split: TimeSplit, ns: int) -> float:
     """Return the share of `ns` in what was on a processor, calls apart."""
     return ns / (split.python_ns + split.native_ns + split.system_ns)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import kernprof, run, write
 
-from kernprof.namesakes import ShadowedModules
+from kernprof.environment import ShadowedModules
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,14 +12,14 @@ from example_stats import FILE, PROCESS, everything, example
 
 from lineprof.errors import LineprofError, printable
 from lineprof.line_stats import LineStats
-from lineprof.stats import (
+from lineprof.model.profile import Profile
+from lineprof.model.records import (
     UNKNOWN_THREAD,
-    Cell,
     FunctionStats,
-    Profile,
-    Row,
+    LineTotals,
     SourceFile,
     Thread,
+    ThreadLine,
 )
 
 KEY = ("a.py", 1, "f")
@@ -28,7 +28,7 @@ KEY = ("a.py", 1, "f")
 def profile(text: str | None = "x", sha256: str = "", pid: int = 1) -> LineStats:
     """Return a profile of one process with one thread, function and file."""
     return LineStats.from_functions(
-        [FunctionStats("a.py", "f", 1, (Cell(2, 0, 3, 40, 5, 60),), calls=7)],
+        [FunctionStats("a.py", "f", 1, (ThreadLine(2, 0, 3, 40, 5, 60),), calls=7)],
         processes=[PROCESS._replace(pid=pid)],
         threads=[Thread(0, pid, "main")],
         sources={"a.py": SourceFile("a.py", text, sha256)},
@@ -37,13 +37,15 @@ def profile(text: str | None = "x", sha256: str = "", pid: int = 1) -> LineStats
 
 
 def test_lines_are_summed_over_their_threads_and_sorted() -> None:
-    first = Cell(9, 0, 1, 10, 1, 11, min_ns=10, max_ns=10)
-    second = Cell(9, 1, 2, 20, 2, 22, min_ns=8, max_ns=12)
-    third = Cell(9, 2, 0, 0)  # a part of an execution: of no known length
-    function = FunctionStats("a.py", "f", 1, (first, Cell(2, 1, 1, 5), second, third))
+    first = ThreadLine(9, 0, 1, 10, 1, 11, min_ns=10, max_ns=10)
+    second = ThreadLine(9, 1, 2, 20, 2, 22, min_ns=8, max_ns=12)
+    third = ThreadLine(9, 2, 0, 0)  # a part of an execution: of no known length
+    function = FunctionStats(
+        "a.py", "f", 1, (first, ThreadLine(2, 1, 1, 5), second, third)
+    )
     assert function.rows == (
-        Row(2, 1, 5, 0, 0, None, None),
-        Row(9, 3, 30, 3, 33, 8, 12),
+        LineTotals(2, 1, 5, 0, 0, None, None),
+        LineTotals(9, 3, 30, 3, 33, 8, 12),
     )
     assert function.total_ns == 35
     assert function._replace(recursive_ns=0).total_ns == 0
@@ -79,18 +81,22 @@ def test_a_sum_is_of_the_class_that_it_is_asked_of() -> None:
 
 
 def test_entries_of_one_function_become_one_in_order_of_registration() -> None:
-    first = FunctionStats("a.py", "f", 1, (Cell(2, 0, 1, 10, 1, 12),), calls=1)
+    first = FunctionStats("a.py", "f", 1, (ThreadLine(2, 0, 1, 10, 1, 12),), calls=1)
     other = FunctionStats("a.py", "g", 1, ())
-    again = first._replace(cells=(Cell(2, 0, 2, 5), Cell(3, 0, 1, 1)), calls=2)
+    again = first._replace(
+        cells=(ThreadLine(2, 0, 2, 5), ThreadLine(3, 0, 1, 1)), calls=2
+    )
     stats = LineStats.from_functions([first, other, again])
     assert stats.functions == (
-        first._replace(cells=(Cell(2, 0, 3, 15, 1, 12), Cell(3, 0, 1, 1)), calls=3),
+        first._replace(
+            cells=(ThreadLine(2, 0, 3, 15, 1, 12), ThreadLine(3, 0, 1, 1)), calls=3
+        ),
         other,
     )
 
 
 def test_a_function_that_recursed_in_one_run_has_wall_time_of_all() -> None:
-    plain = FunctionStats("a.py", "f", 1, (Cell(2, 0, 1, 10),))
+    plain = FunctionStats("a.py", "f", 1, (ThreadLine(2, 0, 1, 10),))
     recursive = plain._replace(recursive_ns=4)
     stats = LineStats.from_functions([plain, recursive])
     assert stats.functions[0].recursive_ns == 14
@@ -101,7 +107,7 @@ def test_timings_are_line_profilers() -> None:
     stats = LineStats(timings, 1e-6)
     assert stats.timings == timings
     assert stats.unit == 1e-6
-    assert stats.functions[0].cells[0] == Cell(2, UNKNOWN_THREAD, 3, 40_000)
+    assert stats.functions[0].cells[0] == ThreadLine(2, UNKNOWN_THREAD, 3, 40_000)
     assert repr(stats) == f"LineStats({timings}, 1E-06)"
 
 
@@ -129,9 +135,12 @@ def test_a_sum_has_all_processes_and_threads_each_with_its_lines() -> None:
     assert [process.pid for process in total.processes] == [1, 2]
     assert total.threads == (Thread(0, 1, "main"), Thread(1, 2, "main"))
     (function,) = total.functions
-    assert function.cells == (Cell(2, 0, 3, 40, 5, 60), Cell(2, 1, 3, 40, 5, 60))
+    assert function.cells == (
+        ThreadLine(2, 0, 3, 40, 5, 60),
+        ThreadLine(2, 1, 3, 40, 5, 60),
+    )
     assert function.calls == 14
-    assert function.rows == (Row(2, 6, 80, 10, 120, None, None),)
+    assert function.rows == (LineTotals(2, 6, 80, 10, 120, None, None),)
     assert total.warnings == ("a warning of 1", "one of all", "a warning of 2")
     assert total.sources == profile().sources
 
@@ -139,7 +148,7 @@ def test_a_sum_has_all_processes_and_threads_each_with_its_lines() -> None:
 def test_lines_of_unknown_threads_are_summed() -> None:
     stats = LineStats({KEY: [(2, 1, 10)]}, 1e-9)
     total = profile() + stats + stats
-    assert total.functions[0].cells[1:] == (Cell(2, UNKNOWN_THREAD, 2, 20),)
+    assert total.functions[0].cells[1:] == (ThreadLine(2, UNKNOWN_THREAD, 2, 20),)
 
 
 def test_addition_makes_a_new_profile_and_plus_equals_changes_the_old() -> None:
@@ -324,21 +333,21 @@ def test_printable_escapes_what_acts_and_nothing_else() -> None:
 
 def test_importing_the_values_loads_no_files_databases_or_parsers() -> None:
     code = (
-        "import sys; before = set(sys.modules); import lineprof.stats;"
+        "import sys; before = set(sys.modules); import lineprof.model.profile;"
         "print(*sorted(set(sys.modules) - before))"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     loaded = set(run.stdout.split())
-    assert "lineprof.stats" in loaded
+    assert "lineprof.model.profile" in loaded
     heavy = {
         "sqlite3",
         "json",
         "argparse",
         "hashlib",
         "lineprof.line_stats",
-        "lineprof.store",
-        "lineprof.views",
+        "lineprof.storage",
+        "lineprof.report",
     }
     assert not loaded & heavy

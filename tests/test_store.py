@@ -16,11 +16,17 @@ from pathlib import Path
 import pytest
 from example_stats import PROCESS, everything, example
 
-from lineprof import store, store_write
+from lineprof import storage
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
-from lineprof.stats import Cell, FunctionStats, Process, SourceFile, Thread
-from lineprof.store import load, save
+from lineprof.model.records import (
+    FunctionStats,
+    Process,
+    SourceFile,
+    Thread,
+    ThreadLine,
+)
+from lineprof.storage import load, save, writer
 
 ODD = [
     "",
@@ -38,7 +44,7 @@ ODD = [
 def odd_profile() -> LineStats:
     """Return a profile with every kind of text and the greatest numbers."""
     big, small = 2**63 - 1, -(2**63)
-    cells = (Cell(big, 0, big, big, big, big), Cell(small, -1, 0, small))
+    cells = (ThreadLine(big, 0, big, big, big, big), ThreadLine(small, -1, 0, small))
     return LineStats.from_functions(
         [
             *[FunctionStats(odd, odd, 1, cells) for odd in ODD],
@@ -145,13 +151,13 @@ def test_integers_of_numpys_kind_are_stored_as_integers(tmp_path: Path) -> None:
         def __int__(self) -> int:
             return 5
 
-    cell = Cell(2, 0, Number(), Number())  # type: ignore[arg-type]
+    cell = ThreadLine(2, 0, Number(), Number())  # type: ignore[arg-type]
     function = FunctionStats("a.py", "f", 1, (cell,))
     stats = LineStats.from_functions(
         [function], processes=[PROCESS], threads=[Thread(0, 1, "main")]
     )
     save(stats, tmp_path / "a")
-    assert load(tmp_path / "a").functions[0].cells == (Cell(2, 0, 5, 5),)
+    assert load(tmp_path / "a").functions[0].cells == (ThreadLine(2, 0, 5, 5),)
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
@@ -232,7 +238,7 @@ def test_whatever_fails_leaves_the_earlier_file_and_nothing_else(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(store_write.os, function, fail)
+    monkeypatch.setattr(writer.os, function, fail)
     with pytest.raises((LineprofError, type(error))):
         save(example(), file)
     assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]
@@ -256,11 +262,11 @@ def test_a_full_disk_is_said_and_leaves_the_earlier_file(tmp_path: Path) -> None
 
 def test_reasons_of_no_room_ask_for_room() -> None:
     for reason in ("database or disk is full", "no space left on device"):
-        assert "make room" in store_write._remedy(reason)
+        assert "make room" in writer._remedy(reason)
 
 
 def test_a_python_without_sqlite_says_so_at_the_start() -> None:
-    store.require()
+    storage.require_sqlite()
     code = (
         "import sys; sys.modules['_sqlite3'] = None\n"
         "from lineprof import store, errors\n"

@@ -14,8 +14,8 @@ from example_stats import everything, example
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
-from lineprof.store import load, save
-from lineprof.store_schema import TABLES
+from lineprof.storage import load, save
+from lineprof.storage.schema import TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path

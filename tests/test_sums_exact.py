@@ -16,9 +16,9 @@ import pytest
 from example_calls import PROCESS
 from whole import profiled
 
-from lineprof.call_edges import edges, numbers_of, own_line_ns
-from lineprof.call_records import NO_NODE
-from lineprof.snapshot import Parts, Scale, profile_of
+from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.records import NO_NODE
+from lineprof.snapshot.profile import Parts, TickScale, profile_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.line_stats import LineStats
-    from lineprof.snapshot_calls import RawNode
+    from lineprof.snapshot.calls import RawNode
 
 LINES = 4  # of each function
-ODD = Scale((1 << 32) * 2 // 3, 256)  # a tick is two thirds of a ns
+ODD = TickScale((1 << 32) * 2 // 3, 256)  # a tick is two thirds of a ns
 
 
 class Node:

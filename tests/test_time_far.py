@@ -15,7 +15,7 @@ from running import plain
 
 import lineprof._core as core
 from lineprof import load_stats
-from lineprof.lookups import lookups
+from lineprof.bytecode.instructions import lookups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from lineprof import load_stats
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof.trace_records import Trace
+    from lineprof.model.timelines import Trace
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -248,7 +248,11 @@ def test_hundreds_of_threads_fit_in_a_small_memory(tmp_path: Path) -> None:
 
 
 def test_nothing_is_imported_for_it_unasked(tmp_path: Path) -> None:
-    write(tmp_path, "x.py", "import sys; print('lineprof.trace' in sys.modules)\n")
+    write(
+        tmp_path,
+        "x.py",
+        "import sys; print('lineprof.recording.core' in sys.modules)\n",
+    )
     for flags, asked in (((), False), (("--trace",), True)):
         done = kernprof("-lq", *flags, "x.py", cwd=tmp_path)
         assert (done.out, done.err) == (f"{asked}\n", ""), sys.version

@@ -10,8 +10,8 @@ import pytest
 from check_trace import nested, rows_of, slices_of, traced
 
 from lineprof import LineProfiler, start, stop
-from lineprof.records import UNKNOWN_THREAD
-from lineprof.trace_columns import BATCH
+from lineprof.model.records import UNKNOWN_THREAD
+from lineprof.model.timelines import SLICES_PER_BATCH
 
 if TYPE_CHECKING:
     from settable_clock import Clock
@@ -409,7 +409,7 @@ def test_full_memory_keeps_all_up_to_then_and_counts_the_rest(clock: Clock) -> N
     (trace,) = stats.traces
     assert trace.count + trace.left_out == 300_001
     assert 100_000 < trace.count < 300_000
-    assert [batch.events for batch in trace.batches[:1]] == [BATCH]
+    assert [batch.events for batch in trace.batches[:1]] == [SLICES_PER_BATCH]
     outer, *rest = rows_of(stats, begin)
     assert outer == (0, 300_000_000, "main", 0)
     assert rest == [(i * 1000, i * 1000 + 1000, "f", 0) for i in range(len(rest))]

@@ -17,14 +17,19 @@ from example_stats import example as plain_example
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
-from lineprof.records import UNKNOWN_THREAD
-from lineprof.store import load, save
-from lineprof.store_schema import MOST_EVENTS, TRACE_TABLES
-from lineprof.trace_columns import BATCH, COLUMNS, pack
-from lineprof.trace_records import Slice, Trace
+from lineprof.model.records import UNKNOWN_THREAD
+from lineprof.model.timelines import (
+    SLICE_COLUMNS,
+    SLICES_PER_BATCH,
+    Slice,
+    Trace,
+    pack_slices,
+)
+from lineprof.storage import load, save
+from lineprof.storage.schema import MOST_EVENTS, TRACE_TABLES
 
 if TYPE_CHECKING:
-    from lineprof.trace_records import Trace as _Trace
+    from lineprof.model.timelines import Trace as _Trace
 
 ORIGIN = 1_000_000
 FOLDER = Path(__file__).parent
@@ -34,7 +39,7 @@ def columns(*rows: tuple[int, int, int, int, int]) -> list[bytes]:
     """Return columns of rows (thread, function, line, start, ns)."""
     return [
         array(kind, [row[place] for row in rows]).tobytes()
-        for place, kind in enumerate(COLUMNS.values())
+        for place, kind in enumerate(SLICE_COLUMNS.values())
     ]
 
 
@@ -48,7 +53,7 @@ def trace_of(*rows: tuple[int, int, int, int, int]) -> Trace:
         origin_ns=ORIGIN,
         functions=(keys[0], keys[1], ("", 0, "builtins.len")),
         threads=(0, UNKNOWN_THREAD),
-        batches=pack(columns(*rows)),
+        batches=pack_slices(columns(*rows)),
     )
 
 
@@ -93,12 +98,17 @@ def test_slices_out_of_order_are_put_in_order() -> None:
 
 
 def test_batches_out_of_order_are_put_in_order() -> None:
-    late = [(0, 0, 1, ORIGIN + BATCH + i, 1) for i in range(BATCH)]
-    early = [(0, 0, 2, ORIGIN + i, 1) for i in range(BATCH)]
+    late = [
+        (0, 0, 1, ORIGIN + SLICES_PER_BATCH + i, 1) for i in range(SLICES_PER_BATCH)
+    ]
+    early = [(0, 0, 2, ORIGIN + i, 1) for i in range(SLICES_PER_BATCH)]
     trace = trace_of(*late, *early)
     starts = [one.start_ns for one in trace]
-    assert starts == [*range(2 * BATCH)]
-    assert [batch.events for batch in trace.batches] == [BATCH, BATCH]
+    assert starts == [*range(2 * SLICES_PER_BATCH)]
+    assert [batch.events for batch in trace.batches] == [
+        SLICES_PER_BATCH,
+        SLICES_PER_BATCH,
+    ]
 
 
 def test_differences_that_wrap_around_come_back() -> None:
@@ -135,7 +145,7 @@ def test_the_tables_and_columns_are_those_of_the_page(tmp_path: Path) -> None:
         }
     assert documented == made
     rows = re.findall(r"^\| `(\w+)` \| (\d) \|", section, re.MULTILINE)
-    sizes = {name: str(array(kind).itemsize) for name, kind in COLUMNS.items()}
+    sizes = {name: str(array(kind).itemsize) for name, kind in SLICE_COLUMNS.items()}
     assert dict(rows) == sizes
 
 
@@ -188,8 +198,8 @@ def column(name: str, *values: int) -> bytes:
     """Return a packed column of the example's four slices; the rest are 0."""
     rows = [[0, 0, 0, 0, 0] for _ in range(4)]
     for row, value in zip(rows, values):
-        row[[*COLUMNS].index(name)] = value
-    (batch,) = pack(columns(*[tuple(row) for row in rows]))  # type: ignore[arg-type]
+        row[[*SLICE_COLUMNS].index(name)] = value
+    (batch,) = pack_slices(columns(*[tuple(row) for row in rows]))  # type: ignore[arg-type]
     return dict(batch.columns)[name]
 
 

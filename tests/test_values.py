@@ -6,7 +6,6 @@ import copy
 import pickle
 
 import pytest
-
 from lineprof.values import Value, replace
 
 

@@ -7,9 +7,9 @@ from example_calls import FORWARD, LEN, example
 from example_stats import example as without_calls
 from showing import lines_of, rows_below
 
-from lineprof.call_edges import edges, numbers_of
 from lineprof.errors import LineprofError
-from lineprof.views.find import Finder
+from lineprof.model.call_graph import edges, numbers_of
+from lineprof.report.lookup import Finder
 
 
 def rows(*targets: str) -> list[str]:

@@ -10,9 +10,9 @@ from example_calls import deep, example, function
 from example_stats import example as without_calls
 from showing import lines_of
 
-from lineprof.call_records import NO_NODE, CallNode, CallTree
+from lineprof.console.terminal import PLAIN, Terminal, terminal_of
 from lineprof.line_stats import LineStats
-from lineprof.views.screen import PIPE, Screen, screen_of
+from lineprof.model.records import NO_NODE, CallNode, CallTree
 
 SHOWN = """\
 Time (us)   Share  Calls  Function, and its hottest line
@@ -120,19 +120,19 @@ def test_without_calls_functions_are_roots() -> None:
 def test_what_an_encoding_cannot_draw_is_drawn_in_ascii() -> None:
     for encoding, can in (("ascii", False), ("latin-1", False), ("utf-8", True)):
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-        assert screen_of(stream).boxes is can
-    assert screen_of(io.StringIO()) == PIPE
-    rows = tree(example(), screen=Screen(boxes=False), depth=2)
+        assert terminal_of(stream).boxes is can
+    assert terminal_of(io.StringIO()) == PLAIN
+    rows = tree(example(), screen=Terminal(boxes=False), depth=2)
     assert words(rows[1]).startswith("`- :29 main (main.py:6)  -> 9: model")
 
 
 def test_rows_end_where_the_terminal_does() -> None:
-    rows = tree(example(), screen=Screen(terminal=True, width=60))
+    rows = tree(example(), screen=Terminal(terminal=True, width=60))
     assert max(map(len, rows)) == 60
 
 
 def test_only_functions_that_work_themselves_are_emphasized() -> None:
-    rows = tree(example(), screen=Screen(terminal=True, colour=True))
+    rows = tree(example(), screen=Terminal(terminal=True, colour=True))
     hot = [row for row in rows if "\x1b" in row]
     assert len(hot) == 2
     assert " main (" in hot[0]

@@ -12,8 +12,8 @@ from showing import lines_of
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
-from lineprof.views.text import parse_columns
-from lineprof.wait_records import CAUSES, GIL, IO, LOCK, OTHER, SLEEP, Wait
+from lineprof.model.records import CAUSES, GIL, IO, LOCK, OTHER, SLEEP, Wait
+from lineprof.report.text import parse_columns
 
 if TYPE_CHECKING:
     from pathlib import Path

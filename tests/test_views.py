@@ -9,14 +9,20 @@ from pathlib import Path
 import pytest
 from example_stats import FILE, example
 
+from lineprof.console.terminal import Terminal, terminal_of, write_lines
 from lineprof.line_stats import LineStats
+from lineprof.model.records import (
+    AUTO_UNIT,
+    FunctionStats,
+    SourceFile,
+    ThreadLine,
+    readable,
+)
+from lineprof.report import VIEWS
+from lineprof.report.notes import notes
+from lineprof.report.options import Options
+from lineprof.report.text import parse_columns, parse_unit
 from lineprof.source import Sources
-from lineprof.stats import Cell, FunctionStats, SourceFile
-from lineprof.units import AUTO_UNIT, readable
-from lineprof.views import VIEWS, Options
-from lineprof.views.notes import notes
-from lineprof.views.screen import Screen, screen_of, write
-from lineprof.views.text import parse_columns, parse_unit
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -31,7 +37,7 @@ def one_line(text: str, **cell: int) -> LineStats:
     """Return a profile of one function, all of its source being `text`."""
     measured = {"line": 1, "thread": -1, "hits": 1, "time_ns": 1000, **cell}
     return LineStats.from_functions(
-        [FunctionStats("a.py", "f", 1, (Cell(**measured),))],
+        [FunctionStats("a.py", "f", 1, (ThreadLine(**measured),))],
         sources={"a.py": SourceFile("a.py", text, "")},
     )
 
@@ -135,9 +141,9 @@ def test_a_time_reads_well_with_four_digits_and_its_unit(
 def test_with_the_unit_auto_each_time_has_its_own() -> None:
     """Seconds and their thousandths stand in one table, and all can be read."""
     cells = (
-        Cell(4, -1, 3, 1_234_567_891),
-        Cell(5, -1, 1000, 350_000),
-        Cell(6, -1, 1, 0),
+        ThreadLine(4, -1, 3, 1_234_567_891),
+        ThreadLine(5, -1, 1000, 350_000),
+        ThreadLine(6, -1, 1, 0),
     )
     stats = LineStats.from_functions([FunctionStats("/no.py", "f", 4, cells)])
     table = shown(stats, unit=AUTO_UNIT, summarize=True).split("\n")
@@ -153,7 +159,7 @@ def test_with_the_unit_auto_each_time_has_its_own() -> None:
 
 
 def test_the_shortest_and_longest_execution_are_columns() -> None:
-    cells = (Cell(4, -1, 3, 90, 0, 0, 10, 50), Cell(5, -1, 1, 7))
+    cells = (ThreadLine(4, -1, 3, 90, 0, 0, 10, 50), ThreadLine(5, -1, 1, 7))
     stats = LineStats.from_functions([FunctionStats("/no.py", "f", 4, cells)])
     rows = shown(stats, columns=("min", "max")).split("\n")[-4:-2]
     assert [row.rstrip() for row in rows] == [
@@ -180,7 +186,7 @@ def test_source_kept_in_the_profile_is_shown_and_not_that_on_disk(
     file = tmp_path / "a.py"
     file.write_text("def new(): pass\n")
     stats = LineStats.from_functions(
-        [FunctionStats(str(file), "old", 1, (Cell(1, -1, 1, 1),))],
+        [FunctionStats(str(file), "old", 1, (ThreadLine(1, -1, 1, 1),))],
         sources={str(file): SourceFile(str(file), "def old(): pass\n", "")},
     )
     assert "def old()" in row(stats)
@@ -195,7 +201,7 @@ def test_without_kept_text_the_disk_is_read_and_a_change_is_said(
     file = tmp_path / "a.py"
     file.write_text("def new(): pass\n")
     stats = LineStats.from_functions(
-        [FunctionStats(str(file), "old", 1, (Cell(1, -1, 1, 1),))],
+        [FunctionStats(str(file), "old", 1, (ThreadLine(1, -1, 1, 1),))],
         sources={str(file): SourceFile(str(file), None, "0" * 64)},
     )
     assert "def new()" in row(stats)
@@ -215,19 +221,19 @@ def test_hostile_line_numbers_without_source_make_no_endless_table() -> None:
 
 def test_control_characters_never_reach_the_reader() -> None:
     stats = LineStats.from_functions(
-        [FunctionStats("a\x1b[2J.py", "f\n\x9b", 1, (Cell(1, -1, 1, 1),))],
+        [FunctionStats("a\x1b[2J.py", "f\n\x9b", 1, (ThreadLine(1, -1, 1, 1),))],
         sources={
             "a\x1b[2J.py": SourceFile("", 'x = "\x1b]0;t\x07\x00\x7f\u202e"\t\f', "")
         },
     )
-    for screen in (Screen(), Screen(terminal=True, width=200)):
+    for screen in (Terminal(), Terminal(terminal=True, width=200)):
         text = shown(stats, screen=screen, summarize=True)
         assert not any(bad in text for bad in "\x1b\x07\x00\x7f\x9b\r")
         assert "File: a\\x1b[2J.py" in text
         assert "Function: f\\n\\x9b at line 1" in text
         assert 'x = "\\x1b]0;t\\x07\\x00\\x7f' in text
     assert row(stats).endswith('\u202e"\t\f')
-    assert row(stats, screen=Screen(terminal=True)).endswith('\\u202e"        \\x0c')
+    assert row(stats, screen=Terminal(terminal=True)).endswith('\\u202e"        \\x0c')
 
 
 @pytest.mark.parametrize(
@@ -246,26 +252,26 @@ def test_control_characters_never_reach_the_reader() -> None:
 )
 def test_source_is_clipped_to_the_terminal(text: str, room: int, seen: str) -> None:
     start = "     1         1       1000.0   1000.0    100.0  "
-    screen = Screen(terminal=True, width=len(start) + room)
+    screen = Terminal(terminal=True, width=len(start) + room)
     assert row(one_line(text), screen=screen) == start + seen
 
 
 def test_columns_that_were_asked_for_push_no_source_off_the_terminal() -> None:
     columns = ("min", "max", "await")
     narrow, whole = (
-        shown(example(), screen=Screen(terminal=True, width=width), columns=columns)
+        shown(example(), screen=Terminal(terminal=True, width=width), columns=columns)
         for width in (90, None)
     )
     assert narrow == whole
 
 
 def test_only_the_hottest_lines_are_emphasized_and_only_in_colour() -> None:
-    text = shown(example(), screen=Screen(terminal=True, colour=True))
+    text = shown(example(), screen=Terminal(terminal=True, colour=True))
     hot = [line for line in text.split("\n") if "\x1b" in line]
     assert all(line.startswith("\x1b[1m") for line in hot)
     assert all(line.endswith("\x1b[0m") for line in hot)
     assert len(hot) == 4
-    assert "\x1b" not in shown(example(), screen=Screen(terminal=True))
+    assert "\x1b" not in shown(example(), screen=Terminal(terminal=True))
 
 
 class Terminal(io.StringIO):
@@ -281,14 +287,14 @@ def test_a_pipe_is_plain_and_a_terminal_what_the_environment_says(
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert screen_of(io.StringIO()) == Screen()
-    assert screen_of(Terminal()) == Screen(terminal=True, width=70, colour=True)
+    assert terminal_of(io.StringIO()) == Terminal()
+    assert terminal_of(Terminal()) == Terminal(terminal=True, width=70, colour=True)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert screen_of(Terminal()) == Screen(terminal=True, width=70)
+    assert terminal_of(Terminal()) == Terminal(terminal=True, width=70)
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "wide")
-    assert screen_of(Terminal()) == Screen(terminal=True)
+    assert terminal_of(Terminal()) == Terminal(terminal=True)
 
 
 def test_any_object_that_can_write_is_a_stream() -> None:
@@ -305,7 +311,7 @@ def test_any_object_that_can_write_is_a_stream() -> None:
 
 def test_what_an_encoding_lacks_is_escaped() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    write(["é — \udcff"], stream)
+    write_lines(["é — \udcff"], stream)
     stream.flush()
     assert stream.buffer.getvalue() == b"\\xe9 \\u2014 \\udcff\n"  # type: ignore[attr-defined]
 

@@ -10,8 +10,9 @@ import example_calls
 from example_stats import example
 
 from lineprof.line_stats import LineStats
+from lineprof.report import VIEWS
+from lineprof.report.options import Options
 from lineprof.source import Sources
-from lineprof.views import VIEWS, Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineprof import line_stats as text
-from lineprof.cli import main
+from lineprof import line_stats
+from lineprof.cli.main import main
 from lineprof.line_stats import LineStats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lineprof.stats import Timings
+    from lineprof.model.profile import Timings
 
 line_profiler = pytest.importorskip("line_profiler")
 
@@ -88,7 +88,7 @@ def theirs(timings: Timings, unit: float, **options: object) -> str:
 
 def ours(timings: Timings, unit: float, **options: object) -> str:
     stream = io.StringIO()
-    text.show_text(timings, unit, stream=stream, **options)  # type: ignore[arg-type]
+    line_stats.show_text(timings, unit, stream=stream, **options)  # type: ignore[arg-type]
     return stream.getvalue()
 
 
@@ -299,9 +299,9 @@ def test_what_an_encoding_lacks_is_shown_alike(program: str) -> None:
         stream.flush()
         return stream.buffer.getvalue()  # type: ignore[attr-defined, no-any-return]
 
-    assert b'"\\xe9 \\u2014 \\u640d\\u5931"' in shown(text)
+    assert b'"\\xe9 \\u2014 \\u640d\\u5931"' in shown(line_stats)
     if line_profiler.__version__ >= "5.1":  # earlier ones print a warning instead
-        assert shown(text) == shown(line_profiler)
+        assert shown(line_stats) == shown(line_profiler)
 
 
 @pytest.mark.parametrize("hits", [0, 1])
@@ -314,7 +314,7 @@ def test_show_func_is_alike(program: str, hits: int, unit: float | None) -> None
         )
         return stream.getvalue()
 
-    assert shown(text) == shown(line_profiler)
+    assert shown(line_stats) == shown(line_profiler)
 
 
 @pytest.mark.parametrize("unit", [unit for unit in UNITS if unit >= 1e-9])

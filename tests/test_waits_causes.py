@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from running import new_profiler
 
-from lineprof.wait_records import CAUSES, GIL, IO, LOCK, OTHER, READY, SLEEP
+from lineprof.model.records import CAUSES, GIL, IO, LOCK, OTHER, RUNNABLE, SLEEP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def share(stats: LineStats, name: str, line: int, *causes: str) -> float:
     What other work kept the thread from running, on a busy machine, is left out.
     """
     time_ns, found = waits(stats, name, line)
-    time_ns -= found.pop(READY, 0)
+    time_ns -= found.pop(RUNNABLE, 0)
     return sum(found.get(cause, 0) for cause in causes or CAUSES) / time_ns
 
 
@@ -97,7 +97,7 @@ def test_short_sleeps_are_no_other_waits() -> None:
     stats = profiler.get_stats()
     _, found = waits(stats, "program", 2)
     assert share(stats, "program", 2) > 0.7
-    assert found[SLEEP] > 0.8 * (sum(found.values()) - found.get(READY, 0))
+    assert found[SLEEP] > 0.8 * (sum(found.values()) - found.get(RUNNABLE, 0))
 
 
 def test_a_lock_that_another_thread_holds() -> None:
@@ -166,7 +166,7 @@ def test_two_threads_that_compute_take_turns() -> None:
     stats = profiler.get_stats()
     # While one runs the other waits; other processes may have taken some time.
     time_ns, found = waits(stats, "program", 2)
-    assert found.get(GIL, 0) > 0.25 * (time_ns - found.get(READY, 0))
+    assert found.get(GIL, 0) > 0.25 * (time_ns - found.get(RUNNABLE, 0))
     assert share(stats, "program", 2, GIL) < 0.95
     assert share(stats, "program", 2, LOCK, SLEEP, IO) < 0.05
     assert len({wait.thread for wait in stats.waits if wait.cause == GIL}) == 2

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from running import new_profiler, run_python
 
-from lineprof.wait_records import SLEEP
+from lineprof.model.records import SLEEP
 
 if TYPE_CHECKING:
     from settable_clock import Clock

@@ -11,9 +11,8 @@ import pytest
 from as_python import kernprof, write
 from whole import names, profiled
 
-from kernprof.budget import Budget
-from kernprof.budget_watch import BudgetWatch
-from lineprof.discovery import Cost
+from kernprof.overhead_budget import Budget, BudgetWatch
+from lineprof.recording.profiler import Cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

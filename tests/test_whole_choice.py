@@ -11,9 +11,8 @@ import pytest
 from as_python import kernprof, write
 from whole import HINT, names, profiled
 
-from kernprof.choice import Choice
-from kernprof.patterns import is_under, patterns
-from kernprof.places import Folder, Places, around
+from kernprof.project import Folder, ProjectFiles, around
+from kernprof.selection import FunctionFilter, is_under, patterns
 from lineprof import load_stats
 
 STANDARD = Path(os.__file__).parent
@@ -79,7 +78,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def chosen(project: Path, file: str, **options: object) -> bool | None:
     """Decide on a function of `file`, for a script in the project."""
-    choice = Choice(**options)  # type: ignore[arg-type]
+    choice = FunctionFilter(**options)  # type: ignore[arg-type]
     script = compile("", str(project / "tools" / "x.py"), "exec")
     choice.begin(script, around(str(project / "tools")))
     return choice(code(file))
@@ -102,7 +101,7 @@ def test_a_programs_own_places(project: Path) -> None:
         "<frozen os>",
         "<frozen importlib._bootstrap>",
         "<attrs generated init x.A>",
-        Choice.begin.__code__.co_filename,
+        FunctionFilter.begin.__code__.co_filename,
     ]
     assert [f for f in others if chosen(project, f) is not None] == []
 
@@ -115,7 +114,7 @@ def test_all_is_everything_with_source_but_ourselves(project: Path) -> None:
         "<frozen runpy>",
         str(STANDARD / "runpy.py"),
         str(STANDARD / "importlib" / "_bootstrap.py"),
-        Choice.begin.__code__.co_filename,
+        FunctionFilter.begin.__code__.co_filename,
     ]
     assert [f for f in every if chosen(project, f, everything=True) is not True] == []
     assert [f for f in refused if chosen(project, f, everything=True) is True] == []
@@ -124,7 +123,7 @@ def test_all_is_everything_with_source_but_ourselves(project: Path) -> None:
 
 def test_a_comprehension_is_its_functions(project: Path) -> None:
     inner = [one for one in code("src/a.py").co_consts if isinstance(one, CodeType)]
-    choice = Choice()
+    choice = FunctionFilter()
     choice.begin(code("src/x.py"), around(str(project)))
     assert [choice(one) for one in inner] == [False] * len(inner)
 
@@ -163,7 +162,7 @@ def test_a_link_is_where_it_leads(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert str(tmp_path / "real" / "x.py") in around(str(tmp_path / "link"))
-    assert str(tmp_path / "real" / "x.py") in Places(
+    assert str(tmp_path / "real" / "x.py") in ProjectFiles(
         files=[str(tmp_path / "real" / "x.py")]
     )
 

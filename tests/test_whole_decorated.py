@@ -8,7 +8,7 @@ import pytest
 from as_python import kernprof, write
 from whole import calls, names, profiled, said
 
-from kernprof.decorated import decorates, may_decorate
+from kernprof.selection import decorates, may_decorate
 
 if TYPE_CHECKING:
     from pathlib import Path

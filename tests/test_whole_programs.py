@@ -12,7 +12,7 @@ from running import hook_name
 from whole import calls, names, profiled, said
 
 from lineprof import load_stats
-from lineprof.call_edges import edges
+from lineprof.model.call_graph import edges
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -382,7 +382,7 @@ def test_main_leaves_nothing_behind(tmp_path: Path) -> None:
         """\
         import gc, kernprof
         from lineprof import first_use, load_stats
-        from lineprof.profiler import LineProfiler
+        from lineprof.recording.profiler import LineProfiler
         def g(): return 1
         for _ in range(2):
             kernprof.main(["-lqo", "out", "x.py"])

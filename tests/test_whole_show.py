@@ -10,7 +10,7 @@ import pytest
 from as_python import kernprof, viewer
 
 from lineprof import LineStats, load_stats
-from lineprof.call_edges import edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, numbers_of, own_line_ns
 
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = "near_duplicates.lprof"

@@ -56,7 +56,7 @@ class Lineprof:
 
     def open(self) -> None:
         """Make a profiler and show it the functions."""
-        profiler = importlib.import_module("lineprof.profiler")
+        profiler = importlib.import_module("lineprof.recording.profiler")
         self.profiler = profiler.LineProfiler(core=self.core)
         if self.how == "decorate":
             copies.decorate(self.module, self.profiler)

@@ -75,7 +75,7 @@ def describe() -> dict[str, str]:
     """Say what was measured: Python, and lineprof's choice of hook and clock."""
     about = {"python": platform.python_version(), "build": platform.python_build()[0]}
     with contextlib.suppress(ImportError):
-        from lineprof.profiler import LineProfiler  # noqa: PLC0415 - may be missing
+        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - may be missing
 
         profiler: Any = LineProfiler()
         process = profiler.get_stats().processes[0]

@@ -3,41 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
+import io
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.core.page import page
+from IPython.display import display
 
-from lineprof.ipython import load_ipython_extension, unload_ipython_extension
-from lineprof.ipython.awaiting import add_await
+from lineprof.errors import LineprofError
+from lineprof.files import write_file
 from lineprof.ipython.cell import (
+    LPRUN,
+    LPRUN_ALL,
+    OptionError,
+    add_await,
     compile_cell,
     compile_text,
     function_of,
     is_coroutine,
+    parse,
 )
-from lineprof.ipython.options import LPRUN, LPRUN_ALL, OptionError, parse
-from lineprof.ipython.profiler import NotebookProfiler
-from lineprof.ipython.reloaded import put_right
-from lineprof.ipython.run import Run
-from lineprof.ipython.show import show
+from lineprof.ipython.profiler import NotebookProfiler, put_right
+from lineprof.report.html import html_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable
-    from types import CodeType
-    from typing import Union
+    from types import CodeType, TracebackType
+    from typing import Any, Union
 
     from IPython.core.interactiveshell import InteractiveShell
 
-    from lineprof.ipython.options import Magic
+    from lineprof.ipython.cell import Magic
+    from lineprof.line_stats import LineStats
+    from lineprof.recording.profiler import LineProfiler
 
     Result = Union[NotebookProfiler, Awaitable[object], None]
 
-__all__ = [
-    "LineProfilerMagics",
-    "load_ipython_extension",
-    "unload_ipython_extension",
-]
+    Names = dict[str, Any]
 
 _NAMES = (("line", "lprun"), ("cell", "lprun_all"))
 
@@ -206,3 +211,111 @@ def unload(shell: InteractiveShell) -> None:
         shell.magics_manager.magics[kind].pop(name, None)
     if add_await in shell.input_transformers_post:
         shell.input_transformers_post.remove(add_await)
+
+
+# Running a statement or a cell under a profiler.
+
+
+_ABSENT = object()
+
+
+class Run:
+    """What a user's code did under a profiler."""
+
+    seconds = 0.0  # that it took
+    message = ""  # how it ended; "" if it came to its end
+
+    def __init__(self, profiler: LineProfiler) -> None:
+        """Have run nothing yet."""
+        self._profiler = profiler
+        self._before: object = _ABSENT
+
+    def execute(self, code: CodeType, global_names: Names, names: Names) -> None:
+        """Run `code`; of what it raises, SystemExit and KeyboardInterrupt end here."""
+        __tracebackhide__ = True  # IPython leaves the frame out
+        with self:
+            exec(code, global_names, names)  # noqa: S102
+
+    async def await_(self, code: CodeType, global_names: Names, names: Names) -> None:
+        """Run the `code` of a coroutine, see `execute`."""
+        __tracebackhide__ = True  # IPython leaves the frame out
+        with self:
+            await eval(code, global_names, names)  # noqa: S307
+
+    def __enter__(self) -> None:
+        """Count from now on; ``profile`` is the profiler, as under kernprof."""
+        self._before = vars(builtins).get("profile", _ABSENT)
+        vars(builtins)["profile"] = self._profiler
+        self._profiler.enable_by_count()
+        self.seconds = -perf_counter()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        """Leave all as it was; tell whether `error` is dealt with."""
+        self.seconds += perf_counter()
+        self._profiler.disable_by_count()
+        if self._before is _ABSENT:
+            vars(builtins).pop("profile", None)
+        else:
+            vars(builtins)["profile"] = self._before
+        if kind is None or not issubclass(kind, (SystemExit, KeyboardInterrupt)):
+            return False
+        self.message = f"{kind.__name__} exception caught in code being profiled."
+        return True
+
+
+# What a magic shows of its profiler: tables, files, and how the code ended.
+
+
+def show(
+    shell: InteractiveShell, profiler: NotebookProfiler, asked: Magic, message: str
+) -> None:
+    """Show the tables, write the files that were asked for, and say what was done.
+
+    `message` tells how the code ended, "" for normally. Raises UsageError where
+    a file cannot be written.
+    """
+    stats = profiler.get_stats()
+    text = _table(stats, asked)
+    if getattr(shell, "kernel", None) is None:
+        page(text)
+    else:
+        # A page is for a person who looks on; what is displayed stays in the notebook.
+        html = html_of(stats, unit=asked.unit, skip_zero=asked.skip_zero)
+        display({"text/plain": text, "text/html": html}, raw=True)
+        profiler.shown_in = shell.execution_count
+    try:
+        if asked.raw_file:
+            stats.to_file(asked.raw_file)
+            _say(f"Profile stats saved to file {asked.raw_file!r}.")
+        if asked.text_file:
+            write_file(text.split("\n"), asked.text_file)
+            _say(f"Profile printout saved to text file {asked.text_file!r}.")
+    except LineprofError as error:
+        raise UsageError(str(error)) from None
+    if message:
+        _say(message)
+    for note in [*profiler.notes, *_notes(stats)]:
+        _say(note)
+
+
+def _table(stats: LineStats, asked: Magic) -> str:
+    """Return the text of line_profiler's table."""
+    stream = io.StringIO()
+    stats.print(stream, output_unit=asked.unit, stripzeros=asked.skip_zero)
+    return stream.getvalue().rstrip()
+
+
+def _notes(stats: LineStats) -> list[str]:
+    """Return what the numbers lack, a sentence each."""
+    if stats.functions:
+        return list(stats.warnings)
+    return ["No function was profiled; name some with -f, or a module with -m."]
+
+
+def _say(text: str) -> None:
+    print(f"\n*** {text}")  # noqa: T201  # as all magics do

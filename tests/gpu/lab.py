@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lineprof import LineStats
-    from lineprof.gpu_numbers import GpuNumbers
-    from lineprof.gpu_records import GpuEvent, GpuRun
+    from lineprof.model.gpu import GpuEvent, GpuNumbers, GpuRun
 
 HERE = Path(__file__).resolve().parent
 INSIDE = HERE / "inside"
@@ -129,7 +128,7 @@ class Ran:
 
     def lines(self, **chosen: Any) -> dict[int, GpuNumbers]:
         """Numbers by line, of all functions; chosen: as numbers_of_lines() has it."""
-        from lineprof.gpu_lines import numbers_of_lines  # noqa: PLC0415
+        from lineprof.model.gpu import numbers_of_lines  # noqa: PLC0415
 
         found: dict[int, GpuNumbers] = {}
         for lines in numbers_of_lines(self.stats.gpu, **chosen).values():
@@ -138,7 +137,7 @@ class Ran:
 
     def line(self, words: str, **chosen: Any) -> GpuNumbers:
         """Numbers of the one line of the program with these words; zeros if none."""
-        from lineprof.gpu_numbers import GpuNumbers  # noqa: PLC0415
+        from lineprof.model.gpu import GpuNumbers  # noqa: PLC0415
 
         return self.lines(**chosen).get(self.number(words), GpuNumbers())
 
@@ -172,14 +171,14 @@ class Ran:
     @property
     def totals(self) -> GpuNumbers:
         """Numbers of all that was recorded."""
-        from lineprof.gpu_lines import totals  # noqa: PLC0415
+        from lineprof.model.gpu import totals  # noqa: PLC0415
 
         return totals(self.stats.gpu)
 
     @property
     def nowhere(self) -> GpuNumbers:
         """Numbers of what no line has caused."""
-        from lineprof.gpu_lines import unattributed  # noqa: PLC0415
+        from lineprof.model.gpu import unattributed  # noqa: PLC0415
 
         return unattributed(self.stats.gpu)
 
@@ -357,7 +356,7 @@ class Lab:
 
     def expect_whole(self, ran: Ran) -> None:
         """Check that nothing was lost, and that lines and footer make the total."""
-        from lineprof.gpu_lines import numbers_of_lines  # noqa: PLC0415
+        from lineprof.model.gpu import numbers_of_lines  # noqa: PLC0415
 
         if not self.expect_recorded(ran):
             return

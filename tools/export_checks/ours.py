@@ -9,11 +9,12 @@ import json
 import sys
 from typing import Any
 
-from lineprof.call_edges import edges, numbers_of, own_line_ns
 from lineprof.errors import printable
-from lineprof.exports.timeline import Span, timeline
-from lineprof.gpu_records import GRAPH, KERNEL, MEMCPY, MEMSET
+from lineprof.export.timeline import timeline
+from lineprof.export.timeline_tracks import Span
 from lineprof.line_stats import LineStats
+from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.gpu import GRAPH, KERNEL, MEMCPY, MEMSET
 
 
 def shown(name: str) -> str:

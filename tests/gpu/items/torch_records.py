@@ -42,7 +42,7 @@ else:
 
 
 def check(lab: Lab) -> None:
-    from lineprof.demangle import demangled  # noqa: PLC0415 - a dry run needs none
+    from lineprof.report.gpu_format import demangled  # noqa: PLC0415 - a dry run needs none
 
     other = lab.python(PROGRAM, "torch")
     ran = lab.python(PROGRAM, "lineprof")

@@ -1,0 +1,496 @@
+"""Jumps and lines in bytecode, as the module `dis` reads it."""
+
+from __future__ import annotations
+
+import dis
+import opcode
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from types import CodeType
+
+    Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
+
+
+# Lines so far down in a function that Python 3.12 and 3.13 are slow to tell of them.
+#
+# There a LINE event's number is kept in one byte, as the distance from where it might
+# be expected; for a line further off, the interpreter goes through the function's table
+# of lines from its start, twice at each event: 5 to 17 us in a function of 600 lines.
+# Such functions are asked for INSTRUCTION events instead, where a line begins.
+
+
+STARTS = 4  # LP_STARTS_LINE in csrc/lp_code.h
+
+_SLOW = (3, 12) <= sys.version_info < (3, 14)
+
+_NEAR = range(-126, 128)  # distances that a byte holds
+
+_EXPECTED = 64  # bytes of bytecode to a line
+
+# They are passed over, or are none of the program's.
+_NEVER = {
+    opcode.opmap[name]
+    for name in ("END_FOR", "END_SEND", "END_ASYNC_FOR", "RESUME")
+    if name in opcode.opmap
+}
+
+
+def are_far(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bool:
+    """Tell whether any of the lines is, of the runs (start, end, line) in bytes."""
+    first = code.co_firstlineno
+    if not _SLOW:
+        return False
+    return any(
+        line - first - place // _EXPECTED not in _NEAR
+        for start, end, line in ranges
+        for place in (start, end - 2)
+    )
+
+
+def with_starts(
+    marks: bytes | None, code: CodeType, ranges: Iterable[tuple[int, int, int]]
+) -> bytes:
+    """Return the marks of instructions, with those where a line may begin."""
+
+    raw = code.co_code
+    marked = bytearray(marks or len(raw) // 2)
+    for offset in (*(start for start, _, _ in ranges), *targets(code), *handlers(code)):
+        if raw[offset] not in _NEVER:
+            marked[offset // 2] |= STARTS
+    return bytes(marked)
+
+
+# How far the interpreter goes in a function's table of lines, before 3.11.
+#
+# It finds the line of an instruction entry by entry: 3.9 from the start of the table,
+# each time that control leaves an entry, 3.10 from where it was. That is most of what
+# tracing costs in a function of many lines, and differs from line to line.
+
+
+_FROM_START = sys.version_info < (3, 10)
+
+_NEAR_ENTRY = 64  # entries; in a shorter table no way is a long one
+
+_MOST = 0xFFFF
+
+_END = 16  # LP_LOOKUP_END in csrc/lp_python.h
+
+_LONG_ENTRY = 200  # bytes
+
+_DOWN_UP = bytes((0, 1, 0, 0xFF))
+
+
+def lookups(
+    code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
+) -> tuple[bool, bytes | None]:
+    """Tell whether ways may be long, and how many entries stand before an instruction.
+
+    Where all ways are short, they are those before the first instruction of a line, on
+    3.9, or None, as on later versions.
+    """
+    if sys.version_info >= (3, 11):
+        return False, None
+    if len(_table(code)) > 2 * _NEAR_ENTRY:
+        return True, b"".join(_by_instruction(code))
+    if not _FROM_START:
+        return False, None
+    table = [0] * n_lines
+    places = list(_by_instruction(code))
+    for start, _, line in ranges:
+        table[line - first] = table[line - first] or _number(places[start // 2])
+    return False, b"".join(map(_packed, table))
+
+
+def _by_instruction(code: CodeType) -> Iterator[bytes]:
+    """Yield the entries before each instruction."""
+    count = len(code.co_code) // 2
+    offset = done = place = 0  # in bytes; in instructions; in entries
+    for place, length in enumerate(_table(code)[::2]):
+        offset += length
+        upto = min((offset + 1) // 2, count)
+        yield from [_packed(place)] * (upto - done)
+        done = upto
+    yield from [_packed(place + 1)] * (count - done)
+
+
+def _packed(number: int) -> bytes:
+    return min(number, _MOST).to_bytes(2, sys.byteorder)
+
+
+def _number(packed: bytes) -> int:
+    return int.from_bytes(packed, sys.byteorder)
+
+
+def _table(code: CodeType) -> bytes:
+    """Return the table of lines: two bytes an entry, of which one is its length."""
+    return code.co_lnotab if _FROM_START else code.co_linetable
+
+
+# -- for calibration ----------------------------------------------------------
+
+
+def with_lines(code: CodeType) -> CodeType:
+    """Return a copy with hundreds of lines more.
+
+    For 3.9 before the first, none with an instruction; for 3.10, which is faster with
+    such, out of what is one long line.
+    """
+    table = _table(code)
+    if _FROM_START:
+        fine = _DOWN_UP * 128 + table
+        return code.replace(co_lnotab=fine)  # type: ignore[call-arg,unused-ignore]
+    entries = zip(table[::2], table[1::2])
+    fine = b"".join(_refined(length, line) for length, line in entries)
+    return code.replace(co_linetable=fine)
+
+
+def _refined(length: int, line: int) -> bytes:
+    if length < _LONG_ENTRY:
+        return bytes((length, line))
+    pairs = (length - 1) // 4
+    return bytes((length - 4 * pairs, line, *(2, 1, 2, 0xFF) * pairs))
+
+
+def turn_steps(near: CodeType, far: CodeType) -> float:
+    """Return the steps that a turn with these lines takes more than one without.
+
+    As in `lp_lookup_steps` in csrc: of a loop of three lines, the last beyond them.
+    """
+    entries = (len(_table(far)) - len(_table(near))) // 2
+    return 3 * (entries + _END) if _FROM_START else entries * 3.5 + 2 * _END
+
+
+_INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
+
+# From 3.14 on `dis` has it among the jumps: it names an END_SEND, but goes nowhere.
+_NO_JUMP = dis.opmap.get("END_ASYNC_FOR", -1)
+
+_JUMPS = frozenset(dis.hasjrel) - {_NO_JUMP}
+
+_CACHE = dis.opmap.get("CACHE", -1)
+
+_EXTENDED = dis.EXTENDED_ARG
+
+_REAL = 256  # opcodes that bytecode can hold
+
+_SWAP = dis.opmap.get("SWAP", -1)
+
+# The two that end a loop's iterator; from 3.14 on neither begins a line, nor does
+# what follows, where it is on the line of what stands before.
+_END_FOR, _POP_ITER = dis.opmap.get("END_FOR", -1), dis.opmap.get("POP_ITER", -1)
+
+
+class UnknownBytecodeError(Exception):
+    """Bytecode of a Python that is newer than this module, and unlike those before."""
+
+
+def _numbers(*names: str) -> frozenset[int]:
+    return frozenset(dis.opmap[name] for name in names if name in dis.opmap)
+
+
+def _caches(opcode: int) -> int:
+    """Return how many entries of a cache follow an instruction."""
+    known = getattr(dis, "_inline_cache_entries", {})
+    if sys.version_info >= (3, 13):  # by name
+        return int(known.get(dis.opname[opcode], 0))
+    return int(known[opcode])
+
+
+class JumpTarget(NamedTuple):
+    """How a jump says where it goes."""
+
+    first: int  # bytes from the jump to where its argument counts from
+    by: int  # bytes that one more of the argument is
+
+
+def _jump_target(opcode: int) -> JumpTarget:
+    back = "JUMP_BACKWARD" in dis.opname[opcode]
+    return JumpTarget(2 + 2 * _caches(opcode), -2 if back else 2)
+
+
+_JUMP_TARGETS = {
+    opcode: _jump_target(opcode) for opcode in dis.hasjrel if opcode < _REAL
+}
+
+_CALLED = _numbers(*(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ()))
+
+_HEADS = _numbers("FOR_ITER", "GET_ANEXT")
+
+_ITERATES = _numbers("GET_ITER", "GET_AITER")
+
+# Those that may go back to a loop's head.
+_BACKWARD = frozenset(
+    opcode
+    for opcode in _JUMP_TARGETS
+    if not dis.opname[opcode].endswith("NO_INTERRUPT")
+    and "BACKWARD" in dis.opname[opcode]
+)
+
+_ENDS = frozenset(  # nothing runs next
+    number
+    for name, number in dis.opmap.items()
+    if name.startswith(("RETURN", "RERAISE", "RAISE_VARARGS", "JUMP_"))
+    and "_IF_" not in name
+)
+
+
+# From 3.12 on; on a later Python there may be others.
+_KNOWN_JUMPS = (
+    "FOR_ITER SEND JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"
+    " POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
+)
+
+_NEEDED = frozenset("EXTENDED_ARG FOR_ITER GET_ITER JUMP_FORWARD".split())  # noqa: SIM905
+
+_UNKNOWN_JUMPS = _INLINED and not _NEEDED.union(_KNOWN_JUMPS.split()).issubset(
+    dis.opmap
+)
+
+# What may be in bytecode that is read here.
+_KNOWN = frozenset(
+    number
+    for number, name in enumerate(dis.opname[:_REAL])
+    if not name.startswith("<")
+    and not (_INLINED and number in _JUMPS and name not in _KNOWN_JUMPS.split())
+)
+
+
+class Jump(NamedTuple):
+    """A jump back to the head of a loop."""
+
+    start: int  # byte offsets
+    target: int
+    gathers: bool  # goes back to the loop of a comprehension
+
+
+def loop_jumps(code: CodeType) -> list[Jump]:
+    """Return the jumps back to the head of a loop.
+
+    A comprehension's loop head follows a SWAP, which puts the result below the
+    iterator; a loop statement has no result to put anywhere, and makes its
+    iterator itself, where ``all()`` calls for one. The jumps inside
+    an ``await``, and those from the code of an exception, which stands at the
+    end, back to where it was raised, are no loops. UnknownBytecodeError where an
+    instruction is of an unknown kind.
+    """
+    raw = code.co_code
+    if _UNKNOWN_JUMPS or not _KNOWN.issuperset(raw[::2]):
+        raise UnknownBytecodeError
+    if _BACKWARD.isdisjoint(raw[::2]):
+        return []
+    steps = _steps(raw)
+    places = {step[0]: place for place, step in enumerate(steps)}
+    if not places.keys() >= {target for _, _, target in steps if target != -1}:
+        raise UnknownBytecodeError
+    jumps = []
+    for offset, opcode, target in steps:
+        if target < 0 or target > offset or opcode not in _BACKWARD:
+            continue
+        place = places[target]
+        head = steps[place][1]
+        if head in _HEADS or _leads(steps, places, place, offset):
+            gathers = _INLINED and head in _HEADS and _gathers(steps, place)
+            jumps.append(Jump(offset, target, gathers))
+    return jumps
+
+
+def unheard(code: CodeType) -> list[int]:
+    """Return the offsets of jumps back whose line Python does not tell of.
+
+    There an outer loop of a comprehension goes on once an inner one is over: the
+    interpreter takes it to be on the line where the inner one began.
+    """
+    raw = code.co_code
+    if _POP_ITER < 0 or _POP_ITER not in raw[::2]:
+        return []
+    steps = _steps(raw)
+    reached = {target for _, _, target in steps}
+    lines = _lines(code)
+    found = []
+    for place, (offset, opcode, _) in enumerate(steps):
+        first = place
+        while steps[first - 1][1] == _EXTENDED:
+            first -= 1
+        if (
+            opcode in _BACKWARD
+            and [step[1] for step in steps[first - 2 : first]] == [_END_FOR, _POP_ITER]
+            and steps[first][0] not in reached
+            and lines[steps[first - 3][0]] == lines[offset]
+        ):
+            found.append(offset)
+    return found
+
+
+def _lines(code: CodeType) -> list[int | None]:
+    """Return the line of each byte."""
+    lines: list[int | None] = [None] * len(code.co_code)
+    for start, end, line in code.co_lines():
+        lines[start:end] = [line] * (end - start)
+    return lines
+
+
+def targets(code: CodeType) -> list[int]:
+    """Return the offsets that jumps go to."""
+    return [target for _, _, target in _steps(code.co_code) if target >= 0]
+
+
+def handlers(code: CodeType) -> list[int]:
+    """Return the offsets that exceptions go to."""
+    entries = dis._parse_exception_table(code)  # type: ignore[attr-defined]  # noqa: SLF001
+    return [entry.target for entry in entries]
+
+
+def _steps(raw: bytes) -> list[Step]:
+    """Return the instructions, caches left out."""
+    steps = []
+    extended = 0
+    for offset in range(0, len(raw), 2):
+        opcode = raw[offset]
+        if opcode == _CACHE:
+            continue
+        arg = raw[offset + 1] | extended
+        extended = arg << 8 if opcode == _EXTENDED else 0
+        target = -1
+        if opcode in _JUMP_TARGETS:
+            way = _JUMP_TARGETS[opcode]
+            target = offset + way.first + way.by * arg
+        steps.append((offset, opcode, target))
+    return steps
+
+
+def _gathers(steps: Sequence[Step], head: int) -> bool:
+    """Tell whether a loop's head is that of an expression."""
+    before = [step[1] for step in steps[max(0, head - 2) : head]]
+    if before and before[-1] in _ITERATES:
+        before.pop()
+        return before[-1:] == [_SWAP]  # from 3.15 on
+    return before[-1:] == [_SWAP] or not _CALLED.isdisjoint(before[-1:])
+
+
+def _leads(
+    steps: Sequence[Step], places: dict[int, int], start: int, offset: int
+) -> bool:
+    """Tell whether control can come from a place to an offset by itself."""
+    seen: set[int] = set()
+    waiting = [start]
+    while waiting:
+        place = waiting.pop()
+        if place in seen or place >= len(steps):
+            continue
+        seen.add(place)
+        at, opcode, target = steps[place]
+        if at == offset:
+            return True
+        if target >= 0:
+            waiting.append(places[target])
+        if opcode not in _ENDS:
+            waiting.append(place + 1)
+    return False
+
+
+def for_loops(code: CodeType) -> list[int]:
+    """Return the offsets of the FOR_ITER that are jumped to."""
+    raw, head = code.co_code, dis.opmap["FOR_ITER"]
+    return [label for label in dis.findlabels(raw) if raw[label] == head]  # type: ignore[arg-type]
+
+
+# The loops in a function's bytecode: which jumps begin a statement anew.
+#
+# Comprehensions run in their function from Python 3.12 on, and are part of their
+# line: their turns are told from those of a loop statement. On a Python that is newer
+# than this module, and whose bytecode it cannot read, nothing is told, and the profile
+# says so.
+
+
+AGAIN, WITHIN = 1, 2  # lp_step in csrc/lp_recorder.h
+
+_UNHEARD = 8  # LP_UNHEARD in csrc/lp_code.h
+
+# Functions without these have no loop but those of statements.  From 3.14 on
+# all(), any() and tuple() of a generator expression are loops of their caller.
+_GATHERERS = {
+    opcode.opmap.get(name, -1)
+    for name in ("LOAD_FAST_AND_CLEAR", "FOR_ITER")
+    if _INLINED and (name != "FOR_ITER" or sys.version_info >= (3, 14))
+}
+
+_UNKNOWN_LOOPS = -1 in _GATHERERS
+
+
+# Two on one line: where the inner one ends an exception, it jumps back within it.
+_WITH = opcode.opmap.get("BEFORE_WITH", opcode.opmap.get("LOAD_SPECIAL"))
+
+_TABLES, _CODE = "tables", "code"
+
+_unread: set[str] = set()  # which of these could not be read
+
+
+def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
+    """Return a byte for each instruction: 0, or what a backward jump to it is.
+
+    From 3.12 on the jumps themselves are marked, too: one that stays on its
+    line is told of from where it starts. None where nothing needs to know:
+    `statements` says whether a statement has several lines.
+    """
+    codes = code.co_code[::2]
+    if not (
+        statements
+        or _UNKNOWN_LOOPS
+        or any(gatherer in codes for gatherer in _GATHERERS)
+        or (_WITH is not None and codes.count(_WITH) > 1)
+    ):
+        return None
+    found = _read(code)
+    if found is None:
+        return None
+    jumps, alone = found
+    # The loops of an inlined comprehension lie inside its outermost one.
+    regions = [(jump.target, jump.start) for jump in jumps if jump.gathers]
+    marks = bytearray(len(code.co_code) // 2)
+    for jump in jumps:
+        within = any(first <= jump.target <= last for first, last in regions)
+        mark = WITHIN if within else AGAIN
+        marks[jump.target // 2] = mark
+        if _INLINED:
+            marks[jump.start // 2] = mark
+    for start in alone if regions else ():
+        marks[start // 2] |= _UNHEARD
+    return bytes(marks)  # all 0 says that there is no loop
+
+
+def _read(code: CodeType) -> tuple[list[Jump], list[int]] | None:
+    """Return the loops' jumps and those that no event comes before; None if unread."""
+    if not prepare():
+        return None
+
+    try:
+        return loop_jumps(code), unheard(code)
+    except (UnknownBytecodeError, LookupError):
+        _unread.add(_CODE)
+        return None
+
+
+def prepare() -> bool:
+    """Import what reads jumps; False where this Python's tables are all unlike."""
+    if _TABLES in _unread:
+        return False
+    try:
+        pass
+    except (AttributeError, LookupError, TypeError, ValueError):
+        _unread.add(_TABLES)
+        return False
+    return True
+
+
+def unread() -> list[str]:
+    """Return what a profile has to say of bytecode that could not be read."""
+    if not _unread:
+        return []
+    version = ".".join(map(str, sys.version_info[:2]))
+    return [
+        f"the bytecode of Python {version} is unknown to this version of lineprof: "
+        "hits of comprehensions and of statements over several lines may be wrong"
+    ]

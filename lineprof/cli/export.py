@@ -1,0 +1,66 @@
+"""lineprof export: writes a profile as other programs read it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from lineprof.cli.command import Command
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    import argparse
+
+_STANDARD_OUTPUT = "-"
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    from lineprof.export import EXPORTS  # noqa: PLC0415  # not for other commands
+
+    formats = "; ".join(f"{one.name}: {one.help}" for one in EXPORTS.values())
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="profiles; several are added up"
+    )
+    parser.add_argument(
+        "-f", "--format", required=True, choices=list(EXPORTS), help=formats
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="file to write (default: beside the first FILE, with the format's"
+        " suffix), or - for standard output",
+    )
+
+
+def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    from lineprof.cli.command import existing, keep, read  # noqa: PLC0415
+    from lineprof.console.output import print_bytes, print_error  # noqa: PLC0415
+    from lineprof.console.progress import Progress  # noqa: PLC0415  # not for --help
+    from lineprof.export import EXPORTS  # noqa: PLC0415
+    from lineprof.files import write_bytes  # noqa: PLC0415
+
+    export = EXPORTS[parsed.format]
+    files = [existing(file) for file in parsed.files]
+    with Progress() as progress:
+        stats = read(files, progress)
+    target = parsed.output or f"{os.path.splitext(files[0])[0]}{export.suffix}"
+    if target == _STANDARD_OUTPUT:
+        if not export.is_text and sys.stdout is not None and sys.stdout.isatty():
+            raise LineprofError(
+                f"a file for {export.name} is no text for a terminal",
+                hint="name one with -o, or redirect standard output",
+            )
+        print_bytes(export.content(stats))
+    else:
+        keep(files, target)
+        with Progress() as progress:
+            content = progress.written(export.content(stats), f"{export.name},")
+            write_bytes(content, target, what="the export")
+        print_error(f"wrote {target}")
+    for remark in (*stats.warnings, *export.remarks(stats)):
+        print_error(remark)
+
+
+COMMAND = Command("export", "write a profile for other programs", _add_flags, _export)

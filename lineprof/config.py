@@ -1,0 +1,466 @@
+"""Configuration in TOML, as line_profiler reads it: `ConfigSource`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    Table = dict[str, object]
+
+    AnyPath = str | os.PathLike[str]
+
+
+# What holds where no file of configuration says otherwise.
+#
+# ``rc/line_profiler.toml`` says the same, with an explanation of each key; it is
+# not read, for a reader of TOML takes longer to import than all of lineprof.
+
+
+DEFAULTS: dict[str, dict[str, object]] = {
+    "kernprof": {
+        "line-by-line": False,
+        "builtin": False,
+        "rich": False,
+        "skip-zero": False,
+        "summarize": False,
+        "preimports": True,
+        "prof-imports": False,
+        "verbose": 0,
+        "outfile": "",
+        "setup": "",
+        "unit": 1e-6,  # s
+        "output-interval": 0,  # s
+        "prof-mod": [],
+    },
+    "cli": {
+        "unit": 1e-6,  # s
+        "rich": False,
+        "skip-zero": False,
+        "sort": False,
+        "summarize": False,
+    },
+    "setup": {
+        "environ_flags": ["LINE_PROFILE"],
+        "cli_flags": ["--line-profile", "--line_profile"],
+    },
+    "write": {
+        "output_prefix": "profile_output",
+        "lprof": True,
+        "text": True,
+        "timestamped_text": True,
+        "stdout": True,
+    },
+    "show": {
+        "sort": True,
+        "stripzeros": True,
+        "rich": True,
+        "details": False,
+        "summarize": True,
+        "column_widths": {
+            "line": 6,
+            "hits": 9,
+            "time": 12,
+            "perhit": 8,
+            "percent": 8,
+        },
+    },
+}
+
+
+# Files of configuration: which one holds, and what is in it.
+#
+# A program under a profiler waits for this: a few questions to the file system,
+# one file read, and no TOML parsed unless the file has something for us.
+
+
+VARIABLE = "LINE_PROFILER_RC"  # names the file that holds
+
+_NAMES_OF_OURS = ("lineprof.toml", "line_profiler.toml")
+
+NAMES = (*_NAMES_OF_OURS, "pyproject.toml")
+
+_OURS = (b"line_profiler", b"lineprof")
+
+
+class Found(NamedTuple):
+    """A file of configuration, and what was noticed on the way to it."""
+
+    path: str  # in full; "": there is none
+    content: Mapping[str, object]
+    remarks: tuple[str, ...] = ()
+    fault: str = ""  # of a file that is there for us alone, and of no use
+
+
+class UnreadableError(Exception):
+    """A file that is no TOML; ``str()`` of it says why."""
+
+
+def find(variable: str | None = VARIABLE) -> Found:
+    """Return the file that holds: the one that `variable` names, or the nearest.
+
+    A file that cannot be read counts as none; remarked upon where its reader
+    may have counted on it. The first that has our name and is no TOML is a fault.
+    """
+    named = os.environ.get(variable) if variable else None
+    remarks: list[str] = []
+    fault = ""
+    for path in [os.path.abspath(named)] if named else _nearest():
+        try:
+            return Found(path, read(path), tuple(remarks), fault)
+        except OSError as error:
+            if named:  # another's may be barred to us, and never meant for us
+                remarks.append(f"ignoring {path}: {error.strerror}")
+        except UnreadableError as error:
+            remarks.append(f"ignoring {path}: {error}")
+            if not named and _is_ours(path):
+                fault = fault or f"{path}: {error}"
+    return Found("", {}, tuple(remarks), fault)
+
+
+def _nearest() -> Iterator[str]:
+    """Yield the files that may hold, those of the current folder first."""
+    try:
+        folder = os.getcwd()
+    except OSError:  # it is gone
+        return
+    above = None
+    while folder != above:
+        for name in NAMES:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                yield path
+        folder, above = os.path.dirname(folder), folder
+
+
+def read(path: str, *, whole: bool = False) -> Mapping[str, object]:
+    """Return what a file of TOML holds; nothing, where it has nothing for us.
+
+    Raises OSError, or UnreadableError where it is no TOML; with `whole`, or by a
+    name of ours, also where it has nothing for us.
+    """
+    with open(path, "rb") as stream:
+        data = stream.read()
+    whole = whole or _is_ours(path)
+    if not whole and not any(name in data for name in _OURS):
+        return {}
+    from tomllib import loads  # noqa: PLC0415  # few files get here
+
+    try:
+        return loads(data.decode())
+    except (ValueError, RecursionError) as error:  # no TOML; no UTF-8
+        raise UnreadableError(f"it is no TOML: {error}") from None
+
+
+def _is_ours(path: str) -> bool:
+    """Tell whether a file can be there for nobody but us, by its name."""
+    return os.path.basename(path) in _NAMES_OF_OURS
+
+
+# The configuration as a command reads it: what is wrong is one line.
+
+
+class ConfigError(LineprofError):
+    """A file of configuration that was asked for is of no use."""
+
+    status = 2
+
+
+def configuration(file: str | None, *, off: bool) -> ConfigSource:
+    """Return what `file` says, or the file that holds; with `off`, defaults.
+
+    Raises ConfigError if it is `file` that cannot be read or understood, or one
+    that was found by a name of ours and is no TOML.
+    """
+    try:
+        source = ConfigSource.from_config(not off if file is None else file)
+    except (OSError, ValueError) as error:
+        hint = "give a file of TOML, or --no-config"
+        raise ConfigError(str(error), hint=hint) from None
+    if source.fault:
+        raise ConfigError(source.fault, hint="correct it, or give --no-config")
+    return source
+
+
+def column_widths(source: ConfigSource) -> Mapping[str, int] | None:
+    """Return how wide the table's columns are at least; None: as usual.
+
+    Raises ConfigError for a width that is no whole number.
+    """
+    if not source.holds:
+        return None
+    table = source.get_subconfig("show", "column_widths").conf_dict
+    widths: dict[str, int] = {}
+    for name, width in table.items():
+        if type(width) is not int:
+            what = f"{source.file}: the width of column {name!r} is {width!r}"
+            raise ConfigError(what, hint="give a whole number of characters")
+        widths[name] = width
+    return widths
+
+
+_NAMESPACE = ("tool", "line_profiler")
+
+_SAMPLE = os.path.join(os.path.dirname(__file__), "rc", "line_profiler.toml")
+
+
+class ConfigSource:
+    """Tables of configuration, and the file that they are from.
+
+    `conf_dict` has a value for every key of line_profiler's; `path` is the
+    file, in full, ours where none holds; `subtable` says which of its tables
+    this is. Equal are those of which these three are.
+    """
+
+    __hash__ = None  # type: ignore[assignment]  # it can be changed
+
+    def __init__(
+        self, conf_dict: Mapping[str, object], path: AnyPath, subtable: list[str]
+    ) -> None:
+        """Take the tables, the file and the names of the tables around."""
+        self.conf_dict: Table = conf_dict  # type: ignore[assignment]
+        self.subtable = subtable
+        self.own: Table = {}  # of [tool.lineprof]: what line_profiler does not know
+        self.remarks: tuple[str, ...] = ()  # what the user should know; a line each
+        self.fault = ""  # what is wrong with a file that a command should not ignore
+        self.holds = False  # whether the file has anything for us
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        """The file, in full."""
+        from pathlib import Path  # noqa: PLC0415  # who wants none need not wait
+
+        return Path(self._path)
+
+    @path.setter
+    def path(self, path: AnyPath) -> None:
+        self._path = path
+
+    @property
+    def file(self) -> str:
+        """The file, in full; "" where none holds."""
+        return "" if self._path == _SAMPLE else os.fspath(self._path)
+
+    def copy(self) -> ConfigSource:
+        """Return the same with tables of its own."""
+        return self._like(_copied(self.conf_dict), list(self.subtable))
+
+    def get_subconfig(
+        self, *headers: str, allow_absence: bool = False, copy: bool = False
+    ) -> ConfigSource:
+        """Return the table that is called `headers` in this one.
+
+        It is the very same dictionary, or, with `copy`, one of its own. Raises
+        KeyError where there is none; with `allow_absence` it is empty then.
+        """
+        table: object = self.conf_dict
+        own: object = self.own
+        for name in headers:
+            absent = allow_absence and isinstance(table, dict) and name not in table
+            table = {} if absent else table[name]  # type: ignore[index]
+            own = own.get(name, {}) if isinstance(own, dict) else {}
+        if not isinstance(table, dict):
+            raise TypeError(f"{'.'.join(headers)} is no table: {table!r}")
+        part = self._like(_copied(table) if copy else table, [*self.subtable, *headers])
+        part.own = own if isinstance(own, dict) else {}
+        return part
+
+    @classmethod
+    def from_default(cls, *, copy: bool = True) -> ConfigSource:
+        """Return what holds where no file says otherwise.
+
+        Without `copy` it has the tables that all who ask so share.
+        """
+        table = _copied(DEFAULTS) if copy else DEFAULTS
+        return cls(table, _SAMPLE, list(_NAMESPACE))
+
+    @classmethod
+    def from_config(
+        cls,
+        config: AnyPath | ConfigSource | bool | None = None,  # noqa: FBT001  # line_profiler's
+        *,
+        read_env: bool = True,
+    ) -> ConfigSource:
+        """Return what a file of configuration says; its gaps filled by defaults.
+
+        `config` is that file; None or True: the one that the variable
+        LINE_PROFILER_RC names (unless `read_env` is off), else the nearest; False:
+        none; what was read before stays as it is. The nearest is lineprof.toml,
+        line_profiler.toml or pyproject.toml in the current folder, else in the one
+        above it, and so on.
+
+        Raises, where `config` is a file: FileNotFoundError if it is not there,
+        ValueError if it cannot be read, is no TOML or has something else where
+        a table should be. Another such file is left out, and `remarks` say so.
+        """
+        if isinstance(config, ConfigSource):
+            return config
+        if config is False:
+            return cls.from_default()
+        if config is not None and config is not True:
+            return cls._from_file(os.path.abspath(config))
+        found = find(VARIABLE if read_env else None)
+        source, remarks = cls.from_default(), found.remarks
+        if found.path:
+            try:
+                source = cls._of(found.path, found.content)
+            except TableError as error:
+                remarks += (f"ignoring {found.path}: {error}",)
+        source.remarks, source.fault = remarks + source.remarks, found.fault
+        return source
+
+    @classmethod
+    def _from_file(cls, path: str) -> ConfigSource:
+        """Return what a certain file says; raises as `from_config`."""
+        try:
+            return cls._of(path, read(path, whole=True))
+        except FileNotFoundError:
+            raise FileNotFoundError(f"there is no configuration {path!r}") from None
+        except OSError as error:
+            raise ValueError(f"cannot read {path!r}: {error.strerror}") from None
+        except UnreadableError as error:
+            raise ValueError(f"cannot read {path!r}: {error}") from None
+        except TableError as error:
+            raise ValueError(f"config = {path!r}: {error}") from None
+
+    @classmethod
+    def _of(cls, path: str, content: Mapping[str, object]) -> ConfigSource:
+        """Return what the file at `path` says; TableError."""
+        merged = tables(_copied(DEFAULTS), content)
+        source = cls(merged.known, path, list(_NAMESPACE))
+        source.own, source.holds = merged.own, "tool" in content
+        source.remarks = tuple(f"{path}: {remark}" for remark in merged.remarks)
+        return source
+
+    def _like(self, table: Table, subtable: list[str]) -> ConfigSource:
+        """Return another part of the same file."""
+        part = type(self)(table, self._path, subtable)
+        part.own, part.remarks, part.holds = self.own, self.remarks, self.holds
+        return part
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConfigSource):
+            return NotImplemented
+        ours = (self.conf_dict, os.fspath(self._path), self.subtable)
+        return ours == (other.conf_dict, os.fspath(other._path), other.subtable)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(conf_dict={self.conf_dict!r},"
+            f" path={self.path!r}, subtable={self.subtable!r})"
+        )
+
+
+def _copied(table: Mapping[str, object]) -> Table:
+    """Return a copy of tables in tables; `copy` would be one more import."""
+    return {
+        key: _copied(value)
+        if isinstance(value, dict)
+        else (list(value) if isinstance(value, list) else value)
+        for key, value in table.items()
+    }
+
+
+# From a file's tables to the ones that hold: defaults, line_profiler's, ours.
+
+
+THEIRS, OURS = "line_profiler", "lineprof"
+
+_WITH_FLAGS = ("kernprof", "cli")  # their keys are flags: those who have them know
+
+
+class TableError(Exception):
+    """There is something else where a table should be."""
+
+
+class Tables(NamedTuple):
+    """What holds."""
+
+    known: Table  # a value for every key of line_profiler's
+    own: Table  # of [tool.lineprof]: flags that line_profiler does not have
+    remarks: tuple[str, ...]  # keys that nobody knows
+
+
+def tables(defaults: Table, content: Mapping[str, object]) -> Tables:
+    """Return what holds with a file of this `content`; TableError."""
+    tool = _table(content, "tool", "")
+    theirs = _table(tool, THEIRS, "tool.")
+    ours = _table(tool, OURS, "tool.")
+    known = _merged(defaults, theirs, f"tool.{THEIRS}.")
+    known = _merged(known, ours, f"tool.{OURS}.")
+    own, remarks = _left(defaults, ours)
+    return Tables(known, own, tuple(remarks))
+
+
+def _table(within: Mapping[str, object], key: str, prefix: str) -> Table:
+    """Return a table, empty where there is none; TableError where it is no table."""
+    found = within.get(key, {})
+    if isinstance(found, dict):
+        return found
+    raise TableError(f"expected tables at these keys: [{prefix + key!r}]")
+
+
+def _merged(defaults: Table, given: Table, prefix: str) -> Table:
+    """Return `defaults` with the values of those keys of theirs that are given."""
+    return {
+        key: _merged(default, _table(given, key, prefix), f"{prefix}{key}.")
+        if isinstance(default, dict)
+        else given.get(key, default)
+        for key, default in defaults.items()
+    }
+
+
+def _left(defaults: Table, given: Table) -> tuple[Table, list[str]]:
+    """Return the tables of flags without what `defaults` has, and what is wrong."""
+    own: Table = {}
+    remarks: list[str] = []
+    for name, table in given.items():
+        known = defaults.get(name)
+        if not (isinstance(known, dict) and isinstance(table, dict)):
+            remarks.append(unknown(name, "", defaults))
+        elif name in _WITH_FLAGS:
+            own[name] = {key: table[key] for key in table if key not in known}
+        else:
+            keys = [key for key in table if key not in known]
+            remarks += [unknown(key, name, known) for key in keys]
+    return own, remarks
+
+
+def unknown(key: str, table: str, known: Mapping[str, object]) -> str:
+    """Say that a table of [tool.lineprof], or "", that itself, has no such key."""
+    name = f"tool.{OURS}.{table}" if table else f"tool.{OURS}"
+    return f"[{name}] knows no {key!r}; known are: {', '.join(known)}"
+
+
+# Values and abbreviations of flags that are set to yes or no.
+
+
+_WORDS = {
+    **dict.fromkeys(("1", "on", "t", "true", "y", "yes"), True),
+    **dict.fromkeys(("", "0", "off", "f", "false", "n", "no"), False),
+}
+
+
+def parse_bool(word: str) -> bool | None:
+    """Return what `word` stands for, in any case of letters; None if for neither."""
+    return _WORDS.get(word.lower())
+
+
+def matching(begun: str, names: Iterable[str], older: Collection[str]) -> list[str]:
+    """Return the flags among `names` that `begun` abbreviates, or is.
+
+    Where several begin so, those in `older` alone count, if any: scripts may rely
+    on them.
+    """
+    found = [name for name in names if name.startswith(begun)]
+    if begun in found:
+        return [begun]
+    if len(found) > 1:
+        found = [name for name in found if name in older] or found
+    return found

@@ -1,0 +1,564 @@
+"""From whatever a user decorates or names to functions with code objects."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import sys
+import types
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING
+
+from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
+from lineprof.decorate.code_copies import original
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import CodeType
+    from typing import Self, TypedDict, Union
+
+    Replace = Callable[[Namespace, dict[str, object]], object]
+
+    Namespace = Union[type, ModuleType]
+
+    Filter = Callable[[object], bool]
+
+    ScopingPolicyDict = TypedDict(
+        "ScopingPolicyDict",
+        {
+            "func": Union[str, "ScopingPolicy"],
+            "class": Union[str, "ScopingPolicy"],
+            "module": Union[str, "ScopingPolicy"],
+        },
+    )
+
+    Policies = Mapping[str, str]
+
+    Part = Union[FunctionType, type]
+
+
+# The kinds of what can be decorated, which say how it is wrapped.
+
+
+C_LEVEL_CALLABLE_TYPES = (
+    types.BuiltinFunctionType,
+    types.BuiltinMethodType,
+    types.ClassMethodDescriptorType,
+    types.MethodDescriptorType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+)
+
+_CYTHON = ("cython_function_or_method", "fused_cython_function")
+
+_KINDS = (
+    (classmethod, "classmethod"),
+    (staticmethod, "staticmethod"),
+    (types.MethodType, "boundmethod"),
+    (functools.partialmethod, "partialmethod"),
+    (functools.partial, "partial"),
+    (property, "property"),
+    (functools.cached_property, "cached_property"),
+)
+
+
+def kind_of(target: object) -> str:
+    """Return the kind of a callable or of what wraps one, "" for anything else.
+
+    It is the end of the name of the method that wraps it: ``wrap_property``.
+    """
+    if isinstance(target, types.FunctionType):
+        return function_kind(target)
+    for cls, kind in _KINDS:
+        if isinstance(target, cls):
+            return kind
+    if isinstance(target, type):
+        return "class"
+    return "function" if callable(target) else ""
+
+
+def function_kind(function: types.FunctionType) -> str:
+    """Return the kind of a Python function."""
+    flags = function.__code__.co_flags
+    if flags & ASYNC_GENERATOR:
+        return "async_generator"
+    if flags & COROUTINE:
+        return "coroutine"
+    return "generator" if flags & GENERATOR else "function"
+
+
+def is_c_level_callable(func: object) -> bool:
+    """Return whether `func` is written in C, so that it has no lines."""
+    return isinstance(func, C_LEVEL_CALLABLE_TYPES)
+
+
+def is_cython_callable(func: object) -> bool:
+    """Return whether Cython made `func`."""
+    return callable(func) and type(func).__name__ in _CYTHON
+
+
+def is_function(func: object) -> bool:
+    """Return whether `func` is a Python function."""
+    return isinstance(func, types.FunctionType)
+
+
+def is_coroutine(func: object) -> bool:
+    """Return whether a call of `func` gives a coroutine."""
+    import inspect  # noqa: PLC0415  # seldom asked
+
+    return inspect.iscoroutinefunction(func)
+
+
+def is_generator(func: object) -> bool:
+    """Return whether a call of `func` gives a generator."""
+    import inspect  # noqa: PLC0415  # seldom asked
+
+    return inspect.isgeneratorfunction(func)
+
+
+def is_async_generator(func: object) -> bool:
+    """Return whether a call of `func` gives an asynchronous generator."""
+    import inspect  # noqa: PLC0415  # seldom asked
+
+    return inspect.isasyncgenfunction(func)
+
+
+def is_classmethod(f: object) -> bool:
+    """Return whether `f` is a ``classmethod``."""
+    return isinstance(f, classmethod)
+
+
+def is_staticmethod(f: object) -> bool:
+    """Return whether `f` is a ``staticmethod``."""
+    return isinstance(f, staticmethod)
+
+
+def is_boundmethod(f: object) -> bool:
+    """Return whether `f` is a method with its instance."""
+    return isinstance(f, types.MethodType)
+
+
+def is_partialmethod(f: object) -> bool:
+    """Return whether `f` is a ``functools.partialmethod``."""
+    return isinstance(f, functools.partialmethod)
+
+
+def is_partial(f: object) -> bool:
+    """Return whether `f` is a ``functools.partial``."""
+    return isinstance(f, functools.partial)
+
+
+def is_property(f: object) -> bool:
+    """Return whether `f` is a ``property``."""
+    return isinstance(f, property)
+
+
+def is_cached_property(f: object) -> bool:
+    """Return whether `f` is a ``functools.cached_property``."""
+    return isinstance(f, functools.cached_property)
+
+
+# An enumeration of words, as line_profiler offers one.
+
+
+class StringEnum(enum.StrEnum):
+    """Members are strings, and are found by their value in capitals or not."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        if not isinstance(value, str):
+            return None
+        wanted = value.casefold()
+        members = cls.__members__.items()
+        return next((one for name, one in members if name.casefold() == wanted), None)
+
+
+# Selects the members of classes and modules that are profiled.
+
+
+def members_of(cls: type, policy: str = "children") -> dict[str, object]:
+    """Return the members of a class that are defined there, by name.
+
+    They are callable or hold a callable: functions, properties, classes.
+    """
+    of_function, of_class = scope(policy, cls, "func"), scope(policy, cls, "class")
+    members = {}
+    for name, member in list(vars(cls).items()):
+        try:
+            parts = list(parts_of(member))
+        except TypeError:  # no callable
+            continue
+        tests = [of_class if isinstance(part, type) else of_function for part in parts]
+        if any(test(part) for test, part in zip(tests, parts)):
+            members[name] = member
+    return members
+
+
+class Registrar:
+    """Registers the members of a namespace, and of namespaces in it, each once."""
+
+    def __init__(
+        self,
+        add_callable: Callable[..., int],
+        is_wrapper: Filter,
+        policies: Mapping[str, str],
+        *,
+        replace: Replace | None = None,
+    ) -> None:
+        """Register by `add_callable` the members that `policies` select; see `scope`.
+
+        Functions for which `is_wrapper` is true are left out. `replace` gets the
+        members of each namespace that were registered, to put wrappers in their place.
+        """
+        self._add = add_callable
+        self._is_wrapper = is_wrapper
+        self._policies = policies
+        self._replace = replace
+        self._seen: set[int] = set()
+
+    def add(self, namespace: Namespace, name: str = "") -> int:
+        """Return how many members of a class or a module were registered.
+
+        A member that is itself a class or a module counts as one, if any of its own
+        members was registered.
+        """
+        name = name or _full_name(namespace)
+        count, to_wrap = 0, {}
+        for attribute, value in list(vars(namespace).items()):
+            if id(value) in self._seen:
+                continue
+            self._seen.add(id(value))
+            path = f"{name}.{attribute}"
+            if isinstance(value, (type, ModuleType)):
+                count += self._descend(namespace, value, path)
+            elif self._add_callable(namespace, value, path):
+                count += 1
+                to_wrap[attribute] = value
+        if self._replace is not None and to_wrap:
+            self._replace(namespace, to_wrap)
+        return count
+
+    def _descend(self, outer: Namespace, inner: Namespace, path: str) -> bool:
+        kind = "class" if isinstance(inner, type) else "module"
+        if not scope(self._policies[kind], outer, kind)(inner):
+            return False
+        return self.add(inner, path) > 0
+
+    def _add_callable(self, namespace: Namespace, value: object, path: str) -> bool:
+        fits = scope(self._policies["func"], namespace, "func")
+
+        def guard(function: object) -> bool:
+            return self._is_wrapper(function) or not fits(function)
+
+        try:
+            return bool(self._add(value, guard=guard, name=path))
+        except TypeError:  # no callable
+            return False
+
+
+def _full_name(namespace: Namespace) -> str:
+    if isinstance(namespace, ModuleType):
+        return namespace.__name__
+    return f"{namespace.__module__}.{namespace.__qualname__}"
+
+
+# Which members of a class or a module belong to it, in five degrees.
+
+
+def scope(policy: str, namespace: Namespace, kind: str) -> Filter:
+    """Return what tells whether a member of `namespace` is to be profiled.
+
+    `kind` says of what kind the members are: "func", "class" or "module".
+    `policy` is "exact" (functions that are defined in the namespace), "children"
+    (classes and modules, too), "descendants" (at any depth), "siblings" (and what
+    stands beside the namespace) or "none" (all). KeyError for another.
+    """
+    if kind == "module":
+        if not isinstance(namespace, ModuleType):
+            return _none
+        return _modules(namespace.__name__)[policy]
+    if isinstance(namespace, ModuleType):
+        filters = _in_module(namespace.__name__)
+    else:
+        filters = _in_class(namespace)
+    return _none if policy == "exact" and kind == "class" else filters[policy]
+
+
+def _all(_: object) -> bool:
+    return True
+
+
+def _none(_: object) -> bool:
+    return False
+
+
+def _text(member: object, name: str) -> str:
+    value = getattr(member, name, None)
+    return value if isinstance(value, str) else ""
+
+
+def _within(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def _in_class(cls: type) -> dict[str, Filter]:
+    module, prefix = cls.__module__, cls.__qualname__ + "."
+
+    def sibling(member: object) -> bool:
+        return _text(member, "__module__") == module
+
+    def descendant(member: object) -> bool:
+        return sibling(member) and _text(member, "__qualname__").startswith(prefix)
+
+    def child(member: object) -> bool:
+        own = prefix + _text(member, "__name__")
+        return sibling(member) and _text(member, "__qualname__") == own
+
+    return {
+        "exact": child,
+        "children": child,
+        "descendants": descendant,
+        "siblings": sibling,
+        "none": _all,
+    }
+
+
+def _in_module(module: str) -> dict[str, Filter]:
+    parent = module.rpartition(".")[0]
+
+    def child(member: object) -> bool:
+        return _text(member, "__module__") == module
+
+    def descendant(member: object) -> bool:
+        return _within(_text(member, "__module__"), module)
+
+    def sibling(member: object) -> bool:
+        return _within(_text(member, "__module__"), parent or module)
+
+    return {
+        "exact": child,
+        "children": child,
+        "descendants": descendant,
+        "siblings": sibling,
+        "none": _all,
+    }
+
+
+def _modules(module: str) -> dict[str, Filter]:
+    """Return the filters for modules that are found in a module."""
+    parent = module.rpartition(".")[0]
+
+    def child(member: object) -> bool:
+        return _text(member, "__name__").rpartition(".")[0] == module
+
+    def descendant(member: object) -> bool:
+        return _text(member, "__name__").startswith(module + ".")
+
+    def sibling(member: object) -> bool:
+        return bool(parent) and _text(member, "__name__").startswith(parent + ".")
+
+    return {
+        "exact": _none,
+        "children": child,
+        "descendants": descendant,
+        "siblings": sibling,
+        "none": _all,
+    }
+
+
+# What `LineProfiler.add_class` and `add_module` take of a namespace.
+
+
+KINDS = ("func", "class", "module")
+
+DEFAULT_SCOPING_POLICIES = {"func": "siblings", "class": "siblings", "module": "exact"}
+
+
+class ScopingPolicy(StringEnum):
+    """How near to a class or a module its members must be defined.
+
+    EXACT: functions that are defined in it; nothing is descended into.
+    CHILDREN: functions and classes that are defined in it, its direct submodules.
+    DESCENDANTS: and what is defined in those, at any depth.
+    SIBLINGS: and what stands beside it, in the same module or package.
+    NONE: whatever is found in it, wherever that was defined.
+    """
+
+    EXACT = "exact"
+    CHILDREN = "children"
+    DESCENDANTS = "descendants"
+    SIBLINGS = "siblings"
+    NONE = "none"
+
+    def get_filter(
+        self, namespace: type | ModuleType, obj_type: str
+    ) -> Callable[[object], bool]:
+        """Return what tells whether a member of `namespace` is in scope.
+
+        `obj_type` is the kind of the members: "func", "class" or "module".
+        """
+        return scope(self.value, namespace, obj_type)
+
+    @classmethod
+    def to_policies(
+        cls, policies: str | Policies | None = None
+    ) -> dict[str, ScopingPolicy]:
+        """Return the policy for each of "func", "class" and "module".
+
+        `policies` is one for all, or a mapping with one for each; None stands for
+        `DEFAULT_SCOPING_POLICIES`. ValueError for an unknown policy, KeyError where
+        a mapping lacks a kind.
+        """
+        if policies is None:
+            policies = DEFAULT_SCOPING_POLICIES
+        if isinstance(policies, str):
+            return dict.fromkeys(KINDS, cls(policies))
+        return {kind: cls(policies[kind]) for kind in KINDS}
+
+
+def __getattr__(name: str) -> object:
+    """Make the type of the mappings when it is asked for: typing takes 5 ms."""
+    if name != "ScopingPolicyDict":
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from typing import TypedDict, Union  # noqa: PLC0415  # as said
+
+    policy = Union[str, ScopingPolicy]
+    return TypedDict("ScopingPolicyDict", dict.fromkeys(KINDS, policy))  # type: ignore[operator]
+
+
+# What wraps functions, and the attributes that hold them.
+_HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
+    ((classmethod, staticmethod, types.MethodType), ("__func__",)),
+    (
+        (functools.partial, functools.partialmethod, functools.cached_property),
+        ("func",),
+    ),
+    ((property,), ("fget", "fset", "fdel")),
+)
+
+
+def codes_of(target: object) -> list[CodeType]:
+    """Return the code object that `target` is, or those that a call of it runs.
+
+    Raises TypeError where it is neither callable nor holds a callable.
+    """
+    if isinstance(target, types.CodeType):
+        return [target]
+    return [function.__code__ for function in functions_of(target)]
+
+
+def functions_of(target: object, seen: set[int] | None = None) -> list[FunctionType]:
+    """Return the Python functions of a callable, a property, a method or a class.
+
+    A class has those that are defined in it, and in the classes in it. Functions
+    whose ids are in `seen` are left out; others join it. Raises TypeError where
+    `target` is neither callable nor holds a callable.
+    """
+    seen = set() if seen is None else seen
+    if isinstance(target, type):
+        return list(_functions_of_class(target, seen))
+    return [
+        function
+        for part in parts_of(target)
+        for function in (
+            _functions_of_class(part, seen)
+            if isinstance(part, type)
+            else _unseen(part, seen)
+        )
+    ]
+
+
+def parts_of(target: object) -> Iterator[Part]:
+    """Yield the functions that `target` calls, and the classes as they are.
+
+    Raises TypeError where it is neither callable nor holds a callable.
+    """
+    if isinstance(target, (FunctionType, type)):
+        yield target
+        return
+    for held in held_in(target):
+        yield from parts_of(held)
+
+
+def _unseen(function: FunctionType, seen: set[int]) -> Iterable[FunctionType]:
+    if id(function) in seen:
+        return ()
+    seen.add(id(function))
+    return (function,)
+
+
+def _functions_of_class(cls: type, seen: set[int]) -> Iterator[FunctionType]:
+    own_function = scope("children", cls, "func")
+    own_class = scope("children", cls, "class")
+    for member in list(vars(cls).values()):
+        try:
+            parts = list(parts_of(member))
+        except TypeError:  # no callable
+            continue
+        for part in parts:
+            if not isinstance(part, type):
+                yield from _unseen(part, seen) if own_function(part) else ()
+            elif own_class(part):
+                yield from _functions_of_class(part, seen)
+
+
+def held_in(target: object) -> list[object]:
+    """Return what `target` calls, as far as that is kept where it can be found.
+
+    Raises TypeError where it is neither callable nor holds a callable.
+    """
+    for kinds, names in _HOLDERS:
+        if isinstance(target, kinds):
+            held = [getattr(target, name) for name in names]
+            return [part for part in held if part is not None]
+    if not callable(target):
+        msg = f"{target!r} is neither callable nor holds a callable"
+        raise TypeError(msg)
+    for name in ("__wrapped__", "py_func"):  # a cache, say; what Numba compiled
+        if _has(target, name):
+            wrapped = getattr(target, name)
+            return [wrapped] if callable(wrapped) else []
+    calls = (vars(base).get("__call__") for base in type(target).__mro__)
+    call = next((one for one in calls if one is not None), None)
+    return [call] if isinstance(call, FunctionType) else []
+
+
+def _has(target: object, name: str) -> bool:
+    """Return whether `target` has an attribute that its ``__getattr__`` gives not."""
+    own = getattr(target, "__dict__", None)
+    if isinstance(own, dict) and name in own:
+        return True
+    return any(name in vars(base) for base in type(target).__mro__)
+
+
+def innermost(function: FunctionType) -> FunctionType:
+    """Return the function that decorators have put others around.
+
+    A function that is just being defined, by a decorator that runs now, stands
+    for itself: ``@profile`` above ``@functools.wraps(f)`` is about its own lines.
+    """
+    hops = set()
+    while True:
+        function = original(function)
+        hops.add(id(function))
+        if "__wrapped__" not in function.__dict__ or _being_defined(function.__code__):
+            return function
+        inside = function.__dict__["__wrapped__"]
+        try:
+            parts = list(parts_of(inside))
+        except TypeError:
+            return function
+        if len(parts) != 1 or isinstance(parts[0], type) or id(parts[0]) in hops:
+            return function
+        function = parts[0]
+
+
+def _being_defined(code: CodeType) -> bool:
+    """Return whether a function that runs on this thread has `code` in it."""
+    frame = sys._getframe(1)  # noqa: SLF001  # there is no other
+    while frame is not None:
+        if any(constant is code for constant in frame.f_code.co_consts):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False

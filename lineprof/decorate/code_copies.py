@@ -1,0 +1,123 @@
+"""Copies of code objects: a decorated function runs a copy, which the core knows."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import TYPE_CHECKING
+from weakref import ref
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType
+
+_TOOLS = 6  # that sys.monitoring has room for
+
+
+def identity(code: CodeType) -> tuple[object, ...]:
+    """Return a key that is equal for code objects compiled from the same source.
+
+    Its first three items name the function in a profile: file, line, name.
+    """
+    return (
+        code.co_filename,
+        code.co_firstlineno,
+        code.co_qualname,
+        code.co_code,
+        code.co_linetable,
+    )
+
+
+class CodeCopies:
+    """One profiler's copies of code objects, each kept while its original lives.
+
+    Functions that the same ``def`` creates share their code object, and so their
+    decorated functions share the copy.
+    """
+
+    def __init__(self) -> None:
+        """Start without copies."""
+        # By identity: equal code objects may stand for different functions.
+        self._copies: dict[int, tuple[ref[CodeType], CodeType]] = {}
+        place = id(self)
+        _all[place] = ref(self, lambda _: _all.pop(place, None))
+
+    def find(self, code: CodeType) -> CodeType | None:
+        """Return the copy of `code`, if there is one."""
+        known = self._copies.get(id(code))
+        return known[1] if known is not None and known[0]() is code else None
+
+    def get(self, code: CodeType) -> CodeType:
+        """Return the copy of `code`, made when it is first asked for."""
+        known = self.find(code)
+        if known is not None:
+            return known
+        place, copies, copy = id(code), self._copies, _copy(code)
+
+        def forget(_: object) -> None:
+            copies.pop(place, None)
+
+        # At once: another thread may have made one by now.
+        return copies.setdefault(place, (ref(code, forget), copy))[1]
+
+
+def _copy(code: CodeType) -> CodeType:
+    """Return a copy of `code` with the same local events of other monitoring tools."""
+    copy = code.replace()
+    if sys.version_info >= (3, 12):
+        monitoring = sys.monitoring
+        for tool in range(_TOOLS):
+            if monitoring.get_tool(tool) not in (None, "lineprof"):
+                events = monitoring.get_local_events(tool, code)
+                if events:
+                    monitoring.set_local_events(tool, copy, events)
+    return copy
+
+
+_all: dict[int, ref[CodeCopies]] = {}  # of all live profilers, by id
+
+
+def copies_of(code: CodeType) -> Iterator[CodeType]:
+    """Yield the copies that any profiler made of `code`, and copies of copies."""
+    for known in list(_all.values()):
+        copies = known()
+        copy = copies.find(code) if copies is not None else None
+        if copy is not None:
+            yield copy
+            yield from copies_of(copy)
+
+
+def original(func: FunctionType) -> FunctionType:
+    """Return the function that `func` is a copy of, if it is one, else `func`.
+
+    For a copy of a copy, that is the innermost original.
+    """
+    while True:
+        inner = func.__dict__.get("__wrapped__")
+        if (
+            not isinstance(inner, FunctionType)
+            or inner.__code__ is func.__code__  # two closures of one decorator
+            or inner.__code__ != func.__code__
+        ):
+            return func
+        func = inner
+
+
+def copy_function(func: FunctionType, code: CodeType) -> FunctionType:
+    """Return a copy of `func` that runs `code`; its ``__wrapped__`` is `func`."""
+    made = FunctionType(
+        code, func.__globals__, func.__name__, func.__defaults__, func.__closure__
+    )
+    made.__kwdefaults__ = func.__kwdefaults__
+    made.__qualname__ = func.__qualname__
+    made.__module__ = func.__module__
+    made.__doc__ = func.__doc__
+    if sys.version_info >= (3, 14):
+        made.__annotate__ = func.__annotate__  # not evaluated before its time
+    else:
+        made.__annotations__ = func.__annotations__
+    if sys.version_info >= (3, 12):
+        made.__type_params__ = func.__type_params__
+    made.__dict__.update(func.__dict__)
+    made.__dict__["__wrapped__"] = func
+    return made

@@ -1,0 +1,344 @@
+"""A profile as V8 writes one, for Chrome's developer tools and VS Code.
+
+The format: "Profiler.Profile" of the Chrome DevTools Protocol. A hit and a
+tick are a microsecond here, so that what readers make of them is the time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineprof.export.encoding import SpooledTexts, quoted, url
+from lineprof.export.stacks import Shares, remarks_of_calls, thread_name
+from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline_tracks import Clock
+from lineprof.model.call_graph import in_depth, is_deeper
+from lineprof.model.names import names_of_profile
+from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lineprof.export.stacks import Share
+    from lineprof.model.names import ShortNames
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+
+
+def content(stats: Profile) -> Iterator[bytes]:
+    """Yield the JSON; times in microseconds."""
+    nodes, pieces = Nodes(stats, names_of_profile(stats)), SpooledTexts()
+    try:
+        make = of_traces if stats.traces else of_calls
+        keys, end_us = make(stats, nodes, pieces)
+        yield b'{"nodes":['
+        yield from nodes.chunks()
+        yield f'],\n"startTime":0,"endTime":{end_us}'.encode()
+        for array in ("samples", "timeDeltas"):
+            yield f',\n"{array}":['.encode()
+            comma = False
+            for key in keys:
+                for chunk in pieces.take((key, array)):
+                    yield chunk if comma else chunk[1:]
+                    comma = comma or bool(chunk)
+            yield b"]"
+        yield b"}\n"
+    finally:
+        pieces.close()
+
+
+def remarks(stats: Profile) -> Iterator[str]:
+    """Yield what a reader of the file should know, a line each."""
+    if not stats.traces:
+        yield (
+            "the run had no --trace: the times are right, but the order of what is"
+            " shown as a timeline is not that of time"
+        )
+        yield from remarks_of_calls(stats)
+        if is_deeper(stats.calls.nodes, MOST_DEEP):
+            yield (
+                f"calls that are more than {MOST_DEEP} deep are shown side by side,"
+                " for readers go no deeper"
+            )
+    if len(stats.threads) > 1:
+        yield "the format knows one thread: they are shown one after the other"
+    left_out = sum(one.left_out for one in stats.traces)
+    if left_out:
+        yield f"{left_out} slices are not in the trace: there was no room for them"
+
+
+# The call tree of a V8 profile, as a list of nodes.
+
+
+ROOT = 1  # the number of the node that all others are below
+
+_MOST = 4096  # nodes of a chunk
+
+
+class Nodes:
+    """All nodes: each is known by its number, from 1 on."""
+
+    def __init__(self, stats: Profile, names: ShortNames) -> None:
+        self._stats = stats
+        self._names = names
+        self._children: list[list[int]] = []
+        self._parents: list[int] = []
+        self._depths: list[int] = []
+        self._frames: list[str] = []
+        self._ticks: list[dict[int, int]] = []  # us of each line
+        self._hits: list[int] = []  # us
+        self._of_function: dict[Key, str] = {}
+        self._scripts: dict[str, int] = {}
+        self._threads: dict[int, int] = {}
+        self._programs: dict[int, int] = {}
+        self._new(0, _frame("(root)"))
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def thread(self, thread: int) -> int:
+        """Return the node of a thread; the root where there is but one."""
+        if len(self._stats.threads) < 2:  # noqa: PLR2004  # nothing to tell apart
+            return ROOT
+        node = self._threads.get(thread)
+        if node is None:
+            name = "All threads"
+            if thread != UNKNOWN_THREAD:
+                name = thread_name(self._stats, thread)
+            node = self._threads[thread] = self._new(ROOT, _frame(name))
+        return node
+
+    def program(self, thread: int) -> int:
+        """Return the node of what a thread does outside of the profile."""
+        parent = self.thread(thread)
+        node = self._programs.get(parent)
+        if node is None:
+            node = self._programs[parent] = self._new(parent, _frame("(program)"))
+        return node
+
+    def above(self, node: int) -> int:
+        """Return the node below which those go that `node` calls.
+
+        That is itself, if it is not too deep for readers: they recurse.
+        """
+        if self._depths[node - 1] < MOST_DEEP:
+            return node
+        return self._parents[node - 1]
+
+    def add(self, parent: int, key: Key) -> int:
+        """Return a new node of a function; `parent` is from `above`."""
+        frame = self._of_function.get(key)
+        if frame is None:
+            file, line, _ = key
+            script = self._scripts.setdefault(file, len(self._scripts) + 1)
+            frame = self._of_function[key] = _frame(
+                self._names.alone(key), script if file else 0, url(file), line - 1
+            )
+        return self._new(parent, frame)
+
+    def hit(self, node: int, us: int) -> None:
+        """Charge a time (us) to a node."""
+        self._hits[node - 1] += us
+
+    def ticks(self, node: int) -> dict[int, int]:
+        """Return a node's time (us) by line, to be changed; line 0 is none."""
+        return self._ticks[node - 1]
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield them in JSON."""
+        texts: list[str] = []
+        for index, frame in enumerate(self._frames):
+            children = ",".join(map(str, self._children[index]))
+            ticks = ",".join(
+                f'{{"line":{line},"ticks":{us}}}'
+                for line, us in sorted(self._ticks[index].items())
+                if line
+            )
+            texts.append(
+                f'{"," if index else ""}\n{{"id":{index + 1},"callFrame":{frame},'
+                f'"hitCount":{self._hits[index]},"children":[{children}]'
+                + (f',"positionTicks":[{ticks}]}}' if ticks else "}")
+            )
+            if len(texts) == _MOST:
+                yield "".join(texts).encode()
+                texts = []
+        yield "".join(texts).encode()
+
+    def _new(self, parent: int, frame: str) -> int:
+        self._children.append([])
+        self._frames.append(frame)
+        self._ticks.append({})
+        self._hits.append(0)
+        self._parents.append(parent)
+        number = len(self._frames)
+        self._depths.append(self._depths[parent - 1] + 1 if parent else 0)
+        if parent:
+            self._children[parent - 1].append(number)
+        return number
+
+
+def _frame(name: str, script: int = 0, address: str = "", line: int = -1) -> str:
+    """Return a call frame in JSON; lines count from 0."""
+    column = 0 if script else -1
+    return (
+        f'{{"functionName":{quoted(name)},"scriptId":"{script}",'
+        f'"url":{quoted(address)},"lineNumber":{line},"columnNumber":{column}}}'
+    )
+
+
+# The samples of a V8 profile: which node was on top, and for how long.
+#
+# Each comes three times, for readers differ: V8's own charges the time before a
+# sample to the one before it, VS Code's the time before that. With the times
+# (0, t, 0) both find t.
+
+
+# Of a program whose ways to its functions are without number: what comes after
+# that many is charged to who called it.
+_MOST_NODES = 200_000
+
+
+class _Thread:
+    """The samples of one thread."""
+
+    def __init__(self, thread: int, nodes: Nodes, pieces: SpooledTexts) -> None:
+        self.spent_us = 0
+        self._thread = thread
+        self._nodes = nodes
+        self._pieces = pieces
+        self._ns = 0
+
+    def spend(self, node: int, lines: Iterable[Share]) -> None:
+        """Charge a node's lines, as one sample; what is rounded is kept."""
+        ns, before = self._ns, self.spent_us
+        us = before
+        ticks = self._nodes.ticks(node)
+        for line, more, _ in lines:
+            ns += more
+            until = (ns + 500) // 1000
+            if until != us:
+                ticks[line] = ticks.get(line, 0) + until - us
+                us = until
+        self._ns, self.spent_us = ns, us
+        if us != before:
+            self._nodes.hit(node, us - before)
+            self._pieces.add((self._thread, "samples"), f",{node},{node},{node}")
+            self._pieces.add((self._thread, "timeDeltas"), f",0,{us - before},0")
+
+
+class _Samples:
+    """The samples of all threads, and the nodes they are of."""
+
+    def __init__(self, nodes: Nodes, pieces: SpooledTexts) -> None:
+        self.nodes = nodes
+        self._pieces = pieces
+        self._threads: dict[int, _Thread] = {}
+
+    def of(self, thread: int) -> _Thread:
+        """Return those of a thread."""
+        found = self._threads.get(thread)
+        if found is None:
+            found = _Thread(thread, self.nodes, self._pieces)
+            self._threads[thread] = found
+        return found
+
+    def end(self) -> tuple[list[int], int]:
+        """Return the threads in order, and when the last one ends (us)."""
+        spent = sum(one.spent_us for one in self._threads.values())
+        return sorted(self._threads), spent
+
+
+def of_calls(
+    stats: Profile, nodes: Nodes, pieces: SpooledTexts
+) -> tuple[list[int], int]:
+    """Make nodes and samples of the sums; return the threads, and the end (us)."""
+    samples, shares = _Samples(nodes, pieces), Shares(stats)
+    numbers: dict[int, int] = {}
+    calls = stats.calls.nodes
+    for index in in_depth(calls):
+        one = calls[index]
+        top = one.parent == NO_NODE
+        parent = nodes.thread(one.thread) if top else numbers[one.parent]
+        parent = nodes.above(parent)
+        node = numbers[index] = nodes.add(parent, one.function)
+        samples.of(one.thread).spend(node, shares.take(one))
+    for (key, thread), lines in shares.rest():
+        samples.of(thread).spend(nodes.add(nodes.thread(thread), key), lines)
+    return samples.end()
+
+
+def of_traces(
+    stats: Profile, nodes: Nodes, pieces: SpooledTexts
+) -> tuple[list[int], int]:
+    """Make nodes and samples of the traces; return the threads, and the end (us)."""
+    samples = _Samples(nodes, pieces)
+    tracks: dict[int, _Track] = {}
+    clock = Clock(stats)
+    for trace in stats.traces:
+        zero = clock.zero_of(trace)
+        for one in trace:
+            start = zero + one.start_ns
+            track = tracks.get(one.thread)
+            if track is None:
+                thread = samples.of(one.thread)
+                track = tracks[one.thread] = _Track(one.thread, nodes, thread, start)
+            track.open(one.function, one.line, start, start + one.ns)
+    for track in tracks.values():
+        track.close()
+    return samples.end()
+
+
+class _Track:
+    """What is open on one thread."""
+
+    def __init__(self, thread: int, nodes: Nodes, samples: _Thread, start: int) -> None:
+        self._thread = thread
+        self._nodes = nodes
+        self._samples = samples
+        self._now = start
+        self._open: list[tuple[int, int, int, Key]] = []  # end, node, line, function
+        self._ways: dict[tuple[int, Key], int] = {}  # nodes, by the one above
+
+    def open(self, key: Key, line: int, start: int, end: int) -> None:
+        """Open a function, or a line of one."""
+        self._until(start)
+        now = self._open
+        if now and end > now[-1][0]:
+            end = now[-1][0]
+        now.append((end, self._node(key, line), line, key))
+
+    def close(self) -> None:
+        """Close all."""
+        self._until(self._open[0][0] if self._open else self._now)
+
+    def _node(self, key: Key, line: int) -> int:
+        above = self._open[-1] if self._open else None
+        if above and line and above[3] == key:
+            return above[1]
+        parent = above[1] if above else self._nodes.thread(self._thread)
+        parent = self._nodes.above(parent)
+        node = self._ways.get((parent, key))
+        if node is None:
+            if len(self._nodes) >= _MOST_NODES and above:
+                return parent
+            node = self._ways[parent, key] = self._nodes.add(parent, key)
+        return node
+
+    def _until(self, at: int) -> None:
+        """Go on to `at`: what was on top until then has had its time."""
+        now = self._open
+        while now and now[-1][0] <= at:
+            self._spend(now[-1][0])
+            now.pop()
+        self._spend(at)
+
+    def _spend(self, until: int) -> None:
+        ns = until - self._now
+        if ns <= 0:
+            return
+        self._now = until
+        if self._open:
+            _, node, line, _ = self._open[-1]
+        else:
+            node, line = self._nodes.program(self._thread), 0
+        self._samples.spend(node, [(line, ns, 0)])

@@ -1,0 +1,439 @@
+"""The tables and views of the SQLite export: docs/exports.md says more.
+
+All times are in nanoseconds (ns). A `..._id` is the `id` of a row of another
+table; NULL where it is not known, or of none. Starts count from the start of
+the first process.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from lineprof.export.timeline import in_order
+from lineprof.export.timeline_tracks import Clock
+from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
+from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
+from lineprof.report.gpu_format import call_name, kernel_name
+from lineprof.source import Sources
+from lineprof.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lineprof.model.gpu import Gpu, GpuEvent
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+
+    Rows = Iterator[tuple[object, ...]]
+
+    Ids = Mapping[Key, int]
+
+
+# A profile as an SQLite database for people: plain tables, and views of them.
+#
+# A ``.lprof`` file is a database, too, but its columns are packed. In this one
+# each number stands in a row of its own; `sqlite_schema` says which, and where.
+
+
+_CHUNK = 1 << 20  # bytes
+
+
+def content(stats: Profile) -> Iterator[bytes]:
+    """Yield the database, once it is written to a folder of its own.
+
+    Raises OSError where that has no room.
+    """
+    with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
+        name = os.path.join(folder, "profile.sqlite")
+        try:
+            with closing(sqlite3.connect(name, isolation_level=None)) as database:
+                _fill(database, stats)
+        except sqlite3.Error as error:
+            raise OSError(0, f"SQLite says {error}", folder) from error
+        with open(name, "rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
+
+def remarks(stats: Profile) -> Iterator[str]:
+    """Yield which tables are empty, and why, a line each."""
+    if not stats.calls.nodes:
+        yield "the profile does not say who called whom: edges and call_tree are empty"
+    if not stats.traces:
+        yield "the run had no --trace: slices is empty"
+    left_out = sum(one.left_out for one in stats.traces)
+    if left_out:
+        yield f"{left_out} slices are not in the trace: there was no room for them"
+    left_out = sum(run.left_out for run in stats.gpu.runs)
+    if left_out:
+        yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
+
+
+def _fill(database: sqlite3.Connection, stats: Profile) -> None:
+    """Write all of `stats`."""
+    # No one reads the file before it is whole, and if that fails no one ever does.
+    database.execute("PRAGMA journal_mode = OFF")
+    database.execute("PRAGMA synchronous = OFF")
+    database.execute("BEGIN")
+    for name, columns in TABLES.items():
+        texts = ", ".join(columns)
+        database.execute(f"CREATE TABLE {name} ({texts})")
+    for name, values in rows(stats):
+        places = ", ".join("?" * len(TABLES[name]))
+        database.executemany(
+            f"INSERT INTO {name} VALUES ({places})",  # noqa: S608  # of our own
+            map(_plain, values),
+        )
+    for name, query in VIEWS.items():
+        database.execute(f"CREATE VIEW {name} AS {query}")
+    database.execute("COMMIT")
+
+
+def _plain(row: Iterable[object]) -> list[object]:
+    """Return a row as SQLite takes it: halves of surrogate pairs as escapes."""
+    return [
+        one.encode("utf-8", "backslashreplace").decode()
+        if isinstance(one, str) and not one.isascii()
+        else one
+        for one in row
+    ]
+
+
+# The rows of the SQLite export that say what GPUs did.
+
+
+_NOWHERE = (None, None, None)
+
+
+def gpu_rows(
+    stats: Profile, ids: Ids, clock: Clock
+) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
+    """Yield each table's name and its rows."""
+    gpu = stats.gpu
+    yield (
+        "gpu_devices",
+        (
+            (index, one.process + 1, one.device, one.name, one.busy_ns)
+            for index, one in enumerate(gpu.devices, 1)
+        ),
+    )
+    yield "gpu_kernels", _sums(gpu, ids)
+    yield "gpu_by_line", _by_line(gpu, ids)
+    yield "gpu_events", _events(gpu, ids, clock)
+
+
+def _places(gpu: Gpu, ids: Ids) -> list[tuple[int | None, int, int]]:
+    """Return the thread, function and line of each path: the innermost line."""
+    places = []
+    for path in gpu.paths:
+        key, line = path.lines[-1]
+        thread = None if path.thread == UNKNOWN_THREAD else path.thread + 1
+        places.append((thread, ids[key], line))
+    return places
+
+
+def _sums(gpu: Gpu, ids: Ids) -> Rows:
+    places = _places(gpu, ids)
+    for one in gpu.sums:
+        thread, function, line = _NOWHERE if one.path == NO_PATH else places[one.path]
+        device = None if one.device == NO_DEVICE else one.device + 1
+        numbers = (one.count, one.ns, one.min_ns, one.max_ns, one.bytes)
+        name = _name(one.kind, one.name)
+        yield (function, line, thread, device, one.kind, name, *numbers)
+
+
+def _name(kind: str, name: str) -> str:
+    return kernel_name(name) if kind == KERNEL else call_name(name)
+
+
+def _by_line(gpu: Gpu, ids: Ids) -> Rows:
+    for key, lines in numbers_of_lines(gpu).items():
+        for line, one in lines.items():
+            yield (
+                *(ids[key], line, one.gpu_ns, one.self_ns, one.kernels),
+                *(one.memcpy_ns, one.memcpy_bytes, one.wait_ns),
+                *(one.alloc_bytes, one.free_bytes),
+            )
+
+
+def _events(gpu: Gpu, ids: Ids, clock: Clock) -> Rows:
+    places = _places(gpu, ids)
+    for timeline in gpu.timelines:
+        zero, process = clock.zero_of(timeline), timeline.process + 1
+        for one in in_order(timeline):
+            where = _NOWHERE if one.path == NO_PATH else places[one.path]
+            name = _name(one.kind, one.name)
+            yield (
+                *(process, *where, one.kind, name, zero + one.start_ns, one.ns),
+                *_device(one),
+                *(one.correlation, one.bytes or None, *_launch(one)),
+                *(one.source or None, one.target or None),
+            )
+
+
+def _device(one: GpuEvent) -> tuple[object, ...]:
+    """Return device, context and stream; those of a call are NULL."""
+    if one.device == NO_DEVICE:
+        return _NOWHERE
+    return one.device, one.context, one.stream
+
+
+def _launch(one: GpuEvent) -> tuple[object, ...]:
+    """Return how a kernel was launched."""
+    if one.kind != KERNEL:
+        return (None,) * 5
+    sizes = ["x".join(map(str, size)) for size in (one.grid, one.block)]
+    return (*sizes, one.registers, one.static_smem, one.dynamic_smem)
+
+
+# The rows of the SQLite export, table by table, as they are needed.
+
+
+class Ids(dict["Key", int]):
+    """The number of each function, given when it is first asked for."""
+
+    def __missing__(self, key: Key) -> int:
+        """Return the number of a function that is new."""
+        number = self[key] = len(self) + 1
+        return number
+
+
+def thread_id(thread: int) -> int | None:
+    """Return the id of a thread, or NULL."""
+    return None if thread == UNKNOWN_THREAD else thread + 1
+
+
+def rows(stats: Profile) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
+    """Yield each table's name and its rows: take these before the next table."""
+    ids = Ids()
+    yield "meta", [("exporter", f"lineprof {VERSION}")]
+    yield "meta", [("warning", text) for text in stats.warnings]
+    yield "processes", _processes(stats)
+    yield (
+        "threads",
+        [
+            (index, one.process + 1, one.native_id, one.name)
+            for index, one in enumerate(stats.threads, 1)
+        ],
+    )
+    for function in stats.functions:
+        ids[function.key]  # in this order
+    yield "lines", _lines(stats, ids)
+    yield "line_threads", _line_threads(stats, ids)
+    yield "edges", _edges(stats, ids)
+    yield "call_tree", _tree(stats, ids)
+    yield (
+        "waits",
+        (
+            (ids[one.function], one.line, thread_id(one.thread), one.cause, one.ns)
+            for one in stats.waits
+        ),
+    )
+    clock = Clock(stats)
+    yield from gpu_rows(stats, ids, clock)
+    yield "slices", _slices(stats, ids, clock)
+    yield "functions", _functions(stats, ids)
+
+
+def _processes(stats: Profile) -> Rows:
+    for index, one in enumerate(stats.processes, 1):
+        program = " ".join(one.argv)
+        place = (one.pid, one.host, one.rank, program, one.cwd, one.python)
+        times = (one.start_unix_ns, one.wall_ns, one.overhead_ns)
+        yield (index, *place, *times, one.exit)
+
+
+def _functions(stats: Profile, ids: Ids) -> Rows:
+    known = numbers_of(stats)
+    for key in known:
+        ids[key]  # those of C, too, that no one else has named
+    for key, number in ids.items():
+        file, line, name = key
+        one = known.get(key)
+        numbers = (0, 0, 0, 0)
+        if one is not None:
+            numbers = (one.calls, one.primitive_calls, one.self_ns, one.total_ns)
+        yield (number, file, name, line, *numbers)
+
+
+def _lines(stats: Profile, ids: Ids) -> Rows:
+    sources, own = Sources(stats.sources), own_line_ns(stats)
+    for function in stats.functions:
+        key = function.key
+        for row in function.rows:
+            yield (
+                *(ids[key], row.line, row.hits, own[key][row.line], row.time_ns),
+                *(row.await_ns, row.min_ns, row.max_ns),
+                sources.line(function.file, row.line),
+            )
+
+
+def _line_threads(stats: Profile, ids: Ids) -> Rows:
+    for function in stats.functions:
+        number = ids[function.key]
+        for cell in function.cells:
+            yield (number, cell.line, thread_id(cell.thread), cell.hits, cell.time_ns)
+
+
+def _edges(stats: Profile, ids: Ids) -> Rows:
+    gpu = gpu_of_edges(stats)
+    for one in edges(stats.calls):
+        yield (
+            None if one.caller is None else ids[one.caller],
+            *(one.line, ids[one.callee]),
+            *(one.calls, one.primitive_calls, one.total_ns, one.inclusive_ns),
+            gpu.get((one.caller, one.line, one.callee), 0),
+        )
+
+
+def _tree(stats: Profile, ids: Ids) -> Rows:
+    for index, one in enumerate(stats.calls.nodes, 1):
+        yield (
+            index,
+            None if one.parent == NO_NODE else one.parent + 1,
+            *(one.line, ids[one.function], thread_id(one.thread)),
+            *(one.calls, one.primitive_calls, one.total_ns, one.inclusive_ns),
+            one.self_ns,
+        )
+
+
+def _slices(stats: Profile, ids: Ids, clock: Clock) -> Rows:
+    for trace in stats.traces:
+        zero, process = clock.zero_of(trace), trace.process + 1
+        for one in trace:
+            yield (
+                *(process, thread_id(one.thread), ids[one.function], one.line),
+                *(zero + one.start_ns, one.ns),
+            )
+
+
+_LINE = ("function_id INTEGER REFERENCES functions", "line INTEGER")
+
+_THREAD = "thread_id INTEGER REFERENCES threads"
+
+_PROCESS = "process_id INTEGER REFERENCES processes"
+
+_CALLS = (
+    "calls INTEGER",
+    "primitive_calls INTEGER",  # while no other call of the function was open
+    "total_ns INTEGER",  # of primitive calls: recursion counts once
+    "inclusive_ns INTEGER",  # of every call
+)
+
+TABLES: dict[str, tuple[str, ...]] = {
+    "meta": ("key TEXT", "value TEXT"),
+    "processes": (
+        *("id INTEGER PRIMARY KEY", "pid INTEGER", "host TEXT", "rank INTEGER"),
+        *("program TEXT", "cwd TEXT", "python TEXT"),
+        *("start_unix_ns INTEGER", "wall_ns INTEGER"),
+        "overhead_ns INTEGER",  # the profiler's own, in no line's time
+        "exit TEXT",  # '' for a normal one
+    ),
+    "threads": ("id INTEGER PRIMARY KEY", _PROCESS, "native_id INTEGER", "name TEXT"),
+    "functions": (
+        *("id INTEGER PRIMARY KEY", "file TEXT", "name TEXT", "first_line INTEGER"),
+        *("calls INTEGER", "primitive_calls INTEGER"),
+        "self_ns INTEGER",  # without what it called, as far as that is known
+        "total_ns INTEGER",
+    ),
+    "lines": (
+        *_LINE,
+        "hits INTEGER",
+        "own_ns INTEGER",  # without what it called
+        "time_ns INTEGER",
+        "await_ns INTEGER",  # suspended, not in time_ns
+        *("min_ns INTEGER", "max_ns INTEGER"),
+        "source TEXT",
+    ),
+    "line_threads": (*_LINE, _THREAD, "hits INTEGER", "time_ns INTEGER"),
+    "edges": (
+        "caller_id INTEGER REFERENCES functions",
+        "line INTEGER",  # of the caller
+        "callee_id INTEGER REFERENCES functions",
+        *_CALLS,
+        "gpu_ns INTEGER",
+    ),
+    "call_tree": (
+        "id INTEGER PRIMARY KEY",
+        "parent_id INTEGER REFERENCES call_tree",
+        "line INTEGER",  # of the parent's function
+        "function_id INTEGER REFERENCES functions",
+        _THREAD,
+        *_CALLS,
+        "self_ns INTEGER",
+    ),
+    "waits": (*_LINE, _THREAD, "cause TEXT", "ns INTEGER"),
+    "gpu_devices": (
+        *("id INTEGER PRIMARY KEY", _PROCESS, "device INTEGER", "name TEXT"),
+        "busy_ns INTEGER",
+    ),
+    # What the line itself launched or called, by kind and name.
+    "gpu_kernels": (
+        *_LINE,
+        _THREAD,
+        "device_id INTEGER REFERENCES gpu_devices",
+        *("kind TEXT", "name TEXT", "count INTEGER"),
+        *("ns INTEGER", "min_ns INTEGER", "max_ns INTEGER", "bytes INTEGER"),
+    ),
+    # With what the line called; own_gpu_ns without it.
+    "gpu_by_line": (
+        *_LINE,
+        *("gpu_ns INTEGER", "own_gpu_ns INTEGER", "kernels INTEGER"),
+        *("copy_ns INTEGER", "copy_bytes INTEGER", "wait_ns INTEGER"),
+        *("alloc_bytes INTEGER", "free_bytes INTEGER"),
+    ),
+    "slices": (
+        _PROCESS,
+        _THREAD,
+        *_LINE,  # line 0: the whole function
+        *("start_ns INTEGER", "ns INTEGER"),
+    ),
+    "gpu_events": (
+        _PROCESS,
+        _THREAD,
+        *_LINE,
+        *("kind TEXT", "name TEXT", "start_ns INTEGER", "ns INTEGER"),
+        *("device INTEGER", "context INTEGER", "stream INTEGER"),
+        *("correlation INTEGER", "bytes INTEGER", "grid TEXT", "block TEXT"),
+        "registers INTEGER",  # of a thread
+        *("static_smem INTEGER", "dynamic_smem INTEGER"),  # bytes of a block
+        *("source TEXT", "target TEXT"),  # kinds of memory
+    ),
+}
+
+_EDGES = """
+    SELECT {mine}.file AS file, {mine}.name AS name,
+        {other}.file AS {kind}_file, {other}.name AS {kind}, edges.line AS line,
+        edges.calls AS calls, edges.primitive_calls AS primitive_calls,
+        edges.total_ns AS total_ns, edges.inclusive_ns AS inclusive_ns,
+        edges.gpu_ns AS gpu_ns
+    FROM edges
+    LEFT JOIN functions AS caller ON caller.id = edges.caller_id
+    JOIN functions AS callee ON callee.id = edges.callee_id
+    ORDER BY {mine}.file, {mine}.name, edges.inclusive_ns DESC
+"""
+
+VIEWS = {
+    # The dearest first, by their own time.
+    "hot_lines": """
+        SELECT functions.file AS file, lines.line AS line, functions.name AS name,
+            lines.hits AS hits, lines.own_ns AS own_ns, lines.time_ns AS time_ns,
+            100.0 * lines.own_ns / nullif((SELECT sum(own_ns) FROM lines), 0)
+                AS percent,
+            coalesce(gpu_by_line.gpu_ns, 0) AS gpu_ns, lines.source AS source
+        FROM lines
+        JOIN functions ON functions.id = lines.function_id
+        LEFT JOIN gpu_by_line ON gpu_by_line.function_id = lines.function_id
+            AND gpu_by_line.line = lines.line
+        ORDER BY lines.own_ns DESC, lines.time_ns DESC
+    """,
+    # Of each function (file, name): who calls it, from which line.
+    "callers": _EDGES.format(mine="callee", other="caller", kind="caller"),
+    # Of each function: whom it calls, from which of its lines.
+    "callees": _EDGES.format(mine="caller", other="callee", kind="callee"),
+}

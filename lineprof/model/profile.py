@@ -1,0 +1,319 @@
+"""A profile as a value: what one or several runs measured, line by line.
+
+Readers, views and exports take and make a `Profile`; what recording hands to
+users is a `LineStats`, which can be printed and written, too. Times are integers
+in nanoseconds (ns); nothing here touches a file or a clock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineprof.model.gpu import NO_GPU, Gpu
+from lineprof.model.records import (
+    NANOSECOND,
+    NO_CALLS,
+    UNKNOWN_THREAD,
+    CallTree,
+    FunctionStats,
+    Process,
+    SourceFile,
+    Thread,
+    ThreadLine,
+    Ticks,
+    joined,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import NoReturn, Protocol, Self, TypeGuard, Union
+
+    from lineprof.model.records import Key, LineBreakdown, Wait
+    from lineprof.model.timelines import Trace
+
+    Ticked = tuple[int, int, Union[int, float]]  # line, hits, ticks
+
+    Timings = Mapping[Key, Sequence[Ticked]]
+
+    Known = dict[Key, tuple[Ticked, ...]]
+
+    class StatsLike(Protocol):
+        """What has line_profiler's two attributes."""
+
+        @property
+        def timings(self) -> Timings:
+            """(file, first line, name) to (line, hits, ticks) of each line."""
+
+        @property
+        def unit(self) -> float:
+            """Seconds in a tick."""
+
+
+class Profile:
+    """All that one or several runs recorded; frozen.
+
+    ``Profile(timings, unit)`` takes line_profiler's numbers: `timings` maps
+    (file, first line, function) to a list of (line, hits, ticks), and `unit`
+    is a tick in seconds. Times are kept in whole nanoseconds. What this
+    package measures comes from `from_functions`.
+    """
+
+    processes: tuple[Process, ...]
+    threads: tuple[Thread, ...]
+    sources: Mapping[str, SourceFile]
+    warnings: tuple[str, ...]
+    gpu: Gpu
+    calls: CallTree = NO_CALLS  # pickles of before there were any do not have these
+    waits: tuple[Wait, ...] = ()
+    traces: tuple[Trace, ...] = ()
+    own_times: tuple[LineBreakdown, ...] = ()
+    _unit: float
+    _functions: tuple[FunctionStats, ...]
+    _ticks: Known | None = None  # `timings` where ticks say more than nanoseconds
+
+    __hash__ = None  # type: ignore[assignment]  # equal are also objects that are not
+
+    def __init__(
+        self, timings: Timings, unit: float, *, warnings: Iterable[str] = ()
+    ) -> None:
+        """Take line_profiler's numbers; ValueError unless `unit` is above 0."""
+        rest = Profile.from_functions((), unit=unit, warnings=warnings)
+        self.__dict__.update(
+            rest.__dict__,
+            _functions=followed((), {}, timings, unit),
+            _ticks=kept(timings),
+        )
+
+    @classmethod
+    def from_functions(  # noqa: PLR0913  # the parts of a profile, each by its name
+        cls,
+        functions: Iterable[FunctionStats],
+        *,
+        processes: Iterable[Process] = (),
+        threads: Iterable[Thread] = (),
+        sources: Mapping[str, SourceFile] | None = None,
+        warnings: Iterable[str] = (),
+        unit: float = NANOSECOND,
+        gpu: Gpu = NO_GPU,
+        calls: CallTree = NO_CALLS,
+        waits: Iterable[Wait] = (),
+        traces: Iterable[Trace] = (),
+        own_times: Iterable[LineBreakdown] = (),
+        timings: Timings | None = None,
+    ) -> Self:
+        """Return the profile of `functions`, in their order.
+
+        Functions with the same file, line and name become one. `unit` (s) is
+        the tick of `timings`, and the table's unit unless that is given one;
+        ValueError unless it is above 0. `timings` are the same functions'
+        numbers where ticks say more than nanoseconds; they set the order.
+        """
+        whole = joined(functions)
+        if timings is not None:
+            found = {function.key: function for function in whole}
+            whole = tuple(found[key] for key in timings)
+        profile = cls.__new__(cls)
+        profile.__dict__.update(
+            _unit=Ticks(unit).unit,
+            _functions=whole,
+            _ticks=None if timings is None else kept(timings),
+            processes=tuple(processes),
+            threads=tuple(threads),
+            sources=dict(sources or {}),
+            warnings=tuple(warnings),
+            gpu=gpu,
+            calls=calls,
+            waits=tuple(waits),
+            traces=tuple(traces),
+            own_times=tuple(own_times),
+        )
+        return profile
+
+    @classmethod
+    def of(cls, profile: Profile) -> Self:
+        """Return the same profile as an object of this class."""
+        functions = profile.functions
+        state = {name: getattr(profile, name) for name in _STATE}
+        same = cls.__new__(cls)
+        same.__dict__.update(state, _functions=functions)
+        return same
+
+    @classmethod
+    def from_stats_objects(cls, stats: StatsLike, /, *more: StatsLike) -> Self:
+        """Return the sum of one or several profiles.
+
+        Functions are joined by file, line and name; the unit is the coarsest.
+        Where the text of a file differs, the first is kept and a warning
+        says so. Any object with ``timings`` and ``unit`` will do.
+        """
+        from lineprof.model.merge import merge  # noqa: PLC0415  # it imports this
+
+        return cls.of(
+            merge(
+                [
+                    one if isinstance(one, Profile) else Profile(one.timings, one.unit)
+                    for one in (stats, *more)
+                ]
+            )
+        )
+
+    @property
+    def functions(self) -> tuple[FunctionStats, ...]:
+        """All functions with their lines, in order of registration."""
+        return self._functions
+
+    @property
+    def timings(self) -> Timings:
+        """line_profiler's numbers: (file, line, name) to (line, hits, ticks)."""
+        if self._ticks is None:
+            return timings_of(self._functions, self._unit)
+        return {key: list(lines) for key, lines in self._ticks.items()}
+
+    @property
+    def unit(self) -> float:
+        """Seconds in a tick of `timings`."""
+        return self._unit
+
+    @property
+    def why_empty(self) -> str:
+        """One line that says why nothing was measured; "" when something was."""
+
+        return why_empty(self.functions, self.processes)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both hold the same `timings` and `unit`.
+
+        Any object with these two will do. Processes, threads, source, calls and
+        GPU data are not compared.
+        """
+        if not has_numbers(other):
+            return NotImplemented
+        return bool(self.timings == other.timings and self.unit == other.unit)
+
+    def __repr__(self) -> str:
+        """Return the numbers in line_profiler's form."""
+        return f"{type(self).__name__}({self.timings}, {self.unit:.2G})"
+
+    def __add__(self, other: StatsLike) -> Self:
+        """Return both together: see `from_stats_objects`."""
+        if not has_numbers(other):
+            return NotImplemented
+        return self.from_stats_objects(self, other)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        self._refuse(name)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self._refuse(name)
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name} cannot be set")
+
+
+_STATE = tuple(vars(Profile.from_functions(())))  # the attributes of each object
+
+
+def has_numbers(other: object) -> TypeGuard[StatsLike]:
+    """Tell whether `other` has line_profiler's two attributes."""
+    return hasattr(other, "timings") and hasattr(other, "unit")
+
+
+# Why a profile has nothing to show.
+
+
+def why_empty(functions: Sequence[FunctionStats], processes: Iterable[Process]) -> str:
+    """Return one line that says why nothing was measured; "" when something was."""
+    if any(function.cells for function in functions):
+        return ""
+    count = len(functions)
+    if not count:
+        why = (
+            "no function was registered;"
+            " put @profile above a function or give it to add_function"
+        )
+    else:
+        which = "the one function registered was"
+        if count > 1:
+            which = f"the {count} functions registered were"
+        called = any(function.calls for function in functions)
+        when = "only called while the profiler was off"
+        why = f"{which} {when if called else 'never called'}"
+    exits = ", ".join(sorted({process.exit for process in processes if process.exit}))
+    return f"the profile is empty: {why}" + (
+        f" (the program ended by: {exits})" if exits else ""
+    )
+
+
+# line_profiler's numbers beside ours: from one to the other, and added up.
+#
+# Its numbers are whole ticks of any unit, ours whole nanoseconds; a tick can be
+# shorter than that. So both are kept where both are known.
+
+
+def timings_of(
+    functions: Iterable[FunctionStats], unit: float
+) -> dict[Key, list[Ticked]]:
+    """Return line_profiler's numbers of `functions`, in ticks of `unit` (s)."""
+    ticks = Ticks(unit)
+    return {
+        function.key: [
+            (row.line, row.hits, ticks.from_ns(row.time_ns)) for row in function.rows
+        ]
+        for function in functions
+    }
+
+
+def kept(timings: Timings) -> Known:
+    """Return what `timings` is now: whoever holds it may change it."""
+    return {key: tuple(lines) for key, lines in timings.items()}
+
+
+def followed(
+    functions: Iterable[FunctionStats], known: Known, timings: Timings, unit: float
+) -> tuple[FunctionStats, ...]:
+    """Return the functions that `timings` speaks of, in its order.
+
+    Those of `functions` stay whose numbers are still those of `known`: they
+    hold more than numbers. `unit` is in seconds.
+    """
+    ticks = Ticks(unit)
+    old = {function.key: function for function in functions}
+    return tuple(
+        old[key]
+        if key in old and known.get(key) == tuple(lines)
+        else FunctionStats(
+            file=key[0],
+            name=key[2],
+            line=key[1],
+            cells=tuple(
+                ThreadLine(
+                    line=line,
+                    thread=UNKNOWN_THREAD,
+                    hits=hits,
+                    time_ns=ticks.to_ns(time),
+                )
+                for line, hits, time in lines
+            ),
+        )
+        for key, lines in timings.items()
+    )
+
+
+def summed(profiles: Sequence[StatsLike], unit: float) -> dict[Key, list[Ticked]]:
+    """Return the sum of all numbers in ticks of `unit` (s), as line_profiler does.
+
+    Those of the finest unit come first; each sum is rounded once, half to even.
+    """
+    sums: dict[Key, dict[int, tuple[int, float]]] = {}
+    for profile in sorted(profiles, key=lambda one: one.unit):
+        factor = profile.unit / unit
+        for key, lines in profile.timings.items():
+            of_function = sums.setdefault(key, {})
+            for line, hits, ticks in lines:
+                more = ticks if factor == 1 else ticks * factor
+                hits_before, before = of_function.get(line, (0, 0))
+                of_function[line] = (hits_before + hits, before + more)
+    return {
+        key: [(line, hits, round(ticks)) for line, (hits, ticks) in sorted(of.items())]
+        for key, of in sums.items()
+    }

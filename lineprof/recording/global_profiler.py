@@ -1,0 +1,281 @@
+"""``from lineprof import profile``: a decorator that does nothing until asked.
+
+It is asked by the environment variable ``LINE_PROFILE``, by ``--line-profile``
+among the program's arguments, by `GlobalProfiler.enable`, or by running under
+``kernprof``, which takes it over. Off, it returns functions as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from lineprof.console.output import (
+    StdoutBuffer,
+    print_message,
+    print_stderr,
+    python_command,
+)
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any, TypeVar, Union
+
+    from lineprof.config import ConfigSource
+    from lineprof.line_stats import LineStats
+    from lineprof.recording.profiler import LineProfiler
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+    Config = Union[str, os.PathLike[str], ConfigSource, bool, None]
+
+
+# What ``lineprof.profile`` prints and writes when a program ends.
+
+
+def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:
+    """Print the summary and write the files that `profile` is set to.
+
+    Their names are relative to `folder`, where that is not the current one.
+    A file that can't be written is one line on stderr, never an exception: the
+    program has ended and its exit status stays what it was. A standard output
+    that takes nothing keeps no file from being written.
+    """
+    write = profile.write_config
+    prefix = os.path.join(folder, os.fspath(profile.output_prefix))
+    if write["stdout"]:
+        page = StdoutBuffer()
+        stats.print(page, **profile.show_config, config=profile.config)
+        print_message(page.getvalue())
+    for path in _text_paths(prefix, write):
+        _guarded(path, functools.partial(_write_text, path, profile, stats))
+    if write["lprof"]:
+        path = f"{prefix}.lprof"
+        if _guarded(path, functools.partial(stats.to_file, path)):
+            command = f"{python_command()} -m lineprof -rtmz {shlex.quote(path)}"
+            print_message(f"To view details run:\n{command}\n")
+
+
+def _text_paths(prefix: str, write: Mapping[str, object]) -> list[str]:
+    paths = []
+    if write["text"]:
+        paths.append(f"{prefix}.txt")
+    if write["timestamped_text"]:
+        paths.append(f"{prefix}_{time.strftime('%Y-%m-%dT%H%M%S')}.txt")
+    return paths
+
+
+def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
+    options = {**profile.show_config, "details": True, "rich": False}
+    with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
+        stats.print(stream=stream, **options, config=profile.config)
+
+
+def _guarded(path: str, write: Callable[[], None]) -> bool:
+    """Write the file at `path`, and say so; tell whether that could be done."""
+    try:
+        write()
+    except (LineprofError, OSError) as error:
+        reason = getattr(error, "strerror", None) or error
+        print_stderr(f"lineprof: {path}: not written: {reason}")
+        return False
+    print_message(f"Wrote profile results to {path}\n")
+    return True
+
+
+_OFF = frozenset(("", "0", "off", "false", "f", "no", "n"))
+
+_TABLES = ("setup", "write", "show")
+
+_CONFIGURED = frozenset(
+    (*(f"{table}_config" for table in _TABLES), "output_prefix", "config")
+)
+
+
+class GlobalProfiler:
+    """The profiler that ``lineprof.profile`` is.
+
+    `enabled` is None until the first decoration decides it, by `setup_config`. At
+    the end of the program an enabled one prints a summary and writes
+    ``<output_prefix>.txt``, a copy with the time in its name, and
+    ``<output_prefix>.lprof``; which of these is told by `write_config`, and how it
+    looks by `show_config`. These are the tables of the configuration file, which is
+    read when they are first needed: `config` names it, None looks for one, False
+    does without. ValueError and FileNotFoundError for a bad one that is named.
+    """
+
+    setup_config: dict[str, list[str]]
+    write_config: dict[str, Any]
+    show_config: dict[str, Any]
+    output_prefix: str
+    config: str | bool  # the file of configuration, in full; False for none
+
+    def __init__(self, config: Config = None) -> None:
+        """Stay undecided."""
+        self.enabled: bool | None = None
+        self._config = config
+        self._profile: LineProfiler | None = None
+        self._taken_over = False
+        self._before: tuple[LineProfiler | None, bool | None, bool] = (
+            None,
+            None,
+            False,
+        )
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Read the configuration, once one of its tables is asked for."""
+        if name not in _CONFIGURED:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        from lineprof.config import ConfigSource  # noqa: PLC0415  # only now
+
+        source = ConfigSource.from_config(self._config)
+        self.config = source.file if source.holds else False
+        tables: dict[str, Any] = source.copy().conf_dict
+        tables["write"]["output_prefix"] = str(tables["write"]["output_prefix"])
+        found = {
+            "output_prefix": tables["write"].pop("output_prefix"),
+            **{f"{table}_config": tables[table] for table in _TABLES},
+        }
+        tables["show"].pop("column_widths")
+        for attribute, value in found.items():
+            self.__dict__.setdefault(attribute, value)
+        return self.__dict__[name]
+
+    def __call__(self, func: F) -> F:
+        """Decorate `func` when profiling is on; else return it as it is."""
+        if self.enabled is None:
+            self._decide()
+        if not self.enabled:
+            return func
+        return self._profiler()(func)
+
+    def enable(self, output_prefix: str | None = None) -> None:
+        """Profile the functions that are decorated from now on.
+
+        `output_prefix` is the start of the paths of the files to write. A process
+        that multiprocessing started runs the program's file again, and has no
+        say: it would write over what the program itself has measured.
+        """
+        if output_prefix is not None:
+            self.output_prefix = output_prefix
+        self.enabled = self._taken_over or not _is_child()
+        if self.enabled:
+            self._profiler()
+
+    def disable(self) -> None:
+        """Leave the functions that are decorated from now on as they are."""
+        self.enabled = False
+
+    def show(self) -> None:
+        """Print and write what was measured so far, as at the program's end."""
+        self._show("")
+
+    def _show(self, folder: str) -> None:
+
+        if self._profile is not None:
+            show(self, self._profile.get_stats(), folder)
+
+    def block(self, name: str = "block") -> AbstractContextManager[None]:
+        """Return a context manager that counts the lines of its ``with`` statement.
+
+        See `LineProfiler.block`. When profiling is off, it does nothing.
+        """
+        if self.enabled is None:
+            self._decide()
+        if not self.enabled:
+            return _NO_BLOCK
+        return self._profiler().block(name)
+
+    def start(self) -> None:
+        """Count on, after `stop`, what was decorated; nothing if profiling is off."""
+        if self._profile is not None:
+            self._profile.start()
+
+    def stop(self) -> None:
+        """Count nothing until `start`: during a warm-up, say."""
+        if self._profile is not None:
+            self._profile.stop()
+
+    def reset(self) -> None:
+        """Forget what was counted so far; what is decorated goes on counting."""
+        if self._profile is not None:
+            self._profile.reset()
+
+    def _decide(self) -> None:
+        environ = any(
+            os.environ.get(name, "").lower() not in _OFF
+            for name in self.setup_config["environ_flags"]
+        )
+        flagged = set(self.setup_config["cli_flags"]).intersection(sys.argv)
+        if environ or flagged:
+            self.enable()
+        else:
+            self.enabled = False
+
+    def _profiler(self) -> LineProfiler:
+        if self._profile is None:
+            from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415
+
+            # Threads that decorate at once have the same one.
+            self._profile = self.__dict__.setdefault("_own", LineProfiler())
+        if "_registered" not in self.__dict__ and not self._taken_over:
+            import atexit  # noqa: PLC0415
+
+            from lineprof.process_info import cwd  # noqa: PLC0415  # seldom needed
+
+            mine = object()
+            if self.__dict__.setdefault("_registered", mine) is mine:  # the first
+                atexit.register(self._at_exit, os.getpid(), cwd())
+        return self._profile
+
+    def _at_exit(self, owner: int, folder: str) -> None:
+        """Write the files where the program began, wherever it has gone since."""
+        from lineprof.process_info import cwd  # noqa: PLC0415  # at the end
+
+        if os.getpid() == owner and not self._taken_over:
+            self._show("" if folder == cwd() else folder)
+
+    def _kernprof_overwrite(self, profiler: LineProfiler) -> None:
+        """Hand over to a runner's profiler, which writes its own file."""
+        self._before = (self._profile, self.enabled, self._taken_over)
+        self._profile = profiler
+        self._taken_over = True
+        self.enabled = True
+
+    def _kernprof_release(self) -> None:
+        """Undo `_kernprof_overwrite`."""
+        self._profile, self.enabled, self._taken_over = self._before
+
+
+def _is_child() -> bool:
+    """Tell whether multiprocessing started this process, to run or to serve."""
+    module = sys.modules.get("multiprocessing.process")
+    if module is not None and module.parent_process() is not None:
+        return True
+    return any(
+        word.startswith("--multiprocessing")
+        or (before == "-c" and word.startswith("from multiprocessing."))
+        for before, word in zip(sys.orig_argv, sys.orig_argv[1:])
+    )
+
+
+class _NoBlock:
+    """A block that nobody counts."""
+
+    def __enter__(self) -> None:
+        """Count nothing."""
+
+    def __exit__(self, *_: object) -> None:
+        """Let an exception go on."""
+
+
+_NO_BLOCK = _NoBlock()
+
+
+profile = GlobalProfiler()

@@ -1,0 +1,860 @@
+"""LineProfiler: decorates functions, switches counting on and off, gives results.
+
+Each of its parts is a class or a module of its own: the session with the C core, the
+registry of what is counted, results, discovery, attributes of old versions.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from threading import get_ident
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import ref
+
+from lineprof.bytecode.instructions import unread
+from lineprof.decorate.code_copies import identity
+from lineprof.decorate.wrappers import ByCountProfilerMixin
+from lineprof.recording.calibration import native_cost, remeasure
+from lineprof.recording.core import (
+    CoreSession,
+    notify_first_use,
+    on_first_use,
+    start,
+    stop,
+)
+from lineprof.recording.gpu import gpu_status
+from lineprof.recording.registry import Registry, functions_to_add
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import ModuleType
+    from typing import Any, TextIO, TypeVar, Union
+
+    from lineprof._core import Tracer
+    from lineprof.decorate.callables import Policies, ScopingPolicy
+    from lineprof.line_stats import LineStats
+    from lineprof.model.profile import Timings
+    from lineprof.model.records import Key
+    from lineprof.recording.blocks import Block, Blocks
+    from lineprof.recording.core import TraceOptions, TraceRecorder
+    from lineprof.recording.gpu import GpuOptions, GpuStatus
+    from lineprof.snapshot.calls import RawTree
+    from lineprof.snapshot.gpu import Taken
+    from lineprof.snapshot.profile import Code, RawWait
+
+    Entry = dict[str, object]
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+    Path = Union[str, os.PathLike[str]]
+
+    Scoping = Union[ScopingPolicy, str, Policies, None]
+
+    OldEntry = dict[str, object]  # of a line, in the attributes of line_profiler 3
+
+    Counted = tuple[list[tuple[int, str]], Sequence[Code], RawTree, list[RawWait]]
+
+
+# Discovery of functions at their first call, and the cost of measuring each.
+
+
+class Cost(NamedTuple):
+    """What it took so far to measure one code object, and what that did."""
+
+    key: Key
+    code: CodeType | None  # None: it is gone
+    calls: int
+    hits: int
+    cost_ns: int  # of measuring it, estimated
+    time_ns: int  # in its own lines, without what these called
+
+
+def discover(
+    module: ModuleType,
+    registry: Registry,
+    decide: Callable[[CodeType], bool | None] | None,
+) -> None:
+    """Have `decide` choose which code objects `registry` watches, at their first call.
+
+    `module` is the C module. See `LineProfiler.discover`.
+    """
+    if decide is None:
+        module.discover(None)
+        return
+    wants, known = decide, ref(registry)  # the core must not keep a profiler alive
+
+    def ask(code: CodeType) -> bool | None:
+        registry = known()
+        if registry is None:
+            return False
+        wanted = wants(code)
+        if wanted:
+            registry.watch(code)
+        return wanted
+
+    module.discover(ask)
+
+
+def count_c_functions(session: CoreSession, *, on: bool, split: bool) -> None:
+    """Count calls of C functions from now on: see `LineProfiler.c_functions`."""
+    module, cost = session.module, 0
+    if on and session.calibration.turn:  # not with a clock of tests
+        cost = native_cost(module, session.core)
+    module.natives(on, cost)
+    module.split(on and split)
+
+
+def audit(
+    module: ModuleType, call: Callable[[], int | None] | None, cost_ns: int
+) -> None:
+    """Call `call` after each `cost_ns` of measuring: see `LineProfiler.audit`."""
+    if cost_ns < 1:
+        message = f"a step of {cost_ns} ns: give 1 or more"
+        raise ValueError(message)
+    module.audit(call, cost_ns)
+
+
+def costs(session: CoreSession) -> list[Cost]:
+    """Return what measuring has cost so far: see `LineProfiler.costs`."""
+    one, rate = session.module.COST_ONE, session.module.scale()
+    return [
+        Cost(
+            (str(key[0]), int(str(key[1])), str(key[2])),
+            code,
+            calls,
+            hits,
+            (own // one * rate) >> 32,
+            max(0, ((ticks - cost // one) * rate) >> 32),
+        )
+        for key, code, calls, hits, own, ticks, cost in session.tracer.costs()
+    ]
+
+
+# Attributes of line_profiler's older versions, computed when they are read.
+
+
+def code_map(
+    functions: Iterable[FunctionType], timings: Timings
+) -> dict[CodeType, dict[int, Entry]]:
+    """Return hits and times in ns by code object and line."""
+    made: dict[CodeType, dict[int, Entry]] = {}
+    for code in _codes(functions):
+        file, _, name, *_ = identity(code)
+        rows = timings.get((str(file), code.co_firstlineno, str(name)), ())
+        made[code] = {row[0]: _entry(code, *row) for row in rows}
+    return made
+
+
+def c_code_map(
+    functions: Iterable[FunctionType], timings: Timings
+) -> dict[int, dict[int, Entry]]:
+    """Return the same by the hash of each line."""
+    made: dict[int, dict[int, Entry]] = {}
+    for code, rows in code_map(functions, timings).items():
+        numbers = dict(zip(_lines(code), _hashes(code)))
+        for line, entry in rows.items():
+            number = numbers.get(line, hash(code.co_code) ^ line)
+            made[number] = {line: {**entry, "code": number}}
+        for number in numbers.values():
+            made.setdefault(number, {})
+    return made
+
+
+def code_hash_map(functions: Iterable[FunctionType]) -> dict[CodeType, list[int]]:
+    """Return the hashes of the lines of each code object."""
+    return {code: _hashes(code) for code in _codes(functions)}
+
+
+def dupes_map(functions: Iterable[FunctionType]) -> dict[bytes, list[CodeType]]:
+    """Return the code objects by their bytecode."""
+    made: dict[bytes, list[CodeType]] = {}
+    for code in _codes(functions):
+        made.setdefault(code.co_code, []).append(code)
+    return made
+
+
+def last_time(functions: Iterable[FunctionType]) -> dict[CodeType, Entry]:
+    """Return the line of each code object's innermost call on this thread."""
+    known = {identity(code): code for code in _codes(functions)}
+    made: dict[CodeType, Entry] = {}
+    frame = sys._getframe(1)  # noqa: SLF001  # there is no other
+    while frame is not None:
+        code = known.get(identity(frame.f_code))
+        if code is not None:
+            made.setdefault(code, {"f_lineno": frame.f_lineno})
+        frame = frame.f_back  # type: ignore[assignment]
+    return made
+
+
+def _entry(code: CodeType, line: int, hits: int, time: float) -> Entry:
+    return {"code": code, "lineno": line, "total_time": time, "nhits": hits}
+
+
+def _codes(functions: Iterable[FunctionType]) -> list[CodeType]:
+    """Return the code objects of functions, each once."""
+    return list({id(one.__code__): one.__code__ for one in functions}.values())
+
+
+def _hashes(code: CodeType) -> list[int]:
+    return [hash(code.co_code) ^ line for line in _lines(code)]
+
+
+def _lines(code: CodeType) -> Iterator[int]:
+    import dis  # noqa: PLC0415  # it is slow
+
+    yield from sorted({line for _, line in dis.findlinestarts(code) if line})
+
+
+# Methods by which a function is decorated: if a subclass overrides one, each
+# decoration calls it.
+_STEPS = frozenset(
+    (
+        *("add_callable", "add_function", "get_underlying_functions"),
+        *("wrap_callable", "wrap_function", "wrap_generator", "wrap_coroutine"),
+        "wrap_async_generator",
+    )
+)
+
+# The same for each call of a decorated function.
+_SWITCHES = frozenset(("enable", "disable", "enable_by_count", "disable_by_count"))
+
+
+class LineProfiler(ByCountProfilerMixin):
+    """Counts and times the lines of the functions that are registered with it.
+
+    ``LineProfiler(f, g)`` registers `f` and `g`; calling the profiler
+    decorates a function. Lines are counted while the profiler is enabled:
+    for the length of a decorated call, inside ``with profiler:``, or between
+    `enable` and `disable`.
+
+    `core` says where events come from: "monitoring" (Python 3.12 and later),
+    "settrace", or "auto"; None takes the environment's ``LINEPROF_CORE``. `clock`
+    is for tests: a capsule "lineprof.clock" with a C function that gives ns.
+    `gpu` is "auto" (record GPU work if there is a GPU), "nvtx" (only ranges for
+    other tools), "off", or a `lineprof.recording.gpu.GpuOptions`; `nvtx` is "auto", "line",
+    "func" or "off". None takes ``LINEPROF_GPU``, ``LINEPROF_NVTX``. Once a profiler
+    records GPU work, the process does so until it ends. With `trace`, each slice of
+    time in a function or on a line is kept, for a timeline: a
+    `lineprof.recording.core.TraceOptions` says which; None takes ``LINEPROF_TRACE``.
+
+    `wrap_trace` and `set_frame_local_trace` are line_profiler's, and change
+    nothing: other tracers always keep their events.
+
+    Raises LineprofError if the core is not available.
+    """
+
+    # For the profile, set by the runner of a program:
+    exit = ""  # how the program ended, "" if normally
+    from_start = True  # False if the program itself says when counting starts
+
+    timer_unit = 1e-9  # seconds in a tick of get_stats().timings
+
+    _direct = True  # no subclass overrides a step of decorating,
+    _by_code = True  # nor what a decorated call does,
+    _own_switches = False  # nor `enable` and `disable`
+
+    _blocks: Blocks | None = None
+
+    # Shared by all profilers, as they are in line_profiler.
+    _tracing = {"wrap_trace": False, "set_frame_local_trace": False}  # noqa: RUF012
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401
+        """Note which steps the subclass overrides."""
+        super().__init_subclass__(**kwargs)
+        place = cls.__mro__.index(LineProfiler)
+        own = {name for base in cls.__mro__[:place] for name in vars(base)}
+        cls._direct = not own & (_STEPS | _SWITCHES)
+        cls._by_code = not own & _SWITCHES
+        cls._own_switches = bool(own & {"enable", "disable"})
+
+    def __init__(  # noqa: PLR0913  # ours and line_profiler's
+        self,
+        *functions: object,
+        wrap_trace: bool | None = None,
+        set_frame_local_trace: bool | None = None,
+        core: str | None = None,
+        clock: object = None,
+        gpu: GpuOptions | str | None = None,
+        nvtx: str | None = None,
+        trace: TraceOptions | bool | None = None,
+    ) -> None:
+        """Register `functions` and choose the core; nothing is counted yet."""
+        self._switching: set[int] = set()  # threads: see `_call_switch`
+        if on_first_use:
+            notify_first_use(self)
+        self._session = session = CoreSession(core, clock, gpu, nvtx, trace)
+        self._tracer = session.tracer
+        self._registry = Registry(session.module, session.tracer)
+        self._results = Results(session, self._registry)
+        self.warnings = self._registry.warnings  # sentences, for the profile
+        self.core, self.core_reason = session.core, session.core_reason
+        self.clock, self.clock_reason = session.clock, session.clock_reason
+        if wrap_trace is not None:
+            self.wrap_trace = wrap_trace
+        if set_frame_local_trace is not None:
+            self.set_frame_local_trace = set_frame_local_trace
+        for function in functions:
+            self.add_function(function)
+
+    # -- decorating -----------------------------------------------------------------
+
+    def __call__(self, func: F) -> F:
+        """Decorate `func`: its lines count whenever it is called.
+
+        Functions, methods, generators, coroutines, properties, partial
+        objects and classes (whose members are decorated in place) are
+        understood; a callable without Python code comes back as it is.
+        Decorating twice gives the same object. Raises TypeError if `func` is
+        not callable.
+        """
+        if (
+            self._direct
+            and isinstance(func, FunctionType)
+            and "__wrapped__" not in func.__dict__
+        ):
+            if self._tracer.is_enabling(func.__code__) or not self._register(func):
+                return func
+            return self._registry.copy_of(func)  # type: ignore[return-value]
+        self.add_callable(func)
+        return self.wrap_callable(func)  # type: ignore[no-any-return]
+
+    def wrap_callable(self, func: Any) -> Any:  # noqa: ANN401
+        """Return `func` such that calls of it enable the profiler.
+
+        As `__call__` does, but nothing is registered. Callables without Python
+        code come back as they are. Raises TypeError if `func` is not callable.
+        """
+        if not isinstance(func, (FunctionType, type)) and callable(func):
+            from lineprof.decorate.callables import kind_of  # noqa: PLC0415  # seldom
+
+            if kind_of(func) == "function":  # an object that can be called
+                return self._wrap_object(func)
+        return super().wrap_callable(func)
+
+    def _wrap_object(self, func: Any) -> Any:  # noqa: ANN401
+        """Leave `func`, perhaps a cache, as it is: the functions in it are watched."""
+        for function in self.get_underlying_functions(func):
+            if self._add_code(function.__code__):
+                self._tracer.set_enabling(function.__code__)
+        return func
+
+    def _wrapped(self, kind: str, func: Any) -> Any:  # noqa: ANN401
+        if self._by_code and isinstance(func, FunctionType):
+            return func if super()._already_a_wrapper(func) else self._copied(func)
+        return super()._wrapped(kind, func)
+
+    def _copied(self, func: FunctionType) -> FunctionType:
+        """Return a copy of `func` whose calls enable the profiler.
+
+        Returns `func` itself if its calls do so already.
+        """
+        if self._tracer.is_enabling(func.__code__):
+            return func
+        inner = self._registry.wrapped_code(func)
+        if inner is not None:
+            self._watch_code(inner)
+            return func
+        return self._registry.copy_of(func)
+
+    def _already_a_wrapper(self, func: object) -> bool:
+        """Return whether calls of the function enable the profiler as it is."""
+        if isinstance(func, FunctionType):
+            if self._tracer.is_enabling(func.__code__):
+                return True
+            if "__wrapped__" in func.__dict__:
+                from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom
+
+                if self._tracer.is_enabling(innermost(func).__code__):
+                    return True
+        return super()._already_a_wrapper(func)
+
+    # -- registering ----------------------------------------------------------------
+
+    @property
+    def functions(self) -> list[Any]:
+        """The functions whose lines are counted, in order of registration."""
+        return self._registry.functions
+
+    @functions.setter
+    def functions(self, functions: list[Any]) -> None:
+        self._registry.functions = functions
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Source that is in no file (``python -c``), by the name of its code."""
+        return self._registry.texts
+
+    @texts.setter
+    def texts(self, texts: Mapping[str, str]) -> None:
+        self._registry.texts = texts
+
+    def add_function(self, func: object) -> None:
+        """Count the lines of `func` whenever the profiler is enabled.
+
+        Nothing is wrapped: calls from anywhere count, on every thread. If a
+        decorator made `func`, so that it has ``__wrapped__``, the function inside
+        is counted, and a warning says so. Also warns if there are no lines to
+        count.
+        """
+        self._registry.note_compiled(func)
+        for function in functions_to_add(func):
+            self._register(function)
+
+    def add_callable(
+        self,
+        obj: object,
+        guard: Callable[[FunctionType], object] | None = None,
+        name: str | None = None,  # noqa: ARG002  # what line_profiler logs
+    ) -> int:
+        """Count the lines of a callable, or of what holds callables, like a property.
+
+        Functions for which `guard` returns true are left out: by default those
+        that this profiler has decorated. Returns 1 if a function was added, else
+        0. Raises TypeError if `obj` is not callable.
+        """
+        from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom needed
+
+        self._registry.note_compiled(obj)
+        guard = guard or self._already_a_wrapper
+        functions = [
+            function
+            for function in self.get_underlying_functions(obj)
+            if not guard(function)
+        ]
+        for function in functions:
+            self.add_function(innermost(function))
+        return 1 if functions else 0
+
+    def add_class(
+        self, cls: type, *, scoping_policy: Scoping = None, wrap: bool = False
+    ) -> int:
+        """Count the lines of the members of a class; return how many were added.
+
+        `scoping_policy` says how near to the class they must be defined: see
+        `ScopingPolicy`; None takes those defined in the same module. With `wrap`,
+        members are also replaced by wrappers, which enable the profiler.
+        """
+        return self._add_namespace(cls, scoping_policy, wrap=wrap)
+
+    def add_module(
+        self, mod: ModuleType, *, scoping_policy: Scoping = None, wrap: bool = False
+    ) -> int:
+        """Count the lines of the members of a module, as `add_class` does.
+
+        None takes members defined in the module's package, and no modules.
+        """
+        return self._add_namespace(mod, scoping_policy, wrap=wrap)
+
+    def _add_namespace(
+        self, namespace: type | ModuleType, scoping_policy: Scoping, *, wrap: bool
+    ) -> int:
+        from lineprof.decorate.callables import (
+            Registrar,  # noqa: PLC0415  # seldom needed
+            ScopingPolicy,  # noqa: PLC0415  # as well
+        )
+
+        policies = ScopingPolicy.to_policies(scoping_policy)
+        values = {kind: policy.value for kind, policy in policies.items()}
+        registrar = Registrar(
+            self.add_callable,
+            self._already_a_wrapper,
+            values,
+            replace=self._replace_members if wrap else None,
+        )
+        return registrar.add(namespace)
+
+    def watch(self, target: object) -> int:
+        """Count the lines of `target` in all its calls, on every thread.
+
+        Nothing is replaced or wrapped: calls from anywhere enable the profiler
+        for as long as they last. `target` is a code object, or anything that can be
+        decorated: functions, methods, properties, partial objects, classes.
+        Returns how many code objects were not watched before. Raises TypeError if
+        `target` is not callable.
+        """
+        if isinstance(target, CodeType):
+            return self._watch_code(target)
+        from lineprof.decorate.callables import functions_of, innermost  # noqa: PLC0415  # seldom
+
+        self._registry.note_compiled(target)
+        found = 0
+        for function in [innermost(function) for function in functions_of(target)]:
+            if self._register(function):
+                found += self._watch_code(function.__code__)
+        return found
+
+    def unwatch(self, code: CodeType) -> None:
+        """Stop counting `code`; earlier counts stay. Calls under way end here."""
+        self._tracer.ignore(code)
+
+    def _register(self, function: FunctionType) -> bool:
+        """Register a function to be shown; False if its line numbers make no sense."""
+        if self._registry.has_function(function):
+            return True
+        if on_first_use:
+            notify_first_use(self)
+        return self._registry.add_function(function)
+
+    def _add_code(self, code: CodeType) -> bool:
+        """Register a code object; False if its line numbers make no sense."""
+        if on_first_use:
+            notify_first_use(self)
+        return self._registry.add_code(code)
+
+    def _watch_code(self, code: CodeType) -> int:
+        """Watch a code object; return 1 if it was not watched before, else 0."""
+        if self._tracer.is_enabling(code):
+            return 0
+        if on_first_use:
+            notify_first_use(self)
+        return int(self._registry.watch(code))
+
+    # -- switching on and off -------------------------------------------------------
+
+    @property
+    def enable_count(self) -> int:
+        """How many decorated calls and ``with`` blocks are under way."""
+        return self._tracer.enable_count
+
+    def enable(self) -> None:
+        """Count from now on, in every thread."""
+        if get_ident() in self._switching:
+            return
+        if on_first_use:
+            notify_first_use(self)
+        self._session.enable()
+
+    def disable(self) -> None:
+        """Stop counting, however often it was enabled; lines under way end here."""
+        if get_ident() not in self._switching:
+            self._tracer.disable()
+
+    def enable_by_count(self) -> None:
+        """Enable, if it is not enabled; each call needs a `disable_by_count`."""
+        if self._own_switches and not self.enable_count:
+            self._call_switch(self.enable)
+        if on_first_use:
+            notify_first_use(self)
+        self._tracer.enable_by_count()
+
+    def disable_by_count(self) -> None:
+        """Undo one `enable_by_count`; the last one disables."""
+        if not self._own_switches:
+            self._tracer.disable_by_count()
+            return
+        before = self.enable_count
+        self._tracer.disable_by_count()
+        if before == 1:
+            self._call_switch(self.disable)
+
+    def _call_switch(self, switch: Callable[[], None]) -> None:
+        """Call the `enable` or `disable` of a subclass, which calls that of this class.
+
+        The latter does nothing meanwhile on this thread: the count switches.
+        """
+        self._switching.add(get_ident())
+        try:
+            switch()
+        finally:
+            self._switching.discard(get_ident())
+
+    def start(self) -> None:
+        """Count on after `stop`: what the module's `start` does."""
+        start()
+
+    def stop(self) -> None:
+        """Count nothing, in any profiler, until `start`: see the module's `stop`."""
+        stop()
+
+    def block(self, name: str = "block") -> Block:
+        """Return a context manager that counts the lines of its ``with`` statement.
+
+        They are shown as one function called `name`. The statement may be anywhere,
+        also at the top of a module, whether or not the code around it is counted.
+        """
+        from lineprof.recording.blocks import Block, Blocks  # noqa: PLC0415  # seldom needed
+
+        if on_first_use:
+            notify_first_use(self)
+        blocks = self._blocks
+        if blocks is None:
+            made = Blocks(self._session.module, self.core, self.texts)
+            blocks = self.__dict__.setdefault("_blocks", made)  # or another thread's
+        return Block(blocks, name)
+
+    def reset(self) -> None:
+        """Set all counts to zero; functions stay registered."""
+        self._session.reset()
+        if self._blocks is not None:
+            self._blocks.reset()
+
+    # -- whole programs -------------------------------------------------------------
+
+    def discover(self, decide: Callable[[CodeType], bool | None] | None) -> None:
+        """Call `decide` at the first call of each code object that is not registered.
+
+        That is once for each, on the thread that makes the call, before the
+        first line runs. If it returns true, the code is watched from that call on,
+        as by `watch`; if false, it is not; if None, no code of the same file is.
+        Its exceptions are dropped, and the code is not watched. With None instead
+        of a callable, discovery ends. Only one profiler of a process can discover
+        at a time: the last one that was told to.
+        """
+        discover(self._session.module, self._registry, decide)
+
+    def c_functions(self, *, on: bool = True, split: bool = False) -> None:
+        """Count the calls that lines make of C functions, as edges of the call tree.
+
+        This applies to functions that are registered later, in any profiler: call
+        it first. It costs about 100 ns a call. Before Python 3.12, classes and other
+        callables are not seen, and nothing is seen while the program has a profile
+        function of its own; if `core` is settrace on a later Python, nothing is.
+
+        With `split`, the time that lines and their C functions themselves waited,
+        and that they spent in the kernel, is also recorded, if they take more than
+        30 us; that costs a microsecond each.
+        """
+        count_c_functions(self._session, on=on, split=split)
+
+    def audit(
+        self, call: Callable[[], int | None] | None, cost_ns: int = 10_000_000
+    ) -> None:
+        """Call `call` each time that measuring has cost a thread another `cost_ns`.
+
+        The cost is an estimate, for all profilers together. The call is made on that
+        thread, just before a profiled call. `call` may look at `costs` and unwatch
+        something; if it returns a number, that is the new `cost_ns`. Its exceptions
+        are dropped. With None instead of a callable, this ends. Raises ValueError if
+        `cost_ns` is less than 1.
+        """
+        audit(self._session.module, call, cost_ns)
+
+    def costs(self) -> list[Cost]:
+        """Return the cost of measuring so far, by code object.
+
+        Lines under way count up to their last event. Any thread may call this, and
+        no other thread is stopped meanwhile.
+        """
+        return costs(self._session)
+
+    # -- results --------------------------------------------------------------------
+
+    @property
+    def gpu_status(self) -> GpuStatus:
+        """Whether GPU work is recorded, and why."""
+        return gpu_status()
+
+    @property
+    def traced(self) -> bool:
+        """Whether slices of time in functions and on lines are kept, for a timeline."""
+        return self._session.trace is not None
+
+    def get_stats(self) -> LineStats:
+        """Return all that was counted so far, times in ns.
+
+        Lines that are under way count up to now.
+        """
+        return self._results.stats(
+            self._blocks, end=self.exit, from_start=self.from_start
+        )
+
+    def stats_so_far(self) -> LineStats:
+        """Return the same while the program runs, for a thread beside it.
+
+        No other thread is stopped: costs count as they were first calibrated. GPU
+        work is left out, because the device would have to be waited for, and so is
+        the timeline, because it may be long.
+        """
+        return self._results.stats_so_far(self._blocks, from_start=self.from_start)
+
+    def dump_stats(self, filename: Path) -> None:
+        """Write a profile file; raises LineprofError if that fails."""
+        self.get_stats().to_file(filename)
+
+    def print_stats(  # noqa: PLR0913, PLR0917  # line_profiler's signature
+        self,
+        stream: TextIO | None = None,
+        output_unit: float | None = None,
+        stripzeros: bool = False,  # noqa: FBT001, FBT002
+        details: bool = True,  # noqa: FBT001, FBT002
+        summarize: bool = False,  # noqa: FBT001, FBT002
+        sort: bool = False,  # noqa: FBT001, FBT002
+        rich: bool = False,  # noqa: FBT001, FBT002
+        *,
+        config: Path | bool | None = None,
+    ) -> None:
+        """Print the tables; `output_unit` in seconds, to `stream` or stdout.
+
+        With `rich`, the package of that name colours them, if it is installed.
+        `config` is the file with the columns' widths; None searches for one, False
+        takes the defaults.
+        """
+        self.get_stats().print(
+            stream=stream,
+            output_unit=output_unit,
+            stripzeros=stripzeros,
+            details=details,
+            summarize=summarize,
+            sort=sort,
+            rich=rich,
+            config=config,
+        )
+
+    # -- attributes of line_profiler's older versions ---------------------------------
+
+    @property
+    def wrap_trace(self) -> bool:
+        """The value last set; no effect: other tracers always keep their events."""
+        return self._tracing["wrap_trace"]
+
+    @wrap_trace.setter
+    def wrap_trace(self, value: bool) -> None:
+        self._tracing["wrap_trace"] = bool(value)
+
+    @property
+    def set_frame_local_trace(self) -> bool:
+        """The value last set; no effect: frames always keep their own tracers."""
+        return self._tracing["set_frame_local_trace"]
+
+    @set_frame_local_trace.setter
+    def set_frame_local_trace(self, value: bool) -> None:
+        self._tracing["set_frame_local_trace"] = bool(value)
+
+    @property
+    def code_map(self) -> dict[CodeType, dict[int, OldEntry]]:
+        """Hits and times in ns, by code object and line; computed when read."""
+
+        return code_map(self.functions, self.get_stats().timings)
+
+    @property
+    def c_code_map(self) -> dict[int, dict[int, OldEntry]]:
+        """The same by the hash of each line; computed when read."""
+
+        return c_code_map(self.functions, self.get_stats().timings)
+
+    @property
+    def code_hash_map(self) -> dict[CodeType, list[int]]:
+        """The hashes of the lines of each code object; computed when read."""
+
+        return code_hash_map(self.functions)
+
+    @property
+    def dupes_map(self) -> dict[bytes, list[CodeType]]:
+        """Code objects by their bytecode; computed when read."""
+
+        return dupes_map(self.functions)
+
+    @property
+    def last_time(self) -> dict[CodeType, OldEntry]:
+        """The current line of this thread, by code object; empty while disabled."""
+
+        return last_time(self.functions) if self._tracer.active else {}
+
+    @property
+    def c_last_time(self) -> dict[int, OldEntry]:
+        """The same by the hash of the bytecode; KeyError without functions."""
+        if not self.functions:
+            msg = "no profiling data: no function is registered"
+            raise KeyError(msg)
+        return {hash(code.co_code): entry for code, entry in self.last_time.items()}
+
+
+# Profiles of what one LineProfiler has counted, read from the C core.
+
+
+class Results:
+    """Reads out the core session of one profiler."""
+
+    def __init__(self, session: CoreSession, registry: Registry) -> None:
+        """Read out `session`, for the code objects in `registry`."""
+        self._session = session
+        self._registry = registry
+
+    def stats(self, blocks: Blocks | None, *, end: str, from_start: bool) -> LineStats:
+        """Return all that was counted so far, with GPU work and the timeline.
+
+        `end` says how the program ended, "" if it ended normally. `from_start` is
+        False if the program itself says when counting starts.
+        """
+        session = self._session
+        gpu = session.gpu.take()
+        holds = remeasure(session.module, session.core, session.calibration)
+        self._registry.note_compiled_by_numba()
+        return self._stats(blocks, holds, gpu, session.trace, end, from_start)
+
+    def stats_so_far(self, blocks: Blocks | None, *, from_start: bool) -> LineStats:
+        """Return the same while the program runs, for a thread beside it.
+
+        Nothing is kept from running: costs count as they were first calibrated, and
+        GPU work, for which the device would have to be waited for, is left out, as
+        is the timeline, which may be long.
+        """
+        return self._stats(blocks, 1.0, None, None, "still running", from_start)
+
+    def _stats(  # noqa: PLR0913, PLR0917  # the parts of a profile
+        self,
+        blocks: Blocks | None,
+        holds: float,
+        gpu: Taken | None,
+        trace: TraceRecorder | None,
+        end: str,
+        from_start: bool,  # noqa: FBT001
+    ) -> LineStats:
+        """Return what was counted; `holds` is the share of the costs to subtract."""
+        from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
+        from lineprof.snapshot.profile import Parts, TickScale, profile_of  # noqa: PLC0415  # at the end
+
+        session, registry = self._session, self._registry
+        module, tracer, run = session.module, session.tracer, session.run_info
+        ids, counted, calls, waits = _counted(tracer)
+        codes: list[Code] = [one for one in counted if not registry.is_hidden(one[0])]
+        natives = tracer.natives()
+        block_codes: list[Code] = []
+        if blocks is not None:
+            block_codes = list(blocks.codes())
+            waits += blocks.waits()
+        scale = TickScale(module.scale(), module.COST_ONE, holds)
+        core, cost = (session.core, session.core_reason), scale.cost_ns(run.cost)
+        process = run.process(core=core, overhead_ns=cost, end=end)
+        warnings = [
+            *registry.warnings,
+            *run.warnings(registry.functions, from_start=from_start),
+            *_compiled_warnings(registry),
+            *unread(),
+        ]
+        if module.took_turns():
+            warnings.append("greenlets took turns: who called whom is partly a guess")
+        parts = Parts(
+            gpu=gpu,
+            blocks=block_codes,
+            calls=calls,
+            natives=natives,
+            trace=trace.of(tracer, gpu) if trace else None,
+            waits=waits,
+            blind=module.waits_blind(),
+            split=module.split(None),
+        )
+        return LineStats.of(profile_of(ids, codes, scale, process, warnings, parts))
+
+
+def _counted(tracer: Tracer) -> Counted:
+    """Return what `tracer` has counted, and what lines waited for."""
+    collects = gc.isenabled()
+    gc.disable()  # before 3.12 a collection may run the program's code meanwhile
+    try:
+        return *tracer.snapshot(), tracer.waits()
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _compiled_warnings(registry: Registry) -> list[str]:
+    """Return warnings about compiled functions, whose lines are not profiled."""
+    if not registry.compiled:
+        return []
+    from lineprof.recording.compiled import sentences  # noqa: PLC0415  # seldom needed
+
+    return sentences(registry.compiled)

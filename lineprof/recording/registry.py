@@ -1,0 +1,198 @@
+"""The code objects and functions that one LineProfiler counts."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from lineprof.bytecode.code_tables import register
+from lineprof.decorate.code_copies import (
+    CodeCopies,
+    copies_of,
+    copy_function,
+    identity,
+    original,
+)
+from lineprof.errors import warn_at_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import CodeType, ModuleType
+    from typing import Any
+
+    from lineprof._core import Tracer
+
+    Key = tuple[object, ...]
+
+_IDENTITY = 5  # items of `identity`, with which each key of the core begins
+
+
+class Registry:
+    """The code objects registered with one tracer, and the functions they belong to."""
+
+    def __init__(self, module: ModuleType, tracer: Tracer) -> None:
+        """Start empty; `module` is the C module, `tracer` that of the profiler."""
+        self.functions: list[Any] = []  # those shown, in order of registration
+        self.texts: Mapping[str, str] = {}  # source that is in no file (``python -c``)
+        self.warnings: list[str] = []  # sentences for the profile
+        self.compiled: dict[tuple[str, str], None] = {}  # (compiler, function)
+        self._module = module
+        self._tracer = tracer
+        self._copies = CodeCopies()
+        self._known: dict[Key, object] = {}  # identities of `functions`
+        # Identities of other registered code objects: are they shown?
+        self._unlisted: dict[Key, bool] = {}
+
+    # -- functions ------------------------------------------------------------------
+
+    def has_function(self, function: FunctionType) -> bool:
+        """Return whether `function`, or another with its code object, is registered.
+
+        False may also mean that only `add_function` can tell.
+        """
+        return self._tracer.has_code(function.__code__) and not self._unlisted
+
+    def add_function(self, function: FunctionType) -> bool:
+        """Register `function`, to be shown; False if its line numbers make no sense."""
+        code = function.__code__
+        if not self.add_code(code):
+            return False
+        key = identity(code)
+        self._unlisted.pop(key, None)
+        mine = object()
+        if self._known.setdefault(key, mine) is mine:  # not another thread's
+            self.functions.append(function)
+        return True
+
+    def note_compiled(self, target: object) -> None:
+        """Record compiled functions that `target` calls.
+
+        The report warns that their lines cannot be profiled.
+        """
+        if isinstance(target, (FunctionType, type)):
+            return
+        from lineprof.recording.compiled import compiled_in  # noqa: PLC0415  # seldom needed
+
+        self.compiled.update(dict.fromkeys(compiled_in(target)))
+
+    def note_compiled_by_numba(self) -> None:
+        """Record registered functions that Numba compiled, whoever called it."""
+        if "numba.core.dispatcher" not in sys.modules:
+            return
+        from lineprof.recording.compiled import numba_in  # noqa: PLC0415  # seldom needed
+
+        known = {*self._known, *self._unlisted}
+        self.compiled.update(dict.fromkeys(numba_in(known)))
+
+    # -- code objects ---------------------------------------------------------------
+
+    def add_code(self, code: CodeType, *, enables: bool = False) -> bool:
+        """Register `code` and its copies; False if its line numbers make no sense.
+
+        With `enables`, calls of `code` enable the profiler, from the first call on.
+        """
+        if self._tracer.has_code(code):
+            return True
+        self._module.set_strict("greenlet" in sys.modules)
+        text = self.texts.get(code.co_filename)
+        if not register(self._tracer, code, identity(code), text, enables=enables):
+            self.warnings.append(
+                f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
+                "its lines can't be counted, their numbers make no sense"
+            )
+            return False
+        for copy in copies_of(code):
+            register(self._tracer, copy, (*identity(copy), "copy"), text)
+        return True
+
+    def watch(self, code: CodeType) -> bool:
+        """Register `code` so that all its calls enable the profiler.
+
+        Returns False if they did before, or if its line numbers make no sense.
+        """
+        if self._tracer.is_enabling(code) or not self.add_code(code, enables=True):
+            return False
+        if (key := identity(code)) not in self._known:
+            self._unlisted.setdefault(key, True)
+        for copy in (code, *copies_of(code)):
+            self._tracer.set_enabling(copy)
+        return True
+
+    def is_hidden(self, key: Sequence[object]) -> bool:
+        """Return whether the code object that the core knows by `key` is not shown."""
+        shown = self._unlisted and self._unlisted.get(tuple(key[:_IDENTITY]))
+        return shown is False
+
+    # -- copies for decorated functions ---------------------------------------------
+
+    def copy_of(self, func: FunctionType) -> FunctionType:
+        """Return a copy of `func` whose calls enable the profiler.
+
+        It has a code object of its own, by which the core tells its calls from
+        calls of `func`. No wrapper is in between that a call, a traceback or
+        `inspect` would have to pass. If `func` is not registered, its own lines are
+        not shown. Returns `func` itself if its line numbers make no sense.
+        """
+        code = func.__code__
+        copy = self._copies.get(code)
+        if not self._tracer.is_enabling(copy) and not self._add_copy(code, copy):
+            return func
+        return copy_function(func, copy)
+
+    def wrapped_code(self, func: FunctionType) -> CodeType | None:
+        """Return the code of the registered function that `func` wraps, or None.
+
+        That function may run after the call of `func`, as a context manager's does.
+        """
+        if "__wrapped__" not in func.__dict__:
+            return None
+        from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom needed
+
+        inner = innermost(func)
+        if inner is original(func) or not self._tracer.has_code(inner.__code__):
+            return None
+        return inner.__code__
+
+    def _add_copy(self, code: CodeType, copy: CodeType) -> bool:
+        """Register `copy` with this tracer and with all that count `code`."""
+        key, text = identity(copy), self.texts.get(code.co_filename)
+        if not self._tracer.has_code(code) and key not in self._known:
+            self._unlisted.setdefault(key, False)
+        others = [
+            (tracer, enabling)
+            for tracer, enabling in self._module.tracers_of(code)
+            if tracer is not self._tracer
+        ]
+        for tracer, enabling in ((self._tracer, True), *others):
+            if not register(tracer, copy, (*key, "copy"), text):
+                return False
+            if enabling:
+                tracer.set_enabling(copy)
+        return True
+
+
+def functions_to_add(func: object) -> Sequence[FunctionType]:
+    """Return the functions that ``add_function(func)`` registers.
+
+    For a function with ``__wrapped__``, that is the one inside, and a warning says so.
+    Also warns if `func` has no Python code.
+    """
+    if isinstance(func, FunctionType) and "__wrapped__" not in func.__dict__:
+        return (func,)
+    from lineprof.decorate.callables import functions_of, innermost  # noqa: PLC0415  # seldom
+
+    try:
+        functions = functions_of(func)
+    except TypeError:
+        functions = []
+    if not functions:
+        warn_at_caller(f"{func!r} has no Python code whose lines could be counted")
+    wrapped = [innermost(function) for function in functions]
+    for outer, inner in zip(functions, wrapped):
+        if inner is not original(outer):
+            warn_at_caller(
+                f"{outer.__qualname__} has `__wrapped__`: the function in it is "
+                "profiled, and not the one that a decorator put around it"
+            )
+    return wrapped

@@ -1,0 +1,195 @@
+"""A profile as HTML for notebooks: a table a function, the hot lines coloured.
+
+One element with all that it needs: no script, nothing to load.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from lineprof.errors import printable
+from lineprof.model.records import AUTO_UNIT
+from lineprof.report.line_table import AWAIT, COLUMNS, Column, FunctionTable, Scale
+from lineprof.report.options import Options
+from lineprof.report.text import footer_of, functions_of
+from lineprof.source import Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lineprof.model.profile import Profile
+
+_UNITS = {1.0: "s", 1e-3: "ms", 1e-6: "us", 1e-9: "ns"}
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One line of a table."""
+
+    number: int
+    cells: Sequence[str]
+    share: float  # of the function's time
+    source: str
+    below: Sequence[str]
+    hot: bool  # on a GPU
+
+
+def html_of(
+    stats: Profile, *, unit: float | None = None, skip_zero: bool = False
+) -> str:
+    """Return the tables of `stats` as HTML.
+
+    `unit` (s) is that of the times; None gives each the one that it reads best
+    in. Functions that never ran are named below the tables, but not if `skip_zero`.
+    """
+    return "\n".join(_page(stats, AUTO_UNIT if unit is None else unit, skip_zero))
+
+
+def _page(stats: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # noqa: FBT001
+    options = Options(unit=unit)
+    functions, sources = functions_of(stats, options), Sources(stats.sources)
+    yield f'<div class="lineprof"><style>{STYLE}</style>'
+    for function in functions:
+        if function.ran:
+            scale = Scale(stats.unit, unit, sum(line.time for line in function.lines))
+            block = sources.block(function.file, function.line, function.name)
+            yield from _function(function, scale, block)
+    idle = [function for function in functions if not function.ran]
+    if idle and not skip_zero:
+        yield from _idle(idle)
+    for note in [*stats.warnings, *footer_of(stats, options)]:
+        yield f"<div>{_text(note)}</div>"
+    if not functions:
+        yield f"<div>{_text(stats.why_empty)}</div>"
+    yield "</div>"
+
+
+def _function(
+    function: FunctionTable, scale: Scale, block: Sequence[str] | None
+) -> Iterator[str]:
+    """Yield one function's heading and table."""
+    place = f"{function.file}:{function.line}"
+    yield (
+        f"<details open><summary><code><b>{_text(function.name)}</b></code>"
+        f" &nbsp;{_text(scale.total(function.total))}"
+        f' &nbsp;<code class="lp-dim">{_text(place)}</code></summary>'
+    )
+    yield '<div class="lp-wide"><table><thead><tr>'
+    columns = _columns(function)
+    titles = [column.title for column in columns]
+    titles += [title for title, _ in function.beside.columns]
+    for title in ["Line", *titles]:
+        unit = _unit(scale.output_unit) if title == "Time" else ""
+        yield f"<th>{_text(title)}{unit}</th>"
+    yield '<th class="lp-src">Source</th></tr></thead><tbody>'
+    for row in _rows(function, columns, scale, block):
+        yield _row(row)
+    yield "</tbody></table></div></details>"
+
+
+def _unit(unit: float) -> str:
+    """Return what a column's title says of its unit (s)."""
+    if unit == AUTO_UNIT:
+        return ""
+    return f" ({_UNITS.get(unit, f'{unit:g} s')})"
+
+
+def _columns(function: FunctionTable) -> tuple[Column, ...]:
+    """Return the columns of a table, that of awaiting only where it says something."""
+    waits = any(line.awaited for line in function.lines)
+    return (*COLUMNS, AWAIT) if waits else COLUMNS
+
+
+def _rows(
+    function: FunctionTable,
+    columns: Sequence[Column],
+    scale: Scale,
+    block: Sequence[str] | None,
+) -> Iterator[_Row]:
+    """Yield the lines of a function; without source, those that were measured."""
+    beside, lines = function.beside, {line.number: line for line in function.lines}
+    measured = sorted({*lines, *beside.texts})
+    numbered = enumerate(block, function.line) if block else ((n, "") for n in measured)
+    blank, none = [""] * len(columns), [""] * len(beside.columns)
+    for number, source in numbered:
+        line = lines.get(number)
+        cells = [c.text(line, scale).strip() for c in columns] if line else blank
+        more = beside.texts.get(number, none)
+        share = (scale.percent(line.time) or 0) / 100 if line else 0.0
+        below = beside.below.get(number, ())
+        hot = number in beside.hot
+        yield _Row(number, [*cells, *more], share, source, below, hot)
+
+
+def _row(row: _Row) -> str:
+    style = heat(row.share)
+    begin = f'<tr style="{style}">' if style else "<tr>"
+    cells = "".join(f"<td>{_text(cell.strip())}</td>" for cell in row.cells)
+    dim = "" if any(row.cells) else " lp-dim"
+    source = _text(row.source)
+    source = f"<b>{source}</b>" if row.hot else source
+    source = "\n".join([source, *map(_text, row.below)])
+    return (
+        f'{begin}<td class="lp-no">{row.number}</td>{cells}'
+        f'<td class="lp-src{dim}"><pre>{source}</pre></td></tr>'
+    )
+
+
+def _idle(functions: Sequence[FunctionTable]) -> Iterator[str]:
+    """Yield the names of functions that never ran."""
+    names = [f"{one.name} ({one.file}:{one.line})" for one in functions]
+    yield f'<details class="lp-dim"><summary>never ran: {len(names)}</summary><code>'
+    yield "<br>".join(map(_text, names))
+    yield "</code></details>"
+
+
+def _text(text: str) -> str:
+    """Return any text as HTML shows it, without characters that would act."""
+    clean = printable(text, keep="\t")
+    return escape(clean.encode("utf-8", "backslashreplace").decode())
+
+
+# How the HTML tables look, in light and dark pages: colours are laid over theirs.
+
+
+_HEAT = "255,112,0"  # red, green, blue
+
+_LEAST_SHARE = 0.01  # of the time; less leaves a line without heat
+
+_FAINT, _FULL = 0.08, 0.55  # how much of the page's own colour the heat covers
+
+# Twice the class: pages have styles of their own for tables.
+STYLE = """
+.lineprof.lineprof{font-size:13px;line-height:1.35}
+.lineprof.lineprof details{margin:.3em 0 .9em}
+.lineprof.lineprof summary{cursor:pointer;padding:.2em 0}
+.lineprof.lineprof code{background:none;color:inherit;padding:0}
+.lineprof.lineprof .lp-dim{opacity:.6}
+.lineprof.lineprof .lp-wide{overflow-x:auto}
+.lineprof.lineprof table{border-collapse:collapse;border:0;margin:0;
+table-layout:auto;font:12px/1.4 ui-monospace,Menlo,Consolas,monospace}
+.lineprof.lineprof th,.lineprof.lineprof td{padding:0 .55em;border:0;
+text-align:right;white-space:nowrap;vertical-align:top;max-width:none;
+background:none;color:inherit}
+.lineprof.lineprof th{font-weight:600;border-bottom:1px solid currentColor}
+.lineprof.lineprof tbody tr{background-color:transparent}
+.lineprof.lineprof tbody tr:hover{outline:1px solid rgba(128,128,128,.5)}
+.lineprof.lineprof .lp-no{opacity:.6;border-right:1px solid rgba(128,128,128,.4)}
+.lineprof.lineprof .lp-src{text-align:left;width:100%}
+.lineprof.lineprof pre{margin:0;padding:0;border:0;background:none;color:inherit;
+font:inherit;white-space:pre;overflow:visible}
+""".strip()
+
+
+def heat(share: float) -> str:
+    """Return the style of a line that took `share` (0 to 1) of the time, "" if little.
+
+    It stands at the line itself: where a page takes our style sheet away, it
+    mostly leaves this.
+    """
+    if share < _LEAST_SHARE:
+        return ""
+    cover = _FAINT + (_FULL - _FAINT) * min(1.0, share)
+    return f"background-color:rgba({_HEAT},{cover:.2f})"

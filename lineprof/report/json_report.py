@@ -1,0 +1,291 @@
+"""The profile for other programs, as JSON: docs/json.md describes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.gpu import (
+    GpuNumbers,
+    numbers_of_functions,
+    numbers_of_lines,
+    totals,
+    unattributed,
+)
+from lineprof.model.records import LineTotals
+from lineprof.model.time_split import mpi_of_lines, split_of_lines
+from lineprof.report.options import RAW, SKIP_ZERO, SORT, Options, View, uncalibrated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lineprof.model.call_graph import FunctionNumbers
+    from lineprof.model.gpu import Gpu
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import FunctionStats, Key
+    from lineprof.model.time_split import TimeSplit
+    from lineprof.source import Sources
+
+    JsonFields = tuple[GpuFields, CallFields]
+
+    Fields = dict[str, object]
+
+FORMAT = 1  # raised when a field changes its meaning or goes
+
+
+def render(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the profile as one JSON object; every measured line on a line."""
+    if options.raw:
+        stats = uncalibrated(stats)
+
+    gpu = gpu_fields(stats.gpu)
+    fields = (gpu, call_fields(stats, raw=options.raw))
+    functions = list(stats.functions)
+    if options.skip_zero:
+        functions = [one for one in functions if one.cells or one.key in gpu.functions]
+    if options.sort:
+        functions.sort(key=lambda function: function.total_ns)
+    yield f'{{"format": {FORMAT}, "unit": "ns",'
+    yield ' "functions": ['
+    yield from _separated(_function(one, sources, fields) for one in functions)
+    yield " ],"
+    if stats.calls.nodes:
+        yield ' "calls": ['
+        yield from _separated([f"  {_json(edge)}"] for edge in call_list(stats))
+        yield " ],"
+    yield ' "processes": ['
+    yield from _separated([f"  {_json(one._asdict())}"] for one in stats.processes)
+    yield " ],"
+    once = summary(stats.gpu)
+    yield f' "warnings": {_json(stats.warnings)}{"," if once else "}"}'
+    if once:
+        yield f' "gpu": {_json(once)}}}'
+
+
+def _json(value: object) -> str:
+    import json  # noqa: PLC0415  # the other views need none
+
+    return json.dumps(value)
+
+
+def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of all items, with a comma after each but the last."""
+    held = ""
+    for item in items:
+        if held:
+            yield f"{held},"
+            held = ""
+        for line in item:
+            if held:
+                yield held
+            held = line
+    if held:
+        yield held
+
+
+def _function(
+    function: FunctionStats, sources: Sources, fields: JsonFields
+) -> Iterator[str]:
+    gpu, calls = fields
+    known = {
+        "file": function.file,
+        "name": function.name,
+        "line": function.line,
+        "total_ns": function.total_ns,
+        "calls": function.calls,
+        **calls.of_function(function.key),
+        **gpu.of_function(function.key),
+    }
+    yield f'  {_json(known)[:-1]}, "lines": ['
+    yield from _separated([line] for line in _lines(function, sources, fields))
+    yield "  ]}"
+
+
+def _lines(
+    function: FunctionStats, sources: Sources, fields: JsonFields
+) -> Iterator[str]:
+    gpu, calls = fields
+    rows = {row.line: row for row in function.rows}
+    for line in gpu.lines_of(function.key):  # these may have no numbers of their own
+        rows.setdefault(line, LineTotals(line))
+    for line, row in sorted(rows.items()):
+        known = {
+            "line": line,
+            "hits": row.hits,
+            "time_ns": row.time_ns,
+            "await_ns": row.await_ns,
+            "raw_ns": row.raw_ns,
+            **_extremes(row),
+            **calls.of_line(function.key, line),
+            **gpu.of_line(function.key, line),
+            "source": sources.line(function.file, line),
+        }
+        yield f"   {_json(known)}"
+
+
+def _extremes(row: LineTotals) -> dict[str, object]:
+    """Return the times of the shortest and the longest execution, if known."""
+    if row.min_ns is None or row.max_ns is None:
+        return {}
+    return {"min_ns": row.min_ns, "max_ns": row.max_ns}
+
+
+VIEW = View(
+    name="json",
+    suffix=".json",
+    help="JSON for other programs, times in nanoseconds",
+    options=(SKIP_ZERO, SORT, RAW),
+    render=render,
+)
+
+
+# What the JSON of a profile says of calls and waits: docs/json.md describes it.
+
+
+@dataclass(frozen=True)
+class CallFields:
+    """What lines and functions have of calls and waits, worked out once."""
+
+    functions: Mapping[Key, FunctionNumbers]
+    own_ns: Mapping[Key, Mapping[int, int]]
+    waits: Mapping[tuple[Key, int], Mapping[str, int]]  # ns by cause
+    mpi_ns: Mapping[Key, Mapping[int, int]]
+    splits: Mapping[Key, Mapping[int, TimeSplit]]
+
+    def of_function(self, key: Key) -> Fields:
+        """Return a function's fields; none when no call of it is known."""
+        numbers = self.functions.get(key)
+        if numbers is None:
+            return {}
+        return {"primitive_calls": numbers.primitive_calls, "self_ns": numbers.self_ns}
+
+    def of_line(self, key: Key, line: int) -> Fields:
+        """Return a line's fields; none of what is not known of it."""
+        fields: Fields = {}
+        own = self.own_ns.get(key, {}).get(line)
+        if own is not None:
+            fields["self_ns"] = own
+        if (key, line) in self.waits:
+            fields["off_cpu_ns_by_cause"] = self.waits[key, line]
+        mpi = self.mpi_ns.get(key, {}).get(line)
+        if mpi:
+            fields["mpi_ns"] = mpi
+        split = self.splits.get(key, {}).get(line)
+        if split:
+            fields["split"] = split._asdict()
+        return fields
+
+
+def call_fields(stats: Profile, *, raw: bool) -> CallFields:
+    """Return the fields of all lines and functions.
+
+    Of `raw` times, which have the profiler's cost, none is a line's own: the
+    cost of what it called is not known apart.
+    """
+    waits: dict[tuple[Key, int], dict[str, int]] = {}
+    for wait in stats.waits:
+        causes = waits.setdefault((wait.function, wait.line), {})
+        causes[wait.cause] = causes.get(wait.cause, 0) + wait.ns
+    known = bool(stats.calls.nodes)
+    return CallFields(
+        functions=numbers_of(stats) if known else {},
+        own_ns=own_line_ns(stats) if known and not raw else {},
+        waits=waits,
+        mpi_ns=mpi_of_lines(stats),
+        splits={} if raw else split_of_lines(stats),
+    )
+
+
+def call_list(stats: Profile) -> Iterator[Fields]:
+    """Yield each edge by the names that docs/json.md has."""
+    gpu = gpu_of_edges(stats)
+    for edge in edges(stats.calls):
+        fields: Fields = {
+            "caller": edge.caller,
+            "line": edge.line,
+            "callee": edge.callee,
+            "calls": edge.calls,
+            "primitive_calls": edge.primitive_calls,
+            "total_ns": edge.total_ns,
+            "inclusive_ns": edge.inclusive_ns,
+        }
+        ns = gpu.get((edge.caller, edge.line, edge.callee))
+        yield fields if ns is None else {**fields, "gpu_ns": ns}
+
+
+# What the JSON of a profile says of GPUs: docs/json.md describes it.
+
+
+@dataclass(frozen=True)
+class GpuFields:
+    """The GPU numbers of a profile, worked out once."""
+
+    lines: Mapping[Key, Mapping[int, GpuNumbers]]
+    functions: Mapping[Key, GpuNumbers]
+
+    def of_function(self, key: Key) -> Fields:
+        """Return a function's fields; none when there are no GPU data of it."""
+        numbers = self.functions.get(key)
+        return fields(numbers) if numbers else {}
+
+    def of_line(self, key: Key, line: int) -> Fields:
+        """Return a line's fields; none when there are no GPU data of it."""
+        numbers = self.lines.get(key, {}).get(line)
+        return fields(numbers) if numbers else {}
+
+    def lines_of(self, key: Key) -> set[int]:
+        """Return the lines of a function that have GPU data."""
+        return set(self.lines.get(key, ()))
+
+
+def gpu_fields(gpu: Gpu) -> GpuFields:
+    """Return the numbers of all lines and functions."""
+    return GpuFields(numbers_of_lines(gpu), numbers_of_functions(gpu))
+
+
+def fields(numbers: GpuNumbers) -> Fields:
+    """Return numbers by the names that docs/json.md has."""
+    return {
+        "gpu_ns": numbers.gpu_ns,
+        "gpu_self_ns": numbers.self_ns,
+        "gpu_adopted_ns": numbers.adopted_ns,
+        "kernels": numbers.kernels,
+        "max_kernel_ns": numbers.max_kernel_ns,
+        "memsets": numbers.memsets,
+        "memset_ns": numbers.memset_ns,
+        "memcpy_ns": numbers.memcpy_ns,
+        "memcpy_bytes": numbers.memcpy_bytes,
+        "memcpy_ns_by_direction": {name: ns for name, _, ns, _ in numbers.copies},
+        "memcpy_bytes_by_direction": {name: size for name, *_, size in numbers.copies},
+        "waits": numbers.waits,
+        "wait_ns": numbers.wait_ns,
+        "alloc_bytes": numbers.alloc_bytes,
+        "free_bytes": numbers.free_bytes,
+        "migration_ns": sum(ns for _, _, ns, _ in numbers.migrations),
+        "migration_bytes": sum(size for *_, size in numbers.migrations),
+    }
+
+
+def summary(gpu: Gpu) -> Fields | None:
+    """Return what stands once in a profile; None if it knows nothing of GPUs."""
+    runs = gpu.runs
+    if not (gpu.sums or any(run.present or run.backend != "none" for run in runs)):
+        return None
+    total, rest = totals(gpu), unattributed(gpu)
+    return {
+        "total_ns": total.gpu_ns,
+        "unattributed_ns": rest.gpu_ns,
+        "busy_ns": sum(device.busy_ns for device in gpu.devices),
+        "dropped": sum(run.dropped for run in runs),
+        "invalid": sum(run.invalid for run in runs),
+        "outstanding": sum(run.outstanding for run in runs),
+        "left_out": sum(run.left_out for run in runs),
+        "totals": fields(total),
+        "unattributed": fields(rest),
+        "devices": [
+            {**device._asdict(), "attributes": dict(device.attributes)}
+            for device in gpu.devices
+        ],
+        "runs": [run._asdict() for run in runs],
+    }

@@ -1,0 +1,188 @@
+"""What a user means by a function's or a line's name in a profile."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from lineprof.errors import LineprofError
+from lineprof.model.names import short_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from lineprof.model.records import Key
+
+    Test = Callable[[Key], bool]
+
+_MODULE = "<module>"
+
+_MOST_LISTED = 8
+
+_GLOB = frozenset("*?[")
+
+
+class Finder:
+    """Finds functions and files of a profile by what a user calls them."""
+
+    def __init__(self, keys: Iterable[Key]) -> None:
+        """Take every function of the profile."""
+        self._keys = tuple(dict.fromkeys(keys))
+        self._files = tuple(dict.fromkeys(file for file, _, _ in self._keys if file))
+        self.names = short_names(self._keys)
+
+    def function(self, text: str) -> Key:
+        """Return the function called `text`; LineprofError unless it is just one.
+
+        A name will do, or its last parts (``fit`` for ``Model.fit``), both with
+        a file before it (``model.py:fit``), of whose path the last parts will
+        do; what a view prints (``model.py:8(fit)``); a file, for its module
+        code; and a pattern as of file names. A full name goes before a part,
+        and a part before a pattern. What calls a class, in C, has the name of the
+        class and braces around it: without them it is the class.
+        """
+        text = _in_profile(text)
+        for test in self._tests(text):
+            found = _without_twins([key for key in self._keys if test(key)])
+            if len(found) == 1:
+                return found[0]
+            if found:
+                names = list(map(self.names.function, found))
+                raise _ambiguous(text, "functions", names)
+        raise LineprofError(
+            f"the profile has no function {text!r}", hint=self._nearest(text)
+        )
+
+    def place(self, text: str) -> tuple[str, int] | None:
+        """Return the file and line that `text` names (``model.py:8``), or None.
+
+        None is returned for what names no line. Raises LineprofError for a file
+        that the profile does not have, or has several of.
+        """
+        name, _, number = _in_profile(text).rpartition(":")
+        if not (name and number.isascii() and number.isdigit()):
+            return None
+        if any(key[2] == text for key in self._keys):
+            return None
+        files = self._files_called(name)
+        if len(files) > 1:
+            names = [self.names.file(file) for file in files]
+            raise _ambiguous(name, "files", names)
+        if not files:
+            near = _near(name, [self.names.file(file) for file in self._files])
+            raise LineprofError(
+                f"the profile has no file {name!r}", hint=_suggestion(near)
+            )
+        return files[0], int(number)
+
+    def _files_called(self, name: str) -> list[str]:
+        """Return the files that `name` may mean: the best matches alone."""
+        wholes = (name, f"{name}.py")
+        for test in (
+            lambda file: file in wholes,
+            lambda file: file.endswith(tuple(f"/{whole}" for whole in wholes)),
+            lambda file: _matches(file, name),
+        ):
+            found = [file for file in self._files if test(file)]
+            if found:
+                return found
+        return []
+
+    def _tests(self, text: str) -> Iterable[Test]:
+        """Yield what tells whether a function is called `text`, the best first."""
+        names = self.names
+        yield lambda key: text in {key[2], names.function(key), names.called(key)}
+        path, _, name = text.rpartition(":")
+        place, _, inner = text.partition("(")
+        file, _, number = place.rpartition(":")
+
+        def is_placed(key: Key) -> bool:
+            if f"{key[1]}({key[2]})" == f"{number}({inner[:-1]})":
+                return text.endswith(")") and _ends(key[0], file)
+            return bool(path) and key[2] == name and _ends(key[0], path)
+
+        yield is_placed
+        yield lambda key: key[2].endswith(f".{text}")
+        yield (
+            lambda key: (
+                bool(path) and key[2].endswith(f".{name}") and _ends(key[0], path)
+            )
+        )
+        files = frozenset(self._files_called(text))
+        yield lambda key: key[2] == _MODULE and key[0] in files
+        if _GLOB & {*text}:
+            yield lambda key: _is_like(key, text)
+
+    def _nearest(self, text: str) -> str:
+        """Return what to do about a function that is not there."""
+        by_name: dict[str, list[Key]] = {}
+        for key in self._keys:
+            for name in {key[2], key[2].rpartition(".")[2]}:
+                by_name.setdefault(name, []).append(key)
+        near = _near(text.rpartition(":")[2], by_name)
+        keys = dict.fromkeys(key for name in near for key in by_name[name])
+        return _suggestion([self.names.function(key) for key in keys])
+
+
+def _without_twins(keys: list[Key]) -> list[Key]:
+    """Return `keys` without functions of C that are called as one of Python is."""
+    names = [key[2] for key in keys if key[0]]
+    ends = tuple(f".{name}" for name in names)
+    return [
+        key for key in keys if key[0] or not (key[2] in names or key[2].endswith(ends))
+    ]
+
+
+def _in_profile(path: str) -> str:
+    """Return a path without its ``./`` and ``../``: its last parts will do."""
+    while path.startswith(("./", "../")):
+        path = path.partition("/")[2]
+    return path
+
+
+def _ends(file: str, path: str) -> bool:
+    """Tell whether the last parts of `file` are `path`, with or without its .py."""
+    ends = (f"/{path}", f"/{path}.py")
+    return f"/{file}".endswith(ends)
+
+
+def _matches(file: str, pattern: str) -> bool:
+    return bool(_GLOB & {*pattern}) and (
+        fnmatchcase(file, pattern) or fnmatchcase(file, f"*/{pattern}")
+    )
+
+
+def _is_like(key: Key, pattern: str) -> bool:
+    """Tell whether a function's name, or its file and name, fit a pattern."""
+    file, _, name = key
+    if fnmatchcase(name, pattern):
+        return True
+    path, colon, of_name = pattern.rpartition(":")
+    if not colon or not fnmatchcase(name, of_name):
+        return False
+    return _ends(file, path) or _matches(file, path)
+
+
+def _near(text: str, known: Collection[str]) -> list[str]:
+    """Return what is known that looks most like `text`."""
+    from difflib import get_close_matches  # noqa: PLC0415  # for mistakes alone
+
+    return get_close_matches(text, known, n=3)
+
+
+def _suggestion(names: list[str]) -> str:
+    if not names:
+        return "lineprof view --functions lists all"
+    return f"like it are: {_listed(names)}"
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_LISTED
+    return ", ".join(names[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _ambiguous(text: str, what: str, names: list[str]) -> LineprofError:
+    return LineprofError(
+        f"{text!r} may be {len(names)} {what} of the profile",
+        hint=f"name one of them: {_listed(names)}",
+    )
