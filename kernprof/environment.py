@@ -46,7 +46,11 @@ _AT_START = frozenset(
     )
 )
 
-_OUR_PACKAGES = ("kernprof", "lineprof", "lineprof.autoprofile", "lineprof.report")
+_PACKAGES = (
+    *("kernprof", "lineprof", "lineprof.autoprofile", "lineprof.bytecode"),
+    *("lineprof.console", "lineprof.decorate", "lineprof.model", "lineprof.recording"),
+    *("lineprof.report", "lineprof.snapshot", "lineprof.storage"),
+)
 
 _NOT_HERE = ("__main__", "ipython_extension")  # not for a program under kernprof
 
@@ -102,7 +106,7 @@ def import_all() -> None:
     from pkgutil import iter_modules  # noqa: PLC0415
 
     names = [*_IN_FUNCTIONS]
-    for package in _OUR_PACKAGES:
+    for package in _PACKAGES:
         found = iter_modules(import_module(package).__path__, f"{package}.")
         modules = [one.name for one in found if not one.ispkg]
         names += [name for name in modules if not name.endswith(_NOT_HERE)]

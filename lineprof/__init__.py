@@ -38,10 +38,14 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what costs time only when it is asked for."""
-    if name in ("LineProfiler", "start", "stop"):
-        from lineprof.recording import profiler  # noqa: PLC0415
+    if name == "LineProfiler":
+        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415
 
-        return getattr(profiler, name)
+        return LineProfiler
+    if name in ("start", "stop"):
+        from lineprof.recording import core  # noqa: PLC0415
+
+        return getattr(core, name)
     if name in ("LineStats", "load_stats", "show_func", "show_text"):
         from lineprof import line_stats  # noqa: PLC0415
 

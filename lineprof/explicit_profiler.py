@@ -1,3 +1,5 @@
 """Alias of line_profiler's module: see `lineprof.recording.global_profiler`."""
 
-from __future__ import annotations
+from lineprof.recording.global_profiler import GlobalProfiler, profile
+
+__all__ = ["GlobalProfiler", "profile"]

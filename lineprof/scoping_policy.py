@@ -1,3 +1,9 @@
 """Alias of line_profiler's module: see `lineprof.decorate.callables`."""
 
-from __future__ import annotations
+from lineprof.decorate.callables import (
+    DEFAULT_SCOPING_POLICIES,
+    ScopingPolicy,
+    ScopingPolicyDict,
+)
+
+__all__ = ["DEFAULT_SCOPING_POLICIES", "ScopingPolicy", "ScopingPolicyDict"]

@@ -1,3 +1,5 @@
 """Alias of line_profiler's module: see `lineprof.config`."""
 
-from __future__ import annotations
+from lineprof.config import ConfigSource
+
+__all__ = ["ConfigSource"]

@@ -29,7 +29,7 @@ def live_profilers() -> str | None:
 
 def tool_ids_of_lineprof() -> set[int]:
     """Tool ids that live profilers of ours hold just now."""
-    module = sys.modules.get("lineprof.recording.profiler")
+    module = sys.modules.get("lineprof.recording.core")
     return set(module.held_tool_ids()) if module else set()
 
 

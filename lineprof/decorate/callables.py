@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Self, TypedDict, Union
 
-    Replace = Callable[[Namespace, dict[str, object]], object]
-
     Namespace = Union[type, ModuleType]
+
+    Replace = Callable[[Namespace, dict[str, object]], object]
 
     Filter = Callable[[object], bool]
 

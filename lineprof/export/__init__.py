@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from types import ModuleType
 
     from lineprof.model.profile import Profile
 
 __all__ = ["EXPORTS", "Export"]
-
-
-# What an export is: a name, and a module that makes a file's content of a profile.
 
 
 @dataclass(frozen=True)
@@ -33,16 +30,19 @@ class Export:
     suffix: str  # of a file in it
     help: str
     is_text: bool = True  # that a person can read
-    module: str = ""  # of lineprof.exports; "": of the same name
+    module: str = ""  # of lineprof.export; "": of the same name
+    prefix: str = ""  # of its functions' names, where a module has several formats
 
     def content(self, stats: Profile) -> Iterable[bytes]:
         """Yield the file's content, piece by piece."""
-        made: Iterable[bytes] = self._loaded().content(stats)
-        return made
+        content: Callable[[Profile], Iterable[bytes]] = getattr(
+            self._loaded(), f"{self.prefix}content"
+        )
+        return content(stats)
 
     def remarks(self, stats: Profile) -> Iterable[str]:
         """Yield what the file says otherwise than the profile, a line each."""
-        said = getattr(self._loaded(), "remarks", None)
+        said = getattr(self._loaded(), f"{self.prefix}remarks", None)
         return () if said is None else said(stats)
 
     def _loaded(self) -> ModuleType:
@@ -64,15 +64,24 @@ _ALL = (
         "for speedscope.app, by function and by line",
     ),
     Export(
-        "collapsed", ".collapsed", "collapsed stacks, for flamegraph.pl and its kind"
+        "collapsed",
+        ".collapsed",
+        "collapsed stacks, for flamegraph.pl and its kind",
+        module="flame_graph",
+        prefix="collapsed_",
     ),
-    Export("svg", ".svg", "a flame graph, for a browser"),
+    Export(
+        "svg",
+        ".svg",
+        "a flame graph, for a browser",
+        module="flame_graph",
+        prefix="svg_",
+    ),
     Export(
         "pstats",
         ".pstats",
         "for pstats and SnakeViz, by function",
         is_text=False,
-        module="pstats_",
     ),
     Export(
         "chrome",
@@ -89,15 +98,22 @@ _ALL = (
         "csv",
         ".csv",
         "CSV, one row a line, times in nanoseconds",
-        module="csv_",
+        module="tables",
+        prefix="csv_",
     ),
-    Export("json", ".json", "JSON, as view --json shows it", module="json_"),
+    Export(
+        "json",
+        ".json",
+        "JSON, as view --json shows it",
+        module="tables",
+        prefix="json_",
+    ),
     Export(
         "sqlite",
         ".sqlite",
         "an SQLite database with views, for queries of one's own",
         is_text=False,
-        module="sqlite_",
+        module="sqlite_db",
     ),
     Export(
         "line_profiler",

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from lineprof.model.records import CallNode
     from lineprof.model.timelines import Slice, Timeline, Trace
 
-    Item = Union[Track, Span, Count]
+    Item = Union[Track, Span, "Count"]
 
     Open = tuple[int, int, GpuEvent, Iterator[GpuEvent]]  # start, place, next, rest
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key
     from lineprof.model.timelines import Timeline
 
-    ByLine = Mapping[Key, Mapping[int, GpuNumbers]]
+    ByLine = Mapping[Key, Mapping[int, "GpuNumbers"]]
 
     Kernels = tuple["GpuKernel", ...]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lineprof.model.time_split import TimeSplit
     from lineprof.source import Sources
 
-    JsonFields = tuple[GpuFields, CallFields]
+    JsonFields = tuple["GpuFields", "CallFields"]
 
     Fields = dict[str, object]
 

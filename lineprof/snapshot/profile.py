@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     # serial of the code, line, the core's thread, index in CAUSES, ns
     RawWait = tuple[int, int, int, int, int]
 
-    Line = tuple[Key, int]
+    KeyLine = tuple[Key, int]
 
     Place = tuple[Key, int, int]  # with the index of a thread
 
@@ -385,9 +385,9 @@ def warnings_of(
     return [f"what lines waited for is not known: {why}"]
 
 
-def _seen(found: Mapping[Place, Sequence[int]]) -> dict[Line, list[int]]:
+def _seen(found: Mapping[Place, Sequence[int]]) -> dict[KeyLine, list[int]]:
     """Return what was seen of each line, all threads together; none is ready."""
-    sums: dict[Line, list[int]] = {}
+    sums: dict[KeyLine, list[int]] = {}
     for (key, line, _), times in found.items():
         total = sums.setdefault((key, line), [0] * _UNSEEN)
         for cause, ns in enumerate(times[:_UNSEEN]):
