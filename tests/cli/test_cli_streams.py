@@ -20,7 +20,7 @@ from lineprof.line_stats import LineStats
 from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 from lineprof.storage import save
 
-GOLDEN = Path(__file__).with_name("golden")
+GOLDEN = Path(__file__).parents[1] / "golden"
 TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
 
 

@@ -17,7 +17,7 @@ import lineprof
 from lineprof.cli.main import main
 from lineprof.line_stats import LineStats
 
-FOLDER = Path(__file__).with_name("golden") / "line_profiler"
+FOLDER = Path(__file__).parents[1] / "golden" / "line_profiler"
 FILES = {
     path.stem: [f"{path.stem}.lprof"]
     if path.stem != "all"

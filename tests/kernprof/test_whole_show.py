@@ -12,7 +12,7 @@ from as_python import kernprof, viewer
 from lineprof import LineStats, load_stats
 from lineprof.model.call_graph import edges, numbers_of, own_line_ns
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PROFILE = "near_duplicates.lprof"
 HOT = "parts = parts | {part}"
 WAY = ("main", "near_duplicates", "similarity", "shingles")

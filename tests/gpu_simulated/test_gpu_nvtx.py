@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("hook")
 
-ORACLE = Path(__file__).parent / "ranges_oracle.py"
+ORACLE = Path(__file__).parents[1] / "helpers" / "ranges_oracle.py"
 PLAYER = """
 import json
 import sys

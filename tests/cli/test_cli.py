@@ -17,7 +17,7 @@ from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 from lineprof.storage import save
 from lineprof.version import VERSION
 
-GOLDEN = Path(__file__).with_name("golden")
+GOLDEN = Path(__file__).parents[1] / "golden"
 TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
 WARNING = "lineprof: 3 events were lost\n"
 

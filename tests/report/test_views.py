@@ -24,7 +24,7 @@ from lineprof.report.options import Options
 from lineprof.report.text import parse_columns, parse_unit
 from lineprof.source import Sources
 
-GOLDEN = Path(__file__).with_name("golden")
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def shown(stats: LineStats, view: str = "text", **options: object) -> str:

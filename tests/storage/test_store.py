@@ -114,7 +114,7 @@ def test_stats_write_and_read_themselves(tmp_path: Path) -> None:
 def test_the_database_is_as_its_page_says(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
-    page = (Path(__file__).parents[1] / "docs" / "format.md").read_text(
+    page = (Path(__file__).parents[2] / "docs" / "format.md").read_text(
         encoding="utf-8"
     )
     block, *_ = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)

@@ -39,7 +39,7 @@ from lineprof.storage.schema import GPU_TABLES
 
 ODD = ["", "a\nb", "\x1b[2J", "a\0b", "é損", "\udcff\udc80", "\ud83d", "'\"%_"]
 FUNCTION = example_stats.example().functions[0].key
-PAGE = Path(__file__).parents[1] / "docs" / "format.md"
+PAGE = Path(__file__).parents[2] / "docs" / "format.md"
 
 
 def with_gpu(gpu: Gpu) -> LineStats:

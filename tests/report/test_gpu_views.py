@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
     from lineprof.model.gpu import GpuEvent
 
-GOLDEN = Path(__file__).with_name("golden")
+GOLDEN = Path(__file__).parents[1] / "golden"
 GOLDENS: list[tuple[str, str, dict[str, object]]] = [
     ("gpu_summary.txt", "gpu-summary", {}),
     ("gpu_summary.csv", "gpu-summary", {"csv": True}),

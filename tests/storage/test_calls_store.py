@@ -29,7 +29,7 @@ from lineprof.model.records import (
 from lineprof.storage import load, save
 from lineprof.storage.schema import CALL_TABLES, TABLES
 
-PAGE = Path(__file__).parents[1] / "docs" / "format.md"
+PAGE = Path(__file__).parents[2] / "docs" / "format.md"
 NAMES = {table.name for table in CALL_TABLES}
 
 

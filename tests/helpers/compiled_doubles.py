@@ -19,7 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SOURCES = Path(__file__).parent / "doubles"
+SOURCES = Path(__file__).parents[1] / "doubles"
 OPTIONS = ("-std=c11", "-shared", "-fPIC")
 
 

@@ -17,7 +17,7 @@ from running import hook_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "gpu"
 ITEMS = {file.stem: file for file in sorted((FOLDER / "items").glob("*.py"))}
 FRAMEWORKS = ("torch", "cupy", "jax", "numba", "triton", "tensorflow")

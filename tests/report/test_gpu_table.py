@@ -33,7 +33,7 @@ from lineprof.source import Sources
 if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
 
-GOLDEN = Path(__file__).with_name("golden")
+GOLDEN = Path(__file__).parents[1] / "golden"
 ALL = (*USUAL_COLUMNS, *MORE_COLUMNS)
 GOLDENS: list[tuple[str, str, dict[str, object]]] = [
     ("gpu_table.txt", "text", {"unit": 1e-6}),

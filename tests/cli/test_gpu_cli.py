@@ -18,7 +18,7 @@ from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
 from lineprof.storage import save
 
-GOLDEN = Path(__file__).with_name("golden")
+GOLDEN = Path(__file__).parents[1] / "golden"
 FULL = (
     "lineprof: The timeline was full: 4 records are in --gpu-summary alone;"
     " kernprof -l --gpu-events N keeps more\n"

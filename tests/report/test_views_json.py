@@ -25,7 +25,7 @@ def shown(stats: LineStats, **options: bool) -> str:
 
 
 def documented(names: Iterable[str]) -> list[str]:
-    text = (Path(__file__).parents[1] / "docs" / "json.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
     return [name for name in names if f"`{name}`" not in text]
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lineprof.model.timelines import Trace as _Trace
 
 ORIGIN = 1_000_000
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "helpers"
 
 
 def columns(*rows: tuple[int, int, int, int, int]) -> list[bytes]:
