@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import _signal  # signal.getsignal makes an enum of each handler
 import gc
 import os
 import signal
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 
 import pytest
 from compiled_doubles import double
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpu_rig import Rig
+
+
+SIGNALS = sorted(signal.valid_signals())
 
 
 def live_profilers() -> str | None:
@@ -63,9 +67,17 @@ def state() -> dict[str, object]:
         "recursion limit": sys.getrecursionlimit(),
         "os.environ": environment,
         "current folder": Path.cwd(),
-        "signal handlers": {s: signal.getsignal(s) for s in signal.valid_signals()},
+        "signal handlers": [*map(_signal.getsignal, SIGNALS)],
         "builtins": set(dir(__builtins__)),
     }
+
+
+def let_go_until(done: Callable[[], bool]) -> None:
+    """Collect what is in cycles, the newest first: a whole collection takes long."""
+    for generation in range(3):
+        if done():
+            return
+        gc.collect(generation)
 
 
 FAILED = pytest.StashKey[bool]()
@@ -83,16 +95,14 @@ def pytest_runtest_makereport(
 @pytest.fixture(autouse=True)
 def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves the process other than it found it."""
-    if live_profilers():
-        gc.collect()  # one that a test before left in a cycle
+    let_go_until(lambda: not live_profilers())  # one that a test before left
     held, before = live_profilers(), state()
     yield
     if request.node.stash.get(FAILED, False):
         return
+    # A profiler in a cycle is not left behind, only late.
+    let_go_until(lambda: state() == before and live_profilers() == held)
     after = state()
-    if after != before or live_profilers() != held:
-        gc.collect()  # a profiler in a cycle is not left behind, only late
-        after = state()
     if held:  # by the traceback of a test that failed: it may go at any time
         before = {k: v for k, v in before.items() if "trace" not in k}
         before.pop("sys.monitoring")
@@ -116,8 +126,13 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Make the collections of the guard cheap: pytest's own objects stay."""
+    """Drop what collecting the tests has left in cycles."""
     gc.collect()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cheap_collections() -> None:
+    """Have the garbage of a module's tests alone looked for: the process is large."""
     gc.freeze()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -50,7 +51,8 @@ def build(python: Python, *, strict: bool) -> None:
     command = cmake(python)
     strictness = f"-DLINEPROF_WERROR={'ON' if strict else 'OFF'}"
     must([command, "-S", ROOT, "-B", BUILD, *SWITCHES, strictness], BUILD_LOG)
-    must([command, "--build", BUILD], BUILD_LOG)
+    jobs = str(os.cpu_count() or 1)
+    must([command, "--build", BUILD, "--parallel", jobs], BUILD_LOG)
 
 
 def test(python: Python) -> int:

@@ -146,6 +146,8 @@ def set_up(python: Python) -> Env | Result:
     """Give an environment of a Python with lineprof; a failed result without one."""
     begun = time.monotonic()
     env = Env(ROOT / ".venv-test" / python.name)
+    if not env.folder.exists():
+        say(f"{python.version}: its environment is made, which takes a while")
     try:
         make(env, python)
         require(env, "requirements-test.txt")

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from running import run_python
+from running import SHOW, run_python
 
 pytestmark = pytest.mark.usefixtures("hook")
-
-SHOW = """
-def show(profiler):
-    for function in profiler.get_stats().functions:
-        name = function.name.rpartition(".")[2]
-        print(name, [row.hits for row in function.rows], flush=True)
-"""
 
 
 def test_a_fork_in_the_middle_of_a_line() -> None:

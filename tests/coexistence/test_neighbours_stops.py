@@ -7,16 +7,9 @@ import threading
 
 import pytest
 from check import check_like_alone
-from running import hits_of, new_profiler, run_python
+from running import SHOW, hits_of, new_profiler, run_python
 
 pytestmark = pytest.mark.usefixtures("hook")
-
-SHOW = """
-def show(profiler):
-    for function in profiler.get_stats().functions:
-        name = function.name.rpartition(".")[2]
-        print(name, [row.hits for row in function.rows], flush=True)
-"""
 
 
 def test_a_signal_handler_that_raises_in_the_middle_of_a_line() -> None:
