@@ -5,12 +5,6 @@ Each is imported from where it is at home when it is first asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-
-if TYPE_CHECKING:
-    pass
-
 _HOMES = {
     "ByCountProfilerMixin": "lineprof.decorate.wrappers",
     "ConfigSource": "lineprof.config",

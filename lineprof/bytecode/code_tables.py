@@ -256,7 +256,7 @@ def _zeros(kind: str, count: int) -> memoryview[int]:
 def _instruction_table(
     code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
 ) -> bytes:
-    from lineprof.bytecode.instructions import for_loops  # noqa: PLC0415  # later versions do without
+    from lineprof.bytecode.jumps import for_loops  # noqa: PLC0415  # later versions do without
 
     table = _zeros("H", n_lines)
     opcodes = code.co_code[::2]

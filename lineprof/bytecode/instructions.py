@@ -1,17 +1,16 @@
-"""Jumps and lines in bytecode, as the module `dis` reads it."""
+"""Marks of instructions: jumps that begin a statement anew, lines far down."""
 
 from __future__ import annotations
 
-import dis
 import opcode
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from types import CodeType
 
-    Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
+    from lineprof.bytecode.jumps import Jump
 
 
 # Lines so far down in a function that Python 3.12 and 3.13 are slow to tell of them.
@@ -54,6 +53,7 @@ def with_starts(
     marks: bytes | None, code: CodeType, ranges: Iterable[tuple[int, int, int]]
 ) -> bytes:
     """Return the marks of instructions, with those where a line may begin."""
+    from lineprof.bytecode.jumps import handlers, targets  # noqa: PLC0415  # few need it
 
     raw = code.co_code
     marked = bytearray(marks or len(raw) // 2)
@@ -165,238 +165,6 @@ def turn_steps(near: CodeType, far: CodeType) -> float:
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 
-# From 3.14 on `dis` has it among the jumps: it names an END_SEND, but goes nowhere.
-_NO_JUMP = dis.opmap.get("END_ASYNC_FOR", -1)
-
-_JUMPS = frozenset(dis.hasjrel) - {_NO_JUMP}
-
-_CACHE = dis.opmap.get("CACHE", -1)
-
-_EXTENDED = dis.EXTENDED_ARG
-
-_REAL = 256  # opcodes that bytecode can hold
-
-_SWAP = dis.opmap.get("SWAP", -1)
-
-# The two that end a loop's iterator; from 3.14 on neither begins a line, nor does
-# what follows, where it is on the line of what stands before.
-_END_FOR, _POP_ITER = dis.opmap.get("END_FOR", -1), dis.opmap.get("POP_ITER", -1)
-
-
-class UnknownBytecodeError(Exception):
-    """Bytecode of a Python that is newer than this module, and unlike those before."""
-
-
-def _numbers(*names: str) -> frozenset[int]:
-    return frozenset(dis.opmap[name] for name in names if name in dis.opmap)
-
-
-def _caches(opcode: int) -> int:
-    """Return how many entries of a cache follow an instruction."""
-    known = getattr(dis, "_inline_cache_entries", {})
-    if sys.version_info >= (3, 13):  # by name
-        return int(known.get(dis.opname[opcode], 0))
-    return int(known[opcode])
-
-
-class JumpTarget(NamedTuple):
-    """How a jump says where it goes."""
-
-    first: int  # bytes from the jump to where its argument counts from
-    by: int  # bytes that one more of the argument is
-
-
-def _jump_target(opcode: int) -> JumpTarget:
-    back = "JUMP_BACKWARD" in dis.opname[opcode]
-    return JumpTarget(2 + 2 * _caches(opcode), -2 if back else 2)
-
-
-_JUMP_TARGETS = {
-    opcode: _jump_target(opcode) for opcode in dis.hasjrel if opcode < _REAL
-}
-
-_CALLED = _numbers(*(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ()))
-
-_HEADS = _numbers("FOR_ITER", "GET_ANEXT")
-
-_ITERATES = _numbers("GET_ITER", "GET_AITER")
-
-# Those that may go back to a loop's head.
-_BACKWARD = frozenset(
-    opcode
-    for opcode in _JUMP_TARGETS
-    if not dis.opname[opcode].endswith("NO_INTERRUPT")
-    and "BACKWARD" in dis.opname[opcode]
-)
-
-_ENDS = frozenset(  # nothing runs next
-    number
-    for name, number in dis.opmap.items()
-    if name.startswith(("RETURN", "RERAISE", "RAISE_VARARGS", "JUMP_"))
-    and "_IF_" not in name
-)
-
-
-# From 3.12 on; on a later Python there may be others.
-_KNOWN_JUMPS = (
-    "FOR_ITER SEND JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"
-    " POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
-)
-
-_NEEDED = frozenset("EXTENDED_ARG FOR_ITER GET_ITER JUMP_FORWARD".split())  # noqa: SIM905
-
-_UNKNOWN_JUMPS = _INLINED and not _NEEDED.union(_KNOWN_JUMPS.split()).issubset(
-    dis.opmap
-)
-
-# What may be in bytecode that is read here.
-_KNOWN = frozenset(
-    number
-    for number, name in enumerate(dis.opname[:_REAL])
-    if not name.startswith("<")
-    and not (_INLINED and number in _JUMPS and name not in _KNOWN_JUMPS.split())
-)
-
-
-class Jump(NamedTuple):
-    """A jump back to the head of a loop."""
-
-    start: int  # byte offsets
-    target: int
-    gathers: bool  # goes back to the loop of a comprehension
-
-
-def loop_jumps(code: CodeType) -> list[Jump]:
-    """Return the jumps back to the head of a loop.
-
-    A comprehension's loop head follows a SWAP, which puts the result below the
-    iterator; a loop statement has no result to put anywhere, and makes its
-    iterator itself, where ``all()`` calls for one. The jumps inside
-    an ``await``, and those from the code of an exception, which stands at the
-    end, back to where it was raised, are no loops. UnknownBytecodeError where an
-    instruction is of an unknown kind.
-    """
-    raw = code.co_code
-    if _UNKNOWN_JUMPS or not _KNOWN.issuperset(raw[::2]):
-        raise UnknownBytecodeError
-    if _BACKWARD.isdisjoint(raw[::2]):
-        return []
-    steps = _steps(raw)
-    places = {step[0]: place for place, step in enumerate(steps)}
-    if not places.keys() >= {target for _, _, target in steps if target != -1}:
-        raise UnknownBytecodeError
-    jumps = []
-    for offset, opcode, target in steps:
-        if target < 0 or target > offset or opcode not in _BACKWARD:
-            continue
-        place = places[target]
-        head = steps[place][1]
-        if head in _HEADS or _leads(steps, places, place, offset):
-            gathers = _INLINED and head in _HEADS and _gathers(steps, place)
-            jumps.append(Jump(offset, target, gathers))
-    return jumps
-
-
-def unheard(code: CodeType) -> list[int]:
-    """Return the offsets of jumps back whose line Python does not tell of.
-
-    There an outer loop of a comprehension goes on once an inner one is over: the
-    interpreter takes it to be on the line where the inner one began.
-    """
-    raw = code.co_code
-    if _POP_ITER < 0 or _POP_ITER not in raw[::2]:
-        return []
-    steps = _steps(raw)
-    reached = {target for _, _, target in steps}
-    lines = _lines(code)
-    found = []
-    for place, (offset, opcode, _) in enumerate(steps):
-        first = place
-        while steps[first - 1][1] == _EXTENDED:
-            first -= 1
-        if (
-            opcode in _BACKWARD
-            and [step[1] for step in steps[first - 2 : first]] == [_END_FOR, _POP_ITER]
-            and steps[first][0] not in reached
-            and lines[steps[first - 3][0]] == lines[offset]
-        ):
-            found.append(offset)
-    return found
-
-
-def _lines(code: CodeType) -> list[int | None]:
-    """Return the line of each byte."""
-    lines: list[int | None] = [None] * len(code.co_code)
-    for start, end, line in code.co_lines():
-        lines[start:end] = [line] * (end - start)
-    return lines
-
-
-def targets(code: CodeType) -> list[int]:
-    """Return the offsets that jumps go to."""
-    return [target for _, _, target in _steps(code.co_code) if target >= 0]
-
-
-def handlers(code: CodeType) -> list[int]:
-    """Return the offsets that exceptions go to."""
-    entries = dis._parse_exception_table(code)  # type: ignore[attr-defined]  # noqa: SLF001
-    return [entry.target for entry in entries]
-
-
-def _steps(raw: bytes) -> list[Step]:
-    """Return the instructions, caches left out."""
-    steps = []
-    extended = 0
-    for offset in range(0, len(raw), 2):
-        opcode = raw[offset]
-        if opcode == _CACHE:
-            continue
-        arg = raw[offset + 1] | extended
-        extended = arg << 8 if opcode == _EXTENDED else 0
-        target = -1
-        if opcode in _JUMP_TARGETS:
-            way = _JUMP_TARGETS[opcode]
-            target = offset + way.first + way.by * arg
-        steps.append((offset, opcode, target))
-    return steps
-
-
-def _gathers(steps: Sequence[Step], head: int) -> bool:
-    """Tell whether a loop's head is that of an expression."""
-    before = [step[1] for step in steps[max(0, head - 2) : head]]
-    if before and before[-1] in _ITERATES:
-        before.pop()
-        return before[-1:] == [_SWAP]  # from 3.15 on
-    return before[-1:] == [_SWAP] or not _CALLED.isdisjoint(before[-1:])
-
-
-def _leads(
-    steps: Sequence[Step], places: dict[int, int], start: int, offset: int
-) -> bool:
-    """Tell whether control can come from a place to an offset by itself."""
-    seen: set[int] = set()
-    waiting = [start]
-    while waiting:
-        place = waiting.pop()
-        if place in seen or place >= len(steps):
-            continue
-        seen.add(place)
-        at, opcode, target = steps[place]
-        if at == offset:
-            return True
-        if target >= 0:
-            waiting.append(places[target])
-        if opcode not in _ENDS:
-            waiting.append(place + 1)
-    return False
-
-
-def for_loops(code: CodeType) -> list[int]:
-    """Return the offsets of the FOR_ITER that are jumped to."""
-    raw, head = code.co_code, dis.opmap["FOR_ITER"]
-    return [label for label in dis.findlabels(raw) if raw[label] == head]  # type: ignore[arg-type]
-
-
 # The loops in a function's bytecode: which jumps begin a statement anew.
 #
 # Comprehensions run in their function from Python 3.12 on, and are part of their
@@ -465,6 +233,11 @@ def _read(code: CodeType) -> tuple[list[Jump], list[int]] | None:
     """Return the loops' jumps and those that no event comes before; None if unread."""
     if not prepare():
         return None
+    from lineprof.bytecode.jumps import (  # noqa: PLC0415  # few functions need it
+        UnknownBytecodeError,
+        loop_jumps,
+        unheard,
+    )
 
     try:
         return loop_jumps(code), unheard(code)
@@ -478,7 +251,7 @@ def prepare() -> bool:
     if _TABLES in _unread:
         return False
     try:
-        pass
+        import lineprof.bytecode.jumps  # noqa: F401, PLC0415  # it imports dis
     except (AttributeError, LookupError, TypeError, ValueError):
         _unread.add(_TABLES)
         return False

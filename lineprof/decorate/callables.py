@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     ScopingPolicyDict = TypedDict(
         "ScopingPolicyDict",
         {
-            "func": Union[str, "ScopingPolicy"],
-            "class": Union[str, "ScopingPolicy"],
-            "module": Union[str, "ScopingPolicy"],
+            "func": str | "ScopingPolicy",
+            "class": str | "ScopingPolicy",
+            "module": str | "ScopingPolicy",
         },
     )
 

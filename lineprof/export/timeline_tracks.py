@@ -20,7 +20,6 @@ from lineprof.report.gpu_format import activity_name, call_name, kernel_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
-    from typing import Union
 
     from lineprof.model.gpu import GpuEvent
     from lineprof.model.names import ShortNames
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key
     from lineprof.model.timelines import Timeline, Trace
 
-    Argument = tuple[str, Union[int, float, str]]
+    Argument = tuple[str, int | float | str]
 
 
 # Arrows from what launched to what was launched, in a stream of slices.

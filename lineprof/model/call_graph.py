@@ -13,16 +13,15 @@ from lineprof.model.records import NO_NODE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from typing import Optional
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallTree, Key
 
-    Place = tuple[Optional[Key], int]  # caller, its line
+    Place = tuple[Key | None, int]  # caller, its line
 
-    EdgeKey = tuple[Optional[Key], int, Key]  # caller, its line, what it called
+    EdgeKey = tuple[Key | None, int, Key]  # caller, its line, what it called
 
-    Step = tuple[int, Optional[Key]]
+    Step = tuple[int, Key | None]
 
 _OF_C = ("", 0)  # what keys of functions of C begin with
 

@@ -26,12 +26,12 @@ from lineprof.model.records import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import NoReturn, Protocol, Self, TypeGuard, Union
+    from typing import NoReturn, Protocol, Self, TypeGuard
 
     from lineprof.model.records import Key, LineBreakdown, Wait
     from lineprof.model.timelines import Trace
 
-    Ticked = tuple[int, int, Union[int, float]]  # line, hits, ticks
+    Ticked = tuple[int, int, int | float]  # line, hits, ticks
 
     Timings = Mapping[Key, Sequence[Ticked]]
 
@@ -177,7 +177,6 @@ class Profile:
     @property
     def why_empty(self) -> str:
         """One line that says why nothing was measured; "" when something was."""
-
         return why_empty(self.functions, self.processes)
 
     def __eq__(self, other: object) -> bool:

@@ -129,7 +129,7 @@ class _Part:
         from lineprof.source import (  # noqa: PLC0415  # at the end
             block,
             start_of_with,
-            text_of,  # noqa: PLC0415
+            text_of,
         )
 
         file, entered_at, name = self._key

@@ -451,9 +451,9 @@ class LineProfiler(ByCountProfilerMixin):
     def _add_namespace(
         self, namespace: type | ModuleType, scoping_policy: Scoping, *, wrap: bool
     ) -> int:
-        from lineprof.decorate.callables import (
-            Registrar,  # noqa: PLC0415  # seldom needed
-            ScopingPolicy,  # noqa: PLC0415  # as well
+        from lineprof.decorate.callables import (  # noqa: PLC0415  # seldom needed
+            Registrar,
+            ScopingPolicy,
         )
 
         policies = ScopingPolicy.to_policies(scoping_policy)
@@ -726,31 +726,26 @@ class LineProfiler(ByCountProfilerMixin):
     @property
     def code_map(self) -> dict[CodeType, dict[int, OldEntry]]:
         """Hits and times in ns, by code object and line; computed when read."""
-
         return code_map(self.functions, self.get_stats().timings)
 
     @property
     def c_code_map(self) -> dict[int, dict[int, OldEntry]]:
         """The same by the hash of each line; computed when read."""
-
         return c_code_map(self.functions, self.get_stats().timings)
 
     @property
     def code_hash_map(self) -> dict[CodeType, list[int]]:
         """The hashes of the lines of each code object; computed when read."""
-
         return code_hash_map(self.functions)
 
     @property
     def dupes_map(self) -> dict[bytes, list[CodeType]]:
         """Code objects by their bytecode; computed when read."""
-
         return dupes_map(self.functions)
 
     @property
     def last_time(self) -> dict[CodeType, OldEntry]:
         """The current line of this thread, by code object; empty while disabled."""
-
         return last_time(self.functions) if self._tracer.active else {}
 
     @property

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.source import Sources
 
-__all__ = ["Option", "Options", "VIEWS", "View"]
+__all__ = ["VIEWS", "Option", "Options", "View"]
 
 
 # The views of who called whom; made when asked for.

@@ -205,7 +205,6 @@ _ACTIVITIES = frozenset({KERNEL, MEMCPY, MEMSET, GRAPH})
 @cache
 def kernel_name(name: str) -> str:
     """Return the name of a kernel, fit for a terminal."""
-
     return printable(demangled(name))
 
 

@@ -24,6 +24,7 @@ from lineprof.model.timelines import SLICES_PER_BATCH, Trace, pack_slices
 from lineprof.process_info import thread_names
 from lineprof.snapshot.calls import of_c, remarks, tree_of
 from lineprof.source import read_source
+import itertools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -289,7 +290,7 @@ class RawTrace(NamedTuple):
     ) -> Iterator[Batch]:
         """Yield all slices, window by window; the threads' numbers go to `used`."""
         until, _, starts = windows
-        for low, high in zip(starts, starts[1:]):
+        for low, high in itertools.pairwise(starts):
             columns = self.tracer.slices(wanted, until, low, high, scale)
             used.update(array("I", columns[0]))
             yield from pack_slices(columns)

@@ -167,7 +167,6 @@ def _optional(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
 
 def _gpu(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield the tables of GPU data with their rows."""
-
     events = sum(timeline.count for timeline in stats.gpu.timelines)
     if events > MOST_EVENTS:
         raise LineprofError(

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import io
 import sys
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from growth import ROUNDS, must_not_grow
@@ -18,6 +18,7 @@ from lineprof.errors import LineprofError
 from lineprof.explicit_profiler import GlobalProfiler
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("hook")

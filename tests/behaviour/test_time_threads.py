@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 import pytest
 from running import new_profiler
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from settable_clock import Clock
 
 pytestmark = pytest.mark.usefixtures("hook")

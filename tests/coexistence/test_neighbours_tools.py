@@ -7,13 +7,14 @@ import io
 import pstats
 import sys
 import threading
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 import pytest
 from check import check_like_alone
 from running import hits_of, hook_name, new_profiler, run_python
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
 pytestmark = pytest.mark.usefixtures("hook")

@@ -38,6 +38,7 @@ from lineprof.model.records import (
     FunctionStats,
     ThreadLine,
 )
+import itertools
 
 SHAPES = list(shapes())
 
@@ -77,7 +78,7 @@ def test_what_is_below_a_call_is_what_the_edge_took(seed: int) -> None:
     below = Counter[object]()
     for stack in stacks(stats):
         way = [(None, 0), *stack.frames]
-        for (caller, line), (callee, _) in zip(way, way[1:]):
+        for (caller, line), (callee, _) in itertools.pairwise(way):
             below[caller, line, callee] += stack.ns
     assert below == {
         (edge.caller, edge.line, edge.callee): edge.inclusive_ns

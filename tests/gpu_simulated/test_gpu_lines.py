@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 import example_gpu
 import pytest
@@ -24,6 +24,7 @@ from lineprof.model.gpu import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Iterable
 
     from lineprof.model.records import Key

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernprof import main
-from lineprof.cli import main
+from kernprof import main as kernprof_main
+from lineprof.cli.main import main as lineprof_main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,12 +60,12 @@ def kernprof(*words: str, cwd: Path, **options: object) -> Outcome:
 
 def viewer(*words: str, cwd: Path) -> Outcome:
     """Run the command lineprof in this process: nothing is asked of the process."""
-    return _here(main.main, words, cwd)
+    return _here(lineprof_main, words, cwd)
 
 
 def kernprof_here(*words: str, cwd: Path) -> Outcome:
     """Run the command kernprof in this process, with a program that ends well."""
-    return _here(main, words, cwd)
+    return _here(kernprof_main, words, cwd)
 
 
 def _here(

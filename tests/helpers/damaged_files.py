@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 import pytest
 from example_stats import everything
@@ -14,6 +14,7 @@ from lineprof.model.profile import Profile
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 from typing import TYPE_CHECKING
+import itertools
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -27,7 +28,7 @@ def ways(code: CodeType) -> dict[int, set[int]]:
     """Map each instruction's offset to those that may follow it."""
     steps = list(dis.get_instructions(code))
     found: dict[int, set[int]] = {step.offset: set() for step in steps}
-    for step, following in zip(steps, steps[1:]):
+    for step, following in itertools.pairwise(steps):
         if step.opname not in NO_NEXT:
             found[step.offset].add(following.offset)
     for step in steps:

@@ -38,7 +38,10 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CUDA = ("api", "calls", "cuda", "device", "env", "graph", "work")
 CUPTI = (

@@ -6,9 +6,12 @@ import contextlib
 import ctypes
 import gc
 import sys
-from typing import Callable
 
 import pytest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROUNDS = 200
 

@@ -36,8 +36,9 @@ import linecache
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
-from typing import Callable, Optional, Self, TypeVar
+from typing import Optional, Self, TypeVar
 
 from flow import loop_jumps
 

@@ -23,12 +23,13 @@ import linecache
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from nvtx_spy import POP
 from oracle import codes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType, FrameType
 
 T = TypeVar("T")

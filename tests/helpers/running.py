@@ -15,11 +15,12 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Callable, Self, TypeVar, Union
+from typing import TYPE_CHECKING, Self, TypeVar, Union
 
 from oracle import Oracle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Iterator, Sequence
 
     from oracle import Hits

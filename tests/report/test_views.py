@@ -274,7 +274,7 @@ def test_only_the_hottest_lines_are_emphasized_and_only_in_colour() -> None:
     assert "\x1b" not in shown(example(), screen=Terminal(terminal=True))
 
 
-class Terminal(io.StringIO):
+class TerminalStream(io.StringIO):
     """A stream that says it is a terminal."""
 
     def isatty(self) -> bool:
@@ -288,13 +288,13 @@ def test_a_pipe_is_plain_and_a_terminal_what_the_environment_says(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert terminal_of(io.StringIO()) == Terminal()
-    assert terminal_of(Terminal()) == Terminal(terminal=True, width=70, colour=True)
+    assert terminal_of(TerminalStream()) == Terminal(terminal=True, width=70, colour=True)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert terminal_of(Terminal()) == Terminal(terminal=True, width=70)
+    assert terminal_of(TerminalStream()) == Terminal(terminal=True, width=70)
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "wide")
-    assert terminal_of(Terminal()) == Terminal(terminal=True)
+    assert terminal_of(TerminalStream()) == Terminal(terminal=True)
 
 
 def test_any_object_that_can_write_is_a_stream() -> None:

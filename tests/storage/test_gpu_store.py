@@ -31,11 +31,14 @@ from lineprof.model.gpu import (
     numbers_of_lines,
     totals,
 )
-from lineprof.model.profile import Profile
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.model.timelines import EVENT_SIZES, Timeline
 from lineprof.storage import load, save
 from lineprof.storage.schema import GPU_TABLES
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lineprof.model.profile import Profile
 
 ODD = ["", "a\nb", "\x1b[2J", "a\0b", "é損", "\udcff\udc80", "\ud83d", "'\"%_"]
 FUNCTION = example_stats.example().functions[0].key
