@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from types import CodeType, ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,19 @@ def scope(policy: str, namespace: Namespace, kind: str) -> Filter:
         filters = _in_module(namespace.__name__)
     else:
         filters = _in_class(namespace)
-    return _none if policy == "exact" and kind == "class" else filters[policy]
+    fits = filters[policy]
+    if kind == "class":
+        return _none if policy == "exact" else fits
+    return lambda member: fits(member) and not _is_late(member)
+
+
+def _is_late(member: object) -> bool:
+    """Tell whether it is the function that Python 3.14 makes of annotations."""
+    code = getattr(member, "__code__", None)
+    return isinstance(code, CodeType) and (
+        code.co_name == "__annotate__"
+        and code.co_varnames[:1] in {("format",), (".format",)}
+    )
 
 
 def _all(_: object) -> bool:
