@@ -146,7 +146,7 @@ def unheard(code: CodeType) -> list[int]:
     interpreter takes it to be on the line where the inner one began.
     """
     raw = code.co_code
-    if _POP_ITER not in raw[::2]:
+    if _POP_ITER < 0 or _POP_ITER not in raw[::2]:
         return []
     steps = _steps(raw)
     reached = {target for _, _, target in steps}
