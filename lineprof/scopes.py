@@ -32,10 +32,10 @@ def scope(policy: str, namespace: Namespace, kind: str) -> Filter:
     fits = filters[policy]
     if kind == "class":
         return _none if policy == "exact" else fits
-    return lambda member: fits(member) and not _is_late(member)
+    return lambda member: fits(member) and not is_late(member)
 
 
-def _is_late(member: object) -> bool:
+def is_late(member: object) -> bool:
     """Tell whether it is the function that Python 3.14 makes of annotations."""
     code = getattr(member, "__code__", None)
     return isinstance(code, CodeType) and (

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 
+from lineprof.scopes import is_late
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,7 +88,9 @@ def _is_class(value: object) -> TypeGuard[type]:
 
 
 def _is_written(function: FunctionType) -> bool:
-    """Tell whether there is source of it: not of what `dataclasses` makes."""
+    """Tell whether somebody wrote it: not what `dataclasses` makes, or annotations."""
+    if is_late(function):
+        return False
     file = function.__code__.co_filename
     return not file.startswith("<") or file.startswith("<frozen ")
 
