@@ -38,9 +38,7 @@ CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 HOST_FILES = ("/etc/resolv.conf", "/etc/hosts", CERTIFICATES)
 PIP_FILES = ("/etc/pip.conf", "~/.config/pip/pip.conf", "~/.pip/pip.conf")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-PASSED_ON = re.compile(
-    r"ARGS|ONLY|LINEPROF_WERROR|PIP_\w+|SSL_CERT_\w+|(?i:\w+_proxy)"
-)
+PASSED_ON = re.compile(r"ARGS|ONLY|LINEPROF_WERROR|PIP_\w+|SSL_CERT_\w+|(?i:\w+_proxy)")
 # In a mount namespace of its own: root, then folders that are seen as they are here.
 INSIDE = """\
 set -e
@@ -66,7 +64,7 @@ def main() -> int:
     try:
         problem = lack()
         if problem:
-            raise StepError(problem)
+            raise StepError(problem)  # noqa: TRY301  # told as the others
         with held(folder):
             debian = folder / SUITE
             make(debian)
@@ -141,9 +139,9 @@ def gist(output: str) -> str:
 
 
 def copy_checkout(copy: Path) -> None:
-    """Have the files of the checkout in the Debian, and no others but what was built."""
+    """Have the files of the checkout in the Debian, beside what was built there."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
         cwd=ROOT,
         capture_output=True,
         check=False,
@@ -188,7 +186,7 @@ def run(debian: Path) -> int:
 
 def read_by_pip() -> tuple[list[str], list[str]]:
     """Give the files that pip goes by here, and the folders that it looks into."""
-    files = [os.path.expanduser(name) for name in PIP_FILES]
+    files = [str(Path(name).expanduser()) for name in PIP_FILES]
     folders: dict[str, None] = {}
     for word in re.split(r"[\s'\"]+", pip_configuration()):
         address = urlsplit(word)
