@@ -1,9 +1,9 @@
 # Thin: the longer work is in tools/.  PYTHON=python3.12 chooses an interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports docs-pictures test test-gpu dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports docs-pictures test test-newest test-gpu dev lint bench clean
 
-export PYTHON ARGS ONLY PYTHONS
+export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
@@ -16,6 +16,9 @@ demo-gpu-double: ## the table of a GPU, on any machine: a simulated one
 
 test: ## the whole suite on every Python found, once per hook (ONLY=3.12 ARGS="-k hits")
 	@tools/run suite
+
+test-newest: ## the suite on Python 3.14 and 3.15, in a Debian of its own: root alone (ONLY=3.15 NEWEST_ROOT=DIR)
+	@tools/run newest
 
 test-gpu: ## what only a machine with a GPU can show (PYTHON=... ARGS="--list")
 	@tools/run test_gpu

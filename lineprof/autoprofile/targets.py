@@ -10,6 +10,8 @@ from importlib.machinery import all_suffixes
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.decorate.callables import is_late
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import TypeGuard
@@ -93,7 +95,9 @@ def _is_class(value: object) -> TypeGuard[type]:
 
 
 def _is_written(function: FunctionType) -> bool:
-    """Tell whether there is source of it: not of what `dataclasses` makes."""
+    """Tell whether somebody wrote it: not what `dataclasses` makes, or annotations."""
+    if is_late(function):
+        return False
     file = function.__code__.co_filename
     return not file.startswith("<") or file.startswith("<frozen ")
 

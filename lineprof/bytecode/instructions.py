@@ -263,7 +263,8 @@ def unread() -> list[str]:
     if not _unread:
         return []
     version = ".".join(map(str, sys.version_info[:2]))
-    return [
+    text = (
         f"the bytecode of Python {version} is unknown to this version of lineprof: "
         "hits of comprehensions and of statements over several lines may be wrong"
-    ]
+    )
+    return [text]

@@ -6,7 +6,7 @@ import enum
 import functools
 import sys
 import types
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
@@ -14,7 +14,6 @@ from lineprof.decorate.code_copies import original
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from types import CodeType
     from typing import Self, TypedDict, Union
 
     Namespace = Union[type, ModuleType]
@@ -281,7 +280,19 @@ def scope(policy: str, namespace: Namespace, kind: str) -> Filter:
         filters = _in_module(namespace.__name__)
     else:
         filters = _in_class(namespace)
-    return _none if policy == "exact" and kind == "class" else filters[policy]
+    fits = filters[policy]
+    if kind == "class":
+        return _none if policy == "exact" else fits
+    return lambda member: fits(member) and not is_late(member)
+
+
+def is_late(member: object) -> bool:
+    """Tell whether it is the function that Python 3.14 makes of annotations."""
+    code = getattr(member, "__code__", None)
+    return isinstance(code, CodeType) and (
+        code.co_name == "__annotate__"
+        and code.co_varnames[:1] in {("format",), (".format",)}
+    )
 
 
 def _all(_: object) -> bool:

@@ -131,6 +131,7 @@ def play(
     """
     module = ModuleType("program")
     module.__dict__.update(__file__=file, profile=profile)
+    del module.__spec__, module.__loader__  # 3.15 wants both to be said, or none
     code = compile(text, file, "exec", dont_inherit=True)
     output = io.StringIO()
     sys.modules["program"] = module

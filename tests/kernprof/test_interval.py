@@ -91,7 +91,9 @@ def test_source_that_no_file_holds(tmp_path: Path) -> None:
 def test_modules_of_the_program_named_like_standard_ones(tmp_path: Path) -> None:
     for name in ("json", "linecache", "random"):
         write(tmp_path, f"{name}.py", "mine = True")
-    check = "import json, linecache, random\nassert json.mine and linecache.mine\n"
+    check = "import json, linecache, random\nassert json.mine and random.mine\n"
+    if sys.version_info < (3, 15):  # there python -c imports its own at the start
+        check += "assert linecache.mine\n"
     text = f"{check}{WAITS}os._exit(0)\n"
     outcome = kernprof("-lqi1", "-o", "out", "-c", text, "out", cwd=tmp_path)
     assert (outcome.status, outcome.err) == (0, "")

@@ -466,7 +466,8 @@ def test_b_without_a_call_under_profile_says_so(folder: Path) -> None:
         "kernprof: the profile is empty: nothing under @profile was called\n"
     )
     assert kernprof("-b", "x.py", cwd=folder).err == outcome.err
-    assert (folder / "x.prof").read_bytes() == marshal.dumps({})
+    # (What marshal writes of it depends on who else holds it.)
+    assert marshal.loads((folder / "x.prof").read_bytes()) == {}  # noqa: S302
 
 
 def test_the_installed_command(folder: Path) -> None:
