@@ -216,7 +216,7 @@ def read_words() -> argparse.Namespace:
     add("items", nargs="*", help="names or patterns like 'torch*'; all of them")
     add("--list", action="store_true", help="say what each item is; run nothing")
     add("--dry-run", action="store_true", help="import and compile all; run nothing")
-    add("--record", action="store_true", help="write the figures to tests/gpu/recorded")
+    add("--record", action="store_true", help="write the figures to tests/gpu_hardware/recorded")
     add("--within", type=float, default=1e9, metavar="S", help="begin none after S s")
     add("--double", type=Path, metavar="FOLDER", help="with the doubles of there")
     return parser.parse_args()
