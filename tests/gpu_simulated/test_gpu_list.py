@@ -1,4 +1,4 @@
-"""The list of tests/gpu_hardware where there is no GPU: it says so, and claims nothing."""
+"""tests/gpu_hardware on a machine without a GPU: it says so, and claims nothing."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
-from tools.dev.envs import (  # noqa: E402
+from tools.dev.envs import (
     BUILT_FROM,
     PURE,
     ROOT,
@@ -29,7 +29,7 @@ from tools.dev.envs import (  # noqa: E402
     must,
     replay,
 )
-from tools.dev.pythons import ask  # noqa: E402
+from tools.dev.pythons import ask
 
 LIST = ROOT / "tests" / "gpu_hardware" / "main.py"
 BUILD = ROOT / "build" / "test-gpu"
