@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,6 @@ from lineprof.model.timelines import SLICES_PER_BATCH, Trace, pack_slices
 from lineprof.process_info import thread_names
 from lineprof.snapshot.calls import of_c, remarks, tree_of
 from lineprof.source import read_source
-import itertools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
