@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lp_ledger.h"
-#include "lp_open_lines.h"
+#include "gpu/activity.h"
+#include "record/current_path.h"
 
 enum {
     ROUNDS = 30,

@@ -1,0 +1,125 @@
+/* What is known of a profiled code object.
+ *
+ * One lp_code for each pair (code object, tracer); those of one code object
+ * are linked, and the first hangs on the code object itself, so an event
+ * finds them without a search.  The interpreter tells when a code object
+ * dies: its lp_code is then a spare one, whose counters go on with the next
+ * code object that is compiled from the same source.
+ */
+#ifndef LP_ENGINE_CODE_H
+#define LP_ENGINE_CODE_H
+
+#include "engine/python_compat.h"
+#include "record/line_counters.h"
+#include "record/recorder.h"
+
+struct lp_labels;
+struct lp_tracer;
+
+/* In lp_code.marks, beside an lp_step. */
+enum { LP_STEPS = 3, LP_STARTS_LINE = 4 };
+
+enum {
+    LP_CODE_STEPS = 1,   /* a generator or coroutine: runs in steps */
+    LP_CODE_ENABLES = 2, /* its tracer is enabled for as long as it runs */
+    LP_CODE_GATHERS = 4, /* has comprehensions that run in it */
+    LP_CODE_IGNORED = 8, /* is not to be counted any more */
+    LP_CODE_FAR = 16,    /* has lines that Python is slow to tell of */
+    LP_CODE_SEEKS = 32   /* so long that its lines are sought far away */
+};
+
+typedef struct lp_code {
+    PyObject *code;         /* borrowed; NULL once it has died */
+    struct lp_code *next;   /* the same code object, another tracer */
+    struct lp_code *leader; /* its tracer's first of the same key, or NULL */
+    struct lp_code *spares; /* of a leader: those of its key that died, */
+    struct lp_code *next_spare; /* one after the other */
+    struct lp_tracer *tracer;   /* borrowed: it owns us */
+    lp_layout layout;
+    uint32_t flags;
+    int32_t start;     /* offset of the instruction that begins it; a frame
+                        * beyond was resumed */
+    uint32_t n_marks;  /* of the two arrays below, by instruction */
+    uint8_t *marks;    /* owned: lp_step, how a jump there came, and whether a
+                        * line starts there, if it is far; or NULL */
+    uint32_t *resumes; /* owned: line to open on a resume; or NULL */
+    uint32_t n_lookups;
+    uint16_t *lookups;        /* owned, by instruction, if it seeks: entries
+                               * before it in the interpreter's table of lines */
+    struct lp_labels *labels; /* owned: of ranges, see lp_ranges.h; or NULL */
+} lp_code;
+
+/* Ask the interpreter for the word on code objects.  0 or -1. */
+int lp_code_open(void);
+
+/* [GIL] The first lp_code of a code object, or NULL. */
+lp_code *lp_code_of(PyObject *code);
+
+/* [GIL] The one of this tracer, or NULL. */
+lp_code *lp_code_find(PyObject *code, const struct lp_tracer *tracer);
+
+/* [GIL] Hang it on its code object.  0 or -1 with an exception. */
+int lp_code_attach(lp_code *self, PyObject *code);
+
+/* [GIL] One that has died, of those with this leader; or NULL. */
+lp_code *lp_code_take_spare(lp_code *leader);
+
+/* [GIL] Take it off again; nothing where the code object has died. */
+void lp_code_detach(lp_code *self);
+
+/* New, empty, not attached; NULL with an exception when memory is out. */
+lp_code *lp_code_new(struct lp_tracer *tracer);
+
+void lp_code_free(lp_code *self);
+
+/* Does nobody count it any more, whoever did? */
+static inline bool
+lp_code_is_ignored(const lp_code *code)
+{
+    while (code != NULL && (code->flags & LP_CODE_IGNORED)) {
+        code = code->next;
+    }
+    return code == NULL;
+}
+
+/* How control came to the instruction at a byte offset. */
+static inline lp_step
+lp_code_step(const lp_code *self, int offset)
+{
+    uint32_t at = (uint32_t)offset / 2;
+
+    return self->marks != NULL && at < self->n_marks
+               ? (lp_step)(self->marks[at] & LP_STEPS)
+               : LP_STEP;
+}
+
+/* How many entries of the table of lines stand before it. */
+static inline uint32_t
+lp_code_lookups(const lp_code *self, int offset)
+{
+    uint32_t at = (uint32_t)offset / 2;
+
+    return at < self->n_lookups ? self->lookups[at] : 0;
+}
+
+/* What its frames are from the first event on. */
+static inline uint32_t
+lp_code_frame_flags(const lp_code *self)
+{
+    return (self->flags & LP_CODE_GATHERS ? (uint32_t)LP_FRAME_GATHERS : 0) |
+           (self->flags & LP_CODE_SEEKS ? (uint32_t)LP_FRAME_SEEKS : 0);
+}
+
+/* What it takes to find the line of an event in a long function: before 3.11
+ * the interpreter goes there through the function's table of lines.
+ */
+
+/* From one offset in the code to another; below 0: from its start. */
+uint64_t lp_lookups_cost(const lp_recorder *rec, const lp_code *code, int was,
+                         int now);
+
+/* [OWNER] The top frame, a long function's, comes to a line: the one before it
+ * has not worked meanwhile. */
+void lp_lookups_charge(lp_recorder *rec, lp_frame *top, PyFrameObject *frame);
+
+#endif

@@ -1,0 +1,35 @@
+/* The little that we ask of the CUDA driver itself.
+ *
+ * Never cuInit: a process that has forked since could not use CUDA any more.
+ * Before the program's own cuInit most of these answer that it is missing.
+ */
+#ifndef LP_GPU_CUDA_DRIVER_H
+#define LP_GPU_CUDA_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/backend.h"
+
+typedef struct lp_cuda {
+    int (*version)(int *version);
+    int (*current)(void **context);
+    int (*push)(void *context);
+    int (*pop)(void **context);
+    int (*synchronize)(void);
+    int (*device)(int *device, int ordinal);
+    int (*device_name)(char *name, int room, int device);
+    int (*attribute)(int *value, int attribute, int device);
+} lp_cuda;
+
+/* Load the driver; false and why not. */
+bool lp_cuda_open(lp_cuda *cuda, const char *library, char *why, size_t room);
+
+/* Wait for all work of a context. */
+void lp_cuda_wait(const lp_cuda *cuda, void *context);
+
+void lp_cuda_describe(const lp_cuda *cuda, uint32_t device,
+                      lp_gpu_device *description);
+
+#endif
