@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import CodeType
 
-STARTS = 4  # LP_STARTS_LINE in csrc/lp_code.h
+STARTS = 4  # LP_STARTS_LINE in csrc/engine/code.h
 _SLOW = (3, 12) <= sys.version_info < (3, 14)
 _NEAR = range(-126, 128)  # distances that a byte holds
 _EXPECTED = 64  # bytes of bytecode to a line

@@ -56,5 +56,4 @@ def _add(
         shape.instructions,
         shape.marks,
         shape.resumes,
-        shape.lookups,
     )

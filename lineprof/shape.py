@@ -11,7 +11,6 @@ import opcode
 import sys
 
 from lineprof.far_lines import are_far, with_starts
-from lineprof.lookups import lookups
 from lineprof.loops import WITHIN, jump_marks
 from lineprof.source_text import file_state, text_of
 from lineprof.values import Value
@@ -31,7 +30,7 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 _ONLY_AST = 0x400
 _AWAITS = _COROUTINE | _ASYNC_GENERATOR
 _STEPS = _GENERATOR | _AWAITS
-_CODE_STEPS, _CODE_GATHERS, _CODE_FAR, _CODE_SEEKS = 1, 4, 16, 32  # in csrc/lp_code.h
+_CODE_STEPS, _CODE_GATHERS, _CODE_FAR = 1, 4, 16  # in csrc/engine/code.h
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
 _RESUME = opcode.opmap.get("RESUME")
@@ -61,7 +60,6 @@ class Shape(Value):
     instructions: bytes | None  # uint16 a line: how many bytecode instructions
     marks: bytes | None  # uint8 an instruction: how control came there
     resumes: bytes | None  # uint32 an instruction: its line
-    lookups: bytes | None  # uint16 a line, if it seeks an instruction: see lookups.py
 
 
 def runs_in_steps(code: CodeType) -> bool:
@@ -90,14 +88,10 @@ def describe(code: CodeType, text: str | None = None) -> Shape | None:
     gathers = marks is not None and WITHIN in marks
     if far:
         marks = with_starts(marks, code, ranges)
-    seeks, table = lookups(code, ranges, first, n_lines)
     return Shape(
         first_line=first,
         n_lines=n_lines,
-        flags=_CODE_STEPS * steps
-        | _CODE_GATHERS * gathers
-        | _CODE_FAR * far
-        | _CODE_SEEKS * seeks,
+        flags=_CODE_STEPS * steps | _CODE_GATHERS * gathers | _CODE_FAR * far,
         awaits=bool(code.co_flags & _AWAITS),
         start=_start(code),
         statements=statements,
@@ -108,7 +102,6 @@ def describe(code: CodeType, text: str | None = None) -> Shape | None:
         resumes=_line_table(code, ranges)
         if _INLINED and (steps or marks is not None)
         else None,
-        lookups=table,
     )
 
 

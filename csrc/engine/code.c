@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "engine/engine.h"
-
 /* The interpreter's number for our word on code objects: a process asks for
  * it once, for it is never given back. */
 static Py_ssize_t extra_index = -1;
@@ -139,26 +137,6 @@ lp_code_free(lp_code *self)
     lp_layout_clear(&self->layout);
     free(self->marks);
     free(self->resumes);
-    free(self->lookups);
     free(self->labels);
     free(self);
-}
-
-uint64_t
-lp_lookups_cost(const lp_recorder *rec, const lp_code *code, int was, int now)
-{
-    uint32_t steps = lp_lookup_steps(lp_code_lookups(code, was),
-                                     lp_code_lookups(code, now));
-
-    return (uint64_t)steps * rec->costs.lookup;
-}
-
-void
-lp_lookups_charge(lp_recorder *rec, lp_frame *top, PyFrameObject *frame)
-{
-    const lp_code *code = lp_process.codes[top->counts->code_id];
-    int offset = lp_frame_lasti(frame);
-
-    rec->cost += lp_lookups_cost(rec, code, top->offset, offset);
-    top->offset = offset;
 }

@@ -24,8 +24,7 @@ enum {
     LP_CODE_ENABLES = 2, /* its tracer is enabled for as long as it runs */
     LP_CODE_GATHERS = 4, /* has comprehensions that run in it */
     LP_CODE_IGNORED = 8, /* is not to be counted any more */
-    LP_CODE_FAR = 16,    /* has lines that Python is slow to tell of */
-    LP_CODE_SEEKS = 32   /* so long that its lines are sought far away */
+    LP_CODE_FAR = 16     /* has lines that Python is slow to tell of */
 };
 
 typedef struct lp_code {
@@ -43,9 +42,6 @@ typedef struct lp_code {
     uint8_t *marks;    /* owned: lp_step, how a jump there came, and whether a
                         * line starts there, if it is far; or NULL */
     uint32_t *resumes; /* owned: line to open on a resume; or NULL */
-    uint32_t n_lookups;
-    uint16_t *lookups;        /* owned, by instruction, if it seeks: entries
-                               * before it in the interpreter's table of lines */
     struct lp_labels *labels; /* owned: of ranges, see lp_ranges.h; or NULL */
 } lp_code;
 
@@ -93,33 +89,11 @@ lp_code_step(const lp_code *self, int offset)
                : LP_STEP;
 }
 
-/* How many entries of the table of lines stand before it. */
-static inline uint32_t
-lp_code_lookups(const lp_code *self, int offset)
-{
-    uint32_t at = (uint32_t)offset / 2;
-
-    return at < self->n_lookups ? self->lookups[at] : 0;
-}
-
 /* What its frames are from the first event on. */
 static inline uint32_t
 lp_code_frame_flags(const lp_code *self)
 {
-    return (self->flags & LP_CODE_GATHERS ? (uint32_t)LP_FRAME_GATHERS : 0) |
-           (self->flags & LP_CODE_SEEKS ? (uint32_t)LP_FRAME_SEEKS : 0);
+    return self->flags & LP_CODE_GATHERS ? LP_FRAME_GATHERS : 0;
 }
-
-/* What it takes to find the line of an event in a long function: before 3.11
- * the interpreter goes there through the function's table of lines.
- */
-
-/* From one offset in the code to another; below 0: from its start. */
-uint64_t lp_lookups_cost(const lp_recorder *rec, const lp_code *code, int was,
-                         int now);
-
-/* [OWNER] The top frame, a long function's, comes to a line: the one before it
- * has not worked meanwhile. */
-void lp_lookups_charge(lp_recorder *rec, lp_frame *top, PyFrameObject *frame);
 
 #endif

@@ -18,16 +18,6 @@
 #define LP_TOOLS_HIDE_OPCODES (PY_VERSION_HEX >= 0x030D0000)
 /* The frame evaluator as a gate: where it is older than monitoring. */
 #define LP_HAVE_GATE (!LP_HAVE_MONITORING)
-/* Where control goes on after a yield is looked up before the trace function
- * hears of it, or (3.9) after. */
-#define LP_LOOKS_UP_FIRST (PY_VERSION_HEX >= 0x030A0000)
-enum { LP_LOOKUP_END = 16 };
-/* 3.11 calls from Python to Python without the stack of C, but for a gate. */
-#define LP_GATE_TAKES_STACK (LP_HAVE_GATE && PY_VERSION_HEX >= 0x030B0000)
-
-#ifndef Py_TPFLAGS_IMMUTABLETYPE
-#  define Py_TPFLAGS_IMMUTABLETYPE 0ul
-#endif
 
 /* -- a word of our own on every code object ------------------------------ */
 
@@ -68,11 +58,7 @@ lp_code_extra_set(PyObject *code, Py_ssize_t index, void *extra)
 static inline int
 lp_frame_lineno(PyFrameObject *frame)
 {
-#if PY_VERSION_HEX >= 0x030B0000
     return PyFrame_GetLineNumber(frame);
-#else
-    return frame->f_lineno; /* kept up to date while tracing */
-#endif
 }
 
 /* Offset in bytes of the instruction that a frame is at; below 0 before its
@@ -80,34 +66,7 @@ lp_frame_lineno(PyFrameObject *frame)
 static inline int
 lp_frame_lasti(PyFrameObject *frame)
 {
-#if PY_VERSION_HEX >= 0x030B0000
     return PyFrame_GetLasti(frame);
-#elif PY_VERSION_HEX >= 0x030A0000
-    return frame->f_lasti < 0 ? -1 : frame->f_lasti * 2;
-#else
-    return frame->f_lasti;
-#endif
-}
-
-/* Entries of a table of lines that the interpreter has gone by when it comes
- * from where `was` stand before to where `now` do: 3.9 begins at the start
- * each time that control leaves an entry; 3.10 goes on from where it was, and
- * the way back is the slower one.  That a long way ends cannot be foreseen,
- * which takes the processor as long as some entries more. */
-static inline uint32_t
-lp_lookup_steps(uint32_t was, uint32_t now)
-{
-#if PY_VERSION_HEX >= 0x030B0000
-    (void)was;
-    (void)now;
-    return 0;
-#elif PY_VERSION_HEX >= 0x030A0000
-    uint32_t way = now >= was ? now - was : (was - now) * 5 / 2;
-
-    return way < LP_LOOKUP_END ? 0 : way + LP_LOOKUP_END;
-#else
-    return now == was ? 0 : now + (now < LP_LOOKUP_END ? 0 : LP_LOOKUP_END);
-#endif
 }
 
 /* -- threads ---------------------------------------------------------------
@@ -199,7 +158,7 @@ lp_thread_is_tracing(PyThreadState *state)
 static inline void
 lp_thread_ignore_events(bool ignore)
 {
-#if LP_HAVE_GATE && PY_VERSION_HEX >= 0x030B0000
+#if LP_HAVE_GATE
     PyThreadState *state = lp_thread_state();
 
     if (ignore) {
@@ -208,16 +167,6 @@ lp_thread_ignore_events(bool ignore)
     else {
         PyThreadState_LeaveTracing(state);
     }
-#elif LP_HAVE_GATE
-    PyThreadState *state = lp_thread_state();
-    bool traced = state->c_tracefunc != NULL || state->c_profilefunc != NULL;
-
-    state->tracing += ignore ? 1 : -1;
-#  if PY_VERSION_HEX >= 0x030A0000
-    state->cframe->use_tracing = !ignore && traced ? 255 : 0;
-#  else
-    state->use_tracing = !ignore && traced;
-#  endif
 #else
     (void)ignore;
 #endif
@@ -228,14 +177,14 @@ lp_thread_ignore_events(bool ignore)
 static inline void
 lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
 {
-#if LP_HAVE_GATE && PY_VERSION_HEX >= 0x030A0000
+#if LP_HAVE_GATE
     state->c_tracefunc = func;
     state->cframe->use_tracing =
         func != NULL || state->c_profilefunc != NULL ? 255 : 0;
 #else
     PyObject *object = state->c_traceobj;
 
-    Py_XINCREF(object); /* 3.9 lets go of it before it takes it again */
+    Py_XINCREF(object); /* it is let go of before it is taken again */
     PyEval_SetTrace(func, object);
     Py_XDECREF(object);
 #endif
@@ -245,7 +194,6 @@ lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
 /* -- PEP 523: the function that evaluates every frame ----------------------
  */
 
-#  if PY_VERSION_HEX >= 0x030B0000
 typedef struct _PyInterpreterFrame lp_raw_frame;
 
 /* The head of 3.11's frame, a frozen branch; lp_gate_usable() checks it
@@ -266,21 +214,6 @@ lp_raw_frame_current(PyThreadState *state)
 {
     return state->cframe->current_frame;
 }
-#  else
-typedef PyFrameObject lp_raw_frame;
-
-static inline PyObject *
-lp_raw_frame_code(lp_raw_frame *frame)
-{
-    return (PyObject *)frame->f_code;
-}
-
-static inline lp_raw_frame *
-lp_raw_frame_current(PyThreadState *state)
-{
-    return state->frame;
-}
-#  endif
 #endif
 
 /* -- numbers -----------------------------------------------------------------

@@ -186,8 +186,7 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
     if (lp_thread_is_tracing(state)) {
         return hand_down(state, frame, throwing);
     }
-    if (LP_GATE_TAKES_STACK && LP_UNLIKELY(stack_is_low()) && !is_aside &&
-        top() == gate) {
+    if (LP_UNLIKELY(stack_is_low()) && !is_aside && top() == gate) {
         return run_aside(state, frame, throwing);
     }
     code = lp_code_of(lp_raw_frame_code(frame));

@@ -296,14 +296,10 @@ static void
 on_resume(lp_recorder *rec, lp_code *code, PyFrameObject *frame)
 {
     int offset = lp_frame_lasti(frame);
-    uint64_t cost = lp_lookups_cost(rec, code, -1, offset);
-    lp_frame *entered;
+    lp_frame *entered = lp_engine_enter(rec, code, LP_RESUMED,
+                                        (uint32_t)lp_frame_lineno(frame),
+                                        frame, lp_clock_now(&rec->clock));
 
-    rec->cost += LP_LOOKS_UP_FIRST ? cost : 0;
-    entered = lp_engine_enter(rec, code, LP_RESUMED,
-                              (uint32_t)lp_frame_lineno(frame), frame,
-                              lp_clock_now(&rec->clock));
-    rec->cost += LP_LOOKS_UP_FIRST ? 0 : cost;
     if (entered != NULL) {
         entered->offset = offset;
     }
@@ -424,9 +420,6 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     if (LP_UNLIKELY(lp_natives_is(rec->top)) &&
         lp_engine_frame(rec, object, frame) != NULL) {
         lp_natives_end(rec, now);
-        if (rec->top->key == frame && (rec->top->flags & LP_FRAME_SEEKS)) {
-            lp_lookups_charge(rec, rec->top, frame);
-        }
     }
     step = step_of(code, rec->top, frame);
     if (rec->top->key == frame && stays_on_line(rec->top, frame) &&
@@ -445,9 +438,6 @@ on_line(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
     lp_frame *top = rec->top;
     uint32_t offset = line - top->first_line;
 
-    if (LP_UNLIKELY(top->flags & LP_FRAME_SEEKS) && top->key == frame) {
-        lp_lookups_charge(rec, top, frame);
-    }
     if (LP_LIKELY(top->key == frame &&
                   !(top->flags & (LP_FRAME_SLOW | LP_FRAME_GATHERS)) &&
                   offset < top->n_lines)) {
@@ -535,11 +525,7 @@ arm(PyThreadState *state, lp_armed why)
         return;
     }
     rec->armed = why;
-    /* 3.9 keeps a count that only its own function knows, and that works on
-     * the current thread. */
-    PyThreadState_Swap(state);
     lp_trace_take(state, rec);
-    PyThreadState_Swap(own);
 }
 
 void

@@ -117,9 +117,9 @@ module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
 {
     lp_costs costs;
 
-    if (!PyArg_ParseTuple(args, "IIIIIIII:set_costs", &costs.line,
-                          &costs.high_line, &costs.instruction, &costs.lookup,
-                          &costs.call, &costs.resume, &costs.plain_call,
+    if (!PyArg_ParseTuple(args, "IIIIIII:set_costs", &costs.line,
+                          &costs.high_line, &costs.instruction, &costs.call,
+                          &costs.resume, &costs.plain_call,
                           &costs.plain_inner)) {
         return NULL;
     }

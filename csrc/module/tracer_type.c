@@ -106,19 +106,15 @@ describe(lp_code *code, PyObject *const *tables)
 {
     lp_layout *layout = &code->layout;
     uint32_t n_lines = layout->n_lines, n_instructions = layout->n_lines;
-    uint32_t n_resumes = 0, n_lookups = layout->n_lines;
-    bool seeks = code->flags & LP_CODE_SEEKS;
+    uint32_t n_resumes = 0;
 
     if (!copy_table(tables[0], 4, &layout->statements, &n_lines) ||
         !copy_table(tables[1], 2, &layout->instructions, &n_instructions) ||
         !copy_table(tables[2], 1, &code->marks, &code->n_marks) ||
-        !copy_table(tables[3], 4, &code->resumes, &n_resumes) ||
-        !copy_table(tables[4], 2, seeks ? &code->lookups : &layout->lookups,
-                    seeks ? &code->n_lookups : &n_lookups)) {
+        !copy_table(tables[3], 4, &code->resumes, &n_resumes)) {
         return false;
     }
     if (n_lines != layout->n_lines || n_instructions != layout->n_lines ||
-        n_lookups != layout->n_lines ||
         (tables[2] != Py_None && tables[3] != Py_None &&
          n_resumes != code->n_marks)) {
         PyErr_SetString(PyExc_ValueError, "a table has the wrong length");
@@ -134,15 +130,14 @@ static PyObject *
 tracer_add_code(PyObject *op, PyObject *args)
 {
     lp_tracer *self = (lp_tracer *)op;
-    PyObject *object, *key, *tables[5];
+    PyObject *object, *key, *tables[4];
     unsigned int first_line, n_lines, flags;
     int start, awaits;
     lp_code *code;
 
-    if (!PyArg_ParseTuple(args, "O!OIIIpiOOOOO:add_code", &PyCode_Type,
-                          &object, &key, &first_line, &n_lines, &flags,
-                          &awaits, &start, &tables[0], &tables[1], &tables[2],
-                          &tables[3], &tables[4])) {
+    if (!PyArg_ParseTuple(args, "O!OIIIpiOOOO:add_code", &PyCode_Type, &object,
+                          &key, &first_line, &n_lines, &flags, &awaits, &start,
+                          &tables[0], &tables[1], &tables[2], &tables[3])) {
         return NULL;
     }
     if (!self->open) {

@@ -19,10 +19,8 @@ lp_layout_clear(lp_layout *layout)
 {
     free(layout->statements);
     free(layout->instructions);
-    free(layout->lookups);
     layout->statements = NULL;
     layout->instructions = NULL;
-    layout->lookups = NULL;
 }
 
 static uint32_t
@@ -36,9 +34,6 @@ weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
 
     if (layout->instructions != NULL) {
         weight += costs->instruction * layout->instructions[offset];
-    }
-    if (layout->lookups != NULL) {
-        weight += costs->lookup * layout->lookups[offset];
     }
     return weight;
 }

@@ -58,7 +58,6 @@ typedef struct lp_costs {
     uint32_t line;        /* a line event, */
     uint32_t high_line;   /* one whose line number is over 256, */
     uint32_t instruction; /* and each bytecode instruction of the line */
-    uint32_t lookup;      /* an entry that is gone by in a table of lines */
     uint32_t call;        /* entering and leaving a frame, beside its lines */
     uint32_t resume;      /* the same of a generator's or coroutine's step */
     uint32_t plain_call;  /* a call of an unprofiled function by a profiled
@@ -78,8 +77,6 @@ typedef struct lp_layout {
     uint32_t *statements;   /* owned, by line; NULL: no statement of several
                              * lines; see lp_line.statement */
     uint16_t *instructions; /* owned, by line; NULL where they cost nothing */
-    uint16_t *lookups;      /* the same: entries before it in the interpreter's
-                             * table of lines */
 } lp_layout;
 
 void lp_layout_clear(lp_layout *layout);

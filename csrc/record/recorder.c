@@ -211,8 +211,8 @@ lp_recorder_insert(lp_recorder *rec, const lp_frame *below, lp_counts *counts)
     frame->key = frame[-1].key;
     WRITE(frame->flags,
           frame->flags | LP_FRAME_TWIN |
-              (frame[-1].flags & (LP_FRAME_STRICT | LP_FRAME_PAUSED |
-                                  LP_FRAME_GATHERS | LP_FRAME_SEEKS)));
+              (frame[-1].flags &
+               (LP_FRAME_STRICT | LP_FRAME_PAUSED | LP_FRAME_GATHERS)));
     WRITE(rec->top, rec->top + 1);
     forget_paths(rec, frame);
     if (rec->ranged >= place) {

@@ -47,7 +47,6 @@ enum {
     LP_FRAME_ENABLES = 512, /* its tracer is enabled for as long as it runs */
     LP_FRAME_RANGED = 1024, /* it is a range, see lp_ranges.h */
     LP_FRAME_NATIVE = 4096, /* a function of C, see lp_natives.h */
-    LP_FRAME_SEEKS = 8192,  /* its lines are sought far away */
     LP_FRAME_MUTE = 2048    /* another tracer gets no lines of it, lp_mute.h */
 };
 

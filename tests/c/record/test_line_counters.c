@@ -36,22 +36,19 @@ static void
 lines_above_256_and_long_lines_weigh_more(void)
 {
     lp_blocks blocks;
-    lp_costs costs = {
-        .line = 10, .high_line = 20, .instruction = 3, .lookup = 1};
+    lp_costs costs = {.line = 10, .high_line = 20, .instruction = 3};
     lp_layout layout = layout_of(255, 4);
     lp_counts *counts;
 
     layout.instructions = calloc(4, sizeof(uint16_t));
     layout.instructions[0] = 2;
-    layout.lookups = calloc(4, sizeof(uint16_t));
-    layout.lookups[1] = 5;
     lp_blocks_init(&blocks);
     counts = lp_counts_new(&blocks, &layout, &costs);
     CHECK(counts->lines[0].weight == 16); /* line 255, two instructions */
-    CHECK(counts->lines[1].weight == 15); /* line 256, the sixth */
+    CHECK(counts->lines[1].weight == 10); /* line 256 */
     CHECK(counts->lines[2].weight == 20); /* line 257 */
     lp_layout_clear(&layout);
-    CHECK(layout.instructions == NULL && layout.lookups == NULL);
+    CHECK(layout.instructions == NULL);
     lp_blocks_free(&blocks);
 }
 
