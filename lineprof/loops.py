@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
-AGAIN, WITHIN = 1, 2  # lp_step in csrc/lp_recorder.h
+AGAIN, WITHIN = 1, 2  # lp_line_entry in csrc/record/recorder.h
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 # Functions without these have no loop but those of statements.  From 3.14 on

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lineprof._core import Tracer
     from lineprof.shape import Shape
 
-_CODE_ENABLES = 2  # in csrc/lp_code.h
+_CODE_ENABLES = 2  # in csrc/engine/code.h
 
 
 def add_code(  # noqa: PLR0913  # what there is to say of one

@@ -103,8 +103,8 @@ enum {
     MOST_ENTRIES = 1 << 14
 };
 
-bool lp_natives_on;
-uint32_t lp_natives_cost;
+bool lp_c_functions_on;
+uint32_t lp_c_functions_cost;
 
 typedef struct native {
     const void *identity;
@@ -116,16 +116,16 @@ typedef struct native {
     PyObject *name; /* owned */
 } native;
 
-typedef struct lp_natives {
+typedef struct lp_c_functions {
     native *table; /* owned, by hash */
     uint32_t used, room;
-} lp_natives;
+} lp_c_functions;
 
 /* -- the table --------------------------------------------------------------
  */
 
 static native *
-look_up(const lp_natives *self, const void *identity)
+look_up(const lp_c_functions *self, const void *identity)
 {
     uint32_t mask = self->room - 1;
     uint64_t mixed = (uint64_t)(uintptr_t)identity * 0x9E3779B97F4A7C15u;
@@ -139,9 +139,9 @@ look_up(const lp_natives *self, const void *identity)
 }
 
 static bool
-make_room(lp_natives *self)
+make_room(lp_c_functions *self)
 {
-    lp_natives larger = *self;
+    lp_c_functions larger = *self;
 
     if (self->used < self->room / 2) {
         return true;
@@ -211,7 +211,7 @@ static native *
 add(lp_tracer *tracer, const void *identity, PyObject *object,
     PyObject *called)
 {
-    lp_natives *self = tracer->natives;
+    lp_c_functions *self = tracer->c_functions;
     lp_callee_kind kind = called == NULL ? LP_BY_CLASS : callee_kind(called);
     native made = {.identity = identity, .kind = kind};
     native *found;
@@ -245,11 +245,11 @@ static native *
 entry(lp_tracer *tracer, const void *identity, PyObject *object,
       PyObject *called)
 {
-    lp_natives *self = tracer->natives;
+    lp_c_functions *self = tracer->c_functions;
     native *found;
 
     if (self == NULL) {
-        self = tracer->natives = calloc(1, sizeof(*self));
+        self = tracer->c_functions = calloc(1, sizeof(*self));
     }
     if (self == NULL || !make_room(self)) {
         return NULL;
@@ -291,10 +291,10 @@ find(lp_tracer *tracer, PyObject *callable)
  */
 
 void
-lp_natives_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
+lp_c_functions_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
 {
     lp_tracer *tracer = rec->top->owner;
-    lp_counts *counts = NULL;
+    lp_code_counters *counters = NULL;
     lp_code *code;
     lp_frame *frame;
 
@@ -305,46 +305,46 @@ lp_natives_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
     if (code == NULL) {
         return;
     }
-    if (code->layout.code_id < rec->n_counts) {
-        counts = rec->counts[code->layout.code_id];
+    if (code->layout.code_id < rec->n_counters) {
+        counters = rec->counters[code->layout.code_id];
     }
-    if (LP_UNLIKELY(counts == NULL)) {
+    if (LP_UNLIKELY(counters == NULL)) {
         lp_ticks later;
 
-        counts = lp_recorder_counts(rec, &tracer->blocks, &code->layout);
+        counters = lp_recorder_counters(rec, &tracer->arena, &code->layout);
         later = lp_clock_now(&rec->clock); /* it was seen for the first time */
         rec->cost += (later - now) * LP_COST_ONE;
         now = later;
     }
-    rec->cost += lp_natives_cost / 2;
-    frame = lp_recorder_enter(rec, code, counts, 0);
+    rec->cost += lp_c_functions_cost / 2;
+    frame = lp_recorder_enter(rec, code, counters, 0);
     if (frame == NULL) {
         return;
     }
     frame->owner = tracer;
-    frame->flags |= LP_FRAME_NATIVE;
+    frame->flags |= LP_FRAME_C_FUNCTION;
     tracer->open_frames++;
     lp_calls_called(rec, frame);
-    lp_recorder_line(rec, frame, 0, now, LP_STEP);
+    lp_recorder_line(rec, frame, 0, now, LP_LINE_FORWARD);
 }
 
 void
-lp_natives_leave(lp_recorder *rec, lp_ticks now)
+lp_c_functions_leave(lp_recorder *rec, lp_ticks now)
 {
-    if (lp_natives_is(rec->top)) {
+    if (lp_c_functions_is(rec->top)) {
         lp_tracer *tracer = rec->top->owner;
 
-        rec->cost += lp_natives_cost - lp_natives_cost / 2;
+        rec->cost += lp_c_functions_cost - lp_c_functions_cost / 2;
         lp_recorder_leave(rec, rec->top, false, now);
         tracer->open_frames--;
     }
 }
 
 void
-lp_natives_end(lp_recorder *rec, lp_ticks now)
+lp_c_functions_end(lp_recorder *rec, lp_ticks now)
 {
-    while (lp_natives_is(rec->top)) {
-        lp_natives_leave(rec, now);
+    while (lp_c_functions_is(rec->top)) {
+        lp_c_functions_leave(rec, now);
     }
 }
 
@@ -352,9 +352,9 @@ lp_natives_end(lp_recorder *rec, lp_ticks now)
  */
 
 PyObject *
-lp_natives_names(const lp_tracer *tracer)
+lp_c_functions_names(const lp_tracer *tracer)
 {
-    const lp_natives *self = tracer->natives;
+    const lp_c_functions *self = tracer->c_functions;
     PyObject *list = PyList_New(0);
 
     for (uint32_t i = 0; list != NULL && self != NULL && i < self->room; i++) {
@@ -374,9 +374,9 @@ lp_natives_names(const lp_tracer *tracer)
 }
 
 void
-lp_natives_mark(const lp_tracer *tracer, bool *serials)
+lp_c_functions_mark(const lp_tracer *tracer, bool *serials)
 {
-    const lp_natives *self = tracer->natives;
+    const lp_c_functions *self = tracer->c_functions;
 
     for (uint32_t i = 0; self != NULL && i < self->room; i++) {
         if (self->table[i].code != NULL) {
@@ -386,33 +386,33 @@ lp_natives_mark(const lp_tracer *tracer, bool *serials)
 }
 
 void
-lp_natives_reset(lp_tracer *tracer)
+lp_c_functions_reset(lp_tracer *tracer)
 {
-    const lp_natives *self = tracer->natives;
+    const lp_c_functions *self = tracer->c_functions;
 
     for (uint32_t i = 0; self != NULL && i < self->room; i++) {
         const lp_code *code = self->table[i].code;
 
-        for (lp_recorder *rec = lp_process.recorders;
+        for (lp_recorder *rec = lp_the_engine.recorders;
              code != NULL && rec != NULL; rec = rec->next) {
             uint32_t id = code->layout.code_id;
 
-            if (id < rec->n_counts && rec->counts[id] != NULL) {
-                lp_counts_reset(rec->counts[id]);
+            if (id < rec->n_counters && rec->counters[id] != NULL) {
+                lp_code_counters_reset(rec->counters[id]);
             }
         }
     }
 }
 
 void
-lp_natives_close(lp_tracer *tracer)
+lp_c_functions_close(lp_tracer *tracer)
 {
-    lp_natives *self = tracer->natives;
+    lp_c_functions *self = tracer->c_functions;
 
     if (self == NULL) {
         return;
     }
-    tracer->natives = NULL;
+    tracer->c_functions = NULL;
     for (uint32_t i = 0; i < self->room; i++) {
         if (self->table[i].code != NULL) {
             lp_engine_drop_code(self->table[i].code);

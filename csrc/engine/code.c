@@ -15,22 +15,22 @@ retire(void *extra)
 
         self->code = NULL;
         self->next = NULL;
-        if (self->leader != NULL) {
-            self->next_spare = self->leader->spares;
-            self->leader->spares = self;
+        if (self->canonical != NULL) {
+            self->next_free = self->canonical->free_list;
+            self->canonical->free_list = self;
         }
         self = next;
     }
 }
 
 lp_code *
-lp_code_take_spare(lp_code *leader)
+lp_code_take_free(lp_code *canonical)
 {
-    lp_code *self = leader->spares;
+    lp_code *self = canonical->free_list;
 
     if (self != NULL) {
-        leader->spares = self->next_spare;
-        self->next_spare = NULL;
+        canonical->free_list = self->next_free;
+        self->next_free = NULL;
     }
     return self;
 }
@@ -92,7 +92,7 @@ lp_code_detach(lp_code *self)
     PyObject *code = self->code;
     lp_code *first;
 
-    self->leader = NULL; /* it is no spare one */
+    self->canonical = NULL; /* it is no spare one */
     if (code == NULL) {
         return;
     }

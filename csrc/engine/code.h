@@ -16,33 +16,36 @@
 struct lp_labels;
 struct lp_tracer;
 
-/* In lp_code.marks, beside an lp_step. */
-enum { LP_STEPS = 3, LP_STARTS_LINE = 4 };
+/* In lp_code.marks, beside an lp_line_entry. */
+enum { LP_LINE_ENTRY_MASK = 3, LP_STARTS_LINE = 4 };
 
 enum {
-    LP_CODE_STEPS = 1,   /* a generator or coroutine: runs in steps */
-    LP_CODE_ENABLES = 2, /* its tracer is enabled for as long as it runs */
-    LP_CODE_GATHERS = 4, /* has comprehensions that run in it */
-    LP_CODE_IGNORED = 8, /* is not to be counted any more */
-    LP_CODE_FAR = 16     /* has lines that Python is slow to tell of */
+    LP_CODE_GENERATOR = 1, /* a generator or coroutine: runs in steps */
+    LP_CODE_ACTIVATES_TRACER =
+        2, /* its tracer is enabled for as long as it runs */
+    LP_CODE_HAS_COMPREHENSION = 4, /* has comprehensions that run in it */
+    LP_CODE_IGNORED = 8,           /* is not to be counted any more */
+    LP_CODE_FAR = 16 /* has lines that Python is slow to tell of */
 };
 
 typedef struct lp_code {
-    PyObject *code;         /* borrowed; NULL once it has died */
-    struct lp_code *next;   /* the same code object, another tracer */
-    struct lp_code *leader; /* its tracer's first of the same key, or NULL */
-    struct lp_code *spares; /* of a leader: those of its key that died, */
-    struct lp_code *next_spare; /* one after the other */
-    struct lp_tracer *tracer;   /* borrowed: it owns us */
+    PyObject *code;       /* borrowed; NULL once it has died */
+    struct lp_code *next; /* the same code object, another tracer */
+    struct lp_code
+        *canonical; /* its tracer's first of the same key, or NULL */
+    struct lp_code *free_list; /* of a leader: those of its key that died, */
+    struct lp_code *next_free; /* one after the other */
+    struct lp_tracer *tracer;  /* borrowed: it owns us */
     lp_layout layout;
     uint32_t flags;
-    int32_t start;     /* offset of the instruction that begins it; a frame
-                        * beyond was resumed */
-    uint32_t n_marks;  /* of the two arrays below, by instruction */
-    uint8_t *marks;    /* owned: lp_step, how a jump there came, and whether a
-                        * line starts there, if it is far; or NULL */
+    int32_t start;    /* offset of the instruction that begins it; a frame
+                       * beyond was resumed */
+    uint32_t n_marks; /* of the two arrays below, by instruction */
+    uint8_t *marks; /* owned: lp_line_entry, how a jump there came, and whether
+                     * a line starts there, if it is far; or NULL */
     uint32_t *resumes; /* owned: line to open on a resume; or NULL */
-    struct lp_labels *labels; /* owned: of ranges, see lp_ranges.h; or NULL */
+    struct lp_labels
+        *labels; /* owned: of ranges, see nvtx_ranges.h; or NULL */
 } lp_code;
 
 /* Ask the interpreter for the word on code objects.  0 or -1. */
@@ -58,7 +61,7 @@ lp_code *lp_code_find(PyObject *code, const struct lp_tracer *tracer);
 int lp_code_attach(lp_code *self, PyObject *code);
 
 /* [GIL] One that has died, of those with this leader; or NULL. */
-lp_code *lp_code_take_spare(lp_code *leader);
+lp_code *lp_code_take_free(lp_code *canonical);
 
 /* [GIL] Take it off again; nothing where the code object has died. */
 void lp_code_detach(lp_code *self);
@@ -79,21 +82,22 @@ lp_code_is_ignored(const lp_code *code)
 }
 
 /* How control came to the instruction at a byte offset. */
-static inline lp_step
-lp_code_step(const lp_code *self, int offset)
+static inline lp_line_entry
+lp_code_line_entry(const lp_code *self, int offset)
 {
     uint32_t at = (uint32_t)offset / 2;
 
     return self->marks != NULL && at < self->n_marks
-               ? (lp_step)(self->marks[at] & LP_STEPS)
-               : LP_STEP;
+               ? (lp_line_entry)(self->marks[at] & LP_LINE_ENTRY_MASK)
+               : LP_LINE_FORWARD;
 }
 
 /* What its frames are from the first event on. */
 static inline uint32_t
 lp_code_frame_flags(const lp_code *self)
 {
-    return self->flags & LP_CODE_GATHERS ? LP_FRAME_GATHERS : 0;
+    return self->flags & LP_CODE_HAS_COMPREHENSION ? LP_FRAME_HAS_COMPREHENSION
+                                                   : 0;
 }
 
 #endif

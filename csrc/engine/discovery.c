@@ -3,7 +3,7 @@
 #include "engine/engine.h"
 #include "engine/python_call.h"
 
-bool lp_discovering;
+bool lp_discovery_on;
 
 static PyObject *decide; /* owned; NULL while it is off */
 static PyObject *files;  /* owned set: of which nothing is wanted */
@@ -20,29 +20,29 @@ keep(void *Py_UNUSED(extra))
 
 /* Others, too, are heard of by the hook only where it is told so. */
 static int
-hear_all(bool all)
+watch_all(bool all)
 {
-    const lp_hook *hook = lp_process.hook;
+    const lp_hook *hook = lp_the_engine.hook;
 
-    if (hook == NULL || hook->hear_all == NULL) {
+    if (hook == NULL || hook->watch_all == NULL) {
         return 0;
     }
-    return hook->hear_all(all);
+    return hook->watch_all(all);
 }
 
 static int
 stop(void)
 {
-    if (!lp_discovering) {
+    if (!lp_discovery_on) {
         return 0;
     }
-    lp_discovering = false;
+    lp_discovery_on = false;
     Py_CLEAR(decide);
     Py_CLEAR(files);
-    if (lp_process.hook != NULL) {
-        lp_engine_hush();
+    if (lp_the_engine.hook != NULL) {
+        lp_engine_deactivate();
     }
-    return hear_all(false);
+    return watch_all(false);
 }
 
 static int
@@ -64,9 +64,9 @@ start(PyObject *callable)
     Py_INCREF(callable);
     decide = callable;
     round_number++;
-    lp_discovering = true;
-    lp_engine_listen();
-    if (hear_all(true) < 0) {
+    lp_discovery_on = true;
+    lp_engine_activate();
+    if (watch_all(true) < 0) {
         PyObject *type, *value, *traceback;
 
         PyErr_Fetch(&type, &value, &traceback);
@@ -78,12 +78,12 @@ start(PyObject *callable)
 }
 
 int
-lp_discover_set(PyObject *callable)
+lp_discovery_set(PyObject *callable)
 {
     if (callable == Py_None) {
         return stop();
     }
-    if (lp_process.hook == NULL) {
+    if (lp_the_engine.hook == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "there is no tracer");
         return -1;
     }
@@ -91,7 +91,7 @@ lp_discover_set(PyObject *callable)
 }
 
 bool
-lp_discover_is_asking(void)
+lp_discovery_is_asking(void)
 {
     return asking;
 }
@@ -133,22 +133,22 @@ ask(PyObject *code)
 }
 
 lp_code *
-lp_discover(PyObject *code)
+lp_discovery_ask(PyObject *code)
 {
     lp_code *found = NULL;
-    lp_aside aside;
+    lp_python_call aside;
 
     if (asking || decide == NULL ||
         lp_code_extra_get(code, extra_index) == (void *)round_number) {
         return NULL;
     }
-    lp_aside_begin(&aside);
+    lp_python_call_begin(&aside);
     asking = true;
     if (ask(code)) {
         found = lp_code_of(code);
     }
     asking = false;
-    lp_aside_end(&aside);
+    lp_python_call_end(&aside);
     if (found == NULL) {
         refuse(code);
     }

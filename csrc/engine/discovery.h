@@ -12,16 +12,16 @@
 #include "engine/python_compat.h"
 
 /* Whether it is on.  Read at the begin of every call. */
-extern bool lp_discovering;
+extern bool lp_discovery_on;
 
 /* [GIL] On, with this callable, or off, with None.  0 or -1. */
-int lp_discover_set(PyObject *decide);
+int lp_discovery_set(PyObject *decide);
 
 /* [GIL] What to count of a code object that begins and is not registered, or
  * NULL; it may be asked for again.  Keeps the exception that is set. */
-lp_code *lp_discover(PyObject *code);
+lp_code *lp_discovery_ask(PyObject *code);
 
 /* [GIL] Is Python asked just now, on this thread? */
-bool lp_discover_is_asking(void);
+bool lp_discovery_is_asking(void);
 
 #endif

@@ -13,7 +13,7 @@
 #include "record/call_tree.h"
 #include "record/off_cpu_sampler.h"
 
-lp_engine lp_process;
+lp_engine lp_the_engine;
 
 static uint32_t least_id; /* no code id below it is free */
 
@@ -22,26 +22,26 @@ lp_engine_add_code(lp_code *code)
 {
     uint32_t id = least_id;
 
-    while (id < lp_process.n_codes && lp_process.codes[id] != NULL) {
+    while (id < lp_the_engine.n_codes && lp_the_engine.codes[id] != NULL) {
         id++;
     }
-    if (id == lp_process.n_codes) {
+    if (id == lp_the_engine.n_codes) {
         uint32_t wanted = id == 0 ? 64 : id * 2;
         lp_code **codes =
-            realloc(lp_process.codes, wanted * sizeof(lp_code *));
+            realloc(lp_the_engine.codes, wanted * sizeof(lp_code *));
 
         if (codes == NULL) {
             PyErr_NoMemory();
             return false;
         }
         memset(codes + id, 0, (wanted - id) * sizeof(lp_code *));
-        lp_process.codes = codes;
-        lp_process.n_codes = wanted;
+        lp_the_engine.codes = codes;
+        lp_the_engine.n_codes = wanted;
     }
-    lp_process.codes[id] = code;
+    lp_the_engine.codes[id] = code;
     least_id = id + 1;
     code->layout.code_id = id;
-    code->layout.serial = ++lp_process.serials;
+    code->layout.serial = ++lp_the_engine.serials;
     return true;
 }
 
@@ -50,28 +50,28 @@ lp_engine_drop_code(lp_code *code)
 {
     uint32_t id = code->layout.code_id;
 
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        if (id < rec->n_counts && rec->counts[id] != NULL) {
-            const lp_counts *counts = rec->counts[id];
+        if (id < rec->n_counters && rec->counters[id] != NULL) {
+            const lp_code_counters *counters = rec->counters[id];
             const uint64_t *awaits =
-                (const uint64_t *)(counts->lines + counts->n_lines);
+                (const uint64_t *)(counters->lines + counters->n_lines);
 
-            lp_parked_forget(&lp_process.parked, awaits,
-                             awaits + counts->n_lines);
-            lp_wait_forget(rec->counts[id]);
-            rec->counts[id] = NULL;
+            lp_suspended_forget(&lp_the_engine.suspended, awaits,
+                                awaits + counters->n_lines);
+            lp_off_cpu_forget(rec->counters[id]);
+            rec->counters[id] = NULL;
         }
     }
-    lp_process.codes[id] = NULL;
+    lp_the_engine.codes[id] = NULL;
     least_id = id < least_id ? id : least_id;
 }
 
 void
 lp_engine_set_costs(const lp_costs *costs)
 {
-    lp_process.costs = *costs;
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    lp_the_engine.costs = *costs;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         rec->costs = *costs;
     }
@@ -80,22 +80,22 @@ lp_engine_set_costs(const lp_costs *costs)
 void
 lp_engine_set_clock(const lp_clock *clock)
 {
-    lp_process.clock = *clock;
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    lp_the_engine.clock = *clock;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         rec->clock = *clock;
-        lp_wait_clock(rec, clock);
+        lp_off_cpu_clock(rec, clock);
     }
 }
 
 void
-lp_engine_settle_ranges(lp_recorder *rec)
+lp_engine_sync_ranges(lp_recorder *rec)
 {
-    if (rec == lp_here) {
-        lp_ranges_settle(rec);
+    if (rec == lp_current_recorder) {
+        lp_ranges_sync(rec);
     }
     else {
-        lp_ranges_owe(rec);
+        lp_ranges_mark_stale(rec);
     }
 }
 
@@ -106,26 +106,27 @@ pause_thread(lp_recorder *rec)
 
     lp_recorder_pause(rec, lp_clock_now(&rec->clock));
     if (ranged) {
-        lp_ranges_off(rec, rec->frames + 1);
-        lp_ranges_owe(rec); /* its frames have ranges again when they go on */
-        lp_engine_settle_ranges(rec);
+        lp_ranges_remove(rec, rec->frames + 1);
+        lp_ranges_mark_stale(
+            rec); /* its frames have ranges again when they go on */
+        lp_engine_sync_ranges(rec);
     }
 }
 
 void
 lp_engine_pause_here(bool paused)
 {
-    __atomic_store_n(&lp_process.paused, paused, __ATOMIC_RELAXED);
-    if (paused && lp_here != NULL) {
-        lp_recorder_mark(lp_here);
+    __atomic_store_n(&lp_the_engine.paused, paused, __ATOMIC_RELAXED);
+    if (paused && lp_current_recorder != NULL) {
+        lp_recorder_mark(lp_current_recorder);
     }
 }
 
 void
 lp_engine_pause(bool paused)
 {
-    __atomic_store_n(&lp_process.paused, paused, __ATOMIC_RELAXED);
-    for (lp_recorder *rec = lp_process.recorders; paused && rec != NULL;
+    __atomic_store_n(&lp_the_engine.paused, paused, __ATOMIC_RELAXED);
+    for (lp_recorder *rec = lp_the_engine.recorders; paused && rec != NULL;
          rec = rec->next) {
         pause_thread(rec);
     }
@@ -137,16 +138,16 @@ lp_engine_pause(bool paused)
 static bool
 stays_paused(lp_recorder *rec, lp_frame *frame)
 {
-    bool twin = true;
+    bool shared = true;
 
-    if (lp_process.paused) {
+    if (lp_the_engine.paused) {
         if (frame->line != NULL) {
             pause_thread(rec);
         }
         return true;
     }
-    for (; twin; frame--) {
-        twin = frame->flags & LP_FRAME_TWIN;
+    for (; shared; frame--) {
+        shared = frame->flags & LP_FRAME_SHARED;
         frame->flags &= ~(uint32_t)LP_FRAME_PAUSED;
     }
     return false;
@@ -160,12 +161,12 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     lp_tracer *tracer = code->tracer;
     /* A frame that is seen late was either running when its tracer was told
      * to stop, or 3.11 took it up again without an event. */
-    bool enables = (code->flags & LP_CODE_ENABLES) &&
+    bool enables = (code->flags & LP_CODE_ACTIVATES_TRACER) &&
                    (entry != LP_LATE || !tracer->stopped);
-    lp_counts *counts;
+    lp_code_counters *counters;
     lp_frame *frame;
 
-    if (LP_UNLIKELY(lp_process.paused || (code->flags & LP_CODE_IGNORED))) {
+    if (LP_UNLIKELY(lp_the_engine.paused || (code->flags & LP_CODE_IGNORED))) {
         return NULL;
     }
     if (enables) {
@@ -174,15 +175,15 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     if (!tracer->active) {
         return NULL;
     }
-    counts = code->layout.code_id < rec->n_counts
-                 ? rec->counts[code->layout.code_id]
-                 : NULL;
-    if (LP_UNLIKELY(counts == NULL)) {
+    counters = code->layout.code_id < rec->n_counters
+                   ? rec->counters[code->layout.code_id]
+                   : NULL;
+    if (LP_UNLIKELY(counters == NULL)) {
         lp_threads_name(rec);
-        counts = lp_recorder_counts(rec, &tracer->blocks, &code->layout);
+        counters = lp_recorder_counters(rec, &tracer->arena, &code->layout);
     }
     frame =
-        lp_recorder_enter(rec, code->code, counts, code->layout.first_line);
+        lp_recorder_enter(rec, code->code, counters, code->layout.first_line);
     if (LP_UNLIKELY(frame == NULL)) {
         if (enables) {
             lp_tracer_count_down(tracer);
@@ -192,7 +193,7 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     frame->owner = tracer;
     tracer->open_frames++;
     if (enables) {
-        frame->flags |= LP_FRAME_ENABLES;
+        frame->flags |= LP_FRAME_ACTIVATES_TRACER;
     }
     frame->flags |= lp_code_frame_flags(code);
     if (entry == LP_CALLED) {
@@ -200,7 +201,7 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
         return frame;
     }
     (void)lp_calls_enter(rec, frame);
-    counts->resumes++;
+    counters->resumes++;
     if (entry == LP_RESUMED && line - frame->first_line < frame->n_lines) {
         lp_recorder_open(rec, frame, frame->lines + (line - frame->first_line),
                          now);
@@ -210,7 +211,7 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
 
 /* Is there anything to keep of its frames while they are suspended? */
 static bool
-is_parked(const lp_layout *layout)
+keeps_suspended_state(const lp_layout *layout)
 {
     return layout->awaits || layout->statements != NULL;
 }
@@ -218,32 +219,33 @@ is_parked(const lp_layout *layout)
 /* Somebody listens to ranges, or did: the top frame and its twins are some,
  * if `entered`. */
 static void
-give_ranges(lp_recorder *rec, bool entered)
+assign_ranges(lp_recorder *rec, bool entered)
 {
     for (lp_frame *frame = rec->top; entered; frame--) {
-        const lp_code *code = lp_process.codes[frame->counts->code_id];
+        const lp_code *code = lp_the_engine.codes[frame->counters->code_id];
 
         if (code->labels != NULL) {
-            lp_ranges_give(frame, code->labels, lp_process.ranges);
+            lp_ranges_assign(frame, code->labels, lp_the_engine.ranges);
         }
-        entered = frame->flags & LP_FRAME_TWIN;
+        entered = frame->flags & LP_FRAME_SHARED;
     }
-    lp_ranges_settle(rec);
+    lp_ranges_sync(rec);
 }
 
 lp_frame *
 lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
                 const void *key, lp_ticks now)
 {
-    const lp_parked_frame *parked = NULL;
-    bool twin = false;
+    const lp_suspended_frame *suspended = NULL;
+    bool shared = false;
 
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
         return NULL;
     }
     rec->cost += entry == LP_CALLED ? rec->costs.call : rec->costs.resume;
-    if (entry != LP_CALLED && is_parked(&code->layout)) {
-        parked = lp_parked_end(&lp_process.parked, key, code->code, now);
+    if (entry != LP_CALLED && keeps_suspended_state(&code->layout)) {
+        suspended = lp_suspended_resume(&lp_the_engine.suspended, key,
+                                        code->code, now);
     }
     for (lp_code *next; code != NULL; code = next) {
         lp_frame *frame;
@@ -254,27 +256,28 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
             continue;
         }
         frame->key = key;
-        if (LP_UNLIKELY(parked != NULL)) {
-            frame->seen = parked->seen;
-            frame->furthest = parked->furthest;
-            if (entry == LP_LATE && parked->line < frame->n_lines) {
+        if (LP_UNLIKELY(suspended != NULL)) {
+            frame->seen = suspended->seen;
+            frame->last_seen = suspended->last_seen;
+            if (entry == LP_LATE && suspended->line < frame->n_lines) {
                 /* 3.11 takes a frame up again without an event where what it
                  * delegated to ends by a throw. */
-                lp_recorder_open(rec, frame, frame->lines + parked->line, now);
+                lp_recorder_open(rec, frame, frame->lines + suspended->line,
+                                 now);
             }
         }
-        if (twin) {
-            frame->flags |= LP_FRAME_TWIN;
+        if (shared) {
+            frame->flags |= LP_FRAME_SHARED;
         }
-        if (LP_UNLIKELY(lp_process.strict)) {
-            frame->flags |= LP_FRAME_STRICT;
+        if (LP_UNLIKELY(lp_the_engine.greenlets)) {
+            frame->flags |= LP_FRAME_GREENLET;
         }
-        twin = true;
+        shared = true;
     }
-    if (LP_UNLIKELY(lp_process.ranges != LP_RANGES_OFF || rec->owed != 0)) {
-        give_ranges(rec, twin);
+    if (LP_UNLIKELY(lp_the_engine.ranges != LP_RANGES_OFF || rec->owed != 0)) {
+        assign_ranges(rec, shared);
     }
-    return twin ? rec->top : NULL;
+    return shared ? rec->top : NULL;
 }
 
 lp_frame *
@@ -290,24 +293,24 @@ lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key)
 
 /* The frame is suspended: from now on its line's time is await time. */
 static void
-park(const lp_frame *frame, lp_ticks now)
+suspend(const lp_frame *frame, lp_ticks now)
 {
-    uint64_t *awaits = lp_counts_awaits(frame->counts);
+    uint64_t *awaits = lp_code_counters_awaits(frame->counters);
     const lp_line *line = frame->line;
 
     if (line != NULL && (awaits != NULL || line->statement != 0)) {
-        lp_parked_frame parked = {
+        lp_suspended_frame suspended = {
             .key = frame->key,
             .code = frame->code,
             .line = (uint32_t)(line - frame->lines),
             .seen = frame->seen,
-            .furthest = frame->furthest,
+            .last_seen = frame->last_seen,
             .awaits = awaits != NULL ? awaits + (line - frame->lines) : NULL,
             .since = now,
         };
 
         if (frame->key != NULL) {
-            lp_parked_add(&lp_process.parked, parked);
+            lp_suspended_add(&lp_the_engine.suspended, suspended);
         }
     }
 }
@@ -316,14 +319,14 @@ static void
 leave_frame(lp_recorder *rec, lp_frame *frame, bool suspended, lp_ticks now)
 {
     lp_tracer *tracer = frame->owner;
-    bool enables = frame->flags & LP_FRAME_ENABLES;
+    bool enables = frame->flags & LP_FRAME_ACTIVATES_TRACER;
 
     if (LP_UNLIKELY(lp_ranges_any(rec))) {
-        lp_ranges_off(rec, frame);
+        lp_ranges_remove(rec, frame);
     }
     lp_recorder_leave(rec, frame, suspended, now);
     if (LP_UNLIKELY(lp_ranges_any(rec))) {
-        lp_ranges_settle(rec);
+        lp_ranges_sync(rec);
     }
     tracer->open_frames--;
     if (enables) {
@@ -336,15 +339,15 @@ lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
                 bool suspended, lp_ticks now)
 {
     lp_frame *frame = lp_engine_frame(rec, code, key);
-    bool twin = frame != NULL;
+    bool shared = frame != NULL;
 
-    if (LP_UNLIKELY(!twin && rec->owed != 0)) {
-        lp_ranges_settle(rec);
+    if (LP_UNLIKELY(!shared && rec->owed != 0)) {
+        lp_ranges_sync(rec);
     }
-    while (twin) {
-        twin = frame->flags & LP_FRAME_TWIN;
-        if (suspended && !twin) {
-            park(frame, now);
+    while (shared) {
+        shared = frame->flags & LP_FRAME_SHARED;
+        if (suspended && !shared) {
+            suspend(frame, now);
         }
         leave_frame(rec, frame, suspended, now);
         frame--;
@@ -361,10 +364,10 @@ lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now)
 
 void
 lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
-               uint32_t line, lp_step step, lp_ticks now)
+               uint32_t line, lp_line_entry step, lp_ticks now)
 {
     lp_frame *frame = lp_engine_frame(rec, code, key);
-    bool twin, ranged = false;
+    bool shared, ranged = false;
 
     if (frame == NULL) {
         lp_code *first = lp_code_of(code);
@@ -380,21 +383,24 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
     if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) &&
         stays_paused(rec, frame)) {
         if (rec->owed != 0) {
-            lp_ranges_settle(rec);
+            lp_ranges_sync(rec);
         }
         return;
     }
-    if (frame->flags & (LP_FRAME_AGAIN | LP_FRAME_WITHIN)) {
-        step = frame->flags & LP_FRAME_AGAIN ? LP_AGAIN : LP_WITHIN;
-        frame->flags &= ~(uint32_t)(LP_FRAME_AGAIN | LP_FRAME_WITHIN);
+    if (frame->flags & (LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION)) {
+        step = frame->flags & LP_FRAME_LOOP_BACK ? LP_LINE_LOOP_BACK
+                                                 : LP_LINE_COMPREHENSION;
+        frame->flags &=
+            ~(uint32_t)(LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION);
     }
     do {
         lp_recorder_line(rec, frame, line - frame->first_line, now, step);
-        ranged |= (frame->flags & (LP_FRAME_LINES | LP_FRAME_OWES)) != 0;
-        frame->flags &= ~(uint32_t)LP_FRAME_OWES;
-        twin = frame->flags & LP_FRAME_TWIN;
+        ranged |=
+            (frame->flags & (LP_FRAME_LINES | LP_FRAME_RANGES_STALE)) != 0;
+        frame->flags &= ~(uint32_t)LP_FRAME_RANGES_STALE;
+        shared = frame->flags & LP_FRAME_SHARED;
         frame--;
-    } while (twin);
+    } while (shared);
     rec->wait.left = now; /* frames may take turns */
     if (LP_UNLIKELY(ranged)) {
         lp_ranges_line(rec, frame + 1);
@@ -430,18 +436,18 @@ lp_engine_watch_waits(void)
 {
     uintptr_t low, high;
 
-    if (lp_process.tracers == 0 || lp_process.costs.line == 0) {
+    if (lp_the_engine.tracers == 0 || lp_the_engine.costs.line == 0) {
         lp_engine_unwatch_waits();
         return;
     }
     find_state(&low, &high);
-    lp_sampler_allow(&lp_process.recorders, low, high);
+    lp_sampler_start(&lp_the_engine.recorders, low, high);
 }
 
 void
 lp_engine_unwatch_waits(void)
 {
-    lp_sampler_forbid(); /* it needs no lock of ours: that takes no time */
+    lp_sampler_stop(); /* it needs no lock of ours: that takes no time */
 }
 
 enum { WAIT_US = 50 };
@@ -497,7 +503,7 @@ choose_clock(PyObject *given, const char *name)
             return -1;
         }
         memcpy(&clock.read, &read, sizeof(read));
-        lp_clock_give(&clock, clock.read);
+        lp_clock_set_source(&clock, clock.read);
     }
     lp_engine_set_clock(&clock);
     return 0;
@@ -506,19 +512,19 @@ choose_clock(PyObject *given, const char *name)
 static int
 choose_hook(const lp_hook *hook, PyObject *module)
 {
-    if (lp_process.hook != NULL) {
-        if (hook == lp_process.hook) {
+    if (lp_the_engine.hook != NULL) {
+        if (hook == lp_the_engine.hook) {
             return 0;
         }
         PyErr_Format(PyExc_RuntimeError,
                      "another profiler of this process uses '%s'",
-                     lp_process.hook->name);
+                     lp_the_engine.hook->name);
         return -1;
     }
     if (lp_code_open() < 0 || hook->open(module) < 0) {
         return -1;
     }
-    lp_process.hook = hook;
+    lp_the_engine.hook = hook;
     return 0;
 }
 
@@ -529,13 +535,13 @@ lp_engine_acquire(const lp_hook *hook, PyObject *clock, const char *clock_name,
     int result = 0;
 
     take_turn();
-    if (lp_process.tracers == 0 || clock != Py_None) {
+    if (lp_the_engine.tracers == 0 || clock != Py_None) {
         result = choose_clock(clock, clock_name);
     }
     if (result == 0) {
         result = choose_hook(hook, module);
     }
-    lp_process.tracers += result == 0;
+    lp_the_engine.tracers += result == 0;
     give_turn();
     return result;
 }
@@ -544,10 +550,10 @@ void
 lp_engine_release(void)
 {
     take_turn();
-    if (--lp_process.tracers == 0) {
-        (void)lp_discover_set(Py_None);
-        lp_process.hook->close();
-        lp_process.hook = NULL;
+    if (--lp_the_engine.tracers == 0) {
+        (void)lp_discovery_set(Py_None);
+        lp_the_engine.hook->close();
+        lp_the_engine.hook = NULL;
         lp_engine_unwatch_waits();
     }
     give_turn();

@@ -25,16 +25,16 @@ typedef struct lp_engine {
         *codes; /* owned array, borrowed entries: by code id; NULL: free */
     uint32_t n_codes;
     uint32_t serials; /* given out so far */
-    lp_parked parked;
+    lp_suspended suspended;
     uint32_t tracers; /* that exist */
     uint32_t active;  /* reasons to listen: tracers that count just now, and
                        * codes that enable theirs */
-    bool strict;      /* frames of one thread take turns (greenlets) */
+    bool greenlets;   /* frames of one thread take turns (greenlets) */
     bool paused;      /* collection is off: nothing is counted (atomic) */
     lp_range_mode ranges; /* which are made of frames that are entered */
 } lp_engine;
 
-extern lp_engine lp_process;
+extern lp_engine lp_the_engine;
 
 /* [GIL] A free code id for `code`.  False with an exception. */
 bool lp_engine_add_code(lp_code *code);
@@ -48,22 +48,22 @@ void lp_engine_set_costs(const lp_costs *costs);
 void lp_engine_set_clock(const lp_clock *clock);
 
 /* [GIL] Ranges were taken off: put them right, on another thread later. */
-void lp_engine_settle_ranges(lp_recorder *rec);
+void lp_engine_sync_ranges(lp_recorder *rec);
 
 /* [GIL] One reason more, or less, for the hook to listen. */
 static inline void
-lp_engine_listen(void)
+lp_engine_activate(void)
 {
-    if (lp_process.active++ == 0 && lp_process.hook->start != NULL) {
-        lp_process.hook->start();
+    if (lp_the_engine.active++ == 0 && lp_the_engine.hook->start != NULL) {
+        lp_the_engine.hook->start();
     }
 }
 
 static inline void
-lp_engine_hush(void)
+lp_engine_deactivate(void)
 {
-    if (--lp_process.active == 0 && lp_process.hook->stop != NULL) {
-        lp_process.hook->stop();
+    if (--lp_the_engine.active == 0 && lp_the_engine.hook->stop != NULL) {
+        lp_the_engine.hook->stop();
     }
 }
 
@@ -98,12 +98,12 @@ void lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now);
 
 /* [GIL] A line event that the fast path did not take. */
 void lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
-                    uint32_t line, lp_step step, lp_ticks now);
+                    uint32_t line, lp_line_entry step, lp_ticks now);
 
 /* [GIL] An event of the line that is open, which goes on: no more than what
  * the event itself took. */
 static inline void
-lp_engine_stay(lp_frame *frame)
+lp_engine_same_line(lp_frame *frame)
 {
     frame->own += frame->line->weight;
     frame->line->cost += frame->line->weight;

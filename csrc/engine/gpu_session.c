@@ -34,10 +34,10 @@ only_open(void)
 {
     const lp_recorder *found = NULL;
     const lp_recorder *rec =
-        __atomic_load_n(&lp_process.recorders, __ATOMIC_ACQUIRE);
+        __atomic_load_n(&lp_the_engine.recorders, __ATOMIC_ACQUIRE);
 
     while (rec != NULL) {
-        if (lp_open_lines_any(rec) &&
+        if (lp_current_path_any(rec) &&
             !__atomic_load_n(&rec->finished, __ATOMIC_RELAXED)) {
             if (found != NULL) {
                 return NULL;
@@ -50,38 +50,39 @@ only_open(void)
 }
 
 uint32_t
-lp_charged_path(lp_paths *paths)
+lp_gpu_session_current_path(lp_call_paths *paths)
 {
-    static _Thread_local lp_other_lines adopted;
+    static _Thread_local lp_adopted_path adopted;
     const lp_recorder *other;
 
-    if (lp_here != NULL && lp_open_lines_any(lp_here)) {
-        return lp_open_lines_path(lp_here, paths);
+    if (lp_current_recorder != NULL &&
+        lp_current_path_any(lp_current_recorder)) {
+        return lp_current_path(lp_current_recorder, paths);
     }
     other = only_open();
     return other == NULL ? LP_NO_PATH
-                         : lp_open_lines_of_other(other, paths, &adopted);
+                         : lp_current_path_of_thread(other, paths, &adopted);
 }
 
-lp_devices lp_process_devices;
+lp_gpu_session lp_the_gpu_session;
 
 static uint32_t
 path_here(void)
 {
-    return lp_charged_path(&lp_process_devices.ledger->paths);
+    return lp_gpu_session_current_path(&lp_the_gpu_session.activity->paths);
 }
 
 static lp_ticks
 ticks_now(void)
 {
-    return lp_clock_now(&lp_process.clock);
+    return lp_clock_now(&lp_the_engine.clock);
 }
 
 void
-lp_devices_collect(bool on)
+lp_gpu_session_collect(bool on)
 {
-    if (lp_process_devices.ledger != NULL) {
-        __atomic_store_n(&lp_process_devices.ledger->paused, !on,
+    if (lp_the_gpu_session.activity != NULL) {
+        __atomic_store_n(&lp_the_gpu_session.activity->paused, !on,
                          __ATOMIC_RELAXED);
     }
 }
@@ -90,7 +91,7 @@ lp_devices_collect(bool on)
 static void
 collect_here(bool on)
 {
-    lp_devices_collect(on);
+    lp_gpu_session_collect(on);
     lp_engine_pause_here(!on);
 }
 
@@ -102,25 +103,25 @@ forked(void)
 {
     if (opening) {
         opening = false; /* that thread is not here */
-        lp_process_devices.forked = true;
+        lp_the_gpu_session.forked = true;
     }
-    if (lp_process_devices.backend != NULL) {
-        lp_process_devices.backend = NULL;
-        lp_process_devices.ledger = NULL;
-        lp_process_devices.forked = true;
+    if (lp_the_gpu_session.backend != NULL) {
+        lp_the_gpu_session.backend = NULL;
+        lp_the_gpu_session.activity = NULL;
+        lp_the_gpu_session.forked = true;
     }
 }
 
-static lp_ledger *
+static lp_activity *
 new_ledger(size_t events)
 {
-    lp_ledger *ledger = malloc(sizeof(*ledger));
+    lp_activity *activity = malloc(sizeof(*activity));
 
-    if (ledger != NULL && !lp_ledger_init(ledger, events)) {
-        free(ledger);
-        ledger = NULL;
+    if (activity != NULL && !lp_activity_init(activity, events)) {
+        free(activity);
+        activity = NULL;
     }
-    return ledger;
+    return activity;
 }
 
 /* Wait for another thread that is at it. */
@@ -142,8 +143,8 @@ static bool
 open_backend(const lp_gpu_backend *backend, const lp_gpu_options *options,
              char why[LP_GPU_WHY])
 {
-    lp_devices *devices = &lp_process_devices;
-    lp_gpu_host host = {.ledger = devices->ledger,
+    lp_gpu_session *devices = &lp_the_gpu_session;
+    lp_gpu_host host = {.activity = devices->activity,
                         .path = path_here,
                         .now = ticks_now,
                         .collect = collect_here};
@@ -166,10 +167,10 @@ open_backend(const lp_gpu_backend *backend, const lp_gpu_options *options,
 }
 
 bool
-lp_devices_open(const char *name, const lp_gpu_options *options, size_t events,
-                char why[LP_GPU_WHY])
+lp_gpu_session_open(const char *name, const lp_gpu_options *options,
+                    size_t events, char why[LP_GPU_WHY])
 {
-    lp_devices *devices = &lp_process_devices;
+    lp_gpu_session *devices = &lp_the_gpu_session;
     const lp_gpu_backend *backend = find_backend(name);
 
     if (backend == NULL) {
@@ -186,12 +187,12 @@ lp_devices_open(const char *name, const lp_gpu_options *options, size_t events,
                  "records the device");
         return false;
     }
-    if (devices->ledger == NULL) {
-        devices->ledger = new_ledger(events);
-        lp_devices_collect(!lp_process.paused);
+    if (devices->activity == NULL) {
+        devices->activity = new_ledger(events);
+        lp_gpu_session_collect(!lp_the_engine.paused);
         pthread_atfork(NULL, NULL, forked);
     }
-    if (devices->ledger == NULL) {
+    if (devices->activity == NULL) {
         snprintf(why, LP_GPU_WHY, "memory is out");
         return false;
     }
@@ -199,9 +200,9 @@ lp_devices_open(const char *name, const lp_gpu_options *options, size_t events,
 }
 
 void
-lp_devices_flush(void)
+lp_gpu_session_flush(void)
 {
-    const lp_gpu_backend *backend = lp_process_devices.backend;
+    const lp_gpu_backend *backend = lp_the_gpu_session.backend;
 
     if (backend != NULL) {
         Py_BEGIN_ALLOW_THREADS
@@ -211,9 +212,9 @@ lp_devices_flush(void)
 }
 
 void
-lp_devices_close(void)
+lp_gpu_session_close(void)
 {
-    const lp_gpu_backend *backend = lp_process_devices.backend;
+    const lp_gpu_backend *backend = lp_the_gpu_session.backend;
 
     if (backend != NULL) {
         Py_BEGIN_ALLOW_THREADS

@@ -12,34 +12,34 @@
 #include "gpu/backend.h"
 #include "record/call_paths.h"
 
-typedef struct lp_devices {
+typedef struct lp_gpu_session {
     const lp_gpu_backend *backend; /* NULL: none is open */
-    lp_ledger *ledger;             /* owned; NULL as long */
+    lp_activity *activity;         /* owned; NULL as long */
     lp_ns opened;                  /* when, on CLOCK_MONOTONIC */
     bool forked;                   /* the parent has it */
-} lp_devices;
+} lp_gpu_session;
 
-extern lp_devices lp_process_devices;
+extern lp_gpu_session lp_the_gpu_session;
 
 /* [GIL] Open a backend, if none is; false and why not.  The lock is given
  * back meanwhile. */
-bool lp_devices_open(const char *backend, const lp_gpu_options *options,
-                     size_t events, char why[LP_GPU_WHY]);
+bool lp_gpu_session_open(const char *backend, const lp_gpu_options *options,
+                         size_t events, char why[LP_GPU_WHY]);
 
 /* [GIL] Wait for the device and take its records; gives the lock back. */
-void lp_devices_flush(void);
+void lp_gpu_session_flush(void);
 
 /* [GIL] Take no more records. */
-void lp_devices_close(void);
+void lp_gpu_session_close(void);
 
 /* [ANY] Switch collection on or off. */
-void lp_devices_collect(bool on);
+void lp_gpu_session_collect(bool on);
 
 /* Which lines a call of this thread is charged to. */
 
 /* [ANY] The lines that are open on this thread; on a thread that has none,
  * as the workers of a library, those of the one thread that has some; else
  * LP_NO_PATH.  Calls no Python and takes no lock but for a new path. */
-uint32_t lp_charged_path(lp_paths *paths);
+uint32_t lp_gpu_session_current_path(lp_call_paths *paths);
 
 #endif

@@ -20,13 +20,13 @@ typedef struct lp_hook {
     void (*unwatch)(PyObject *code);
     /* Events of every code object's begin from now on, or of the watched ones'
      * alone.  NULL where all are heard of anyway.  0 or -1. */
-    int (*hear_all)(bool all);
+    int (*watch_all)(bool all);
     /* The first tracer became active / the last one stopped.  Called for
      * every outermost call of a decorated function: must cost nothing. */
     void (*start)(void);
     void (*stop)(void);
     /* Look out for frames that run already, in any thread. */
-    void (*catch_up)(void);
+    void (*scan_running_frames)(void);
     /* How many times somebody put it out of its place, which it takes again
      * if need be.  NULL where nobody can. */
     uint64_t (*displaced)(void);

@@ -9,23 +9,23 @@ static uint64_t step;  /* in ticks * LP_COST_ONE */
 static uint64_t
 next_time(const lp_recorder *rec)
 {
-    return told == NULL ? LP_AUDIT_NEVER : rec->cost + step;
+    return told == NULL ? LP_OVERHEAD_AUDIT_NEVER : rec->cost + step;
 }
 
 static void
 set_step(uint64_t ns)
 {
-    double one = (double)lp_clock_scale(&lp_process.clock) / 4294967296.0;
+    double one = (double)lp_clock_scale(&lp_the_engine.clock) / 4294967296.0;
 
     step = (uint64_t)((double)ns / one * LP_COST_ONE);
 }
 
 int
-lp_audit_set(PyObject *callable, uint64_t ns)
+lp_overhead_audit_set(PyObject *callable, uint64_t ns)
 {
     PyObject *before = told;
 
-    if (callable != Py_None && lp_process.hook == NULL) {
+    if (callable != Py_None && lp_the_engine.hook == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "there is no tracer");
         return -1;
     }
@@ -34,7 +34,7 @@ lp_audit_set(PyObject *callable, uint64_t ns)
     if (told != NULL) {
         set_step(ns);
     }
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         rec->audit_at = next_time(rec);
     }
@@ -43,7 +43,7 @@ lp_audit_set(PyObject *callable, uint64_t ns)
 }
 
 void
-lp_audit_begin(lp_recorder *rec)
+lp_overhead_audit_begin(lp_recorder *rec)
 {
     rec->audit_at = next_time(rec);
 }
@@ -68,11 +68,11 @@ tell(void)
 }
 
 bool
-lp_audit_now(lp_recorder *rec)
+lp_overhead_audit_now(lp_recorder *rec)
 {
-    lp_aside aside;
+    lp_python_call aside;
 
-    rec->audit_at = LP_AUDIT_NEVER; /* not while it is told */
+    rec->audit_at = LP_OVERHEAD_AUDIT_NEVER; /* not while it is told */
     if (told == NULL) {
         return true;
     }
@@ -83,9 +83,9 @@ lp_audit_now(lp_recorder *rec)
         return false;
     }
     if (told != NULL) {
-        lp_aside_begin(&aside);
+        lp_python_call_begin(&aside);
         tell();
-        lp_aside_end(&aside);
+        lp_python_call_end(&aside);
     }
     rec->audit_at = next_time(rec);
     return true;

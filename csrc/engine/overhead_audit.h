@@ -13,20 +13,20 @@
 /* [GIL] Call it whenever a thread's events have cost so many ns since the last
  * time; None: no more.  What it returns is the number from then on, if it is
  * one.  0 or -1 with an exception. */
-int lp_audit_set(PyObject *callable, uint64_t ns);
+int lp_overhead_audit_set(PyObject *callable, uint64_t ns);
 
 /* [GIL] A thread begins: the recorder is asked about from now on, or never. */
-void lp_audit_begin(lp_recorder *rec);
+void lp_overhead_audit_begin(lp_recorder *rec);
 
-/* [GIL, OWNER] The slow half of lp_audit. */
-bool lp_audit_now(lp_recorder *rec);
+/* [GIL, OWNER] The slow half of lp_overhead_audit. */
+bool lp_overhead_audit_now(lp_recorder *rec);
 
 /* [GIL, OWNER] Nobody may hold on to a frame: they may move, and go.  False
  * where a signal's handler raised an exception: it is the call's. */
 static inline bool
-lp_audit(lp_recorder *rec)
+lp_overhead_audit(lp_recorder *rec)
 {
-    return LP_LIKELY(rec->cost < rec->audit_at) || lp_audit_now(rec);
+    return LP_LIKELY(rec->cost < rec->audit_at) || lp_overhead_audit_now(rec);
 }
 
 #endif

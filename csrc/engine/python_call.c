@@ -21,18 +21,18 @@ hold_signals(sigset_t *before)
 }
 
 void
-lp_aside_begin(lp_aside *self)
+lp_python_call_begin(lp_python_call *self)
 {
-    self->began = lp_clock_now(&lp_process.clock);
+    self->began = lp_clock_now(&lp_the_engine.clock);
     hold_signals(&self->signals);
     PyErr_Fetch(&self->type, &self->value, &self->traceback);
     lp_thread_ignore_events(true);
 }
 
 void
-lp_aside_end(lp_aside *self)
+lp_python_call_end(lp_python_call *self)
 {
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
 
     lp_thread_ignore_events(false);
     PyErr_Clear();
@@ -40,6 +40,6 @@ lp_aside_end(lp_aside *self)
     pthread_sigmask(SIG_SETMASK, &self->signals, NULL);
     if (rec != NULL) { /* the caller's line has not worked meanwhile */
         rec->cost +=
-            (lp_clock_now(&lp_process.clock) - self->began) * LP_COST_ONE;
+            (lp_clock_now(&lp_the_engine.clock) - self->began) * LP_COST_ONE;
     }
 }

@@ -1,6 +1,7 @@
-/* Python is called for our own sake, in the midst of a program: what traces it
- * hears nothing, what it raised stays raised, and signals wait until it goes
- * on, for what their handlers raise is meant for the program.
+/* Calls Python from inside a hook without side effects on the profiled
+ * program: tracing is off, the current exception is saved, and signals are
+ * blocked, for an exception that a signal handler raises is meant for the
+ * program.
  */
 #ifndef LP_ENGINE_PYTHON_CALL_H
 #define LP_ENGINE_PYTHON_CALL_H
@@ -10,16 +11,16 @@
 #include "engine/python_compat.h"
 #include "record/clock.h"
 
-typedef struct lp_aside {
+typedef struct lp_python_call {
     PyObject *type, *value, *traceback; /* owned: of the program */
     sigset_t signals;
     lp_ticks began;
-} lp_aside;
+} lp_python_call;
 
 /* [GIL] */
-void lp_aside_begin(lp_aside *self);
+void lp_python_call_begin(lp_python_call *self);
 
 /* [GIL] What was raised meanwhile is dropped; the time is no line's. */
-void lp_aside_end(lp_aside *self);
+void lp_python_call_end(lp_python_call *self);
 
 #endif

@@ -17,7 +17,7 @@
 /* A tool's events, and no more, hide those of f_trace_opcodes. */
 #define LP_TOOLS_HIDE_OPCODES (PY_VERSION_HEX >= 0x030D0000)
 /* The frame evaluator as a gate: where it is older than monitoring. */
-#define LP_HAVE_GATE (!LP_HAVE_MONITORING)
+#define LP_HAVE_FRAME_EVAL (!LP_HAVE_MONITORING)
 
 /* -- a word of our own on every code object ------------------------------ */
 
@@ -158,7 +158,7 @@ lp_thread_is_tracing(PyThreadState *state)
 static inline void
 lp_thread_ignore_events(bool ignore)
 {
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
     PyThreadState *state = lp_thread_state();
 
     if (ignore) {
@@ -177,7 +177,7 @@ lp_thread_ignore_events(bool ignore)
 static inline void
 lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
 {
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
     state->c_tracefunc = func;
     state->cframe->use_tracing =
         func != NULL || state->c_profilefunc != NULL ? 255 : 0;
@@ -190,13 +190,13 @@ lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
 #endif
 }
 
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
 /* -- PEP 523: the function that evaluates every frame ----------------------
  */
 
 typedef struct _PyInterpreterFrame lp_raw_frame;
 
-/* The head of 3.11's frame, a frozen branch; lp_gate_usable() checks it
+/* The head of 3.11's frame, a frozen branch; lp_frame_eval_usable() checks it
  * against the interpreter's own word before it is relied on. */
 struct lp_raw_frame_head {
     void *function, *globals, *builtins, *locals;

@@ -84,7 +84,7 @@ write_name(uint64_t python_thread, char *name, size_t bytes)
  * thread that has ended, so that short-lived threads cost no memory. */
 enum { SEPARATE_THREADS = 256 };
 
-_Thread_local lp_recorder *lp_here;
+_Thread_local lp_recorder *lp_current_recorder;
 
 static pthread_key_t exit_key;
 static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
@@ -117,7 +117,7 @@ native_id(void)
 static lp_recorder *
 find_recorder(uint64_t python_thread)
 {
-    lp_recorder *rec = lp_process.recorders;
+    lp_recorder *rec = lp_the_engine.recorders;
 
     while (rec != NULL &&
            (rec->python_thread != python_thread ||
@@ -130,9 +130,9 @@ find_recorder(uint64_t python_thread)
 static lp_recorder *
 take_finished(void)
 {
-    lp_recorder *rec = lp_process.recorders;
+    lp_recorder *rec = lp_the_engine.recorders;
 
-    if (lp_process.n_recorders < SEPARATE_THREADS) {
+    if (lp_the_engine.n_recorders < SEPARATE_THREADS) {
         return NULL;
     }
     while (rec != NULL &&
@@ -153,12 +153,12 @@ take_finished(void)
 static void
 append(lp_recorder *rec)
 {
-    lp_recorder **end = &lp_process.recorders;
+    lp_recorder **end = &lp_the_engine.recorders;
 
     while (*end != NULL) {
         end = &(*end)->next;
     }
-    rec->number = lp_process.n_recorders++;
+    rec->number = lp_the_engine.n_recorders++;
     __atomic_store_n(end, rec, __ATOMIC_RELEASE); /* others may be reading */
 }
 
@@ -171,13 +171,13 @@ lp_threads_of(uint64_t python_thread)
         rec = take_finished();
     }
     if (rec == NULL) {
-        rec = lp_recorder_new(&lp_process.clock, &lp_process.costs);
+        rec = lp_recorder_new(&lp_the_engine.clock, &lp_the_engine.costs);
         if (rec == NULL) {
             return NULL;
         }
         append(rec);
     }
-    lp_audit_begin(rec);
+    lp_overhead_audit_begin(rec);
     rec->python_thread = python_thread;
     return rec;
 }
@@ -193,7 +193,7 @@ lp_threads_name(lp_recorder *rec)
 lp_recorder *
 lp_threads_here(void)
 {
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
 
     if (LP_LIKELY(rec != NULL)) {
         return rec;
@@ -203,10 +203,10 @@ lp_threads_here(void)
         return NULL;
     }
     rec->native_id = native_id();
-    lp_wait_attach(rec);
+    lp_off_cpu_attach(rec);
     write_name(rec->python_thread, rec->name, sizeof(rec->name));
     pthread_once(&exit_key_once, make_exit_key);
     pthread_setspecific(exit_key, rec);
-    lp_here = rec;
+    lp_current_recorder = rec;
     return rec;
 }

@@ -7,7 +7,7 @@
 #include "record/recorder.h"
 
 /* This thread's recorder; NULL before its first event. */
-extern _Thread_local lp_recorder *lp_here;
+extern _Thread_local lp_recorder *lp_current_recorder;
 
 /* [GIL] This thread's recorder, made when there is none; NULL when memory is
  * out. */

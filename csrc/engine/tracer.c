@@ -14,7 +14,7 @@ lp_tracer_start(lp_tracer *self)
     }
     self->active = true;
     self->stopped = false;
-    lp_engine_listen();
+    lp_engine_activate();
 }
 
 /* Close our frames that still run, in every thread; of a code object, or of
@@ -22,19 +22,19 @@ lp_tracer_start(lp_tracer *self)
 static void
 drop_frames(lp_tracer *self, const PyObject *code)
 {
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         bool ranged = lp_ranges_any(rec);
         const lp_frame *top = rec->top;
 
         if (ranged) {
-            lp_ranges_off_owner(rec, self);
+            lp_ranges_remove_owner(rec, self);
         }
         self->count -= (Py_ssize_t)lp_recorder_drop_code(
             rec, self, code, lp_clock_now(&rec->clock));
         self->open_frames -= (uint32_t)(top - rec->top);
         if (ranged) {
-            lp_engine_settle_ranges(rec);
+            lp_engine_sync_ranges(rec);
         }
     }
 }
@@ -53,9 +53,9 @@ lp_tracer_ignore(lp_tracer *self, lp_code *code)
     if (self->open_frames != 0) {
         drop_frames(self, object);
     }
-    if (code->flags & LP_CODE_ENABLES) {
-        code->flags &= ~(uint32_t)LP_CODE_ENABLES;
-        lp_engine_hush();
+    if (code->flags & LP_CODE_ACTIVATES_TRACER) {
+        code->flags &= ~(uint32_t)LP_CODE_ACTIVATES_TRACER;
+        lp_engine_deactivate();
     }
     if (count > 0 && self->count <= 0) {
         lp_tracer_stop(self); /* it was enabled by these calls alone */
@@ -65,7 +65,7 @@ lp_tracer_ignore(lp_tracer *self, lp_code *code)
         other = other->next;
     }
     if (other == NULL) {
-        lp_process.hook->unwatch(object);
+        lp_the_engine.hook->unwatch(object);
     }
 }
 
@@ -79,13 +79,13 @@ lp_tracer_stop(lp_tracer *self)
     if (self->open_frames != 0) {
         drop_frames(self, NULL);
     }
-    lp_engine_hush();
+    lp_engine_deactivate();
 }
 
 /* The first code of this key, or NULL, with an exception when that is an
  * error. */
 static lp_code *
-find_leader(const lp_tracer *self, PyObject *key)
+find_canonical(const lp_tracer *self, PyObject *key)
 {
     PyObject *place = PyDict_GetItemWithError(self->places, key);
 
@@ -113,7 +113,7 @@ make_room(lp_tracer *self)
 
 /* The key's leader is the code that is about to be appended. */
 static bool
-make_leader(lp_tracer *self, PyObject *key)
+make_canonical(lp_tracer *self, PyObject *key)
 {
     PyObject *place = PyLong_FromSize_t(self->n_codes);
     bool done = place != NULL && PyDict_SetItem(self->places, key, place) == 0;
@@ -123,46 +123,46 @@ make_leader(lp_tracer *self, PyObject *key)
 }
 
 static bool
-append(lp_tracer *self, PyObject *key, lp_code *code, lp_code *leader)
+append(lp_tracer *self, PyObject *key, lp_code *code, lp_code *canonical)
 {
     if (!make_room(self) || PyList_Append(self->keys, key) < 0) {
         return false;
     }
     if (!lp_engine_add_code(code) ||
-        (leader == NULL && !make_leader(self, key))) {
+        (canonical == NULL && !make_canonical(self, key))) {
         PyList_SetSlice(self->keys, (Py_ssize_t)self->n_codes,
                         PyList_GET_SIZE(self->keys), NULL);
         return false;
     }
-    code->leader = leader == NULL ? code : leader;
+    code->canonical = canonical == NULL ? code : canonical;
     self->codes[self->n_codes++] = code;
     return true;
 }
 
 void
-lp_tracer_let_enable(lp_code *code)
+lp_tracer_activate_with(lp_code *code)
 {
-    if (!(code->flags & LP_CODE_ENABLES)) {
-        code->flags |= LP_CODE_ENABLES;
+    if (!(code->flags & LP_CODE_ACTIVATES_TRACER)) {
+        code->flags |= LP_CODE_ACTIVATES_TRACER;
         /* Such code must be heard of while nothing is enabled, too. */
-        lp_engine_listen();
+        lp_engine_activate();
     }
 }
 
 int
 lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
 {
-    lp_code *leader = find_leader(self, key);
-    lp_code *entry = leader == NULL ? NULL : lp_code_take_spare(leader);
-    bool enables = known->flags & LP_CODE_ENABLES;
+    lp_code *canonical = find_canonical(self, key);
+    lp_code *entry = canonical == NULL ? NULL : lp_code_take_free(canonical);
+    bool enables = known->flags & LP_CODE_ACTIVATES_TRACER;
 
-    known->flags &= ~(uint32_t)LP_CODE_ENABLES;
+    known->flags &= ~(uint32_t)LP_CODE_ACTIVATES_TRACER;
     if (entry != NULL) {
         lp_code_free(known);
     }
     else {
         entry = known;
-        if (PyErr_Occurred() || !append(self, key, entry, leader)) {
+        if (PyErr_Occurred() || !append(self, key, entry, canonical)) {
             lp_code_free(entry);
             return -1;
         }
@@ -171,17 +171,17 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
         return -1;
     }
     if (enables) { /* at once: another thread may begin it */
-        lp_tracer_let_enable(entry);
+        lp_tracer_activate_with(entry);
     }
-    return lp_process.hook->watch(code);
+    return lp_the_engine.hook->watch(code);
 }
 
 void
 lp_tracer_forget_slices(const lp_tracer *self)
 {
-    bool *goes = lp_all_slices.used == 0
+    bool *goes = lp_the_trace_pool.used == 0
                      ? NULL
-                     : calloc(lp_process.serials + 1, sizeof(bool));
+                     : calloc(lp_the_engine.serials + 1, sizeof(bool));
 
     if (goes == NULL) {
         return; /* there are none; or memory is out: then they stay */
@@ -189,10 +189,10 @@ lp_tracer_forget_slices(const lp_tracer *self)
     for (uint32_t i = 0; i < self->n_codes; i++) {
         goes[self->codes[i]->layout.serial] = true;
     }
-    lp_natives_mark(self, goes);
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    lp_c_functions_mark(self, goes);
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        lp_slices_forget(&rec->slices, goes, lp_process.serials + 1);
+        lp_trace_buffer_forget(&rec->slices, goes, lp_the_engine.serials + 1);
     }
     free(goes);
 }
@@ -205,11 +205,11 @@ close_code(lp_code *code)
     if (object != NULL) {
         lp_code_detach(code);
         if (lp_code_of(object) == NULL) {
-            lp_process.hook->unwatch(object);
+            lp_the_engine.hook->unwatch(object);
         }
     }
-    if (code->flags & LP_CODE_ENABLES) {
-        lp_engine_hush();
+    if (code->flags & LP_CODE_ACTIVATES_TRACER) {
+        lp_engine_deactivate();
     }
     lp_engine_drop_code(code);
     lp_code_free(code);
@@ -227,15 +227,15 @@ lp_tracer_close(lp_tracer *self)
     for (uint32_t i = 0; i < self->n_codes; i++) {
         close_code(self->codes[i]);
     }
-    lp_natives_close(self);
+    lp_c_functions_close(self);
     free(self->codes);
     self->codes = NULL;
     self->n_codes = self->room = 0;
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         lp_calls_drop(rec, self);
     }
-    lp_blocks_free(&self->blocks);
+    lp_arena_free(&self->arena);
     lp_engine_release();
 }
 
@@ -243,14 +243,14 @@ lp_tracer_close(lp_tracer *self)
 static bool
 is_below_a_twin(const lp_recorder *rec, const lp_frame *frame)
 {
-    return frame < rec->top && (frame[1].flags & LP_FRAME_TWIN);
+    return frame < rec->top && (frame[1].flags & LP_FRAME_SHARED);
 }
 
 /* Does the tracer count this frame, or a twin below it? */
 static bool
 is_counted(const lp_frame *frame, const lp_tracer *tracer)
 {
-    while (frame->owner != tracer && (frame->flags & LP_FRAME_TWIN)) {
+    while (frame->owner != tracer && (frame->flags & LP_FRAME_SHARED)) {
         frame--;
     }
     return frame->owner == tracer;
@@ -260,20 +260,20 @@ static void
 join_frame(lp_recorder *rec, const lp_frame *frame, lp_tracer *tracer,
            const lp_code *code)
 {
-    lp_counts *counts =
-        lp_recorder_counts(rec, &tracer->blocks, &code->layout);
-    lp_frame *twin = lp_recorder_insert(rec, frame, counts);
+    lp_code_counters *counters =
+        lp_recorder_counters(rec, &tracer->arena, &code->layout);
+    lp_frame *shared = lp_recorder_insert(rec, frame, counters);
 
-    if (twin != NULL) {
-        twin->owner = tracer;
+    if (shared != NULL) {
+        shared->owner = tracer;
         tracer->open_frames++;
     }
 }
 
 void
-lp_join(lp_tracer *tracer)
+lp_tracer_attach_running_frames(lp_tracer *tracer)
 {
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         /* By place: frames move when there is no room for more. */
         for (size_t i = 1; i <= (size_t)(rec->top - rec->frames); i++) {
@@ -281,7 +281,7 @@ lp_join(lp_tracer *tracer)
             const lp_code *code;
 
             if (is_below_a_twin(rec, frame) || is_counted(frame, tracer) ||
-                (frame->flags & LP_FRAME_NATIVE)) {
+                (frame->flags & LP_FRAME_C_FUNCTION)) {
                 continue;
             }
             code = lp_code_find((PyObject *)(uintptr_t)frame->code, tracer);

@@ -14,12 +14,13 @@
 
 typedef struct lp_tracer {
     PyObject_HEAD
-    lp_blocks blocks;
+    lp_arena arena;
     lp_code **codes; /* owned, in order of registration */
     uint32_t n_codes;
     uint32_t room;
     PyObject *keys; /* owned list: what the caller calls each code */
-    struct lp_natives *natives; /* owned: functions of C, see lp_natives.h */
+    struct lp_c_functions
+        *c_functions; /* owned: functions of C, see c_functions.h */
     PyObject *places; /* owned dict: key -> index of the first such code */
     bool active;      /* counts just now */
     bool stopped; /* was told to stop, while functions that enable it ran */
@@ -33,7 +34,7 @@ void lp_tracer_start(lp_tracer *self);
 void lp_tracer_stop(lp_tracer *self);
 
 /* Calls of it enable its tracer from now on. */
-void lp_tracer_let_enable(lp_code *code);
+void lp_tracer_activate_with(lp_code *code);
 
 /* Register a code object.  0, or -1 with an exception. */
 int lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key,
@@ -70,6 +71,6 @@ lp_tracer_count_down(lp_tracer *self)
  */
 
 /* [GIL] Join the frames that are open, in every thread. */
-void lp_join(lp_tracer *tracer);
+void lp_tracer_attach_running_frames(lp_tracer *tracer);
 
 #endif

@@ -6,46 +6,48 @@
 #include "gpu/backend.h"
 
 bool
-lp_ledger_init(lp_ledger *ledger, size_t events)
+lp_activity_init(lp_activity *activity, size_t events)
 {
-    *ledger = (lp_ledger){0};
-    if (!lp_paths_init(&ledger->paths)) {
+    *activity = (lp_activity){0};
+    if (!lp_call_paths_init(&activity->paths)) {
         return false;
     }
-    if (!lp_corr_init(&ledger->corr)) {
-        lp_paths_free(&ledger->paths);
+    if (!lp_correlation_init(&activity->correlations)) {
+        lp_call_paths_free(&activity->paths);
         return false;
     }
-    pthread_mutex_init(&ledger->lock, NULL);
-    lp_origins_init(&ledger->origins);
-    lp_sums_init(&ledger->sums);
-    lp_texts_init(&ledger->texts);
-    lp_timeline_init(&ledger->timeline, events);
+    pthread_mutex_init(&activity->lock, NULL);
+    lp_graph_nodes_init(&activity->graph_nodes);
+    lp_sums_init(&activity->sums);
+    lp_string_table_init(&activity->texts);
+    lp_event_timeline_init(&activity->timeline, events);
     return true;
 }
 
 void
-lp_ledger_free(lp_ledger *ledger)
+lp_activity_free(lp_activity *activity)
 {
     for (int i = 0; i < LP_DEVICES; i++) {
-        lp_busy_free(&ledger->busy[i]);
+        lp_busy_time_free(&activity->busy[i]);
     }
-    lp_timeline_free(&ledger->timeline);
-    lp_texts_free(&ledger->texts);
-    lp_sums_free(&ledger->sums);
-    lp_origins_free(&ledger->origins);
-    lp_corr_free(&ledger->corr);
-    lp_paths_free(&ledger->paths);
-    pthread_mutex_destroy(&ledger->lock);
+    lp_event_timeline_free(&activity->timeline);
+    lp_string_table_free(&activity->texts);
+    lp_sums_free(&activity->sums);
+    lp_graph_nodes_free(&activity->graph_nodes);
+    lp_correlation_free(&activity->correlations);
+    lp_call_paths_free(&activity->paths);
+    pthread_mutex_destroy(&activity->lock);
 }
 
 void
-lp_ledger_held(lp_ledger *ledger, uint64_t correlation, lp_ticks ticks)
+lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
+                          lp_ticks ticks)
 {
-    lp_corr_entry entry = lp_corr_hold(&ledger->corr, correlation, ticks);
+    lp_correlation_entry entry =
+        lp_correlation_returned(&activity->correlations, correlation, ticks);
 
-    if (entry.held != 0 && !(entry.flags & LP_CORR_IGNORED)) {
-        lp_paths_waited(&ledger->paths, entry.path, entry.held);
+    if (entry.held != 0 && !(entry.flags & LP_CORRELATION_IGNORED)) {
+        lp_call_paths_add_wait(&activity->paths, entry.path, entry.held);
     }
 }
 
@@ -68,9 +70,10 @@ static const kind_traits traits_of[] = {
 };
 
 static void
-enter_event(lp_ledger *ledger, const lp_record *record, const lp_sum_key *key)
+add_event(lp_activity *activity, const lp_record *record,
+          const lp_sum_key *key)
 {
-    lp_timeline *timeline = &ledger->timeline;
+    lp_event_timeline *timeline = &activity->timeline;
     lp_event event = {
         .start = record->start,
         .ns = record->end - record->start,
@@ -87,17 +90,17 @@ enter_event(lp_ledger *ledger, const lp_record *record, const lp_sum_key *key)
         .memory = record->memory,
     };
 
-    if (record->kind == LP_KERNEL && timeline->n < timeline->most) {
-        event.launch = lp_timeline_launch(timeline, &record->launch);
+    if (record->kind == LP_KERNEL && timeline->n < timeline->max) {
+        event.launch = lp_event_timeline_launch(timeline, &record->launch);
     }
-    lp_timeline_add(timeline, &event);
+    lp_event_timeline_add(timeline, &event);
 }
 
 void
-lp_ledger_enter(lp_ledger *ledger, const lp_record *record)
+lp_activity_add_record(lp_activity *activity, const lp_record *record)
 {
     const kind_traits traits = traits_of[record->kind];
-    lp_corr_entry entry = {0};
+    lp_correlation_entry entry = {0};
     lp_sum_key key = {
         .kind = (uint16_t)record->kind,
         .device = record->device,
@@ -105,39 +108,42 @@ lp_ledger_enter(lp_ledger *ledger, const lp_record *record)
     };
 
     if (record->correlation != 0) {
-        entry = lp_corr_seen(&ledger->corr, record->correlation,
-                             (traits.on_device ? LP_CORR_SEEN : 0) |
-                                 (record->blocking ? LP_CORR_BLOCKED : 0));
+        entry = lp_correlation_matched(
+            &activity->correlations, record->correlation,
+            (traits.on_device ? LP_CORRELATION_MATCHED : 0) |
+                (record->blocking ? LP_CORRELATION_BLOCKED : 0));
     }
-    else if (__atomic_load_n(&ledger->paused, __ATOMIC_RELAXED)) {
+    else if (__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
         return; /* no call to say whether it was wanted: it is not now */
     }
-    if (entry.flags & LP_CORR_IGNORED ||
-        (record->kind == LP_DRIVER_CALL && entry.flags & LP_CORR_RUNTIME)) {
+    if (entry.flags & LP_CORRELATION_IGNORED ||
+        (record->kind == LP_DRIVER_CALL &&
+         entry.flags & LP_CORRELATION_RUNTIME)) {
         return; /* nobody asked; or the runtime's own record tells of it */
     }
     if (entry.held != 0) {
-        lp_paths_waited(&ledger->paths, entry.path, entry.held);
+        lp_call_paths_add_wait(&activity->paths, entry.path, entry.held);
     }
     /* 0 stands for "not collected". */
     if (record->end < record->start ||
         (record->start == 0 && !traits.is_instant)) {
-        ledger->invalid++;
+        activity->invalid++;
         return;
     }
     key.path = entry.path;
     if (record->name != NULL) {
-        key.name = lp_texts_number(&ledger->texts, record->name);
+        key.name = lp_string_table_intern(&activity->texts, record->name);
     }
     if (LP_UNLIKELY(record->node != 0)) {
-        key.origin = lp_origins_get(&ledger->origins, record->node);
+        key.origin = lp_graph_nodes_find(&activity->graph_nodes, record->node);
     }
-    lp_sums_add(&ledger->sums, &key, record->end - record->start,
+    lp_sums_add(&activity->sums, &key, record->end - record->start,
                 record->bytes);
     if (traits.on_device && record->device < LP_DEVICES) {
-        lp_busy_add(&ledger->busy[record->device], record->start, record->end);
+        lp_busy_time_add(&activity->busy[record->device], record->start,
+                         record->end);
     }
-    enter_event(ledger, record, &key);
+    add_event(activity, record, &key);
 }
 
 /* By CUpti_ActivityMemcpyKind, as nvprof writes them. */
@@ -170,7 +176,7 @@ reserve(lp_names *names, uint32_t n)
 }
 
 static bool
-copy_names(lp_names *names, const lp_texts *texts)
+copy_names(lp_names *names, const lp_string_table *texts)
 {
     uint32_t n = texts->n > 0 ? texts->n : 1;
 
@@ -188,7 +194,7 @@ copy_names(lp_names *names, const lp_texts *texts)
 }
 
 static bool
-copy_sums(lp_ledger_copy *copy, const lp_sums *sums)
+copy_sums(lp_activity_snapshot *copy, const lp_sums *sums)
 {
     size_t slots = sums->sums == NULL ? 0 : (size_t)sums->mask + 1;
 
@@ -205,7 +211,7 @@ copy_sums(lp_ledger_copy *copy, const lp_sums *sums)
 }
 
 static void
-copy_devices(lp_ledger_copy *copy, const lp_ledger *ledger)
+copy_devices(lp_activity_snapshot *copy, const lp_activity *activity)
 {
     for (size_t i = 0; i < copy->n_sums; i++) {
         const lp_sum_key *key = &copy->sums[i].key;
@@ -217,44 +223,44 @@ copy_devices(lp_ledger_copy *copy, const lp_ledger *ledger)
         }
     }
     for (int i = 0; i < LP_DEVICES; i++) {
-        copy->busy[i] = lp_busy_total(&ledger->busy[i]);
-        copy->inexact[i] = ledger->busy[i].inexact;
+        copy->busy[i] = lp_busy_time_total(&activity->busy[i]);
+        copy->inexact[i] = activity->busy[i].inexact;
     }
 }
 
 bool
-lp_ledger_copy_take(lp_ledger_copy *copy, lp_ledger *ledger)
+lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
 {
     bool done;
 
-    *copy = (lp_ledger_copy){0};
-    pthread_mutex_lock(&ledger->lock);
-    done = copy_sums(copy, &ledger->sums) &&
-           copy_names(&copy->names, &ledger->texts);
+    *copy = (lp_activity_snapshot){0};
+    pthread_mutex_lock(&activity->lock);
+    done = copy_sums(copy, &activity->sums) &&
+           copy_names(&copy->names, &activity->texts);
     if (done) {
-        copy_devices(copy, ledger);
-        copy->n_events = ledger->timeline.n;
-        copy->n_launches = ledger->timeline.n_launches;
-        copy->left_out = ledger->timeline.left_out;
-        copy->invalid = ledger->invalid + ledger->sums.lost;
+        copy_devices(copy, activity);
+        copy->n_events = activity->timeline.n;
+        copy->n_launches = activity->timeline.n_launches;
+        copy->left_out = activity->timeline.left_out;
+        copy->invalid = activity->invalid + activity->sums.lost;
     }
-    pthread_mutex_unlock(&ledger->lock);
-    copy->n_paths = __atomic_load_n(&ledger->paths.n, __ATOMIC_ACQUIRE);
-    copy->outstanding = lp_corr_outstanding(&ledger->corr);
+    pthread_mutex_unlock(&activity->lock);
+    copy->n_paths = __atomic_load_n(&activity->paths.n, __ATOMIC_ACQUIRE);
+    copy->outstanding = lp_correlation_outstanding(&activity->correlations);
     if (!done) {
-        lp_ledger_copy_free(copy);
+        lp_activity_snapshot_free(copy);
     }
     return done;
 }
 
 void
-lp_ledger_copy_free(lp_ledger_copy *copy)
+lp_activity_snapshot_free(lp_activity_snapshot *copy)
 {
     free(copy->sums);
     free(copy->names.texts);
     free(copy->names.calls[0]);
     free(copy->names.calls[1]);
-    *copy = (lp_ledger_copy){0};
+    *copy = (lp_activity_snapshot){0};
 }
 
 static uint32_t
@@ -274,7 +280,7 @@ name_of_call(lp_names *names, const lp_gpu_backend *backend, uint32_t kind,
         return 0;
     }
     if ((*table)[call] == 0 && reserve(names, names->n + 1)) {
-        text = backend->call_name((lp_kind)kind, call);
+        text = backend->call_name((lp_activity_kind)kind, call);
         names->texts[names->n] = text != NULL ? text : "?";
         (*table)[call] = names->n++;
     }

@@ -1,10 +1,10 @@
-/* The ledger: what a device did, and to which lines it is charged.
+/* The activity of devices, and the call paths that it is charged to.
  *
- * A backend opens an account for each call that gives the device work, and
- * brings each record of the device; the ledger knows the rest.  It knows of
- * no vendor.  Calls are opened and closed on the launching threads, without
- * a lock.  Records are entered by one thread at a time, which holds the lock
- * for a buffer of them, and so does who reads the ledger.
+ * A backend begins a call for each call that gives a device work, and adds
+ * each record of the device.  Nothing here depends on a vendor.  Calls begin
+ * and end on the launching threads, without a lock.  Records are added by one
+ * thread at a time, which holds the lock for a buffer of them; who reads holds
+ * it, too.
  */
 #ifndef LP_GPU_ACTIVITY_H
 #define LP_GPU_ACTIVITY_H
@@ -25,7 +25,7 @@ enum { LP_DEVICES = 128 };
 
 /* One record of a device; what a kind does not have is 0. */
 typedef struct lp_record {
-    lp_kind kind;
+    lp_activity_kind kind;
     bool blocking; /* a copy that held its thread: memory is pageable */
     uint16_t device;
     uint8_t memory; /* as in lp_event */
@@ -40,52 +40,53 @@ typedef struct lp_record {
     lp_launch launch; /* of a kernel */
 } lp_record;
 
-typedef struct lp_ledger {
-    lp_paths paths;
-    lp_corr corr;
-    lp_origins origins;
+typedef struct lp_activity {
+    lp_call_paths paths;
+    lp_correlation correlations;
+    lp_graph_nodes graph_nodes;
     bool paused;          /* collection is off (atomic) */
     pthread_mutex_t lock; /* of all below */
     lp_sums sums;
-    lp_texts texts;
-    lp_timeline timeline;
-    lp_busy busy[LP_DEVICES];
+    lp_string_table texts;
+    lp_event_timeline timeline;
+    lp_busy_time busy[LP_DEVICES];
     uint64_t invalid; /* records whose times were not collected, or that
                        * could not be read */
-} lp_ledger;
+} lp_activity;
 
 /* `events` is how many records the timeline keeps.  False when memory is
  * out. */
-bool lp_ledger_init(lp_ledger *ledger, size_t events);
+bool lp_activity_init(lp_activity *activity, size_t events);
 
-void lp_ledger_free(lp_ledger *ledger);
+void lp_activity_free(lp_activity *activity);
 
-/* [ANY] A call begins, charged to `path`; `flags` as in lp_corr.h. */
+/* [ANY] A call begins, charged to `path`; `flags` as in correlation.h. */
 static inline void
-lp_ledger_open_call(lp_ledger *ledger, uint64_t correlation, uint32_t path,
-                    uint32_t flags)
+lp_activity_begin_call(lp_activity *activity, uint64_t correlation,
+                       uint32_t path, uint32_t flags)
 {
-    if (LP_UNLIKELY(__atomic_load_n(&ledger->paused, __ATOMIC_RELAXED))) {
-        flags |= LP_CORR_IGNORED;
+    if (LP_UNLIKELY(__atomic_load_n(&activity->paused, __ATOMIC_RELAXED))) {
+        flags |= LP_CORRELATION_IGNORED;
     }
-    lp_corr_put(&ledger->corr, correlation, path, flags);
+    lp_correlation_insert(&activity->correlations, correlation, path, flags);
 }
 
 /* [ANY] A call on this path blocked its thread. */
 static inline void
-lp_ledger_waited(lp_ledger *ledger, uint32_t path, lp_ticks ticks)
+lp_activity_add_wait(lp_activity *activity, uint32_t path, lp_ticks ticks)
 {
-    if (!__atomic_load_n(&ledger->paused, __ATOMIC_RELAXED)) {
-        lp_paths_waited(&ledger->paths, path, ticks);
+    if (!__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
+        lp_call_paths_add_wait(&activity->paths, path, ticks);
     }
 }
 
 /* [ANY] An asynchronous copy has returned after so many ticks: a wait, if its
  * record says that it was none of those that return at once. */
-void lp_ledger_held(lp_ledger *ledger, uint64_t correlation, lp_ticks ticks);
+void lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
+                               lp_ticks ticks);
 
 /* Under the lock: enter a record. */
-void lp_ledger_enter(lp_ledger *ledger, const lp_record *record);
+void lp_activity_add_record(lp_activity *activity, const lp_record *record);
 
 /* A copy of a ledger's sums, taken at one moment: so that whoever reads them
  * at leisure keeps no one waiting. */
@@ -99,7 +100,7 @@ typedef struct lp_names {
                          * call, the number of its name; 0: not asked for */
 } lp_names;
 
-typedef struct lp_ledger_copy {
+typedef struct lp_activity_snapshot {
     lp_sum *sums; /* owned; in no order */
     size_t n_sums;
     lp_names names;
@@ -110,12 +111,13 @@ typedef struct lp_ledger_copy {
     lp_ns busy[LP_DEVICES];
     bool inexact[LP_DEVICES];
     bool seen[LP_DEVICES]; /* devices that did anything */
-} lp_ledger_copy;
+} lp_activity_snapshot;
 
 /* False when memory is out. */
-bool lp_ledger_copy_take(lp_ledger_copy *copy, lp_ledger *ledger);
+bool lp_activity_snapshot_take(lp_activity_snapshot *copy,
+                               lp_activity *activity);
 
-void lp_ledger_copy_free(lp_ledger_copy *copy);
+void lp_activity_snapshot_free(lp_activity_snapshot *copy);
 
 /* The number of the name of what a sum or an event tells of. */
 uint32_t lp_names_of(lp_names *names, const struct lp_gpu_backend *backend,

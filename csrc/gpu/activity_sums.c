@@ -5,10 +5,10 @@
 #include <string.h>
 
 void
-lp_busy_free(lp_busy *busy)
+lp_busy_time_free(lp_busy_time *busy)
 {
     free(busy->spans);
-    *busy = (lp_busy){0};
+    *busy = (lp_busy_time){0};
 }
 
 static lp_ns
@@ -23,14 +23,14 @@ length(const lp_span *spans, size_t n)
 }
 
 lp_ns
-lp_busy_total(const lp_busy *busy)
+lp_busy_time_total(const lp_busy_time *busy)
 {
     return busy->added + length(busy->spans, busy->n);
 }
 
 /* Add up the older half. */
 static void
-give_up(lp_busy *busy)
+give_up(lp_busy_time *busy)
 {
     size_t half = busy->n / 2;
 
@@ -41,7 +41,7 @@ give_up(lp_busy *busy)
 }
 
 static bool
-has_room(lp_busy *busy)
+has_room(lp_busy_time *busy)
 {
     if (busy->spans == NULL) {
         busy->spans = malloc(LP_BUSY_SPANS * sizeof(lp_span));
@@ -58,7 +58,7 @@ has_room(lp_busy *busy)
 
 /* The first span that begins after `end`: nearly always there is none. */
 static size_t
-first_after(const lp_busy *busy, lp_ns end)
+first_after(const lp_busy_time *busy, lp_ns end)
 {
     const lp_span *spans = busy->spans;
     size_t low = busy->n, high = busy->n;
@@ -81,7 +81,7 @@ first_after(const lp_busy *busy, lp_ns end)
 }
 
 void
-lp_busy_add(lp_busy *busy, lp_ns start, lp_ns end)
+lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end)
 {
     size_t after, first;
 
@@ -193,16 +193,16 @@ lp_sums_add(lp_sums *sums, const lp_sum_key *key, lp_ns ns, uint64_t bytes)
     sum = find(sums->sums, sums->mask, key);
     if (LP_UNLIKELY(sum->key.kind == 0)) {
         sum->key = *key;
-        sum->least = ns;
+        sum->min = ns;
         sums->n++;
     }
     sum->count++;
     sum->ns += ns;
     sum->bytes += bytes;
-    if (ns < sum->least) {
-        sum->least = ns;
+    if (ns < sum->min) {
+        sum->min = ns;
     }
-    if (ns > sum->most) {
-        sum->most = ns;
+    if (ns > sum->max) {
+        sum->max = ns;
     }
 }

@@ -13,7 +13,7 @@
 #include "record/clock.h"
 
 /* The kinds of records; Python calls them by the same numbers. */
-typedef enum lp_kind {
+typedef enum lp_activity_kind {
     LP_KERNEL = 1,
     LP_MEMCPY,
     LP_MEMSET,
@@ -24,20 +24,20 @@ typedef enum lp_kind {
     LP_ALLOC,
     LP_FREE,
     LP_GRAPH
-} lp_kind;
+} lp_activity_kind;
 
 typedef struct lp_sum_key {
     uint32_t path;   /* LP_NO_PATH: unattributed */
     uint32_t origin; /* where the graph node was captured, or LP_NO_PATH */
     uint32_t name;   /* of a text; a direction; or a call's number */
-    uint16_t kind;   /* lp_kind; 0: a free slot */
+    uint16_t kind;   /* lp_activity_kind; 0: a free slot */
     uint16_t device;
 } lp_sum_key;
 
 typedef struct lp_sum {
     lp_sum_key key;
     uint64_t count;
-    lp_ns ns, least, most;
+    lp_ns ns, min, max;
     uint64_t bytes;
 } lp_sum;
 
@@ -70,21 +70,21 @@ typedef struct lp_span {
     lp_ns start, end;
 } lp_span;
 
-typedef struct lp_busy {
+typedef struct lp_busy_time {
     lp_span *spans; /* owned: apart from each other, in order */
     size_t n;
     lp_ns added;   /* of the spans that were given up */
     lp_ns horizon; /* where the last of those ended */
     bool inexact;  /* a record came from before the horizon, or memory is
                     * out: the device was busy for longer */
-} lp_busy;
+} lp_busy_time;
 
-void lp_busy_free(lp_busy *busy);
+void lp_busy_time_free(lp_busy_time *busy);
 
 /* The device was busy from `start` to `end`. */
-void lp_busy_add(lp_busy *busy, lp_ns start, lp_ns end);
+void lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end);
 
 /* How long it was busy in all. */
-lp_ns lp_busy_total(const lp_busy *busy);
+lp_ns lp_busy_time_total(const lp_busy_time *busy);
 
 #endif

@@ -20,7 +20,7 @@
 
 /* What a backend is handed.  The functions are [ANY]. */
 typedef struct lp_gpu_host {
-    lp_ledger *ledger;
+    lp_activity *activity;
     uint32_t (*path)(void); /* what a call of this thread is charged to */
     lp_ticks (*now)(void);  /* ticks of the clock in use */
     void (*collect)(bool);  /* the program switched collection on or off */
@@ -63,7 +63,7 @@ typedef struct lp_gpu_backend {
     uint32_t (*version)(void);
     uint64_t (*dropped)(void); /* records that were lost on the way */
     /* The name of a call of the API; static text or NULL. */
-    const char *(*call_name)(lp_kind kind, uint32_t call);
+    const char *(*call_name)(lp_activity_kind kind, uint32_t call);
     void (*describe)(uint32_t device, lp_gpu_device *description);
 } lp_gpu_backend;
 

@@ -13,42 +13,44 @@ enum { IDS = 4096, KEPT_PAGES = 64, LAST_PAGE = (1 << 20) - 1 };
 #define A_CALL ((uint64_t)1 << 32)
 #define CLOSED ((uint64_t)1 << 63) /* it is nobody's page now */
 
-struct lp_corr_page {
-    uint64_t refs;      /* atomic; never set, for whoever comes too late adds
-                         * and takes off again */
-    uint32_t number;    /* id / IDS (atomic) */
-    lp_corr_page *next; /* of the spare ones */
-    lp_corr_entry entries[IDS];
+struct lp_correlation_page {
+    uint64_t refs;   /* atomic; never set, for whoever comes too late adds
+                      * and takes off again */
+    uint32_t number; /* id / IDS (atomic) */
+    lp_correlation_page *next; /* of the spare ones */
+    lp_correlation_entry entries[IDS];
 };
 
 bool
-lp_corr_init(lp_corr *corr)
+lp_correlation_init(lp_correlation *correlations)
 {
-    *corr = (lp_corr){0};
-    corr->pages = calloc(LP_CORR_PAGES, sizeof(lp_corr_page *));
-    corr->late = calloc(LP_CORR_LATE, sizeof(uint32_t));
-    if (corr->pages == NULL || corr->late == NULL) {
-        lp_corr_free(corr);
+    *correlations = (lp_correlation){0};
+    correlations->pages =
+        calloc(LP_CORRELATION_PAGES, sizeof(lp_correlation_page *));
+    correlations->late = calloc(LP_CORRELATION_LATE, sizeof(uint32_t));
+    if (correlations->pages == NULL || correlations->late == NULL) {
+        lp_correlation_free(correlations);
         return false;
     }
     return true;
 }
 
 void
-lp_corr_free(lp_corr *corr)
+lp_correlation_free(lp_correlation *correlations)
 {
-    for (uint32_t i = 0; corr->pages != NULL && i < LP_CORR_PAGES; i++) {
-        free(corr->pages[i]);
+    for (uint32_t i = 0;
+         correlations->pages != NULL && i < LP_CORRELATION_PAGES; i++) {
+        free(correlations->pages[i]);
     }
-    while (corr->spare != NULL) {
-        lp_corr_page *next = corr->spare->next;
+    while (correlations->spare != NULL) {
+        lp_correlation_page *next = correlations->spare->next;
 
-        free(corr->spare);
-        corr->spare = next;
+        free(correlations->spare);
+        correlations->spare = next;
     }
-    free(corr->pages);
-    free(corr->late);
-    *corr = (lp_corr){0};
+    free(correlations->pages);
+    free(correlations->late);
+    *correlations = (lp_correlation){0};
 }
 
 static uint32_t
@@ -63,26 +65,27 @@ number_of(uint64_t id)
 static bool
 is_ahead(uint32_t number, uint32_t newest)
 {
-    return ((number - newest - 1) & LAST_PAGE) < LAST_PAGE - LP_CORR_PAGES / 2;
+    return ((number - newest - 1) & LAST_PAGE) <
+           LAST_PAGE - LP_CORRELATION_PAGES / 2;
 }
 
-static lp_corr_page **
-place_of(const lp_corr *corr, uint32_t number)
+static lp_correlation_page **
+place_of(const lp_correlation *correlations, uint32_t number)
 {
-    return &corr->pages[number % LP_CORR_PAGES];
+    return &correlations->pages[number % LP_CORRELATION_PAGES];
 }
 
-static lp_corr_page *
-page_at(const lp_corr *corr, uint32_t number)
+static lp_correlation_page *
+page_at(const lp_correlation *correlations, uint32_t number)
 {
-    return __atomic_load_n(place_of(corr, number), __ATOMIC_SEQ_CST);
+    return __atomic_load_n(place_of(correlations, number), __ATOMIC_SEQ_CST);
 }
 
 /* The page of a number, or NULL. */
-static lp_corr_page *
-page_of(const lp_corr *corr, uint32_t number)
+static lp_correlation_page *
+page_of(const lp_correlation *correlations, uint32_t number)
 {
-    lp_corr_page *page = page_at(corr, number);
+    lp_correlation_page *page = page_at(correlations, number);
 
     return page != NULL &&
                    __atomic_load_n(&page->number, __ATOMIC_RELAXED) == number
@@ -92,12 +95,12 @@ page_of(const lp_corr *corr, uint32_t number)
 
 /* Only whoever takes all of the list may take one: no page comes back
  * meanwhile under another's hand. */
-static lp_corr_page *
-take_spare(lp_corr *corr)
+static lp_correlation_page *
+take_spare(lp_correlation *correlations)
 {
-    lp_corr_page *all =
-        __atomic_exchange_n(&corr->spare, NULL, __ATOMIC_ACQ_REL);
-    lp_corr_page *rest, *last;
+    lp_correlation_page *all =
+        __atomic_exchange_n(&correlations->spare, NULL, __ATOMIC_ACQ_REL);
+    lp_correlation_page *rest, *last;
 
     if (all == NULL) {
         return NULL;
@@ -107,9 +110,9 @@ take_spare(lp_corr *corr)
         while (last->next != NULL) {
             last = last->next;
         }
-        last->next = __atomic_load_n(&corr->spare, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&corr->spare, &last->next, rest,
-                                            true, __ATOMIC_RELEASE,
+        last->next = __atomic_load_n(&correlations->spare, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&correlations->spare, &last->next,
+                                            rest, true, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED)) {
         }
     }
@@ -118,26 +121,27 @@ take_spare(lp_corr *corr)
 
 /* A closed page. */
 static void
-give_spare(lp_corr *corr, lp_corr_page *page)
+give_spare(lp_correlation *correlations, lp_correlation_page *page)
 {
-    page->next = __atomic_load_n(&corr->spare, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&corr->spare, &page->next, page, true,
-                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    page->next = __atomic_load_n(&correlations->spare, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&correlations->spare, &page->next,
+                                        page, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
     }
 }
 
 /* A new page; false when memory is out, or the place is taken by a page of
  * ids so long past that nobody should wait for them any more. */
 static bool
-add_page(lp_corr *corr, uint32_t number)
+add_page(lp_correlation *correlations, uint32_t number)
 {
-    lp_corr_page *there = page_at(corr, number);
-    lp_corr_page *page;
+    lp_correlation_page *there = page_at(correlations, number);
+    lp_correlation_page *page;
 
     if (there != NULL) {
         return __atomic_load_n(&there->number, __ATOMIC_RELAXED) == number;
     }
-    page = take_spare(corr);
+    page = take_spare(correlations);
     if (page == NULL) {
         page = calloc(1, sizeof(*page));
         if (page == NULL) {
@@ -149,28 +153,28 @@ add_page(lp_corr *corr, uint32_t number)
         __atomic_fetch_and(&page->refs, ~CLOSED, __ATOMIC_SEQ_CST);
     }
     __atomic_store_n(&page->number, number, __ATOMIC_RELAXED);
-    if (!__atomic_compare_exchange_n(place_of(corr, number), &there, page,
-                                     false, __ATOMIC_SEQ_CST,
+    if (!__atomic_compare_exchange_n(place_of(correlations, number), &there,
+                                     page, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST)) {
         __atomic_fetch_or(&page->refs, CLOSED, __ATOMIC_SEQ_CST);
-        give_spare(corr, page); /* another thread was quicker */
+        give_spare(correlations, page); /* another thread was quicker */
     }
     return true;
 }
 
 /* Hold a page, so that it stays the page of its number; NULL where it is not
  * there (any more). */
-static lp_corr_page *
-hold_page(const lp_corr *corr, uint32_t number, uint64_t refs)
+static lp_correlation_page *
+hold_page(const lp_correlation *correlations, uint32_t number, uint64_t refs)
 {
-    lp_corr_page *page = page_of(corr, number);
+    lp_correlation_page *page = page_of(correlations, number);
     uint64_t before;
 
     if (page == NULL) {
         return NULL;
     }
     before = __atomic_fetch_add(&page->refs, refs, __ATOMIC_SEQ_CST);
-    if (!(before & CLOSED) && page_of(corr, number) == page) {
+    if (!(before & CLOSED) && page_of(correlations, number) == page) {
         return page;
     }
     /* It is being given up, or was: then it may be of another number. */
@@ -179,36 +183,37 @@ hold_page(const lp_corr *corr, uint32_t number, uint64_t refs)
 }
 
 static void
-release(lp_corr_page *page, uint64_t refs)
+release(lp_correlation_page *page, uint64_t refs)
 {
     __atomic_fetch_sub(&page->refs, refs, __ATOMIC_SEQ_CST);
 }
 
 void
-lp_corr_put(lp_corr *corr, uint64_t id, uint32_t path, uint32_t flags)
+lp_correlation_insert(lp_correlation *correlations, uint64_t id, uint32_t path,
+                      uint32_t flags)
 {
     uint32_t number = number_of(id);
-    uint64_t due = flags & LP_CORR_EXPECTED ? 1 : 0;
-    lp_corr_page *page = hold_page(corr, number, A_CALL + due);
-    lp_corr_entry *entry;
+    uint64_t due = flags & LP_CORRELATION_EXPECTED ? 1 : 0;
+    lp_correlation_page *page = hold_page(correlations, number, A_CALL + due);
+    lp_correlation_entry *entry;
     uint32_t before;
 
     while (page == NULL) {
-        if (page_of(corr, number) != NULL) {
+        if (page_of(correlations, number) != NULL) {
             sched_yield(); /* it is being given up */
         }
-        else if (!add_page(corr, number)) {
-            __atomic_fetch_add(&corr->lost, 1, __ATOMIC_RELAXED);
+        else if (!add_page(correlations, number)) {
+            __atomic_fetch_add(&correlations->lost, 1, __ATOMIC_RELAXED);
             return;
         }
-        page = hold_page(corr, number, A_CALL + due);
+        page = hold_page(correlations, number, A_CALL + due);
     }
     /* The driver's call within the runtime's has its id: it is there. */
     entry = &page->entries[id % IDS];
     __atomic_store_n(&entry->path, path, __ATOMIC_RELAXED);
-    before = __atomic_fetch_or(&entry->flags, flags | LP_CORR_PUT,
+    before = __atomic_fetch_or(&entry->flags, flags | LP_CORRELATION_INSERTED,
                                __ATOMIC_RELEASE);
-    if (before & (LP_CORR_EXPECTED | LP_CORR_SEEN)) {
+    if (before & (LP_CORRELATION_EXPECTED | LP_CORRELATION_MATCHED)) {
         release(page, A_CALL + due); /* an id is waited for once */
     }
     else {
@@ -217,17 +222,19 @@ lp_corr_put(lp_corr *corr, uint64_t id, uint32_t path, uint32_t flags)
 }
 
 void
-lp_corr_unexpect(lp_corr *corr, uint64_t id)
+lp_correlation_unexpect(lp_correlation *correlations, uint64_t id)
 {
-    lp_corr_page *page = hold_page(corr, number_of(id), A_CALL);
+    lp_correlation_page *page = hold_page(correlations, number_of(id), A_CALL);
     uint32_t before;
 
     if (page == NULL) {
         return;
     }
     before = __atomic_fetch_and(&page->entries[id % IDS].flags,
-                                ~(uint32_t)LP_CORR_EXPECTED, __ATOMIC_ACQ_REL);
-    if ((before & LP_CORR_EXPECTED) && !(before & LP_CORR_SEEN)) {
+                                ~(uint32_t)LP_CORRELATION_EXPECTED,
+                                __ATOMIC_ACQ_REL);
+    if ((before & LP_CORRELATION_EXPECTED) &&
+        !(before & LP_CORRELATION_MATCHED)) {
         release(page, A_CALL + 1);
     }
     else {
@@ -235,11 +242,12 @@ lp_corr_unexpect(lp_corr *corr, uint64_t id)
     }
 }
 
-lp_corr_entry
-lp_corr_hold(lp_corr *corr, uint64_t id, uint64_t ticks)
+lp_correlation_entry
+lp_correlation_returned(lp_correlation *correlations, uint64_t id,
+                        uint64_t ticks)
 {
-    lp_corr_page *page = hold_page(corr, number_of(id), A_CALL);
-    lp_corr_entry *entry, copy = {0};
+    lp_correlation_page *page = hold_page(correlations, number_of(id), A_CALL);
+    lp_correlation_entry *entry, copy = {0};
 
     if (page == NULL) {
         return copy;
@@ -250,7 +258,7 @@ lp_corr_hold(lp_corr *corr, uint64_t id, uint64_t ticks)
     __atomic_fetch_add(&entry->held, ticks, __ATOMIC_SEQ_CST);
     copy.flags = __atomic_load_n(&entry->flags, __ATOMIC_SEQ_CST);
     copy.path = __atomic_load_n(&entry->path, __ATOMIC_RELAXED);
-    if (copy.flags & LP_CORR_BLOCKED) {
+    if (copy.flags & LP_CORRELATION_BLOCKED) {
         copy.held = __atomic_exchange_n(&entry->held, 0, __ATOMIC_SEQ_CST);
     }
     release(page, A_CALL);
@@ -258,54 +266,57 @@ lp_corr_hold(lp_corr *corr, uint64_t id, uint64_t ticks)
 }
 
 static void
-note_newest(lp_corr *corr, uint32_t number)
+note_newest(lp_correlation *correlations, uint32_t number)
 {
-    if (!corr->begun) {
+    if (!correlations->begun) {
         /* Others may have been put long before. */
-        corr->begun = true;
-        corr->newest = number;
-        corr->oldest = (number - LP_CORR_PAGES / 2) & LAST_PAGE;
+        correlations->begun = true;
+        correlations->newest = number;
+        correlations->oldest = (number - LP_CORRELATION_PAGES / 2) & LAST_PAGE;
     }
-    else if (is_ahead(number, corr->newest)) {
-        corr->newest = number;
+    else if (is_ahead(number, correlations->newest)) {
+        correlations->newest = number;
     }
 }
 
-lp_corr_entry
-lp_corr_seen(lp_corr *corr, uint64_t id, uint32_t flags)
+lp_correlation_entry
+lp_correlation_matched(lp_correlation *correlations, uint64_t id,
+                       uint32_t flags)
 {
     uint32_t number = number_of(id);
-    lp_corr_page *page = page_of(corr, number); /* only we give it up */
-    lp_corr_entry *entry, copy = {0};
+    lp_correlation_page *page =
+        page_of(correlations, number); /* only we give it up */
+    lp_correlation_entry *entry, copy = {0};
 
     if (page == NULL) {
         return copy;
     }
     entry = &page->entries[id % IDS];
     copy.flags = __atomic_load_n(&entry->flags, __ATOMIC_ACQUIRE);
-    if (!(copy.flags & LP_CORR_PUT)) {
+    if (!(copy.flags & LP_CORRELATION_INSERTED)) {
         copy.flags = 0;
         return copy;
     }
     if ((copy.flags & flags) != flags) {
         copy.flags = __atomic_fetch_or(&entry->flags, flags, __ATOMIC_SEQ_CST);
-        if ((copy.flags & LP_CORR_EXPECTED) && (flags & LP_CORR_SEEN) &&
-            !(copy.flags & LP_CORR_SEEN)) {
+        if ((copy.flags & LP_CORRELATION_EXPECTED) &&
+            (flags & LP_CORRELATION_MATCHED) &&
+            !(copy.flags & LP_CORRELATION_MATCHED)) {
             release(page, 1);
         }
     }
     copy.path = __atomic_load_n(&entry->path, __ATOMIC_RELAXED);
-    if (flags & LP_CORR_BLOCKED) {
+    if (flags & LP_CORRELATION_BLOCKED) {
         copy.held = __atomic_exchange_n(&entry->held, 0, __ATOMIC_SEQ_CST);
     }
-    note_newest(corr, number);
+    note_newest(correlations, number);
     return copy;
 }
 
 /* Give up a page unless a call is at it or, but `at_once`, a record of it is
  * to come; false if so. */
 static bool
-give_up(lp_corr *corr, lp_corr_page *page, bool at_once)
+give_up(lp_correlation *correlations, lp_correlation_page *page, bool at_once)
 {
     uint64_t refs = __atomic_load_n(&page->refs, __ATOMIC_SEQ_CST);
     uint32_t number = __atomic_load_n(&page->number, __ATOMIC_RELAXED);
@@ -316,65 +327,70 @@ give_up(lp_corr *corr, lp_corr_page *page, bool at_once)
         }
     } while (!__atomic_compare_exchange_n(&page->refs, &refs, CLOSED, false,
                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-    __atomic_fetch_add(&corr->expired, refs, __ATOMIC_RELAXED);
-    __atomic_store_n(place_of(corr, number), NULL, __ATOMIC_SEQ_CST);
-    give_spare(corr, page);
+    __atomic_fetch_add(&correlations->expired, refs, __ATOMIC_RELAXED);
+    __atomic_store_n(place_of(correlations, number), NULL, __ATOMIC_SEQ_CST);
+    give_spare(correlations, page);
     return true;
 }
 
 /* The page waits for a record: remember it, in the place of the oldest if
  * none of the others is done by now. */
 static void
-add_late(lp_corr *corr, uint32_t number)
+add_late(lp_correlation *correlations, uint32_t number)
 {
-    if (corr->n_late == LP_CORR_LATE) {
+    if (correlations->n_late == LP_CORRELATION_LATE) {
         uint32_t kept = 0;
 
-        for (uint32_t i = 0; i < LP_CORR_LATE; i++) {
-            lp_corr_page *page = page_of(corr, corr->late[i]);
+        for (uint32_t i = 0; i < LP_CORRELATION_LATE; i++) {
+            lp_correlation_page *page =
+                page_of(correlations, correlations->late[i]);
 
-            if (page != NULL && !give_up(corr, page, false)) {
-                corr->late[kept++] = corr->late[i];
+            if (page != NULL && !give_up(correlations, page, false)) {
+                correlations->late[kept++] = correlations->late[i];
             }
         }
-        if (kept == LP_CORR_LATE) {
-            give_up(corr, page_of(corr, corr->late[0]), true);
-            memmove(corr->late, corr->late + 1,
-                    --kept * sizeof(corr->late[0]));
+        if (kept == LP_CORRELATION_LATE) {
+            give_up(correlations, page_of(correlations, correlations->late[0]),
+                    true);
+            memmove(correlations->late, correlations->late + 1,
+                    --kept * sizeof(correlations->late[0]));
         }
-        corr->n_late = kept;
+        correlations->n_late = kept;
     }
-    corr->late[corr->n_late++] = number;
+    correlations->late[correlations->n_late++] = number;
 }
 
 void
-lp_corr_tidy(lp_corr *corr)
+lp_correlation_reclaim(lp_correlation *correlations)
 {
-    while (((corr->newest - corr->oldest) & LAST_PAGE) > KEPT_PAGES) {
-        uint32_t far = (corr->oldest + LP_CORR_PAGES / 2) & LAST_PAGE;
-        lp_corr_page *page = page_at(corr, far);
+    while (((correlations->newest - correlations->oldest) & LAST_PAGE) >
+           KEPT_PAGES) {
+        uint32_t far =
+            (correlations->oldest + LP_CORRELATION_PAGES / 2) & LAST_PAGE;
+        lp_correlation_page *page = page_at(correlations, far);
 
         /* What half the places further on stands there from long ago is in
          * the way of what is to come. */
-        if (page != NULL && page_of(corr, far) == NULL) {
-            give_up(corr, page, true);
+        if (page != NULL && page_of(correlations, far) == NULL) {
+            give_up(correlations, page, true);
         }
-        page = page_of(corr, corr->oldest);
-        if (page != NULL && !give_up(corr, page, false)) {
-            add_late(corr, corr->oldest);
+        page = page_of(correlations, correlations->oldest);
+        if (page != NULL && !give_up(correlations, page, false)) {
+            add_late(correlations, correlations->oldest);
         }
-        corr->oldest = (corr->oldest + 1) & LAST_PAGE;
+        correlations->oldest = (correlations->oldest + 1) & LAST_PAGE;
     }
 }
 
 uint64_t
-lp_corr_outstanding(const lp_corr *corr)
+lp_correlation_outstanding(const lp_correlation *correlations)
 {
-    uint64_t pending = __atomic_load_n(&corr->expired, __ATOMIC_RELAXED);
+    uint64_t pending =
+        __atomic_load_n(&correlations->expired, __ATOMIC_RELAXED);
 
-    for (uint32_t i = 0; i < LP_CORR_PAGES; i++) {
-        const lp_corr_page *page =
-            __atomic_load_n(&corr->pages[i], __ATOMIC_SEQ_CST);
+    for (uint32_t i = 0; i < LP_CORRELATION_PAGES; i++) {
+        const lp_correlation_page *page =
+            __atomic_load_n(&correlations->pages[i], __ATOMIC_SEQ_CST);
 
         if (page != NULL) {
             pending +=
@@ -387,22 +403,22 @@ lp_corr_outstanding(const lp_corr *corr)
 enum { FIRST_SLOTS = 1024 };
 
 void
-lp_origins_init(lp_origins *origins)
+lp_graph_nodes_init(lp_graph_nodes *graph_nodes)
 {
-    *origins = (lp_origins){0};
-    pthread_mutex_init(&origins->lock, NULL);
+    *graph_nodes = (lp_graph_nodes){0};
+    pthread_mutex_init(&graph_nodes->lock, NULL);
 }
 
 void
-lp_origins_free(lp_origins *origins)
+lp_graph_nodes_free(lp_graph_nodes *graph_nodes)
 {
-    free(origins->slots);
-    origins->slots = NULL;
-    pthread_mutex_destroy(&origins->lock);
+    free(graph_nodes->slots);
+    graph_nodes->slots = NULL;
+    pthread_mutex_destroy(&graph_nodes->lock);
 }
 
-static lp_origin *
-find(lp_origin *slots, uint32_t mask, uint64_t node)
+static lp_graph_node *
+find(lp_graph_node *slots, uint32_t mask, uint64_t node)
 {
     uint64_t hash = node * 0x9E3779B97F4A7C15u;
     uint32_t at = (uint32_t)(hash >> 32) & mask;
@@ -414,59 +430,62 @@ find(lp_origin *slots, uint32_t mask, uint64_t node)
 }
 
 static bool
-has_room(lp_origins *origins)
+has_room(lp_graph_nodes *graph_nodes)
 {
     uint32_t slots = FIRST_SLOTS;
-    lp_origin *grown;
+    lp_graph_node *grown;
 
-    if (origins->slots != NULL) {
-        if (origins->n <= origins->mask / 2) {
+    if (graph_nodes->slots != NULL) {
+        if (graph_nodes->n <= graph_nodes->mask / 2) {
             return true;
         }
-        slots = (origins->mask + 1) * 2;
+        slots = (graph_nodes->mask + 1) * 2;
     }
-    grown = calloc(slots, sizeof(lp_origin));
+    grown = calloc(slots, sizeof(lp_graph_node));
     if (grown == NULL) {
         return false;
     }
-    for (uint32_t i = 0; origins->slots != NULL && i <= origins->mask; i++) {
-        if (origins->slots[i].node != 0) {
-            *find(grown, slots - 1, origins->slots[i].node) =
-                origins->slots[i];
+    for (uint32_t i = 0; graph_nodes->slots != NULL && i <= graph_nodes->mask;
+         i++) {
+        if (graph_nodes->slots[i].node != 0) {
+            *find(grown, slots - 1, graph_nodes->slots[i].node) =
+                graph_nodes->slots[i];
         }
     }
-    free(origins->slots);
-    origins->slots = grown;
-    origins->mask = slots - 1;
+    free(graph_nodes->slots);
+    graph_nodes->slots = grown;
+    graph_nodes->mask = slots - 1;
     return true;
 }
 
 void
-lp_origins_put(lp_origins *origins, uint64_t node, uint32_t path)
+lp_graph_nodes_insert(lp_graph_nodes *graph_nodes, uint64_t node,
+                      uint32_t path)
 {
     if (node == 0) {
         return;
     }
-    pthread_mutex_lock(&origins->lock);
-    if (has_room(origins)) {
-        lp_origin *slot = find(origins->slots, origins->mask, node);
+    pthread_mutex_lock(&graph_nodes->lock);
+    if (has_room(graph_nodes)) {
+        lp_graph_node *slot =
+            find(graph_nodes->slots, graph_nodes->mask, node);
 
-        origins->n += slot->node == 0;
+        graph_nodes->n += slot->node == 0;
         slot->node = node;
         slot->path = path;
     }
-    pthread_mutex_unlock(&origins->lock);
+    pthread_mutex_unlock(&graph_nodes->lock);
 }
 
 uint32_t
-lp_origins_get(lp_origins *origins, uint64_t node)
+lp_graph_nodes_find(lp_graph_nodes *graph_nodes, uint64_t node)
 {
     uint32_t path = 0;
 
-    pthread_mutex_lock(&origins->lock);
-    if (origins->slots != NULL) {
-        path = find(origins->slots, origins->mask, node)->path;
+    pthread_mutex_lock(&graph_nodes->lock);
+    if (graph_nodes->slots != NULL) {
+        path = find(graph_nodes->slots, graph_nodes->mask, node)->path;
     }
-    pthread_mutex_unlock(&origins->lock);
+    pthread_mutex_unlock(&graph_nodes->lock);
     return path;
 }

@@ -2,7 +2,7 @@
 
 #include "gpu/dynlib.h"
 
-#define SYMBOL(name, field) {name, offsetof(lp_cuda, field), false}
+#define SYMBOL(name, field) {name, offsetof(lp_cuda_driver, field), false}
 
 static const lp_symbol symbols[] = {
     SYMBOL("cuDriverGetVersion", version),
@@ -38,17 +38,19 @@ enum { N_ATTRIBUTES = sizeof(attributes) / sizeof(attributes[0]) };
 _Static_assert(N_ATTRIBUTES <= (int)LP_GPU_ATTRIBUTES, "they fit");
 
 bool
-lp_cuda_open(lp_cuda *cuda, const char *library, char *why, size_t room)
+lp_cuda_driver_open(lp_cuda_driver *cuda, const char *library, char *why,
+                    size_t room)
 {
-    void *handle = lp_dl_open(library, why, room);
+    void *handle = lp_dynlib_open(library, why, room);
 
     return handle != NULL &&
-           lp_dl_find(handle, symbols, sizeof(symbols) / sizeof(symbols[0]),
-                      cuda, why, room);
+           lp_dynlib_find(handle, symbols,
+                          sizeof(symbols) / sizeof(symbols[0]), cuda, why,
+                          room);
 }
 
 void
-lp_cuda_wait(const lp_cuda *cuda, void *context)
+lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context)
 {
     void *popped;
 
@@ -59,8 +61,8 @@ lp_cuda_wait(const lp_cuda *cuda, void *context)
 }
 
 void
-lp_cuda_describe(const lp_cuda *cuda, uint32_t device,
-                 lp_gpu_device *description)
+lp_cuda_driver_describe(const lp_cuda_driver *cuda, uint32_t device,
+                        lp_gpu_device *description)
 {
     int handle;
 

@@ -12,7 +12,7 @@
 
 #include "gpu/backend.h"
 
-typedef struct lp_cuda {
+typedef struct lp_cuda_driver {
     int (*version)(int *version);
     int (*current)(void **context);
     int (*push)(void *context);
@@ -21,15 +21,16 @@ typedef struct lp_cuda {
     int (*device)(int *device, int ordinal);
     int (*device_name)(char *name, int room, int device);
     int (*attribute)(int *value, int attribute, int device);
-} lp_cuda;
+} lp_cuda_driver;
 
 /* Load the driver; false and why not. */
-bool lp_cuda_open(lp_cuda *cuda, const char *library, char *why, size_t room);
+bool lp_cuda_driver_open(lp_cuda_driver *cuda, const char *library, char *why,
+                         size_t room);
 
 /* Wait for all work of a context. */
-void lp_cuda_wait(const lp_cuda *cuda, void *context);
+void lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context);
 
-void lp_cuda_describe(const lp_cuda *cuda, uint32_t device,
-                      lp_gpu_device *description);
+void lp_cuda_driver_describe(const lp_cuda_driver *cuda, uint32_t device,
+                             lp_gpu_device *description);
 
 #endif

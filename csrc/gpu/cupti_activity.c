@@ -269,12 +269,12 @@ lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
 
 /* All records of a buffer, under one lock. */
 static void
-enter_records(lp_ledger *ledger, uint8_t *buffer, size_t valid)
+enter_records(lp_activity *activity, uint8_t *buffer, size_t valid)
 {
     void *record = NULL;
     int status;
 
-    pthread_mutex_lock(&ledger->lock);
+    pthread_mutex_lock(&activity->lock);
     for (;;) {
         lp_record read = {0};
 
@@ -283,14 +283,14 @@ enter_records(lp_ledger *ledger, uint8_t *buffer, size_t valid)
             break;
         }
         if (lp_cupti_read(record, &read)) {
-            lp_ledger_enter(ledger, &read);
+            lp_activity_add_record(activity, &read);
         }
     }
     if (status != LP_CUPTI_MAX_LIMIT_REACHED) {
-        ledger->invalid++;
+        activity->invalid++;
     }
-    lp_corr_tidy(&ledger->corr);
-    pthread_mutex_unlock(&ledger->lock);
+    lp_correlation_reclaim(&activity->correlations);
+    pthread_mutex_unlock(&activity->lock);
 }
 
 void
@@ -304,7 +304,7 @@ lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
         return;
     }
     if (valid > 0 && buffer != NULL) {
-        enter_records(lp_cupti.host.ledger, buffer, valid);
+        enter_records(lp_cupti.host.activity, buffer, valid);
     }
     /* No lock of ours is held here: CUPTI has its own. */
     if (lp_cupti.api.get_dropped(context, stream, &dropped) == LP_CUPTI_OK) {

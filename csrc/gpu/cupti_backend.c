@@ -57,7 +57,7 @@ wait_for_contexts(void *unused)
             __atomic_load_n(&lp_cupti.contexts[i], __ATOMIC_ACQUIRE);
 
         if (context != NULL) {
-            lp_cuda_wait(&lp_cupti.cuda, context);
+            lp_cuda_driver_wait(&lp_cupti.cuda, context);
         }
     }
     pthread_mutex_lock(&waiter.lock);
@@ -124,21 +124,21 @@ static void
 wait_for_records(void)
 {
     static uint64_t hopeless;
-    const lp_corr *corr = &lp_cupti.host.ledger->corr;
+    const lp_correlation *correlations = &lp_cupti.host.activity->correlations;
     struct timespec pause = {.tv_nsec = POLL_NS};
-    uint64_t outstanding = 0, least = UINT64_MAX;
+    uint64_t outstanding = 0, min = UINT64_MAX;
 
     for (int looks = 0; looks < PATIENCE; looks++) {
         lp_cupti.api.flush_all(0);
-        outstanding = lp_corr_outstanding(corr);
+        outstanding = lp_correlation_outstanding(correlations);
         /* Those that were given up may have come since, and others be due:
          * few are not enough, if they still get fewer. */
         if (outstanding == 0 ||
-            (outstanding <= hopeless && outstanding >= least)) {
+            (outstanding <= hopeless && outstanding >= min)) {
             break;
         }
-        if (outstanding < least) {
-            least = outstanding;
+        if (outstanding < min) {
+            min = outstanding;
             looks = 0;
         }
         nanosleep(&pause, NULL);
@@ -261,12 +261,12 @@ static bool
 load(const char *name, char why[LP_GPU_WHY])
 {
     lp_cupti_functions *api = &lp_cupti.api;
-    void *library = lp_dl_open(name, why, LP_GPU_WHY);
+    void *library = lp_dynlib_open(name, why, LP_GPU_WHY);
     int driver = 0;
 
     if (library == NULL ||
-        !lp_dl_find(library, symbols, sizeof(symbols) / sizeof(symbols[0]),
-                    api, why, LP_GPU_WHY)) {
+        !lp_dynlib_find(library, symbols, sizeof(symbols) / sizeof(symbols[0]),
+                        api, why, LP_GPU_WHY)) {
         return false;
     }
     /* 13.2 recurses until its stack is full, even in cuptiGetVersion, where
@@ -435,7 +435,8 @@ open_session(const lp_gpu_host *host, const lp_gpu_options *options,
     lp_cupti.calls = options->calls;
     lp_cupti.memory = options->memory;
     why[0] = '\0';
-    if (!lp_cuda_open(&lp_cupti.cuda, options->driver, why, LP_GPU_WHY)) {
+    if (!lp_cuda_driver_open(&lp_cupti.cuda, options->driver, why,
+                             LP_GPU_WHY)) {
         return false;
     }
     /* A second library beside one that another tool uses would disturb it. */
@@ -483,7 +484,7 @@ dropped(void)
 }
 
 static const char *
-call_name(lp_kind kind, uint32_t call)
+call_name(lp_activity_kind kind, uint32_t call)
 {
     const char *name = NULL;
     uint32_t domain = kind == LP_RUNTIME_CALL ? LP_CUPTI_DOMAIN_RUNTIME_API
@@ -500,7 +501,7 @@ static void
 describe(uint32_t device, lp_gpu_device *description)
 {
     lp_cupti_own_calls(true);
-    lp_cuda_describe(&lp_cupti.cuda, device, description);
+    lp_cuda_driver_describe(&lp_cupti.cuda, device, description);
     lp_cupti_own_calls(false);
 }
 

@@ -1,11 +1,10 @@
-/* The one session with CUPTI of the process: what its parts share.
+/* The one session with CUPTI of the process, and what its files share.
  *
- * lp_gpu_cupti.c opens it; lp_cupti_calls.c hears of calls, on the threads
- * that make them; lp_cupti_buffers.c takes the records, on a thread of
- * CUPTI's; lp_cupti_records.c reads them; lp_cupti_flush.c has the last of
- * them brought.  After a fork nothing is left of
- * it in the child but these functions, which may still be called and then do
- * nothing.
+ * cupti_backend.c opens the session and has the last records brought;
+ * cupti_callbacks.c is called for each CUDA call, on the thread that makes it;
+ * cupti_activity.c takes and reads the records, on a thread of CUPTI's.  After
+ * a fork the child has no session: these functions may still be called there,
+ * and do nothing.
  */
 #ifndef LP_GPU_CUPTI_BACKEND_H
 #define LP_GPU_CUPTI_BACKEND_H
@@ -56,7 +55,7 @@ typedef struct lp_cupti_session {
     lp_gpu_host host;
     bool calls, memory; /* what is recorded, see lp_gpu_options */
     lp_cupti_functions api;
-    lp_cuda cuda;
+    lp_cuda_driver cuda;
     void *subscriber;
     uint32_t version;
     int64_t offset;    /* from its time stamps to CLOCK_MONOTONIC, ns */

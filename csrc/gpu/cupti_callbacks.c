@@ -169,10 +169,10 @@ begin_call(const lp_cupti_call *call, call_class class, bool runtime)
     const lp_gpu_host *host = &lp_cupti.host;
 
     if (gives_work(class) || class == ALLOC || lp_cupti.calls) {
-        uint32_t flags = gives_work(class) ? LP_CORR_EXPECTED : 0;
+        uint32_t flags = gives_work(class) ? LP_CORRELATION_EXPECTED : 0;
 
-        lp_ledger_open_call(host->ledger, call->correlation, host->path(),
-                            runtime ? LP_CORR_RUNTIME : flags);
+        lp_activity_begin_call(host->activity, call->correlation, host->path(),
+                               runtime ? LP_CORRELATION_RUNTIME : flags);
         here.nodes_before = here.nodes;
     }
     if (is_timed(class) && call->scratch != NULL) {
@@ -211,7 +211,8 @@ end_call(const lp_cupti_call *call, call_class class)
      * a call makes nodes. */
     if (gives_work(class)) {
         if (status != 0 || here.nodes != here.nodes_before) {
-            lp_corr_unexpect(&host->ledger->corr, call->correlation);
+            lp_correlation_unexpect(&host->activity->correlations,
+                                    call->correlation);
         }
         else {
             lp_cupti_add_context(call->context);
@@ -223,10 +224,11 @@ end_call(const lp_cupti_call *call, call_class class)
 
         here.timed--;
         if (class == COPY_ASYNC) {
-            lp_ledger_held(host->ledger, call->correlation, ticks);
+            lp_activity_add_copy_wait(host->activity, call->correlation,
+                                      ticks);
         }
         else {
-            lp_ledger_waited(host->ledger, host->path(), ticks);
+            lp_activity_add_wait(host->activity, host->path(), ticks);
         }
     }
     if ((class == START || class == STOP) && status == 0) {
@@ -249,8 +251,9 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
 
     if (here.own) {
         if (lp_cupti.calls && call->site == LP_CUPTI_API_ENTER) {
-            lp_corr_put(&lp_cupti.host.ledger->corr, call->correlation,
-                        LP_NO_PATH, LP_CORR_IGNORED);
+            lp_correlation_insert(&lp_cupti.host.activity->correlations,
+                                  call->correlation, LP_NO_PATH,
+                                  LP_CORRELATION_IGNORED);
         }
         return;
     }
@@ -281,12 +284,12 @@ on_graph_node(uint32_t id, const lp_cupti_graph_node *data)
     }
     else if (lp_cupti.api.get_graph_node_id(data->original, &original) ==
              LP_CUPTI_OK) {
-        path = lp_origins_get(&host->ledger->origins, original);
+        path = lp_graph_nodes_find(&host->activity->graph_nodes, original);
     }
     else {
         return;
     }
-    lp_origins_put(&host->ledger->origins, node, path);
+    lp_graph_nodes_insert(&host->activity->graph_nodes, node, path);
 }
 
 static void

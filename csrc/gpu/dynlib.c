@@ -42,7 +42,7 @@ is_cut_short(const char *path)
 #endif
 
 void *
-lp_dl_open(const char *name, char *why, size_t room)
+lp_dynlib_open(const char *name, char *why, size_t room)
 {
     void *library;
 
@@ -61,8 +61,8 @@ lp_dl_open(const char *name, char *why, size_t room)
 }
 
 bool
-lp_dl_find(void *library, const lp_symbol *symbols, size_t n, void *functions,
-           char *why, size_t room)
+lp_dynlib_find(void *library, const lp_symbol *symbols, size_t n,
+               void *functions, char *why, size_t room)
 {
     for (size_t i = 0; i < n; i++) {
         void *found = dlsym(library, symbols[i].name);

@@ -19,13 +19,13 @@ const lp_column lp_columns[LP_COLUMNS] = {
 enum { FIRST_SLOTS = 64, BYTES_AN_EVENT = 4 * 8 + 8 * 4 + 2 };
 
 void
-lp_timeline_init(lp_timeline *timeline, size_t most)
+lp_event_timeline_init(lp_event_timeline *timeline, size_t max)
 {
-    *timeline = (lp_timeline){.most = most};
+    *timeline = (lp_event_timeline){.max = max};
 }
 
 void
-lp_timeline_free(lp_timeline *timeline)
+lp_event_timeline_free(lp_event_timeline *timeline)
 {
     for (size_t i = 0; i < timeline->n_chunks; i++) {
         free(timeline->chunks[i]);
@@ -33,12 +33,12 @@ lp_timeline_free(lp_timeline *timeline)
     free(timeline->chunks);
     free(timeline->launches);
     free(timeline->slots);
-    *timeline = (lp_timeline){0};
+    *timeline = (lp_event_timeline){0};
 }
 
 /* The chunk that the next event goes to; NULL when memory is out. */
 static unsigned char *
-next_chunk(lp_timeline *timeline)
+next_chunk(lp_event_timeline *timeline)
 {
     size_t at = timeline->n / LP_EVENTS_A_CHUNK;
 
@@ -60,10 +60,10 @@ next_chunk(lp_timeline *timeline)
 }
 
 void
-lp_timeline_add(lp_timeline *timeline, const lp_event *event)
+lp_event_timeline_add(lp_event_timeline *timeline, const lp_event *event)
 {
     unsigned char *chunk =
-        timeline->n < timeline->most ? next_chunk(timeline) : NULL;
+        timeline->n < timeline->max ? next_chunk(timeline) : NULL;
     size_t at = timeline->n % LP_EVENTS_A_CHUNK;
 
     if (chunk == NULL) {
@@ -81,8 +81,8 @@ lp_timeline_add(lp_timeline *timeline, const lp_event *event)
 }
 
 void
-lp_timeline_column(const lp_timeline *timeline, int column, size_t n,
-                   unsigned char *to)
+lp_event_timeline_column(const lp_event_timeline *timeline, int column,
+                         size_t n, unsigned char *to)
 {
     size_t size = lp_columns[column].size, before = 0;
 
@@ -115,7 +115,8 @@ hash_of(const lp_launch *launch)
 }
 
 static uint32_t
-find(const lp_timeline *timeline, const lp_launch *launch, uint32_t *slot)
+find(const lp_event_timeline *timeline, const lp_launch *launch,
+     uint32_t *slot)
 {
     uint32_t at = hash_of(launch);
 
@@ -134,7 +135,7 @@ find(const lp_timeline *timeline, const lp_launch *launch, uint32_t *slot)
 
 /* Room for one launch more, and at least twice as many slots. */
 static bool
-has_room(lp_timeline *timeline)
+has_room(lp_event_timeline *timeline)
 {
     uint32_t room = timeline->launch_room == 0 ? FIRST_SLOTS / 2
                                                : timeline->launch_room * 2;
@@ -169,7 +170,7 @@ has_room(lp_timeline *timeline)
 }
 
 uint32_t
-lp_timeline_launch(lp_timeline *timeline, const lp_launch *launch)
+lp_event_timeline_launch(lp_event_timeline *timeline, const lp_launch *launch)
 {
     uint32_t slot, number;
 

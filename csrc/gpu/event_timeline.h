@@ -28,7 +28,7 @@ typedef struct lp_event {
     uint32_t device, context, stream;
     uint32_t correlation;
     uint32_t launch; /* number of a lp_launch, 0: of none */
-    uint8_t kind;    /* lp_kind */
+    uint8_t kind;    /* lp_activity_kind */
     uint8_t memory;  /* from which kind of memory, and to which << 4 */
 } lp_event;
 
@@ -44,30 +44,31 @@ enum { LP_COLUMNS = 14, LP_EVENTS_A_CHUNK = 8192 };
 
 extern const lp_column lp_columns[LP_COLUMNS];
 
-typedef struct lp_timeline {
+typedef struct lp_event_timeline {
     unsigned char **chunks; /* owned: columns one after the other */
     size_t n_chunks;
     size_t n;
-    size_t most; /* events that are kept */
+    size_t max; /* events that are kept */
     uint64_t left_out;
     lp_launch *launches; /* owned; number 0 is of none */
     uint32_t n_launches;
     uint32_t launch_room;
     uint32_t *slots; /* owned: numbers by hash, 0: free */
     uint32_t mask;
-} lp_timeline;
+} lp_event_timeline;
 
-void lp_timeline_init(lp_timeline *timeline, size_t most);
+void lp_event_timeline_init(lp_event_timeline *timeline, size_t max);
 
-void lp_timeline_free(lp_timeline *timeline);
+void lp_event_timeline_free(lp_event_timeline *timeline);
 
-void lp_timeline_add(lp_timeline *timeline, const lp_event *event);
+void lp_event_timeline_add(lp_event_timeline *timeline, const lp_event *event);
 
 /* The number of a way to launch; 0 when memory is out. */
-uint32_t lp_timeline_launch(lp_timeline *timeline, const lp_launch *launch);
+uint32_t lp_event_timeline_launch(lp_event_timeline *timeline,
+                                  const lp_launch *launch);
 
 /* Copy a column of the first `n` events. */
-void lp_timeline_column(const lp_timeline *timeline, int column, size_t n,
-                        unsigned char *to);
+void lp_event_timeline_column(const lp_event_timeline *timeline, int column,
+                              size_t n, unsigned char *to);
 
 #endif

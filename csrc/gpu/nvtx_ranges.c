@@ -18,7 +18,7 @@ lp_labels_new(const lp_layout *layout)
 }
 
 void
-lp_ranges_give(lp_frame *frame, const lp_labels *labels, lp_range_mode mode)
+lp_ranges_assign(lp_frame *frame, const lp_labels *labels, lp_range_mode mode)
 {
     if (mode == LP_RANGES_OFF) {
         return;
@@ -78,14 +78,14 @@ has_ranges(const lp_frame *frame)
 static bool
 is_shown(const lp_frame *frame)
 {
-    while (!has_ranges(frame) && (frame->flags & LP_FRAME_TWIN)) {
+    while (!has_ranges(frame) && (frame->flags & LP_FRAME_SHARED)) {
         frame--;
     }
     return has_ranges(frame);
 }
 
 void
-lp_ranges_settle(lp_recorder *rec)
+lp_ranges_sync(lp_recorder *rec)
 {
     lp_ticks before = lp_clock_now(&rec->clock);
     lp_frame *frame = rec->frames + rec->ranged;
@@ -96,7 +96,7 @@ lp_ranges_settle(lp_recorder *rec)
     }
     while (frame < rec->top) {
         frame++;
-        shown = shown && (frame->flags & LP_FRAME_TWIN);
+        shown = shown && (frame->flags & LP_FRAME_SHARED);
         if (!shown && is_range(frame)) {
             push_frame(frame);
             shown = true;
@@ -108,7 +108,7 @@ lp_ranges_settle(lp_recorder *rec)
 }
 
 void
-lp_ranges_off(lp_recorder *rec, lp_frame *frame)
+lp_ranges_remove(lp_recorder *rec, lp_frame *frame)
 {
     uint32_t below = (uint32_t)(frame - rec->frames) - 1;
 
@@ -126,23 +126,23 @@ void
 lp_ranges_line(lp_recorder *rec, lp_frame *frame)
 {
     while (frame < rec->top && !(frame->flags & LP_FRAME_RANGED) &&
-           (frame[1].flags & LP_FRAME_TWIN)) {
+           (frame[1].flags & LP_FRAME_SHARED)) {
         frame++;
     }
     if ((frame->flags & LP_FRAME_RANGED) &&
         rec->frames + rec->ranged >= frame) {
-        lp_ranges_off(rec, frame + 1);
+        lp_ranges_remove(rec, frame + 1);
         if (frame->ranges == 2) {
             frame->ranges = 1;
             rec->owed++;
         }
         rec->ranged--;
     }
-    lp_ranges_settle(rec);
+    lp_ranges_sync(rec);
 }
 
 void
-lp_ranges_off_owner(lp_recorder *rec, const void *owner)
+lp_ranges_remove_owner(lp_recorder *rec, const void *owner)
 {
     uint32_t unseen = 0; /* that are no ranges: they leave none behind */
 
@@ -151,7 +151,7 @@ lp_ranges_off_owner(lp_recorder *rec, const void *owner)
 
         if (frame->owner == owner) {
             if (has_ranges(frame)) {
-                lp_ranges_off(rec, frame);
+                lp_ranges_remove(rec, frame);
                 break;
             }
             unseen++;
@@ -163,16 +163,16 @@ lp_ranges_off_owner(lp_recorder *rec, const void *owner)
 void
 lp_ranges_end(lp_recorder *rec)
 {
-    lp_ranges_off(rec, rec->frames + 1);
+    lp_ranges_remove(rec, rec->frames + 1);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         frame->flags &= ~(uint32_t)(LP_FRAME_RANGED | LP_FRAME_LINES);
     }
 }
 
 void
-lp_ranges_owe(lp_recorder *rec)
+lp_ranges_mark_stale(lp_recorder *rec)
 {
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
-        frame->flags |= LP_FRAME_OWES;
+        frame->flags |= LP_FRAME_RANGES_STALE;
     }
 }

@@ -43,26 +43,26 @@ typedef struct lp_labels {
 lp_labels *lp_labels_new(const lp_layout *layout);
 
 /* The frame was just entered, and is a range of these labels. */
-void lp_ranges_give(lp_frame *frame, const lp_labels *labels,
-                    lp_range_mode mode);
+void lp_ranges_assign(lp_frame *frame, const lp_labels *labels,
+                      lp_range_mode mode);
 
 /* [OWNER] Make the tool's stack what the frames say. */
-void lp_ranges_settle(lp_recorder *rec);
+void lp_ranges_sync(lp_recorder *rec);
 
 /* [OWNER] The frame, the lowest of its twins, came to its line. */
 void lp_ranges_line(lp_recorder *rec, lp_frame *frame);
 
 /* Take off the ranges of this frame and of those above; settle next. */
-void lp_ranges_off(lp_recorder *rec, lp_frame *frame);
+void lp_ranges_remove(lp_recorder *rec, lp_frame *frame);
 
 /* The same from the first of `owner` on, whose frames are dropped next. */
-void lp_ranges_off_owner(lp_recorder *rec, const void *owner);
+void lp_ranges_remove_owner(lp_recorder *rec, const void *owner);
 
 /* The same of all frames, which are ranges no more. */
 void lp_ranges_end(lp_recorder *rec);
 
 /* Have a thread settle at the next event of each of its frames. */
-void lp_ranges_owe(lp_recorder *rec);
+void lp_ranges_mark_stale(lp_recorder *rec);
 
 /* Has the thread ranges, or any to pop? */
 static inline bool

@@ -6,20 +6,20 @@
 enum { FIRST_SLOTS = 256 };
 
 void
-lp_texts_init(lp_texts *texts)
+lp_string_table_init(lp_string_table *texts)
 {
-    *texts = (lp_texts){0};
+    *texts = (lp_string_table){0};
 }
 
 void
-lp_texts_free(lp_texts *texts)
+lp_string_table_free(lp_string_table *texts)
 {
     for (uint32_t i = 1; i < texts->n; i++) {
         free(texts->texts[i]);
     }
     free(texts->texts);
     free(texts->slots);
-    *texts = (lp_texts){0};
+    *texts = (lp_string_table){0};
 }
 
 /* FNV-1a. */
@@ -35,7 +35,7 @@ hash_of(const char *text)
 }
 
 static uint32_t
-find(const lp_texts *texts, const char *text, uint32_t *slot)
+find(const lp_string_table *texts, const char *text, uint32_t *slot)
 {
     uint32_t at = hash_of(text);
 
@@ -53,7 +53,7 @@ find(const lp_texts *texts, const char *text, uint32_t *slot)
 
 /* Twice as many slots as texts, and room for one text more. */
 static bool
-grow(lp_texts *texts)
+grow(lp_string_table *texts)
 {
     uint32_t wanted = texts->slots == NULL ? FIRST_SLOTS : texts->mask + 1;
     uint32_t slot;
@@ -93,7 +93,7 @@ grow(lp_texts *texts)
 }
 
 static uint32_t
-number_of(lp_texts *texts, const char *text)
+number_of(lp_string_table *texts, const char *text)
 {
     uint32_t slot, number;
     char *copy;
@@ -116,14 +116,14 @@ number_of(lp_texts *texts, const char *text)
 }
 
 uint32_t
-lp_texts_number(lp_texts *texts, const char *text)
+lp_string_table_intern(lp_string_table *texts, const char *text)
 {
-    lp_text_hint *hint;
+    lp_string_hint *hint;
 
     if (text == NULL || text[0] == '\0') {
         return 0;
     }
-    hint = &texts->hints[((uintptr_t)text >> 4) % LP_TEXT_HINTS];
+    hint = &texts->hints[((uintptr_t)text >> 4) % LP_STRING_HINTS];
     if (hint->from != text || hint->number == 0 ||
         strcmp(texts->texts[hint->number], text) != 0) {
         hint->from = text;

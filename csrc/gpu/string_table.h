@@ -10,31 +10,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LP_TEXT_HINTS = 256 };
+enum { LP_STRING_HINTS = 256 };
 
-typedef struct lp_text_hint {
+typedef struct lp_string_hint {
     const char *from; /* borrowed, maybe no longer good: never read */
     uint32_t number;
-} lp_text_hint;
+} lp_string_hint;
 
-typedef struct lp_texts {
+typedef struct lp_string_table {
     char **texts; /* owned array, owned entries */
     uint32_t n;
     uint32_t room;
     uint32_t *slots; /* owned: numbers by hash, 0: free */
     uint32_t mask;
-    lp_text_hint hints[LP_TEXT_HINTS];
-} lp_texts;
+    lp_string_hint hints[LP_STRING_HINTS];
+} lp_string_table;
 
-void lp_texts_init(lp_texts *texts);
+void lp_string_table_init(lp_string_table *texts);
 
-void lp_texts_free(lp_texts *texts);
+void lp_string_table_free(lp_string_table *texts);
 
 /* The number of a text; 0 for NULL, "" and when memory is out. */
-uint32_t lp_texts_number(lp_texts *texts, const char *text);
+uint32_t lp_string_table_intern(lp_string_table *texts, const char *text);
 
 static inline const char *
-lp_texts_at(const lp_texts *texts, uint32_t number)
+lp_string_table_at(const lp_string_table *texts, uint32_t number)
 {
     return number < texts->n ? texts->texts[number] : "";
 }

@@ -8,7 +8,7 @@
 #include "engine/tracer.h"
 #include "hooks/trace_function.h"
 
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
 
 /* Below this address little of the C stack is left; 0 before it was found out.
  */
@@ -87,9 +87,9 @@ hand_down(PyThreadState *state, lp_raw_frame *frame, int throwing)
 static bool
 is_wanted(const lp_code *code)
 {
-    while (code != NULL &&
-           ((code->flags & LP_CODE_IGNORED) ||
-            (!code->tracer->active && !(code->flags & LP_CODE_ENABLES)))) {
+    while (code != NULL && ((code->flags & LP_CODE_IGNORED) ||
+                            (!code->tracer->active &&
+                             !(code->flags & LP_CODE_ACTIVATES_TRACER)))) {
         code = code->next;
     }
     return code != NULL;
@@ -105,9 +105,9 @@ run_plain(PyThreadState *state, lp_raw_frame *frame, int throwing,
     PyObject *result;
 
     rec->cost += was_on ? rec->costs.plain_call : rec->costs.plain_inner;
-    lp_trace_lend(state, rec, lp_raw_frame_code(frame));
+    lp_trace_pause(state, rec, lp_raw_frame_code(frame));
     result = hand_down(state, frame, throwing);
-    lp_trace_take_back(state, rec, was_on);
+    lp_trace_resume(state, rec, was_on);
     return result;
 }
 
@@ -115,7 +115,7 @@ static PyObject *
 run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
     lp_recorder *rec = lp_threads_here();
-    bool was_on = lp_trace_is_on(state), heard = lp_trace_hears(state);
+    bool was_on = lp_trace_is_on(state), heard = lp_trace_is_profiling(state);
     Py_ssize_t depth;
     PyObject *result;
 
@@ -127,7 +127,7 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
         lp_trace_take(state, rec);
     }
     result = hand_down(state, frame, throwing);
-    if (rec->top - rec->frames > depth && !lp_process.strict) {
+    if (rec->top - rec->frames > depth && !lp_the_engine.greenlets) {
         /* Somebody took the trace function: the frame left unheard. */
         lp_engine_leave_to(rec, depth, lp_clock_now(&rec->clock));
     }
@@ -135,11 +135,11 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
         lp_trace_take(state, rec);
     }
     else if (!was_on && lp_trace_is_on(state) &&
-             (rec->top == rec->frames || !lp_process.strict)) {
+             (rec->top == rec->frames || !lp_the_engine.greenlets)) {
         /* (Another greenlet's frames go on without passing here.) */
         lp_trace_give(state, rec);
         if (heard) {
-            lp_trace_hear(state);
+            lp_trace_profile(state);
         }
     }
     return result;
@@ -157,17 +157,17 @@ run_aside(PyThreadState *state, lp_raw_frame *frame, int throwing)
     PyObject *result;
 
     is_aside = true;
-    lp_arm_all();
+    lp_trace_threads_all();
     set_top(next);
     result = next(state, frame, throwing);
     is_aside = false;
     next = NULL;
     if (is_open) { /* it may have been closed meanwhile */
-        lp_gate_open();
+        lp_frame_eval_open();
     }
-    rec = lp_here;
+    rec = lp_current_recorder;
     if (rec != NULL) {
-        lp_arm_end(state, rec);
+        lp_trace_threads_end(state, rec);
     }
     return result;
 }
@@ -175,12 +175,12 @@ run_aside(PyThreadState *state, lp_raw_frame *frame, int throwing)
 static PyObject *
 gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
     const lp_code *code;
 
     passed++;
     if (LP_UNLIKELY(!is_open)) {
-        lp_gate_close(); /* whoever came after us may be gone by now */
+        lp_frame_eval_close(); /* whoever came after us may be gone by now */
         return hand_down(state, frame, throwing);
     }
     if (lp_thread_is_tracing(state)) {
@@ -190,18 +190,19 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
         return run_aside(state, frame, throwing);
     }
     code = lp_code_of(lp_raw_frame_code(frame));
-    if (LP_UNLIKELY(lp_discovering) && code == NULL && !throwing) {
-        code = lp_discover(lp_raw_frame_code(frame));
-        rec = lp_here;
+    if (LP_UNLIKELY(lp_discovery_on) && code == NULL && !throwing) {
+        code = lp_discovery_ask(lp_raw_frame_code(frame));
+        rec = lp_current_recorder;
     }
     if (code != NULL && is_wanted(code)) {
         return run_profiled(state, frame, throwing);
     }
     if (rec != NULL) {
-        if (LP_UNLIKELY(rec->armed == LP_ARMED_ASIDE)) {
-            lp_arm_end(state, rec);
+        if (LP_UNLIKELY(rec->trace_reason == LP_TRACE_ALL_CALLS)) {
+            lp_trace_threads_end(state, rec);
         }
-        if (lp_trace_is_on(state) || LP_UNLIKELY(lp_trace_hears(state))) {
+        if (lp_trace_is_on(state) ||
+            LP_UNLIKELY(lp_trace_is_profiling(state))) {
             return run_plain(state, frame, throwing, rec);
         }
         rec->cost += rec->costs.plain_inner;
@@ -210,7 +211,7 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
 }
 
 int
-lp_gate_check(void)
+lp_frame_eval_check(void)
 {
     PyThreadState *state = PyThreadState_Get();
     PyFrameObject *frame = PyThreadState_GetFrame(state);
@@ -272,7 +273,7 @@ put_in(void)
 }
 
 void
-lp_gate_open(void)
+lp_frame_eval_open(void)
 {
     is_open = true;
     if (next == NULL ? !is_aside : is_out()) {
@@ -281,7 +282,7 @@ lp_gate_open(void)
 }
 
 void
-lp_gate_close(void)
+lp_frame_eval_close(void)
 {
     _PyFrameEvalFunction now = top();
 
@@ -301,7 +302,7 @@ lp_gate_close(void)
 }
 
 uint64_t
-lp_gate_displaced(void)
+lp_frame_eval_displaced(void)
 {
     if (is_open && is_out()) {
         displaced++;

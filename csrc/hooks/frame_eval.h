@@ -6,18 +6,18 @@
 
 #include "engine/python_compat.h"
 
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
 
 /* [GIL] Is the frame evaluator as we know it?  0, or -1 with an exception. */
-int lp_gate_check(void);
+int lp_frame_eval_check(void);
 
 /* [GIL] Into, and out of, the chain of frame evaluators. */
-void lp_gate_open(void);
-void lp_gate_close(void);
+void lp_frame_eval_open(void);
+void lp_frame_eval_close(void);
 
 /* [GIL] How many times the gate was found out of the chain while it was
  * open; if it is so now, it goes back in. */
-uint64_t lp_gate_displaced(void);
+uint64_t lp_frame_eval_displaced(void);
 
 #endif
 

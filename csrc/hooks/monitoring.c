@@ -52,7 +52,7 @@ event_mask(bool local)
 
     for (int i = 0; i < LP_MONITORING_EVENTS && mask >= 0; i++) {
         if (lp_monitoring_events[i].local == local &&
-            (lp_natives_on || !lp_monitoring_events[i].natives) &&
+            (lp_c_functions_on || !lp_monitoring_events[i].c_functions) &&
             !lp_monitoring_events[i].far) {
             long bit = event_bit(&lp_monitoring_events[i]);
 
@@ -175,7 +175,7 @@ restart(void)
 }
 
 static int
-monitoring_hear_all(bool all)
+monitoring_watch_all(bool all)
 {
     long mask = event_mask(false), start = bit_of("PY_START");
 
@@ -264,7 +264,7 @@ monitoring_watch(PyObject *code)
     if (mask < 0 || (!far && set_local(tool_id, code, mask) < 0)) {
         return -1;
     }
-    if (lp_discovering && !lp_discover_is_asking() && restart() < 0) {
+    if (lp_discovery_on && !lp_discovery_is_asking() && restart() < 0) {
         return -1; /* it may have been refused before, and be silent */
     }
     if (LP_TOOLS_HIDE_OPCODES && !far) {
@@ -291,7 +291,7 @@ const lp_hook lp_hook_monitoring = {
     .close = monitoring_close,
     .watch = monitoring_watch,
     .unwatch = monitoring_unwatch,
-    .hear_all = monitoring_hear_all,
+    .watch_all = monitoring_watch_all,
     .how = "sys.monitoring tells of the registered functions alone, so all "
            "other code runs at its own speed",
 };

@@ -99,9 +99,9 @@ start(lp_recorder *rec, PyObject *object)
     lp_code *code = lp_code_of(object);
 
     if (code == NULL) {
-        code = lp_discover(object);
+        code = lp_discovery_ask(object);
         if (code == NULL) {
-            return keep_or_drop(lp_discover_is_asking());
+            return keep_or_drop(lp_discovery_is_asking());
         }
     }
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
@@ -144,7 +144,7 @@ on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_threads_here();
-    bool well = LP_UNLIKELY(rec == NULL) || lp_audit(rec);
+    bool well = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
 
     return answer_or_raise(start(rec, args[0]), well);
 }
@@ -155,7 +155,7 @@ on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
 {
     lp_recorder *rec = lp_threads_here();
     uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
-    bool well = LP_UNLIKELY(rec == NULL) || lp_audit(rec);
+    bool well = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
 
     return answer_or_raise(resume(rec, args[0], at), well);
 }
@@ -163,7 +163,7 @@ on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
 static inline void
 leave(PyObject *code, bool suspended)
 {
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
     lp_ticks now;
     lp_frame *top;
 
@@ -171,12 +171,12 @@ leave(PyObject *code, bool suspended)
         return;
     }
     now = lp_clock_now(&rec->clock);
-    if (LP_UNLIKELY(lp_natives_is(rec->top)) &&
+    if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, code, lp_frame_key()) != NULL) {
-        lp_natives_end(rec, now); /* (Others may end in what C called.) */
+        lp_c_functions_end(rec, now); /* (Others may end in what C called.) */
     }
     top = rec->top;
-    if (top->code == code && !(top->flags & LP_FRAME_STRICT)) {
+    if (top->code == code && !(top->flags & LP_FRAME_GREENLET)) {
         lp_engine_leave(rec, code, top->key, suspended, now);
     }
     else {
@@ -204,7 +204,7 @@ on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
  * twice: 3.12's `a() or b()`, or one that an exception was thrown into.  A
  * loop that goes round on its line has jumps, and no events of the line. */
 static inline bool
-goes_on(const lp_frame *frame, uint32_t line)
+is_open_line(const lp_frame *frame, uint32_t line)
 {
     return frame->line == frame->lines + (line - frame->first_line);
 }
@@ -213,7 +213,8 @@ static void
 line_slow(PyObject *code, uint32_t line, lp_ticks now)
 {
     enum {
-        LP_FRAME_TOLD = LP_FRAME_AGAIN | LP_FRAME_WITHIN | LP_FRAME_PAUSED
+        LP_FRAME_TOLD = LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION |
+        LP_FRAME_PAUSED
     };
     lp_recorder *rec = lp_threads_here();
     lp_frame *frame;
@@ -222,21 +223,21 @@ line_slow(PyObject *code, uint32_t line, lp_ticks now)
         return;
     }
     frame = lp_engine_frame(rec, code, lp_frame_key());
-    if (frame != NULL && lp_natives_is(rec->top)) {
-        lp_natives_end(rec, now);
+    if (frame != NULL && lp_c_functions_is(rec->top)) {
+        lp_c_functions_end(rec, now);
     }
     if (frame != NULL && !(frame->flags & LP_FRAME_TOLD) &&
-        goes_on(frame, line)) {
-        lp_engine_stay(frame);
+        is_open_line(frame, line)) {
+        lp_engine_same_line(frame);
         return;
     }
-    lp_engine_line(rec, code, lp_frame_key(), line, LP_STEP, now);
+    lp_engine_line(rec, code, lp_frame_key(), line, LP_LINE_FORWARD, now);
 }
 
 LP_INLINE void
 come_to(PyObject *code, uint32_t line)
 {
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
 
     if (LP_LIKELY(rec != NULL)) {
         lp_ticks now = lp_clock_now(&rec->clock);
@@ -244,12 +245,12 @@ come_to(PyObject *code, uint32_t line)
 
         if (LP_LIKELY(frame->code == code &&
                       !(frame->flags & LP_FRAME_SLOW))) {
-            if (LP_UNLIKELY(goes_on(frame, line))) {
-                lp_engine_stay(frame);
+            if (LP_UNLIKELY(is_open_line(frame, line))) {
+                lp_engine_same_line(frame);
             }
             else {
                 lp_recorder_line(rec, frame, line - frame->first_line, now,
-                                 LP_STEP);
+                                 LP_LINE_FORWARD);
             }
         }
         else {
@@ -257,7 +258,7 @@ come_to(PyObject *code, uint32_t line)
         }
     }
     else {
-        line_slow(code, line, lp_clock_now(&lp_process.clock));
+        line_slow(code, line, lp_clock_now(&lp_the_engine.clock));
     }
 }
 
@@ -319,33 +320,35 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
 {
     long from = lp_small_int(args[1]), to = lp_small_int(args[2]);
     lp_code *code = lp_code_of(args[0]);
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
     lp_frame *frame;
-    lp_step step;
+    lp_line_entry step;
     uint32_t line;
 
     if (to > from || code == NULL) {
         return keep_or_drop(code == NULL);
     }
-    step = lp_code_step(code, (int)to);
+    step = lp_code_line_entry(code, (int)to);
     line = line_at(code, args[0], to);
     if (line == line_at(code, args[0], from)) {
-        if (step == LP_STEP && code->marks != NULL) {
+        if (step == LP_LINE_FORWARD && code->marks != NULL) {
             return keep_or_drop(false); /* no loop's: an exception is over */
         }
-        if (step != LP_WITHIN && rec != NULL) {
+        if (step != LP_LINE_COMPREHENSION && rec != NULL) {
             lp_engine_line(rec, args[0], lp_frame_key(), line, step,
                            lp_clock_now(&rec->clock));
         }
-        return keep_or_drop(step != LP_WITHIN);
+        return keep_or_drop(step != LP_LINE_COMPREHENSION);
     }
-    if (step == LP_STEP || (step == LP_AGAIN && is_simple(code, line))) {
+    if (step == LP_LINE_FORWARD ||
+        (step == LP_LINE_LOOP_BACK && is_simple(code, line))) {
         return keep_or_drop(false);
     }
     frame = rec != NULL ? lp_engine_frame(rec, args[0], lp_frame_key()) : NULL;
     if (frame != NULL) {
         /* The line event of where it goes comes next. */
-        frame->flags |= step == LP_AGAIN ? LP_FRAME_AGAIN : LP_FRAME_WITHIN;
+        frame->flags |= step == LP_LINE_LOOP_BACK ? LP_FRAME_LOOP_BACK
+                                                  : LP_FRAME_COMPREHENSION;
     }
     return keep_or_drop(true);
 }
@@ -355,13 +358,13 @@ static PyObject *
 on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
     PyObject *callable =
         PyMethod_Check(args[2]) ? PyMethod_GET_FUNCTION(args[2]) : args[2];
 
     if (!PyFunction_Check(callable) && rec != NULL &&
         rec->top->code == args[0]) {
-        lp_natives_enter(rec, callable, lp_clock_now(&rec->clock));
+        lp_c_functions_enter(rec, callable, lp_clock_now(&rec->clock));
     }
     return none();
 }
@@ -370,12 +373,12 @@ static PyObject *
 on_call_end(PyObject *Py_UNUSED(self), PyObject *const *args,
             size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
 
     /* One that nobody counts may end calls within one that somebody does. */
-    if (rec != NULL && lp_natives_is(rec->top) &&
+    if (rec != NULL && lp_c_functions_is(rec->top) &&
         rec->top[-1].code == args[0]) {
-        lp_natives_leave(rec, lp_clock_now(&rec->clock));
+        lp_c_functions_leave(rec, lp_clock_now(&rec->clock));
     }
     return none();
 }
@@ -390,9 +393,9 @@ const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
     {"JUMP", on_jump, .local = true},
     {"PY_UNWIND", on_leave, .local = false},
     {"PY_THROW", on_resume, .local = false},
-    {"CALL", on_call, .local = true, .natives = true},
-    {"C_RETURN", on_call_end, .local = true, .natives = true},
-    {"C_RAISE", on_call_end, .local = true, .natives = true},
+    {"CALL", on_call, .local = true, .c_functions = true},
+    {"C_RETURN", on_call_end, .local = true, .c_functions = true},
+    {"C_RAISE", on_call_end, .local = true, .c_functions = true},
 };
 
 static PyObject *callbacks[LP_MONITORING_EVENTS]; /* owned */

@@ -58,15 +58,15 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
     bool was_on = lp_trace_is_on(state);
     PyObject *result;
 
-    if (func == Py_None && lp_here != NULL) {
-        lp_mute_leave(lp_here);
+    if (func == Py_None && lp_current_recorder != NULL) {
+        lp_f_trace_lines_leave(lp_current_recorder);
     }
     result =
         call_before(&of_this_thread, func == trace_thread ? Py_None : func);
 
     /* Without a gate every thread is ours, a new one that only now comes to
      * its trace function, too. */
-    if ((was_on || !LP_HAVE_GATE) && !lp_trace_is_on(state)) {
+    if ((was_on || !LP_HAVE_FRAME_EVAL) && !lp_trace_is_on(state)) {
         lp_recorder *rec = lp_threads_here();
 
         if (rec != NULL) {
@@ -136,12 +136,12 @@ restore(replaced *function)
     PyErr_Restore(type, value, traceback);
 }
 
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
 
 static int
 settrace_open(PyObject *Py_UNUSED(module))
 {
-    if (lp_gate_check() < 0) {
+    if (lp_frame_eval_check() < 0) {
         return -1;
     }
     return replace(&of_this_thread);
@@ -154,10 +154,10 @@ settrace_stop(void)
 {
     PyThreadState *state = PyThreadState_Get();
 
-    lp_gate_close();
-    if (lp_trace_is_on(state) && lp_here != NULL) {
-        lp_here->armed = LP_UNARMED;
-        lp_trace_give(state, lp_here);
+    lp_frame_eval_close();
+    if (lp_trace_is_on(state) && lp_current_recorder != NULL) {
+        lp_current_recorder->trace_reason = LP_TRACE_PROFILED_ONLY;
+        lp_trace_give(state, lp_current_recorder);
     }
 }
 
@@ -178,7 +178,7 @@ take_thread(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 
     if (rec != NULL && !lp_trace_is_on(state)) {
         rec->before = NULL;
-        PyEval_SetTrace(lp_trace, NULL);
+        PyEval_SetTrace(lp_trace_function, NULL);
     }
     Py_RETURN_NONE;
 }
@@ -229,7 +229,7 @@ take_all(Py_tracefunc now, PyObject *object)
         }
     }
     Py_XINCREF(object);
-    PyEval_SetTraceAllThreads(lp_trace, object);
+    PyEval_SetTraceAllThreads(lp_trace_function, object);
     Py_XDECREF(object);
 }
 
@@ -319,9 +319,9 @@ settrace_open(PyObject *Py_UNUSED(module))
         return -1;
     }
     Py_XINCREF(object);
-    PyEval_SetTraceAllThreads(lp_trace, NULL);
+    PyEval_SetTraceAllThreads(lp_trace_function, NULL);
     lp_trace_remember(rec, now);
-    PyEval_SetTrace(lp_trace, object);
+    PyEval_SetTrace(lp_trace_function, object);
     Py_XDECREF(object);
     return 0;
 }
@@ -341,7 +341,7 @@ settrace_close(void)
         PyEval_SetTrace(now, object);
     }
     Py_XDECREF(object);
-    for (rec = lp_process.recorders; rec != NULL; rec = rec->next) {
+    for (rec = lp_the_engine.recorders; rec != NULL; rec = rec->next) {
         rec->before = NULL;
     }
 }
@@ -365,11 +365,11 @@ const lp_hook lp_hook_settrace = {
     .close = settrace_close,
     .watch = settrace_watch,
     .unwatch = settrace_unwatch,
-#if LP_HAVE_GATE
-    .start = lp_gate_open,
+#if LP_HAVE_FRAME_EVAL
+    .start = lp_frame_eval_open,
     .stop = settrace_stop,
-    .catch_up = lp_arm_running,
-    .displaced = lp_gate_displaced,
+    .scan_running_frames = lp_trace_threads_running,
+    .displaced = lp_frame_eval_displaced,
     .how = "PyEval_SetTrace, switched on by a frame evaluator (PEP 523) in "
            "profiled functions alone",
 #else

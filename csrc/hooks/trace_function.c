@@ -48,19 +48,19 @@ set_lines(PyFrameObject *frame, bool on)
 
 /* [GIL] Does the tracer before us want no lines of this frame? */
 static bool
-lp_mute_is_on(const lp_recorder *rec, const PyFrameObject *frame)
+lp_f_trace_lines_is_on(const lp_recorder *rec, const PyFrameObject *frame)
 {
     const lp_frame *counted = find(rec, frame);
 
-    return counted != NULL && (counted->flags & LP_FRAME_MUTE);
+    return counted != NULL && (counted->flags & LP_FRAME_HIDE_LINES);
 }
 
 /* [GIL] The tracer is about to see the frame: show it its own attribute. */
 static void
-lp_mute_show(const lp_recorder *rec, PyFrameObject *frame)
+lp_f_trace_lines_show(const lp_recorder *rec, PyFrameObject *frame)
 {
     seen = frame;
-    if (lp_mute_is_on(rec, frame)) {
+    if (lp_f_trace_lines_is_on(rec, frame)) {
         set_lines(frame, false);
     }
 }
@@ -77,11 +77,11 @@ update(const lp_recorder *rec, PyFrameObject *frame)
     }
     PyErr_Fetch(&type, &value, &traceback); /* the tracer may have failed */
     if (wants_lines(frame)) {
-        counted->flags &= ~(uint32_t)LP_FRAME_MUTE;
+        counted->flags &= ~(uint32_t)LP_FRAME_HIDE_LINES;
     }
     else {
         set_lines(frame, true);
-        counted->flags |= LP_FRAME_MUTE;
+        counted->flags |= LP_FRAME_HIDE_LINES;
     }
     PyErr_Restore(type, value, traceback);
 }
@@ -89,7 +89,8 @@ update(const lp_recorder *rec, PyFrameObject *frame)
 /* [GIL] It has seen it, and may have changed its mind.  What it says once it
  * has `left` is the program's: a debugger puts back what it found. */
 static void
-lp_mute_update(const lp_recorder *rec, PyFrameObject *frame, bool left)
+lp_f_trace_lines_update(const lp_recorder *rec, PyFrameObject *frame,
+                        bool left)
 {
     seen = NULL;
     if (!left) {
@@ -98,7 +99,7 @@ lp_mute_update(const lp_recorder *rec, PyFrameObject *frame, bool left)
 }
 
 void
-lp_mute_leave(const lp_recorder *rec)
+lp_f_trace_lines_leave(const lp_recorder *rec)
 {
     if (seen != NULL) {
         update(rec, seen);
@@ -131,7 +132,7 @@ code_of(PyFrameObject *frame)
     return code;
 }
 
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
 
 static bool
 is_comprehension(PyObject *code)
@@ -152,7 +153,8 @@ is_counted(const lp_frame *counted, PyFrameObject *frame)
 {
     bool found = counted->key == frame;
 
-    if (!found && !lp_process.strict && !lp_trace_is_on(lp_thread_state())) {
+    if (!found && !lp_the_engine.greenlets &&
+        !lp_trace_is_on(lp_thread_state())) {
         return true;
     }
     Py_INCREF(frame);
@@ -172,20 +174,20 @@ static int
 on_native(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
           PyObject *arg)
 {
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
 
     if (rec == NULL) {
         return 0;
     }
     if (what == PyTrace_C_CALL) {
-        if (is_counted(rec->top, frame) && !lp_natives_is(rec->top) &&
+        if (is_counted(rec->top, frame) && !lp_c_functions_is(rec->top) &&
             rec->top != rec->frames) {
-            lp_natives_enter(rec, arg, lp_clock_now(&rec->clock));
+            lp_c_functions_enter(rec, arg, lp_clock_now(&rec->clock));
         }
     }
     else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION) {
-        if (lp_natives_is(rec->top) && is_counted(rec->top - 1, frame)) {
-            lp_natives_leave(rec, lp_clock_now(&rec->clock));
+        if (lp_c_functions_is(rec->top) && is_counted(rec->top - 1, frame)) {
+            lp_c_functions_leave(rec, lp_clock_now(&rec->clock));
         }
     }
     return 0;
@@ -195,7 +197,7 @@ on_native(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
 static void
 hear_natives(PyThreadState *state, bool on)
 {
-    if (on && lp_natives_on && state->c_profilefunc == NULL) {
+    if (on && lp_c_functions_on && state->c_profilefunc == NULL) {
         state->c_profilefunc = on_native;
     }
     else if (!on && state->c_profilefunc == on_native) {
@@ -204,22 +206,22 @@ hear_natives(PyThreadState *state, bool on)
 }
 
 bool
-lp_trace_hears(PyThreadState *state)
+lp_trace_is_profiling(PyThreadState *state)
 {
     return state->c_profilefunc == on_native;
 }
 
 void
-lp_trace_hear(PyThreadState *state)
+lp_trace_profile(PyThreadState *state)
 {
     hear_natives(state, true);
     lp_thread_set_trace(state, state->c_tracefunc);
 }
 
 void
-lp_trace_lend(PyThreadState *state, lp_recorder *rec, PyObject *code)
+lp_trace_pause(PyThreadState *state, lp_recorder *rec, PyObject *code)
 {
-    bool hears = lp_trace_hears(state) && is_comprehension(code);
+    bool hears = lp_trace_is_profiling(state) && is_comprehension(code);
 
     if (lp_trace_is_on(state)) {
         lp_trace_give(state, rec);
@@ -229,15 +231,15 @@ lp_trace_lend(PyThreadState *state, lp_recorder *rec, PyObject *code)
         lp_thread_set_trace(state, state->c_tracefunc);
     }
     if (hears) {
-        lp_trace_hear(state);
+        lp_trace_profile(state);
     }
 }
 
 void
-lp_trace_take_back(PyThreadState *state, lp_recorder *rec, bool was_on)
+lp_trace_resume(PyThreadState *state, lp_recorder *rec, bool was_on)
 {
     if (!was_on) {
-        lp_trace_hear(state);
+        lp_trace_profile(state);
     }
     else if (!lp_trace_is_on(state)) {
         lp_trace_take(state, rec);
@@ -258,7 +260,7 @@ lp_trace_take(PyThreadState *state, lp_recorder *rec)
 {
     lp_trace_remember(rec, state->c_tracefunc);
     hear_natives(state, true);
-    lp_thread_set_trace(state, lp_trace);
+    lp_thread_set_trace(state, lp_trace_function);
 }
 
 void
@@ -279,15 +281,15 @@ pass_on(lp_recorder *rec, PyObject *obj, PyFrameObject *frame, int what,
     PyThreadState *state = lp_thread_state();
     int result;
 
-    if (what == PyTrace_LINE && lp_mute_is_on(rec, frame)) {
+    if (what == PyTrace_LINE && lp_f_trace_lines_is_on(rec, frame)) {
         return 0;
     }
-    lp_mute_show(rec, frame);
+    lp_f_trace_lines_show(rec, frame);
     result = lp_trace_before(rec)(obj, frame, what, arg);
     if (!lp_trace_is_on(state)) {
         lp_trace_take(state, rec);
     }
-    lp_mute_update(rec, frame, result == 0 && rec->before == NULL);
+    lp_f_trace_lines_update(rec, frame, result == 0 && rec->before == NULL);
     return result;
 }
 
@@ -309,16 +311,17 @@ on_resume(lp_recorder *rec, lp_code *code, PyFrameObject *frame)
 static int
 on_call(lp_recorder *rec, PyFrameObject *frame)
 {
-    int result = lp_audit(rec) ? 0 : -1;
+    int result = lp_overhead_audit(rec) ? 0 : -1;
     lp_code *code = lp_code_of(code_of(frame));
 
-    if (code == NULL && LP_UNLIKELY(lp_discovering)) {
-        code = lp_discover(code_of(frame));
+    if (code == NULL && LP_UNLIKELY(lp_discovery_on)) {
+        code = lp_discovery_ask(code_of(frame));
     }
     if (code == NULL) {
         return result;
     }
-    if ((code->flags & LP_CODE_STEPS) && lp_frame_lasti(frame) > code->start) {
+    if ((code->flags & LP_CODE_GENERATOR) &&
+        lp_frame_lasti(frame) > code->start) {
         on_resume(rec, code, frame);
     }
     else {
@@ -330,9 +333,9 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
 static void
 on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
-    if (LP_UNLIKELY(lp_natives_is(rec->top)) &&
+    if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, code_of(frame), frame) != NULL) {
-        lp_natives_end(rec, now); /* (Others may end in what C called.) */
+        lp_c_functions_end(rec, now); /* (Others may end in what C called.) */
     }
     if (rec->top != rec->frames || rec->owed != 0) {
         PyObject *object = code_of(frame);
@@ -341,11 +344,12 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
         /* Whether a step ends by a yield or for good is not told: what is
          * kept of a frame that is gone is overwritten one day. */
         lp_engine_leave(rec, object, frame,
-                        code != NULL && (code->flags & LP_CODE_STEPS), now);
+                        code != NULL && (code->flags & LP_CODE_GENERATOR),
+                        now);
     }
-#if LP_HAVE_GATE
-    if (LP_UNLIKELY(rec->armed == LP_ARMED_RUNNING)) {
-        lp_arm_check(rec, frame);
+#if LP_HAVE_FRAME_EVAL
+    if (LP_UNLIKELY(rec->trace_reason == LP_TRACE_RUNNING_FRAMES)) {
+        lp_trace_threads_check(rec, frame);
     }
 #endif
 }
@@ -362,16 +366,16 @@ stays_on_line(const lp_frame *top, PyFrameObject *frame)
 
 /* How control came to where the frame is.  A comprehension's loop is also
  * come to from above, when it begins: only a way back is a turn. */
-static lp_step
+static lp_line_entry
 step_of(const lp_code *code, lp_frame *top, PyFrameObject *frame)
 {
     int offset = lp_frame_lasti(frame);
-    lp_step step = lp_code_step(code, offset);
+    lp_line_entry step = lp_code_line_entry(code, offset);
 
     if (top->key == frame) {
-        if (step == LP_WITHIN && offset > top->offset &&
+        if (step == LP_LINE_COMPREHENSION && offset > top->offset &&
             !stays_on_line(top, frame)) {
-            step = LP_STEP;
+            step = LP_LINE_FORWARD;
         }
         top->offset = offset;
     }
@@ -395,7 +399,8 @@ is_turn(const lp_code *code, int offset)
 static void
 leave_alone(lp_recorder *rec)
 {
-    if (LP_HAVE_GATE && rec->armed == LP_UNARMED && rec->before == NULL) {
+    if (LP_HAVE_FRAME_EVAL && rec->trace_reason == LP_TRACE_PROFILED_ONLY &&
+        rec->before == NULL) {
         lp_trace_give(lp_thread_state(), rec);
     }
 }
@@ -408,7 +413,7 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
 {
     PyObject *object = code_of(frame);
     lp_code *code = lp_code_of(object);
-    lp_step step;
+    lp_line_entry step;
 
     if (code == NULL) {
         return;
@@ -417,15 +422,15 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
         leave_alone(rec);
         return;
     }
-    if (LP_UNLIKELY(lp_natives_is(rec->top)) &&
+    if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, object, frame) != NULL) {
-        lp_natives_end(rec, now);
+        lp_c_functions_end(rec, now);
     }
     step = step_of(code, rec->top, frame);
     if (rec->top->key == frame && stays_on_line(rec->top, frame) &&
-        (step == LP_WITHIN ||
-         (step == LP_STEP && !is_turn(code, lp_frame_lasti(frame))))) {
-        lp_engine_stay(rec->top);
+        (step == LP_LINE_COMPREHENSION ||
+         (step == LP_LINE_FORWARD && !is_turn(code, lp_frame_lasti(frame))))) {
+        lp_engine_same_line(rec->top);
         return;
     }
     lp_engine_line(rec, object, frame, line, step, now);
@@ -438,13 +443,14 @@ on_line(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
     lp_frame *top = rec->top;
     uint32_t offset = line - top->first_line;
 
-    if (LP_LIKELY(top->key == frame &&
-                  !(top->flags & (LP_FRAME_SLOW | LP_FRAME_GATHERS)) &&
-                  offset < top->n_lines)) {
+    if (LP_LIKELY(
+            top->key == frame &&
+            !(top->flags & (LP_FRAME_SLOW | LP_FRAME_HAS_COMPREHENSION)) &&
+            offset < top->n_lines)) {
         const lp_line *to = top->lines + offset;
 
         if (LP_LIKELY(to != top->line && to->statement == 0)) {
-            lp_recorder_line(rec, top, offset, now, LP_STEP);
+            lp_recorder_line(rec, top, offset, now, LP_LINE_FORWARD);
             return;
         }
     }
@@ -452,9 +458,9 @@ on_line(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 }
 
 int
-lp_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
+lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
 {
-    lp_recorder *rec = lp_here;
+    lp_recorder *rec = lp_current_recorder;
     lp_ticks now;
 
     if (LP_UNLIKELY(rec == NULL)) {
@@ -474,7 +480,7 @@ lp_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
     }
     else if (what == PyTrace_RETURN) {
         if (LP_UNLIKELY(rec->before != NULL)) {
-            lp_mute_show(rec, frame); /* it is not counted below */
+            lp_f_trace_lines_show(rec, frame); /* it is not counted below */
         }
         on_return(rec, frame, now);
     }
@@ -484,7 +490,7 @@ lp_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
     return pass_on(rec, obj, frame, what, arg);
 }
 
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
 
 /* Does this frame, or one that waits for it, run registered code?  Takes the
  * reference. */
@@ -515,7 +521,7 @@ next_thread(PyThreadState *state)
 }
 
 static void
-arm(PyThreadState *state, lp_armed why)
+trace_thread_because(PyThreadState *state, lp_trace_reason why)
 {
     PyThreadState *own = PyThreadState_Get();
     lp_recorder *rec =
@@ -524,49 +530,49 @@ arm(PyThreadState *state, lp_armed why)
     if (rec == NULL) {
         return;
     }
-    rec->armed = why;
+    rec->trace_reason = why;
     lp_trace_take(state, rec);
 }
 
 void
-lp_arm_running(void)
+lp_trace_threads_running(void)
 {
     for (PyThreadState *state = next_thread(NULL); state != NULL;
          state = next_thread(state)) {
         if (!lp_trace_is_on(state) &&
             runs_registered(PyThreadState_GetFrame(state))) {
-            arm(state, LP_ARMED_RUNNING);
+            trace_thread_because(state, LP_TRACE_RUNNING_FRAMES);
         }
     }
 }
 
 void
-lp_arm_all(void)
+lp_trace_threads_all(void)
 {
     for (PyThreadState *state = next_thread(NULL); state != NULL;
          state = next_thread(state)) {
         if (!lp_trace_is_on(state)) {
-            arm(state, LP_ARMED_ASIDE);
+            trace_thread_because(state, LP_TRACE_ALL_CALLS);
         }
     }
 }
 
 void
-lp_arm_end(PyThreadState *state, lp_recorder *rec)
+lp_trace_threads_end(PyThreadState *state, lp_recorder *rec)
 {
-    if (rec->armed == LP_ARMED_ASIDE && rec->top == rec->frames &&
+    if (rec->trace_reason == LP_TRACE_ALL_CALLS && rec->top == rec->frames &&
         lp_trace_is_on(state)) {
-        rec->armed = LP_UNARMED;
+        rec->trace_reason = LP_TRACE_PROFILED_ONLY;
         lp_trace_give(state, rec);
     }
 }
 
 void
-lp_arm_check(lp_recorder *rec, PyFrameObject *frame)
+lp_trace_threads_check(lp_recorder *rec, PyFrameObject *frame)
 {
-    if (rec->armed == LP_ARMED_RUNNING && rec->top == rec->frames &&
-        !runs_registered(PyFrame_GetBack(frame))) {
-        rec->armed = LP_UNARMED;
+    if (rec->trace_reason == LP_TRACE_RUNNING_FRAMES &&
+        rec->top == rec->frames && !runs_registered(PyFrame_GetBack(frame))) {
+        rec->trace_reason = LP_TRACE_PROFILED_ONLY;
         lp_trace_give(lp_thread_state(), rec);
     }
 }

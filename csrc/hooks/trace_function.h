@@ -6,13 +6,14 @@
 #include "record/recorder.h"
 
 /* Answers the interpreter; the object is that of who traced before us. */
-int lp_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg);
+int lp_trace_function(PyObject *obj, PyFrameObject *frame, int what,
+                      PyObject *arg);
 
 /* [GIL] Is it this thread's? */
 static inline bool
 lp_trace_is_on(PyThreadState *state)
 {
-    return state->c_tracefunc == lp_trace;
+    return state->c_tracefunc == lp_trace_function;
 }
 
 /* Who traced the recorder's thread before us, or NULL. */
@@ -25,20 +26,20 @@ void lp_trace_take(PyThreadState *state, lp_recorder *rec);
 /* [GIL] Give the thread back to who had it before. */
 void lp_trace_give(PyThreadState *state, lp_recorder *rec);
 
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
 
 /* [GIL] Is this thread told of calls of C?  It is where ours is its trace
  * function, and in the comprehensions of a line, which are frames of their
  * own, but part of it. */
-bool lp_trace_hears(PyThreadState *state);
+bool lp_trace_is_profiling(PyThreadState *state);
 
 /* [GIL] Be told again. */
-void lp_trace_hear(PyThreadState *state);
+void lp_trace_profile(PyThreadState *state);
 
 /* [GIL] Tell nothing while a frame of no interest runs this code, but of calls
  * of C in a comprehension; and go on as before. */
-void lp_trace_lend(PyThreadState *state, lp_recorder *rec, PyObject *code);
-void lp_trace_take_back(PyThreadState *state, lp_recorder *rec, bool was_on);
+void lp_trace_pause(PyThreadState *state, lp_recorder *rec, PyObject *code);
+void lp_trace_resume(PyThreadState *state, lp_recorder *rec, bool was_on);
 
 #endif
 
@@ -49,19 +50,19 @@ void lp_trace_take_back(PyThreadState *state, lp_recorder *rec, bool was_on);
  * [GIL] all of it.  Only where there is a gate.
  */
 
-#if LP_HAVE_GATE
+#if LP_HAVE_FRAME_EVAL
 
 /* Trace the threads in which registered code runs. */
-void lp_arm_running(void);
+void lp_trace_threads_running(void);
 
 /* Trace every thread, while the gate is aside. */
-void lp_arm_all(void);
+void lp_trace_threads_all(void);
 
 /* Its gate is back: a thread that runs nothing of ours is left alone. */
-void lp_arm_end(PyThreadState *state, lp_recorder *rec);
+void lp_trace_threads_end(PyThreadState *state, lp_recorder *rec);
 
 /* A frame of an armed thread returns: was it the last of interest? */
-void lp_arm_check(lp_recorder *rec, PyFrameObject *frame);
+void lp_trace_threads_check(lp_recorder *rec, PyFrameObject *frame);
 
 #endif
 
@@ -74,6 +75,6 @@ void lp_arm_check(lp_recorder *rec, PyFrameObject *frame);
  */
 
 /* [GIL] It takes itself off, in the middle of a frame perhaps. */
-void lp_mute_leave(const lp_recorder *rec);
+void lp_f_trace_lines_leave(const lp_recorder *rec);
 
 #endif

@@ -17,12 +17,12 @@ append(PyObject *list, PyObject *item)
 }
 
 static PyObject *
-make_paths(const lp_ledger *ledger, const lp_ledger_copy *copy)
+make_paths(const lp_activity *activity, const lp_activity_snapshot *copy)
 {
     PyObject *list = PyList_New(0);
 
     for (uint32_t i = 0; list != NULL && i < copy->n_paths; i++) {
-        const lp_path *path = lp_paths_at(&ledger->paths, i);
+        const lp_call_path *path = lp_call_paths_at(&activity->paths, i);
 
         if (append(list, Py_BuildValue("(III)", path->parent, path->serial,
                                        path->line)) < 0) {
@@ -40,21 +40,21 @@ make_sum(const lp_sum *sum, uint32_t name)
     return Py_BuildValue(
         "(IIIIIKKKKK)", key->path, key->origin, (unsigned int)key->kind, name,
         (unsigned int)key->device, (ull)sum->count, (ull)sum->ns,
-        (ull)sum->least, (ull)sum->most, (ull)sum->bytes);
+        (ull)sum->min, (ull)sum->max, (ull)sum->bytes);
 }
 
 /* Waits are kept with their paths. */
 static int
-append_waits(PyObject *list, const lp_ledger *ledger,
-             const lp_ledger_copy *copy)
+append_waits(PyObject *list, const lp_activity *activity,
+             const lp_activity_snapshot *copy)
 {
     for (uint32_t i = 0; i < copy->n_paths; i++) {
-        const lp_path *path = lp_paths_at(&ledger->paths, i);
+        const lp_call_path *path = lp_call_paths_at(&activity->paths, i);
         lp_sum sum = {
             .key = {.path = i, .kind = LP_WAIT},
             .count = __atomic_load_n(&path->waits, __ATOMIC_RELAXED),
             .ns = __atomic_load_n(&path->wait_ticks, __ATOMIC_RELAXED),
-            .most = __atomic_load_n(&path->wait_most, __ATOMIC_RELAXED),
+            .max = __atomic_load_n(&path->max_wait_ticks, __ATOMIC_RELAXED),
         };
 
         if (sum.count != 0 && append(list, make_sum(&sum, 0)) < 0) {
@@ -65,9 +65,9 @@ append_waits(PyObject *list, const lp_ledger *ledger,
 }
 
 static PyObject *
-make_sums(const lp_ledger *ledger, lp_ledger_copy *copy)
+make_sums(const lp_activity *activity, lp_activity_snapshot *copy)
 {
-    const lp_gpu_backend *backend = lp_process_devices.backend;
+    const lp_gpu_backend *backend = lp_the_gpu_session.backend;
     PyObject *list = PyList_New(0);
 
     for (size_t i = 0; list != NULL && i < copy->n_sums; i++) {
@@ -79,7 +79,7 @@ make_sums(const lp_ledger *ledger, lp_ledger_copy *copy)
             Py_CLEAR(list);
         }
     }
-    if (list != NULL && append_waits(list, ledger, copy) < 0) {
+    if (list != NULL && append_waits(list, activity, copy) < 0) {
         Py_CLEAR(list);
     }
     return list;
@@ -103,7 +103,7 @@ make_names(const lp_names *names)
 }
 
 static PyObject *
-make_launches(lp_ledger *ledger, const lp_ledger_copy *copy)
+make_launches(lp_activity *activity, const lp_activity_snapshot *copy)
 {
     PyObject *list = PyList_New(0);
 
@@ -115,9 +115,9 @@ make_launches(lp_ledger *ledger, const lp_ledger_copy *copy)
     for (uint32_t i = 0; list != NULL && i < copy->n_launches; i++) {
         lp_launch launch;
 
-        pthread_mutex_lock(&ledger->lock);
-        launch = ledger->timeline.launches[i];
-        pthread_mutex_unlock(&ledger->lock);
+        pthread_mutex_lock(&activity->lock);
+        launch = activity->timeline.launches[i];
+        pthread_mutex_unlock(&activity->lock);
         if (append(list, Py_BuildValue(
                              "(iiiiiiIii)", launch.grid[0], launch.grid[1],
                              launch.grid[2], launch.block[0], launch.block[1],
@@ -131,39 +131,40 @@ make_launches(lp_ledger *ledger, const lp_ledger_copy *copy)
 
 /* Names by kind become names by number. */
 static void
-translate(PyObject *names, PyObject *kinds, lp_ledger_copy *copy)
+translate(PyObject *names, PyObject *kinds, lp_activity_snapshot *copy)
 {
     uint32_t *name = (uint32_t *)(void *)PyBytes_AS_STRING(names);
     const unsigned char *kind = (unsigned char *)PyBytes_AS_STRING(kinds);
 
     for (size_t i = 0; i < copy->n_events; i++) {
-        name[i] = lp_names_of(&copy->names, lp_process_devices.backend,
+        name[i] = lp_names_of(&copy->names, lp_the_gpu_session.backend,
                               kind[i], name[i]);
     }
 }
 
 static PyObject *
-make_column(lp_ledger *ledger, const lp_ledger_copy *copy, int column)
+make_column(lp_activity *activity, const lp_activity_snapshot *copy,
+            int column)
 {
     size_t size = copy->n_events * lp_columns[column].size;
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
 
     if (bytes != NULL) {
-        pthread_mutex_lock(&ledger->lock);
-        lp_timeline_column(&ledger->timeline, column, copy->n_events,
-                           (unsigned char *)PyBytes_AS_STRING(bytes));
-        pthread_mutex_unlock(&ledger->lock);
+        pthread_mutex_lock(&activity->lock);
+        lp_event_timeline_column(&activity->timeline, column, copy->n_events,
+                                 (unsigned char *)PyBytes_AS_STRING(bytes));
+        pthread_mutex_unlock(&activity->lock);
     }
     return bytes;
 }
 
 static PyObject *
-make_events(lp_ledger *ledger, lp_ledger_copy *copy)
+make_events(lp_activity *activity, lp_activity_snapshot *copy)
 {
     PyObject *dict = PyDict_New();
 
     for (int i = 0; dict != NULL && i < LP_COLUMNS; i++) {
-        PyObject *bytes = make_column(ledger, copy, i);
+        PyObject *bytes = make_column(activity, copy, i);
 
         if (bytes == NULL ||
             PyDict_SetItemString(dict, lp_columns[i].name, bytes) < 0) {
@@ -197,7 +198,7 @@ make_attributes(const lp_gpu_device *device)
 }
 
 static PyObject *
-make_devices(const lp_ledger_copy *copy)
+make_devices(const lp_activity_snapshot *copy)
 {
     PyObject *list = PyList_New(0);
 
@@ -207,7 +208,7 @@ make_devices(const lp_ledger_copy *copy)
         if (!copy->seen[i]) {
             continue;
         }
-        lp_process_devices.backend->describe(i, &device);
+        lp_the_gpu_session.backend->describe(i, &device);
         if (append(list,
                    Py_BuildValue("(IsKNN)", i, device.name, (ull)copy->busy[i],
                                  PyBool_FromLong(!copy->inexact[i]),
@@ -223,30 +224,30 @@ make_devices(const lp_ledger_copy *copy)
 static PyObject *
 gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    const lp_devices *devices = &lp_process_devices;
+    const lp_gpu_session *devices = &lp_the_gpu_session;
     const lp_gpu_backend *backend = devices->backend;
-    lp_ledger_copy copy;
+    lp_activity_snapshot copy;
     PyObject *sums, *events, *result;
 
     if (backend == NULL) {
         Py_RETURN_NONE;
     }
-    if (!lp_ledger_copy_take(&copy, devices->ledger)) {
+    if (!lp_activity_snapshot_take(&copy, devices->activity)) {
         return PyErr_NoMemory();
     }
     /* First what may add names. */
-    sums = make_sums(devices->ledger, &copy);
-    events = make_events(devices->ledger, &copy);
+    sums = make_sums(devices->activity, &copy);
+    events = make_events(devices->activity, &copy);
     result = Py_BuildValue(
         "{sNsNsNsNsNsNsKsKsKsKsKsssI}", "paths",
-        make_paths(devices->ledger, &copy), "sums", sums, "events", events,
+        make_paths(devices->activity, &copy), "sums", sums, "events", events,
         "names", make_names(&copy.names), "launches",
-        make_launches(devices->ledger, &copy), "devices", make_devices(&copy),
-        "origin_ns", (ull)devices->opened, "dropped", (ull)backend->dropped(),
-        "invalid", (ull)copy.invalid, "outstanding", (ull)copy.outstanding,
-        "left_out", (ull)copy.left_out, "backend", backend->name, "version",
-        (unsigned int)backend->version());
-    lp_ledger_copy_free(&copy);
+        make_launches(devices->activity, &copy), "devices",
+        make_devices(&copy), "origin_ns", (ull)devices->opened, "dropped",
+        (ull)backend->dropped(), "invalid", (ull)copy.invalid, "outstanding",
+        (ull)copy.outstanding, "left_out", (ull)copy.left_out, "backend",
+        backend->name, "version", (unsigned int)backend->version());
+    lp_activity_snapshot_free(&copy);
     return result;
 }
 
@@ -291,7 +292,7 @@ gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
         !read_texts(tuple, libraries)) {
         return NULL;
     }
-    if (lp_process.clock.name == NULL) {
+    if (lp_the_engine.clock.name == NULL) {
         PyErr_SetString(PyExc_RuntimeError,
                         "no tracer has started the clock yet");
         return NULL;
@@ -301,9 +302,9 @@ gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
     options.memory = memory;
     options.migrations = migrations;
     options.whole_graphs = whole_graphs;
-    opened = lp_process_devices.backend != NULL ||
-             lp_devices_open(backend, &options,
-                             events > 0 ? (size_t)events : 0, why);
+    opened = lp_the_gpu_session.backend != NULL ||
+             lp_gpu_session_open(backend, &options,
+                                 events > 0 ? (size_t)events : 0, why);
     return Py_BuildValue("(NN)", PyBool_FromLong(opened),
                          PyUnicode_DecodeFSDefault(why));
 }
@@ -311,20 +312,20 @@ gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
 static PyObject *
 gpu_is_open(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return PyBool_FromLong(lp_process_devices.backend != NULL);
+    return PyBool_FromLong(lp_the_gpu_session.backend != NULL);
 }
 
 /* Whether this process was forked from one that records a device. */
 static PyObject *
 gpu_forked(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return PyBool_FromLong(lp_process_devices.forked);
+    return PyBool_FromLong(lp_the_gpu_session.forked);
 }
 
 static PyObject *
 gpu_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    lp_devices_flush();
+    lp_gpu_session_flush();
     Py_RETURN_NONE;
 }
 
@@ -337,7 +338,7 @@ collect(PyObject *Py_UNUSED(module), PyObject *on)
     if (wanted < 0) {
         return NULL;
     }
-    lp_devices_collect(wanted);
+    lp_gpu_session_collect(wanted);
     lp_engine_pause(!wanted);
     Py_RETURN_NONE;
 }
@@ -345,19 +346,19 @@ collect(PyObject *Py_UNUSED(module), PyObject *on)
 static PyObject *
 collecting(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return PyBool_FromLong(!lp_process.paused);
+    return PyBool_FromLong(!lp_the_engine.paused);
 }
 
 /* How many calls could not be charged as they should. */
 static PyObject *
 gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    const lp_ledger *ledger = lp_process_devices.ledger;
+    const lp_activity *activity = lp_the_gpu_session.activity;
     uint64_t lost = 0;
 
-    if (ledger != NULL) {
-        lost = __atomic_load_n(&ledger->paths.lost, __ATOMIC_RELAXED) +
-               __atomic_load_n(&ledger->corr.lost, __ATOMIC_RELAXED);
+    if (activity != NULL) {
+        lost = __atomic_load_n(&activity->paths.lost, __ATOMIC_RELAXED) +
+               __atomic_load_n(&activity->correlations.lost, __ATOMIC_RELAXED);
     }
     return PyLong_FromUnsignedLongLong(lost);
 }
@@ -365,7 +366,7 @@ gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 static PyObject *
 gpu_close(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    lp_devices_close();
+    lp_gpu_session_close();
     Py_RETURN_NONE;
 }
 

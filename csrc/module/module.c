@@ -41,17 +41,17 @@ module_hooks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 static PyObject *
 module_clock(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return Py_BuildValue("(ss)", lp_process.clock.name,
-                         lp_process.clock.reason);
+    return Py_BuildValue("(ss)", lp_the_engine.clock.name,
+                         lp_the_engine.clock.reason);
 }
 
 static PyObject *
 module_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    if (lp_process.hook == NULL) {
+    if (lp_the_engine.hook == NULL) {
         Py_RETURN_NONE;
     }
-    return PyUnicode_FromString(lp_process.hook->name);
+    return PyUnicode_FromString(lp_the_engine.hook->name);
 }
 
 static PyObject *
@@ -64,25 +64,25 @@ no_clock(void)
 static PyObject *
 module_ticks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    if (lp_process.clock.name == NULL) {
+    if (lp_the_engine.clock.name == NULL) {
         return no_clock();
     }
-    return PyLong_FromUnsignedLongLong(lp_clock_now(&lp_process.clock));
+    return PyLong_FromUnsignedLongLong(lp_clock_now(&lp_the_engine.clock));
 }
 
 static PyObject *
 module_scale(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    if (lp_process.clock.name == NULL) {
+    if (lp_the_engine.clock.name == NULL) {
         return no_clock();
     }
-    return PyLong_FromUnsignedLongLong(lp_clock_scale(&lp_process.clock));
+    return PyLong_FromUnsignedLongLong(lp_clock_scale(&lp_the_engine.clock));
 }
 
 static PyObject *
 module_displaced(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    const lp_hook *hook = lp_process.hook;
+    const lp_hook *hook = lp_the_engine.hook;
     bool can_be = hook != NULL && hook->displaced != NULL;
 
     return PyLong_FromUnsignedLongLong(can_be ? hook->displaced() : 0);
@@ -93,7 +93,7 @@ module_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     uint64_t lost = 0;
 
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         lost += rec->lost;
     }
@@ -105,7 +105,7 @@ module_cost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     uint64_t cost = 0;
 
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         cost += rec->cost;
     }
@@ -139,10 +139,11 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
         return list;
     }
     /* Before the first tracer there is no word on code objects. */
-    self = lp_process.tracers == 0 ? NULL : lp_code_of(code);
+    self = lp_the_engine.tracers == 0 ? NULL : lp_code_of(code);
     for (; self != NULL; self = self->next) {
-        PyObject *pair = Py_BuildValue("(Oi)", (PyObject *)self->tracer,
-                                       (self->flags & LP_CODE_ENABLES) != 0);
+        PyObject *pair =
+            Py_BuildValue("(Oi)", (PyObject *)self->tracer,
+                          (self->flags & LP_CODE_ACTIVATES_TRACER) != 0);
         int failed = pair == NULL || PyList_Append(list, pair) < 0;
 
         Py_XDECREF(pair);
@@ -156,9 +157,9 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
 
 /* Frames of one thread may take turns from now on (greenlets). */
 static PyObject *
-module_set_strict(PyObject *Py_UNUSED(module), PyObject *strict)
+module_set_strict(PyObject *Py_UNUSED(module), PyObject *greenlets)
 {
-    lp_process.strict = PyObject_IsTrue(strict) == 1;
+    lp_the_engine.greenlets = PyObject_IsTrue(greenlets) == 1;
     Py_RETURN_NONE;
 }
 
@@ -168,11 +169,11 @@ module_took_turns(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     uint64_t turns = 0;
 
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         turns += rec->turns;
     }
-    return PyBool_FromLong(lp_process.strict && turns != 0);
+    return PyBool_FromLong(lp_the_engine.greenlets && turns != 0);
 }
 
 /* Whether functions of C are callees, of what is watched from now on, and what
@@ -182,10 +183,10 @@ module_natives(PyObject *Py_UNUSED(module), PyObject *args)
 {
     int on;
 
-    if (!PyArg_ParseTuple(args, "pI:natives", &on, &lp_natives_cost)) {
+    if (!PyArg_ParseTuple(args, "pI:natives", &on, &lp_c_functions_cost)) {
         return NULL;
     }
-    lp_natives_on = on;
+    lp_c_functions_on = on;
     Py_RETURN_NONE;
 }
 
@@ -196,16 +197,16 @@ static PyObject *
 module_split(PyObject *Py_UNUSED(module), PyObject *on)
 {
     if (on != Py_None) {
-        lp_wait_split_on = PyObject_IsTrue(on) == 1;
+        lp_off_cpu_split_on = PyObject_IsTrue(on) == 1;
     }
-    return PyBool_FromLong(lp_wait_split_on);
+    return PyBool_FromLong(lp_off_cpu_split_on);
 }
 
 /* Offer code that nobody registered to this callable; None: no more. */
 static PyObject *
 module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
 {
-    if (lp_discover_set(decide) < 0) {
+    if (lp_discovery_set(decide) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -219,7 +220,7 @@ module_audit(PyObject *Py_UNUSED(module), PyObject *args)
     unsigned long long ns;
 
     if (!PyArg_ParseTuple(args, "OK", &callable, &ns) ||
-        lp_audit_set(callable, ns) < 0) {
+        lp_overhead_audit_set(callable, ns) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -242,9 +243,9 @@ static PyMethodDef methods[] = {
     {"audit", module_audit, METH_VARARGS, NULL},
     {"took_turns", module_took_turns, METH_NOARGS, NULL},
     {"set_strict", module_set_strict, METH_O, NULL},
-    {"trace", lp_slices_trace, METH_VARARGS, NULL},
-    {"monotonic_ns", lp_slices_ns, METH_VARARGS, NULL},
-    {"waits_blind", lp_waits_blind, METH_NOARGS, NULL},
+    {"trace", lp_trace_start, METH_VARARGS, NULL},
+    {"monotonic_ns", lp_trace_monotonic_ns, METH_VARARGS, NULL},
+    {"waits_blind", lp_snapshot_waits_unavailable, METH_NOARGS, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},
     {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -26,14 +26,14 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 static void
 set_mode(lp_range_mode mode)
 {
-    if (mode == lp_process.ranges) {
+    if (mode == lp_the_engine.ranges) {
         return;
     }
-    lp_process.ranges = mode;
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    lp_the_engine.ranges = mode;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         lp_ranges_end(rec);
-        lp_engine_settle_ranges(rec);
+        lp_engine_sync_ranges(rec);
     }
 }
 
@@ -74,7 +74,7 @@ lp_nvtx_mode(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     size_t i = 1; /* "auto" is a wish */
 
-    while (modes[i].mode != lp_process.ranges) {
+    while (modes[i].mode != lp_the_engine.ranges) {
         i++;
     }
     return PyUnicode_FromString(modes[i].name);
@@ -118,7 +118,7 @@ lp_nvtx_label(lp_code *code, PyObject *function, PyObject *lines)
 {
     lp_labels *labels;
 
-    if (code->labels != NULL || lp_process.ranges == LP_RANGES_OFF) {
+    if (code->labels != NULL || lp_the_engine.ranges == LP_RANGES_OFF) {
         Py_RETURN_NONE;
     }
     labels = lp_labels_new(&code->layout);

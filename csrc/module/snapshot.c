@@ -9,13 +9,13 @@
 static uint32_t
 line_of(const lp_node *node)
 {
-    const lp_counts *above;
+    const lp_code_counters *above;
 
-    if (node->line == NULL || node->parent->counts == NULL) {
+    if (node->line == NULL || node->parent->counters == NULL) {
         return 0;
     }
-    above = node->parent->counts;
-    return lp_process.codes[above->code_id]->layout.first_line +
+    above = node->parent->counters;
+    return lp_the_engine.codes[above->code_id]->layout.first_line +
            (uint32_t)(node->line - above->lines);
 }
 
@@ -23,11 +23,11 @@ static int
 append_node(PyObject *nodes, const lp_node *node, Py_ssize_t first,
             Py_ssize_t thread)
 {
-    bool below = node->parent->counts != NULL;
+    bool below = node->parent->counters != NULL;
     PyObject *row = Py_BuildValue(
         "(nIInKKLLKKKK)",
         below ? first + (Py_ssize_t)node->parent->number : -1, line_of(node),
-        node->counts->serial, thread, (unsigned long long)node->calls,
+        node->counters->serial, thread, (unsigned long long)node->calls,
         (unsigned long long)node->primitive, (long long)node->self,
         (long long)node->self_cost, (unsigned long long)node->total,
         (unsigned long long)node->total_cost,
@@ -49,7 +49,7 @@ lp_calls_snapshot(const lp_tracer *tracer)
     if (nodes == NULL) {
         return NULL;
     }
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next, thread++) {
         const lp_tree *tree = lp_calls_tree(rec, tracer);
         Py_ssize_t first = PyList_GET_SIZE(nodes);
@@ -76,12 +76,13 @@ typedef struct spent {
 } spent;
 
 static void
-add_counts(spent *sum, const lp_counts *counts, const lp_costs *costs)
+add_counts(spent *sum, const lp_code_counters *counters, const lp_costs *costs)
 {
-    sum->calls += counts->calls;
-    sum->own += counts->calls * costs->call + counts->resumes * costs->resume;
-    for (uint32_t i = 0; i < counts->n_lines; i++) {
-        const lp_line *line = &counts->lines[i];
+    sum->calls += counters->calls;
+    sum->own +=
+        counters->calls * costs->call + counters->resumes * costs->resume;
+    for (uint32_t i = 0; i < counters->n_lines; i++) {
+        const lp_line *line = &counters->lines[i];
 
         sum->hits += line->hits;
         sum->own += line->hits * line->weight;
@@ -94,7 +95,7 @@ add_tree(spent *sums, const lp_tree *tree)
     const lp_node *node = tree == NULL ? NULL : tree->first;
 
     for (; node != NULL; node = node->next) {
-        spent *sum = &sums[node->counts->code_id];
+        spent *sum = &sums[node->counters->code_id];
 
         sum->ticks += (int64_t)node->self;
         sum->cost += (int64_t)node->self_cost;
@@ -104,13 +105,13 @@ add_tree(spent *sums, const lp_tree *tree)
 static void
 add_all(spent *sums, const lp_tracer *tracer)
 {
-    for (const lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (const lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         for (uint32_t i = 0; i < tracer->n_codes; i++) {
             uint32_t id = tracer->codes[i]->layout.code_id;
 
-            if (id < rec->n_counts && rec->counts[id] != NULL) {
-                add_counts(&sums[id], rec->counts[id], &rec->costs);
+            if (id < rec->n_counters && rec->counters[id] != NULL) {
+                add_counts(&sums[id], rec->counters[id], &rec->costs);
             }
         }
         add_tree(sums, lp_calls_tree(rec, tracer));
@@ -137,7 +138,7 @@ lp_costs_snapshot(const lp_tracer *tracer)
 {
     PyObject *list = PyList_New(0);
     uint32_t n_codes = tracer->n_codes; /* rows may run the program's code */
-    spent *sums = calloc(lp_process.n_codes + 1, sizeof(*sums));
+    spent *sums = calloc(lp_the_engine.n_codes + 1, sizeof(*sums));
 
     if (sums == NULL || list == NULL) {
         free(sums);
@@ -171,7 +172,7 @@ static int
 append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
             const lp_line *line, uint64_t awaited)
 {
-    bool known = line->least != LP_NEVER;
+    bool known = line->min != LP_NO_MIN;
     PyObject *row;
     int failed;
 
@@ -182,8 +183,8 @@ append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
         "(InKKKKLLI)", number, thread, (unsigned long long)line->hits,
         (unsigned long long)line->ticks,
         (unsigned long long)lp_line_cost(line), (unsigned long long)awaited,
-        known ? (long long)line->least : -1LL,
-        known ? (long long)line->most : -1LL, line->weight);
+        known ? (long long)line->min : -1LL,
+        known ? (long long)line->max : -1LL, line->weight);
     if (row == NULL) {
         return -1;
     }
@@ -193,18 +194,18 @@ append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
 }
 
 static int
-append_counts(PyObject *lines, const lp_code *code, lp_counts *counts,
+append_counts(PyObject *lines, const lp_code *code, lp_code_counters *counters,
               Py_ssize_t thread, code_sums *sum)
 {
-    const uint64_t *awaits = lp_counts_awaits(counts);
+    const uint64_t *awaits = lp_code_counters_awaits(counters);
 
-    sum->calls += counts->calls;
-    sum->total += counts->total;
-    sum->total_cost += counts->total_cost;
-    sum->recursed |= counts->recursed != 0;
-    for (uint32_t i = 0; i < counts->n_lines; i++) {
+    sum->calls += counters->calls;
+    sum->total += counters->total;
+    sum->total_cost += counters->total_cost;
+    sum->recursed |= counters->recursed != 0;
+    for (uint32_t i = 0; i < counters->n_lines; i++) {
         if (append_line(lines, code->layout.first_line + i, thread,
-                        &counts->lines[i], awaits ? awaits[i] : 0) < 0) {
+                        &counters->lines[i], awaits ? awaits[i] : 0) < 0) {
             return -1;
         }
     }
@@ -223,10 +224,10 @@ take_code(const lp_tracer *tracer, uint32_t place)
     if (lines == NULL) {
         return NULL;
     }
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next, thread++) {
-        if (id < rec->n_counts && rec->counts[id] != NULL &&
-            append_counts(lines, code, rec->counts[id], thread, &sum) < 0) {
+        if (id < rec->n_counters && rec->counters[id] != NULL &&
+            append_counts(lines, code, rec->counters[id], thread, &sum) < 0) {
             Py_DECREF(lines);
             return NULL;
         }
@@ -260,7 +261,7 @@ lp_snapshot_take(const lp_tracer *tracer)
     if (threads == NULL || codes == NULL) {
         goto error;
     }
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         lp_recorder_settle(rec, lp_clock_now(&rec->clock));
         if (append_owned(threads,
@@ -287,9 +288,9 @@ error:
 }
 
 /* Append what was waited on one line for one cause; after these come what the
- * line was itself, see lp_own. */
+ * line was itself, see lp_self_part. */
 static int
-append_wait(PyObject *list, const lp_code *code, const lp_wait_line *line,
+append_wait(PyObject *list, const lp_code *code, const lp_off_cpu_line *line,
             Py_ssize_t thread, int cause)
 {
     uint64_t ns = cause < LP_WAIT_CAUSES ? line->waited.ns[cause]
@@ -312,11 +313,11 @@ append_wait(PyObject *list, const lp_code *code, const lp_wait_line *line,
 }
 
 static int
-append_lines(PyObject *list, const lp_code *code, const lp_wait_lines *waits,
-             Py_ssize_t thread)
+append_lines(PyObject *list, const lp_code *code,
+             const lp_off_cpu_lines *waits, Py_ssize_t thread)
 {
     for (uint32_t i = 0; waits != NULL && i < waits->n; i++) {
-        for (int cause = 0; cause < LP_WAIT_CAUSES + LP_OWN_PARTS; cause++) {
+        for (int cause = 0; cause < LP_WAIT_CAUSES + LP_SELF_PARTS; cause++) {
             if (append_wait(list, code, &waits->lines[i], thread, cause) < 0) {
                 return -1;
             }
@@ -326,7 +327,7 @@ append_lines(PyObject *list, const lp_code *code, const lp_wait_lines *waits,
 }
 
 PyObject *
-lp_waits_take(const lp_tracer *tracer)
+lp_snapshot_waits(const lp_tracer *tracer)
 {
     PyObject *list = PyList_New(0);
     Py_ssize_t thread = 0;
@@ -334,14 +335,15 @@ lp_waits_take(const lp_tracer *tracer)
     if (list == NULL) {
         return NULL;
     }
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next, thread++) {
         for (uint32_t i = 0; i < tracer->n_codes; i++) {
             const lp_code *code = tracer->codes[i];
             uint32_t id = code->layout.code_id;
 
-            if (id < rec->n_counts && rec->counts[id] != NULL &&
-                append_lines(list, code, rec->counts[id]->waits, thread) < 0) {
+            if (id < rec->n_counters && rec->counters[id] != NULL &&
+                append_lines(list, code, rec->counters[id]->waits, thread) <
+                    0) {
                 Py_DECREF(list);
                 return NULL;
             }
@@ -351,7 +353,8 @@ lp_waits_take(const lp_tracer *tracer)
 }
 
 PyObject *
-lp_waits_blind(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+lp_snapshot_waits_unavailable(PyObject *Py_UNUSED(module),
+                              PyObject *Py_UNUSED(ignored))
 {
-    return PyBool_FromLong(lp_sampler_is_blind());
+    return PyBool_FromLong(lp_sampler_is_unavailable());
 }

@@ -5,7 +5,7 @@
  * codes a list of (key, calls, total, total_cost, recursed, lines), in order
  * of registration; lines is a list of (line, thread, hits, ticks, cost,
  * awaited), thread an index in threads; ticks and awaited in the clock's
- * units, costs in those times LP_COST_ONE; calls see lp_calls_snapshot.h.
+ * units, costs in those times LP_COST_ONE; calls see snapshot.c.
  * Lines that are open count up to now.
  */
 #ifndef LP_MODULE_SNAPSHOT_H
@@ -37,9 +37,9 @@ PyObject *lp_costs_snapshot(const lp_tracer *tracer);
 
 /* [GIL] (serial, line, thread, cause, ns) of all waits up to the last
  * snapshot; a new list. */
-PyObject *lp_waits_take(const lp_tracer *tracer);
+PyObject *lp_snapshot_waits(const lp_tracer *tracer);
 
 /* [GIL] Of the module: waits_blind() -> bool. */
-PyObject *lp_waits_blind(PyObject *module, PyObject *ignored);
+PyObject *lp_snapshot_waits_unavailable(PyObject *module, PyObject *ignored);
 
 #endif

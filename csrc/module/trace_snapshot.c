@@ -6,23 +6,23 @@
 #include "record/trace_query.h"
 
 PyObject *
-lp_slices_trace(PyObject *Py_UNUSED(module), PyObject *args)
+lp_trace_start(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Py_ssize_t bytes;
     PyObject *ticks;
-    lp_ticks long_stay = LP_NO_STAY;
+    lp_ticks min_line_ticks = LP_NO_LINE_SLICES;
 
     if (!PyArg_ParseTuple(args, "nO:trace", &bytes, &ticks)) {
         return NULL;
     }
     if (ticks != Py_None) {
-        long_stay = PyLong_AsUnsignedLongLong(ticks);
+        min_line_ticks = PyLong_AsUnsignedLongLong(ticks);
         if (PyErr_Occurred()) {
             return NULL;
         }
     }
-    lp_slices_begin(bytes < 0 ? 0 : (size_t)bytes, long_stay);
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    lp_trace_pool_begin(bytes < 0 ? 0 : (size_t)bytes, min_line_ticks);
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         lp_recorder_trace(rec);
     }
@@ -31,12 +31,12 @@ lp_slices_trace(PyObject *Py_UNUSED(module), PyObject *args)
 
 /* False with an exception. */
 static bool
-begin(lp_slices_search *self, const lp_tracer *tracer, const char *wanted,
+begin(lp_trace_query *self, const lp_tracer *tracer, const char *wanted,
       Py_ssize_t size)
 {
-    *self = (lp_slices_search){.recorders = lp_process.recorders,
-                               .wanted = (const unsigned char *)wanted,
-                               .n_serials = (uint32_t)size / sizeof(uint32_t)};
+    *self = (lp_trace_query){.recorders = lp_the_engine.recorders,
+                             .wanted = (const unsigned char *)wanted,
+                             .n_serials = (uint32_t)size / sizeof(uint32_t)};
     self->first_lines = calloc(self->n_serials + 1, sizeof(uint32_t));
     if (self->first_lines == NULL) {
         PyErr_NoMemory();
@@ -54,16 +54,17 @@ begin(lp_slices_search *self, const lp_tracer *tracer, const char *wanted,
 
 /* How many stays of what is wanted there was no room for. */
 static unsigned long long
-left_out(const lp_slices_search *self)
+left_out(const lp_trace_query *self)
 {
     unsigned long long sum = 0;
 
     for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
-        for (uint32_t i = 0; i < rec->n_counts; i++) {
-            const lp_counts *counts = rec->counts[i];
+        for (uint32_t i = 0; i < rec->n_counters; i++) {
+            const lp_code_counters *counters = rec->counters[i];
 
-            if (counts != NULL && lp_slices_number(self, counts->serial) > 0) {
-                sum += counts->left_out;
+            if (counters != NULL &&
+                lp_trace_query_number(self, counters->serial) > 0) {
+                sum += counters->left_out;
             }
         }
     }
@@ -116,24 +117,24 @@ make_starts(lp_ticks *starts, size_t n, size_t step, lp_ticks until)
 }
 
 PyObject *
-lp_slices_windows(PyObject *op, PyObject *args)
+lp_trace_windows(PyObject *op, PyObject *args)
 {
     const lp_tracer *tracer = (lp_tracer *)op;
     const char *wanted;
-    Py_ssize_t size, most;
-    lp_ticks until = lp_clock_now(&lp_process.clock), *starts = NULL;
+    Py_ssize_t size, max;
+    lp_ticks until = lp_clock_now(&lp_the_engine.clock), *starts = NULL;
     unsigned long long missing;
     PyObject *list;
     size_t n = 0;
-    lp_slices_search self;
+    lp_trace_query self;
 
-    if (!PyArg_ParseTuple(args, "y#n:slice_windows", &wanted, &size, &most) ||
+    if (!PyArg_ParseTuple(args, "y#n:slice_windows", &wanted, &size, &max) ||
         !begin(&self, tracer, wanted, size)) {
         return NULL;
     }
-    if (lp_slices_sample(&self, &starts, &n)) {
+    if (lp_trace_query_sample(&self, &starts, &n)) {
         size_t step =
-            most < LP_SLICES_SAMPLE ? 1 : (size_t)most / LP_SLICES_SAMPLE;
+            max < LP_TRACE_SAMPLE ? 1 : (size_t)max / LP_TRACE_SAMPLE;
 
         list = make_starts(starts, n, step, until);
     }
@@ -142,7 +143,7 @@ lp_slices_windows(PyObject *op, PyObject *args)
     }
     free(starts);
     missing = left_out(&self);
-    lp_slices_search_free(&self);
+    lp_trace_query_free(&self);
     if (list == NULL) {
         return NULL;
     }
@@ -153,7 +154,7 @@ lp_slices_windows(PyObject *op, PyObject *args)
 static uint64_t
 to_ns(lp_ticks ticks, uint64_t scale)
 {
-    const lp_clock *clock = &lp_process.clock;
+    const lp_clock *clock = &lp_the_engine.clock;
 
     if (ticks < clock->ticks0) {
         return clock->ns0;
@@ -165,7 +166,7 @@ to_ns(lp_ticks ticks, uint64_t scale)
 }
 
 PyObject *
-lp_slices_ns(PyObject *Py_UNUSED(module), PyObject *args)
+lp_trace_monotonic_ns(PyObject *Py_UNUSED(module), PyObject *args)
 {
     unsigned long long ticks, scale;
 
@@ -176,7 +177,7 @@ lp_slices_ns(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyObject *
-make_columns(const lp_slices_search *self, uint64_t scale)
+make_columns(const lp_trace_query *self, uint64_t scale)
 {
     Py_ssize_t n = (Py_ssize_t)self->n;
     PyObject *columns[5] = {NULL};
@@ -213,13 +214,13 @@ make_columns(const lp_slices_search *self, uint64_t scale)
 }
 
 PyObject *
-lp_slices_columns(PyObject *op, PyObject *args)
+lp_trace_columns(PyObject *op, PyObject *args)
 {
     unsigned long long until, low, high, scale;
     const char *wanted;
     Py_ssize_t size;
     PyObject *columns;
-    lp_slices_search self;
+    lp_trace_query self;
 
     if (!PyArg_ParseTuple(args, "y#KKKK:slices", &wanted, &size, &until, &low,
                           &high, &scale) ||
@@ -229,8 +230,8 @@ lp_slices_columns(PyObject *op, PyObject *args)
     self.until = until;
     self.low = low;
     self.high = high;
-    columns =
-        lp_slices_find(&self) ? make_columns(&self, scale) : PyErr_NoMemory();
-    lp_slices_search_free(&self);
+    columns = lp_trace_query_window(&self) ? make_columns(&self, scale)
+                                           : PyErr_NoMemory();
+    lp_trace_query_free(&self);
     return columns;
 }

@@ -38,7 +38,7 @@ tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    lp_blocks_init(&self->blocks);
+    lp_arena_init(&self->arena);
     self->keys = PyList_New(0);
     self->places = PyDict_New();
     if (self->keys == NULL || self->places == NULL ||
@@ -189,7 +189,7 @@ tracer_set_enabling(PyObject *op, PyObject *code)
                         "a registered code object is needed");
         return NULL;
     }
-    lp_tracer_let_enable(entry);
+    lp_tracer_activate_with(entry);
     Py_RETURN_NONE;
 }
 
@@ -199,7 +199,8 @@ tracer_is_enabling(PyObject *op, PyObject *code)
     const lp_code *entry =
         PyCode_Check(code) ? lp_code_find(code, (lp_tracer *)op) : NULL;
 
-    return PyBool_FromLong(entry != NULL && (entry->flags & LP_CODE_ENABLES));
+    return PyBool_FromLong(entry != NULL &&
+                           (entry->flags & LP_CODE_ACTIVATES_TRACER));
 }
 
 /* From now on this code is not counted; what was counted of it stays. */
@@ -242,10 +243,10 @@ tracer_enable(PyObject *op, PyObject *Py_UNUSED(ignored))
 
     if (!self->active) {
         lp_tracer_start(self);
-        lp_join(self);
+        lp_tracer_attach_running_frames(self);
     }
-    if (self->active && lp_process.hook->catch_up != NULL) {
-        lp_process.hook->catch_up();
+    if (self->active && lp_the_engine.hook->scan_running_frames != NULL) {
+        lp_the_engine.hook->scan_running_frames();
     }
     Py_RETURN_NONE;
 }
@@ -282,7 +283,7 @@ tracer_count_down(PyObject *op, PyObject *Py_UNUSED(ignored))
 static PyObject *
 tracer_natives(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
-    return lp_natives_names((lp_tracer *)op);
+    return lp_c_functions_names((lp_tracer *)op);
 }
 
 static PyObject *
@@ -290,16 +291,16 @@ tracer_reset(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     lp_tracer *self = (lp_tracer *)op;
 
-    lp_natives_reset(self);
-    for (lp_recorder *rec = lp_process.recorders; rec != NULL;
+    lp_c_functions_reset(self);
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        lp_wait_settle(rec, lp_clock_now(&rec->clock));
+        lp_off_cpu_settle(rec, lp_clock_now(&rec->clock));
         for (uint32_t i = 0; i < self->n_codes; i++) {
             uint32_t id = self->codes[i]->layout.code_id;
 
-            if (id < rec->n_counts && rec->counts[id] != NULL) {
-                lp_counts_reset(rec->counts[id]);
-                lp_wait_forget(rec->counts[id]);
+            if (id < rec->n_counters && rec->counters[id] != NULL) {
+                lp_code_counters_reset(rec->counters[id]);
+                lp_off_cpu_forget(rec->counters[id]);
             }
         }
         lp_calls_reset(rec, self);
@@ -324,7 +325,7 @@ tracer_costs(PyObject *op, PyObject *Py_UNUSED(ignored))
 static PyObject *
 tracer_waits(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
-    return lp_waits_take((lp_tracer *)op);
+    return lp_snapshot_waits((lp_tracer *)op);
 }
 
 static PyObject *
@@ -349,7 +350,7 @@ get_count(PyObject *op, void *Py_UNUSED(closure))
 static PyObject *
 get_ranged(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure))
 {
-    return PyBool_FromLong(lp_process.ranges != LP_RANGES_OFF);
+    return PyBool_FromLong(lp_the_engine.ranges != LP_RANGES_OFF);
 }
 
 static PyMethodDef methods[] = {
@@ -367,8 +368,8 @@ static PyMethodDef methods[] = {
     {"disable_by_count", tracer_count_down, METH_NOARGS, NULL},
     {"reset", tracer_reset, METH_NOARGS, NULL},
     {"snapshot", tracer_snapshot, METH_NOARGS, NULL},
-    {"slice_windows", lp_slices_windows, METH_VARARGS, NULL},
-    {"slices", lp_slices_columns, METH_VARARGS, NULL},
+    {"slice_windows", lp_trace_windows, METH_VARARGS, NULL},
+    {"slices", lp_trace_columns, METH_VARARGS, NULL},
     {"waits", tracer_waits, METH_NOARGS, NULL},
     {"close", tracer_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

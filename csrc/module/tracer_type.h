@@ -1,4 +1,4 @@
-/* The Python type of tracers; see lp_tracer_type.c. */
+/* The Python type of tracers; see tracer_type.c. */
 #ifndef LP_MODULE_TRACER_TYPE_H
 #define LP_MODULE_TRACER_TYPE_H
 

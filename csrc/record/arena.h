@@ -14,18 +14,18 @@
 
 enum { LP_RECORD_BYTES = 16 };
 
-typedef struct lp_block lp_block;
+typedef struct lp_arena_block lp_arena_block;
 
-typedef struct lp_blocks {
-    lp_block *first; /* owned; the one that runs are taken from */
-    size_t bytes;    /* mapped in all */
-} lp_blocks;
+typedef struct lp_arena {
+    lp_arena_block *first; /* owned; the one that runs are taken from */
+    size_t bytes;          /* mapped in all */
+} lp_arena;
 
-void lp_blocks_init(lp_blocks *blocks);
+void lp_arena_init(lp_arena *arena);
 
 /* A run of `records` zeroed records, or NULL when memory is out. */
-void *lp_blocks_take(lp_blocks *blocks, size_t records);
+void *lp_arena_alloc(lp_arena *arena, size_t records);
 
-void lp_blocks_free(lp_blocks *blocks);
+void lp_arena_free(lp_arena *arena);
 
 #endif

@@ -17,48 +17,50 @@
 
 enum { LP_NO_PATH = 0 };
 
-typedef struct lp_path {
+typedef struct lp_call_path {
     uint32_t parent;
     uint32_t serial;     /* of the code, see lp_layout; 0: a root */
     uint32_t line;       /* of a root: thread * 2 + whether it is adopted */
     uint32_t waits;      /* calls that blocked the thread (atomic), */
     uint64_t wait_ticks; /* how long in all (atomic), */
-    uint64_t wait_most;  /* and the longest (atomic) */
-} lp_path;
+    uint64_t max_wait_ticks; /* and the longest (atomic) */
+} lp_call_path;
 
-enum { LP_PATHS_A_CHUNK = 4096, LP_PATH_CHUNKS = 256 };
+enum { LP_CALL_PATHS_PER_CHUNK = 4096, LP_CALL_PATH_CHUNKS = 256 };
 
-typedef struct lp_path_table lp_path_table;
+typedef struct lp_call_path_table lp_call_path_table;
 
-typedef struct lp_paths {
-    lp_path *chunks[LP_PATH_CHUNKS]; /* owned */
-    uint32_t n;           /* paths there are, the one of number 0 included */
-    lp_path_table *table; /* owned; by what they are; atomic */
-    uint32_t lost;        /* that there was no room for */
-    pthread_mutex_t lock; /* of those who add */
-} lp_paths;
+typedef struct lp_call_paths {
+    lp_call_path *chunks[LP_CALL_PATH_CHUNKS]; /* owned */
+    uint32_t n; /* paths there are, the one of number 0 included */
+    lp_call_path_table *table; /* owned; by what they are; atomic */
+    uint32_t lost;             /* that there was no room for */
+    pthread_mutex_t lock;      /* of those who add */
+} lp_call_paths;
 
 /* False when memory is out. */
-bool lp_paths_init(lp_paths *paths);
+bool lp_call_paths_init(lp_call_paths *paths);
 
-void lp_paths_free(lp_paths *paths);
+void lp_call_paths_free(lp_call_paths *paths);
 
 /* The path of a thread on which no line is open yet. */
-uint32_t lp_paths_root(lp_paths *paths, uint32_t thread, bool adopted);
+uint32_t lp_call_paths_root(lp_call_paths *paths, uint32_t thread,
+                            bool adopted);
 
 /* The path of `line` of the code `serial` within `parent`; `parent` itself
  * when there is no room for more. */
-uint32_t lp_paths_child(lp_paths *paths, uint32_t parent, uint32_t serial,
-                        uint32_t line);
+uint32_t lp_call_paths_child(lp_call_paths *paths, uint32_t parent,
+                             uint32_t serial, uint32_t line);
 
-static inline lp_path *
-lp_paths_at(const lp_paths *paths, uint32_t number)
+static inline lp_call_path *
+lp_call_paths_at(const lp_call_paths *paths, uint32_t number)
 {
-    return paths->chunks[number / LP_PATHS_A_CHUNK] +
-           number % LP_PATHS_A_CHUNK;
+    return paths->chunks[number / LP_CALL_PATHS_PER_CHUNK] +
+           number % LP_CALL_PATHS_PER_CHUNK;
 }
 
 /* A call on this path has blocked its thread for so long. */
-void lp_paths_waited(lp_paths *paths, uint32_t number, uint64_t ticks);
+void lp_call_paths_add_wait(lp_call_paths *paths, uint32_t number,
+                            uint64_t ticks);
 
 #endif

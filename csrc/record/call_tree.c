@@ -25,9 +25,9 @@ lp_tree_new(const void *owner)
 
     if (tree != NULL) {
         tree->owner = owner;
-        tree->most = MOST_NODES;
-        tree->root.goes_on = &tree->root;
-        lp_blocks_init(&tree->blocks);
+        tree->max = MOST_NODES;
+        tree->root.canonical = &tree->root;
+        lp_arena_init(&tree->arena);
     }
     return tree;
 }
@@ -36,7 +36,7 @@ void
 lp_tree_free(lp_tree *tree)
 {
     free(tree->links);
-    lp_blocks_free(&tree->blocks);
+    lp_arena_free(&tree->arena);
     free(tree);
 }
 
@@ -53,28 +53,29 @@ lp_tree_reset(lp_tree *tree)
 }
 
 static uint64_t
-hash(const lp_node *above, const lp_line *line, const lp_counts *counts)
+hash(const lp_node *above, const lp_line *line,
+     const lp_code_counters *counters)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)above;
 
     mixed = (mixed ^ (mixed >> 7)) * 0x9E3779B97F4A7C15u;
     mixed = (mixed ^ (uint64_t)(uintptr_t)line) * 0xC2B2AE3D27D4EB4Fu;
-    mixed = (mixed ^ (uint64_t)(uintptr_t)counts) * 0x9E3779B97F4A7C15u;
+    mixed = (mixed ^ (uint64_t)(uintptr_t)counters) * 0x9E3779B97F4A7C15u;
     return mixed >> 32;
 }
 
 /* Where the link is, or would be.  The table has room. */
 static lp_link *
 look_up(const lp_tree *tree, const lp_node *above, const lp_line *line,
-        const lp_counts *counts)
+        const lp_code_counters *counters)
 {
     uint32_t mask = tree->room - 1;
-    uint32_t at = (uint32_t)hash(above, line, counts) & mask;
+    uint32_t at = (uint32_t)hash(above, line, counters) & mask;
 
     while (tree->links[at].node != NULL &&
            (tree->links[at].above != above ||
             tree->links[at].node->line != line ||
-            tree->links[at].node->counts != counts)) {
+            tree->links[at].node->counters != counters)) {
         at = (at + 1) & mask;
     }
     return &tree->links[at];
@@ -98,8 +99,8 @@ make_room(lp_tree *tree)
         lp_link link = tree->links[i];
 
         if (link.node != NULL) {
-            *look_up(&larger, link.above, link.node->line, link.node->counts) =
-                link;
+            *look_up(&larger, link.above, link.node->line,
+                     link.node->counters) = link;
         }
     }
     free(tree->links);
@@ -110,9 +111,9 @@ make_room(lp_tree *tree)
 
 /* The node of this function on the way down to `above`, or NULL. */
 static lp_node *
-on_the_way(lp_node *above, const lp_counts *counts)
+on_the_way(lp_node *above, const lp_code_counters *counters)
 {
-    while (above != NULL && above->counts != counts) {
+    while (above != NULL && above->counters != counters) {
         above = above->parent;
     }
     return above;
@@ -120,20 +121,20 @@ on_the_way(lp_node *above, const lp_counts *counts)
 
 static lp_node *
 make_node(lp_tree *tree, lp_node *above, const lp_line *line,
-          lp_counts *counts)
+          lp_code_counters *counters)
 {
     lp_node *node =
-        lp_blocks_take(&tree->blocks, sizeof(lp_node) / LP_RECORD_BYTES);
+        lp_arena_alloc(&tree->arena, sizeof(lp_node) / LP_RECORD_BYTES);
     lp_node *open;
 
     if (node == NULL) {
         return NULL;
     }
-    open = on_the_way(above, counts);
+    open = on_the_way(above, counters);
     node->line = line;
-    node->counts = counts;
+    node->counters = counters;
     node->parent = above;
-    node->goes_on = open != NULL ? open : node;
+    node->canonical = open != NULL ? open : node;
     node->number = tree->n_nodes++;
     if (tree->last == NULL) {
         tree->first = node;
@@ -142,15 +143,15 @@ make_node(lp_tree *tree, lp_node *above, const lp_line *line,
         tree->last->next = node;
     }
     tree->last = node;
-    if (counts->node == NULL) {
-        counts->node = node->goes_on;
+    if (counters->node == NULL) {
+        counters->node = node->canonical;
     }
     return node;
 }
 
 lp_node *
 lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
-             lp_counts *counts)
+             lp_code_counters *counters)
 {
     lp_node *from = above;
     lp_link *link;
@@ -158,16 +159,16 @@ lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
     if (!make_room(tree)) {
         return NULL;
     }
-    link = look_up(tree, above, line, counts);
-    if (link->node == NULL && tree->n_nodes >= tree->most &&
-        above->counts != NULL) {
+    link = look_up(tree, above, line, counters);
+    if (link->node == NULL && tree->n_nodes >= tree->max &&
+        above->counters != NULL) {
         /* Every line has its calls below one node of its function at least:
          * so what is added from here on is bounded by the program. */
-        from = above->counts->node;
-        link = look_up(tree, from, line, counts);
+        from = above->counters->node;
+        link = look_up(tree, from, line, counters);
     }
     if (link->node == NULL) {
-        lp_node *node = make_node(tree, from, line, counts);
+        lp_node *node = make_node(tree, from, line, counters);
 
         if (node == NULL) {
             return NULL;
@@ -176,7 +177,7 @@ lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
         tree->n_links++;
     }
     if (from == above) {
-        above->near[lp_tree_place(line, counts)] = link->node;
+        above->cache[lp_tree_cache_slot(line, counters)] = link->node;
     }
     else {
         tree->folded++;
@@ -229,11 +230,11 @@ static lp_node *
 find(lp_tree *tree, lp_frame *frame, const lp_frame *caller)
 {
     if (caller == NULL) {
-        frame->node = lp_tree_below(tree, &tree->root, NULL, frame->counts);
+        frame->node = lp_tree_child(tree, &tree->root, NULL, frame->counters);
     }
     else if (caller->node != NULL) {
-        frame->node = lp_tree_below(tree, caller->node->goes_on, caller->line,
-                                    frame->counts);
+        frame->node = lp_tree_child(tree, caller->node->canonical,
+                                    caller->line, frame->counters);
     }
     return frame->node;
 }

@@ -19,16 +19,17 @@
 #include "record/line_counters.h"
 #include "record/recorder.h"
 
-enum { LP_NODE_NEAR = 4 };
+enum { LP_NODE_CACHE = 4 };
 
 typedef struct lp_node {
-    const lp_line *line;    /* of the function above, from where it was called;
-                             * NULL in those that nobody counted calls */
-    lp_counts *counts;      /* of what was called; NULL in the root */
-    struct lp_node *parent; /* NULL in the root */
-    struct lp_node *goes_on; /* where its calls hang: itself, or of a function
-                              * that is on the way already, that one's node */
-    uint64_t calls;          /* a resumed frame is none */
+    const lp_line *line; /* of the function above, from where it was called;
+                          * NULL in those that nobody counted calls */
+    lp_code_counters *counters; /* of what was called; NULL in the root */
+    struct lp_node *parent;     /* NULL in the root */
+    struct lp_node
+        *canonical;     /* where its calls hang: itself, or of a function
+                         * that is on the way already, that one's node */
+    uint64_t calls;     /* a resumed frame is none */
     uint64_t primitive; /* of these: while no other of the function was open */
     uint64_t self; /* ticks in its own lines, and our cost in them; these */
     uint64_t self_cost; /* two pass 0 on their way, but are not below it */
@@ -36,9 +37,9 @@ typedef struct lp_node {
     uint64_t total_cost;
     uint64_t inclusive; /* and of all */
     uint64_t inclusive_cost;
-    struct lp_node *near[LP_NODE_NEAR]; /* some of those below, by place */
-    struct lp_node *next;               /* made after it */
-    uint32_t number;                    /* in this order, from 0 on */
+    struct lp_node *cache[LP_NODE_CACHE]; /* some of those below, by place */
+    struct lp_node *next;                 /* made after it */
+    uint32_t number;                      /* in this order, from 0 on */
     uint32_t spare;
 } lp_node;
 
@@ -48,11 +49,11 @@ typedef struct lp_tree {
     lp_node root;
     lp_node *first, *last; /* in the order in which they were made */
     uint32_t n_nodes;
-    uint32_t most;         /* nodes with a way of their own */
+    uint32_t max;          /* nodes with a way of their own */
     uint64_t folded;       /* calls whose way was not kept for want of room */
     struct lp_link *links; /* owned table, by hash */
     uint32_t n_links, room;
-    lp_blocks blocks;
+    lp_arena arena;
 } lp_tree;
 
 /* New tree of a tracer, or NULL when memory is out. */
@@ -63,35 +64,35 @@ void lp_tree_free(lp_tree *tree);
 /* Forget what was counted; the nodes stay, for open frames know theirs. */
 void lp_tree_reset(lp_tree *tree);
 
-/* The slow half of lp_tree_below. */
+/* The slow half of lp_tree_child. */
 lp_node *lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
-                      lp_counts *counts);
+                      lp_code_counters *counters);
 
 static inline uint32_t
-lp_tree_place(const lp_line *line, const lp_counts *counts)
+lp_tree_cache_slot(const lp_line *line, const lp_code_counters *counters)
 {
     uintptr_t mixed = (uintptr_t)line / sizeof(lp_line) ^
-                      (uintptr_t)counts / sizeof(lp_counts);
+                      (uintptr_t)counters / sizeof(lp_code_counters);
 
-    return (uint32_t)mixed % LP_NODE_NEAR;
+    return (uint32_t)mixed % LP_NODE_CACHE;
 }
 
 /* What is called from `line` of the function `above` (the root: from none of
  * ours, and `line` is NULL); NULL when memory is out. */
 static inline lp_node *
-lp_tree_below(lp_tree *tree, lp_node *above, const lp_line *line,
-              lp_counts *counts)
+lp_tree_child(lp_tree *tree, lp_node *above, const lp_line *line,
+              lp_code_counters *counters)
 {
-    lp_node *node = above->near[lp_tree_place(line, counts)];
+    lp_node *node = above->cache[lp_tree_cache_slot(line, counters)];
 
     if (LP_LIKELY(node != NULL && node->line == line &&
-                  node->counts == counts)) {
+                  node->counters == counters)) {
         return node;
     }
-    return lp_tree_find(tree, above, line, counts);
+    return lp_tree_find(tree, above, line, counters);
 }
 
-/* From a thread's frames to its trees of calls, see lp_tree.h: which node a
+/* From a thread's frames to its trees of calls, see call_tree.h: which node a
  * frame is of, and what it adds there.
  *
  * A frame's caller is the nearest one below that the same tracer counts and
@@ -122,12 +123,12 @@ lp_calls_enter(lp_recorder *rec, lp_frame *frame)
 
     if (LP_LIKELY(caller->owner == frame->owner && caller->line != NULL &&
                   caller->node != NULL)) {
-        const lp_node *above = caller->node->goes_on;
+        const lp_node *above = caller->node->canonical;
         lp_node *node =
-            above->near[lp_tree_place(caller->line, frame->counts)];
+            above->cache[lp_tree_cache_slot(caller->line, frame->counters)];
 
         if (LP_LIKELY(node != NULL && node->line == caller->line &&
-                      node->counts == frame->counts)) {
+                      node->counters == frame->counters)) {
             frame->node = node;
             return node;
         }
@@ -142,7 +143,7 @@ lp_calls_called(lp_recorder *rec, lp_frame *frame)
 {
     lp_node *node = lp_calls_enter(rec, frame);
 
-    frame->counts->calls++;
+    frame->counters->calls++;
     if (LP_LIKELY(node != NULL)) {
         node->calls++;
         node->primitive += (frame->flags & LP_FRAME_OUTERMOST) != 0;
@@ -171,8 +172,8 @@ lp_calls_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     if (LP_LIKELY(frame->flags & LP_FRAME_OUTERMOST)) {
         node->total += ticks;
         node->total_cost += cost;
-        frame->counts->total += ticks;
-        frame->counts->total_cost += cost;
+        frame->counters->total += ticks;
+        frame->counters->total_cost += cost;
     }
     if (LP_LIKELY(caller->owner == frame->owner && caller->line != NULL &&
                   caller->node != NULL)) {

@@ -99,7 +99,7 @@ lp_clock_open(lp_clock *clock, const char *wanted)
 }
 
 void
-lp_clock_give(lp_clock *clock, lp_clock_fn read)
+lp_clock_set_source(lp_clock *clock, lp_clock_fn read)
 {
     clock->counter = false;
     clock->read = read;

@@ -51,7 +51,7 @@ lp_ns lp_clock_monotonic(void);
 bool lp_clock_open(lp_clock *clock, const char *wanted);
 
 /* Use `read` instead, as tests do.  Its ticks are nanoseconds. */
-void lp_clock_give(lp_clock *clock, lp_clock_fn read);
+void lp_clock_set_source(lp_clock *clock, lp_clock_fn read);
 
 /* Nanoseconds per 2**32 ticks by now, from the two pairs; waits until they
  * are far enough apart (1 ms) to be exact to one part in 10,000. */

@@ -11,10 +11,10 @@ typedef struct place {
 } place;
 
 static uint32_t
-known_path(const lp_paths *paths, uint32_t path)
+known_path(const lp_call_paths *paths, uint32_t path)
 {
     /* Frames that have not come to a line leave the bare root. */
-    return lp_paths_at(paths, path)->serial == 0 ? LP_NO_PATH : path;
+    return lp_call_paths_at(paths, path)->serial == 0 ? LP_NO_PATH : path;
 }
 
 /* Where a frame is, and the line that says so.  What another thread reads may
@@ -44,9 +44,10 @@ has_changed(const lp_recorder *rec, uint32_t changes)
 }
 
 static bool
-is_strict(const lp_frame *frame)
+is_greenlet(const lp_frame *frame)
 {
-    return __atomic_load_n(&frame->flags, __ATOMIC_RELAXED) & LP_FRAME_STRICT;
+    return __atomic_load_n(&frame->flags, __ATOMIC_RELAXED) &
+           LP_FRAME_GREENLET;
 }
 
 /* Does the frame still know its path?  Lines may be closed all at once: one
@@ -67,7 +68,7 @@ find_cached(lp_frame *frames, lp_frame *top)
 {
     lp_frame *frame = top;
 
-    if (LP_UNLIKELY(is_strict(top))) {
+    if (LP_UNLIKELY(is_greenlet(top))) {
         /* Frames that take turns come to other lines while those of others
          * stand on them. */
         frame = frames;
@@ -83,14 +84,14 @@ find_cached(lp_frame *frames, lp_frame *top)
 }
 
 static uint32_t
-walk(const lp_recorder *rec, lp_paths *paths)
+walk(const lp_recorder *rec, lp_call_paths *paths)
 {
     lp_frame *frames = __atomic_load_n(&rec->frames, __ATOMIC_RELAXED);
     lp_frame *top = __atomic_load_n(&rec->top, __ATOMIC_RELAXED);
     lp_frame *frame = find_cached(frames, top);
     uint32_t path = frame > frames
                         ? __atomic_load_n(&frame->path, __ATOMIC_RELAXED)
-                        : lp_paths_root(paths, rec->number, false);
+                        : lp_call_paths_root(paths, rec->number, false);
 
     if (frame == top) {
         return path;
@@ -101,7 +102,7 @@ walk(const lp_recorder *rec, lp_paths *paths)
 
         line = read_place(++frame, &here);
         if (here.serial != 0) {
-            path = lp_paths_child(paths, path, here.serial, here.line);
+            path = lp_call_paths_child(paths, path, here.serial, here.line);
         }
         __atomic_store_n(&frame->path, path, __ATOMIC_RELAXED);
         __atomic_store_n(&frame->path_line, line, __ATOMIC_RELAXED);
@@ -123,7 +124,7 @@ forget_paths(const lp_recorder *rec)
 }
 
 uint32_t
-lp_open_lines_path(lp_recorder *rec, lp_paths *paths)
+lp_current_path(lp_recorder *rec, lp_call_paths *paths)
 {
     bool stale = false;
 
@@ -152,7 +153,7 @@ lp_open_lines_path(lp_recorder *rec, lp_paths *paths)
 /* Copies the places of all open lines, outermost first, or the ends of a deep
  * stack; -1 when they changed meanwhile. */
 static int
-copy_places(const lp_recorder *rec, place *places, lp_other_lines *state)
+copy_places(const lp_recorder *rec, place *places, lp_adopted_path *state)
 {
     const lp_frame *frames = __atomic_load_n(&rec->frames, __ATOMIC_RELAXED);
     const lp_frame *top = __atomic_load_n(&rec->top, __ATOMIC_RELAXED);
@@ -171,7 +172,7 @@ copy_places(const lp_recorder *rec, place *places, lp_other_lines *state)
         }
         state->line = read_place(frames + i, &places[n++]);
     }
-    if (is_strict(top)) {
+    if (is_greenlet(top)) {
         state->rec = NULL; /* its line alone does not tell where others are */
     }
     return has_changed(rec, state->changes) ? -1 : n;
@@ -179,7 +180,7 @@ copy_places(const lp_recorder *rec, place *places, lp_other_lines *state)
 
 /* Is it where we saw it last? */
 static bool
-is_known(const lp_recorder *rec, const lp_other_lines *known)
+is_known(const lp_recorder *rec, const lp_adopted_path *known)
 {
     const lp_frame *top;
 
@@ -193,11 +194,11 @@ is_known(const lp_recorder *rec, const lp_other_lines *known)
 }
 
 uint32_t
-lp_open_lines_of_other(const lp_recorder *rec, lp_paths *paths,
-                       lp_other_lines *known)
+lp_current_path_of_thread(const lp_recorder *rec, lp_call_paths *paths,
+                          lp_adopted_path *known)
 {
     place places[MOST];
-    lp_other_lines state = {.rec = rec};
+    lp_adopted_path state = {.rec = rec};
     int n = -1;
 
     if (is_known(rec, known)) {
@@ -212,11 +213,11 @@ lp_open_lines_of_other(const lp_recorder *rec, lp_paths *paths,
     if (n < 0) {
         return LP_NO_PATH;
     }
-    state.path = lp_paths_root(paths, rec->number, true);
+    state.path = lp_call_paths_root(paths, rec->number, true);
     for (int i = 0; i < n; i++) {
         if (places[i].serial != 0) {
-            state.path = lp_paths_child(paths, state.path, places[i].serial,
-                                        places[i].line);
+            state.path = lp_call_paths_child(paths, state.path,
+                                             places[i].serial, places[i].line);
         }
     }
     state.path = known_path(paths, state.path);

@@ -13,24 +13,25 @@
 #include "record/recorder.h"
 
 /* What a thread remembers of the lines of another. */
-typedef struct lp_other_lines {
+typedef struct lp_adopted_path {
     const lp_recorder *rec; /* borrowed; NULL: of none */
     uint32_t changes;
     uint32_t path;
     const lp_line *line;
-} lp_other_lines;
+} lp_adopted_path;
 
 /* [OWNER] The path of this thread's open lines; LP_NO_PATH: none is. */
-uint32_t lp_open_lines_path(lp_recorder *rec, lp_paths *paths);
+uint32_t lp_current_path(lp_recorder *rec, lp_call_paths *paths);
 
 /* [ANY] The path, marked as adopted, of the lines that are open on another
  * thread; LP_NO_PATH where none is or it does not hold still. */
-uint32_t lp_open_lines_of_other(const lp_recorder *rec, lp_paths *paths,
-                                lp_other_lines *known);
+uint32_t lp_current_path_of_thread(const lp_recorder *rec,
+                                   lp_call_paths *paths,
+                                   lp_adopted_path *known);
 
 /* [ANY] Is a line open there? */
 static inline bool
-lp_open_lines_any(const lp_recorder *rec)
+lp_current_path_any(const lp_recorder *rec)
 {
     return __atomic_load_n(&rec->top, __ATOMIC_RELAXED) !=
            __atomic_load_n(&rec->frames, __ATOMIC_RELAXED);

@@ -4,11 +4,12 @@
 
 enum {
     LINE_RECORDS = sizeof(lp_line) / LP_RECORD_BYTES,
-    HEADER_RECORDS = sizeof(lp_counts) / LP_RECORD_BYTES
+    HEADER_RECORDS = sizeof(lp_code_counters) / LP_RECORD_BYTES
 };
 
 _Static_assert(sizeof(lp_line) % LP_RECORD_BYTES == 0, "whole records");
-_Static_assert(sizeof(lp_counts) % LP_RECORD_BYTES == 0, "whole records");
+_Static_assert(sizeof(lp_code_counters) % LP_RECORD_BYTES == 0,
+               "whole records");
 
 /* The interpreter keeps the numbers up to 256 ready made and builds an
  * object for each larger one that it hands to a callback. */
@@ -38,49 +39,49 @@ weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
     return weight;
 }
 
-lp_counts *
-lp_counts_new(lp_blocks *blocks, const lp_layout *layout,
-              const lp_costs *costs)
+lp_code_counters *
+lp_code_counters_new(lp_arena *arena, const lp_layout *layout,
+                     const lp_costs *costs)
 {
     size_t per_record = LP_RECORD_BYTES / sizeof(uint64_t);
     size_t records = HEADER_RECORDS + LINE_RECORDS * (size_t)layout->n_lines;
-    lp_counts *counts;
+    lp_code_counters *counters;
 
     if (layout->awaits) {
         records += (layout->n_lines + per_record - 1) / per_record;
     }
-    counts = lp_blocks_take(blocks, records);
-    if (counts == NULL) {
+    counters = lp_arena_alloc(arena, records);
+    if (counters == NULL) {
         return NULL;
     }
-    counts->code_id = layout->code_id;
-    counts->serial = layout->serial;
-    counts->n_lines = layout->n_lines;
-    counts->awaits = layout->awaits;
+    counters->code_id = layout->code_id;
+    counters->serial = layout->serial;
+    counters->n_lines = layout->n_lines;
+    counters->awaits = layout->awaits;
     for (uint32_t i = 0; i < layout->n_lines; i++) {
-        counts->lines[i].weight = weight_of(layout, costs, i);
-        counts->lines[i].least = LP_NEVER;
+        counters->lines[i].weight = weight_of(layout, costs, i);
+        counters->lines[i].min = LP_NO_MIN;
         if (layout->statements != NULL) {
-            counts->lines[i].statement = layout->statements[i];
+            counters->lines[i].statement = layout->statements[i];
         }
     }
-    return counts;
+    return counters;
 }
 
 void
-lp_counts_reset(lp_counts *counts)
+lp_code_counters_reset(lp_code_counters *counters)
 {
-    uint64_t *awaits = lp_counts_awaits(counts);
+    uint64_t *awaits = lp_code_counters_awaits(counters);
 
-    counts->calls = counts->resumes = 0;
-    counts->total = counts->total_cost = 0;
-    counts->recursed = 0;
-    counts->left_out = 0;
-    for (uint32_t i = 0; i < counts->n_lines; i++) {
-        lp_line *line = &counts->lines[i];
+    counters->calls = counters->resumes = 0;
+    counters->total = counters->total_cost = 0;
+    counters->recursed = 0;
+    counters->left_out = 0;
+    for (uint32_t i = 0; i < counters->n_lines; i++) {
+        lp_line *line = &counters->lines[i];
 
-        line->hits = line->ticks = line->cost = line->most = 0;
-        line->least = LP_NEVER;
+        line->hits = line->ticks = line->cost = line->max = 0;
+        line->min = LP_NO_MIN;
         if (awaits != NULL) {
             awaits[i] = 0;
         }

@@ -26,16 +26,16 @@ typedef struct lp_line {
     uint32_t weight;    /* cost of one event that ends a stay on this line */
     uint32_t statement; /* 1 + offset of the first line of the statement of
                          * several lines that this line is of; 0: of none */
-    uint64_t least; /* ticks of the shortest and of the longest execution, */
-    uint64_t most;  /* without others' cost; see lp_line_executed */
+    uint64_t min; /* ticks of the shortest and of the longest execution, */
+    uint64_t max; /* without others' cost; see lp_line_executed */
 } lp_line;
 
 /* Of a line that no whole execution was seen of. */
-#define LP_NEVER UINT64_MAX
+#define LP_NO_MIN UINT64_MAX
 
 struct lp_node;
 
-typedef struct lp_counts {
+typedef struct lp_code_counters {
     uint64_t calls;      /* frames entered; a resumed one does not count */
     uint64_t total;      /* ticks from first line to leaving, of outermost */
     uint64_t total_cost; /* frames of this code alone: wall time once */
@@ -43,14 +43,15 @@ typedef struct lp_counts {
     uint32_t recursed;   /* whether depth was ever more than one */
     uint32_t code_id;
     uint32_t n_lines;
-    uint32_t awaits;   /* 1: a number a line stands behind the records */
-    uint32_t serial;   /* of the code object, see lp_layout */
-    uint64_t left_out; /* stays that there was no room for, see lp_slices.h */
-    uint64_t resumes;  /* steps of generators and coroutines but the first */
-    struct lp_wait_lines *waits; /* owned: see lp_wait.h; NULL: none */
-    struct lp_node *node;        /* the first that calls it, see lp_tree.h */
+    uint32_t awaits; /* 1: a number a line stands behind the records */
+    uint32_t serial; /* of the code object, see lp_layout */
+    uint64_t
+        left_out; /* stays that there was no room for, see trace_buffer.h */
+    uint64_t resumes; /* steps of generators and coroutines but the first */
+    struct lp_off_cpu_lines *waits; /* owned: see off_cpu.h; NULL: none */
+    struct lp_node *node; /* the first that calls it, see call_tree.h */
     lp_line lines[];
-} lp_counts;
+} lp_code_counters;
 
 /* What an event costs, by kind, in ticks * LP_COST_ONE.  All 0 until the
  * tracer was calibrated. */
@@ -81,12 +82,13 @@ typedef struct lp_layout {
 
 void lp_layout_clear(lp_layout *layout);
 
-/* New zeroed counters in `blocks`, or NULL when memory is out. */
-lp_counts *lp_counts_new(lp_blocks *blocks, const lp_layout *layout,
-                         const lp_costs *costs);
+/* New zeroed counters in `arena`, or NULL when memory is out. */
+lp_code_counters *lp_code_counters_new(lp_arena *arena,
+                                       const lp_layout *layout,
+                                       const lp_costs *costs);
 
 /* Forget all that was counted; the open frames' depth stays. */
-void lp_counts_reset(lp_counts *counts);
+void lp_code_counters_reset(lp_code_counters *counters);
 
 /* All of our own cost within the line's ticks.  Each hit ends by one event;
  * stays that were no hit, and other frames' events, are in `cost`. */
@@ -101,20 +103,20 @@ lp_line_cost(const lp_line *line)
 static inline void
 lp_line_executed(lp_line *line, lp_ticks ticks)
 {
-    if (LP_UNLIKELY(ticks < line->least)) {
-        line->least = ticks;
+    if (LP_UNLIKELY(ticks < line->min)) {
+        line->min = ticks;
     }
-    if (LP_UNLIKELY(ticks > line->most)) {
-        line->most = ticks;
+    if (LP_UNLIKELY(ticks > line->max)) {
+        line->max = ticks;
     }
 }
 
 /* Awaited ticks by line, or NULL. */
 static inline uint64_t *
-lp_counts_awaits(lp_counts *counts)
+lp_code_counters_awaits(lp_code_counters *counters)
 {
-    return counts->awaits ? (uint64_t *)(counts->lines + counts->n_lines)
-                          : NULL;
+    return counters->awaits ? (uint64_t *)(counters->lines + counters->n_lines)
+                            : NULL;
 }
 
 #endif

@@ -9,16 +9,16 @@
 #include "record/recorder.h"
 
 void
-lp_wait_free(lp_wait *wait)
+lp_off_cpu_free(lp_off_cpu *wait)
 {
     free(wait->pending);
 }
 
 void
-lp_wait_forget(lp_counts *counts)
+lp_off_cpu_forget(lp_code_counters *counters)
 {
-    free(counts->waits);
-    counts->waits = NULL;
+    free(counters->waits);
+    counters->waits = NULL;
 }
 
 static void
@@ -30,10 +30,10 @@ add(lp_waited *to, const lp_waited *from)
 }
 
 /* The counters' waits with room for one more, or NULL when memory is out. */
-static lp_wait_lines *
-make_room(lp_counts *counts)
+static lp_off_cpu_lines *
+make_room(lp_code_counters *counters)
 {
-    lp_wait_lines *waits = counts->waits;
+    lp_off_cpu_lines *waits = counters->waits;
     uint32_t room = waits == NULL ? 4 : waits->room * 2;
     uint32_t n = waits == NULL ? 0 : waits->n;
 
@@ -44,16 +44,16 @@ make_room(lp_counts *counts)
     if (waits != NULL) {
         waits->n = n;
         waits->room = room;
-        counts->waits = waits;
+        counters->waits = waits;
     }
     return waits;
 }
 
 /* The waits of a line; NULL when memory is out. */
-static lp_wait_line *
-of_line(lp_counts *counts, uint64_t offset)
+static lp_off_cpu_line *
+of_line(lp_code_counters *counters, uint64_t offset)
 {
-    lp_wait_lines *waits = make_room(counts);
+    lp_off_cpu_lines *waits = make_room(counters);
     uint32_t low = 0, high;
 
     if (waits == NULL) {
@@ -73,7 +73,7 @@ of_line(lp_counts *counts, uint64_t offset)
     if (low == waits->n || waits->lines[low].offset != offset) {
         memmove(waits->lines + low + 1, waits->lines + low,
                 (waits->n - low) * sizeof(waits->lines[0]));
-        waits->lines[low] = (lp_wait_line){.offset = offset};
+        waits->lines[low] = (lp_off_cpu_line){.offset = offset};
         waits->n++;
     }
     return &waits->lines[low];
@@ -82,8 +82,8 @@ of_line(lp_counts *counts, uint64_t offset)
 static void
 charge_line(const lp_frame *frame, const lp_waited *waited)
 {
-    lp_wait_line *to =
-        of_line(frame->counts, (uint64_t)(frame->line - frame->lines));
+    lp_off_cpu_line *to =
+        of_line(frame->counters, (uint64_t)(frame->line - frame->lines));
 
     if (to != NULL) {
         add(&to->waited, waited);
@@ -95,20 +95,21 @@ charge_own(const lp_recorder *rec, uint64_t depth, uint64_t waited,
            uint64_t system)
 {
     const lp_frame *frame = rec->frames + depth;
-    bool of_c = (frame->flags & LP_FRAME_NATIVE) != 0;
-    lp_wait_line *to;
+    bool of_c = (frame->flags & LP_FRAME_C_FUNCTION) != 0;
+    lp_off_cpu_line *to;
 
-    while (frame > rec->frames &&
-           (frame->line == NULL || (frame->flags & LP_FRAME_NATIVE) != 0)) {
+    while (
+        frame > rec->frames &&
+        (frame->line == NULL || (frame->flags & LP_FRAME_C_FUNCTION) != 0)) {
         frame--;
     }
     if (frame == rec->frames || (waited == 0 && system == 0)) {
         return;
     }
-    to = of_line(frame->counts, (uint64_t)(frame->line - frame->lines));
+    to = of_line(frame->counters, (uint64_t)(frame->line - frame->lines));
     if (to != NULL) {
-        to->own[of_c ? LP_OWN_C_WAIT : LP_OWN_WAIT] += waited;
-        to->own[of_c ? LP_OWN_C_SYSTEM : LP_OWN_SYSTEM] += system;
+        to->own[of_c ? LP_SELF_C_WAIT : LP_SELF_WAIT] += waited;
+        to->own[of_c ? LP_SELF_C_SYSTEM : LP_SELF_SYSTEM] += system;
     }
 }
 
@@ -125,9 +126,9 @@ open_depth(const lp_recorder *rec, const lp_frame *frame)
 }
 
 static void
-push(lp_wait *wait, uint64_t depth, const lp_waited *waited)
+push(lp_off_cpu *wait, uint64_t depth, const lp_waited *waited)
 {
-    lp_wait_pending *top;
+    lp_off_cpu_pending *top;
 
     if (depth == 0) {
         return;
@@ -155,7 +156,7 @@ push(lp_wait *wait, uint64_t depth, const lp_waited *waited)
 }
 
 static bool
-pop(lp_wait *wait, uint64_t depth, lp_waited *waited)
+pop(lp_off_cpu *wait, uint64_t depth, lp_waited *waited)
 {
     bool any = false;
 
@@ -168,7 +169,7 @@ pop(lp_wait *wait, uint64_t depth, lp_waited *waited)
 }
 
 void
-lp_wait_spread(lp_recorder *rec)
+lp_off_cpu_spread(lp_recorder *rec)
 {
     lp_waited waited = {{0}};
     bool any = false;
@@ -184,33 +185,34 @@ lp_wait_spread(lp_recorder *rec)
 }
 
 void
-lp_wait_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
-              uint64_t gave, uint64_t lost, const uint64_t *samples)
+lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
+                 uint64_t voluntary, uint64_t involuntary,
+                 const uint64_t *samples)
 {
-    uint64_t running = samples[LP_WAIT_READY], blocked = 0, left = off_ns;
+    uint64_t running = samples[LP_WAIT_RUNNABLE], blocked = 0, left = off_ns;
 
     *waited = (lp_waited){{0}};
     for (int i = 0; i < LP_WAIT_CAUSES; i++) {
-        blocked += i == LP_WAIT_READY ? 0 : samples[i];
+        blocked += i == LP_WAIT_RUNNABLE ? 0 : samples[i];
     }
-    if (gave == 0) {
-        waited->ns[LP_WAIT_READY] = off_ns;
+    if (voluntary == 0) {
+        waited->ns[LP_WAIT_RUNNABLE] = off_ns;
         return;
     }
-    if (lost != 0 && running != 0) {
+    if (involuntary != 0 && running != 0) {
         /* Of what it was seen not to be blocked, some was no running. */
         double part = (double)blocked / (double)(blocked + running);
-        uint64_t most = (uint64_t)((double)gap_ns * part);
+        uint64_t max = (uint64_t)((double)gap_ns * part);
 
-        left = most < off_ns ? most : off_ns;
-        waited->ns[LP_WAIT_READY] = off_ns - left;
+        left = max < off_ns ? max : off_ns;
+        waited->ns[LP_WAIT_RUNNABLE] = off_ns - left;
     }
     if (blocked == 0) {
         waited->ns[LP_WAIT_UNSEEN] = left;
         return;
     }
     for (int i = 0; i < LP_WAIT_CAUSES; i++) {
-        if (i != LP_WAIT_READY && samples[i] != 0) {
+        if (i != LP_WAIT_RUNNABLE && samples[i] != 0) {
             uint64_t part = (uint64_t)((double)left * (double)samples[i] /
                                        (double)blocked);
 
@@ -219,14 +221,14 @@ lp_wait_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
         }
     }
     /* What rounding left over: not more than some ns. */
-    waited->ns[LP_WAIT_OTHER] += off_ns - waited->ns[LP_WAIT_READY];
+    waited->ns[LP_WAIT_OTHER] += off_ns - waited->ns[LP_WAIT_RUNNABLE];
 }
 
 #ifdef __linux__
 #  include <sys/syscall.h>
 #endif
 
-bool lp_wait_split_on;
+bool lp_off_cpu_split_on;
 
 /* Before it is measured how many ticks a second has. */
 enum { FIRST_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
@@ -235,9 +237,9 @@ enum { FIRST_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
 #define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
 
 void
-lp_wait_clock(lp_recorder *rec, const lp_clock *clock)
+lp_off_cpu_clock(lp_recorder *rec, const lp_clock *clock)
 {
-    lp_wait *wait = &rec->wait;
+    lp_off_cpu *wait = &rec->wait;
     const char *wanted = getenv("LINEPROF_WAITS");
     /* A test's ticks are no time that a processor could be used in. */
     bool real = clock->name != NULL && strcmp(clock->name, "given") != 0 &&
@@ -249,22 +251,22 @@ lp_wait_clock(lp_recorder *rec, const lp_clock *clock)
     wait->exact = !clock->counter;
     wait->read = false;
     wait->n_pending = 0;
-    lp_wait_watch(rec);
+    lp_off_cpu_watch(rec);
 }
 
 void
-lp_wait_watch(lp_recorder *rec)
+lp_off_cpu_watch(lp_recorder *rec)
 {
-    lp_ticks least = rec->wait.threshold, stay = rec->long_stay;
+    lp_ticks min = rec->wait.threshold, elapsed = rec->min_line_ticks;
 
-    if (least != LP_WAIT_NEVER) {
-        least++;
+    if (min != LP_WAIT_NEVER) {
+        min++;
     }
-    WRITE(rec->wait.least, stay < least ? stay : least);
+    WRITE(rec->wait.min, elapsed < min ? elapsed : min);
 }
 
 void
-lp_wait_attach(lp_recorder *rec)
+lp_off_cpu_attach(lp_recorder *rec)
 {
     rec->wait.read = false;
 #ifdef __linux__
@@ -284,7 +286,7 @@ to_ns(struct timespec time)
 /* Processor time of the recorder's thread, which need not be this one; 0
  * where it cannot be told. */
 static lp_ns
-processor_ns(const lp_wait *wait, bool own)
+processor_ns(const lp_off_cpu *wait, bool own)
 {
     struct timespec time = {0, 0};
 
@@ -309,17 +311,18 @@ processor_ns(const lp_wait *wait, bool own)
 /* How often this thread gave its processor up and was put off it, since the
  * last time, and was in the kernel; where the system says so. */
 static void
-take_usage(lp_wait *wait, uint64_t *gave, uint64_t *lost, lp_ns *system)
+take_usage(lp_off_cpu *wait, uint64_t *voluntary, uint64_t *involuntary,
+           lp_ns *system)
 {
 #ifdef RUSAGE_THREAD
     struct rusage usage;
     lp_ns kernel;
 
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
-        *gave = (uint64_t)usage.ru_nvcsw - wait->gave;
-        *lost = (uint64_t)usage.ru_nivcsw - wait->lost;
-        wait->gave += *gave;
-        wait->lost += *lost;
+        *voluntary = (uint64_t)usage.ru_nvcsw - wait->voluntary;
+        *involuntary = (uint64_t)usage.ru_nivcsw - wait->involuntary;
+        wait->voluntary += *voluntary;
+        wait->involuntary += *involuntary;
         kernel = (lp_ns)usage.ru_stime.tv_sec * 1000000000u +
                  (lp_ns)usage.ru_stime.tv_usec * 1000u;
         /* (A forked child begins anew.) */
@@ -329,12 +332,12 @@ take_usage(lp_wait *wait, uint64_t *gave, uint64_t *lost, lp_ns *system)
     }
 #endif
     (void)wait;
-    *gave = *lost = 1;
+    *voluntary = *involuntary = 1;
     *system = 0;
 }
 
 static void
-take_samples(lp_wait *wait, uint64_t *samples)
+take_samples(lp_off_cpu *wait, uint64_t *samples)
 {
     for (int i = 0; i < LP_WAIT_CAUSES; i++) {
         samples[i] =
@@ -357,7 +360,7 @@ ns_of(const lp_clock *clock, lp_ticks ticks, lp_ns wall, lp_ticks now)
 
 /* Once the clock has run for a while it is known what it counts. */
 static void
-measure_threshold(lp_wait *wait, const lp_clock *clock, lp_ns wall,
+measure_threshold(lp_off_cpu *wait, const lp_clock *clock, lp_ns wall,
                   lp_ticks now)
 {
     if (wait->n_pending == 0 && wall - clock->ns0 > 1000000) {
@@ -374,10 +377,10 @@ static void
 read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
             bool own)
 {
-    lp_wait *wait = &rec->wait;
+    lp_off_cpu *wait = &rec->wait;
     lp_ns wall = rec->clock.counter ? lp_clock_monotonic() : now;
     lp_ns cpu = processor_ns(wait, own);
-    uint64_t samples[LP_WAIT_CAUSES], gave = 1, lost = 1;
+    uint64_t samples[LP_WAIT_CAUSES], voluntary = 1, involuntary = 1;
     uint64_t gap_ns = ns_of(&rec->clock, gap, wall, now);
     uint64_t passed = wall - wait->wall, used = cpu - wait->cpu, off;
     lp_ns system = 0;
@@ -387,11 +390,12 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     }
     take_samples(wait, samples);
     off = wait->read && cpu >= wait->cpu && passed > used ? passed - used : 0;
-    if (own && (off > LP_WAIT_NOISE_NS || !wait->read || lp_wait_split_on)) {
-        take_usage(wait, &gave, &lost, &system);
+    if (own &&
+        (off > LP_WAIT_NOISE_NS || !wait->read || lp_off_cpu_split_on)) {
+        take_usage(wait, &voluntary, &involuntary, &system);
     }
     off = off < gap_ns ? off : gap_ns;
-    if (lp_wait_split_on && wait->read && depth != 0 &&
+    if (lp_off_cpu_split_on && wait->read && depth != 0 &&
         wait->threshold < gap) {
         /* Since the last look there were short lines, too. */
         double part = passed > gap_ns ? (double)gap_ns / (double)passed : 1.0;
@@ -406,15 +410,16 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     if (off > LP_WAIT_NOISE_NS && depth != 0 && gap > wait->threshold) {
         lp_waited waited;
 
-        lp_wait_split(&waited, off, gap_ns, gave, lost, samples);
+        lp_off_cpu_split(&waited, off, gap_ns, voluntary, involuntary,
+                         samples);
         push(wait, depth, &waited);
-        if (waited.ns[LP_WAIT_READY] < off) {
+        if (waited.ns[LP_WAIT_RUNNABLE] < off) {
             WRITE(lp_sampler_waited, 1);
         }
     }
     if (!wait->exact) {
         measure_threshold(wait, &rec->clock, wall, now);
-        lp_wait_watch(rec);
+        lp_off_cpu_watch(rec);
     }
 }
 
@@ -422,21 +427,21 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
 static lp_ticks
 look(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 {
-    lp_wait *wait = &rec->wait;
+    lp_off_cpu *wait = &rec->wait;
     lp_ticks last = frame->since, begun;
     bool asked = READ(wait->asked);
 
     last = last < wait->left ? wait->left : last;
     last = last < wait->read_at ? wait->read_at : last;
     WRITE(wait->asked, false);
-    lp_wait_watch(rec);
+    lp_off_cpu_watch(rec);
     if (now < last || (now - last <= wait->threshold && !asked)) {
         return 0;
     }
     begun = lp_clock_now(&rec->clock);
     read_clocks(rec, open_depth(rec, frame), now - last, now, true);
-    lp_sampler_rouse(); /* it may take our processor: the next look sees that
-                         */
+    lp_sampler_wake(); /* it may take our processor: the next look sees that
+                        */
     return lp_clock_now(&rec->clock) - begun;
 }
 
@@ -453,13 +458,13 @@ add_cost(lp_recorder *rec, lp_ticks ticks)
 }
 
 void
-lp_wait_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+lp_off_cpu_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 {
     add_cost(rec, look(rec, frame - 1, now));
 }
 
 void
-lp_wait_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     add_cost(rec, look(rec, frame, now)); /* it is the top one, but where
                                            * frames take turns */
@@ -476,14 +481,14 @@ lp_wait_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
         }
     }
     else {
-        lp_wait_spread(rec); /* a twin's, or frames that take turns */
+        lp_off_cpu_spread(rec); /* a twin's, or frames that take turns */
     }
 }
 
 void
-lp_wait_settle(lp_recorder *rec, lp_ticks now)
+lp_off_cpu_settle(lp_recorder *rec, lp_ticks now)
 {
-    lp_wait *wait = &rec->wait;
+    lp_off_cpu *wait = &rec->wait;
     uint64_t depth = open_depth(rec, rec->top);
     lp_ticks last = rec->frames[depth].since;
 
@@ -493,5 +498,5 @@ lp_wait_settle(lp_recorder *rec, lp_ticks now)
         now - last > wait->threshold) {
         read_clocks(rec, depth, now - last, now, false);
     }
-    lp_wait_spread(rec);
+    lp_off_cpu_spread(rec);
 }

@@ -170,7 +170,7 @@ lp_sampler_cause(const char *text, uintptr_t low, uintptr_t high)
     unsigned long second = strtoul(end, &end, 16);
 
     if (strncmp(text, "running", 7) == 0) {
-        return LP_WAIT_READY;
+        return LP_WAIT_RUNNABLE;
     }
     if (call == SYS_futex) {
         return first >= low && first < high ? LP_WAIT_GIL : LP_WAIT_LOCK;
@@ -199,11 +199,11 @@ uint32_t lp_sampler_state = LP_SAMPLER_OFF;
 uint32_t lp_sampler_waited;
 
 bool
-lp_sampler_is_blind(void)
+lp_sampler_is_unavailable(void)
 {
     uint32_t state = __atomic_load_n(&lp_sampler_state, __ATOMIC_RELAXED);
 
-    return state == LP_SAMPLER_BLIND || state == LP_SAMPLER_OFF;
+    return state == LP_SAMPLER_UNAVAILABLE || state == LP_SAMPLER_OFF;
 }
 
 #ifdef __linux__
@@ -297,7 +297,7 @@ cause_in(const sampler_view *view, int file)
 /* What a thread is blocked in; LP_WAIT_UNSEEN when that cannot be read.  The
  * file stays open, unless there are very many. */
 static lp_cause
-cause_of(sampler_view *view, lp_wait *wait, uint32_t thread)
+cause_of(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
 {
     lp_cause cause;
 
@@ -323,7 +323,7 @@ cause_of(sampler_view *view, lp_wait *wait, uint32_t thread)
 }
 
 static bool
-is_blind(const sampler_view *view)
+is_unavailable(const sampler_view *view)
 {
     int file = open_file(view->own);
     bool blind = cause_in(view, file) == LP_WAIT_UNSEEN;
@@ -342,12 +342,12 @@ typedef struct seen {
 /* Ask for the thread's next event to be looked at.  False when the last one
  * that we asked for is still to come: it is in the same gap. */
 static bool
-mark(lp_wait *wait)
+mark(lp_off_cpu *wait)
 {
     bool asked = __atomic_exchange_n(&wait->asked, true, __ATOMIC_RELAXED);
 
     if (!asked) {
-        __atomic_store_n(&wait->least, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&wait->min, 0, __ATOMIC_RELAXED);
     }
     return !asked;
 }
@@ -356,12 +356,12 @@ static void
 look_at(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
         seen *found)
 {
-    lp_wait *wait = &rec->wait;
+    lp_off_cpu *wait = &rec->wait;
     uint32_t thread = __atomic_load_n(&wait->thread, __ATOMIC_RELAXED);
     lp_ns weight;
     lp_cause cause;
 
-    if (thread == 0 || !lp_open_lines_any(rec) ||
+    if (thread == 0 || !lp_current_path_any(rec) ||
         __atomic_load_n(&rec->finished, __ATOMIC_RELAXED) ||
         __atomic_load_n(&wait->threshold, __ATOMIC_RELAXED) == LP_WAIT_NEVER) {
         return;
@@ -380,12 +380,12 @@ look_at(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
         return; /* it is gone, or in another gap by now */
     }
     wait->quiet =
-        cause == wait->seen && cause != LP_WAIT_READY ? wait->quiet + 1 : 0;
+        cause == wait->seen && cause != LP_WAIT_RUNNABLE ? wait->quiet + 1 : 0;
     wait->seen = cause;
     weight = now - wait->sampled;
     wait->sampled = now;
     __atomic_fetch_add(&wait->samples[cause], weight, __ATOMIC_RELAXED);
-    found->fresh |= cause != LP_WAIT_READY && wait->quiet <= OFTEN;
+    found->fresh |= cause != LP_WAIT_RUNNABLE && wait->quiet <= OFTEN;
 }
 
 static seen
@@ -406,7 +406,7 @@ any_open(const sampler_view *view)
 {
     lp_recorder *rec = __atomic_load_n(view->recorders, __ATOMIC_ACQUIRE);
 
-    while (rec != NULL && !lp_open_lines_any(rec)) {
+    while (rec != NULL && !lp_current_path_any(rec)) {
         rec = __atomic_load_n(&rec->next, __ATOMIC_ACQUIRE);
     }
     return rec != NULL;
@@ -442,10 +442,10 @@ watch(sampler_view *view)
         seen found;
 
         if (state != LP_SAMPLER_AWAKE) {
-            if (state != LP_SAMPLER_PARKED) {
+            if (state != LP_SAMPLER_ASLEEP) {
                 return;
             }
-            sleep_in(LP_SAMPLER_PARKED, 0);
+            sleep_in(LP_SAMPLER_ASLEEP, 0);
             last = lp_clock_monotonic();
             period = SHORTEST_NS;
             continue;
@@ -457,10 +457,10 @@ watch(sampler_view *view)
         last = now;
         idle = found.open ? 0 : idle + period;
         if (idle > IDLE_NS &&
-            change_state(LP_SAMPLER_AWAKE, LP_SAMPLER_PARKED)) {
+            change_state(LP_SAMPLER_AWAKE, LP_SAMPLER_ASLEEP)) {
             idle = 0;
             if (any_open(view)) {
-                change_state(LP_SAMPLER_PARKED, LP_SAMPLER_AWAKE);
+                change_state(LP_SAMPLER_ASLEEP, LP_SAMPLER_AWAKE);
             }
             continue;
         }
@@ -477,11 +477,11 @@ run_thread(sampler_view *view)
     view->own = (uint32_t)syscall(SYS_gettid);
     view->turn++;
     view->files = 0;
-    if (leave_files() && !is_blind(view)) {
+    if (leave_files() && !is_unavailable(view)) {
         watch(view);
     }
     else {
-        change_state(LP_SAMPLER_AWAKE, LP_SAMPLER_BLIND);
+        change_state(LP_SAMPLER_AWAKE, LP_SAMPLER_UNAVAILABLE);
     }
 }
 
@@ -568,7 +568,7 @@ create(void)
 void
 lp_sampler_begin(void)
 {
-    if (change_state(LP_SAMPLER_PARKED, LP_SAMPLER_AWAKE)) {
+    if (change_state(LP_SAMPLER_ASLEEP, LP_SAMPLER_AWAKE)) {
         set_state(LP_SAMPLER_AWAKE);
         return;
     }
@@ -579,7 +579,7 @@ lp_sampler_begin(void)
         change_state(LP_SAMPLER_WANTED, LP_SAMPLER_AWAKE)) {
         sampler.running = create();
         if (!sampler.running) {
-            set_state(LP_SAMPLER_BLIND);
+            set_state(LP_SAMPLER_UNAVAILABLE);
         }
     }
     pthread_mutex_unlock(&gate);
@@ -616,7 +616,7 @@ after_fork_child(void)
 
         rec->wait.thread = 0;
         if (own) {
-            lp_wait_attach(rec);
+            lp_off_cpu_attach(rec);
         }
     }
     sampler.allowed = false;
@@ -630,7 +630,7 @@ heed_forks(void)
 }
 
 void
-lp_sampler_allow(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
+lp_sampler_start(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
 {
     pthread_once(&once, heed_forks);
     pthread_mutex_lock(&gate);
@@ -646,7 +646,7 @@ lp_sampler_allow(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
 }
 
 void
-lp_sampler_forbid(void)
+lp_sampler_stop(void)
 {
     pthread_mutex_lock(&gate);
     sampler.allowed = false;
@@ -657,7 +657,7 @@ lp_sampler_forbid(void)
 #else
 
 void
-lp_sampler_allow(struct lp_recorder *const *recorders, uintptr_t low,
+lp_sampler_start(struct lp_recorder *const *recorders, uintptr_t low,
                  uintptr_t high)
 {
     (void)recorders;
@@ -666,7 +666,7 @@ lp_sampler_allow(struct lp_recorder *const *recorders, uintptr_t low,
 }
 
 void
-lp_sampler_forbid(void)
+lp_sampler_stop(void)
 {
 }
 

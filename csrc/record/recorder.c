@@ -7,7 +7,7 @@
 
 enum { FIRST_FRAMES = 64 };
 
-/* Other threads read this at any moment, see lp_open_lines.c. */
+/* Other threads read this at any moment, see current_path.c. */
 #define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
 
 /* The same for a whole frame. */
@@ -42,9 +42,9 @@ lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
     rec->last = rec->frames + FIRST_FRAMES - 1;
     rec->clock = *clock;
     rec->costs = *costs;
-    rec->audit_at = LP_AUDIT_NEVER;
+    rec->audit_at = LP_OVERHEAD_AUDIT_NEVER;
     lp_recorder_trace(rec);
-    lp_wait_clock(rec, clock);
+    lp_off_cpu_clock(rec, clock);
     return rec;
 }
 
@@ -63,36 +63,36 @@ lp_recorder_free(lp_recorder *rec)
     while (rec->trees != NULL) {
         lp_calls_drop(rec, rec->trees->owner);
     }
-    lp_slices_free(&rec->slices);
-    lp_wait_free(&rec->wait);
+    lp_trace_buffer_free(&rec->slices);
+    lp_off_cpu_free(&rec->wait);
     free(rec->frames);
-    free(rec->counts);
+    free(rec->counters);
     free(rec);
 }
 
-lp_counts *
-lp_recorder_counts(lp_recorder *rec, lp_blocks *blocks,
-                   const lp_layout *layout)
+lp_code_counters *
+lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
+                     const lp_layout *layout)
 {
     uint32_t id = layout->code_id;
 
-    if (id >= rec->n_counts) {
+    if (id >= rec->n_counters) {
         uint32_t wanted = id < 32 ? 64 : id * 2;
-        lp_counts **counts =
-            realloc(rec->counts, wanted * sizeof(lp_counts *));
+        lp_code_counters **counters =
+            realloc(rec->counters, wanted * sizeof(lp_code_counters *));
 
-        if (counts == NULL) {
+        if (counters == NULL) {
             return NULL;
         }
-        memset(counts + rec->n_counts, 0,
-               (wanted - rec->n_counts) * sizeof(lp_counts *));
-        rec->counts = counts;
-        rec->n_counts = wanted;
+        memset(counters + rec->n_counters, 0,
+               (wanted - rec->n_counters) * sizeof(lp_code_counters *));
+        rec->counters = counters;
+        rec->n_counters = wanted;
     }
-    if (rec->counts[id] == NULL) {
-        rec->counts[id] = lp_counts_new(blocks, layout, &rec->costs);
+    if (rec->counters[id] == NULL) {
+        rec->counters[id] = lp_code_counters_new(arena, layout, &rec->costs);
     }
-    return rec->counts[id];
+    return rec->counters[id];
 }
 
 /* Room for more frames.  They move: nobody keeps a pointer to one from one
@@ -121,9 +121,9 @@ grow(lp_recorder *rec)
 }
 
 static bool
-has_room(lp_recorder *rec, const lp_counts *counts)
+has_room(lp_recorder *rec, const lp_code_counters *counters)
 {
-    if (counts == NULL || (rec->top == rec->last && !grow(rec))) {
+    if (counters == NULL || (rec->top == rec->last && !grow(rec))) {
         rec->lost++;
         return false;
     }
@@ -132,42 +132,42 @@ has_room(lp_recorder *rec, const lp_counts *counts)
 
 /* A frame that has not come to a line. */
 static void
-begin_frame(lp_frame *frame, const void *code, lp_counts *counts,
+begin_frame(lp_frame *frame, const void *code, lp_code_counters *counters,
             uint32_t first_line)
 {
     WRITE(frame->line, NULL);
-    WRITE(frame->lines, counts->lines);
+    WRITE(frame->lines, counters->lines);
     WRITE(frame->first_line, first_line);
-    WRITE(frame->n_lines, counts->n_lines);
-    WRITE(frame->serial, counts->serial);
+    WRITE(frame->n_lines, counters->n_lines);
+    WRITE(frame->serial, counters->serial);
     WRITE(frame->path, 0);
-    WRITE(frame->flags, counts->depth == 0 ? LP_FRAME_OUTERMOST : 0);
+    WRITE(frame->flags, counters->depth == 0 ? LP_FRAME_OUTERMOST : 0);
     frame->code = code;
     frame->own = 0;
-    frame->counts = counts;
+    frame->counters = counters;
     frame->key = NULL;
     frame->node = NULL;
     frame->seen = 0;
-    frame->furthest = 0;
+    frame->last_seen = 0;
     frame->statement = NULL;
     frame->offset = -1;
-    if (counts->depth++ != 0) {
-        counts->recursed = 1;
+    if (counters->depth++ != 0) {
+        counters->recursed = 1;
     }
 }
 
 lp_frame *
-lp_recorder_enter(lp_recorder *rec, const void *code, lp_counts *counts,
-                  uint32_t first_line)
+lp_recorder_enter(lp_recorder *rec, const void *code,
+                  lp_code_counters *counters, uint32_t first_line)
 {
     lp_frame *frame;
 
-    if (!has_room(rec, counts)) {
+    if (!has_room(rec, counters)) {
         return NULL;
     }
     lp_recorder_change(rec);
     frame = rec->top + 1;
-    begin_frame(frame, code, counts, first_line);
+    begin_frame(frame, code, counters, first_line);
     WRITE(rec->top, frame);
     lp_recorder_changed(rec);
     return frame;
@@ -193,26 +193,27 @@ split(lp_frame *frame, lp_ticks opened)
 }
 
 lp_frame *
-lp_recorder_insert(lp_recorder *rec, const lp_frame *below, lp_counts *counts)
+lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
+                   lp_code_counters *counters)
 {
     size_t place = (size_t)(below - rec->frames) + 1;
     lp_frame *frame;
 
-    if (!has_room(rec, counts)) {
+    if (!has_room(rec, counters)) {
         return NULL;
     }
-    lp_wait_spread(rec);
+    lp_off_cpu_spread(rec);
     frame = rec->frames + place;
     lp_recorder_change(rec);
     for (lp_frame *at = rec->top; at >= frame; at--) {
         move_frame(at + 1, at);
     }
-    begin_frame(frame, frame[-1].code, counts, frame[-1].first_line);
+    begin_frame(frame, frame[-1].code, counters, frame[-1].first_line);
     frame->key = frame[-1].key;
     WRITE(frame->flags,
-          frame->flags | LP_FRAME_TWIN |
-              (frame[-1].flags &
-               (LP_FRAME_STRICT | LP_FRAME_PAUSED | LP_FRAME_GATHERS)));
+          frame->flags | LP_FRAME_SHARED |
+              (frame[-1].flags & (LP_FRAME_GREENLET | LP_FRAME_PAUSED |
+                                  LP_FRAME_HAS_COMPREHENSION)));
     WRITE(rec->top, rec->top + 1);
     forget_paths(rec, frame);
     if (rec->ranged >= place) {
@@ -226,9 +227,9 @@ void
 lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
                   lp_ticks now)
 {
-    lp_counts *counts = frame->counts;
+    lp_code_counters *counters = frame->counters;
 
-    counts->depth--;
+    counters->depth--;
     if (LP_LIKELY(frame->line != NULL)) {
         uint64_t looks = rec->wait.cost;
 
@@ -239,7 +240,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
         /* What came after `now` is none of the frame's time. */
         frame->first_cost += rec->wait.cost - looks;
         if (LP_UNLIKELY(rec->traced)) {
-            lp_recorder_slice(rec, frame, now);
+            lp_recorder_add_function_slice(rec, frame, now);
         }
         lp_recorder_end_statement(frame);
         lp_calls_charge(rec, frame, now);
@@ -248,7 +249,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
     rec->wait.left = now;
     lp_recorder_change(rec);
     if (LP_UNLIKELY(frame != rec->top)) {
-        rec->turns += !(frame[1].flags & LP_FRAME_TWIN);
+        rec->turns += !(frame[1].flags & LP_FRAME_SHARED);
         for (lp_frame *at = frame; at < rec->top; at++) {
             move_frame(at, at + 1);
         }
@@ -261,7 +262,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
 void
 lp_recorder_settle(lp_recorder *rec, lp_ticks now)
 {
-    lp_wait_settle(rec, now);
+    lp_off_cpu_settle(rec, now);
     /* From the innermost on: what it cost so far is in those below, too. */
     for (lp_frame *frame = rec->top; frame > rec->frames; frame--) {
         lp_ticks opened;
@@ -351,15 +352,15 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
     for (lp_frame *frame = kept; frame <= rec->top; frame++) {
         if (frame->owner == owner &&
             (code == NULL || frame->code == code ||
-             (gone && (frame->flags & LP_FRAME_NATIVE)))) {
+             (gone && (frame->flags & LP_FRAME_C_FUNCTION)))) {
             gone = true;
             abandon_line(frame);
-            frame->counts->depth--;
-            enabling += (frame->flags & LP_FRAME_ENABLES) != 0;
+            frame->counters->depth--;
+            enabling += (frame->flags & LP_FRAME_ACTIVATES_TRACER) != 0;
             /* Its twin above, if any, now stands on what it stood on. */
-            if (frame < rec->top && !(frame->flags & LP_FRAME_TWIN)) {
+            if (frame < rec->top && !(frame->flags & LP_FRAME_SHARED)) {
                 WRITE(frame[1].flags,
-                      frame[1].flags & ~(uint32_t)LP_FRAME_TWIN);
+                      frame[1].flags & ~(uint32_t)LP_FRAME_SHARED);
             }
             continue;
         }
@@ -402,21 +403,22 @@ charge_others(lp_recorder *rec, lp_frame *frame, lp_ticks ticks)
 }
 
 void
-lp_recorder_charge_apart(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    lp_ticks stay = now - frame->since, ticks = stay;
+    lp_ticks elapsed = now - frame->since, ticks = elapsed;
     bool whole = !(frame->cost & LP_SPLIT);
 
     /* (A line that was split may be on for longer than it now stayed.) */
-    if (LP_UNLIKELY(stay >= rec->long_stay || (!whole && rec->traced))) {
-        lp_recorder_stay(rec, frame, now);
+    if (LP_UNLIKELY(elapsed >= rec->min_line_ticks ||
+                    (!whole && rec->traced))) {
+        lp_recorder_add_line_slice(rec, frame, now);
     }
     if (rec->cost != frame->cost) {
         ticks = charge_others(rec, frame, ticks);
     }
-    if (LP_UNLIKELY(stay >=
-                    __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED))) {
-        lp_wait_charge(rec, frame, now);
+    if (LP_UNLIKELY(elapsed >=
+                    __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED))) {
+        lp_off_cpu_charge(rec, frame, now);
     }
     if (LP_LIKELY(whole)) {
         lp_recorder_executed(frame, ticks);
@@ -444,18 +446,18 @@ hit_once(lp_frame *frame, lp_line *line, uint32_t place)
     }
     else {
         /* Literals of many lines run straight down. */
-        if (place <= frame->furthest) {
+        if (place <= frame->last_seen) {
             line->cost += line->weight;
             return;
         }
-        frame->furthest = place;
+        frame->last_seen = place;
     }
     line->hits++;
 }
 
 void
-lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
-                      lp_step step)
+lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
+                                lp_line *to, lp_line_entry step)
 {
     lp_line *first;
     bool same = from != NULL && from->statement == to->statement;
@@ -466,12 +468,12 @@ lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
         return;
     }
     first = frame->lines + (to->statement - 1);
-    if (!same || step == LP_AGAIN) {
+    if (!same || step == LP_LINE_LOOP_BACK) {
         lp_recorder_end_statement(frame);
         frame->statement = first;
         frame->spent = 0;
         frame->seen = 0;
-        frame->furthest = 0;
+        frame->last_seen = 0;
         if (to != first) {
             /* It begins at its inside: a hit of the first line, but no stay
              * there (the sum of both costs is what is read). */

@@ -11,7 +11,7 @@
  * nothing, so that "the top frame is this code" is the only test that an
  * event makes.
  *
- * Which lines are open may be read from other threads, see lp_open_lines.h:
+ * Which lines are open may be read from other threads, see current_path.h:
  * so frames that have moved are kept, and `changes` tells of each that comes
  * or goes.
  */
@@ -27,33 +27,37 @@
 #include "record/trace_buffer.h"
 
 /* How control came to a line. */
-typedef enum lp_step {
-    LP_STEP = 0, /* it went on, or jumped forward */
-    LP_AGAIN,    /* it jumped back: a statement begins anew */
-    LP_WITHIN    /* it jumped back inside a comprehension: no new hit */
-} lp_step;
+typedef enum lp_line_entry {
+    LP_LINE_FORWARD = 0,  /* it went on, or jumped forward */
+    LP_LINE_LOOP_BACK,    /* it jumped back: a statement begins anew */
+    LP_LINE_COMPREHENSION /* it jumped back inside a comprehension: no new hit
+                           */
+} lp_line_entry;
 
 enum {
-    LP_FRAME_TWIN = 1,        /* the frame below is the same one, counted for
-                               * another tracer */
-    LP_FRAME_AGAIN = 2,       /* the next line event comes by a jump back */
-    LP_FRAME_WITHIN = 4,      /* ... by one inside a comprehension */
-    LP_FRAME_LINES = 8,       /* each stay on a line of it is a range */
-    LP_FRAME_OWES = 16,       /* its thread has ranges to put right */
-    LP_FRAME_PAUSED = 32,     /* collection was off: its line is not open */
-    LP_FRAME_STRICT = 64,     /* frames of one thread may take turns */
-    LP_FRAME_GATHERS = 128,   /* has comprehensions that run in it */
+    LP_FRAME_SHARED = 1,        /* the frame below is the same one, counted for
+                                 * another tracer */
+    LP_FRAME_LOOP_BACK = 2,     /* the next line event comes by a jump back */
+    LP_FRAME_COMPREHENSION = 4, /* ... by one inside a comprehension */
+    LP_FRAME_LINES = 8,         /* each stay on a line of it is a range */
+    LP_FRAME_RANGES_STALE = 16, /* its thread has ranges to put right */
+    LP_FRAME_PAUSED = 32,       /* collection was off: its line is not open */
+    LP_FRAME_GREENLET = 64,     /* frames of one thread may take turns */
+    LP_FRAME_HAS_COMPREHENSION = 128, /* has comprehensions that run in it */
     LP_FRAME_OUTERMOST = 256, /* no other frame of this code is open here */
-    LP_FRAME_ENABLES = 512, /* its tracer is enabled for as long as it runs */
-    LP_FRAME_RANGED = 1024, /* it is a range, see lp_ranges.h */
-    LP_FRAME_NATIVE = 4096, /* a function of C, see lp_natives.h */
-    LP_FRAME_MUTE = 2048    /* another tracer gets no lines of it, lp_mute.h */
+    LP_FRAME_ACTIVATES_TRACER =
+        512,                /* its tracer is enabled for as long as it runs */
+    LP_FRAME_RANGED = 1024, /* it is a range, see nvtx_ranges.h */
+    LP_FRAME_C_FUNCTION = 4096, /* a function of C, see c_functions.h */
+    LP_FRAME_HIDE_LINES =
+        2048 /* another tracer gets no lines of it, trace_function.h */
 };
 
 /* The flags that make a line event leave the fast path, all in one byte. */
 enum {
-    LP_FRAME_SLOW = LP_FRAME_TWIN | LP_FRAME_AGAIN | LP_FRAME_WITHIN |
-    LP_FRAME_STRICT | LP_FRAME_LINES | LP_FRAME_OWES | LP_FRAME_PAUSED
+    LP_FRAME_SLOW = LP_FRAME_SHARED | LP_FRAME_LOOP_BACK |
+    LP_FRAME_COMPREHENSION | LP_FRAME_GREENLET | LP_FRAME_LINES |
+    LP_FRAME_RANGES_STALE | LP_FRAME_PAUSED
 };
 
 /* In lp_frame.cost, beyond any cost: the open line was there before, so that
@@ -70,13 +74,13 @@ typedef struct lp_frame {
     uint32_t first_line;
     uint32_t n_lines;
     uint32_t flags;
-    uint32_t furthest;  /* in a long statement: lines up to here were hit */
+    uint32_t last_seen; /* in a long statement: lines up to here were hit */
     int32_t offset;     /* where the last event was, if it gathers */
     uint32_t ranges;    /* of it that are pushed, if it is one: 0 to 2 */
     uint64_t seen;      /* in a statement: bit i, its line i was hit */
     lp_line *statement; /* the first line of the statement that it is in, */
     lp_ticks spent;     /* and the time there; NULL: not from its begin on */
-    lp_counts *counts;
+    lp_code_counters *counters;
     void *owner;         /* the tracer, opaque */
     lp_ticks first;      /* when its first line was opened */
     lp_ticks began;      /* the same, whatever was charged meanwhile */
@@ -86,52 +90,56 @@ typedef struct lp_frame {
     uint32_t serial;     /* of its code, see lp_layout */
     uint32_t path;       /* of the open lines up to here, while it is on */
     const lp_line *path_line;       /* this line; 0: not asked for yet */
-    struct lp_node *node;           /* see lp_calls.h; NULL: not asked for */
+    struct lp_node *node;           /* see call_tree.h; NULL: not asked for */
     const struct lp_labels *labels; /* of its ranges, if it is one */
 } lp_frame;
 
 /* Why the settrace hook traces a thread beyond its profiled frames. */
-typedef enum lp_armed {
-    LP_UNARMED = 0,
-    LP_ARMED_RUNNING, /* registered code ran when its profiler was enabled */
-    LP_ARMED_ASIDE    /* calls must be heard of without the gate */
-} lp_armed;
+typedef enum lp_trace_reason {
+    LP_TRACE_PROFILED_ONLY = 0,
+    LP_TRACE_RUNNING_FRAMES, /* registered code ran when its profiler was
+                                enabled */
+    LP_TRACE_ALL_CALLS       /* calls must be heard of without the gate */
+} lp_trace_reason;
 
 typedef struct lp_recorder {
-    lp_frame *top;      /* innermost open frame, or the sentinel */
-    uint64_t cost;      /* of all events but the open frames' own */
-    lp_clock clock;     /* a copy: read at every event */
-    lp_costs costs;     /* a copy */
-    lp_ticks long_stay; /* on a line, that makes a slice; LP_NO_STAY: none */
-    bool traced;        /* stays in functions make slices */
-    lp_frame *frames;   /* owned */
-    lp_frame *last;     /* the last that fits */
-    lp_counts **counts; /* owned array, borrowed entries; by code id */
-    uint32_t n_counts;
+    lp_frame *top;           /* innermost open frame, or the sentinel */
+    uint64_t cost;           /* of all events but the open frames' own */
+    lp_clock clock;          /* a copy: read at every event */
+    lp_costs costs;          /* a copy */
+    lp_ticks min_line_ticks; /* on a line, that makes a slice;
+                                LP_NO_LINE_SLICES: none */
+    bool traced;             /* stays in functions make slices */
+    lp_frame *frames;        /* owned */
+    lp_frame *last;          /* the last that fits */
+    lp_code_counters *
+        *counters; /* owned array, borrowed entries; by code id */
+    uint32_t n_counters;
     uint32_t finished;      /* its thread has ended (atomic) */
     uint64_t native_id;     /* of the thread, as the system numbers it */
     char name[64];          /* of the thread, UTF-8, cut */
     uint64_t lost;          /* events that could not be recorded */
     uint64_t python_thread; /* the interpreter's name for the thread */
     void (*before)(void);   /* the settrace hook's: who traced it before us */
-    lp_armed armed;
+    lp_trace_reason trace_reason;
     uint32_t number;   /* place in the list of recorders */
     uint32_t changes;  /* odd while frames come or go (atomic) */
     void *outgrown;    /* owned list: frames as they were before they moved */
     uint32_t ranged;   /* frames, from the first on, whose ranges are right */
     uint32_t owed;     /* ranges beyond theirs that the thread has to pop */
-    uint64_t audit_at; /* of `cost`: see lp_audit.h */
+    uint64_t audit_at; /* of `cost`: see overhead_audit.h */
     uint64_t turns;    /* frames that left from below others: greenlets' */
-    struct lp_tree *trees; /* owned list: calls, by tracer; see lp_calls.h */
-    lp_slices slices;      /* what has ended, if it is traced */
-    lp_wait wait;
+    struct lp_tree *trees;  /* owned list: calls, by tracer; see call_tree.h */
+    lp_trace_buffer slices; /* what has ended, if it is traced */
+    lp_off_cpu wait;
     struct lp_recorder *next;
 } lp_recorder;
 
-#define LP_AUDIT_NEVER UINT64_MAX
+#define LP_OVERHEAD_AUDIT_NEVER UINT64_MAX
 
 /* What takes a slice of a frame with these counters. */
-typedef void lp_slice_sink(void *to, lp_counts *counts, const lp_slice *slice);
+typedef void lp_slice_sink(void *to, lp_code_counters *counters,
+                           const lp_slice *slice);
 
 /* New recorder, or NULL when memory is out. */
 lp_recorder *lp_recorder_new(const lp_clock *clock, const lp_costs *costs);
@@ -140,36 +148,39 @@ void lp_recorder_free(lp_recorder *rec);
 
 /* The counters that this thread keeps for a code id, made when first asked
  * for; NULL when memory is out. */
-lp_counts *lp_recorder_counts(lp_recorder *rec, lp_blocks *blocks,
-                              const lp_layout *layout);
+lp_code_counters *lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
+                                       const lp_layout *layout);
 
 /* [OWNER] Enter a frame; NULL (and counted as lost) when memory is out. */
 lp_frame *lp_recorder_enter(lp_recorder *rec, const void *code,
-                            lp_counts *counts, uint32_t first_line);
+                            lp_code_counters *counters, uint32_t first_line);
 
 /* A twin of a frame that is open, the uppermost of its twins, before its first
  * line; NULL (and counted as lost) when memory is out. */
 lp_frame *lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
-                             lp_counts *counts);
+                             lp_code_counters *counters);
 
 /* [OWNER] A frame is left, or suspended, at `now`: close its line.  It is
  * the top one but where frames of one thread take turns. */
 void lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
                        lp_ticks now);
 
-/* [OWNER] The slow half of lp_recorder_line, in lp_statement.c. */
-void lp_recorder_statement(lp_frame *frame, const lp_line *from, lp_line *to,
-                           lp_step step);
+/* [OWNER] The slow half of lp_recorder_line, in recorder.c. */
+void lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
+                                     lp_line *to, lp_line_entry step);
 
-/* Slices, in lp_stays.c.  Be traced, or not, as lp_all_slices has it. */
+/* Slices, in trace_buffer.c.  Be traced, or not, as lp_the_trace_pool has it.
+ */
 void lp_recorder_trace(lp_recorder *rec);
 
 /* [OWNER] The stay on the frame's line ends now: a slice, if it is a long one,
  * which is true of none that is shorter than `wait.least`. */
-void lp_recorder_stay(lp_recorder *rec, const lp_frame *frame, lp_ticks now);
+void lp_recorder_add_line_slice(lp_recorder *rec, const lp_frame *frame,
+                                lp_ticks now);
 
 /* [OWNER] The stay in the function does. */
-void lp_recorder_slice(lp_recorder *rec, const lp_frame *frame, lp_ticks now);
+void lp_recorder_add_function_slice(lp_recorder *rec, const lp_frame *frame,
+                                    lp_ticks now);
 
 /* Give the stays of the open frames of `owner`, of that `code`, up to `now` to
  * `sink`, innermost first; NULL: of any. */
@@ -235,8 +246,8 @@ lp_recorder_changed(lp_recorder *rec)
 }
 
 /* [OWNER] The rest of lp_recorder_charge: a long stay, or one in which others
- * had costs; in lp_charge.c. */
-void lp_recorder_charge_apart(lp_recorder *rec, lp_frame *frame, lp_ticks now);
+ * had costs; in recorder.c. */
+void lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now);
 
 /* [OWNER] Its open line was executed once more, in so many ticks. */
 LP_INLINE void
@@ -257,16 +268,17 @@ LP_INLINE void
 lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_line *line = frame->line;
-    lp_ticks stay = now - frame->since;
+    lp_ticks elapsed = now - frame->since;
 
-    line->ticks += stay;
+    line->ticks += elapsed;
     frame->own += line->weight;
-    if (LP_LIKELY(stay < __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED) &&
+    if (LP_LIKELY(elapsed <
+                      __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED) &&
                   rec->cost == frame->cost)) {
-        lp_recorder_executed(frame, stay);
+        lp_recorder_executed(frame, elapsed);
     }
     else {
-        lp_recorder_charge_apart(rec, frame, now);
+        lp_recorder_charge_slow(rec, frame, now);
     }
 }
 
@@ -288,8 +300,8 @@ lp_recorder_begin_now(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 
     lp_recorder_begin(rec, frame, now);
     if (LP_UNLIKELY(now - (below > left ? below : left) >=
-                    __atomic_load_n(&rec->wait.least, __ATOMIC_RELAXED))) {
-        lp_wait_before(rec, frame, now);
+                    __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED))) {
+        lp_off_cpu_before(rec, frame, now);
     }
 }
 
@@ -309,7 +321,7 @@ lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
 /* [OWNER] The frame comes to the line at `offset` from its first line. */
 LP_INLINE void
 lp_recorder_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
-                 lp_ticks now, lp_step step)
+                 lp_ticks now, lp_line_entry step)
 {
     lp_line *from = frame->line;
     lp_line *to = frame->lines + offset;
@@ -323,11 +335,11 @@ lp_recorder_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
     else {
         lp_recorder_begin_now(rec, frame, now);
     }
-    if (LP_LIKELY(to->statement == 0 && step != LP_WITHIN)) {
+    if (LP_LIKELY(to->statement == 0 && step != LP_LINE_COMPREHENSION)) {
         to->hits++;
     }
     else {
-        lp_recorder_statement(frame, from, to, step);
+        lp_recorder_multiline_statement(frame, from, to, step);
     }
     __atomic_store_n(&frame->line, to, __ATOMIC_RELAXED);
     frame->since = now;

@@ -17,34 +17,36 @@
 
 #include "record/clock.h"
 
-typedef struct lp_parked_frame {
-    const void *key;   /* which frame; NULL: a free place */
-    const void *code;  /* whose */
-    bool waits;        /* it is suspended; else its place is kept for it */
-    uint32_t line;     /* offset of the line it is on */
-    uint32_t furthest; /* as in lp_frame */
-    uint64_t seen;     /* as in lp_frame */
-    uint64_t *awaits;  /* the line's counter; NULL: none, or forgotten */
+typedef struct lp_suspended_frame {
+    const void *key;    /* which frame; NULL: a free place */
+    const void *code;   /* whose */
+    bool waits;         /* it is suspended; else its place is kept for it */
+    uint32_t line;      /* offset of the line it is on */
+    uint32_t last_seen; /* as in lp_frame */
+    uint64_t seen;      /* as in lp_frame */
+    uint64_t *awaits;   /* the line's counter; NULL: none, or forgotten */
     lp_ticks since;
-} lp_parked_frame;
+} lp_suspended_frame;
 
-typedef struct lp_parked {
-    lp_parked_frame *frames; /* owned */
-    uint32_t capacity;       /* a power of two, or 0 */
+typedef struct lp_suspended {
+    lp_suspended_frame *frames; /* owned */
+    uint32_t capacity;          /* a power of two, or 0 */
     uint32_t used;
-} lp_parked;
+} lp_suspended;
 
 /* The frame is suspended at `now`; false when there is no room. */
-bool lp_parked_add(lp_parked *parked, lp_parked_frame frame);
+bool lp_suspended_add(lp_suspended *suspended, lp_suspended_frame frame);
 
 /* The frame runs again at `now`: charge its line.  What was kept of it, until
  * the next call of any verb; NULL when nothing was. */
-const lp_parked_frame *lp_parked_end(lp_parked *parked, const void *key,
-                                     const void *code, lp_ticks now);
+const lp_suspended_frame *lp_suspended_resume(lp_suspended *suspended,
+                                              const void *key,
+                                              const void *code, lp_ticks now);
 
 /* Forget the waits charged to counters in [low, high). */
-void lp_parked_forget(lp_parked *parked, const void *low, const void *high);
+void lp_suspended_forget(lp_suspended *suspended, const void *low,
+                         const void *high);
 
-void lp_parked_free(lp_parked *parked);
+void lp_suspended_free(lp_suspended *suspended);
 
 #endif

@@ -15,8 +15,8 @@ enum {
 
 enum { MOST_BYTES = 10 + 10 + 5 + 5 }; /* of one slice */
 
-struct lp_slices_chunk {
-    lp_slices_chunk *next;
+struct lp_trace_chunk {
+    lp_trace_chunk *next;
     size_t size;       /* all of it */
     size_t used;       /* of `bytes` */
     lp_ticks last;     /* end of the slice that came last, */
@@ -25,20 +25,20 @@ struct lp_slices_chunk {
     unsigned char bytes[];
 };
 
-lp_slices_pool lp_all_slices = {.long_stay = LP_NO_STAY,
-                                .full_at = LP_NOT_FULL};
+lp_trace_pool lp_the_trace_pool = {.min_line_ticks = LP_NO_LINE_SLICES,
+                                   .full_at = LP_NOT_FULL};
 
 void
-lp_slices_begin(size_t most, lp_ticks long_stay)
+lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks)
 {
-    lp_slices_pool *pool = &lp_all_slices;
+    lp_trace_pool *pool = &lp_the_trace_pool;
 
-    if (most > pool->most) {
+    if (max > pool->max) {
         pool->full_at = LP_NOT_FULL;
     }
-    pool->on = most > 0;
-    pool->most = most;
-    pool->long_stay = long_stay;
+    pool->on = max > 0;
+    pool->max = max;
+    pool->min_line_ticks = min_line_ticks;
 }
 
 /* Seven bits a byte, lowest first; all but the last have the eighth set. */
@@ -68,7 +68,7 @@ get(const unsigned char *from, uint64_t *value)
 }
 
 static void
-empty_chunk(lp_slices_chunk *chunk)
+empty_chunk(lp_trace_chunk *chunk)
 {
     chunk->used = 0;
     chunk->last = chunk->latest = 0;
@@ -76,7 +76,7 @@ empty_chunk(lp_slices_chunk *chunk)
 }
 
 static void
-write_slice(lp_slices_chunk *chunk, const lp_slice *slice)
+write_slice(lp_trace_chunk *chunk, const lp_slice *slice)
 {
     unsigned char *at = chunk->bytes + chunk->used;
 
@@ -120,11 +120,11 @@ smaller(size_t one, size_t other)
 
 /* How big the next chunk may be, at `now`; 0: there is no memory for one. */
 static size_t
-next_size(const lp_slices *slices, lp_ticks now)
+next_size(const lp_trace_buffer *slices, lp_ticks now)
 {
-    lp_slices_pool *pool = &lp_all_slices;
-    size_t left = pool->used < pool->most ? pool->most - pool->used : 0;
-    size_t spare = pool->most / SPARE_SHARE;
+    lp_trace_pool *pool = &lp_the_trace_pool;
+    size_t left = pool->used < pool->max ? pool->max - pool->used : 0;
+    size_t spare = pool->max / SPARE_SHARE;
     size_t size = slices->last == NULL
                       ? FIRST_CHUNK
                       : smaller(slices->last->size * 2, LAST_CHUNK);
@@ -138,11 +138,11 @@ next_size(const lp_slices *slices, lp_ticks now)
     return left >= SPARE_CHUNK ? SPARE_CHUNK : 0;
 }
 
-static lp_slices_chunk *
-add_chunk(lp_slices *slices, lp_ticks now)
+static lp_trace_chunk *
+add_chunk(lp_trace_buffer *slices, lp_ticks now)
 {
     size_t size = next_size(slices, now);
-    lp_slices_chunk *chunk = size == 0 ? NULL : malloc(size);
+    lp_trace_chunk *chunk = size == 0 ? NULL : malloc(size);
 
     if (chunk == NULL) {
         return NULL;
@@ -150,7 +150,7 @@ add_chunk(lp_slices *slices, lp_ticks now)
     chunk->next = NULL;
     chunk->size = size;
     empty_chunk(chunk);
-    lp_all_slices.used += size;
+    lp_the_trace_pool.used += size;
     if (slices->last == NULL) {
         slices->first = chunk;
     }
@@ -162,11 +162,11 @@ add_chunk(lp_slices *slices, lp_ticks now)
 }
 
 bool
-lp_slices_add(lp_slices *slices, const lp_slice *slice)
+lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice)
 {
-    lp_slices_chunk *chunk = slices->last;
+    lp_trace_chunk *chunk = slices->last;
 
-    if (slice->start >= lp_all_slices.full_at) {
+    if (slice->start >= lp_the_trace_pool.full_at) {
         return false;
     }
     if (LP_UNLIKELY(chunk == NULL ||
@@ -183,7 +183,7 @@ lp_slices_add(lp_slices *slices, const lp_slice *slice)
 /* Close up what stays: never longer than what was there, for the difference
  * over a gap takes no more bytes than its two parts. */
 static void
-forget_in(lp_slices_chunk *chunk, const bool *goes, uint32_t n)
+forget_in(lp_trace_chunk *chunk, const bool *goes, uint32_t n)
 {
     size_t at = 0, end = chunk->used;
     lp_ticks last = 0;
@@ -201,9 +201,9 @@ forget_in(lp_slices_chunk *chunk, const bool *goes, uint32_t n)
 }
 
 static void
-free_chunk(lp_slices_chunk *chunk)
+free_chunk(lp_trace_chunk *chunk)
 {
-    lp_slices_pool *pool = &lp_all_slices;
+    lp_trace_pool *pool = &lp_the_trace_pool;
 
     pool->used -= chunk->size;
     if (pool->used == 0) {
@@ -213,13 +213,13 @@ free_chunk(lp_slices_chunk *chunk)
 }
 
 void
-lp_slices_forget(lp_slices *slices, const bool *goes, uint32_t n)
+lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *goes, uint32_t n)
 {
-    lp_slices_chunk **link = &slices->first;
+    lp_trace_chunk **link = &slices->first;
 
     slices->last = NULL;
     while (*link != NULL) {
-        lp_slices_chunk *chunk = *link;
+        lp_trace_chunk *chunk = *link;
 
         forget_in(chunk, goes, n);
         if (chunk->used == 0) {
@@ -234,10 +234,10 @@ lp_slices_forget(lp_slices *slices, const bool *goes, uint32_t n)
 }
 
 void
-lp_slices_free(lp_slices *slices)
+lp_trace_buffer_free(lp_trace_buffer *slices)
 {
     while (slices->first != NULL) {
-        lp_slices_chunk *chunk = slices->first;
+        lp_trace_chunk *chunk = slices->first;
 
         slices->first = chunk->next;
         free_chunk(chunk);
@@ -246,17 +246,17 @@ lp_slices_free(lp_slices *slices)
 }
 
 void
-lp_slices_open(lp_slices_reader *reader, const lp_slices *slices, lp_ticks low,
-               lp_ticks high)
+lp_trace_reader_open(lp_trace_reader *reader, const lp_trace_buffer *slices,
+                     lp_ticks low, lp_ticks high)
 {
     *reader =
-        (lp_slices_reader){.chunk = slices->first, .low = low, .high = high};
+        (lp_trace_reader){.chunk = slices->first, .low = low, .high = high};
 }
 
 bool
-lp_slices_next(lp_slices_reader *reader, lp_slice *slice)
+lp_trace_reader_next(lp_trace_reader *reader, lp_slice *slice)
 {
-    const lp_slices_chunk *chunk = reader->chunk;
+    const lp_trace_chunk *chunk = reader->chunk;
 
     while (chunk != NULL &&
            (reader->at == chunk->used || chunk->latest < reader->low ||
@@ -276,10 +276,10 @@ lp_slices_next(lp_slices_reader *reader, lp_slice *slice)
 /* Stays in functions and on lines become slices as they end. */
 
 static void
-add(lp_recorder *rec, lp_counts *counts, const lp_slice *slice)
+add(lp_recorder *rec, lp_code_counters *counters, const lp_slice *slice)
 {
-    if (!lp_slices_add(&rec->slices, slice)) {
-        counts->left_out++;
+    if (!lp_trace_buffer_add(&rec->slices, slice)) {
+        counters->left_out++;
     }
 }
 
@@ -300,38 +300,40 @@ function_slice(const lp_frame *frame, lp_ticks now)
 }
 
 /* Is the stay on the frame's line worth a slice?  A function of C has no lines
- * but one, see lp_natives.h. */
+ * but one, see c_functions.h. */
 static bool
 is_long(const lp_recorder *rec, const lp_frame *frame, const lp_slice *slice)
 {
-    return slice->end - slice->start >= rec->long_stay &&
-           !(frame->flags & LP_FRAME_NATIVE);
+    return slice->end - slice->start >= rec->min_line_ticks &&
+           !(frame->flags & LP_FRAME_C_FUNCTION);
 }
 
 void
 lp_recorder_trace(lp_recorder *rec)
 {
-    rec->traced = lp_all_slices.on;
-    rec->long_stay = lp_all_slices.long_stay;
-    lp_wait_watch(rec);
+    rec->traced = lp_the_trace_pool.on;
+    rec->min_line_ticks = lp_the_trace_pool.min_line_ticks;
+    lp_off_cpu_watch(rec);
 }
 
 void
-lp_recorder_stay(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+lp_recorder_add_line_slice(lp_recorder *rec, const lp_frame *frame,
+                           lp_ticks now)
 {
     lp_slice slice = line_slice(frame, now);
 
     if (is_long(rec, frame, &slice)) {
-        add(rec, frame->counts, &slice);
+        add(rec, frame->counters, &slice);
     }
 }
 
 void
-lp_recorder_slice(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+lp_recorder_add_function_slice(lp_recorder *rec, const lp_frame *frame,
+                               lp_ticks now)
 {
     lp_slice slice = function_slice(frame, now);
 
-    add(rec, frame->counts, &slice);
+    add(rec, frame->counters, &slice);
 }
 
 void
@@ -347,17 +349,17 @@ lp_recorder_open_slices(lp_recorder *rec, const void *owner, const void *code,
         }
         slice = line_slice(frame, now);
         if (is_long(rec, frame, &slice)) {
-            sink(to, frame->counts, &slice);
+            sink(to, frame->counters, &slice);
         }
         slice = function_slice(frame, now);
-        sink(to, frame->counts, &slice);
+        sink(to, frame->counters, &slice);
     }
 }
 
 static void
-add_to(void *to, lp_counts *counts, const lp_slice *slice)
+add_to(void *to, lp_code_counters *counters, const lp_slice *slice)
 {
-    add(to, counts, slice);
+    add(to, counters, slice);
 }
 
 void

@@ -26,53 +26,55 @@ typedef struct lp_slice {
                       * all of the function */
 } lp_slice;
 
-typedef struct lp_slices_chunk lp_slices_chunk;
+typedef struct lp_trace_chunk lp_trace_chunk;
 
-typedef struct lp_slices {
-    lp_slices_chunk *first; /* owned list, oldest first */
-    lp_slices_chunk *last;
-} lp_slices;
+typedef struct lp_trace_buffer {
+    lp_trace_chunk *first; /* owned list, oldest first */
+    lp_trace_chunk *last;
+} lp_trace_buffer;
 
 /* Lines are not recorded however long one stays there. */
-#define LP_NO_STAY UINT64_MAX
+#define LP_NO_LINE_SLICES UINT64_MAX
 #define LP_NOT_FULL UINT64_MAX
 
 /* What holds for all threads. */
-typedef struct lp_slices_pool {
+typedef struct lp_trace_pool {
     bool on;
-    lp_ticks long_stay; /* stays on a line are recorded from so long on */
-    size_t most;        /* bytes */
+    lp_ticks min_line_ticks; /* stays on a line are recorded from so long on */
+    size_t max;              /* bytes */
     size_t used;
     lp_ticks full_at; /* since when nothing new is taken; or LP_NOT_FULL */
-} lp_slices_pool;
+} lp_trace_pool;
 
-extern lp_slices_pool lp_all_slices;
+extern lp_trace_pool lp_the_trace_pool;
 
 /* Have slices recorded from now on, in so many bytes; with 0: no more. */
-void lp_slices_begin(size_t most, lp_ticks long_stay);
+void lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks);
 
 /* False when it is left out. */
-bool lp_slices_add(lp_slices *slices, const lp_slice *slice);
+bool lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice);
 
 /* Forget those of serials that `goes` has a mark at; the others stay. */
-void lp_slices_forget(lp_slices *slices, const bool *goes, uint32_t n);
+void lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *goes,
+                            uint32_t n);
 
-void lp_slices_free(lp_slices *slices);
+void lp_trace_buffer_free(lp_trace_buffer *slices);
 
 /* Walks over what a thread has, in order. */
-typedef struct lp_slices_reader {
-    const lp_slices_chunk *chunk;
+typedef struct lp_trace_reader {
+    const lp_trace_chunk *chunk;
     size_t at;
     lp_ticks last;
     lp_ticks low, high;
-} lp_slices_reader;
+} lp_trace_reader;
 
 /* Chunks without any slice that starts in [low, high) are passed over; of the
  * others all slices come. */
-void lp_slices_open(lp_slices_reader *reader, const lp_slices *slices,
-                    lp_ticks low, lp_ticks high);
+void lp_trace_reader_open(lp_trace_reader *reader,
+                          const lp_trace_buffer *slices, lp_ticks low,
+                          lp_ticks high);
 
 /* False at the end. */
-bool lp_slices_next(lp_slices_reader *reader, lp_slice *slice);
+bool lp_trace_reader_next(lp_trace_reader *reader, lp_slice *slice);
 
 #endif

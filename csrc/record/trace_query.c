@@ -4,7 +4,7 @@
 #include <string.h>
 
 uint32_t
-lp_slices_number(const lp_slices_search *self, uint32_t serial)
+lp_trace_query_number(const lp_trace_query *self, uint32_t serial)
 {
     uint32_t number = 0;
 
@@ -16,7 +16,7 @@ lp_slices_number(const lp_slices_search *self, uint32_t serial)
 }
 
 static bool
-make_room(lp_slices_search *self)
+make_room(lp_trace_query *self)
 {
     size_t room = self->room == 0 ? 1024 : self->room * 2;
     lp_found *found;
@@ -36,9 +36,9 @@ make_room(lp_slices_search *self)
 
 /* Take a slice if it is asked for. */
 static void
-take(lp_slices_search *self, const lp_slice *slice)
+take(lp_trace_query *self, const lp_slice *slice)
 {
-    uint32_t number = lp_slices_number(self, slice->serial);
+    uint32_t number = lp_trace_query_number(self, slice->serial);
 
     if (number == 0 || slice->start < self->low ||
         slice->start >= self->high || slice->start > self->until ||
@@ -59,23 +59,23 @@ take(lp_slices_search *self, const lp_slice *slice)
 }
 
 static void
-take_open(void *to, lp_counts *counts, const lp_slice *slice)
+take_open(void *to, lp_code_counters *counters, const lp_slice *slice)
 {
-    (void)counts;
+    (void)counters;
     take(to, slice);
 }
 
 /* All that started in the window: what has ended, and what is under way. */
 static void
-take_all(lp_slices_search *self)
+take_all(lp_trace_query *self)
 {
     for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
-        lp_slices_reader reader;
+        lp_trace_reader reader;
         lp_slice slice;
 
         self->thread = rec->number;
-        lp_slices_open(&reader, &rec->slices, self->low, self->high);
-        while (!self->failed && lp_slices_next(&reader, &slice)) {
+        lp_trace_reader_open(&reader, &rec->slices, self->low, self->high);
+        while (!self->failed && lp_trace_reader_next(&reader, &slice)) {
             take(self, &slice);
         }
         if (rec->traced) {
@@ -105,18 +105,18 @@ compare(const void *one, const void *other)
 }
 
 bool
-lp_slices_sample(const lp_slices_search *self, lp_ticks **starts, size_t *n)
+lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts, size_t *n)
 {
     size_t seen = 0, room = 0;
 
     for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
-        lp_slices_reader reader;
+        lp_trace_reader reader;
         lp_slice slice;
 
-        lp_slices_open(&reader, &rec->slices, 0, UINT64_MAX);
-        while (lp_slices_next(&reader, &slice)) {
-            if (lp_slices_number(self, slice.serial) == 0 ||
-                seen++ % LP_SLICES_SAMPLE != 0) {
+        lp_trace_reader_open(&reader, &rec->slices, 0, UINT64_MAX);
+        while (lp_trace_reader_next(&reader, &slice)) {
+            if (lp_trace_query_number(self, slice.serial) == 0 ||
+                seen++ % LP_TRACE_SAMPLE != 0) {
                 continue;
             }
             if (*n == room) {
@@ -136,7 +136,7 @@ lp_slices_sample(const lp_slices_search *self, lp_ticks **starts, size_t *n)
 }
 
 bool
-lp_slices_find(lp_slices_search *self)
+lp_trace_query_window(lp_trace_query *self)
 {
     self->n = 0;
     take_all(self);
@@ -147,7 +147,7 @@ lp_slices_find(lp_slices_search *self)
 }
 
 void
-lp_slices_search_free(lp_slices_search *self)
+lp_trace_query_free(lp_trace_query *self)
 {
     free(self->found);
     free(self->first_lines);

@@ -13,7 +13,7 @@ typedef struct lp_found {
 } lp_found;
 
 /* What is asked for, and what was found. */
-typedef struct lp_slices_search {
+typedef struct lp_trace_query {
     lp_recorder *recorders;      /* the first of the list */
     const unsigned char *wanted; /* an uint32_t a serial, in no alignment: the
                                   * function's number + 1; 0: not wanted */
@@ -25,23 +25,23 @@ typedef struct lp_slices_search {
     lp_found *found; /* owned */
     size_t n, room;
     bool failed; /* memory was out */
-} lp_slices_search;
+} lp_trace_query;
 
 /* The number of a serial in `wanted`; 0: it is not there. */
-uint32_t lp_slices_number(const lp_slices_search *self, uint32_t serial);
+uint32_t lp_trace_query_number(const lp_trace_query *self, uint32_t serial);
 
 /* Find what starts in [low, high): what has ended, and what is under way, cut
  * off at `until`.  In order of their starts, the longer first; of two alike
  * the one around the other.  False when memory is out. */
-bool lp_slices_find(lp_slices_search *self);
+bool lp_trace_query_window(lp_trace_query *self);
 
 /* The start of each 64th that is wanted, in no order: *n of them, to be freed;
  * false when memory is out. */
-bool lp_slices_sample(const lp_slices_search *self, lp_ticks **starts,
-                      size_t *n);
+bool lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts,
+                           size_t *n);
 
-enum { LP_SLICES_SAMPLE = 64 };
+enum { LP_TRACE_SAMPLE = 64 };
 
-void lp_slices_search_free(lp_slices_search *self);
+void lp_trace_query_free(lp_trace_query *self);
 
 #endif

@@ -9,11 +9,11 @@
 #include "check.h"
 #include "random.h"
 
-static lp_ledger ledger;
+static lp_activity activity;
 static int asked;
 
 static const char *
-call_name(lp_kind kind, uint32_t call)
+call_name(lp_activity_kind kind, uint32_t call)
 {
     asked++;
     return call == 5 ? NULL : kind == LP_DRIVER_CALL ? "cuIt" : "cudaIt";
@@ -22,7 +22,7 @@ call_name(lp_kind kind, uint32_t call)
 static const lp_gpu_backend backend = {.name = "ours", .call_name = call_name};
 
 static const char *
-name_of(lp_ledger_copy *copy, lp_kind kind, uint32_t name)
+name_of(lp_activity_snapshot *copy, lp_activity_kind kind, uint32_t name)
 {
     uint32_t number = lp_names_of(&copy->names, &backend, kind, name);
 
@@ -32,19 +32,19 @@ name_of(lp_ledger_copy *copy, lp_kind kind, uint32_t name)
 static void
 an_empty_ledger_has_an_empty_copy(void)
 {
-    lp_ledger_copy copy;
+    lp_activity_snapshot copy;
 
-    lp_ledger_init(&ledger, 10);
-    CHECK(lp_ledger_copy_take(&copy, &ledger));
+    lp_activity_init(&activity, 10);
+    CHECK(lp_activity_snapshot_take(&copy, &activity));
     CHECK(copy.n_sums == 0 && copy.n_paths == 1 && copy.n_events == 0);
     CHECK(copy.n_launches == 0 && copy.outstanding == 0 && copy.invalid == 0);
     for (int i = 0; i < LP_DEVICES; i++) {
         CHECK(!copy.seen[i] && copy.busy[i] == 0 && !copy.inexact[i]);
     }
     CHECK(strcmp(copy.names.texts[0], "") == 0);
-    lp_ledger_copy_free(&copy);
+    lp_activity_snapshot_free(&copy);
     CHECK(copy.sums == NULL && copy.names.texts == NULL);
-    lp_ledger_free(&ledger);
+    lp_activity_free(&activity);
 }
 
 static void
@@ -52,12 +52,12 @@ each_kind_has_its_names(void)
 {
     lp_record record = {
         .kind = LP_KERNEL, .start = 1, .end = 2, .name = "axpy"};
-    lp_ledger_copy copy;
+    lp_activity_snapshot copy;
     uint32_t n;
 
-    lp_ledger_init(&ledger, 10);
-    lp_ledger_enter(&ledger, &record);
-    lp_ledger_copy_take(&copy, &ledger);
+    lp_activity_init(&activity, 10);
+    lp_activity_add_record(&activity, &record);
+    lp_activity_snapshot_take(&copy, &activity);
     CHECK(strcmp(name_of(&copy, LP_KERNEL, 1), "axpy") == 0);
     CHECK(strcmp(name_of(&copy, LP_KERNEL, 0), "") == 0);
     CHECK(strcmp(name_of(&copy, LP_MEMCPY, 1), "HtoD") == 0);
@@ -83,8 +83,8 @@ each_kind_has_its_names(void)
                      i == 5 ? "?" : "cudaIt") == 0);
     }
     CHECK(strcmp(name_of(&copy, LP_KERNEL, 1), "axpy") == 0);
-    lp_ledger_copy_free(&copy);
-    lp_ledger_free(&ledger);
+    lp_activity_snapshot_free(&copy);
+    lp_activity_free(&activity);
 }
 
 static void
@@ -92,23 +92,23 @@ a_copy_stays_what_it_was(void)
 {
     lp_record record = {
         .kind = LP_KERNEL, .device = 2, .start = 1, .end = 5, .name = "axpy"};
-    lp_ledger_copy copy;
+    lp_activity_snapshot copy;
 
-    lp_ledger_init(&ledger, 1);
-    lp_ledger_open_call(&ledger, 7, 1, LP_CORR_EXPECTED);
-    lp_ledger_enter(&ledger, &record);
-    lp_ledger_enter(&ledger, &record);
-    lp_ledger_copy_take(&copy, &ledger);
+    lp_activity_init(&activity, 1);
+    lp_activity_begin_call(&activity, 7, 1, LP_CORRELATION_EXPECTED);
+    lp_activity_add_record(&activity, &record);
+    lp_activity_add_record(&activity, &record);
+    lp_activity_snapshot_take(&copy, &activity);
     record.device = 3;
     for (int i = 0; i < 1000; i++) {
         char name[16];
 
         snprintf(name, sizeof(name), "k%d", i);
         record.name = name;
-        lp_ledger_enter(&ledger, &record);
+        lp_activity_add_record(&activity, &record);
     }
     record.end = 0;
-    lp_ledger_enter(&ledger, &record);
+    lp_activity_add_record(&activity, &record);
     CHECK(copy.n_sums == 1 && copy.sums[0].count == 2);
     CHECK(copy.sums[0].ns == 8 && copy.sums[0].key.device == 2);
     CHECK(strcmp(name_of(&copy, LP_KERNEL, copy.sums[0].key.name), "axpy") ==
@@ -116,11 +116,11 @@ a_copy_stays_what_it_was(void)
     CHECK(copy.seen[2] && copy.busy[2] == 4 && !copy.seen[3]);
     CHECK(copy.n_events == 1 && copy.left_out == 1 && copy.n_launches == 2);
     CHECK(copy.outstanding == 1 && copy.invalid == 0);
-    lp_ledger_copy_free(&copy);
-    lp_ledger_copy_take(&copy, &ledger);
+    lp_activity_snapshot_free(&copy);
+    lp_activity_snapshot_take(&copy, &activity);
     CHECK(copy.n_sums == 1001 && copy.seen[3] && copy.invalid == 1);
-    lp_ledger_copy_free(&copy);
-    lp_ledger_free(&ledger);
+    lp_activity_snapshot_free(&copy);
+    lp_activity_free(&activity);
 }
 
 static void
@@ -128,16 +128,16 @@ calls_are_no_devices_doing(void)
 {
     lp_record record = {
         .kind = LP_RUNTIME_CALL, .start = 1, .end = 5, .what = 3};
-    lp_ledger_copy copy;
+    lp_activity_snapshot copy;
 
-    lp_ledger_init(&ledger, 10);
-    lp_ledger_enter(&ledger, &record);
+    lp_activity_init(&activity, 10);
+    lp_activity_add_record(&activity, &record);
     record.kind = LP_DRIVER_CALL;
-    lp_ledger_enter(&ledger, &record);
-    lp_ledger_copy_take(&copy, &ledger);
+    lp_activity_add_record(&activity, &record);
+    lp_activity_snapshot_take(&copy, &activity);
     CHECK(copy.n_sums == 2 && !copy.seen[0]);
-    lp_ledger_copy_free(&copy);
-    lp_ledger_free(&ledger);
+    lp_activity_snapshot_free(&copy);
+    lp_activity_free(&activity);
 }
 
 /* -- threads ----------------------------------------------------------------
@@ -161,10 +161,10 @@ static uint64_t next_id = 1;
 static uint32_t
 path_of(uint32_t which)
 {
-    uint32_t path = lp_paths_root(&ledger.paths, 0, false);
+    uint32_t path = lp_call_paths_root(&activity.paths, 0, false);
 
     for (uint32_t line = which; line > 0; line /= 7) {
-        path = lp_paths_child(&ledger.paths, path, line % 7 + 1, line);
+        path = lp_call_paths_child(&activity.paths, path, line % 7 + 1, line);
     }
     return path;
 }
@@ -177,29 +177,30 @@ run_launcher(void *arg)
 
     for (int i = 0; i < LAUNCHES; i++) {
         uint32_t which = random_below(&chance, PATHS);
-        bool blocks = which % 4 == 0;
+        bool arena = which % 4 == 0;
         uint64_t id = __atomic_fetch_add(&next_id, 1, __ATOMIC_RELAXED);
 
-        lp_ledger_open_call(&ledger, id, path_of(which), LP_CORR_EXPECTED);
+        lp_activity_begin_call(&activity, id, path_of(which),
+                               LP_CORRELATION_EXPECTED);
         if (which % 50 == 1) {
-            lp_corr_unexpect(&ledger.corr, id);
+            lp_correlation_unexpect(&activity.correlations, id);
             continue;
         }
         while (self->put - __atomic_load_n(&self->taken, __ATOMIC_ACQUIRE) ==
                QUEUE) {
             sched_yield();
         }
-        self->queue[self->put % QUEUE] = id * 2 + blocks;
+        self->queue[self->put % QUEUE] = id * 2 + arena;
         __atomic_store_n(&self->put, self->put + 1, __ATOMIC_RELEASE);
         self->ns[which] += id % 1000;
         self->count[which]++;
-        if (blocks) {
-            lp_ledger_held(&ledger, id, id % 100 + 1);
+        if (arena) {
+            lp_activity_add_copy_wait(&activity, id, id % 100 + 1);
             self->ticks += id % 100 + 1;
             self->waits++;
         }
         if (which == 2) {
-            lp_ledger_waited(&ledger, path_of(which), 5);
+            lp_activity_add_wait(&activity, path_of(which), 5);
             self->ticks += 5;
             self->waits++;
         }
@@ -213,7 +214,7 @@ bring(launcher *from)
 {
     uint64_t put = __atomic_load_n(&from->put, __ATOMIC_ACQUIRE);
 
-    pthread_mutex_lock(&ledger.lock);
+    pthread_mutex_lock(&activity.lock);
     for (uint64_t i = from->taken; i < put; i++) {
         uint64_t what = from->queue[i % QUEUE], id = what / 2;
         lp_record record = {.kind = what % 2 ? LP_MEMCPY : LP_KERNEL,
@@ -227,11 +228,11 @@ bring(launcher *from)
                                              : "even",
                             .launch = {.grid = {(int32_t)(id % 50), 1, 1}}};
 
-        lp_ledger_enter(&ledger, &record);
+        lp_activity_add_record(&activity, &record);
     }
     __atomic_store_n(&from->taken, put, __ATOMIC_RELEASE);
-    lp_corr_tidy(&ledger.corr);
-    pthread_mutex_unlock(&ledger.lock);
+    lp_correlation_reclaim(&activity.correlations);
+    pthread_mutex_unlock(&activity.lock);
 }
 
 static void *
@@ -254,7 +255,7 @@ run_records(void *arg)
 
 /* What a copy tells at any moment, and at last. */
 static uint64_t
-count_of(const lp_ledger_copy *copy)
+count_of(const lp_activity_snapshot *copy)
 {
     uint64_t count = 0;
 
@@ -262,7 +263,7 @@ count_of(const lp_ledger_copy *copy)
         const lp_sum *sum = &copy->sums[i];
 
         CHECK(sum->key.path < copy->n_paths && sum->key.path != LP_NO_PATH);
-        CHECK(sum->least <= sum->most && sum->ns >= sum->most);
+        CHECK(sum->min <= sum->max && sum->ns >= sum->max);
         CHECK(sum->key.name < copy->names.n);
         count += sum->count;
     }
@@ -270,7 +271,7 @@ count_of(const lp_ledger_copy *copy)
 }
 
 static void
-check_sums(const lp_ledger_copy *copy)
+check_sums(const lp_activity_snapshot *copy)
 {
     for (uint32_t which = 0; which < PATHS; which++) {
         uint32_t path = path_of(which);
@@ -291,13 +292,13 @@ check_sums(const lp_ledger_copy *copy)
 }
 
 static void
-check_waits(const lp_ledger_copy *copy)
+check_waits(const lp_activity_snapshot *copy)
 {
     uint64_t ticks = 0, waits = 0;
 
     for (uint32_t i = 0; i < copy->n_paths; i++) {
-        ticks += lp_paths_at(&ledger.paths, i)->wait_ticks;
-        waits += lp_paths_at(&ledger.paths, i)->waits;
+        ticks += lp_call_paths_at(&activity.paths, i)->wait_ticks;
+        waits += lp_call_paths_at(&activity.paths, i)->waits;
     }
     for (int i = 0; i < THREADS; i++) {
         ticks -= launchers[i].ticks;
@@ -310,21 +311,21 @@ static void
 copies_are_taken_while_records_come(void)
 {
     pthread_t threads[THREADS], records;
-    lp_ledger_copy copy;
+    lp_activity_snapshot copy;
     uint64_t before = 0, count, all = 0;
 
-    lp_ledger_init(&ledger, 5000);
+    lp_activity_init(&activity, 5000);
     for (uint32_t i = 0; i < THREADS; i++) {
         launchers[i].number = i;
         pthread_create(&threads[i], NULL, run_launcher, &launchers[i]);
     }
     pthread_create(&records, NULL, run_records, NULL);
     do {
-        CHECK(lp_ledger_copy_take(&copy, &ledger));
+        CHECK(lp_activity_snapshot_take(&copy, &activity));
         count = count_of(&copy);
         CHECK(count >= before && copy.n_events + copy.left_out == count);
         before = count;
-        lp_ledger_copy_free(&copy);
+        lp_activity_snapshot_free(&copy);
         sched_yield();
     } while (!__atomic_load_n(&launchers[0].done, __ATOMIC_ACQUIRE));
     for (int i = 0; i < THREADS; i++) {
@@ -332,15 +333,15 @@ copies_are_taken_while_records_come(void)
         all += launchers[i].put;
     }
     pthread_join(records, NULL);
-    lp_ledger_copy_take(&copy, &ledger);
+    lp_activity_snapshot_take(&copy, &activity);
     CHECK(count_of(&copy) == all && all > LAUNCHES);
     CHECK(copy.outstanding == 0 && copy.invalid == 0);
     CHECK(copy.n_events == 5000);
-    CHECK(ledger.corr.lost == 0);
+    CHECK(activity.correlations.lost == 0);
     check_sums(&copy);
     check_waits(&copy);
-    lp_ledger_copy_free(&copy);
-    lp_ledger_free(&ledger);
+    lp_activity_snapshot_free(&copy);
+    lp_activity_free(&activity);
 }
 
 int

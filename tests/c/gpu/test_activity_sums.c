@@ -32,7 +32,7 @@ records_of_a_key_add_up(void)
     sum = sum_of(&sums, key);
     CHECK(sums.n == 1 && sum != NULL);
     CHECK(sum->count == 3 && sum->ns == 55 && sum->bytes == 4196);
-    CHECK(sum->least == 5 && sum->most == 30);
+    CHECK(sum->min == 5 && sum->max == 30);
     lp_sums_free(&sums);
 }
 
@@ -46,9 +46,9 @@ a_record_of_no_time_is_the_least(void)
     lp_sums_init(&sums);
     lp_sums_add(&sums, &key, 0, 8);
     sum = sum_of(&sums, key);
-    CHECK(sum->count == 1 && sum->least == 0 && sum->most == 0);
+    CHECK(sum->count == 1 && sum->min == 0 && sum->max == 0);
     lp_sums_add(&sums, &key, 7, 0);
-    CHECK(sum->least == 0 && sum->most == 7);
+    CHECK(sum->min == 0 && sum->max == 7);
     lp_sums_free(&sums);
 }
 
@@ -103,8 +103,8 @@ sums_are_those_of_a_naive_table(void)
         lp_sums_add(&sums, &key, ns, bytes);
         used += sum->count == 0;
         sum->key = key;
-        sum->least = sum->count == 0 || ns < sum->least ? ns : sum->least;
-        sum->most = ns > sum->most ? ns : sum->most;
+        sum->min = sum->count == 0 || ns < sum->min ? ns : sum->min;
+        sum->max = ns > sum->max ? ns : sum->max;
         sum->count++;
         sum->ns += ns;
         sum->bytes += bytes;

@@ -11,8 +11,8 @@
 #include "random.h"
 
 enum {
-    DEVICE = LP_CORR_SEEN,
-    MOST_PAGES = LP_CORR_LATE + 68,
+    DEVICE = LP_CORRELATION_MATCHED,
+    MOST_PAGES = LP_CORRELATION_LATE + 68,
     PUTTERS = 4,
     LAUNCHES = 60000, /* of each */
     STEP = 50,        /* from id to id */
@@ -27,17 +27,17 @@ typedef struct putter {
 } putter;
 
 static uint32_t
-live_pages(const lp_corr *corr)
+live_pages(const lp_correlation *correlations)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < LP_CORR_PAGES; i++) {
-        n += corr->pages[i] != NULL;
+    for (uint32_t i = 0; i < LP_CORRELATION_PAGES; i++) {
+        n += correlations->pages[i] != NULL;
     }
     return n;
 }
 
-static lp_corr shared;
+static lp_correlation shared;
 static uint64_t next_id = (uint64_t)-20000000; /* it goes round, too */
 static putter putters[PUTTERS];
 
@@ -57,17 +57,19 @@ launch(putter *self, uint64_t *chance)
     if (what == 0) {
         sched_yield(); /* others come a long way meanwhile */
     }
-    lp_corr_put(&shared, id, path_of(id),
-                what < 50 ? LP_CORR_RUNTIME : LP_CORR_EXPECTED);
+    lp_correlation_insert(&shared, id, path_of(id),
+                          what < 50 ? LP_CORRELATION_RUNTIME
+                                    : LP_CORRELATION_EXPECTED);
     if (what < 50) {
-        lp_corr_put(&shared, id, path_of(id), LP_CORR_EXPECTED);
+        lp_correlation_insert(&shared, id, path_of(id),
+                              LP_CORRELATION_EXPECTED);
     }
     if (what == 1) {
         self->lonely++;
         return;
     }
     if (what < 5) {
-        lp_corr_unexpect(&shared, id);
+        lp_correlation_unexpect(&shared, id);
         self->failed++;
         return;
     }
@@ -79,7 +81,7 @@ launch(putter *self, uint64_t *chance)
     __atomic_store_n(&self->put, self->put + 1, __ATOMIC_RELEASE);
     /* The record comes, or came, while the call returns. */
     self->ticks += what;
-    self->charged += lp_corr_hold(&shared, id, what).held;
+    self->charged += lp_correlation_returned(&shared, id, what).held;
 }
 
 static void *
@@ -103,14 +105,15 @@ read_records(putter *from, uint64_t *chance, uint64_t *charged)
 
     for (; from->taken < put && random_below(chance, 50) != 0; n++) {
         uint64_t id = from->queue[from->taken % QUEUE];
-        lp_corr_entry entry =
-            lp_corr_seen(&shared, id, DEVICE | LP_CORR_BLOCKED);
+        lp_correlation_entry entry = lp_correlation_matched(
+            &shared, id, DEVICE | LP_CORRELATION_BLOCKED);
 
-        if (!(entry.flags & LP_CORR_PUT) || entry.path != path_of(id)) {
+        if (!(entry.flags & LP_CORRELATION_INSERTED) ||
+            entry.path != path_of(id)) {
             CHECK(!"the id is found");
         }
         *charged += entry.held;
-        if (lp_corr_seen(&shared, id, DEVICE).path != path_of(id)) {
+        if (lp_correlation_matched(&shared, id, DEVICE).path != path_of(id)) {
             CHECK(!"and found again");
         }
         __atomic_store_n(&from->taken, from->taken + 1, __ATOMIC_RELEASE);
@@ -122,7 +125,7 @@ static uint64_t
 run_reader(void)
 {
     uint64_t chance = 99, charged = 0;
-    uint32_t most = 0;
+    uint32_t max = 0;
     bool done = false;
 
     while (!done) {
@@ -134,10 +137,10 @@ run_reader(void)
                     UINT64_MAX;
             n += read_records(&putters[i], &chance, &charged);
         }
-        lp_corr_tidy(&shared);
-        (void)lp_corr_outstanding(&shared);
-        if (shared.n_late > most) {
-            most = shared.n_late;
+        lp_correlation_reclaim(&shared);
+        (void)lp_correlation_outstanding(&shared);
+        if (shared.n_late > max) {
+            max = shared.n_late;
         }
         done &= n == 0;
         for (int i = 0; i < PUTTERS; i++) {
@@ -145,7 +148,7 @@ run_reader(void)
                     __atomic_load_n(&putters[i].put, __ATOMIC_ACQUIRE);
         }
     }
-    CHECK(most > 0);
+    CHECK(max > 0);
     return charged;
 }
 
@@ -155,7 +158,7 @@ threads_put_while_another_reads(void)
     pthread_t threads[PUTTERS];
     uint64_t failed = 0, lonely = 0, ticks = 0, charged;
 
-    lp_corr_init(&shared);
+    lp_correlation_init(&shared);
     for (uint64_t i = 0; i < PUTTERS; i++) {
         putters[i].number = i;
         pthread_create(&threads[i], NULL, run_putter, &putters[i]);
@@ -169,13 +172,13 @@ threads_put_while_another_reads(void)
         charged += putters[i].charged;
     }
     CHECK(failed > 0 && lonely > 0 && shared.lost == 0);
-    CHECK(lp_corr_outstanding(&shared) == lonely);
+    CHECK(lp_correlation_outstanding(&shared) == lonely);
     CHECK(charged <= ticks); /* what came too late for a page is lost */
     CHECK(ticks - charged < ticks / 100);
     /* Of nearly 3,000.  A thread that was away for long makes its page anew,
      * which is swept much later: how many do so is the scheduler's. */
     CHECK(live_pages(&shared) <= MOST_PAGES + MOST_PAGES / 2);
-    lp_corr_free(&shared);
+    lp_correlation_free(&shared);
 }
 
 int

@@ -54,7 +54,7 @@ attribute(int *value, int number, int handle)
     return number == 106 ? 1 : 0; /* one that an old driver does not know */
 }
 
-static const lp_cuda cuda = {
+static const lp_cuda_driver cuda = {
     .push = push,
     .pop = pop,
     .synchronize = synchronize,
@@ -68,11 +68,11 @@ waiting_leaves_the_context_as_it_was(void)
 {
     status = 0;
     said[0] = '\0';
-    lp_cuda_wait(&cuda, said);
+    lp_cuda_driver_wait(&cuda, said);
     CHECK(strcmp(said, "push wait pop ") == 0);
     status = 201; /* the context is gone */
     said[0] = '\0';
-    lp_cuda_wait(&cuda, said);
+    lp_cuda_driver_wait(&cuda, said);
     CHECK(strcmp(said, "push ") == 0);
 }
 
@@ -94,7 +94,7 @@ a_device_is_described(void)
 
     status = 0;
     memset(&description, 0xAB, sizeof(description));
-    lp_cuda_describe(&cuda, 3, &description);
+    lp_cuda_driver_describe(&cuda, 3, &description);
     CHECK(strlen(description.name) == LP_GPU_NAME - 1);
     CHECK(value_of(&description, "sms") == 160);
     CHECK(value_of(&description, "warp_size") == 100);
@@ -110,7 +110,7 @@ a_driver_that_is_not_ready_describes_nothing(void)
 
     status = 3; /* CUDA_ERROR_NOT_INITIALIZED */
     memset(&description, 0xAB, sizeof(description));
-    lp_cuda_describe(&cuda, 3, &description);
+    lp_cuda_driver_describe(&cuda, 3, &description);
     CHECK(description.name[0] == '\0' && description.n_attributes == 0);
 }
 
@@ -118,9 +118,9 @@ static void
 no_driver_says_why(void)
 {
     char why[LP_GPU_WHY] = "";
-    lp_cuda none;
+    lp_cuda_driver none;
 
-    CHECK(!lp_cuda_open(&none, "libno_cuda.so.1", why, sizeof(why)));
+    CHECK(!lp_cuda_driver_open(&none, "libno_cuda.so.1", why, sizeof(why)));
     CHECK(strstr(why, "libno_cuda.so.1") != NULL);
 }
 

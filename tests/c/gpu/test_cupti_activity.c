@@ -2,7 +2,7 @@
  * is garbage here, and what is behind a record is no one's memory.
  *
  * Offsets and sizes are those of NVIDIA's headers, 11.7 to 13.5, written down
- * once more: lp_cupti_abi.h is what is tested.
+ * once more: csrc/gpu/cupti_abi.h is what is tested.
  */
 #include <stdlib.h>
 #include <string.h>

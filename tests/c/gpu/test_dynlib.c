@@ -31,11 +31,11 @@ functions_are_found_by_name(void)
 {
     functions found = {.before = 11, .after = 22};
     char why[64] = "nothing";
-    void *library = lp_dl_open(LIBRARY, why, sizeof(why));
+    void *library = lp_dynlib_open(LIBRARY, why, sizeof(why));
 
     CHECK(library != NULL && strcmp(why, "nothing") == 0);
-    CHECK(lp_dl_open(LIBRARY, why, sizeof(why)) == library);
-    CHECK(lp_dl_find(library, symbols, 3, &found, why, sizeof(why)));
+    CHECK(lp_dynlib_open(LIBRARY, why, sizeof(why)) == library);
+    CHECK(lp_dynlib_find(library, symbols, 3, &found, why, sizeof(why)));
     CHECK(found.root(16.0) > 3.99 && found.root(16.0) < 4.01);
     CHECK(found.cosine(0.0) > 0.99);
     CHECK(found.before == 11 && found.after == 22);
@@ -49,8 +49,8 @@ an_optional_function_that_is_missing_is_null(void)
     char why[64];
 
     memset(&found, 0xAB, sizeof(found)); /* of a library tried before */
-    CHECK(lp_dl_find(lp_dl_open(LIBRARY, why, sizeof(why)), symbols, 3, &found,
-                     why, sizeof(why)));
+    CHECK(lp_dynlib_find(lp_dynlib_open(LIBRARY, why, sizeof(why)), symbols, 3,
+                         &found, why, sizeof(why)));
     CHECK(found.none == NULL && found.root != NULL);
 }
 
@@ -60,12 +60,12 @@ a_function_that_is_missing_is_named(void)
     lp_symbol needed[] = {symbols[0], symbols[1]};
     functions found = {0};
     char why[64] = "";
-    void *library = lp_dl_open(LIBRARY, why, sizeof(why));
+    void *library = lp_dynlib_open(LIBRARY, why, sizeof(why));
 
     needed[1].optional = false;
-    CHECK(!lp_dl_find(library, needed, 2, &found, why, sizeof(why)));
+    CHECK(!lp_dynlib_find(library, needed, 2, &found, why, sizeof(why)));
     CHECK(strcmp(why, "it has no there_is_no_such_function") == 0);
-    CHECK(!lp_dl_find(library, needed, 2, &found, why, 12));
+    CHECK(!lp_dynlib_find(library, needed, 2, &found, why, 12));
     CHECK(strcmp(why, "it has no t") == 0); /* cut, but ended */
 }
 
@@ -75,10 +75,10 @@ a_library_that_is_missing_says_why(void)
     char why[256] = "", little[9];
     FILE *file;
 
-    CHECK(lp_dl_open("libthere_is_none.so.99", why, sizeof(why)) == NULL);
+    CHECK(lp_dynlib_open("libthere_is_none.so.99", why, sizeof(why)) == NULL);
     CHECK(strstr(why, "libthere_is_none.so.99") != NULL);
     memset(little, 'x', sizeof(little));
-    CHECK(lp_dl_open("libthere_is_none.so.99", little, 8) == NULL);
+    CHECK(lp_dynlib_open("libthere_is_none.so.99", little, 8) == NULL);
     CHECK(strlen(little) <= 7 && little[8] == 'x');
     /* Nor is a file that is no library one. */
     file = fopen("not_a_library.so", "w");
@@ -86,7 +86,7 @@ a_library_that_is_missing_says_why(void)
         fputs("text", file);
         fclose(file);
         why[0] = '\0';
-        CHECK(lp_dl_open("./not_a_library.so", why, sizeof(why)) == NULL);
+        CHECK(lp_dynlib_open("./not_a_library.so", why, sizeof(why)) == NULL);
         CHECK(why[0] != '\0');
         remove("not_a_library.so");
     }
@@ -105,13 +105,13 @@ a_file_that_was_cut_short_is_not_mapped(void)
     CHECK(fwrite(some, 1, n, to) == sizeof(some));
     fclose(from);
     fclose(to);
-    CHECK(lp_dl_open("./cut.so", why, sizeof(why)) == NULL);
+    CHECK(lp_dynlib_open("./cut.so", why, sizeof(why)) == NULL);
     CHECK(strstr(why, "cut short") != NULL);
     to = fopen("cut.so", "wb"); /* nothing at all */
     fclose(to);
-    CHECK(lp_dl_open("./cut.so", why, sizeof(why)) == NULL);
+    CHECK(lp_dynlib_open("./cut.so", why, sizeof(why)) == NULL);
     remove("cut.so");
-    CHECK(lp_dl_open("./cut.so", why, sizeof(why)) == NULL);
+    CHECK(lp_dynlib_open("./cut.so", why, sizeof(why)) == NULL);
 }
 #endif
 

@@ -33,14 +33,14 @@ event_of(uint64_t number)
 
 /* Column of `name` of the first n events, to be freed. */
 static void *
-column_of(const lp_timeline *timeline, const char *name, size_t n)
+column_of(const lp_event_timeline *timeline, const char *name, size_t n)
 {
     for (int i = 0; i < LP_COLUMNS; i++) {
         if (strcmp(lp_columns[i].name, name) == 0) {
             unsigned char *values = malloc(n * lp_columns[i].size + 1);
 
             values[n * lp_columns[i].size] = 0x5A;
-            lp_timeline_column(timeline, i, n, values);
+            lp_event_timeline_column(timeline, i, n, values);
             CHECK(values[n * lp_columns[i].size] == 0x5A);
             return values;
         }
@@ -66,7 +66,7 @@ column_of(const lp_timeline *timeline, const char *name, size_t n)
     } while (0)
 
 static void
-check_columns(const lp_timeline *timeline, size_t n)
+check_columns(const lp_event_timeline *timeline, size_t n)
 {
     CHECK_COLUMN(start);
     CHECK_COLUMN(ns);
@@ -104,14 +104,14 @@ static void
 columns_come_back(void)
 {
     enum { EVENTS = 2 * LP_EVENTS_A_CHUNK + 5 };
-    lp_timeline timeline;
+    lp_event_timeline timeline;
 
-    lp_timeline_init(&timeline, 1000000);
+    lp_event_timeline_init(&timeline, 1000000);
     check_columns(&timeline, 0);
     for (uint64_t i = 0; i < EVENTS; i++) {
         lp_event event = event_of(i);
 
-        lp_timeline_add(&timeline, &event);
+        lp_event_timeline_add(&timeline, &event);
     }
     CHECK(timeline.n == EVENTS && timeline.left_out == 0);
     check_columns(&timeline, EVENTS);
@@ -119,7 +119,7 @@ columns_come_back(void)
     check_columns(&timeline, LP_EVENTS_A_CHUNK);
     check_columns(&timeline, LP_EVENTS_A_CHUNK + 1);
     check_columns(&timeline, 1);
-    lp_timeline_free(&timeline);
+    lp_event_timeline_free(&timeline);
     CHECK(timeline.chunks == NULL && timeline.n == 0);
 }
 
@@ -127,31 +127,31 @@ static void
 events_beyond_the_limit_are_counted(void)
 {
     enum { MOST = LP_EVENTS_A_CHUNK + 7 };
-    lp_timeline timeline;
+    lp_event_timeline timeline;
 
-    lp_timeline_init(&timeline, MOST);
+    lp_event_timeline_init(&timeline, MOST);
     for (uint64_t i = 0; i < 3 * MOST; i++) {
         lp_event event = event_of(i);
 
-        lp_timeline_add(&timeline, &event);
+        lp_event_timeline_add(&timeline, &event);
     }
     CHECK(timeline.n == MOST && timeline.left_out == 2 * MOST);
     CHECK(timeline.n_chunks == 2);
     check_columns(&timeline, MOST);
-    lp_timeline_free(&timeline);
+    lp_event_timeline_free(&timeline);
 }
 
 static void
 a_limit_of_none_keeps_none(void)
 {
-    lp_timeline timeline;
+    lp_event_timeline timeline;
     lp_event event = event_of(0);
 
-    lp_timeline_init(&timeline, 0);
-    lp_timeline_add(&timeline, &event);
+    lp_event_timeline_init(&timeline, 0);
+    lp_event_timeline_add(&timeline, &event);
     CHECK(timeline.n == 0 && timeline.left_out == 1);
     CHECK(timeline.chunks == NULL);
-    lp_timeline_free(&timeline);
+    lp_event_timeline_free(&timeline);
 }
 
 static lp_launch
@@ -165,49 +165,50 @@ launch_of(int32_t i)
 static void
 equal_launches_are_one(void)
 {
-    lp_timeline timeline;
+    lp_event_timeline timeline;
     lp_launch launch = {.grid = {1, 2, 3}, .block = {4, 5, 6}}, other;
 
-    lp_timeline_init(&timeline, 10);
-    CHECK(lp_timeline_launch(&timeline, &launch) == 1);
+    lp_event_timeline_init(&timeline, 10);
+    CHECK(lp_event_timeline_launch(&timeline, &launch) == 1);
     other = launch;
-    CHECK(lp_timeline_launch(&timeline, &other) == 1);
+    CHECK(lp_event_timeline_launch(&timeline, &other) == 1);
     other.grid[2]++;
-    CHECK(lp_timeline_launch(&timeline, &other) == 2);
+    CHECK(lp_event_timeline_launch(&timeline, &other) == 2);
     other = launch;
     other.block[0]++;
-    CHECK(lp_timeline_launch(&timeline, &other) == 3);
+    CHECK(lp_event_timeline_launch(&timeline, &other) == 3);
     other = launch;
     other.registers++;
-    CHECK(lp_timeline_launch(&timeline, &other) == 4);
+    CHECK(lp_event_timeline_launch(&timeline, &other) == 4);
     other = launch;
     other.static_smem++;
-    CHECK(lp_timeline_launch(&timeline, &other) == 5);
+    CHECK(lp_event_timeline_launch(&timeline, &other) == 5);
     other = launch;
     other.dynamic_smem++;
-    CHECK(lp_timeline_launch(&timeline, &other) == 6);
+    CHECK(lp_event_timeline_launch(&timeline, &other) == 6);
     CHECK(timeline.n_launches == 7);
     CHECK(timeline.launches[0].grid[0] == 0); /* of none */
     CHECK(memcmp(&timeline.launches[1], &launch, sizeof(launch)) == 0);
-    lp_timeline_free(&timeline);
+    lp_event_timeline_free(&timeline);
 }
 
 static void
 many_launches_keep_their_numbers(void)
 {
-    lp_timeline timeline;
+    lp_event_timeline timeline;
 
-    lp_timeline_init(&timeline, 10);
+    lp_event_timeline_init(&timeline, 10);
     for (int round = 0; round < 2; round++) {
         for (int32_t i = 0; i < 20000; i++) {
             lp_launch launch = launch_of(i);
 
-            CHECK(lp_timeline_launch(&timeline, &launch) == (uint32_t)i + 1);
+            CHECK(lp_event_timeline_launch(&timeline, &launch) ==
+                  (uint32_t)i + 1);
         }
     }
     CHECK(timeline.n_launches == 20001);
     CHECK(timeline.launches[12345].grid[0] == 12344 % 100);
-    lp_timeline_free(&timeline);
+    lp_event_timeline_free(&timeline);
 }
 
 int

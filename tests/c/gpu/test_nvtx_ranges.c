@@ -91,10 +91,10 @@ has_heard(const char *events)
  */
 
 typedef struct room {
-    lp_blocks blocks;
+    lp_arena arena;
     lp_recorder *rec;
-    lp_counts *a; /* serial 1, 10 lines from line 1 */
-    lp_counts *b; /* serial 2, 10 lines from line 101 */
+    lp_code_counters *a; /* serial 1, 10 lines from line 1 */
+    lp_code_counters *b; /* serial 2, 10 lines from line 101 */
     lp_labels *labels_a, *labels_b;
     lp_range_mode mode;
 } room;
@@ -130,11 +130,11 @@ set_up(lp_range_mode mode)
     lp_clock clock;
     room made = {.mode = mode};
 
-    lp_clock_give(&clock, read_clock);
-    lp_blocks_init(&made.blocks);
+    lp_clock_set_source(&clock, read_clock);
+    lp_arena_init(&made.arena);
     made.rec = lp_recorder_new(&clock, &costs);
-    made.a = lp_recorder_counts(made.rec, &made.blocks, &a);
-    made.b = lp_recorder_counts(made.rec, &made.blocks, &b);
+    made.a = lp_recorder_counters(made.rec, &made.arena, &a);
+    made.b = lp_recorder_counters(made.rec, &made.arena, &b);
     made.labels_a = label(&a, "A", names_a);
     made.labels_b = label(&b, "B", names_b);
     n_pushed = 0;
@@ -148,7 +148,7 @@ tear_down(room *made)
     CHECK(n_pushed == 0);
     CHECK(!lp_ranges_any(made->rec));
     lp_recorder_free(made->rec);
-    lp_blocks_free(&made->blocks);
+    lp_arena_free(&made->arena);
     free(made->labels_a);
     free(made->labels_b);
 }
@@ -163,8 +163,9 @@ enter(room *made, char name, uint32_t flags)
 
     frame->owner = is_a ? &owner_a : &owner_b;
     frame->flags |= flags;
-    lp_ranges_give(frame, is_a ? made->labels_a : made->labels_b, made->mode);
-    lp_ranges_settle(made->rec);
+    lp_ranges_assign(frame, is_a ? made->labels_a : made->labels_b,
+                     made->mode);
+    lp_ranges_sync(made->rec);
     return frame;
 }
 
@@ -174,9 +175,9 @@ line(room *made, int place, uint32_t offset)
 {
     lp_frame *frame = made->rec->frames + place;
 
-    lp_recorder_line(made->rec, frame, offset, now, LP_STEP);
-    if (frame->flags & (LP_FRAME_LINES | LP_FRAME_OWES)) {
-        frame->flags &= ~(uint32_t)LP_FRAME_OWES;
+    lp_recorder_line(made->rec, frame, offset, now, LP_LINE_FORWARD);
+    if (frame->flags & (LP_FRAME_LINES | LP_FRAME_RANGES_STALE)) {
+        frame->flags &= ~(uint32_t)LP_FRAME_RANGES_STALE;
         lp_ranges_line(made->rec, frame);
     }
 }
@@ -184,21 +185,21 @@ line(room *made, int place, uint32_t offset)
 static void
 leave(room *made, int place)
 {
-    lp_ranges_off(made->rec, made->rec->frames + place);
+    lp_ranges_remove(made->rec, made->rec->frames + place);
     lp_recorder_leave(made->rec, made->rec->frames + place, false, now);
-    lp_ranges_settle(made->rec);
+    lp_ranges_sync(made->rec);
 }
 
 static void
 drop(room *made, const void *owner, bool here)
 {
-    lp_ranges_off_owner(made->rec, owner);
+    lp_ranges_remove_owner(made->rec, owner);
     lp_recorder_drop(made->rec, owner, now);
     if (here) {
-        lp_ranges_settle(made->rec);
+        lp_ranges_sync(made->rec);
     }
     else {
-        lp_ranges_owe(made->rec);
+        lp_ranges_mark_stale(made->rec);
     }
 }
 
@@ -268,9 +269,9 @@ frames_that_take_turns_stay_nested(void)
 {
     room made = set_up(LP_RANGES_LINES);
 
-    enter(&made, 'a', LP_FRAME_STRICT);
+    enter(&made, 'a', LP_FRAME_GREENLET);
     line(&made, 1, 1);
-    enter(&made, 'b', LP_FRAME_STRICT);
+    enter(&made, 'b', LP_FRAME_GREENLET);
     line(&made, 2, 1);
     CHECK(has_heard(" A a1 B b1"));
     line(&made, 1, 2); /* of the lower one */
@@ -288,9 +289,9 @@ twins_are_one_range(void)
     room made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
-    enter(&made, 'b', LP_FRAME_TWIN);
+    enter(&made, 'b', LP_FRAME_SHARED);
     CHECK(has_heard(" A"));
-    lp_recorder_line(made.rec, made.rec->top, 3, now, LP_STEP);
+    lp_recorder_line(made.rec, made.rec->top, 3, now, LP_LINE_FORWARD);
     line(&made, 1, 3);
     CHECK(has_heard(" a3"));
     line(&made, 1, 4);
@@ -308,7 +309,7 @@ the_other_twin_goes_unnoticed(void)
     room made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
-    enter(&made, 'b', LP_FRAME_TWIN);
+    enter(&made, 'b', LP_FRAME_SHARED);
     line(&made, 1, 3);
     enter(&made, 'a', 0);
     drop(&made, &owner_b, true);
@@ -350,7 +351,7 @@ another_thread_pops_at_its_next_line(void)
     CHECK(is_open("A a1 B b2") && lp_ranges_any(made.rec));
     line(&made, 1, 2);
     CHECK(has_heard(" A a1 B b2 ) ) ) a2"));
-    CHECK(!(made.rec->frames[1].flags & LP_FRAME_OWES));
+    CHECK(!(made.rec->frames[1].flags & LP_FRAME_RANGES_STALE));
     leave(&made, 1);
     tear_down(&made);
 }
@@ -381,7 +382,7 @@ an_end_in_the_middle_is_for_good(void)
     enter(&made, 'a', 0);
     line(&made, 1, 1);
     lp_ranges_end(made.rec);
-    lp_ranges_settle(made.rec);
+    lp_ranges_sync(made.rec);
     CHECK(has_heard(" A a1 ) )"));
     line(&made, 1, 2);
     enter(&made, 'b', 0);
@@ -397,9 +398,9 @@ static void
 pause_all(room *made)
 {
     lp_recorder_pause(made->rec, now);
-    lp_ranges_off(made->rec, made->rec->frames + 1);
-    lp_ranges_owe(made->rec);
-    lp_ranges_settle(made->rec);
+    lp_ranges_remove(made->rec, made->rec->frames + 1);
+    lp_ranges_mark_stale(made->rec);
+    lp_ranges_sync(made->rec);
 }
 
 static void

@@ -10,9 +10,10 @@ enum { LINES = 4, FUNCTIONS = 40 };
 static char owner, other_owner, codes[FUNCTIONS];
 
 typedef struct room {
-    lp_blocks blocks;
+    lp_arena arena;
     lp_recorder *rec;
-    lp_counts *counts[FUNCTIONS]; /* of 4 lines each, from line 1 on */
+    lp_code_counters
+        *counters[FUNCTIONS]; /* of 4 lines each, from line 1 on */
 } room;
 
 static lp_ticks
@@ -28,13 +29,14 @@ set_up(void)
     lp_clock clock;
     room made;
 
-    lp_clock_give(&clock, never);
-    lp_blocks_init(&made.blocks);
+    lp_clock_set_source(&clock, never);
+    lp_arena_init(&made.arena);
     made.rec = lp_recorder_new(&clock, &no_costs);
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
         lp_layout layout = {.code_id = i, .first_line = 1, .n_lines = LINES};
 
-        made.counts[i] = lp_recorder_counts(made.rec, &made.blocks, &layout);
+        made.counters[i] =
+            lp_recorder_counters(made.rec, &made.arena, &layout);
     }
     return made;
 }
@@ -44,7 +46,7 @@ tear_down(room *made)
 {
     CHECK(made->rec->top == made->rec->frames);
     lp_recorder_free(made->rec);
-    lp_blocks_free(&made->blocks);
+    lp_arena_free(&made->arena);
 }
 
 /* A call of function `f` that comes to its line 1 + `offset` at `now`. */
@@ -52,14 +54,14 @@ static lp_frame *
 call_for(room *made, void *tracer, uint32_t f, uint32_t offset, lp_ticks now)
 {
     lp_frame *frame =
-        lp_recorder_enter(made->rec, &codes[f], made->counts[f], 1);
+        lp_recorder_enter(made->rec, &codes[f], made->counters[f], 1);
     lp_node *node;
 
     frame->owner = tracer;
     node = lp_calls_enter(made->rec, frame);
     node->calls++;
     node->primitive += (frame->flags & LP_FRAME_OUTERMOST) != 0;
-    lp_recorder_line(made->rec, frame, offset, now, LP_STEP);
+    lp_recorder_line(made->rec, frame, offset, now, LP_LINE_FORWARD);
     return frame;
 }
 
@@ -85,9 +87,9 @@ edge(const room *made, uint32_t caller, uint32_t offset, uint32_t callee,
 
     *sum = (lp_node){.calls = 0};
     for (const lp_node *node = tree->first; node != NULL; node = node->next) {
-        if (node->counts == made->counts[callee] &&
-            node->parent->counts == made->counts[caller] &&
-            node->line == &made->counts[caller]->lines[offset]) {
+        if (node->counters == made->counters[callee] &&
+            node->parent->counters == made->counters[caller] &&
+            node->line == &made->counters[caller]->lines[offset]) {
             sum->calls += node->calls;
             sum->primitive += node->primitive;
             sum->self += node->self;
@@ -108,7 +110,7 @@ a_caller_line_is_told_from_another(void)
     call(&made, 0, 0, 0);
     call(&made, 1, 0, 10);
     leave(&made, 15);
-    lp_recorder_line(made.rec, made.rec->top, 1, 20, LP_STEP);
+    lp_recorder_line(made.rec, made.rec->top, 1, 20, LP_LINE_FORWARD);
     call(&made, 1, 0, 21);
     leave(&made, 31);
     call(&made, 1, 0, 40);
@@ -118,9 +120,9 @@ a_caller_line_is_told_from_another(void)
     CHECK(sum.calls == 1 && sum.total == 5 && sum.self == 5);
     CHECK(edge(&made, 0, 1, 1, &sum) == 1);
     CHECK(sum.calls == 2 && sum.total == 20 && sum.inclusive == 20);
-    CHECK(made.counts[0]->node->self == 75);
-    CHECK(made.counts[0]->node->total == 100);
-    CHECK(made.counts[0]->total == 100 && made.counts[1]->total == 25);
+    CHECK(made.counters[0]->node->self == 75);
+    CHECK(made.counters[0]->node->total == 100);
+    CHECK(made.counters[0]->total == 100 && made.counters[1]->total == 25);
     tear_down(&made);
 }
 
@@ -151,8 +153,8 @@ recursion_is_a_leaf_and_counts_once_in_the_total(void)
     CHECK(sum.calls == 2 && sum.primitive == 1);
     CHECK(sum.total == 70 && sum.inclusive == 70 + 30 && sum.self == 20 + 20);
     CHECK(edge(&made, 1, 0, 2, &sum) == 1 && sum.total == 10);
-    CHECK(made.counts[0]->node->self == 20);
-    CHECK(made.counts[0]->node->total == 90);
+    CHECK(made.counters[0]->node->self == 20);
+    CHECK(made.counters[0]->node->total == 90);
     tear_down(&made);
 }
 
@@ -194,7 +196,7 @@ every_tick_is_in_one_nodes_self(void)
 
         for (const lp_node *node = lp_calls_tree(made.rec, &owner)->first;
              node != NULL; node = node->next) {
-            outermost += node->parent->counts == NULL ? node->inclusive : 0;
+            outermost += node->parent->counters == NULL ? node->inclusive : 0;
         }
         CHECK(outermost == sum);
     }
@@ -203,9 +205,9 @@ every_tick_is_in_one_nodes_self(void)
 
         for (const lp_node *node = lp_calls_tree(made.rec, &owner)->first;
              node != NULL; node = node->next) {
-            total += node->counts == made.counts[f] ? node->total : 0;
+            total += node->counters == made.counters[f] ? node->total : 0;
         }
-        CHECK(total == made.counts[f]->total);
+        CHECK(total == made.counters[f]->total);
     }
     tear_down(&made);
 }
@@ -219,7 +221,7 @@ without_room_for_ways_the_edges_stay_exact(void)
 
     call(&made, 0, 0, 0);
     tree = lp_calls_tree(made.rec, &owner);
-    tree->most = 4;
+    tree->max = 4;
     for (uint32_t middle = 1; middle < 20; middle++) {
         call(&made, middle, 0, middle * 100);
         call(&made, 30, 1, middle * 100 + 10);
@@ -273,8 +275,8 @@ a_reset_in_the_middle_counts_from_there_on(void)
     leave(&made, 80);
     CHECK(edge(&made, 0, 0, 1, &sum) == 1);
     CHECK(sum.calls == 0 && sum.total == 10 && sum.self == 10);
-    CHECK(made.counts[0]->node->self == 20);
-    CHECK(made.counts[0]->node->total == 30);
+    CHECK(made.counters[0]->node->self == 20);
+    CHECK(made.counters[0]->node->total == 30);
     tear_down(&made);
 }
 
@@ -287,16 +289,16 @@ what_goes_on_after_a_pause_is_not_below_what_does_not(void)
     call(&made, 0, 0, 0);
     call(&made, 1, 0, 10);
     lp_recorder_pause(made.rec, 20);
-    lp_recorder_line(made.rec, made.rec->top, 1, 50, LP_STEP);
+    lp_recorder_line(made.rec, made.rec->top, 1, 50, LP_LINE_FORWARD);
     call(&made, 2, 0, 55);
     leave(&made, 60);
     leave(&made, 70);
     leave(&made, 80);
     CHECK(edge(&made, 0, 0, 1, &sum) == 1);
     CHECK(sum.calls == 1 && sum.inclusive == 10 && sum.self == 10);
-    CHECK(made.counts[0]->node->self == 10);
-    CHECK(made.counts[0]->node->inclusive == 20);
-    CHECK(made.counts[1]->total == 30);
+    CHECK(made.counters[0]->node->self == 10);
+    CHECK(made.counters[0]->node->inclusive == 20);
+    CHECK(made.counters[1]->total == 30);
     CHECK(edge(&made, 1, 1, 2, &sum) == 1 && sum.inclusive == 5);
     tear_down(&made);
 }
@@ -318,7 +320,7 @@ what_an_unwatched_function_called_goes_on_below_its_caller(void)
     CHECK(edge(&made, 1, 0, 2, &sum) == 1 && sum.inclusive == 10);
     CHECK(edge(&made, 0, 0, 2, &sum) == 1);
     CHECK(sum.inclusive == 40 && sum.calls == 0);
-    CHECK(made.counts[0]->node->self == 20);
+    CHECK(made.counters[0]->node->self == 20);
     tear_down(&made);
 }
 
@@ -329,10 +331,10 @@ a_call_of_c_ends_with_the_function_that_made_it(void)
 
     call(&made, 0, 0, 0);
     call(&made, 1, 0, 10);
-    call(&made, 2, 0, 20)->flags |= LP_FRAME_NATIVE;
+    call(&made, 2, 0, 20)->flags |= LP_FRAME_C_FUNCTION;
     CHECK(lp_recorder_drop_code(made.rec, &owner, &codes[1], 30) == 0);
     CHECK(made.rec->top == made.rec->frames + 1);
-    CHECK(made.counts[2]->depth == 0);
+    CHECK(made.counters[2]->depth == 0);
     leave(&made, 40);
     tear_down(&made);
 }

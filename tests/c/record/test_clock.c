@@ -32,7 +32,7 @@ a_given_clock_is_read(void)
 {
     lp_clock clock;
 
-    lp_clock_give(&clock, seven);
+    lp_clock_set_source(&clock, seven);
     CHECK(lp_clock_now(&clock) == 7);
     CHECK(lp_clock_scale(&clock) == (uint64_t)1 << 32);
     CHECK(strcmp(clock.name, "given") == 0);

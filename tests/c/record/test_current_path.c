@@ -11,21 +11,21 @@ static void
 no_open_line_is_no_path(void)
 {
     room *made = set_up();
-    lp_other_lines known = {0};
+    lp_adopted_path known = {0};
 
-    CHECK(!lp_open_lines_any(made->rec));
-    CHECK(lp_open_lines_path(made->rec, &made->paths) == LP_NO_PATH);
+    CHECK(!lp_current_path_any(made->rec));
+    CHECK(lp_current_path(made->rec, &made->paths) == LP_NO_PATH);
     CHECK(adopt(made, &known) == LP_NO_PATH);
     CHECK(adopt(made, &known) == LP_NO_PATH);
     enter(made, 0); /* it has not come to a line */
-    CHECK(lp_open_lines_any(made->rec));
-    CHECK(lp_open_lines_path(made->rec, &made->paths) == LP_NO_PATH);
+    CHECK(lp_current_path_any(made->rec));
+    CHECK(lp_current_path(made->rec, &made->paths) == LP_NO_PATH);
     CHECK(adopt(made, &known) == LP_NO_PATH);
     line(made, 0);
-    CHECK(lp_open_lines_path(made->rec, &made->paths) != LP_NO_PATH);
+    CHECK(lp_current_path(made->rec, &made->paths) != LP_NO_PATH);
     CHECK(adopt(made, &known) != LP_NO_PATH);
     leave(made);
-    CHECK(lp_open_lines_path(made->rec, &made->paths) == LP_NO_PATH);
+    CHECK(lp_current_path(made->rec, &made->paths) == LP_NO_PATH);
     CHECK(adopt(made, &known) == LP_NO_PATH);
     tear_down(made);
 }
@@ -34,19 +34,19 @@ static void
 a_path_goes_from_the_outermost_line_to_the_innermost(void)
 {
     room *made = set_up();
-    const lp_path *path;
+    const lp_call_path *path;
 
     enter(made, 0);
     line(made, 4);
     enter(made, 1);
     line(made, 7);
     enter(made, 2); /* which has not come to a line */
-    path =
-        lp_paths_at(&made->paths, lp_open_lines_path(made->rec, &made->paths));
+    path = lp_call_paths_at(&made->paths,
+                            lp_current_path(made->rec, &made->paths));
     CHECK(path->serial == 2 && path->line == 107);
-    path = lp_paths_at(&made->paths, path->parent);
+    path = lp_call_paths_at(&made->paths, path->parent);
     CHECK(path->serial == 1 && path->line == 4);
-    path = lp_paths_at(&made->paths, path->parent);
+    path = lp_call_paths_at(&made->paths, path->parent);
     CHECK(path->serial == 0 && path->line == 6 && path->parent == 0);
     tear_down(made);
 }
@@ -60,13 +60,13 @@ recursion_has_a_path_for_each_depth(void)
     for (int i = 0; i < 5; i++) {
         enter(made, 0);
         line(made, 4);
-        paths[i] = lp_open_lines_path(made->rec, &made->paths);
-        CHECK(i == 0 ||
-              lp_paths_at(&made->paths, paths[i])->parent == paths[i - 1]);
+        paths[i] = lp_current_path(made->rec, &made->paths);
+        CHECK(i == 0 || lp_call_paths_at(&made->paths, paths[i])->parent ==
+                            paths[i - 1]);
     }
     for (int i = 4; i > 0; i--) {
         leave(made);
-        CHECK(lp_open_lines_path(made->rec, &made->paths) == paths[i - 1]);
+        CHECK(lp_current_path(made->rec, &made->paths) == paths[i - 1]);
     }
     tear_down(made);
 }
@@ -83,9 +83,9 @@ an_equal_stack_has_the_same_path_again(void)
         line(made, 4);
         enter(made, 1);
         line(made, 7);
-        first = i == 0 ? lp_open_lines_path(made->rec, &made->paths) : first;
+        first = i == 0 ? lp_current_path(made->rec, &made->paths) : first;
         n = i == 0 ? made->paths.n : n;
-        CHECK(lp_open_lines_path(made->rec, &made->paths) == first);
+        CHECK(lp_current_path(made->rec, &made->paths) == first);
         leave(made);
         leave(made);
     }
@@ -114,16 +114,16 @@ static void
 a_line_below_may_change_where_frames_take_turns(void)
 {
     room *made = set_up();
-    lp_other_lines known = {0};
+    lp_adopted_path known = {0};
 
     for (uint32_t i = 0; i < 3; i++) {
         enter(made, i);
         line(made, 4);
-        made->rec->top->flags |= LP_FRAME_STRICT;
+        made->rec->top->flags |= LP_FRAME_GREENLET;
     }
     CHECK(is_right(made));
     CHECK(adopt(made, &known) == walked(made, true, ENDS));
-    lp_recorder_line(made->rec, made->rec->frames + 1, 5, 0, LP_STEP);
+    lp_recorder_line(made->rec, made->rec->frames + 1, 5, 0, LP_LINE_FORWARD);
     CHECK(is_right(made));
     CHECK(adopt(made, &known) == walked(made, true, ENDS));
     lp_recorder_leave(made->rec, made->rec->frames + 2, false, 0);
@@ -136,7 +136,7 @@ static void
 frames_that_are_dropped_leave_the_path(void)
 {
     room *made = set_up();
-    lp_other_lines known = {0};
+    lp_adopted_path known = {0};
     uint32_t before;
 
     enter(made, 1);
@@ -145,14 +145,14 @@ frames_that_are_dropped_leave_the_path(void)
     line(made, 4);
     enter(made, 1);
     line(made, 4);
-    before = lp_open_lines_path(made->rec, &made->paths);
+    before = lp_current_path(made->rec, &made->paths);
     adopt(made, &known);
     lp_recorder_drop(made->rec, &owners[0], 0);
     CHECK(depth_of(made) == 2 && is_right(made));
-    CHECK(lp_open_lines_path(made->rec, &made->paths) != before);
+    CHECK(lp_current_path(made->rec, &made->paths) != before);
     CHECK(adopt(made, &known) == walked(made, true, ENDS));
     lp_recorder_drop(made->rec, &owners[1], 0);
-    CHECK(lp_open_lines_path(made->rec, &made->paths) == LP_NO_PATH);
+    CHECK(lp_current_path(made->rec, &made->paths) == LP_NO_PATH);
     CHECK(adopt(made, &known) == LP_NO_PATH);
     tear_down(made);
 }
@@ -163,7 +163,7 @@ deep_stacks_are_seen_at_both_ends_by_others(void)
     static const size_t depths[] = {255, 256, 257,  511,  512,
                                     513, 514, 1000, 5000, 20000};
     room *made = set_up();
-    lp_other_lines known = {0};
+    lp_adopted_path known = {0};
 
     for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
         while (depth_of(made) < depths[i]) {
@@ -189,17 +189,17 @@ static void
 what_is_known_is_of_one_thread(void)
 {
     room *one = set_up(), *two = set_up();
-    lp_other_lines known = {0};
+    lp_adopted_path known = {0};
     uint32_t path;
 
     enter(one, 0);
     line(one, 4);
     enter(two, 1);
     line(two, 4);
-    path = lp_open_lines_of_other(one->rec, &one->paths, &known);
-    CHECK(lp_paths_at(&one->paths, path)->serial == 1);
-    path = lp_open_lines_of_other(two->rec, &one->paths, &known);
-    CHECK(lp_paths_at(&one->paths, path)->serial == 2);
+    path = lp_current_path_of_thread(one->rec, &one->paths, &known);
+    CHECK(lp_call_paths_at(&one->paths, path)->serial == 1);
+    path = lp_current_path_of_thread(two->rec, &one->paths, &known);
+    CHECK(lp_call_paths_at(&one->paths, path)->serial == 2);
     tear_down(one);
     tear_down(two);
 }
@@ -224,9 +224,10 @@ any_event(room *made)
         uint32_t code = random_below(&made->chance, CODES);
 
         enter(made, code);
-        lp_recorder_open(
-            made->rec, made->rec->top,
-            made->counts[code]->lines + random_below(&made->chance, LINES), 0);
+        lp_recorder_open(made->rec, made->rec->top,
+                         made->counters[code]->lines +
+                             random_below(&made->chance, LINES),
+                         0);
     }
     else if (what < 90 && depth > 0) {
         leave(made);
@@ -246,7 +247,7 @@ any_events_give_the_path_of_a_walk(void)
 {
     for (uint64_t seed = 0; seed < 4; seed++) {
         room *made = set_up();
-        lp_other_lines known = {0};
+        lp_adopted_path known = {0};
 
         made->chance = seed;
         for (int i = 0; i < 50000; i++) {

@@ -26,14 +26,14 @@ static pthread_mutex_t gil = PTHREAD_MUTEX_INITIALIZER; /* as Python has it */
 static bool
 was_ever(uint32_t path, bool adopted)
 {
-    const lp_path *is = lp_paths_at(&shared->paths, path);
+    const lp_call_path *is = lp_call_paths_at(&shared->paths, path);
     uint32_t above = is->serial, turn = LINES;
 
     if (path == LP_NO_PATH) {
         return true;
     }
-    for (is = lp_paths_at(&shared->paths, is->parent); is->serial != 0;
-         is = lp_paths_at(&shared->paths, is->parent)) {
+    for (is = lp_call_paths_at(&shared->paths, is->parent); is->serial != 0;
+         is = lp_call_paths_at(&shared->paths, is->parent)) {
         uint32_t offset = is->line - 100 * (is->serial - 1);
         uint32_t here = (offset + LINES - (is->serial - 1)) % LINES;
 
@@ -84,8 +84,7 @@ run_turn(uint32_t turn, uint32_t depth, uint64_t *chance)
             come_to(i % LINES);
         }
         if (random_below(chance, 4) == 0 &&
-            !was_ever(lp_open_lines_path(shared->rec, &shared->paths),
-                      false)) {
+            !was_ever(lp_current_path(shared->rec, &shared->paths), false)) {
             CHECK(!"its own path is right");
         }
         if (d + 1 < depth) {
@@ -124,7 +123,7 @@ run_program(void *arg)
 static void *
 run_adopter(void *arg)
 {
-    lp_other_lines known = {0};
+    lp_adopted_path known = {0};
     uint64_t found = 0;
 
     (void)arg;
@@ -132,7 +131,7 @@ run_adopter(void *arg)
         uint32_t before = __atomic_load_n(&moves, __ATOMIC_SEQ_CST);
         uint32_t there = __atomic_load_n(&stands, __ATOMIC_SEQ_CST);
         uint32_t path =
-            lp_open_lines_of_other(shared->rec, &shared->paths, &known);
+            lp_current_path_of_thread(shared->rec, &shared->paths, &known);
 
         if (!was_ever(path, true)) {
             CHECK(!"it was on that path");
@@ -142,12 +141,12 @@ run_adopter(void *arg)
         if (before % 2 == 0 && path != LP_NO_PATH &&
             before == __atomic_load_n(&moves, __ATOMIC_SEQ_CST)) {
             /* What was seen while it came there must not stand for it. */
-            CHECK(lp_paths_at(&shared->paths, path)->line == there);
+            CHECK(lp_call_paths_at(&shared->paths, path)->line == there);
             if (++found == 10) {
                 __atomic_fetch_add(&looked, 1, __ATOMIC_RELEASE);
             }
         }
-        (void)lp_open_lines_any(shared->rec);
+        (void)lp_current_path_any(shared->rec);
     }
     return NULL;
 }
@@ -207,7 +206,7 @@ frames_are_dropped_while_their_thread_launches(void)
         }
         pthread_mutex_unlock(&gil);
         for (int i = 0; i < 5; i++) {
-            lp_open_lines_path(shared->rec, &shared->paths);
+            lp_current_path(shared->rec, &shared->paths);
         }
         pthread_mutex_lock(&gil);
         if (!is_right(shared)) {

@@ -12,10 +12,10 @@ static char code_a, code_b, owner_a, owner_b;
 static lp_ns processor; /* time that the thread has used */
 
 typedef struct room {
-    lp_blocks blocks;
+    lp_arena arena;
     lp_recorder *rec;
-    lp_counts *a; /* 10 lines from line 1 */
-    lp_counts *b; /* 10 lines from line 101 */
+    lp_code_counters *a; /* 10 lines from line 1 */
+    lp_code_counters *b; /* 10 lines from line 101 */
 } room;
 
 static lp_ticks
@@ -39,14 +39,14 @@ set_up(void)
     lp_clock clock;
     room made;
 
-    lp_clock_give(&clock, never);
-    lp_blocks_init(&made.blocks);
+    lp_clock_set_source(&clock, never);
+    lp_arena_init(&made.arena);
     made.rec = lp_recorder_new(&clock, &costs);
-    CHECK(made.rec->wait.least == LP_WAIT_NEVER);
-    made.rec->wait.threshold = made.rec->wait.least = LP_WAIT_NS;
+    CHECK(made.rec->wait.min == LP_WAIT_NEVER);
+    made.rec->wait.threshold = made.rec->wait.min = LP_WAIT_NS;
     made.rec->wait.clock = used;
-    made.a = lp_recorder_counts(made.rec, &made.blocks, &a);
-    made.b = lp_recorder_counts(made.rec, &made.blocks, &b);
+    made.a = lp_recorder_counters(made.rec, &made.arena, &a);
+    made.b = lp_recorder_counters(made.rec, &made.arena, &b);
     processor = 1;
     return made;
 }
@@ -54,10 +54,10 @@ set_up(void)
 static void
 tear_down(room *made)
 {
-    lp_wait_forget(made->a);
-    lp_wait_forget(made->b);
+    lp_off_cpu_forget(made->a);
+    lp_off_cpu_forget(made->b);
     lp_recorder_free(made->rec);
-    lp_blocks_free(&made->blocks);
+    lp_arena_free(&made->arena);
 }
 
 static void
@@ -74,7 +74,8 @@ static void
 line(room *made, uint32_t offset, lp_ticks us, lp_ns used_us)
 {
     processor = 1 + used_us * US;
-    lp_recorder_line(made->rec, made->rec->top, offset, us * US, LP_STEP);
+    lp_recorder_line(made->rec, made->rec->top, offset, us * US,
+                     LP_LINE_FORWARD);
 }
 
 static void
@@ -86,9 +87,9 @@ leave(room *made, lp_ticks us, lp_ns used_us)
 
 /* All that a line waited, in microseconds. */
 static uint64_t
-waited(const lp_counts *counts, uint32_t offset)
+waited(const lp_code_counters *counters, uint32_t offset)
 {
-    const lp_wait_lines *waits = counts->waits;
+    const lp_off_cpu_lines *waits = counters->waits;
     uint64_t sum = 0;
 
     for (uint32_t i = 0; waits != NULL && i < waits->n; i++) {
@@ -204,7 +205,7 @@ a_report_charges_what_is_under_way(void)
     lp_recorder_settle(made.rec, 1401 * US);
     CHECK(waited(made.b, 4) == 400 && waited(made.a, 1) == 400);
     line(&made, 5, 1501, 1);
-    lp_wait_forget(made.a); /* a reset, that knows all so far */
+    lp_off_cpu_forget(made.a); /* a reset, that knows all so far */
     leave(&made, 1502, 2);
     leave(&made, 1503, 3);
     CHECK(waited(made.b, 4) == 500 && waited(made.a, 1) == 100);
@@ -232,20 +233,20 @@ static void
 twins_wait_both(void)
 {
     room made = set_up();
-    lp_frame *twin;
+    lp_frame *shared;
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
     enter(&made, true);
     line(&made, 4, 1001, 1);
     line(&made, 5, 1501, 1);
-    twin = lp_recorder_insert(made.rec, made.rec->top, made.a);
-    twin->owner = &owner_b;
+    shared = lp_recorder_insert(made.rec, made.rec->top, made.a);
+    shared->owner = &owner_b;
     CHECK(waited(made.a, 1) == 500); /* frames moved */
-    lp_recorder_line(made.rec, made.rec->top, 2, 1502 * US, LP_STEP);
+    lp_recorder_line(made.rec, made.rec->top, 2, 1502 * US, LP_LINE_FORWARD);
     processor = 1 + 2 * US;
     for (lp_frame *at = made.rec->top; at >= made.rec->top - 1; at--) {
-        lp_recorder_line(made.rec, at, 6, 2002 * US, LP_STEP);
+        lp_recorder_line(made.rec, at, 6, 2002 * US, LP_LINE_FORWARD);
     }
     CHECK(waited(made.a, 2) >= 499 && waited(made.b, 5) >= 499);
     tear_down(&made);
@@ -279,7 +280,7 @@ another_thread_goes_on_with_the_recorder(void)
     enter(&made, false);
     line(&made, 1, 1000, 5000);
     leave(&made, 1001, 5001);
-    lp_wait_attach(made.rec);
+    lp_off_cpu_attach(made.rec);
     enter(&made, false);
     line(&made, 1, 2000, 0); /* its own clock */
     leave(&made, 2500, 100);
@@ -293,22 +294,22 @@ waits_are_split_by_what_was_seen(void)
     uint64_t samples[LP_WAIT_CAUSES] = {0};
     lp_waited split;
 
-    lp_wait_split(&split, 1000, 2000, 1, 0, samples);
+    lp_off_cpu_split(&split, 1000, 2000, 1, 0, samples);
     CHECK(split.ns[LP_WAIT_UNSEEN] == 1000);
-    lp_wait_split(&split, 1000, 2000, 0, 3, samples);
-    CHECK(split.ns[LP_WAIT_READY] == 1000 && split.ns[LP_WAIT_UNSEEN] == 0);
+    lp_off_cpu_split(&split, 1000, 2000, 0, 3, samples);
+    CHECK(split.ns[LP_WAIT_RUNNABLE] == 1000 && split.ns[LP_WAIT_UNSEEN] == 0);
     samples[LP_WAIT_LOCK] = 30;
     samples[LP_WAIT_IO] = 10;
-    lp_wait_split(&split, 1000, 2000, 5, 1, samples);
+    lp_off_cpu_split(&split, 1000, 2000, 5, 1, samples);
     CHECK(split.ns[LP_WAIT_LOCK] == 750 && split.ns[LP_WAIT_IO] == 250);
     /* Blocked for a quarter of the gap, and off for half of it. */
-    samples[LP_WAIT_READY] = 120;
-    lp_wait_split(&split, 1000, 2000, 5, 1, samples);
-    CHECK(split.ns[LP_WAIT_READY] == 500);
+    samples[LP_WAIT_RUNNABLE] = 120;
+    lp_off_cpu_split(&split, 1000, 2000, 5, 1, samples);
+    CHECK(split.ns[LP_WAIT_RUNNABLE] == 500);
     CHECK(split.ns[LP_WAIT_LOCK] == 375 && split.ns[LP_WAIT_IO] == 125);
-    lp_wait_split(&split, 1000, 2000, 5, 0, samples);
-    CHECK(split.ns[LP_WAIT_READY] == 0 && split.ns[LP_WAIT_LOCK] == 750);
-    lp_wait_split(&split, 1001, 2000, 5, 0, samples);
+    lp_off_cpu_split(&split, 1000, 2000, 5, 0, samples);
+    CHECK(split.ns[LP_WAIT_RUNNABLE] == 0 && split.ns[LP_WAIT_LOCK] == 750);
+    lp_off_cpu_split(&split, 1001, 2000, 5, 0, samples);
     CHECK(split.ns[LP_WAIT_LOCK] + split.ns[LP_WAIT_IO] +
               split.ns[LP_WAIT_OTHER] ==
           1001);
@@ -331,7 +332,7 @@ cause(long call, unsigned long first, unsigned long second)
 static void
 causes_are_told_by_the_call(void)
 {
-    CHECK(lp_sampler_cause("running\n", 0, 0) == LP_WAIT_READY);
+    CHECK(lp_sampler_cause("running\n", 0, 0) == LP_WAIT_RUNNABLE);
     CHECK(cause(SYS_futex, 4096, 0x189) == LP_WAIT_GIL);
     CHECK(cause(SYS_futex, 8191, 0x189) == LP_WAIT_GIL);
     CHECK(cause(SYS_futex, 8192, 0x189) == LP_WAIT_LOCK);

@@ -8,10 +8,10 @@
 static char code_a, code_b, owner_a, owner_b;
 
 typedef struct room {
-    lp_blocks blocks;
+    lp_arena arena;
     lp_recorder *rec;
-    lp_counts *a; /* 10 lines from line 1 */
-    lp_counts *b; /* 10 lines from line 101 */
+    lp_code_counters *a; /* 10 lines from line 1 */
+    lp_code_counters *b; /* 10 lines from line 101 */
 } room;
 
 static lp_ticks
@@ -31,12 +31,12 @@ set_up(lp_costs costs, uint32_t *statements)
     lp_clock clock;
     room made;
 
-    lp_clock_give(&clock, never);
-    lp_blocks_init(&made.blocks);
+    lp_clock_set_source(&clock, never);
+    lp_arena_init(&made.arena);
     made.rec = lp_recorder_new(&clock, &costs);
-    made.a = lp_recorder_counts(made.rec, &made.blocks, &a);
-    made.b = lp_recorder_counts(made.rec, &made.blocks, &b);
-    CHECK(lp_recorder_counts(made.rec, &made.blocks, &a) == made.a);
+    made.a = lp_recorder_counters(made.rec, &made.arena, &a);
+    made.b = lp_recorder_counters(made.rec, &made.arena, &b);
+    CHECK(lp_recorder_counters(made.rec, &made.arena, &a) == made.a);
     return made;
 }
 
@@ -45,7 +45,7 @@ tear_down(room *made)
 {
     CHECK(made->rec->top == made->rec->frames);
     lp_recorder_free(made->rec);
-    lp_blocks_free(&made->blocks);
+    lp_arena_free(&made->arena);
 }
 
 static void
@@ -63,7 +63,7 @@ enter_b(room *made)
 static void
 line(room *made, uint32_t offset, lp_ticks now)
 {
-    lp_recorder_line(made->rec, made->rec->top, offset, now, LP_STEP);
+    lp_recorder_line(made->rec, made->rec->top, offset, now, LP_LINE_FORWARD);
 }
 
 static void
@@ -219,9 +219,9 @@ a_jump_back_begins_a_statement_anew(void)
     enter_a(&made);
     line(&made, 1, 0);
     line(&made, 2, 1);
-    lp_recorder_line(made.rec, made.rec->top, 1, 2, LP_AGAIN);
+    lp_recorder_line(made.rec, made.rec->top, 1, 2, LP_LINE_LOOP_BACK);
     line(&made, 2, 3);
-    lp_recorder_line(made.rec, made.rec->top, 1, 4, LP_WITHIN);
+    lp_recorder_line(made.rec, made.rec->top, 1, 4, LP_LINE_COMPREHENSION);
     leave(&made, 5);
     CHECK(made.a->lines[1].hits == 2 && made.a->lines[2].hits == 2);
     free(statements);
@@ -238,14 +238,14 @@ a_statement_longer_than_a_word_counts_once(void)
                         .n_lines = LINES,
                         .statements = statements};
     room made = set_up((lp_costs){0}, NULL);
-    lp_counts *counts;
+    lp_code_counters *counters;
     int wrong = 0;
 
     for (int i = 0; i < LINES; i++) {
         statements[i] = 1;
     }
-    counts = lp_recorder_counts(made.rec, &made.blocks, &layout);
-    lp_recorder_enter(made.rec, &code_a, counts, 1)->owner = &owner_a;
+    counters = lp_recorder_counters(made.rec, &made.arena, &layout);
+    lp_recorder_enter(made.rec, &code_a, counters, 1)->owner = &owner_a;
     for (uint32_t i = 0; i < LINES; i++) {
         line(&made, i, i);
     }
@@ -253,7 +253,7 @@ a_statement_longer_than_a_word_counts_once(void)
     line(&made, 0, LINES);
     leave(&made, LINES);
     for (int i = 0; i < LINES; i++) {
-        wrong += counts->lines[i].hits != 1;
+        wrong += counters->lines[i].hits != 1;
     }
     CHECK(wrong == 0);
     free(statements);
@@ -313,7 +313,7 @@ frames_of_one_owner_can_be_dropped(void)
     line(&made, 2, 10);
     enter_a(&made);
     line(&made, 3, 20);
-    made.rec->top->flags |= LP_FRAME_ENABLES;
+    made.rec->top->flags |= LP_FRAME_ACTIVATES_TRACER;
     CHECK(lp_recorder_drop(made.rec, &owner_a, 30) == 1);
     CHECK(made.a->depth == 0 && made.b->depth == 1);
     CHECK(made.a->lines[1].ticks == 30 && made.a->lines[3].ticks == 10);
@@ -330,9 +330,9 @@ a_twin_that_is_dropped_leaves_a_frame_alone(void)
 
     enter_a(&made);
     enter_b(&made);
-    made.rec->top->flags |= LP_FRAME_TWIN;
+    made.rec->top->flags |= LP_FRAME_SHARED;
     lp_recorder_drop(made.rec, &owner_a, 0);
-    CHECK(!(made.rec->top->flags & LP_FRAME_TWIN));
+    CHECK(!(made.rec->top->flags & LP_FRAME_SHARED));
     leave(&made, 1);
     tear_down(&made);
 }
@@ -343,26 +343,27 @@ a_twin_can_join_a_frame_that_is_open(void)
 {
     lp_layout again = {.code_id = 5, .first_line = 1, .n_lines = 10};
     room made = set_up((lp_costs){0}, NULL);
-    lp_counts *counts = lp_recorder_counts(made.rec, &made.blocks, &again);
-    lp_frame *twin;
+    lp_code_counters *counters =
+        lp_recorder_counters(made.rec, &made.arena, &again);
+    lp_frame *shared;
 
     enter_a(&made);
     line(&made, 1, 0);
     enter_b(&made);
     line(&made, 2, 10);
-    twin = lp_recorder_insert(made.rec, made.rec->top - 1, counts);
-    CHECK(twin == made.rec->top - 1 && twin->code == &code_a);
-    CHECK((twin->flags & LP_FRAME_TWIN) && twin->line == NULL);
+    shared = lp_recorder_insert(made.rec, made.rec->top - 1, counters);
+    CHECK(shared == made.rec->top - 1 && shared->code == &code_a);
+    CHECK((shared->flags & LP_FRAME_SHARED) && shared->line == NULL);
     CHECK(made.rec->top->code == &code_b);
-    twin->owner = &owner_b;
+    shared->owner = &owner_b;
     leave(&made, 20);
     line(&made, 3, 30);
-    lp_recorder_line(made.rec, made.rec->top - 1, 3, 30, LP_STEP);
+    lp_recorder_line(made.rec, made.rec->top - 1, 3, 30, LP_LINE_FORWARD);
     leave(&made, 35);
     leave(&made, 35);
-    CHECK(counts->lines[3].hits == 1 && counts->lines[3].ticks == 5);
+    CHECK(counters->lines[3].hits == 1 && counters->lines[3].ticks == 5);
     CHECK(made.a->lines[1].ticks == 30 && made.a->lines[3].ticks == 5);
-    CHECK(made.b->lines[2].ticks == 10 && counts->depth == 0);
+    CHECK(made.b->lines[2].ticks == 10 && counters->depth == 0);
     tear_down(&made);
 }
 
@@ -373,7 +374,7 @@ restarting_forgets_the_open_line(void)
 
     enter_a(&made);
     line(&made, 1, 0);
-    lp_counts_reset(made.a);
+    lp_code_counters_reset(made.a);
     lp_recorder_restart(made.rec, &owner_a, 100);
     leave(&made, 105);
     CHECK(made.a->lines[1].ticks == 5 && made.a->total == 5);
@@ -403,7 +404,7 @@ shortest_and_longest_executions_are_known(void)
     lp_costs costs = {.line = 2 * LP_COST_ONE};
     room made = set_up(costs, NULL);
 
-    CHECK(made.a->lines[1].least == LP_NEVER && made.a->lines[1].most == 0);
+    CHECK(made.a->lines[1].min == LP_NO_MIN && made.a->lines[1].max == 0);
     enter_a(&made);
     line(&made, 1, 0);
     line(&made, 2, 7);
@@ -413,10 +414,10 @@ shortest_and_longest_executions_are_known(void)
     leave(&made, 17);
     line(&made, 1, 28);
     leave(&made, 32);
-    CHECK(made.a->lines[1].least == 4 && made.a->lines[1].most == 18);
-    CHECK(made.a->lines[2].least == 1 && made.a->lines[2].most == 1);
-    lp_counts_reset(made.a);
-    CHECK(made.a->lines[1].least == LP_NEVER && made.a->lines[1].most == 0);
+    CHECK(made.a->lines[1].min == 4 && made.a->lines[1].max == 18);
+    CHECK(made.a->lines[2].min == 1 && made.a->lines[2].max == 1);
+    lp_code_counters_reset(made.a);
+    CHECK(made.a->lines[1].min == LP_NO_MIN && made.a->lines[1].max == 0);
     tear_down(&made);
 }
 
@@ -437,8 +438,8 @@ a_statements_execution_is_all_of_its_stays(void)
     line(&made, 1, 55);
     leave(&made, 65);
     CHECK(made.a->lines[1].hits == 2 && made.a->lines[1].ticks == 54);
-    CHECK(made.a->lines[1].least == 13 && made.a->lines[1].most == 41);
-    CHECK(made.a->lines[2].least == LP_NEVER);
+    CHECK(made.a->lines[1].min == 13 && made.a->lines[1].max == 41);
+    CHECK(made.a->lines[2].min == LP_NO_MIN);
     tear_down(&made);
     free(statements);
 }
@@ -458,8 +459,8 @@ an_execution_with_a_suspension_has_no_length(void)
     line(&made, 2, 103);
     leave(&made, 105);
     CHECK(made.a->lines[1].ticks == 53);
-    CHECK(made.a->lines[1].least == LP_NEVER && made.a->lines[1].most == 0);
-    CHECK(made.a->lines[2].least == 2);
+    CHECK(made.a->lines[1].min == LP_NO_MIN && made.a->lines[1].max == 0);
+    CHECK(made.a->lines[2].min == 2);
     tear_down(&made);
 }
 
@@ -474,7 +475,7 @@ a_report_in_the_middle_splits_an_execution(void)
     line(&made, 1, 60);
     leave(&made, 65);
     CHECK(made.a->lines[1].ticks == 65);
-    CHECK(made.a->lines[1].least == 5 && made.a->lines[1].most == 5);
+    CHECK(made.a->lines[1].min == 5 && made.a->lines[1].max == 5);
     tear_down(&made);
 }
 

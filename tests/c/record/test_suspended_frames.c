@@ -6,42 +6,42 @@
 static char frames[100000]; /* only their addresses are of use */
 static char code;
 
-static lp_parked_frame
+static lp_suspended_frame
 waiting(int frame, uint64_t *awaits, lp_ticks since)
 {
-    lp_parked_frame parked = {.key = &frames[frame],
-                              .code = &code,
-                              .awaits = awaits,
-                              .since = since};
+    lp_suspended_frame suspended = {.key = &frames[frame],
+                                    .code = &code,
+                                    .awaits = awaits,
+                                    .since = since};
 
-    return parked;
+    return suspended;
 }
 
 static void
 a_wait_is_charged_once(void)
 {
-    lp_parked parked = {0};
+    lp_suspended suspended = {0};
     uint64_t awaits = 0;
 
-    CHECK(lp_parked_add(&parked, waiting(1, &awaits, 100)));
-    lp_parked_end(&parked, &frames[1], &code, 130);
-    lp_parked_end(&parked, &frames[1], &code, 200);
+    CHECK(lp_suspended_add(&suspended, waiting(1, &awaits, 100)));
+    lp_suspended_resume(&suspended, &frames[1], &code, 130);
+    lp_suspended_resume(&suspended, &frames[1], &code, 200);
     CHECK(awaits == 30);
-    lp_parked_free(&parked);
+    lp_suspended_free(&suspended);
 }
 
 static void
 nobody_waited_is_no_wait(void)
 {
-    lp_parked parked = {0};
+    lp_suspended suspended = {0};
     uint64_t awaits = 0;
 
-    lp_parked_end(&parked, &frames[1], &code, 130);
-    CHECK(lp_parked_add(&parked, waiting(1, &awaits, 100)));
-    lp_parked_end(&parked, &frames[2], &code, 130);
-    lp_parked_end(&parked, &frames[1], &frames[5], 130);
+    lp_suspended_resume(&suspended, &frames[1], &code, 130);
+    CHECK(lp_suspended_add(&suspended, waiting(1, &awaits, 100)));
+    lp_suspended_resume(&suspended, &frames[2], &code, 130);
+    lp_suspended_resume(&suspended, &frames[1], &frames[5], 130);
     CHECK(awaits == 0);
-    lp_parked_free(&parked);
+    lp_suspended_free(&suspended);
 }
 
 static void
@@ -49,71 +49,73 @@ many_wait_at_once(void)
 {
     enum { MANY = 100000 };
     static uint64_t awaits[MANY];
-    lp_parked parked = {0};
+    lp_suspended suspended = {0};
     int wrong = 0;
 
     for (int i = 0; i < MANY; i++) {
-        CHECK(lp_parked_add(&parked, waiting(i, &awaits[i], (lp_ticks)i)));
+        CHECK(
+            lp_suspended_add(&suspended, waiting(i, &awaits[i], (lp_ticks)i)));
     }
     for (int i = MANY - 1; i >= 0; i--) {
-        lp_parked_end(&parked, &frames[i], &code, (lp_ticks)(2 * i + 1));
+        lp_suspended_resume(&suspended, &frames[i], &code,
+                            (lp_ticks)(2 * i + 1));
     }
     for (int i = 0; i < MANY; i++) {
         wrong += awaits[i] != (uint64_t)(i + 1);
     }
     CHECK(wrong == 0);
-    lp_parked_free(&parked);
+    lp_suspended_free(&suspended);
 }
 
 static void
 those_that_went_on_leave_no_weight(void)
 {
-    lp_parked parked = {0};
+    lp_suspended suspended = {0};
     uint64_t awaits = 0;
 
     for (int round = 0; round < 50; round++) {
         for (int i = 0; i < 10000; i++) {
-            CHECK(lp_parked_add(&parked, waiting(i * 10, &awaits, 1)));
-            lp_parked_end(&parked, &frames[i * 10], &code, 2);
+            CHECK(lp_suspended_add(&suspended, waiting(i * 10, &awaits, 1)));
+            lp_suspended_resume(&suspended, &frames[i * 10], &code, 2);
         }
     }
     CHECK(awaits == 500000);
-    CHECK(parked.capacity <= 65536);
-    lp_parked_free(&parked);
+    CHECK(suspended.capacity <= 65536);
+    lp_suspended_free(&suspended);
 }
 
 static void
 forgotten_counters_are_not_written(void)
 {
     uint64_t awaits[4] = {0, 0, 0, 0};
-    lp_parked parked = {0};
+    lp_suspended suspended = {0};
 
     for (int i = 0; i < 4; i++) {
-        CHECK(lp_parked_add(&parked, waiting(i, &awaits[i], 10)));
+        CHECK(lp_suspended_add(&suspended, waiting(i, &awaits[i], 10)));
     }
-    lp_parked_forget(&parked, &awaits[1], &awaits[3]);
+    lp_suspended_forget(&suspended, &awaits[1], &awaits[3]);
     for (int i = 0; i < 4; i++) {
-        lp_parked_end(&parked, &frames[i], &code, 11);
+        lp_suspended_resume(&suspended, &frames[i], &code, 11);
     }
     CHECK(awaits[0] == 1 && awaits[1] == 0);
     CHECK(awaits[2] == 0 && awaits[3] == 1);
-    lp_parked_free(&parked);
+    lp_suspended_free(&suspended);
 }
 
 static void
 what_was_seen_of_a_statement_comes_back(void)
 {
-    lp_parked parked = {0};
-    lp_parked_frame frame = waiting(1, NULL, 0);
-    const lp_parked_frame *kept;
+    lp_suspended suspended = {0};
+    lp_suspended_frame frame = waiting(1, NULL, 0);
+    const lp_suspended_frame *kept;
 
     frame.seen = 5;
-    frame.furthest = 70;
-    CHECK(lp_parked_add(&parked, frame));
-    kept = lp_parked_end(&parked, &frames[1], &code, 9);
-    CHECK(kept != NULL && kept->seen == 5 && kept->furthest == 70);
-    CHECK(lp_parked_end(&parked, &frames[1], &code, 9) == NULL);
-    lp_parked_free(&parked);
+    frame.last_seen = 70;
+    CHECK(lp_suspended_add(&suspended, frame));
+    kept = lp_suspended_resume(&suspended, &frames[1], &code, 9);
+    CHECK(kept != NULL && kept->seen == 5 && kept->last_seen == 70);
+    CHECK(lp_suspended_resume(&suspended, &frames[1], &code, 9) == NULL);
+    lp_suspended_free(&suspended);
 }
 
 int

@@ -8,10 +8,10 @@
 static char code_a, code_b, owner_a, owner_b;
 
 typedef struct room {
-    lp_blocks blocks;
+    lp_arena arena;
     lp_recorder *rec;
-    lp_counts *a; /* serial 1, 10 lines from line 1 */
-    lp_counts *b; /* serial 2, 10 lines from line 101 */
+    lp_code_counters *a; /* serial 1, 10 lines from line 1 */
+    lp_code_counters *b; /* serial 2, 10 lines from line 101 */
 } room;
 
 static lp_ticks
@@ -21,7 +21,7 @@ never(void)
 }
 
 static room
-set_up(lp_ticks long_stay)
+set_up(lp_ticks min_line_ticks)
 {
     lp_layout a = {.code_id = 0, .serial = 1, .first_line = 1, .n_lines = 10};
     lp_layout b = {
@@ -30,13 +30,13 @@ set_up(lp_ticks long_stay)
     lp_clock clock;
     room made;
 
-    lp_all_slices = (lp_slices_pool){.full_at = LP_NOT_FULL};
-    lp_slices_begin(1 << 20, long_stay);
-    lp_clock_give(&clock, never);
-    lp_blocks_init(&made.blocks);
+    lp_the_trace_pool = (lp_trace_pool){.full_at = LP_NOT_FULL};
+    lp_trace_pool_begin(1 << 20, min_line_ticks);
+    lp_clock_set_source(&clock, never);
+    lp_arena_init(&made.arena);
     made.rec = lp_recorder_new(&clock, &costs);
-    made.a = lp_recorder_counts(made.rec, &made.blocks, &a);
-    made.b = lp_recorder_counts(made.rec, &made.blocks, &b);
+    made.a = lp_recorder_counters(made.rec, &made.arena, &a);
+    made.b = lp_recorder_counters(made.rec, &made.arena, &b);
     return made;
 }
 
@@ -44,8 +44,8 @@ static void
 tear_down(room *made)
 {
     lp_recorder_free(made->rec);
-    lp_blocks_free(&made->blocks);
-    CHECK(lp_all_slices.used == 0);
+    lp_arena_free(&made->arena);
+    CHECK(lp_the_trace_pool.used == 0);
 }
 
 static void
@@ -63,7 +63,7 @@ enter_b(room *made)
 static void
 line(room *made, uint32_t offset, lp_ticks now)
 {
-    lp_recorder_line(made->rec, made->rec->top, offset, now, LP_STEP);
+    lp_recorder_line(made->rec, made->rec->top, offset, now, LP_LINE_FORWARD);
 }
 
 static void
@@ -79,7 +79,7 @@ are_between(room *made, lp_ticks until, lp_ticks low, lp_ticks high,
             const lp_ticks (*expected)[4])
 {
     const uint32_t wanted[] = {0, 1, 2};
-    lp_slices_search search = {
+    lp_trace_query search = {
         .recorders = made->rec,
         .wanted = (const unsigned char *)wanted,
         .first_lines = malloc(3 * sizeof(uint32_t)),
@@ -93,7 +93,7 @@ are_between(room *made, lp_ticks until, lp_ticks low, lp_ticks high,
 
     search.first_lines[1] = 1;
     search.first_lines[2] = 101;
-    right = lp_slices_find(&search);
+    right = lp_trace_query_window(&search);
     for (; expected[n][2] != 0; n++) {
         const lp_found *found = &search.found[n];
 
@@ -108,7 +108,7 @@ are_between(room *made, lp_ticks until, lp_ticks low, lp_ticks high,
                 (int)search.found[i].end, (int)search.found[i].function + 1,
                 (int)search.found[i].line);
     }
-    lp_slices_search_free(&search);
+    lp_trace_query_free(&search);
     return right;
 }
 
@@ -161,10 +161,10 @@ nothing_is_kept_unasked(void)
     const lp_ticks none[][4] = {{0, 0, 0, 0}};
     room made;
 
-    lp_all_slices = (lp_slices_pool){.long_stay = LP_NO_STAY};
+    lp_the_trace_pool = (lp_trace_pool){.min_line_ticks = LP_NO_LINE_SLICES};
     made = set_up(0);
-    lp_all_slices.on = false;
-    lp_all_slices.long_stay = LP_NO_STAY;
+    lp_the_trace_pool.on = false;
+    lp_the_trace_pool.min_line_ticks = LP_NO_LINE_SLICES;
     lp_recorder_trace(made.rec);
     enter_a(&made);
     line(&made, 0, 10);
@@ -228,7 +228,7 @@ recursion_nests(void)
 {
     const lp_ticks all[][4] = {
         {10, 40, 1, 0}, {20, 30, 1, 0}, {22, 28, 1, 0}, {0, 0, 0, 0}};
-    room made = set_up(LP_NO_STAY);
+    room made = set_up(LP_NO_LINE_SLICES);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -300,7 +300,7 @@ static void
 one_code_that_is_unwatched_ends_alone(void)
 {
     const lp_ticks all[][4] = {{10, 50, 1, 0}, {20, 40, 2, 0}, {0, 0, 0, 0}};
-    room made = set_up(LP_NO_STAY);
+    room made = set_up(LP_NO_LINE_SLICES);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -332,16 +332,16 @@ a_restart_forgets_what_open_frames_did(void)
 static void
 what_there_is_no_room_for_is_counted(void)
 {
-    room made = set_up(LP_NO_STAY);
+    room made = set_up(LP_NO_LINE_SLICES);
 
-    lp_all_slices.most = 0;
+    lp_the_trace_pool.max = 0;
     for (lp_ticks i = 0; i < 3; i++) {
         enter_a(&made);
         line(&made, 0, 10 * i);
         leave(&made, false, 10 * i + 1);
     }
     CHECK(made.a->left_out == 3 && made.b->left_out == 0);
-    lp_counts_reset(made.a);
+    lp_code_counters_reset(made.a);
     CHECK(made.a->left_out == 0);
     tear_down(&made);
 }
@@ -350,10 +350,10 @@ static void
 a_sample_has_each_64th(void)
 {
     const uint32_t wanted[] = {0, 1};
-    room made = set_up(LP_NO_STAY);
-    lp_slices_search search = {.recorders = made.rec,
-                               .wanted = (const unsigned char *)wanted,
-                               .n_serials = 2};
+    room made = set_up(LP_NO_LINE_SLICES);
+    lp_trace_query search = {.recorders = made.rec,
+                             .wanted = (const unsigned char *)wanted,
+                             .n_serials = 2};
     lp_ticks *starts = NULL;
     size_t n = 0;
 
@@ -365,7 +365,7 @@ a_sample_has_each_64th(void)
         leave(&made, false, 10 * i + 1);
         leave(&made, false, 10 * i + 1);
     }
-    CHECK(lp_slices_sample(&search, &starts, &n) && n == 10);
+    CHECK(lp_trace_query_sample(&search, &starts, &n) && n == 10);
     for (size_t i = 0; i < n; i++) {
         CHECK(starts[i] == 640 * i);
     }

@@ -12,10 +12,11 @@ enum { CODES = 8, LINES = 10, ENDS = 256 };
 static char codes[CODES], owners[2];
 
 typedef struct room {
-    lp_blocks blocks;
+    lp_arena arena;
     lp_recorder *rec;
-    lp_counts *counts[CODES]; /* code i: serial i + 1, lines from 100 * i */
-    lp_paths paths;
+    lp_code_counters
+        *counters[CODES]; /* code i: serial i + 1, lines from 100 * i */
+    lp_call_paths paths;
     uint64_t chance;
 } room;
 
@@ -32,8 +33,8 @@ set_up(void)
     lp_costs costs = {0};
     lp_clock clock;
 
-    lp_clock_give(&clock, never);
-    lp_blocks_init(&made->blocks);
+    lp_clock_set_source(&clock, never);
+    lp_arena_init(&made->arena);
     made->rec = lp_recorder_new(&clock, &costs);
     made->rec->number = 3;
     for (uint32_t i = 0; i < CODES; i++) {
@@ -42,10 +43,10 @@ set_up(void)
                             .first_line = 100 * i,
                             .n_lines = LINES};
 
-        made->counts[i] =
-            lp_recorder_counts(made->rec, &made->blocks, &layout);
+        made->counters[i] =
+            lp_recorder_counters(made->rec, &made->arena, &layout);
     }
-    lp_paths_init(&made->paths);
+    lp_call_paths_init(&made->paths);
     return made;
 }
 
@@ -53,8 +54,8 @@ static inline void
 tear_down(room *made)
 {
     lp_recorder_free(made->rec);
-    lp_blocks_free(&made->blocks);
-    lp_paths_free(&made->paths);
+    lp_arena_free(&made->arena);
+    lp_call_paths_free(&made->paths);
     free(made);
 }
 
@@ -62,7 +63,7 @@ static inline void
 enter(room *made, uint32_t code)
 {
     lp_frame *frame = lp_recorder_enter(made->rec, &codes[code],
-                                        made->counts[code], 100 * code);
+                                        made->counters[code], 100 * code);
 
     frame->owner = &owners[code % 2];
 }
@@ -70,7 +71,7 @@ enter(room *made, uint32_t code)
 static inline void
 line(room *made, uint32_t offset)
 {
-    lp_recorder_line(made->rec, made->rec->top, offset, 0, LP_STEP);
+    lp_recorder_line(made->rec, made->rec->top, offset, 0, LP_LINE_FORWARD);
 }
 
 static inline void
@@ -89,7 +90,7 @@ depth_of(const room *made)
 static inline uint32_t
 walked(room *made, bool adopted, size_t ends)
 {
-    uint32_t path = lp_paths_root(&made->paths, 3, adopted);
+    uint32_t path = lp_call_paths_root(&made->paths, 3, adopted);
     size_t depth = depth_of(made);
     bool any = false;
 
@@ -99,9 +100,9 @@ walked(room *made, bool adopted, size_t ends)
         if (frame->line == NULL || (i > ends && i <= depth - ends)) {
             continue;
         }
-        path = lp_paths_child(&made->paths, path, frame->serial,
-                              frame->first_line +
-                                  (uint32_t)(frame->line - frame->lines));
+        path = lp_call_paths_child(&made->paths, path, frame->serial,
+                                   frame->first_line +
+                                       (uint32_t)(frame->line - frame->lines));
         any = true;
     }
     return any ? path : LP_NO_PATH;
@@ -110,14 +111,14 @@ walked(room *made, bool adopted, size_t ends)
 static inline bool
 is_right(room *made)
 {
-    return lp_open_lines_path(made->rec, &made->paths) ==
+    return lp_current_path(made->rec, &made->paths) ==
            walked(made, false, SIZE_MAX / 2);
 }
 
 static inline uint32_t
-adopt(room *made, lp_other_lines *known)
+adopt(room *made, lp_adopted_path *known)
 {
-    return lp_open_lines_of_other(made->rec, &made->paths, known);
+    return lp_current_path_of_thread(made->rec, &made->paths, known);
 }
 
 #endif
