@@ -119,29 +119,19 @@ def _add(
 MOST_LINES = 1 << 22  # of one function; more is a generated file's fiction
 
 _ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
-
 _AWAITS = COROUTINE | ASYNC_GENERATOR
-
 _STEPS = GENERATOR | _AWAITS
 
 _CODE_STEPS, _CODE_GATHERS, _CODE_FAR = 1, 4, 16  # in csrc/engine/code.h
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
-
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
-
 _RESUME = opcode.opmap.get("RESUME")
-
 _EXTENDED_ARG = opcode.opmap.get("EXTENDED_ARG", -1)  # untraced, with what follows
-
 _FOR_ITER = opcode.opmap.get("FOR_ITER", -1)
-
 _YIELD = opcode.opmap.get("YIELD_VALUE", -1)
-
 _CACHE = opcode.opmap.get("CACHE")
-
 _PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
-
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
 

@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 STARTS = 4  # LP_STARTS_LINE in csrc/engine/code.h
 
 _SLOW = (3, 12) <= sys.version_info < (3, 14)
-
 _NEAR = range(-126, 128)  # distances that a byte holds
-
 _EXPECTED = 64  # bytes of bytecode to a line
-
 # They are passed over, or are none of the program's.
 _NEVER = {
     opcode.opmap[name]
@@ -84,15 +81,12 @@ _GATHERERS = {
     for name in ("LOAD_FAST_AND_CLEAR", "FOR_ITER")
     if _INLINED and (name != "FOR_ITER" or sys.version_info >= (3, 14))
 }
-
 _UNKNOWN_LOOPS = -1 in _GATHERERS
 
 
 # Two on one line: where the inner one ends an exception, it jumps back within it.
 _WITH = opcode.opmap.get("BEFORE_WITH", opcode.opmap.get("LOAD_SPECIAL"))
-
 _TABLES, _CODE = "tables", "code"
-
 _unread: set[str] = set()  # which of these could not be read
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 STEPS = 40  # of a loop in one run
-
 ROUNDS = 24
 
 
@@ -138,7 +137,6 @@ class Bench:
 _TAXED = sys.version_info < (3, 12)  # every instruction of a traced line costs
 
 _LONG = "        a = " + " + ".join(["i"] * 12)
-
 _LOOP = """\
 def loop(n):
     for i in range(n):
@@ -147,49 +145,41 @@ def loop(n):
         c = b
         a = c
 """
-
 _LONG_LOOP = f"""\
 def loop(n):
     for i in range(n):
 {_LONG}
 {_LONG}
 """
-
 _CALLED = """\
 def called():
     pass
 """
-
 _CALLER = """\
 def caller(n, called):
     for i in range(n): called()
 """
-
 _GENERATOR = """\
 def generator(n):
     for i in range(n):
         yield i
 """
-
 _CONSUMER = """\
 def consumer(n, generator):
     for i in generator(n):
         pass
 """
-
 _PLAIN_CALLER = """\
 def caller(n, called):
     for i in range(n):
         called()
 """
-
 _NATIVE = """\
 def loop(n):
     called = abs
     for i in range(n):
         called(i)
 """
-
 _OUTER = """\
 def outer():
     return inner()
