@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _LEAST_NS = 10_000_000  # of cost in all, before anything is switched off
-
 _SHARE = 50  # who takes less than a fiftieth of the cost is asked last
 
 
@@ -116,9 +115,7 @@ _SHARE_OF_WATCHING = (
 )
 
 _FIRST, _LONGEST = 0.05, 1.0  # s between looks of the thread: ever more
-
 _NAMED = 5  # so many functions are named in one line
-
 _SECOND = 1e9  # ns
 
 # What events cost is measured in small loops, at their best. In programs it is more,

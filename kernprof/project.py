@@ -153,14 +153,10 @@ def _of_module(file: str, module: str) -> ProjectFiles:
 
 
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
-
 SITES = frozenset(("site-packages", "dist-packages"))
-
 # Folders of a project that hold the code of others.
 _OTHERS = SITES | {"__pypackages__", ".eggs", ".nox", ".tox", "node_modules"}
-
 _ENVIRONMENT = "pyvenv.cfg"  # stands at the top of a virtual environment
-
 STANDARD = os.path.realpath(os.path.dirname(os.__file__))
 
 

@@ -17,8 +17,7 @@ from running import hook_name
 from settable_clock import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gpu_rig import Rig
 

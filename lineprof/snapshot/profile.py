@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,6 @@ from lineprof.model.timelines import SLICES_PER_BATCH, Trace, pack_slices
 from lineprof.process_info import thread_names
 from lineprof.snapshot.calls import of_c, remarks, tree_of
 from lineprof.source import read_source
-import itertools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,15 +38,12 @@ if TYPE_CHECKING:
 
     # number, thread, hits, ticks, cost, awaited, least, most, cost of a hit
     Line = tuple[int, int, int, int, int, int, int, int, int]
-
     # key, calls, total, its cost, recursed, lines, serial
     Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line], int]
 
     # serial of the code, line, the core's thread, index in CAUSES, ns
     RawWait = tuple[int, int, int, int, int]
-
     KeyLine = tuple[Key, int]
-
     Place = tuple[Key, int, int]  # with the index of a thread
 
 
@@ -310,7 +307,6 @@ class RawTrace(NamedTuple):
 
 
 _UNSEEN = len(CAUSES)  # the core's number: blocked while nobody looked
-
 _SUBSTANTIAL = 0.1  # of the time of all lines
 
 

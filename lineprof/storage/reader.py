@@ -64,19 +64,12 @@ if TYPE_CHECKING:
     Places = Mapping[object, int]
 
 _MAGIC = b"SQLite format 3\0"
-
 _PICKLE = b"\x80"  # of protocol 2 or later: line_profiler's
-
 _HEADER_BYTES = 100
-
 _HEAD_BYTES = 4096
-
 _USER_VERSION = slice(60, 64)  # where SQLite's header has them:
-
 _APPLICATION_ID = slice(68, 72)  # https://www.sqlite.org/fileformat2.html, 1.3
-
 _MOST_BYTES = 1 << 27  # of one value
-
 _AGAIN = "record it again"
 
 

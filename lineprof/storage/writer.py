@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from lineprof.model.timelines import Trace
 
     Row = Iterable[object]
-
     Value = Union[int, str, bytes, None]
 
 _PLAIN = frozenset({int, type(None)})

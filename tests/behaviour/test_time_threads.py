@@ -10,6 +10,7 @@ from running import new_profiler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
     from settable_clock import Clock
 
 pytestmark = pytest.mark.usefixtures("hook")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import pytest
@@ -38,7 +39,6 @@ from lineprof.model.records import (
     FunctionStats,
     ThreadLine,
 )
-import itertools
 
 SHAPES = list(shapes())
 

@@ -38,7 +38,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,6 +8,7 @@ import zlib
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import example_gpu
 import example_stats
@@ -35,7 +36,6 @@ from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.model.timelines import EVENT_SIZES, Timeline
 from lineprof.storage import load, save
 from lineprof.storage.schema import GPU_TABLES
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lineprof.model.profile import Profile

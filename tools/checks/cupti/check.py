@@ -1,7 +1,7 @@
 """Compare what lineprof knows of CUPTI with the headers of every version's wheel.
 
 They are downloaded into build/cupti, about 300 MB, and compiled against
-csrc/lp_cupti_abi.h. Any C compiler will do; nothing of CUPTI is run.
+csrc/gpu/cupti_abi.h. Any C compiler will do; nothing of CUPTI is run.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ class Ours(NamedTuple):
 
 def read_ours() -> Ours:
     """Read our declarations of CUPTI."""
-    abi = (CSRC / "lp_cupti_abi.h").read_text(encoding="utf-8")
-    calls = plain((CSRC / "lp_cupti_calls.c").read_text(encoding="utf-8"))
-    session = (CSRC / "lp_gpu_cupti.c").read_text(encoding="utf-8")
+    abi = (CSRC / "gpu/cupti_abi.h").read_text(encoding="utf-8")
+    calls = plain((CSRC / "gpu/cupti_callbacks.c").read_text(encoding="utf-8"))
+    session = (CSRC / "gpu/cupti_backend.c").read_text(encoding="utf-8")
     declared = r"/\* is (\w+).*?\*/\s*typedef struct \w+ \{(.*?)\} (\w+);"
     structs = {
         ours: (theirs, fields(plain(body)))
@@ -49,7 +49,7 @@ def read_ours() -> Ours:
             )
         },
         numbered=[
-            *numbers(CSRC / "lp_ledger_copy.c", "directions[] =", "MEMCPY_KIND"),
+            *numbers(CSRC / "gpu/activity.c", "directions[] =", "MEMCPY_KIND"),
             *numbers(ROOT / "lineprof/gpu_records.py", "MEMORIES =", "MEMORY_KIND"),
         ],
     )

@@ -1,4 +1,4 @@
-"""What of csrc/lp_cupti_abi.h and lp_cupti_calls.c is what of NVIDIA's headers."""
+"""What of csrc/gpu/cupti_abi.h and cupti_callbacks.c is what of NVIDIA's headers."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
 
-#include "lp_cupti_abi.h"
+#include "gpu/cupti_abi.h"
 
 #define AT(ours, field, theirs, name)                                         \
     _Static_assert(offsetof(ours, field) == offsetof(theirs, name) &&         \
