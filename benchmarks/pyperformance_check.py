@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rig import foreign
+from harness import foreign
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 

@@ -120,15 +120,15 @@ static PyMethodDef methods[] = {
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "floor_delay",
+    .m_name = "baseline_delay",
     .m_size = 0,
     .m_methods = methods,
 };
 
-PyMODINIT_FUNC PyInit_floor_delay(void);
+PyMODINIT_FUNC PyInit_baseline_delay(void);
 
 PyMODINIT_FUNC
-PyInit_floor_delay(void)
+PyInit_baseline_delay(void)
 {
     return PyModule_Create(&module);
 }

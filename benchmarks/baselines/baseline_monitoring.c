@@ -44,7 +44,7 @@ static PyType_Slot slots[] = {
 };
 
 static PyType_Spec spec = {
-    .name = "floor_monitoring.Callback",
+    .name = "baseline_monitoring.Callback",
     .basicsize = sizeof(callback),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
     .slots = slots,
@@ -52,14 +52,14 @@ static PyType_Spec spec = {
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "floor_monitoring",
+    .m_name = "baseline_monitoring",
     .m_size = 0,
 };
 
-PyMODINIT_FUNC PyInit_floor_monitoring(void);
+PyMODINIT_FUNC PyInit_baseline_monitoring(void);
 
 PyMODINIT_FUNC
-PyInit_floor_monitoring(void)
+PyInit_baseline_monitoring(void)
 {
     PyObject *self = PyModule_Create(&module);
     PyObject *type = self == NULL ? NULL : PyType_FromSpec(&spec);

@@ -32,15 +32,15 @@ static PyMethodDef methods[] = {
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "floor_settrace",
+    .m_name = "baseline_settrace",
     .m_size = 0,
     .m_methods = methods,
 };
 
-PyMODINIT_FUNC PyInit_floor_settrace(void);
+PyMODINIT_FUNC PyInit_baseline_settrace(void);
 
 PyMODINIT_FUNC
-PyInit_floor_settrace(void)
+PyInit_baseline_settrace(void)
 {
     return PyModule_Create(&module);
 }

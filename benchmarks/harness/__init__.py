@@ -1,1 +1,1 @@
-"""What the benchmarks share: floors, copies of programs, tools, paired timing."""
+"""What the benchmarks share: baselines, copies of programs, tools, paired timing."""

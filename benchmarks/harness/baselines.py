@@ -1,4 +1,4 @@
-"""Build and load the little C modules of `floors/`, with nothing but a C compiler."""
+"""Build and load the little C modules of `baselines/`, with nothing but a C compiler."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-SOURCES = Path(__file__).resolve().parent.parent / "floors"
+SOURCES = Path(__file__).resolve().parent.parent / "baselines"
 FLAGS = ("-std=gnu11", "-O2", "-DNDEBUG", "-shared", "-fPIC")
-NAMES = ("floor_settrace", "floor_monitoring", "floor_delay")
+NAMES = ("baseline_settrace", "baseline_monitoring", "baseline_delay")
 
 
 def build(folder: Path) -> None:
@@ -29,7 +29,7 @@ def build(folder: Path) -> None:
     compiler = shlex.split(os.environ.get("CC") or "cc")
     include = sysconfig.get_paths()["include"]
     for name in NAMES:
-        if name == "floor_monitoring" and sys.version_info < (3, 12):
+        if name == "baseline_monitoring" and sys.version_info < (3, 12):
             continue
         source = SOURCES / f"{name}.c"
         target = folder / f"{name}.so"

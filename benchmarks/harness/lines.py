@@ -8,7 +8,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rig import pairs
+from harness import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

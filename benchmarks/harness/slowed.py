@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, ModuleType
 
-HOME = Path(__file__).resolve().parent.parent / "programs"
+HOME = Path(__file__).resolve().parent.parent / "injected_delay"
 NAMES = ("calls", "recursive", "lazy", "awaiting", "objects")
 BEFORE = "  # slow"
 AFTER = "  # slow after"

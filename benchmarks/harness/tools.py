@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rig import copies, floors
+from harness import copies, baselines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,7 +148,7 @@ class SettraceFloor:
 
     def __init__(self, folder: Path) -> None:
         """Make the tool for one copy of a workload."""
-        self.floor = floors.load(folder, "floor_settrace")
+        self.floor = baselines.load(folder, "baseline_settrace")
 
     def start(self) -> None:
         """Install it."""
@@ -168,7 +168,7 @@ class MonitoringFloor:
     def __init__(self, module: ModuleType, folder: Path) -> None:
         """Make the tool for one copy of a workload."""
         self.monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-        callback = floors.load(folder, "floor_monitoring").Callback()
+        callback = baselines.load(folder, "baseline_monitoring").Callback()
         names = ("LINE", "PY_START", "PY_RESUME", "PY_RETURN", "PY_YIELD")
         self.events = [getattr(self.monitoring.events, name) for name in names]
         self.monitoring.use_tool_id(FLOOR_TOOL_ID, "floor")
@@ -195,7 +195,7 @@ class MonitoringFloor:
 
 @dataclass(frozen=True)
 class Entry:
-    """A tool's name and how it is made for a copy; floors lie in a folder."""
+    """A tool's name and how it is made for a copy; baselines lie in a folder."""
 
     name: str
     make: Callable[[ModuleType, Path], Tool]
@@ -219,7 +219,7 @@ def lineprof(name: str, core: str, how: str = "decorate") -> Entry:
 
 
 def entries() -> list[Entry]:
-    """List the tools that this Python can run, floors first."""
+    """List the tools that this Python can run, baselines first."""
     found = [
         Entry("no-op settrace", lambda _, folder: SettraceFloor(folder), clocked=True)
     ]

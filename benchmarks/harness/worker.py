@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rig import copies, pairs, tools
+from harness import copies, pairs, tools
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -58,7 +58,7 @@ def measure_workload(
         if entry.missing or (options.clock and not entry.clocked):
             continue
         module = shelf.load(workload)
-        tool = entry.make(module, options.floors)
+        tool = entry.make(module, options.baselines)
         try:
             pair = compare(module, base, tool, options.budget)
         finally:
@@ -91,7 +91,7 @@ def describe() -> dict[str, str]:
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--floors", type=Path, required=True)
+    parser.add_argument("--baselines", type=Path, required=True)
     parser.add_argument("--budget", type=float, required=True)
     parser.add_argument("--clock", default="")
     parser.add_argument("--only", default="")

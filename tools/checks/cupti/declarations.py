@@ -50,7 +50,7 @@ def read_ours() -> Ours:
         },
         numbered=[
             *numbers(CSRC / "gpu/activity.c", "directions[] =", "MEMCPY_KIND"),
-            *numbers(ROOT / "lineprof/gpu_records.py", "MEMORIES =", "MEMORY_KIND"),
+            *numbers(ROOT / "lineprof/model/gpu.py", "MEMORIES =", "MEMORY_KIND"),
         ],
     )
 

@@ -1,4 +1,4 @@
-/* For the file that check_cupti.py writes: our declarations of CUPTI beside
+/* For the file that tools/checks/cupti/check.py writes: our declarations of CUPTI beside
  * NVIDIA's, and assertions that they are the same. */
 #include <stddef.h>
 
