@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness import processes
 
-PROGRAM = Path(__file__).resolve().parent / "injected_delay" / "article.py"
+PROGRAM = Path(__file__).resolve().parent / "workloads" / "article.py"
 BOUND = 1.1
 LEADER = "in MILLION"
 RIVAL = (
