@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / "tools" / "requirements"
 BUILT_FROM = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "csrc")
+HOST = re.compile(
+    r"(?<=https://)[^\s/'\"<>)]+|(?<=http://)[^\s/'\"<>)]+|(?<=host=')[^']+"
+)
 PURE = ("lineprof", "kernprof")  # an editable install reads these in place
 
 
@@ -165,7 +169,13 @@ def write_stamp(env: Env, what: str, value: str) -> None:
 
 
 def replay(log: Path) -> None:
-    """Print a whole log."""
+    """Print a whole log, without the host names of package indexes."""
     if log.exists():
-        sys.stdout.write(log.read_text(encoding="utf-8", errors="replace"))
+        text = log.read_text(encoding="utf-8", errors="replace")
+        sys.stdout.write(without_hosts(text))
         sys.stdout.flush()
+
+
+def without_hosts(text: str) -> str:
+    """Replace the hosts of addresses, which nobody outside needs to know."""
+    return HOST.sub("(host)", text)
