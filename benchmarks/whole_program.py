@@ -63,9 +63,7 @@ def seconds(words: list[str], program: str, runs: int) -> float:
     """Run a program once under a tool; give its jobs' processor time."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "seconds"
-        path = os.pathsep.join(
-            [str(HERE / "stubs"), os.environ.get("PYTHONPATH", "")]
-        )
+        path = os.pathsep.join([str(HERE / "stubs"), os.environ.get("PYTHONPATH", "")])
         subprocess.run(
             [sys.executable, *words, program],
             check=True,

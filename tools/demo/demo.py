@@ -29,7 +29,7 @@ def main() -> int:
         install(env, editable=True)
     except StepError as error:
         replay(env.log)
-        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
         return 1
     print(f"$ .venv/bin/kernprof -l -v {EXAMPLE}", flush=True)
     return subprocess.run(

@@ -36,7 +36,7 @@ def main() -> int:
         native.build(python, strict=False)
     except StepError as error:
         replay(log)
-        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
         return 1
     environment = clean_environment(
         LINEPROF_CUDA=str(native.DOUBLES / "fake_cuda.so"),

@@ -37,7 +37,7 @@ def set_up(python: Python) -> Env:
         install(env)
     except StepError as error:
         replay(env.log)
-        sys.exit(f"lineprof: {error}; its output stands above")
+        sys.exit(f"lineprof: {error}; see its output above")
     return env
 
 

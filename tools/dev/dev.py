@@ -26,7 +26,7 @@ def main() -> int:
             must([env.bin / "pre-commit", "install"], log)
     except StepError as error:
         replay(log)
-        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
         return 1
     print("ready: .venv/bin/pytest runs one Python's tests; make test runs all")
     return 0
