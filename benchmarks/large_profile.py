@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lineprof.export import Export
     from lineprof.line_stats import LineStats
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
+HELPERS = Path(__file__).resolve().parent.parent / "tests" / "helpers"
 BOUND = 2.0
 TURNS = 3
 LEVELS = 50_000
@@ -49,7 +49,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--deep", action="store_true", help="50,000 call levels")
     options = parser.parse_args()
-    sys.path.insert(0, str(TESTS))
+    sys.path.insert(0, str(HELPERS))
     from example_calls import deep, wide  # noqa: PLC0415 - a test's
 
     from lineprof.export import EXPORTS  # noqa: PLC0415
