@@ -499,7 +499,7 @@ def _hottest(stats: Profile) -> dict[Key, tuple[int, int]]:
     found: dict[Key, tuple[int, int]] = {}
     for function in stats.functions:
         lines: dict[int, int] = {}
-        for cell in function.cells:
+        for cell in function.thread_lines:
             lines[cell.line] = lines.get(cell.line, 0) + cell.time_ns
         if any(lines.values()):
             ns, line = max((ns, -line) for line, ns in lines.items())

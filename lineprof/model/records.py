@@ -157,7 +157,7 @@ class FunctionStats(NamedTuple):
     file: str
     name: str  # qualified
     line: int  # where it starts, its first decorator included
-    cells: tuple[ThreadLine, ...]
+    thread_lines: tuple[ThreadLine, ...]
     calls: int = 0
     recursive_ns: int | None = None  # wall time counted once, if it ever recursed
 
@@ -170,7 +170,7 @@ class FunctionStats(NamedTuple):
     def rows(self) -> tuple[LineTotals, ...]:
         """The measured lines in order, each summed over its threads."""
         lines: dict[int, list[ThreadLine]] = {}
-        for cell in self.cells:
+        for cell in self.thread_lines:
             lines.setdefault(cell.line, []).append(cell)
         return tuple(_row(lines[line]) for line in sorted(lines))
 
@@ -179,7 +179,7 @@ class FunctionStats(NamedTuple):
         """Time in the function (ns): of all its lines; in recursion, wall time."""
         if self.recursive_ns is not None:
             return self.recursive_ns
-        return sum(cell.time_ns for cell in self.cells)
+        return sum(cell.time_ns for cell in self.thread_lines)
 
 
 class SourceFile(NamedTuple):
@@ -243,17 +243,23 @@ def _joined_cells(cells: Iterable[ThreadLine]) -> tuple[ThreadLine, ...]:
 def _joined(same: list[FunctionStats]) -> FunctionStats:
     """Return one function for all of `same`, which have one key."""
     if len(same) == 1:
-        cells = _joined_cells(same[0].cells)
-        return same[0] if cells is same[0].cells else same[0]._replace(cells=cells)
+        cells = _joined_cells(same[0].thread_lines)
+        return (
+            same[0]
+            if cells is same[0].thread_lines
+            else same[0]._replace(thread_lines=cells)
+        )
     recursed = any(function.recursive_ns is not None for function in same)
     return same[0]._replace(
-        cells=_joined_cells(cell for function in same for cell in function.cells),
+        thread_lines=_joined_cells(
+            cell for function in same for cell in function.thread_lines
+        ),
         calls=sum(function.calls for function in same),
         recursive_ns=sum(f.total_ns for f in same) if recursed else None,
     )
 
 
-def joined(functions: Iterable[FunctionStats]) -> tuple[FunctionStats, ...]:
+def merge_functions(functions: Iterable[FunctionStats]) -> tuple[FunctionStats, ...]:
     """Return `functions` with one for each key, in order of first appearance."""
     keys: dict[Key, list[FunctionStats]] = {}
     for function in functions:

@@ -34,7 +34,7 @@ from lineprof.report.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lineprof.model.profile import Profile, Ticked, Timings
+    from lineprof.model.profile import LineTicks, Profile, Timings
     from lineprof.model.records import FunctionStats, Key
     from lineprof.report.line_table import Paint
     from lineprof.source import Sources
@@ -147,7 +147,7 @@ def functions_of(stats: Profile, options: Options) -> list[FunctionTable]:
 
 def _function(  # noqa: PLR0913, PLR0917  # what there is to say of one
     function: FunctionStats,
-    lines: Sequence[Ticked],
+    lines: Sequence[LineTicks],
     ticks: Ticks,
     waited: Mapping[Key, line_table.ByLine] | None,
     split: Mapping[Key, line_table.ByLine],

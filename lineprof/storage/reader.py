@@ -213,7 +213,7 @@ def _functions(
             file=keys[index][0],
             name=name,
             line=line,
-            cells=tuple(by_function[index]),
+            thread_lines=tuple(by_function[index]),
             calls=calls,
             recursive_ns=recursive,
         )
@@ -245,7 +245,7 @@ def _optional(
         found["calls"] = calls_of(db, named, threads, int(folded))
         found["waits"] = waits_of(db, named, threads)
         if OWN_TIMES in tables:
-            found["own_times"] = own_times_of(db, named, threads)
+            found["breakdowns"] = own_times_of(db, named, threads)
         if TRACES in tables:
             from lineprof.storage.reader_gpu import traces_of  # noqa: PLC0415
 
