@@ -16,7 +16,8 @@ from lineprof.model.profile import (
     functions_from_timings,
     is_stats_like,
 )
-from lineprof.model.records import Ticks, merge_functions
+from lineprof.model.records import merge_functions
+from lineprof.model.units import Ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

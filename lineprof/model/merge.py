@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu
 from lineprof.model.profile import Profile, sum_timings
 from lineprof.model.records import (
-    NANOSECOND,
     NO_CALLS,
     NO_NODE,
     UNKNOWN_THREAD,
@@ -19,6 +18,7 @@ from lineprof.model.records import (
     SourceFile,
     Wait,
 )
+from lineprof.model.units import NANOSECOND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from lineprof.model.gpu import NO_GPU, Gpu
 from lineprof.model.records import (
-    NANOSECOND,
     NO_CALLS,
     UNKNOWN_THREAD,
     CallTree,
@@ -20,9 +19,9 @@ from lineprof.model.records import (
     SourceFile,
     Thread,
     ThreadLine,
-    Ticks,
     merge_functions,
 )
+from lineprof.model.units import NANOSECOND, Ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

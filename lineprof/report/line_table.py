@@ -8,18 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import PLAIN, Terminal
-from lineprof.model.records import (
-    AUTO_UNIT,
-    CAUSES,
-    GIL,
-    IO,
-    LOCK,
-    OTHER,
-    RUNNABLE,
-    SLEEP,
-    readable,
-)
+from lineprof.model.records import CAUSES, GIL, IO, LOCK, OTHER, RUNNABLE, SLEEP
 from lineprof.model.time_split import line_mpi_ns, line_time_splits
+from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report.text_grid import in_words, percent, percent_of
 
 if TYPE_CHECKING:
@@ -27,7 +18,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import FunctionStats, Key, Ticks
+    from lineprof.model.records import FunctionStats, Key
+    from lineprof.model.units import Ticks
     from lineprof.report.options import Options
 
     ByLine = Mapping[int, Mapping[str, int]]  # time (ns) by the names of columns
@@ -80,14 +72,14 @@ class Scale(NamedTuple):
     def text(self, ticks: float, column: Column, count: int = 1) -> str:
         """Return a `count`-th of a time as `column` has it, in the output unit."""
         if self.output_unit == AUTO_UNIT:
-            return readable(ticks * self.unit / count)
+            return format_seconds(ticks * self.unit / count)
         number = ticks * (self.unit / self.output_unit) / count
         return decimal(number, self.width(column))
 
     def total(self, ticks: float) -> str:
         """Return a function's time, in seconds but for AUTO_UNIT."""
         if self.output_unit == AUTO_UNIT:
-            return readable(ticks * self.unit).rstrip()
+            return format_seconds(ticks * self.unit).rstrip()
         return f"{ticks * self.unit:g} s"
 
     def width(self, column: Column) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
-from lineprof.model.records import AUTO_UNIT, Ticks, readable
+from lineprof.model.units import AUTO_UNIT, Ticks, format_seconds
 from lineprof.report import line_table, options
 from lineprof.report.line_table import (
     COLUMNS,
@@ -243,7 +243,7 @@ def _summary(function: FunctionTable, table: Table) -> str:
     clean, paint, scale = table.screen.clean, table.paint, table.scale
     total = f"{function.total * scale.unit:6.2f} seconds"
     if scale.output_unit == AUTO_UNIT:
-        total = readable(function.total * scale.unit).rjust(11)
+        total = format_seconds(function.total * scale.unit).rjust(11)
     file = clean(function.file)
     file = paint.place(file, function.file) if paint else file
     return f"{total} - {file}:{function.line} - {clean(function.name)}"

@@ -13,7 +13,6 @@ from lineprof.errors import LineprofError, file_error, not_a_file
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
-    NANOSECOND,
     NO_NODE,
     OTHER,
     PARTS,
@@ -28,6 +27,7 @@ from lineprof.model.records import (
     ThreadLine,
     Wait,
 )
+from lineprof.model.units import NANOSECOND
 from lineprof.storage.schema import (
     APPLICATION_ID,
     CALL_FUNCTIONS,
