@@ -53,7 +53,7 @@ def main() -> int:
     from example_calls import deep, wide  # noqa: PLC0415 - a test's
 
     from lineprof.export import EXPORTS  # noqa: PLC0415
-    from lineprof.model.call_graph import edges, numbers_of, own_line_ns  # noqa: PLC0415 - says --help without
+    from lineprof.model.call_graph import edges, function_totals, line_self_ns  # noqa: PLC0415 - says --help without
     from lineprof.storage import load, save  # noqa: PLC0415
 
     stats = deep(LEVELS) if options.deep else wide()
@@ -71,7 +71,7 @@ def main() -> int:
         reading = seconds(lambda: load(file))
         told("read", reading)
     told("merge two", seconds(lambda: stats + stats))
-    for work in (edges, numbers_of, own_line_ns):
+    for work in (edges, function_totals, line_self_ns):
         given = stats.calls if work is edges else stats
         told(work.__name__, seconds(lambda: work(given)))  # noqa: B023
     for name, export in EXPORTS.items():

@@ -157,7 +157,7 @@ def test_integers_of_numpys_kind_are_stored_as_integers(tmp_path: Path) -> None:
         [function], processes=[PROCESS], threads=[Thread(0, 1, "main")]
     )
     save(stats, tmp_path / "a")
-    assert load(tmp_path / "a").functions[0].cells == (ThreadLine(2, 0, 5, 5),)
+    assert load(tmp_path / "a").functions[0].thread_lines == (ThreadLine(2, 0, 5, 5),)
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
