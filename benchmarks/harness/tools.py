@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness import copies, baselines
+from harness import baselines, copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
