@@ -54,7 +54,7 @@ def main() -> int:
     from example_calls import deep, wide  # noqa: PLC0415 - in tests/helpers
 
     from lineprof.export import EXPORTS  # noqa: PLC0415
-    from lineprof.model.call_graph import edges, numbers_of, own_line_ns  # noqa: PLC0415 - --help works without it
+    from lineprof.model.call_graph import edges, function_totals, line_self_ns  # noqa: PLC0415 - --help works without it
     from lineprof.storage import load, save  # noqa: PLC0415
 
     stats = deep(LEVELS) if options.deep else wide()
@@ -72,7 +72,7 @@ def main() -> int:
         reading = seconds(lambda: load(file))
         report("read", reading)
     report("merge two", seconds(lambda: stats + stats))
-    for work in (edges, numbers_of, own_line_ns):
+    for work in (edges, function_totals, line_self_ns):
         given = stats.calls if work is edges else stats
         report(work.__name__, seconds(lambda: work(given)))  # noqa: B023
     for name, export in EXPORTS.items():

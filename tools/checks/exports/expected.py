@@ -13,7 +13,7 @@ from lineprof.errors import printable
 from lineprof.export.timeline import timeline
 from lineprof.export.timeline_tracks import Span
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.gpu import GRAPH, KERNEL, MEMCPY, MEMSET
 
 
@@ -37,7 +37,7 @@ def covered(stats: LineStats) -> int:
 def numbers(path: str) -> dict[str, object]:
     """Read a profile; give what its whole comes to, and each function."""
     stats = LineStats.from_files(path)
-    own = own_line_ns(stats)
+    own = line_self_ns(stats)
     functions: list[dict[str, Any]] = [
         {
             "file": key[0],
@@ -49,9 +49,9 @@ def numbers(path: str) -> dict[str, object]:
             "total_ns": one.total_ns,
             "lines_ns": sum(own[key].values()) if own.get(key) else one.self_ns,
         }
-        for key, one in numbers_of(stats).items()
+        for key, one in function_totals(stats).items()
     ]
-    cells = [cell for function in stats.functions for cell in function.cells]
+    cells = [cell for function in stats.functions for cell in function.thread_lines]
     on_device = {KERNEL, MEMSET, GRAPH}
     spans = arrows = 0
     for item in timeline(stats):

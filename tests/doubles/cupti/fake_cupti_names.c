@@ -1,5 +1,5 @@
 /* Names of API functions: those that the double calls, and their kin. */
-#include "fake_cupti.h"
+#include "cupti/fake_cupti.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
-#include "fake_door.h"
+#include "cuda/fake_door.h"
 
 #include <pthread.h>
 

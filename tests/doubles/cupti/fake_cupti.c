@@ -4,7 +4,7 @@
  * them.  Misuse that the real library answers with a crash, a deadlock or
  * wrong numbers ends the process with a message.
  */
-#include "fake_cupti.h"
+#include "cupti/fake_cupti.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

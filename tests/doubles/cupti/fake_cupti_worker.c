@@ -3,7 +3,7 @@
  * Work waits in `inbox` until the worker takes it into `waiting`; what is
  * done goes into buffers of the client's.
  */
-#include "fake_cupti.h"
+#include "cupti/fake_cupti.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* A double of libcuda.so.1: the driver functions that lineprof may call. */
-#include "fake_cuda.h"
+#include "cuda/fake_cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * A stream runs its work in order: each piece begins at the later of now and
  * the end of the one before, or where fk_at() says.  Nothing really runs.
  */
-#include "fake_cuda.h"
+#include "cuda/fake_cuda.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What each release of CUPTI has: sizes of records, callback ids, kinds. */
-#include "fake_cupti.h"
+#include "cupti/fake_cupti.h"
 
 #include <stdlib.h>
 

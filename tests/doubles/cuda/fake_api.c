@@ -1,5 +1,5 @@
 /* API calls as a tool sees them: ENTER, EXIT and what correlates them. */
-#include "fake_cuda.h"
+#include "cuda/fake_cuda.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

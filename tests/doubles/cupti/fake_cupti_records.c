@@ -3,7 +3,7 @@
  * Only the fields that never moved are given values: all others, and what
  * newer releases appended, are garbage, so that nobody can rely on them.
  */
-#include "fake_cupti.h"
+#include "cupti/fake_cupti.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* Ids of contexts, graphs and nodes, and external correlation. */
-#include "fake_cupti.h"
+#include "cupti/fake_cupti.h"
 
 enum { DEPTH = 64, EXTERNAL_KINDS = 8 };
 

@@ -1,5 +1,5 @@
 /* CUDA graphs: captured from a stream, instantiated, launched. */
-#include "fake_cuda.h"
+#include "cuda/fake_cuda.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Callbacks of the double: who subscribed to what, and API records. */
-#include "fake_cupti.h"
+#include "cupti/fake_cupti.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

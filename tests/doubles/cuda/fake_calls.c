@@ -1,5 +1,5 @@
 /* The rest of the workload: memory, migrations, native threads, any call. */
-#include "fake_cuda.h"
+#include "cuda/fake_cuda.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

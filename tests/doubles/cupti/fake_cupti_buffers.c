@@ -5,7 +5,7 @@
  * The names in a buffer are scribbled over once it was completed: the real
  * ones live no longer than their module.
  */
-#include "fake_cupti.h"
+#include "cupti/fake_cupti.h"
 
 #include <stdlib.h>
 #include <string.h>

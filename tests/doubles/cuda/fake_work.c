@@ -4,7 +4,7 @@
  * and in it the driver's, or the driver's alone after fk_through(.., 0).
  * Each gives the call's result, 0 when all went well.
  */
-#include "fake_cuda.h"
+#include "cuda/fake_cuda.h"
 
 #include <stdlib.h>
 

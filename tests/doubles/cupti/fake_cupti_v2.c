@@ -3,7 +3,7 @@
  * FAKE_CUPTI_SYMBOLS=130200 gives those of CUDA 13.2, 130300 of 13.3 and
  * 130400 of 13.4; none of them works.
  */
-#include "fake_cupti.h"
+#include "cupti/fake_cupti.h"
 
 FK_EXPORT int cuptiSubscribe_v2(void **subscriber, void *callback,
                                 void *userdata, void *parameters);

@@ -1,5 +1,5 @@
 /* What both doubles need: knobs, misuse, and a clock that never stands. */
-#include "fake_door.h"
+#include "cuda/fake_door.h"
 
 #include <stdarg.h>
 #include <stdio.h>
