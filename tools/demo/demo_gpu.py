@@ -1,4 +1,4 @@
-"""Profile an example on a simulated GPU: its table, and its summary of kernels."""
+"""Demo on a simulated GPU: prints the table of an example and a summary of kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BANNER = "=== simulated: no GPU is used, and the numbers of one are made up ==="
 
 
 def main() -> int:
-    """Set up, build the doubles, run; the exit status is the first that is not 0."""
+    """Set up, build the doubles and run; return the first exit status other than 0."""
     python = this()
     env = Env(ROOT / ".venv")
     log = env.log
