@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import BoxCharacters, box_characters_of
-from lineprof.model.call_graph import CallPath, call_paths_of
+from lineprof.model.call_graph import CallPath, call_path_tree
 from lineprof.model.names import short_names
 from lineprof.report.text_grid import grid, percent, percent_of, times_for
 
@@ -67,7 +67,7 @@ def tree(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     Times are those of the function with all that it called there, and add up:
     what stands below a row, with the function's own time, is its time.
     """
-    whole = call_paths_of(stats)
+    whole = call_path_tree(stats)
     total = whole.inclusive_ns
     words_of = _Words(stats, sources, box_characters_of(options.screen))
     times = times_for([total])
@@ -108,7 +108,7 @@ class _Words:
         """Return number and text of its hottest line, with what that called."""
         function = self._functions.get(key)
         times: dict[int, int] = {}
-        for cell in function.cells if function else ():
+        for cell in function.thread_lines if function else ():
             times[cell.line] = times.get(cell.line, 0) + cell.time_ns
         if not any(times.values()):
             return ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import box_characters_of
 from lineprof.errors import LineprofError
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals
 from lineprof.report.line_table import waits_footer
 from lineprof.report.lookup import Finder
 from lineprof.report.text import FunctionTables
@@ -94,7 +94,7 @@ class _Drill:
             gpu=stats.gpu,
             calls=stats.calls,
             waits=(wait for wait in stats.waits if wait.function in keys),
-            own_times=stats.own_times,
+            breakdowns=stats.breakdowns,
         )
 
     def _sections(self, start: Start) -> Iterator[_Section]:
@@ -272,8 +272,8 @@ class Calls:
     """Who calls whom, by line: what a way down can be found by."""
 
     def __init__(self, stats: Profile) -> None:
-        self.numbers = numbers_of(stats)
-        self.gpu = gpu_of_edges(stats) if stats.gpu.sums else {}
+        self.numbers = function_totals(stats)
+        self.gpu = edge_gpu_ns(stats) if stats.gpu.sums else {}
         self.has_any = bool(stats.calls.nodes)
         self._from: dict[Key, list[Edge]] = {}
         self._into: dict[Key, list[Edge]] = {}
@@ -380,7 +380,7 @@ def _target(text: str, stats: Profile, calls: Calls, finder: Finder) -> Line | K
         function.key
         for function in stats.functions
         if function.file == line.file
-        and any(cell.line == line.line for cell in function.cells)
+        and any(cell.line == line.line for cell in function.thread_lines)
     ]
     starting = [key for key in calls.numbers if key[:2] == place]
     for keys in (starting, inside):

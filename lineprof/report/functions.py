@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
 from lineprof.report.lookup import Finder
@@ -23,7 +23,7 @@ from lineprof.report.text_grid import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lineprof.model.call_graph import Edge, FunctionNumbers
+    from lineprof.model.call_graph import Edge, FunctionTotals
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -73,10 +73,10 @@ class _CallerRow(NamedTuple):
 
 def callers(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield who calls each of `options.targets`; LineprofError for an unknown one."""
-    numbers = numbers_of(stats)
+    numbers = function_totals(stats)
     finder = Finder(numbers)
     every = edges(stats.calls)
-    gpu = gpu_of_edges(stats) if stats.gpu.sums else {}
+    gpu = edge_gpu_ns(stats) if stats.gpu.sums else {}
     gpu_of = numbers_of_functions(stats.gpu) if stats.gpu.sums else {}
     for place, key in enumerate(map(finder.function, options.targets)):
         if place:
@@ -121,7 +121,7 @@ def _caller_row(
 
 
 def _caller_table(
-    rows: list[_CallerRow], whole: FunctionNumbers, gpu_ns: int, options: Options
+    rows: list[_CallerRow], whole: FunctionTotals, gpu_ns: int, options: Options
 ) -> Iterator[str]:
     """Yield the rows and below them their sum, which is the function's `whole`.
 
@@ -177,7 +177,7 @@ class _FunctionRow(NamedTuple):
     """One function."""
 
     key: Key
-    numbers: FunctionNumbers
+    numbers: FunctionTotals
     gpu_ns: int
 
     @property
@@ -239,11 +239,11 @@ def _function_rows(stats: Profile, options: Options) -> list[_FunctionRow]:
     ran = {
         function.key
         for function in stats.functions
-        if any(cell.hits or cell.time_ns for cell in function.cells)
+        if any(cell.hits or cell.time_ns for cell in function.thread_lines)
     }
     return [
         _FunctionRow(key, numbers, gpu[key].gpu_ns if key in gpu else 0)
-        for key, numbers in numbers_of(stats).items()
+        for key, numbers in function_totals(stats).items()
         if not options.skip_zero
         or (numbers.calls or numbers.total_ns or key in ran or key in gpu)
     ]
@@ -339,7 +339,7 @@ def _hot_waits(stats: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], in
 def _hot_lines(stats: Profile) -> list[_HotLine]:
     """Return all lines that took any time."""
     gpu = numbers_of_lines(stats.gpu, alone=True) if stats.gpu.sums else {}
-    own = own_line_ns(stats)
+    own = line_self_ns(stats)
     rows = []
     for key in dict.fromkeys((*own, *gpu)):
         of_cpu, of_gpu = own.get(key, {}), gpu.get(key, {})
@@ -358,7 +358,7 @@ def _hot_hits(
     keys = {key for key, _ in wanted}
     for function in stats.functions:
         if function.key in keys:
-            for cell in function.cells:
+            for cell in function.thread_lines:
                 if (function.key, cell.line) in hits:
                     hits[function.key, cell.line] += cell.hits
     return hits

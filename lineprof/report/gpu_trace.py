@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Protocol
 
-    from lineprof.model.gpu import GpuDevice, GpuEvent
+    from lineprof.model.gpu import GpuDevice
     from lineprof.model.profile import Profile
-    from lineprof.model.timelines import Timeline
+    from lineprof.model.timelines import GpuEvent, Timeline
     from lineprof.report.options import Options
 
     Size = tuple[int, int, int]

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
-from lineprof.model.records import AUTO_UNIT
+from lineprof.model.units import AUTO_UNIT
 from lineprof.report.line_table import AWAIT, COLUMNS, Column, FunctionTable, Scale
 from lineprof.report.options import Options
 from lineprof.report.text import footer_of, functions_of

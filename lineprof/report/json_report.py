@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import (
     GpuNumbers,
     numbers_of_functions,
@@ -14,13 +14,13 @@ from lineprof.model.gpu import (
     unattributed,
 )
 from lineprof.model.records import LineTotals
-from lineprof.model.time_split import mpi_of_lines, split_of_lines
+from lineprof.model.time_split import line_mpi_ns, line_time_splits
 from lineprof.report.options import RAW, SKIP_ZERO, SORT, Options, View, uncalibrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lineprof.model.call_graph import FunctionNumbers
+    from lineprof.model.call_graph import FunctionTotals
     from lineprof.model.gpu import Gpu
     from lineprof.model.profile import Profile
     from lineprof.model.records import FunctionStats, Key
@@ -43,7 +43,9 @@ def render(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     fields = (gpu, call_fields(stats, raw=options.raw))
     functions = list(stats.functions)
     if options.skip_zero:
-        functions = [one for one in functions if one.cells or one.key in gpu.functions]
+        functions = [
+            one for one in functions if one.thread_lines or one.key in gpu.functions
+        ]
     if options.sort:
         functions.sort(key=lambda function: function.total_ns)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
@@ -147,7 +149,7 @@ VIEW = View(
 class CallFields:
     """What lines and functions have of calls and waits, worked out once."""
 
-    functions: Mapping[Key, FunctionNumbers]
+    functions: Mapping[Key, FunctionTotals]
     own_ns: Mapping[Key, Mapping[int, int]]
     waits: Mapping[tuple[Key, int], Mapping[str, int]]  # ns by cause
     mpi_ns: Mapping[Key, Mapping[int, int]]
@@ -189,17 +191,17 @@ def call_fields(stats: Profile, *, raw: bool) -> CallFields:
         causes[wait.cause] = causes.get(wait.cause, 0) + wait.ns
     known = bool(stats.calls.nodes)
     return CallFields(
-        functions=numbers_of(stats) if known else {},
-        own_ns=own_line_ns(stats) if known and not raw else {},
+        functions=function_totals(stats) if known else {},
+        own_ns=line_self_ns(stats) if known and not raw else {},
         waits=waits,
-        mpi_ns=mpi_of_lines(stats),
-        splits={} if raw else split_of_lines(stats),
+        mpi_ns=line_mpi_ns(stats),
+        splits={} if raw else line_time_splits(stats),
     )
 
 
 def call_list(stats: Profile) -> Iterator[Fields]:
     """Yield each edge by the names that docs/json.md has."""
-    gpu = gpu_of_edges(stats)
+    gpu = edge_gpu_ns(stats)
     for edge in edges(stats.calls):
         fields: Fields = {
             "caller": edge.caller,

@@ -8,18 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import PLAIN, Terminal
-from lineprof.model.records import (
-    AUTO_UNIT,
-    CAUSES,
-    GIL,
-    IO,
-    LOCK,
-    OTHER,
-    RUNNABLE,
-    SLEEP,
-    readable,
-)
-from lineprof.model.time_split import mpi_of_lines, split_of_lines
+from lineprof.model.records import CAUSES, GIL, IO, LOCK, OTHER, RUNNABLE, SLEEP
+from lineprof.model.time_split import line_mpi_ns, line_time_splits
+from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report.text_grid import in_words, percent, percent_of
 
 if TYPE_CHECKING:
@@ -27,7 +18,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import FunctionStats, Key, Ticks
+    from lineprof.model.records import FunctionStats, Key
+    from lineprof.model.units import Ticks
     from lineprof.report.options import Options
 
     ByLine = Mapping[int, Mapping[str, int]]  # time (ns) by the names of columns
@@ -80,14 +72,14 @@ class Scale(NamedTuple):
     def text(self, ticks: float, column: Column, count: int = 1) -> str:
         """Return a `count`-th of a time as `column` has it, in the output unit."""
         if self.output_unit == AUTO_UNIT:
-            return readable(ticks * self.unit / count)
+            return format_seconds(ticks * self.unit / count)
         number = ticks * (self.unit / self.output_unit) / count
         return decimal(number, self.width(column))
 
     def total(self, ticks: float) -> str:
         """Return a function's time, in seconds but for AUTO_UNIT."""
         if self.output_unit == AUTO_UNIT:
-            return readable(ticks * self.unit).rstrip()
+            return format_seconds(ticks * self.unit).rstrip()
         return f"{ticks * self.unit:g} s"
 
     def width(self, column: Column) -> int:
@@ -254,9 +246,9 @@ def parts_of(stats: Profile) -> dict[Key, dict[int, dict[str, int]]]:
             }
             for line, split in lines.items()
         }
-        for key, lines in split_of_lines(stats).items()
+        for key, lines in line_time_splits(stats).items()
     }
-    for key, lines in mpi_of_lines(stats).items():
+    for key, lines in line_mpi_ns(stats).items():
         for line, ns in lines.items():
             found.setdefault(key, {}).setdefault(line, {})["mpi"] = ns
     return found
@@ -270,7 +262,7 @@ def in_ticks(of_line: Mapping[str, int] | None, ticks: Ticks) -> dict[str, float
 def mpi_below_table(function: FunctionStats, parts: ByLine) -> tuple[str, ...]:
     """Return how long a function was in MPI, if that was more than 1 % of its time."""
     ns = sum(of_line.get("mpi", 0) for of_line in parts.values())
-    whole = sum(cell.time_ns for cell in function.cells)
+    whole = sum(cell.time_ns for cell in function.thread_lines)
     if not ns or percent_of(ns, whole) <= _MIN_MPI_PERCENT:
         return ()
     return (f"MPI: {percent(ns, whole)} of these times: {in_words(ns)} in its calls",)
@@ -278,9 +270,9 @@ def mpi_below_table(function: FunctionStats, parts: ByLine) -> tuple[str, ...]:
 
 def split_footer(stats: Profile, options: Options) -> Iterator[str]:
     """Yield that columns of parts are empty for want of data, if they were chosen."""
-    if "mpi" in options.columns and not mpi_of_lines(stats):
+    if "mpi" in options.columns and not line_mpi_ns(stats):
         yield NO_MPI
-    if not stats.own_times and not SPLIT_COLUMNS.keys().isdisjoint(options.columns):
+    if not stats.breakdowns and not SPLIT_COLUMNS.keys().isdisjoint(options.columns):
         yield NO_SPLIT
 
 
@@ -497,7 +489,7 @@ def waits_below_table(function: FunctionStats, waits: ByLine) -> tuple[str, ...]
     Much is more than 1 % of its time, and 1 ms or more: a busy machine keeps every
     program waiting now and then. Causes of less are something else, all together.
     """
-    whole = sum(cell.time_ns for cell in function.cells)
+    whole = sum(cell.time_ns for cell in function.thread_lines)
     causes: dict[str, int] = {}
     for line in waits.values():
         for cause, ns in line.items():

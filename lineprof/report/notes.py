@@ -32,7 +32,7 @@ def next_steps(stats: Profile, file: str | os.PathLike[str]) -> list[str]:
     functions. The second one goes down from the line that took most time with
     what it called.
     """
-    ran = sum(1 for function in stats.functions if function.cells)
+    ran = sum(1 for function in stats.functions if function.thread_lines)
     if not stats.calls.nodes or ran <= _MANY:
         return []
     command = f"{python_command()} -m lineprof view"
@@ -78,7 +78,9 @@ def notes(stats: Profile, sources: Sources, *, tables: bool = True) -> Iterator[
         if block is None:
             continue
         inside = range(function.line, function.line + len(block))
-        outside = sorted({c.line for c in function.cells if c.line not in inside})
+        outside = sorted(
+            {c.line for c in function.thread_lines if c.line not in inside}
+        )
         if outside:
             yield (
                 f"{function.name} ({function.file}:{function.line}) took time on"

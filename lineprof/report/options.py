@@ -129,7 +129,7 @@ def uncalibrated(stats: Profile) -> Profile:
 
     return Profile.from_functions(
         (
-            function._replace(cells=tuple(map(measured, function.cells)))
+            function._replace(thread_lines=tuple(map(measured, function.thread_lines)))
             for function in stats.functions
         ),
         processes=stats.processes,
@@ -141,7 +141,7 @@ def uncalibrated(stats: Profile) -> Profile:
         calls=stats.calls,
         waits=stats.waits,
         traces=stats.traces,
-        own_times=stats.own_times,
+        breakdowns=stats.breakdowns,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
-from lineprof.model.records import AUTO_UNIT, Ticks, readable
+from lineprof.model.units import AUTO_UNIT, Ticks, format_seconds
 from lineprof.report import line_table, options
 from lineprof.report.line_table import (
     COLUMNS,
@@ -34,7 +34,7 @@ from lineprof.report.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lineprof.model.profile import Profile, Ticked, Timings
+    from lineprof.model.profile import LineTicks, Profile, Timings
     from lineprof.model.records import FunctionStats, Key
     from lineprof.report.line_table import Paint
     from lineprof.source import Sources
@@ -147,7 +147,7 @@ def functions_of(stats: Profile, options: Options) -> list[FunctionTable]:
 
 def _function(  # noqa: PLR0913, PLR0917  # what there is to say of one
     function: FunctionStats,
-    lines: Sequence[Ticked],
+    lines: Sequence[LineTicks],
     ticks: Ticks,
     waited: Mapping[Key, line_table.ByLine] | None,
     split: Mapping[Key, line_table.ByLine],
@@ -243,7 +243,7 @@ def _summary(function: FunctionTable, table: Table) -> str:
     clean, paint, scale = table.screen.clean, table.paint, table.scale
     total = f"{function.total * scale.unit:6.2f} seconds"
     if scale.output_unit == AUTO_UNIT:
-        total = readable(function.total * scale.unit).rjust(11)
+        total = format_seconds(function.total * scale.unit).rjust(11)
     file = clean(function.file)
     file = paint.place(file, function.file) if paint else file
     return f"{total} - {file}:{function.line} - {clean(function.name)}"

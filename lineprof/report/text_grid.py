@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import box_characters_of
-from lineprof.model.records import NANOSECOND, readable
+from lineprof.model.units import NANOSECOND, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,7 +56,7 @@ def times_for(longest: Iterable[float]) -> Times:
 
 def in_words(ns: float) -> str:
     """Return a time (ns) for a sentence: four digits and a unit."""
-    return readable(ns * NANOSECOND).strip()
+    return format_seconds(ns * NANOSECOND).strip()
 
 
 def counted(count: int, what: str) -> str:

@@ -262,7 +262,7 @@ def test_a_program_that_goes_elsewhere_finds_its_configuration(here: Path) -> No
         ("kernprof.rich = 'huh'", "rich of the table kernprof: bad value 'huh'; give"),
         ("kernprof.rich = []", "rich of the table kernprof: bad value []; give what"),
         (
-            "kernprof.output_file = 1",
+            "kernprof.outfile = 1",
             "outfile of the table kernprof: bad value 1; give",
         ),
         ("kernprof.verbose = ''", "verbose of the table kernprof: bad number ''; give"),

@@ -11,13 +11,8 @@ from example_stats import FILE, example
 
 from lineprof.console.terminal import Terminal, terminal_of, write_lines
 from lineprof.line_stats import LineStats
-from lineprof.model.records import (
-    AUTO_UNIT,
-    FunctionStats,
-    SourceFile,
-    ThreadLine,
-    readable,
-)
+from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
+from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report import VIEWS
 from lineprof.report.notes import notes
 from lineprof.report.options import Options
@@ -135,7 +130,7 @@ def test_raw_of_a_profile_that_knows_no_raw_times_is_the_times() -> None:
 def test_a_time_reads_well_with_four_digits_and_its_unit(
     seconds: float, text: str
 ) -> None:
-    assert readable(seconds) == text
+    assert format_seconds(seconds) == text
 
 
 def test_with_the_unit_auto_each_time_has_its_own() -> None:
@@ -288,7 +283,9 @@ def test_a_pipe_is_plain_and_a_terminal_what_the_environment_says(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert terminal_of(io.StringIO()) == Terminal()
-    assert terminal_of(TerminalStream()) == Terminal(terminal=True, width=70, colour=True)
+    assert terminal_of(TerminalStream()) == Terminal(
+        terminal=True, width=70, colour=True
+    )
     monkeypatch.setenv("NO_COLOR", "1")
     assert terminal_of(TerminalStream()) == Terminal(terminal=True, width=70)
     monkeypatch.delenv("NO_COLOR")
