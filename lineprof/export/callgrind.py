@@ -174,7 +174,7 @@ class _Writer:
         return _numbered(self._files, key[0], printable(key[0]) or _UNKNOWN)
 
     def _name(self, key: Key) -> str:
-        return _numbered(self._functions, key, self._names.alone(key))
+        return _numbered(self._functions, key, self._names.label(key))
 
 
 def _numbered(known: dict[_K, int], key: _K, name: str) -> str:

@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.export.encoding import SpooledTexts, quoted, url
-from lineprof.export.stacks import Shares, remarks_of_calls, thread_name
+from lineprof.export.stacks import LineShares, remarks_of_calls, thread_name
 from lineprof.export.timeline import MOST_DEEP
 from lineprof.export.timeline_tracks import Clock
-from lineprof.model.call_graph import in_depth, is_deeper
+from lineprof.model.call_graph import depth_first, depths
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lineprof.export.stacks import Share
+    from lineprof.export.stacks import LineShare
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -55,7 +55,7 @@ def remarks(stats: Profile) -> Iterator[str]:
             " shown as a timeline is not that of time"
         )
         yield from remarks_of_calls(stats)
-        if is_deeper(stats.calls.nodes, MOST_DEEP):
+        if max(depths(stats.calls.nodes), default=0) > MOST_DEEP:
             yield (
                 f"calls that are more than {MOST_DEEP} deep are shown side by side,"
                 " for readers go no deeper"
@@ -132,7 +132,7 @@ class Nodes:
             file, line, _ = key
             script = self._scripts.setdefault(file, len(self._scripts) + 1)
             frame = self._of_function[key] = _frame(
-                self._names.alone(key), script if file else 0, url(file), line - 1
+                self._names.label(key), script if file else 0, url(file), line - 1
             )
         return self._new(parent, frame)
 
@@ -208,7 +208,7 @@ class _Thread:
         self._pieces = pieces
         self._ns = 0
 
-    def spend(self, node: int, lines: Iterable[Share]) -> None:
+    def spend(self, node: int, lines: Iterable[LineShare]) -> None:
         """Charge a node's lines, as one sample; what is rounded is kept."""
         ns, before = self._ns, self.spent_us
         us = before
@@ -252,10 +252,10 @@ def of_calls(
     stats: Profile, nodes: Nodes, pieces: SpooledTexts
 ) -> tuple[list[int], int]:
     """Make nodes and samples of the sums; return the threads, and the end (us)."""
-    samples, shares = _Samples(nodes, pieces), Shares(stats)
+    samples, shares = _Samples(nodes, pieces), LineShares(stats)
     numbers: dict[int, int] = {}
     calls = stats.calls.nodes
-    for index in in_depth(calls):
+    for index in depth_first(calls):
         one = calls[index]
         top = one.parent == NO_NODE
         parent = nodes.thread(one.thread) if top else numbers[one.parent]

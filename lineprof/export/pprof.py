@@ -83,7 +83,7 @@ class _Profile:
         for kind, unit in self._types:
             content = number(1, self._string(kind)) + number(2, self._string(unit))
             yield message(_SAMPLE_TYPE, content)
-        for way in stacks.call_paths(self._stats):
+        for way in stacks.call_path_shares(self._stats):
             yield self._of_way(way)
         for stack in stacks.gpu_stacks(self._stats):
             yield self._of_gpu(stack)
@@ -92,7 +92,7 @@ class _Profile:
         for string in self._strings:
             yield text(_STRING, string)
 
-    def _of_way(self, way: stacks.CallPathLines) -> bytes:
+    def _of_way(self, way: stacks.CallPathShare) -> bytes:
         """Return the samples of a function as it was called by one way."""
         callers = self._chain(way.callers)
         label = self._label(way.thread)
@@ -198,7 +198,7 @@ class _Profile:
                 whole = tag(1, 0) + id_ + _LINE_TAG + numbers[len(content)] + content
                 yield _LOCATION_TAG + numbers[len(whole)] + whole
             file, first, _ = key
-            name = self._string(self._names.alone(key))
+            name = self._string(self._names.label(key))
             content = number(1, place) + number(2, name)
             content += number(4, self._string(printable(file))) + number(5, first)
             yield message(_FUNCTION, content)

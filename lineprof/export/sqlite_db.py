@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 20  # bytes
 
 
-def content(stats: Profile) -> Iterator[bytes]:
+def sqlite_content(stats: Profile) -> Iterator[bytes]:
     """Yield the database, once it is written to a folder of its own.
 
     Raises OSError where that has no room.
@@ -61,7 +61,7 @@ def content(stats: Profile) -> Iterator[bytes]:
                 yield chunk
 
 
-def remarks(stats: Profile) -> Iterator[str]:
+def sqlite_remarks(stats: Profile) -> Iterator[str]:
     """Yield which tables are empty, and why, a line each."""
     if not stats.calls.nodes:
         yield "the profile does not say who called whom: edges and call_tree are empty"

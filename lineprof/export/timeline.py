@@ -28,8 +28,7 @@ from lineprof.export.timeline_tracks import (
     Track,
     Tracks,
 )
-from lineprof.model.call_graph import children, is_deeper
-from lineprof.model.call_graph import widths as widths_of
+from lineprof.model.call_graph import children, depths, subtree_ns
 from lineprof.model.gpu import (
     ALLOC,
     DIRECTIONS,
@@ -83,7 +82,7 @@ def remarks(stats: Profile) -> Iterator[str]:
             " which are not in time order"
         )
         yield from remarks_of_calls(stats)
-        if is_deeper(stats.calls.nodes, MOST_DEEP):
+        if max(depths(stats.calls.nodes), default=0) > MOST_DEEP:
             yield f"calls that are more than {MOST_DEEP} deep are cut, and shown as ..."
     left_out = sum(one.left_out for one in stats.traces)
     if left_out:
@@ -412,7 +411,7 @@ def sums(stats: Profile, rows: Tracks, labels: Labels) -> Iterator[Span]:
     """Yield the slices of all calls; of all functions where none is known."""
     ends: dict[int, int] = {}  # of what is on a row (ns)
     nodes = stats.calls.nodes
-    widths = widths_of(nodes)
+    widths = subtree_ns(nodes)
     below = children(nodes, widths)
     starts = [0] * len(nodes)
     depths = [0] * len(nodes)

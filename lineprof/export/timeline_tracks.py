@@ -195,7 +195,7 @@ class Labels:
                 )
             else:
                 more = (("file", file), ("line", first)) if file else ()
-                label = self.make(self._names.alone(key), "function", *more)
+                label = self.make(self._names.label(key), "function", *more)
             self._of_slices[key, line] = label
         return label
 
