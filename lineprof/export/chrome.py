@@ -16,7 +16,7 @@ from lineprof.export.timeline_tracks import (
     COUNTER,
     DEVICE,
     GROUP,
-    MOST_LABELS,
+    MAX_LABELS,
     NO_TRACK,
     PROCESS,
     THREAD,
@@ -74,9 +74,9 @@ class _Writer:
             return self._slice(item)
         if isinstance(item, Track):
             return self._row(item)
-        name = quoted(self._names[item.row])
+        name = quoted(self._names[item.track])
         return (
-            f',\n{{"ph":"C",{self._places[item.row]},"ts":{_us(item.at)},'
+            f',\n{{"ph":"C",{self._places[item.track]},"ts":{_us(item.at)},'
             f'"name":{name},"args":{{"bytes":{item.value}}}}}'
         )
 
@@ -102,7 +102,7 @@ class _Writer:
 
     def _label(self, label: Label) -> str:
         """Return the name of a slice and what is beside it, but for the ends."""
-        if len(self._labels) >= MOST_LABELS:
+        if len(self._labels) >= MAX_LABELS:
             self._labels.clear()
         arguments = ",".join(
             f"{quoted(name)}:{quoted(value) if isinstance(value, str) else value}"

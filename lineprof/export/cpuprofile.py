@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.export.encoding import SpooledTexts, quoted, url
 from lineprof.export.stacks import LineShares, remarks_of_calls, thread_name
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline import MAX_DEPTH
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.call_graph import depth_first, depths
 from lineprof.model.names import names_of_profile
@@ -55,9 +55,9 @@ def remarks(stats: Profile) -> Iterator[str]:
             " shown as a timeline is not that of time"
         )
         yield from remarks_of_calls(stats)
-        if max(depths(stats.calls.nodes), default=0) > MOST_DEEP:
+        if max(depths(stats.calls.nodes), default=0) > MAX_DEPTH:
             yield (
-                f"calls that are more than {MOST_DEEP} deep are shown side by side,"
+                f"calls that are more than {MAX_DEPTH} deep are shown side by side,"
                 " for readers go no deeper"
             )
     if len(stats.threads) > 1:
@@ -121,7 +121,7 @@ class Nodes:
 
         That is itself, if it is not too deep for readers: they recurse.
         """
-        if self._depths[node - 1] < MOST_DEEP:
+        if self._depths[node - 1] < MAX_DEPTH:
             return node
         return self._parents[node - 1]
 

@@ -12,7 +12,7 @@ from lineprof.export.encoding import double, fixed64, message, number, tag, text
 from lineprof.export.timeline import Count, timeline
 from lineprof.export.timeline_tracks import (
     COUNTER,
-    MOST_LABELS,
+    MAX_LABELS,
     NO_TRACK,
     PROCESS,
     THREAD,
@@ -102,7 +102,7 @@ class _Writer:
             return self._slice(item)
         if isinstance(item, Track):
             return self._row(item)
-        event = _COUNT + number(_TRACK, item.row) + number(_COUNTER_VALUE, item.value)
+        event = _COUNT + number(_TRACK, item.track) + number(_COUNTER_VALUE, item.value)
         return _event(varint(item.at), event)
 
     def _slice(self, span: Span) -> bytes:
@@ -125,7 +125,7 @@ class _Writer:
 
     def _label(self, label: Label) -> tuple[bytes, bytes]:
         """Return a packet of texts that are new, and the fields of an event."""
-        if len(self._labels) >= MOST_LABELS:
+        if len(self._labels) >= MAX_LABELS:
             self._labels.clear()
         new: list[bytes] = []
         said = number(_NAME_ID, self._intern(_NAMES, label.name, new))

@@ -14,7 +14,7 @@ from lineprof.export.encoding import SpooledTexts, quoted
 from lineprof.export.stacks import call_path_shares, thread_name
 from lineprof.export.stacks import gpu_stacks as stacks_of_gpu
 from lineprof.export.stacks import remarks as remarks_of_stacks
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline import MAX_DEPTH
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.gpu import NO_DEVICE
 from lineprof.model.names import names_of_profile
@@ -149,9 +149,9 @@ class _Open:
         now = self._open
         if now and end > now[-1][0]:
             end = now[-1][0]
-        if len(now) > MOST_DEEP:
+        if len(now) > MAX_DEPTH:
             return
-        if len(now) == MOST_DEEP:
+        if len(now) == MAX_DEPTH:
             frame = self._cut
         now.append((end, frame))
         self._say("O", start, frame)

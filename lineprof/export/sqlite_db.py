@@ -13,7 +13,7 @@ import tempfile
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from lineprof.export.timeline import in_order
+from lineprof.export.timeline import events_by_start
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
@@ -166,7 +166,7 @@ def _events(gpu: Gpu, ids: Ids, clock: Clock) -> Rows:
     places = _places(gpu, ids)
     for timeline in gpu.timelines:
         zero, process = clock.zero_of(timeline), timeline.process + 1
-        for one in in_order(timeline):
+        for one in events_by_start(timeline):
             where = _NOWHERE if one.path == NO_PATH else places[one.path]
             name = _name(one.kind, one.name)
             yield (
