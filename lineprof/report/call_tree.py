@@ -177,7 +177,7 @@ class _Walk:
         """Return what to show below a way; time and number of what is left out."""
         if self._deepest and level >= self._deepest:
             return [], 0, 0
-        ways = [*way.to.values()]
+        ways = [*way.children.values()]
         shown = [one for one in ways if one.inclusive_ns >= self._least_ns]
         rest = ways[len(shown) :]  # they are sorted
         return shown, sum(one.inclusive_ns for one in rest), len(rest)
@@ -199,7 +199,7 @@ class _Walk:
             items.append(_Todo(one, level + 1, below))
         if has_rest:
             below = self._below(spot, level + 1, is_last=True)
-            calls = sum(one.calls for one in [*way.to.values()][len(shown) :])
+            calls = sum(one.calls for one in [*way.children.values()][len(shown) :])
             words = f"{self._glyphs.dots} {count} more"
             items.append(_Row(None, below, rest_ns, calls, words))
         stack.extend(reversed(items))

@@ -24,7 +24,7 @@ from lineprof.model.timelines import (
     Batch,
     Timeline,
     Trace,
-    columns_of,
+    slice_columns,
     unpack_events,
 )
 from lineprof.storage.schema import (
@@ -361,7 +361,7 @@ def _check_trace(trace: Trace) -> None:
         *(1 << 32, _INTEGER_END, _INTEGER_END),
     )
     for batch in trace.batches:
-        columns: Iterable[Any] = columns_of(batch)
+        columns: Iterable[Any] = slice_columns(batch)
         for name, values, end in zip(SLICE_COLUMNS, columns, ends):
             if max(values) >= end:
                 raise Damaged(f"a slice has the {name} {max(values)}")
