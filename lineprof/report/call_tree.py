@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import BoxCharacters, box_characters_of
 from lineprof.model.call_graph import CallPath, call_paths_of
 from lineprof.model.names import short_names
-from lineprof.report.text_grid import grid, percent, percent_of, times_for
+from lineprof.report.text_grid import grid, percent, percent_of, time_unit_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,16 +61,16 @@ class _Leave(NamedTuple):
     functions: tuple[Key | None, ...]
 
 
-def tree(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
+def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each way down that took `options.min_percent` of the whole.
 
     Times are those of the function with all that it called there, and add up:
     what stands below a row, with the function's own time, is its time.
     """
-    whole = call_paths_of(stats)
+    whole = call_paths_of(profile)
     total = whole.inclusive_ns
-    words_of = _Words(stats, sources, box_characters_of(options.screen))
-    times = times_for([total])
+    words_of = _Words(profile, sources, box_characters_of(options.terminal))
+    times = time_unit_for([total])
     cells, hot = [], []
     for row in _Walk(whole, options).rows():
         numbers = (times.text(row.ns), percent(row.ns, total), f"{row.calls}")
@@ -78,14 +78,16 @@ def tree(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
         own_ns = row.way.self_ns if row.way else 0
         hot.append(percent_of(own_ns, total) >= _EMPHASIZED)
     titles = (*times.titles("Time"), "Share", "Calls", "Function, and its hottest line")
-    yield from grid(titles, cells, options.screen, hot=hot)
+    yield from grid(titles, cells, options.terminal, hot=hot)
 
 
 class _Words:
     """What is said of a function: its name, and the line that took most time."""
 
-    def __init__(self, stats: Profile, sources: Sources, glyphs: BoxCharacters) -> None:
-        self._functions = {function.key: function for function in stats.functions}
+    def __init__(
+        self, profile: Profile, sources: Sources, glyphs: BoxCharacters
+    ) -> None:
+        self._functions = {function.key: function for function in profile.functions}
         self._names = short_names(self._functions)
         self._sources = sources
         self._arrow = glyphs.arrow
@@ -124,7 +126,7 @@ class _Walk:
         self._whole = whole
         self._least_ns = options.min_percent / _ALL * whole.inclusive_ns
         self._deepest = options.depth
-        self._glyphs = box_characters_of(options.screen)
+        self._glyphs = box_characters_of(options.terminal)
         self._open: dict[Key | None, int] = {}  # functions on the way, how often
 
     def rows(self) -> Iterator[_Row]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import box_characters_of
 from lineprof.errors import LineprofError
 from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of
-from lineprof.report.line_table import waits_footer
+from lineprof.report.line_table import function_tables, waits_footer
 from lineprof.report.lookup import Finder
-from lineprof.report.text import FunctionTables
+from lineprof.report.text import table_layout
 from lineprof.report.text_grid import counted, in_words, percent
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ class _Section(NamedTuple):
     edge: Edge | None = None  # by which the way came here
 
 
-def drill(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
+def drill(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the tables of what each of `options.targets` calls, hottest first.
 
     Below each line stands what it called. Raises LineprofError for a target
     that the profile does not have, or has several of.
     """
-    calls = Calls(stats)
+    calls = Calls(profile)
     finder = Finder(calls.numbers)
-    found = starts(stats, calls, finder, options)
-    return _Drill(stats, sources, calls, finder, options).lines(found)
+    found = starts(profile, calls, finder, options)
+    return _Drill(profile, sources, calls, finder, options).lines(found)
 
 
 class _Drill:
@@ -53,32 +53,38 @@ class _Drill:
 
     def __init__(
         self,
-        stats: Profile,
+        profile: Profile,
         sources: Sources,
         calls: Calls,
         finder: Finder,
         options: Options,
     ) -> None:
-        self._functions = {function.key: function for function in stats.functions}
-        self._stats, self._sources, self._options = stats, sources, options
+        self._functions = {function.key: function for function in profile.functions}
+        self._profile, self._sources, self._options = profile, sources, options
         self._calls, self._names = calls, finder.names
-        self._glyphs = box_characters_of(options.screen)
-        self._clean = options.screen.clean
+        self._glyphs = box_characters_of(options.terminal)
+        self._clean = options.terminal.clean
         self._left_out = 0
 
     def lines(self, found: Sequence[Start]) -> Iterator[str]:
         """Yield all tables."""
         parts = [(start, list(self._sections(start))) for start in found]
         keys = {section.function for _, sections in parts for section in sections}
-        tables = FunctionTables(self._part(keys), self._sources, self._options)
-        yield from tables.heading()
+        layout = table_layout(self._profile.unit, self._options)
+        tables = {
+            table.key: table
+            for table in function_tables(self._part(keys), self._options)
+        }
+        yield from layout.heading()
         for start, sections in parts:
             if isinstance(start.at, Line):
                 yield from self._of_line(start.at)
             for section in sections:
                 yield from self._above(section)
-                yield from tables.of(section.function, self._below(section.function))
-        yield from waits_footer(self._stats, self._options)
+                key = section.function
+                table = tables[key].with_rows_below(self._below(key))
+                yield from layout.table(table, self._sources.block(*key))
+        yield from waits_footer(self._profile, self._options)
         if self._left_out:
             yield (
                 f"Not followed: {counted(self._left_out, 'callee')} below"
@@ -87,14 +93,14 @@ class _Drill:
 
     def _part(self, keys: set[Key]) -> Profile:
         """Return the profile of these functions alone."""
-        stats = self._stats
-        return type(stats).from_functions(
+        profile = self._profile
+        return type(profile).from_functions(
             (one for key, one in self._functions.items() if key in keys),
-            unit=stats.unit,
-            gpu=stats.gpu,
-            calls=stats.calls,
-            waits=(wait for wait in stats.waits if wait.function in keys),
-            own_times=stats.own_times,
+            unit=profile.unit,
+            gpu=profile.gpu,
+            calls=profile.calls,
+            waits=(wait for wait in profile.waits if wait.function in keys),
+            own_times=profile.own_times,
         )
 
     def _sections(self, start: Start) -> Iterator[_Section]:
@@ -271,14 +277,14 @@ class Line(NamedTuple):
 class Calls:
     """Who calls whom, by line: what a way down can be found by."""
 
-    def __init__(self, stats: Profile) -> None:
-        self.numbers = numbers_of(stats)
-        self.gpu = gpu_of_edges(stats) if stats.gpu.sums else {}
-        self.has_any = bool(stats.calls.nodes)
+    def __init__(self, profile: Profile) -> None:
+        self.numbers = numbers_of(profile)
+        self.gpu = gpu_of_edges(profile) if profile.gpu.sums else {}
+        self.has_any = bool(profile.calls.nodes)
         self._from: dict[Key, list[Edge]] = {}
         self._into: dict[Key, list[Edge]] = {}
         self._lines: dict[Line, list[Edge]] = {}
-        for edge in sorted(edges(stats.calls), key=_cost):
+        for edge in sorted(edges(profile.calls), key=_cost):
             self._into.setdefault(edge.callee, []).append(edge)
             if edge.caller is not None:
                 self._from.setdefault(edge.caller, []).append(edge)
@@ -316,7 +322,7 @@ class Start(NamedTuple):
 
 
 def starts(
-    stats: Profile, calls: Calls, finder: Finder, options: Options
+    profile: Profile, calls: Calls, finder: Finder, options: Options
 ) -> list[Start]:
     """Return where to begin; LineprofError for what the profile does not have.
 
@@ -325,7 +331,7 @@ def starts(
     found: list[Start] = []
     reached: set[Key] = set()
     for text in options.targets:
-        at = _target(text, stats, calls, finder)
+        at = _target(text, profile, calls, finder)
         trail: tuple[str, ...] = ()
         if reached:
             through = _through(at, reached, calls)
@@ -358,7 +364,7 @@ def _through(at: Line | Key, reached: Iterable[Key], calls: Calls) -> Key | None
     return None
 
 
-def _target(text: str, stats: Profile, calls: Calls, finder: Finder) -> Line | Key:
+def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Line | Key:
     """Return the line, or the function, that a user calls `text`.
 
     The first line of a function that calls nothing itself is the function; so
@@ -378,7 +384,7 @@ def _target(text: str, stats: Profile, calls: Calls, finder: Finder) -> Line | K
         return line
     inside = [
         function.key
-        for function in stats.functions
+        for function in profile.functions
         if function.file == line.file
         and any(cell.line == line.line for cell in function.cells)
     ]

@@ -9,15 +9,15 @@ from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
 from lineprof.report.lookup import Finder
-from lineprof.report.options import ORDERS_OF_FUNCTIONS
+from lineprof.report.options import FUNCTION_ORDERS
 from lineprof.report.text_grid import (
-    Times,
+    TimeUnit,
     counted,
     grid,
     in_words,
     percent,
     percent_of,
-    times_for,
+    time_unit_for,
 )
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ NO_CALLS = (
 )
 
 
-def of_calls(stats: Profile, _: Options) -> Iterator[str]:
+def call_notes(profile: Profile, _: Options) -> Iterator[str]:
     """Yield what the profile does not know of calls."""
-    if not stats.calls.nodes:
-        if not stats.why_empty:  # that will be said, and is enough
+    if not profile.calls.nodes:
+        if not profile.why_empty:  # that will be said, and is enough
             yield NO_CALLS
-    elif stats.calls.folded:
+    elif profile.calls.folded:
         yield (
-            f"there were too many ways to keep them all: {stats.calls.folded} calls"
+            f"there were too many ways to keep them all: {profile.calls.folded} calls"
             " count where another way to the same function stands"
         )
 
@@ -71,13 +71,13 @@ class _CallerRow(NamedTuple):
     gpu_ns: int
 
 
-def callers(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
+def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield who calls each of `options.targets`; LineprofError for an unknown one."""
-    numbers = numbers_of(stats)
+    numbers = numbers_of(profile)
     finder = Finder(numbers)
-    every = edges(stats.calls)
-    gpu = gpu_of_edges(stats) if stats.gpu.sums else {}
-    gpu_of = numbers_of_functions(stats.gpu) if stats.gpu.sums else {}
+    every = edges(profile.calls)
+    gpu = gpu_of_edges(profile) if profile.gpu.sums else {}
+    gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
     for place, key in enumerate(map(finder.function, options.targets)):
         if place:
             yield ""
@@ -135,7 +135,7 @@ def _caller_table(
         rest = (max(0, calls), max(0, primitive), max(0, rest_ns), max(0, rest_ns))
         rows = [*rows, _CallerRow("", _UNKNOWN, "", *rest, gpu_ns=0)]
     total = _CallerRow("", "all together", "", *_caller_sums(rows), gpu_ns=gpu_ns)
-    times = times_for(max(row.inclusive_ns, row.gpu_ns) for row in (*rows, total))
+    times = time_unit_for(max(row.inclusive_ns, row.gpu_ns) for row in (*rows, total))
     once, inclusive, gpu = times.titles("Time", "Inclusive", "GPU")
     titles = ["Calls", once, "Share", "Line", "Caller", "Line Contents"]
     recursive = any(row.inclusive_ns != row.total_ns for row in rows)
@@ -146,7 +146,7 @@ def _caller_table(
     cells = [
         _caller_texts(row, total, times, recursive=recursive) for row in (*rows, total)
     ]
-    yield from grid(titles, cells, options.screen, words=3)
+    yield from grid(titles, cells, options.terminal, words=3)
 
 
 def _caller_sums(rows: list[_CallerRow]) -> tuple[int, int, int, int]:
@@ -160,7 +160,7 @@ def _caller_sums(rows: list[_CallerRow]) -> tuple[int, int, int, int]:
 
 
 def _caller_texts(
-    row: _CallerRow, total: _CallerRow, times: Times, *, recursive: bool
+    row: _CallerRow, total: _CallerRow, times: TimeUnit, *, recursive: bool
 ) -> Sequence[str]:
     calls = f"{row.calls}"
     if row.primitive_calls != row.calls:
@@ -200,9 +200,9 @@ _ORDERS: Mapping[str, Callable[[_FunctionRow], tuple[object, ...]]] = {
 }
 
 
-def functions(stats: Profile, options: Options) -> Iterator[str]:
+def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each function, in the order of `options.sort_by`."""
-    rows = _function_rows(stats, options)
+    rows = _function_rows(profile, options)
     numbers = [row.numbers for row in rows]
     calls = sum(one.calls for one in numbers)
     primitive = sum(one.primitive_calls for one in numbers)
@@ -210,14 +210,14 @@ def functions(stats: Profile, options: Options) -> Iterator[str]:
     if primitive != calls:
         together += f" ({primitive} of them primitive)"
     together += f" of {counted(len(rows), 'function')}"
-    if stats.calls.nodes:
+    if profile.calls.nodes:
         together += f": {in_words(sum(one.self_ns for one in numbers))} in all"
-    rows.sort(key=_ORDERS[ORDERS_OF_FUNCTIONS[options.sort_by or "cumulative"]])
+    rows.sort(key=_ORDERS[FUNCTION_ORDERS[options.sort_by or "cumulative"]])
     shown = rows[: options.limit or None]
     yield together
     yield ""
     has_gpu = any(row.gpu_ns for row in rows)
-    times = times_for(max(row.numbers.total_ns, row.gpu_ns) for row in rows)
+    times = time_unit_for(max(row.numbers.total_ns, row.gpu_ns) for row in rows)
     own, total, gpu = times.titles("Self", "Cumulative", "GPU")
     titles = ["Calls", own, "Per Call", total, "Per Call", "Function"]
     if has_gpu:
@@ -227,29 +227,31 @@ def functions(stats: Profile, options: Options) -> Iterator[str]:
         (*_function_texts(row, times, has_gpu=has_gpu), names.function(row.key))
         for row in shown
     ]
-    yield from grid(titles, cells, options.screen)
+    yield from grid(titles, cells, options.terminal)
     if len(rows) > len(shown):
         yield ""
         more = len(rows) - len(shown)
         yield f"{more} more {'is' if more == 1 else 'are'} not shown"
 
 
-def _function_rows(stats: Profile, options: Options) -> list[_FunctionRow]:
-    gpu = numbers_of_functions(stats.gpu) if stats.gpu.sums else {}
+def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
+    gpu = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
     ran = {
         function.key
-        for function in stats.functions
+        for function in profile.functions
         if any(cell.hits or cell.time_ns for cell in function.cells)
     }
     return [
         _FunctionRow(key, numbers, gpu[key].gpu_ns if key in gpu else 0)
-        for key, numbers in numbers_of(stats).items()
+        for key, numbers in numbers_of(profile).items()
         if not options.skip_zero
         or (numbers.calls or numbers.total_ns or key in ran or key in gpu)
     ]
 
 
-def _function_texts(row: _FunctionRow, times: Times, *, has_gpu: bool) -> Iterator[str]:
+def _function_texts(
+    row: _FunctionRow, times: TimeUnit, *, has_gpu: bool
+) -> Iterator[str]:
     """Yield the numbers of a row; what is per call is blank where none was."""
     numbers = row.numbers
     calls, primitive = numbers.calls, numbers.primitive_calls
@@ -281,13 +283,13 @@ class _HotLine(NamedTuple):
     gpu_ns: int  # that no line further in has caused
 
 
-def hot(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
+def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the `options.lines` most expensive lines, the first one first.
 
     What counts is the greater of a line's own time and the GPU time that it
     has caused itself: a line may do no more than start a kernel.
     """
-    rows = _hot_lines(stats)
+    rows = _hot_lines(profile)
     shown = nlargest(options.lines, rows, key=lambda row: max(row.own_ns, row.gpu_ns))
     own, gpu = (sum(row.own_ns for row in rows), sum(row.gpu_ns for row in rows))
     gpu_words = f" and {in_words(gpu)} on GPUs" if gpu else ""
@@ -296,14 +298,14 @@ def hot(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
         f"{gpu_words} themselves:"
     )
     yield ""
-    times = times_for(max(row.own_ns, row.gpu_ns) for row in shown)
+    times = time_unit_for(max(row.own_ns, row.gpu_ns) for row in shown)
     of_cpu, of_gpu, of_waits = times.titles("Own", "GPU", "Wait")
-    waits = _hot_waits(stats, shown)
+    waits = _hot_waits(profile, shown)
     titles = [of_cpu, "% Own"]
     titles += [of_waits] if any(waits.values()) else []
     titles += [of_gpu, "% GPU"] if gpu else []
-    names = short_names(function.key for function in stats.functions)
-    hits = _hot_hits(stats, {(row.key, row.line) for row in shown})
+    names = short_names(function.key for function in profile.functions)
+    hits = _hot_hits(profile, {(row.key, row.line) for row in shown})
     cells = []
     for row in shown:
         texts = [times.text(row.own_ns), percent(row.own_ns, own)]
@@ -318,28 +320,28 @@ def hot(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
         cells.append([*texts, row.key[2], source.strip()])
     titles += ["Hits", "Line", "Function", "Line Contents"]
     is_hot = [percent_of(row.own_ns, own) >= _EMPHASIZED for row in shown]
-    yield from grid(titles, cells, options.screen, words=3, hot=is_hot)
+    yield from grid(titles, cells, options.terminal, words=3, hot=is_hot)
 
 
-def _hot_waits(stats: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], int]:
+def _hot_waits(profile: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], int]:
     """Return how long lines waited (ns); 0 for those that called anything.
 
     What they waited is known with what they called alone, as their time is.
     """
     found = {(row.key, row.line): 0 for row in rows}
-    for wait in stats.waits:
+    for wait in profile.waits:
         if (wait.function, wait.line) in found:
             found[wait.function, wait.line] += wait.ns
-    for edge in edges(stats.calls) if any(found.values()) else ():
+    for edge in edges(profile.calls) if any(found.values()) else ():
         if edge.caller is not None and (edge.caller, edge.line) in found:
             found[edge.caller, edge.line] = 0
     return found
 
 
-def _hot_lines(stats: Profile) -> list[_HotLine]:
+def _hot_lines(profile: Profile) -> list[_HotLine]:
     """Return all lines that took any time."""
-    gpu = numbers_of_lines(stats.gpu, alone=True) if stats.gpu.sums else {}
-    own = own_line_ns(stats)
+    gpu = numbers_of_lines(profile.gpu, alone=True) if profile.gpu.sums else {}
+    own = own_line_ns(profile)
     rows = []
     for key in dict.fromkeys((*own, *gpu)):
         of_cpu, of_gpu = own.get(key, {}), gpu.get(key, {})
@@ -351,12 +353,12 @@ def _hot_lines(stats: Profile) -> list[_HotLine]:
 
 
 def _hot_hits(
-    stats: Profile, wanted: set[tuple[Key, int]]
+    profile: Profile, wanted: set[tuple[Key, int]]
 ) -> dict[tuple[Key, int], int]:
     """Return how often each of the lines that are `wanted` ran."""
     hits = dict.fromkeys(wanted, 0)
     keys = {key for key, _ in wanted}
-    for function in stats.functions:
+    for function in profile.functions:
         if function.key in keys:
             for cell in function.cells:
                 if (function.key, cell.line) in hits:

@@ -18,9 +18,9 @@ from lineprof.model.gpu import (
     unattributed,
 )
 from lineprof.model.records import NANOSECOND, readable
-from lineprof.report.gpu_format import kernel_name, matcher, size_text, time_text
+from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
 from lineprof.report.line_table import ExtraColumns, decimal
-from lineprof.report.options import USUAL_COLUMNS
+from lineprof.report.options import USUAL_GPU_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -172,20 +172,20 @@ _BUSY = frozenset({KERNEL, MEMCPY, MEMSET, GRAPH})  # what counts as that
 _MOST_DEVICES = 8  # that get a line each
 
 
-def footer(stats: Profile, options: Options) -> Iterator[str]:
+def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
     """Yield the totals of all GPU data, or why a GPU's are missing; or nothing."""
-    gpu = stats.gpu
+    gpu = profile.gpu
     if not gpu.sums:
         yield from _lost(gpu)
         yield from why_off(gpu)
         return
-    matches = matcher(options.kernel)
+    matches = kernel_filter(options.kernel)
     whole = totals(gpu, kernel=matches)
     nowhere = unattributed(gpu, kernel=matches, capture=options.graph_origin)
     yield from _work(whole)
     if options.kernel is not None and not whole.kernels:
         yield f"No kernel's name matches {printable(options.kernel)!r}; try '*part*'"
-    yield from _devices(stats)
+    yield from _devices(profile)
     yield from _elsewhere(whole, nowhere)
     yield from _lost(gpu)
     yield from why_off(gpu)
@@ -222,9 +222,9 @@ def _work(whole: GpuNumbers) -> Iterator[str]:
         yield f"Waiting for the GPU: {_seconds(whole.wait_ns)} in {whole.waits} calls"
 
 
-def _devices(stats: Profile) -> Iterator[str]:
+def _devices(profile: Profile) -> Iterator[str]:
     """Yield how busy the devices were: each, or all of one name where many are."""
-    gpu = stats.gpu
+    gpu = profile.gpu
     groups: dict[object, list[GpuDevice]] = {}
     few = len(gpu.devices) <= _MOST_DEVICES
     for place, device in enumerate(gpu.devices):
@@ -236,7 +236,7 @@ def _devices(stats: Profile) -> Iterator[str]:
         busy = sum(device.busy_ns for device in same)
         least = "" if all(device.busy_exact for device in same) else ">= "
         text = f"Busy: {name} {least}{_seconds(busy)}"
-        walls = [stats.processes[device.process].wall_ns for device in same]
+        walls = [profile.processes[device.process].wall_ns for device in same]
         if all(walls):
             run = "run's" if len(same) == 1 else "runs'"
             text += (
@@ -309,7 +309,7 @@ def with_gpu(
 
     `unit` is the table's, in seconds.
     """
-    kernel, capture = matcher(options.kernel), options.graph_origin
+    kernel, capture = kernel_filter(options.kernel), options.graph_origin
     alone = options.gpu_self
     lines = numbers_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
     kernels = kernels_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
@@ -327,7 +327,7 @@ def with_gpu(
             for number, numbers in lines.get(key, {}).items()
         }
         return function._replace(
-            beside=_beside(measured, options),
+            extra=_extra_columns(measured, options),
             gpu_ns=total.gpu_ns,
             wait_ns=total.wait_ns,
         )
@@ -335,9 +335,9 @@ def with_gpu(
     return [of(function) for function in functions]
 
 
-def _beside(measured: Mapping[int, Measured], options: Options) -> ExtraColumns:
+def _extra_columns(measured: Mapping[int, Measured], options: Options) -> ExtraColumns:
     """Return the columns of a function whose lines are `measured`."""
-    names = USUAL_COLUMNS if options.gpu_columns is None else options.gpu_columns
+    names = USUAL_GPU_COLUMNS if options.gpu_columns is None else options.gpu_columns
     columns = [GPU_COLUMNS[name] for name in names]
     texts = {
         number: [column.text(line) for column in columns]

@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
 from lineprof.model.records import AUTO_UNIT
-from lineprof.report.line_table import AWAIT, COLUMNS, Column, FunctionTable, Scale
+from lineprof.report.line_table import (
+    AWAIT,
+    COLUMNS,
+    Column,
+    FunctionTable,
+    Scale,
+    footer,
+    function_tables,
+)
 from lineprof.report.options import Options
-from lineprof.report.text import footer_of, functions_of
 from lineprof.source import Sources
 
 if TYPE_CHECKING:
@@ -37,32 +44,32 @@ class _Row:
 
 
 def html_of(
-    stats: Profile, *, unit: float | None = None, skip_zero: bool = False
+    profile: Profile, *, unit: float | None = None, skip_zero: bool = False
 ) -> str:
-    """Return the tables of `stats` as HTML.
+    """Return the tables of `profile` as HTML.
 
     `unit` (s) is that of the times; None gives each the one that it reads best
     in. Functions that never ran are named below the tables, but not if `skip_zero`.
     """
-    return "\n".join(_page(stats, AUTO_UNIT if unit is None else unit, skip_zero))
+    return "\n".join(_page(profile, AUTO_UNIT if unit is None else unit, skip_zero))
 
 
-def _page(stats: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # noqa: FBT001
+def _page(profile: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # noqa: FBT001
     options = Options(unit=unit)
-    functions, sources = functions_of(stats, options), Sources(stats.sources)
+    functions, sources = function_tables(profile, options), Sources(profile.sources)
     yield f'<div class="lineprof"><style>{STYLE}</style>'
     for function in functions:
         if function.ran:
-            scale = Scale(stats.unit, unit, sum(line.time for line in function.lines))
+            scale = Scale(profile.unit, unit, sum(line.time for line in function.lines))
             block = sources.block(function.file, function.line, function.name)
             yield from _function(function, scale, block)
     idle = [function for function in functions if not function.ran]
     if idle and not skip_zero:
         yield from _idle(idle)
-    for note in [*stats.warnings, *footer_of(stats, options)]:
+    for note in [*profile.warnings, *footer(profile, options)]:
         yield f"<div>{_text(note)}</div>"
     if not functions:
-        yield f"<div>{_text(stats.why_empty)}</div>"
+        yield f"<div>{_text(profile.why_empty)}</div>"
     yield "</div>"
 
 
@@ -79,7 +86,7 @@ def _function(
     yield '<div class="lp-wide"><table><thead><tr>'
     columns = _columns(function)
     titles = [column.title for column in columns]
-    titles += [title for title, _ in function.beside.columns]
+    titles += [title for title, _ in function.extra.columns]
     for title in ["Line", *titles]:
         unit = _unit(scale.output_unit) if title == "Time" else ""
         yield f"<th>{_text(title)}{unit}</th>"
@@ -109,17 +116,17 @@ def _rows(
     block: Sequence[str] | None,
 ) -> Iterator[_Row]:
     """Yield the lines of a function; without source, those that were measured."""
-    beside, lines = function.beside, {line.number: line for line in function.lines}
-    measured = sorted({*lines, *beside.texts})
+    extra, lines = function.extra, {line.number: line for line in function.lines}
+    measured = sorted({*lines, *extra.texts})
     numbered = enumerate(block, function.line) if block else ((n, "") for n in measured)
-    blank, none = [""] * len(columns), [""] * len(beside.columns)
+    blank, none = [""] * len(columns), [""] * len(extra.columns)
     for number, source in numbered:
         line = lines.get(number)
         cells = [c.text(line, scale).strip() for c in columns] if line else blank
-        more = beside.texts.get(number, none)
+        more = extra.texts.get(number, none)
         share = (scale.percent(line.time) or 0) / 100 if line else 0.0
-        below = beside.below.get(number, ())
-        hot = number in beside.hot
+        below = extra.below.get(number, ())
+        hot = number in extra.hot
         yield _Row(number, [*cells, *more], share, source, below, hot)
 
 

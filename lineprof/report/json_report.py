@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 FORMAT = 1  # raised when a field changes its meaning or goes
 
 
-def render(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
+def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the profile as one JSON object; every measured line on a line."""
     if options.raw:
-        stats = uncalibrated(stats)
+        profile = uncalibrated(profile)
 
-    gpu = gpu_fields(stats.gpu)
-    fields = (gpu, call_fields(stats, raw=options.raw))
-    functions = list(stats.functions)
+    gpu = gpu_fields(profile.gpu)
+    fields = (gpu, call_fields(profile, raw=options.raw))
+    functions = list(profile.functions)
     if options.skip_zero:
         functions = [one for one in functions if one.cells or one.key in gpu.functions]
     if options.sort:
@@ -50,15 +50,15 @@ def render(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
     yield ' "functions": ['
     yield from _separated(_function(one, sources, fields) for one in functions)
     yield " ],"
-    if stats.calls.nodes:
+    if profile.calls.nodes:
         yield ' "calls": ['
-        yield from _separated([f"  {_json(edge)}"] for edge in call_list(stats))
+        yield from _separated([f"  {_json(edge)}"] for edge in call_list(profile))
         yield " ],"
     yield ' "processes": ['
-    yield from _separated([f"  {_json(one._asdict())}"] for one in stats.processes)
+    yield from _separated([f"  {_json(one._asdict())}"] for one in profile.processes)
     yield " ],"
-    once = summary(stats.gpu)
-    yield f' "warnings": {_json(stats.warnings)}{"," if once else "}"}'
+    once = summary(profile.gpu)
+    yield f' "warnings": {_json(profile.warnings)}{"," if once else "}"}'
     if once:
         yield f' "gpu": {_json(once)}}}'
 
@@ -177,30 +177,30 @@ class CallFields:
         return fields
 
 
-def call_fields(stats: Profile, *, raw: bool) -> CallFields:
+def call_fields(profile: Profile, *, raw: bool) -> CallFields:
     """Return the fields of all lines and functions.
 
     Of `raw` times, which have the profiler's cost, none is a line's own: the
     cost of what it called is not known apart.
     """
     waits: dict[tuple[Key, int], dict[str, int]] = {}
-    for wait in stats.waits:
+    for wait in profile.waits:
         causes = waits.setdefault((wait.function, wait.line), {})
         causes[wait.cause] = causes.get(wait.cause, 0) + wait.ns
-    known = bool(stats.calls.nodes)
+    known = bool(profile.calls.nodes)
     return CallFields(
-        functions=numbers_of(stats) if known else {},
-        own_ns=own_line_ns(stats) if known and not raw else {},
+        functions=numbers_of(profile) if known else {},
+        own_ns=own_line_ns(profile) if known and not raw else {},
         waits=waits,
-        mpi_ns=mpi_of_lines(stats),
-        splits={} if raw else split_of_lines(stats),
+        mpi_ns=mpi_of_lines(profile),
+        splits={} if raw else split_of_lines(profile),
     )
 
 
-def call_list(stats: Profile) -> Iterator[Fields]:
+def call_list(profile: Profile) -> Iterator[Fields]:
     """Yield each edge by the names that docs/json.md has."""
-    gpu = gpu_of_edges(stats)
-    for edge in edges(stats.calls):
+    gpu = gpu_of_edges(profile)
+    for edge in edges(profile.calls):
         fields: Fields = {
             "caller": edge.caller,
             "line": edge.line,

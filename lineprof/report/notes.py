@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 _MANY = 5  # functions: more of them are not read table by table
 
 
-def next_steps(stats: Profile, file: str | os.PathLike[str]) -> list[str]:
+def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     """Return commands, with what they show, for the profile in `file`.
 
     At most two lines; none for a profile that knows no calls, or just a few
     functions. The second one goes down from the line that took most time with
     what it called.
     """
-    ran = sum(1 for function in stats.functions if function.cells)
-    if not stats.calls.nodes or ran <= _MANY:
+    ran = sum(1 for function in profile.functions if function.cells)
+    if not profile.calls.nodes or ran <= _MANY:
         return []
     command = f"{python_command()} -m lineprof view"
     name = shlex.quote(str(file))
     steps = [f"the hottest lines (or --tree, --functions): {command} --hot {name}"]
-    line = hottest_call(stats)
+    line = hottest_call(profile)
     if line:
         steps.append(
             f"down from the hottest call: {command} --drill {shlex.quote(line)} {name}"
@@ -46,34 +46,34 @@ def next_steps(stats: Profile, file: str | os.PathLike[str]) -> list[str]:
     return steps
 
 
-def hottest_call(stats: Profile) -> str:
+def hottest_call(profile: Profile) -> str:
     """Return the line whose calls took most time, as ``--drill`` takes it; or ""."""
     times: dict[tuple[Key, int], int] = {}
-    for edge in edges(stats.calls):
+    for edge in edges(profile.calls):
         if edge.caller is not None:
             place = (edge.caller, edge.line)
             times[place] = times.get(place, 0) + edge.total_ns  # recursion once
     if not times:
         return ""
     (file, _, _), line = max(times, key=lambda place: times[place])
-    return short_names(function.key for function in stats.functions).line(file, line)
+    return short_names(function.key for function in profile.functions).line(file, line)
 
 
-def notes(stats: Profile, sources: Sources, *, tables: bool = True) -> Iterator[str]:
+def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterator[str]:
     """Yield why the profile is empty, its warnings, and where its source is off.
 
     Without `tables`, no function's source is looked at: of many, that takes long.
     """
-    if stats.why_empty:
-        yield stats.why_empty
-    yield from stats.warnings
-    for file, source in stats.sources.items():
+    if profile.why_empty:
+        yield profile.why_empty
+    yield from profile.warnings
+    for file, source in profile.sources.items():
         if changed(source):
             what = "the lines shown may not be those measured"
             if source.text is not None:
                 what = "shown is its text of then"
             yield f"{file} has changed since it was profiled; {what}"
-    for function in stats.functions if tables else ():
+    for function in profile.functions if tables else ():
         block = sources.block(function.file, function.line, function.name)
         if block is None:
             continue

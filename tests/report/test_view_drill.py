@@ -12,7 +12,7 @@ from example_stats import example as without_calls
 from showing import lines_of
 from whole import profiled
 
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
@@ -264,8 +264,8 @@ def test_columns_of_the_table_and_of_gpus_stand_beside_the_calls() -> None:
 
 
 def test_on_a_terminal_rows_are_cut_and_arrows_drawn_as_it_can() -> None:
-    screen = Terminal(terminal=True, width=100, boxes=False)
-    lines = drill("main.py:9", screen=screen, gpu_columns=())
+    terminal = Terminal(is_terminal=True, width=100, boxes=False)
+    lines = drill("main.py:9", terminal=terminal, gpu_columns=())
     assert "main.py:9 -> Model.forward" in lines
     assert max(len(line) for line in lines if line.startswith(" ")) == 100
 
@@ -278,12 +278,12 @@ def test_it_is_a_flag_that_can_be_given_again(
     monkeypatch.chdir(str(tmp_path))
     save(example(), "main.lprof")
     words = ["--drill", "main.py:9", "--drill=model.py:13", "-u", "1e-3", "main.lprof"]
-    assert main.main(["view", *words]) == 0
+    assert main(["view", *words]) == 0
     out, err = capsys.readouterr()
     assert (out.splitlines()[0], err) == ("Timer unit: 0.001 s", "")
     assert "main.py:9 → Model.forward → model.py:13 → solve" in out
-    assert main.main(["view", "--drill", "nope", "main.lprof"]) == 1
-    assert main.main(["view", "--drill", "a", "--callers", "b", "main.lprof"]) == 2
+    assert main(["view", "--drill", "nope", "main.lprof"]) == 1
+    assert main(["view", "--drill", "a", "--callers", "b", "main.lprof"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 2
