@@ -1,4 +1,4 @@
-"""All functions with calls and times, as cProfile has them."""
+"""Views of calls as grids: --functions, --hot and --callers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
+_UNKNOWN_CALLER = "not known from where"
 
-# What a reader of the views of calls should know beside their rows, a line each.
-
+_HOT_PERCENT = 20  # of the time of all lines
 
 NO_CALLS = (
     "the profile does not say who called whom: a function's time is that of all its"
@@ -41,140 +41,22 @@ NO_CALLS = (
 
 
 def call_notes(profile: Profile, _: Options) -> Iterator[str]:
-    """Yield what the profile does not know of calls."""
+    """Yield what the profile does not know about calls."""
     if not profile.calls.nodes:
-        if not profile.why_empty:  # that will be said, and is enough
+        if not profile.why_empty:  # which is printed anyway
             yield NO_CALLS
     elif profile.calls.folded:
         yield (
-            f"there were too many ways to keep them all: {profile.calls.folded} calls"
-            " count where another way to the same function stands"
+            f"there were too many call paths to keep them all: {profile.calls.folded}"
+            " calls count on another call path to the same function"
         )
 
 
-# Who calls one function: the lines, how often, and what it cost.
-
-
-_UNKNOWN = "not known from where"
-
-
-class _CallerRow(NamedTuple):
-    """One line that calls, or all together."""
-
-    place: str
-    caller: str
-    source: str
-    calls: int
-    primitive_calls: int
-    total_ns: int
-    inclusive_ns: int
-    gpu_ns: int
-
-
-def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    """Yield who calls each of `options.targets`; LineprofError for an unknown one."""
-    numbers = numbers_of(profile)
-    finder = Finder(numbers)
-    every = edges(profile.calls)
-    gpu = gpu_of_edges(profile) if profile.gpu.sums else {}
-    gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
-    for place, key in enumerate(map(finder.function, options.targets)):
-        if place:
-            yield ""
-        into = [edge for edge in every if edge.callee == key]
-        into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
-        rows = [
-            _caller_row(
-                edge, gpu.get((edge.caller, edge.line, key), 0), sources, finder.names
-            )
-            for edge in into
-        ]
-        yield f"{finder.names.called(key)} is called from:"
-        yield ""
-        gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else 0
-        yield from _caller_table(rows, numbers[key], gpu_ns, options)
-
-
-def _caller_row(
-    edge: Edge, gpu_ns: int, sources: Sources, names: ShortNames
-) -> _CallerRow:
-    place, caller, text = "", OUTSIDE, ""
-    if edge.caller is not None:
-        file, _, caller = edge.caller
-        if file:
-            place = names.line(file, edge.line)
-            text = (sources.line(file, edge.line) or "").strip()
-        else:  # of C: it has no lines
-            caller = names.function(edge.caller)
-    if edge.caller == edge.callee:
-        caller += " (itself)"
-    return _CallerRow(
-        place,
-        caller,
-        text,
-        edge.calls,
-        edge.primitive_calls,
-        edge.total_ns,
-        edge.inclusive_ns,
-        gpu_ns,
-    )
-
-
-def _caller_table(
-    rows: list[_CallerRow], whole: FunctionNumbers, gpu_ns: int, options: Options
-) -> Iterator[str]:
-    """Yield the rows and below them their sum, which is the function's `whole`.
-
-    GPU time is not summed: what a function that recurs has launched counts for
-    each line on the way.
-    """
-    known = _caller_sums(rows)
-    calls, primitive = whole.calls - known[0], whole.primitive_calls - known[1]
-    rest_ns = whole.total_ns - known[2]
-    if not rows or calls > 0 or rest_ns > 0:
-        rest = (max(0, calls), max(0, primitive), max(0, rest_ns), max(0, rest_ns))
-        rows = [*rows, _CallerRow("", _UNKNOWN, "", *rest, gpu_ns=0)]
-    total = _CallerRow("", "all together", "", *_caller_sums(rows), gpu_ns=gpu_ns)
-    times = time_unit_for(max(row.inclusive_ns, row.gpu_ns) for row in (*rows, total))
-    once, inclusive, gpu = times.titles("Time", "Inclusive", "GPU")
-    titles = ["Calls", once, "Share", "Line", "Caller", "Line Contents"]
-    recursive = any(row.inclusive_ns != row.total_ns for row in rows)
-    if total.gpu_ns:
-        titles.insert(3, gpu)
-    if recursive:  # each call counts, however deep it is
-        titles.insert(3, inclusive)
-    cells = [
-        _caller_texts(row, total, times, recursive=recursive) for row in (*rows, total)
-    ]
-    yield from grid(titles, cells, options.terminal, words=3)
-
-
-def _caller_sums(rows: list[_CallerRow]) -> tuple[int, int, int, int]:
-    """Return the sums of calls, primitive calls and both times."""
-    return (
-        sum(row.calls for row in rows),
-        sum(row.primitive_calls for row in rows),
-        sum(row.total_ns for row in rows),
-        sum(row.inclusive_ns for row in rows),
-    )
-
-
-def _caller_texts(
-    row: _CallerRow, total: _CallerRow, times: TimeUnit, *, recursive: bool
-) -> Sequence[str]:
-    calls = f"{row.calls}"
-    if row.primitive_calls != row.calls:
-        calls += f"/{row.primitive_calls}"
-    texts = [calls, times.text(row.total_ns), percent(row.total_ns, total.total_ns)]
-    if recursive:
-        texts.append(times.text(row.inclusive_ns))
-    if total.gpu_ns:
-        texts.append(times.text(row.gpu_ns) if row.gpu_ns else "")
-    return [*texts, row.place, row.caller, row.source]
+# --functions: all functions with calls and times, as cProfile prints them.
 
 
 class _FunctionRow(NamedTuple):
-    """One function."""
+    """One row of --functions."""
 
     key: Key
     numbers: FunctionNumbers
@@ -182,12 +64,12 @@ class _FunctionRow(NamedTuple):
 
     @property
     def per_call(self) -> float:
-        """Its time by primitive call, as pstats has it (ns)."""
+        """Time by primitive call (ns), as pstats has it."""
         return self.numbers.total_ns / (self.numbers.primitive_calls or 1)
 
 
-# Each order's key, the least first: times and counts are negative, for their
-# greatest are to come first.
+# Sort keys of the orders; times and counts are negative, so that the greatest come
+# first.
 _ORDERS: Mapping[str, Callable[[_FunctionRow], tuple[object, ...]]] = {
     "calls": lambda row: (-row.numbers.calls,),
     "primitive": lambda row: (-row.numbers.primitive_calls,),
@@ -206,20 +88,20 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     numbers = [row.numbers for row in rows]
     calls = sum(one.calls for one in numbers)
     primitive = sum(one.primitive_calls for one in numbers)
-    together = counted(calls, "call")
+    summary = counted(calls, "call")
     if primitive != calls:
-        together += f" ({primitive} of them primitive)"
-    together += f" of {counted(len(rows), 'function')}"
+        summary += f" ({primitive} of them primitive)"
+    summary += f" of {counted(len(rows), 'function')}"
     if profile.calls.nodes:
-        together += f": {in_words(sum(one.self_ns for one in numbers))} in all"
+        summary += f": {in_words(sum(one.self_ns for one in numbers))} in all"
     rows.sort(key=_ORDERS[FUNCTION_ORDERS[options.sort_by or "cumulative"]])
     shown = rows[: options.limit or None]
-    yield together
+    yield summary
     yield ""
     has_gpu = any(row.gpu_ns for row in rows)
     times = time_unit_for(max(row.numbers.total_ns, row.gpu_ns) for row in rows)
-    own, total, gpu = times.titles("Self", "Cumulative", "GPU")
-    titles = ["Calls", own, "Per Call", total, "Per Call", "Function"]
+    self_time, cumulative, gpu = times.titles("Self", "Cumulative", "GPU")
+    titles = ["Calls", self_time, "Per Call", cumulative, "Per Call", "Function"]
     if has_gpu:
         titles.insert(-1, gpu)
     names = short_names(row.key for row in rows)
@@ -252,7 +134,7 @@ def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
 def _function_texts(
     row: _FunctionRow, times: TimeUnit, *, has_gpu: bool
 ) -> Iterator[str]:
-    """Yield the numbers of a row; what is per call is blank where none was."""
+    """Yield the numbers of a row; those per call are blank if there was no call."""
     numbers = row.numbers
     calls, primitive = numbers.calls, numbers.primitive_calls
     yield f"{calls}" if calls == primitive else f"{calls}/{primitive}"
@@ -268,65 +150,62 @@ def _each(ns: int, count: int) -> str:
     return in_words(ns / count) if count else ""
 
 
-# The lines of the whole program that took most time themselves.
-
-
-_EMPHASIZED = 20  # %
+# --hot: the lines of the whole program that took most time themselves.
 
 
 class _HotLine(NamedTuple):
-    """One line."""
+    """One line that took time."""
 
     key: Key
     line: int
-    own_ns: int  # without what it called
-    gpu_ns: int  # that no line further in has caused
+    self_ns: int  # without its callees
+    gpu_ns: int  # of work that it launched itself
 
 
 def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    """Yield the `options.lines` most expensive lines, the first one first.
+    """Yield the `options.lines` most expensive lines, the most expensive first.
 
-    What counts is the greater of a line's own time and the GPU time that it
-    has caused itself: a line may do no more than start a kernel.
+    They are sorted by self time or GPU time, whichever is greater: a line may do
+    no more than launch a kernel.
     """
     rows = _hot_lines(profile)
-    shown = nlargest(options.lines, rows, key=lambda row: max(row.own_ns, row.gpu_ns))
-    own, gpu = (sum(row.own_ns for row in rows), sum(row.gpu_ns for row in rows))
-    gpu_words = f" and {in_words(gpu)} on GPUs" if gpu else ""
+    shown = nlargest(options.lines, rows, key=lambda row: max(row.self_ns, row.gpu_ns))
+    self_ns, gpu_ns = sum(row.self_ns for row in rows), sum(row.gpu_ns for row in rows)
+    gpu_words = f" and {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
     yield (
-        f"{len(shown)} of {len(rows)} lines, of all that took {in_words(own)}"
+        f"{len(shown)} of {len(rows)} lines, of all that took {in_words(self_ns)}"
         f"{gpu_words} themselves:"
     )
     yield ""
-    times = time_unit_for(max(row.own_ns, row.gpu_ns) for row in shown)
-    of_cpu, of_gpu, of_waits = times.titles("Own", "GPU", "Wait")
+    times = time_unit_for(max(row.self_ns, row.gpu_ns) for row in shown)
+    own_title, gpu_title, wait_title = times.titles("Own", "GPU", "Wait")
     waits = _hot_waits(profile, shown)
-    titles = [of_cpu, "% Own"]
-    titles += [of_waits] if any(waits.values()) else []
-    titles += [of_gpu, "% GPU"] if gpu else []
+    titles = [own_title, "% Own"]
+    titles += [wait_title] if any(waits.values()) else []
+    titles += [gpu_title, "% GPU"] if gpu_ns else []
     names = short_names(function.key for function in profile.functions)
     hits = _hot_hits(profile, {(row.key, row.line) for row in shown})
     cells = []
     for row in shown:
-        texts = [times.text(row.own_ns), percent(row.own_ns, own)]
+        texts = [times.text(row.self_ns), percent(row.self_ns, self_ns)]
         if any(waits.values()):
             waited = waits[row.key, row.line]
             texts.append(times.text(waited) if waited else "")
-        if gpu:
-            shares = (times.text(row.gpu_ns), percent(row.gpu_ns, gpu))
+        if gpu_ns:
+            shares = (times.text(row.gpu_ns), percent(row.gpu_ns, gpu_ns))
             texts += shares if row.gpu_ns else ("", "")
         texts += [f"{hits[row.key, row.line]}", names.line(row.key[0], row.line)]
         source = sources.line(row.key[0], row.line) or ""
         cells.append([*texts, row.key[2], source.strip()])
     titles += ["Hits", "Line", "Function", "Line Contents"]
-    is_hot = [percent_of(row.own_ns, own) >= _EMPHASIZED for row in shown]
+    is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in shown]
     yield from grid(titles, cells, options.terminal, words=3, hot=is_hot)
 
 
 def _hot_waits(profile: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], int]:
-    """Return how long lines waited (ns); 0 for those that called anything.
+    """Return the waits (ns) of lines; 0 for lines that called functions.
 
-    What they waited is known with what they called alone, as their time is.
+    The waits of a line are known only together with those of its callees.
     """
     found = {(row.key, row.line): 0 for row in rows}
     for wait in profile.waits:
@@ -339,7 +218,7 @@ def _hot_waits(profile: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], 
 
 
 def _hot_lines(profile: Profile) -> list[_HotLine]:
-    """Return all lines that took any time."""
+    """Return all lines that took time."""
     gpu = numbers_of_lines(profile.gpu, alone=True) if profile.gpu.sums else {}
     own = own_line_ns(profile)
     rows = []
@@ -355,7 +234,7 @@ def _hot_lines(profile: Profile) -> list[_HotLine]:
 def _hot_hits(
     profile: Profile, wanted: set[tuple[Key, int]]
 ) -> dict[tuple[Key, int], int]:
-    """Return how often each of the lines that are `wanted` ran."""
+    """Return the hits of the lines that are `wanted`."""
     hits = dict.fromkeys(wanted, 0)
     keys = {key for key, _ in wanted}
     for function in profile.functions:
@@ -364,3 +243,129 @@ def _hot_hits(
                 if (function.key, cell.line) in hits:
                     hits[function.key, cell.line] += cell.hits
     return hits
+
+
+# --callers: the lines that call a function, how often, and their cost.
+
+
+class _CallSums(NamedTuple):
+    """Sums over calls of one function."""
+
+    calls: int
+    primitive_calls: int
+    total_ns: int  # recursion counts once
+    inclusive_ns: int  # each call counts, however deep in a recursion
+
+
+class _CallerRow(NamedTuple):
+    """One row of --callers: a line that calls the function, or the sum of all."""
+
+    place: str
+    caller: str
+    source: str
+    sums: _CallSums
+    gpu_ns: int
+
+
+def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the callers of each of `options.targets`; LineprofError if unknown."""
+    numbers = numbers_of(profile)
+    finder = Finder(numbers)
+    every = edges(profile.calls)
+    gpu = gpu_of_edges(profile) if profile.gpu.sums else {}
+    gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
+    for index, key in enumerate(map(finder.function, options.targets)):
+        if index:
+            yield ""
+        into = [edge for edge in every if edge.callee == key]
+        into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
+        rows = [
+            _caller_row(
+                edge, gpu.get((edge.caller, edge.line, key), 0), sources, finder.names
+            )
+            for edge in into
+        ]
+        yield f"{finder.names.called(key)} is called from:"
+        yield ""
+        gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else 0
+        yield from _caller_table(rows, numbers[key], gpu_ns, options)
+
+
+def _caller_row(
+    edge: Edge, gpu_ns: int, sources: Sources, names: ShortNames
+) -> _CallerRow:
+    place, caller, text = "", OUTSIDE, ""
+    if edge.caller is not None:
+        file, _, caller = edge.caller
+        if file:
+            place = names.line(file, edge.line)
+            text = (sources.line(file, edge.line) or "").strip()
+        else:  # a C function has no lines
+            caller = names.function(edge.caller)
+    if edge.caller == edge.callee:
+        caller += " (itself)"
+    sums = _CallSums(
+        calls=edge.calls,
+        primitive_calls=edge.primitive_calls,
+        total_ns=edge.total_ns,
+        inclusive_ns=edge.inclusive_ns,
+    )
+    return _CallerRow(place=place, caller=caller, source=text, sums=sums, gpu_ns=gpu_ns)
+
+
+def _caller_table(
+    rows: list[_CallerRow], function: FunctionNumbers, gpu_ns: int, options: Options
+) -> Iterator[str]:
+    """Yield the rows and below them their sum, which is the function's numbers.
+
+    GPU time is not summed: work that a recursive function launched counts for
+    each line on the call path.
+    """
+    known = _added(rows)
+    rest_ns = function.total_ns - known.total_ns
+    if not rows or function.calls > known.calls or rest_ns > 0:
+        rest = _CallSums(
+            calls=max(0, function.calls - known.calls),
+            primitive_calls=max(0, function.primitive_calls - known.primitive_calls),
+            total_ns=max(0, rest_ns),
+            inclusive_ns=max(0, rest_ns),
+        )
+        rows = [*rows, _CallerRow("", _UNKNOWN_CALLER, "", sums=rest, gpu_ns=0)]
+    total = _CallerRow("", "all together", "", sums=_added(rows), gpu_ns=gpu_ns)
+    shown = [*rows, total]
+    times = time_unit_for(max(row.sums.inclusive_ns, row.gpu_ns) for row in shown)
+    once, inclusive, gpu = times.titles("Time", "Inclusive", "GPU")
+    titles = ["Calls", once, "Share", "Line", "Caller", "Line Contents"]
+    recursive = any(row.sums.inclusive_ns != row.sums.total_ns for row in rows)
+    if total.gpu_ns:
+        titles.insert(3, gpu)
+    if recursive:
+        titles.insert(3, inclusive)
+    cells = [_caller_texts(row, total, times, recursive=recursive) for row in shown]
+    yield from grid(titles, cells, options.terminal, words=3)
+
+
+def _added(rows: list[_CallerRow]) -> _CallSums:
+    """Return the sums over all rows."""
+    return _CallSums(
+        calls=sum(row.sums.calls for row in rows),
+        primitive_calls=sum(row.sums.primitive_calls for row in rows),
+        total_ns=sum(row.sums.total_ns for row in rows),
+        inclusive_ns=sum(row.sums.inclusive_ns for row in rows),
+    )
+
+
+def _caller_texts(
+    row: _CallerRow, total: _CallerRow, times: TimeUnit, *, recursive: bool
+) -> Sequence[str]:
+    sums = row.sums
+    calls = f"{sums.calls}"
+    if sums.primitive_calls != sums.calls:
+        calls += f"/{sums.primitive_calls}"
+    share = percent(sums.total_ns, total.sums.total_ns)
+    texts = [calls, times.text(sums.total_ns), share]
+    if recursive:
+        texts.append(times.text(sums.inclusive_ns))
+    if total.gpu_ns:
+        texts.append(times.text(row.gpu_ns) if row.gpu_ns else "")
+    return [*texts, row.place, row.caller, row.source]

@@ -243,7 +243,7 @@ def test_a_profile_without_calls_shows_the_function_with_one_remark() -> None:
     for target in ("load", "train.py:7"):
         lines = lines_of(stats, "drill", targets=(target,), unit=1e-6)
         assert lines[2:5] == ["load", "", "Total time: 1.23472 s"]
-    assert len(list(VIEWS["drill"].remarks(stats, Options()))) == 1
+    assert len(list(VIEWS["drill"].notes(stats, Options()))) == 1
 
 
 def test_a_way_50000_deep_is_followed_without_an_endless_trail() -> None:

@@ -85,10 +85,10 @@ def test_a_profile_without_calls_is_shown_with_one_remark() -> None:
     assert [row[0] for row in rows_below(lines, "Calls")] == [
         *("2", "1", "2", "1234567890", "0")
     ]
-    remarks = list(VIEWS["functions"].remarks(stats, Options()))
-    assert len(remarks) == 1
-    assert remarks[0].startswith("the profile does not say who called whom")
-    assert list(VIEWS["functions"].remarks(example(), Options())) == []
+    notes = list(VIEWS["functions"].notes(stats, Options()))
+    assert len(notes) == 1
+    assert notes[0].startswith("the profile does not say who called whom")
+    assert list(VIEWS["functions"].notes(example(), Options())) == []
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders() -> None:
@@ -176,4 +176,4 @@ def test_an_order_of_the_configuration_is_for_views_that_have_it(
 
 def test_an_empty_profile_is_not_said_to_lack_callers() -> None:
     empty = LineStats.from_functions([])
-    assert list(VIEWS["functions"].remarks(empty, Options())) == []
+    assert list(VIEWS["functions"].notes(empty, Options())) == []
