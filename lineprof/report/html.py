@@ -1,6 +1,6 @@
-"""A profile as HTML for notebooks: a table a function, the hot lines coloured.
+"""A profile as HTML for notebooks: a table for each function, hot lines coloured.
 
-One element with all that it needs: no script, nothing to load.
+The HTML is one self-contained element: no script, nothing to load.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def html_of(
 ) -> str:
     """Return the tables of `profile` as HTML.
 
-    `unit` (s) is that of the times; None gives each the one that it reads best
-    in. Functions that never ran are named below the tables, but not if `skip_zero`.
+    `unit` (s) is that of the times; None gives each time the one that it reads
+    best in. Functions that never ran are named below the tables, unless `skip_zero`.
     """
     return "\n".join(_page(profile, AUTO_UNIT if unit is None else unit, skip_zero))
 
@@ -97,14 +97,14 @@ def _function(
 
 
 def _unit(unit: float) -> str:
-    """Return what a column's title says of its unit (s)."""
+    """Return the unit (s) of a column for its title."""
     if unit == AUTO_UNIT:
         return ""
     return f" ({_UNITS.get(unit, f'{unit:g} s')})"
 
 
 def _columns(function: FunctionTable) -> tuple[Column, ...]:
-    """Return the columns of a table, that of awaiting only where it says something."""
+    """Return the columns of a table, with Await only if a line has such time."""
     waits = any(line.awaited for line in function.lines)
     return (*COLUMNS, AWAIT) if waits else COLUMNS
 
@@ -115,7 +115,7 @@ def _rows(
     scale: Scale,
     block: Sequence[str] | None,
 ) -> Iterator[_Row]:
-    """Yield the lines of a function; without source, those that were measured."""
+    """Yield the lines of a function; without source, only those with numbers."""
     extra, lines = function.extra, {line.number: line for line in function.lines}
     measured = sorted({*lines, *extra.texts})
     numbered = enumerate(block, function.line) if block else ((n, "") for n in measured)
@@ -153,21 +153,21 @@ def _idle(functions: Sequence[FunctionTable]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return any text as HTML shows it, without characters that would act."""
+    """Return any text for HTML, escaped and without control characters."""
     clean = printable(text, keep="\t")
     return escape(clean.encode("utf-8", "backslashreplace").decode())
 
 
-# How the HTML tables look, in light and dark pages: colours are laid over theirs.
+# Style, for light and dark pages: colours are laid over the page's own.
 
 
 _HEAT = "255,112,0"  # red, green, blue
 
-_LEAST_SHARE = 0.01  # of the time; less leaves a line without heat
+_MIN_SHARE = 0.01  # of the time, for a line to be coloured
 
-_FAINT, _FULL = 0.08, 0.55  # how much of the page's own colour the heat covers
+_MIN_OPACITY, _MAX_OPACITY = 0.08, 0.55  # of the heat colour
 
-# Twice the class: pages have styles of their own for tables.
+# The class twice, to win over the page's own styles for tables.
 STYLE = """
 .lineprof.lineprof{font-size:13px;line-height:1.35}
 .lineprof.lineprof details{margin:.3em 0 .9em}
@@ -193,10 +193,9 @@ font:inherit;white-space:pre;overflow:visible}
 def heat(share: float) -> str:
     """Return the style of a line that took `share` (0 to 1) of the time, "" if little.
 
-    It stands at the line itself: where a page takes our style sheet away, it
-    mostly leaves this.
+    It is an attribute of the row: pages that strip style sheets mostly keep it.
     """
-    if share < _LEAST_SHARE:
+    if share < _MIN_SHARE:
         return ""
-    cover = _FAINT + (_FULL - _FAINT) * min(1.0, share)
-    return f"background-color:rgba({_HEAT},{cover:.2f})"
+    opacity = _MIN_OPACITY + (_MAX_OPACITY - _MIN_OPACITY) * min(1.0, share)
+    return f"background-color:rgba({_HEAT},{opacity:.2f})"
