@@ -156,7 +156,7 @@ def test_a_changed_source_is_said(
     assert "old" in captured.out
     assert captured.err == (
         f"lineprof: {name} has changed since it was profiled;"
-        " shown is its text of then\n"
+        " the text shown is that of the profile\n"
     )
 
 

@@ -35,7 +35,7 @@ main.py:9: model.forward(step)
 main.py:9 → Model.forward
 4 calls, 6.098 ms = 4.565 ms (3 calls) from main.py:9 + 1.533 ms (1 call) from\
  main.py:18
-This way came 74.9 % of its time; the lines below count every call.
+74.9 % of its time came by this call path; the lines below count every call.
 
 Total time: 0.00609766 s
 File: /p/model.py

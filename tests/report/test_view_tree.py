@@ -98,7 +98,7 @@ def test_a_chain_50000_deep_is_a_few_rows() -> None:
         "f0 (deep.py:1)",
         "└─ :2 f1 (deep.py:3)",
         "   └─ :4 f2 (deep.py:5)",
-        "      └─ … 49495 levels, one way down",
+        "      └─ … 49495 levels, one call each",
         "         └─ :98996 f49498 (deep.py:98997)",
         "            └─ :98998 f49499 (deep.py:98999)",
         "               └─ :99000 f49500 (deep.py:99001)",

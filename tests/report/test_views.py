@@ -190,7 +190,8 @@ def test_source_kept_in_the_profile_is_shown_and_not_that_on_disk(
     )
     assert "def old()" in row(stats)
     assert list(notes(stats, Sources(stats.sources))) == [
-        f"{file} has changed since it was profiled; shown is its text of then"
+        f"{file} has changed since it was profiled;"
+        " the text shown is that of the profile"
     ]
 
 
