@@ -252,8 +252,23 @@ def _files(stats: Profile) -> Iterator[Row]:
 
 def _processes(stats: Profile) -> Iterator[Row]:
     for index, process in enumerate(stats.processes):
-        values = {**process._asdict(), "argv": json.dumps(process.argv)}
-        yield PROCESSES.row(id=index, **values)
+        yield PROCESSES.row(
+            id=index,
+            pid=process.pid,
+            host=process.host,
+            rank=process.rank,
+            argv=json.dumps(process.argv),
+            cwd=process.cwd,
+            python=process.python,
+            start_unix_ns=process.start_unix_ns,
+            wall_ns=process.wall_ns,
+            core=process.core,
+            core_reason=process.core_reason,
+            clock=process.clock,
+            overhead_ns=process.overhead_ns,
+            version=process.version,
+            exit=process.exit,
+        )
 
 
 def _threads(stats: Profile) -> Iterator[Row]:
