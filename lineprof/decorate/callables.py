@@ -14,9 +14,9 @@ from lineprof.decorate.code_copies import original
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Self, TypedDict, Union
+    from typing import Self, TypedDict
 
-    Namespace = Union[type, ModuleType]
+    Namespace = type | ModuleType
 
     Replace = Callable[[Namespace, dict[str, object]], object]
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     Policies = Mapping[str, str]
 
-    Part = Union[FunctionType, type]
+    Part = FunctionType | type
 
 
 # The kinds of what can be decorated, which say how it is wrapped.
@@ -431,9 +431,9 @@ def __getattr__(name: str) -> object:
     if name != "ScopingPolicyDict":
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    from typing import TypedDict, Union  # noqa: PLC0415  # as said
+    from typing import TypedDict  # noqa: PLC0415  # as said
 
-    policy = Union[str, ScopingPolicy]
+    policy = str | ScopingPolicy
     return TypedDict("ScopingPolicyDict", dict.fromkeys(KINDS, policy))  # type: ignore[operator]
 
 

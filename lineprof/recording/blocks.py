@@ -74,9 +74,9 @@ class Blocks:
             yield from part.codes(self._texts)
 
     def waits(self) -> Iterator[RawWait]:
-        """Yield what its lines waited, as ``Tracer.waits`` has it."""
+        """Yield what its lines waited, as ``Tracer.off_cpu`` has it."""
         for part in list(self._parts.values()):
-            yield from part.tracer.waits()
+            yield from part.tracer.off_cpu()
 
     def reset(self) -> None:
         """Forget what was counted so far."""

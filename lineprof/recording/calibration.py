@@ -174,7 +174,7 @@ def caller(n, called):
     for i in range(n):
         called()
 """
-_NATIVE = """\
+_C_CALLER = """\
 def loop(n):
     called = abs
     for i in range(n):
@@ -277,19 +277,19 @@ def _plain_cases(bench: Bench) -> tuple[Case, Case]:
     )
 
 
-def native_cost(core: ModuleType, hook: str) -> int:
+def c_function_cost(core: ModuleType, hook: str) -> int:
     """Measure what the events of one call of a C function cost, as `Costs` has it.
 
     Leaves the core without such events.
     """
     steps = []
     for on in (False, True):
-        core.natives(on, 0)
+        core.c_functions(on, 0)
         bench = Bench(core, hook)
-        loop = bench.loop(_NATIVE)
+        loop = bench.loop(_C_CALLER)
         bench.run_traced()
         steps.append(loop.traced.step)
-    core.natives(False, 0)
+    core.c_functions(False, 0)
     one: int = core.COST_ONE
     return round(max(0.0, steps[1] - steps[0]) * one)
 

@@ -1,4 +1,4 @@
-"""Recording of a timeline: every slice of time in a function or on a line."""
+"""The session with the C core: the event source, its run, one tracer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import _core, process_info
-from lineprof.config import parse_bool
 from lineprof.errors import LineprofError
 from lineprof.process_info import python_version
 from lineprof.recording.calibration import Calibration, measure, set_costs
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from lineprof._core import Tracer
     from lineprof.model.records import Process
     from lineprof.recording.gpu import GpuOptions
-    from lineprof.snapshot.gpu import Taken
-    from lineprof.snapshot.profile import RawTrace
+    from lineprof.recording.trace import TraceOptions, TraceRecorder
 
 
 # The choice of a core: where events come from, and why from there.
@@ -165,7 +163,7 @@ class RunInfo:
 
     def opened(self) -> None:
         """Note the state of the core right after the tracer was opened."""
-        self._displaced = self._core.displaced()
+        self._displaced = self._core.hook_displaced()
 
     @property
     def cost(self) -> int:
@@ -219,7 +217,7 @@ class RunInfo:
                 f"{uncharged} calls of the GPU's API are charged to a calling line or"
                 " to none: memory was out, or the program has too many call paths"
             )
-        if self._core.displaced() > self._displaced:
+        if self._core.hook_displaced() > self._displaced:
             warnings.append(
                 "another frame evaluator (torch.compile's?) put the profiler's out of "
                 "its place when it ended: calls since then went uncounted"
@@ -290,7 +288,7 @@ class CoreSession:
 
     def enable(self) -> None:
         """Count from now on, in every thread."""
-        _core.set_strict("greenlet" in sys.modules)
+        _core.set_greenlets("greenlet" in sys.modules)
         self.tracer.enable()
 
     def reset(self) -> None:
@@ -304,122 +302,6 @@ def _trace_recorder(
 ) -> TraceRecorder | None:
     if not trace and (trace is not None or "LINEPROF_TRACE" not in os.environ):
         return None
+    from lineprof.recording.trace import trace_recorder  # noqa: PLC0415  # seldom asked for
 
     return trace_recorder(_core, trace)
-
-
-NO_LINES = float("inf")  # µs that no stay on a line is as long as
-LONG_US = 10.0  # µs: shorter stays on a line are not recorded
-MEMORY_MB = 128
-_MOST_MB = 1 << 20
-_MB = 1 << 20  # bytes
-_LAST = (1 << 64) - 2  # ticks; one more means that no lines are recorded
-
-
-class TraceOptions(NamedTuple):
-    """What to record one by one; None is what the environment says, or the usual."""
-
-    lines_us: float | None = None  # stays from so long on: LINEPROF_TRACE_LINES, or 10
-    memory_mb: int | None = None  # in all threads together: LINEPROF_TRACE_MB, or 128
-
-
-def trace_recorder(
-    core: ModuleType,
-    asked: TraceOptions | bool | None,  # noqa: FBT001  # what a profiler was told
-) -> TraceRecorder | None:
-    """Return a recorder if a timeline was `asked` for; None takes ``LINEPROF_TRACE``.
-
-    LineprofError if a variable of the environment has an invalid value.
-    """
-    if asked is None:
-        word = os.environ.get("LINEPROF_TRACE", "")
-        asked = parse_bool(word)
-        if asked is None:
-            raise _bad("LINEPROF_TRACE", word, "yes or no")
-    if asked is False:
-        return None
-    options = TraceOptions() if asked is True else asked
-    memory = options.memory_mb
-    return TraceRecorder(
-        core,
-        _lines() if options.lines_us is None else options.lines_us,
-        _memory() if memory is None else memory,
-    )
-
-
-def microseconds(word: str) -> float | None:
-    """Return what ``10`` or ``off`` means, in µs; None where it means nothing."""
-    if word == "off":
-        return NO_LINES
-    try:
-        number = float(word)
-    except ValueError:
-        return None
-    return number if 0 <= number < NO_LINES else None
-
-
-def _lines() -> float:
-    word = os.environ.get("LINEPROF_TRACE_LINES") or str(LONG_US)
-    number = microseconds(word)
-    if number is None:
-        raise _bad("LINEPROF_TRACE_LINES", word, "microseconds, or off")
-    return number
-
-
-def _memory() -> int:
-    word = os.environ.get("LINEPROF_TRACE_MB") or str(MEMORY_MB)
-    if not word.isdecimal() or not 0 < int(word) <= _MOST_MB:
-        raise _bad("LINEPROF_TRACE_MB", word, "megabytes from 1 on")
-    return int(word)
-
-
-def _bad(name: str, word: str, hint: str) -> LineprofError:
-    return LineprofError(f"{word!r} is no value of {name}", hint=f"give {hint}")
-
-
-class TraceRecorder:
-    """One profiler's request for a timeline.
-
-    All profilers of the process share one trace buffer: the options of the last
-    request hold, and recording goes on while any `TraceRecorder` is alive.
-    """
-
-    _alive = 0
-
-    def __init__(self, core: ModuleType, lines_us: float, memory_mb: int) -> None:
-        """Record functions from now on, so that their cost is calibrated, too."""
-        self._core, self._lines_us = core, lines_us
-        self._memory_mb = memory_mb
-        self._bytes = min(memory_mb, _MOST_MB) * _MB
-        self._began = 0
-        core.trace(self._bytes, None)
-        TraceRecorder._alive += 1
-
-    def __del__(self) -> None:
-        """Stop recording after the last request."""
-        TraceRecorder._alive -= 1
-        if not TraceRecorder._alive:
-            self._core.trace(0, None)
-
-    def begin(self) -> None:
-        """Also record lines, now that the clock is open."""
-        ticks = None
-        if self._lines_us < NO_LINES:
-            ticks = min((int(self._lines_us * 1000) << 32) // self._core.scale(), _LAST)
-        self._core.trace(self._bytes, ticks)
-        self._began = self._core.ticks()
-
-    def of(self, tracer: Tracer, gpu: Taken | None) -> RawTrace:
-        """Return the trace of `tracer`, which is not read out yet.
-
-        Its times start where those of `gpu` do.
-        """
-        from lineprof.snapshot.profile import RawTrace  # noqa: PLC0415  # at the end
-
-        return RawTrace(
-            self._core,
-            tracer,
-            self._began,
-            gpu.raw["origin_ns"] if gpu and gpu.raw else None,
-            self._memory_mb,
-        )

@@ -25,14 +25,14 @@ from lineprof.errors import LineprofError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-    from typing import Any, TypeVar, Union
+    from typing import Any, TypeVar
 
     from lineprof.config import ConfigSource
     from lineprof.line_stats import LineStats
     from lineprof.recording.profiler import LineProfiler
 
     F = TypeVar("F", bound=Callable[..., Any])
-    Config = Union[str, os.PathLike[str], ConfigSource, bool, None]
+    Config = str | os.PathLike[str] | ConfigSource | bool | None
 
 
 # What ``lineprof.profile`` prints and writes when a program ends.

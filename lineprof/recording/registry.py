@@ -94,7 +94,7 @@ class Registry:
         """
         if self._tracer.has_code(code):
             return True
-        self._module.set_strict("greenlet" in sys.modules)
+        self._module.set_greenlets("greenlet" in sys.modules)
         text = self.texts.get(code.co_filename)
         if not register(self._tracer, code, identity(code), text, enables=enables):
             self.warnings.append(
@@ -111,12 +111,12 @@ class Registry:
 
         Returns False if they did before, or if its line numbers make no sense.
         """
-        if self._tracer.is_enabling(code) or not self.add_code(code, enables=True):
+        if self._tracer.is_activating(code) or not self.add_code(code, enables=True):
             return False
         if (key := identity(code)) not in self._known:
             self._unlisted.setdefault(key, True)
         for copy in (code, *copies_of(code)):
-            self._tracer.set_enabling(copy)
+            self._tracer.set_activating(copy)
         return True
 
     def is_hidden(self, key: Sequence[object]) -> bool:
@@ -136,7 +136,7 @@ class Registry:
         """
         code = func.__code__
         copy = self._copies.get(code)
-        if not self._tracer.is_enabling(copy) and not self._add_copy(code, copy):
+        if not self._tracer.is_activating(copy) and not self._add_copy(code, copy):
             return func
         return copy_function(func, copy)
 
@@ -168,7 +168,7 @@ class Registry:
             if not register(tracer, copy, (*key, "copy"), text):
                 return False
             if enabling:
-                tracer.set_enabling(copy)
+                tracer.set_activating(copy)
         return True
 
 

@@ -721,13 +721,13 @@ import os
 def f():
     return 1
 
-print(on, _core.nvtx_mode(), profile._tracer.ranged)
+print(on, _core.nvtx_mode(), profile._tracer.has_nvtx_ranges)
 print(reason)
 profile.add_function(f)
 with profile:
     f()
 print([row.hits for row in profile.get_stats().functions[0].rows])
-print("lineprof.bytecode.code_tables" in sys.modules, "NVTX_INJECTION64_PATH" in os.environ)
+print("lineprof.bytecode.labels" in sys.modules, "NVTX_INJECTION64_PATH" in os.environ)
 """
     )
     assert status == 0, errors
