@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Cost(NamedTuple):
-    """What it took so far to measure one code object, and what that did."""
+    """The cost of measuring one code object so far, and its counts."""
 
     key: Key
-    code: CodeType | None  # None: it is gone
+    code: CodeType | None  # None: deleted
     calls: int
     hits: int
     cost_ns: int  # of measuring it, estimated
-    time_ns: int  # in its own lines, without what these called
+    time_ns: int  # in its own lines, without the functions that these called
 
 
 def discover(
@@ -56,7 +56,7 @@ def discover(
 def count_c_functions(session: CoreSession, *, on: bool, split: bool) -> None:
     """Count calls of C functions from now on: see `LineProfiler.c_functions`."""
     module, cost = session.module, 0
-    if on and session.calibration.turn:  # not with a clock of tests
+    if on and session.calibration.turn:  # 0 with a clock of tests
         cost = c_function_cost(module, session.core)
     module.c_functions(on, cost)
     module.split_times(on and split)
@@ -74,15 +74,15 @@ def audit(
 
 def costs(session: CoreSession) -> list[Cost]:
     """Return what measuring has cost so far: see `LineProfiler.costs`."""
-    one, rate = session.module.COST_ONE, session.module.scale()
+    one, ns_per_tick = session.module.COST_ONE, session.module.scale()
     return [
         Cost(
-            (str(key[0]), int(str(key[1])), str(key[2])),
-            code,
-            calls,
-            hits,
-            (own // one * rate) >> 32,
-            max(0, ((ticks - cost // one) * rate) >> 32),
+            key=(str(key[0]), int(str(key[1])), str(key[2])),
+            code=code,
+            calls=calls,
+            hits=hits,
+            cost_ns=(cost // one * ns_per_tick) >> 32,
+            time_ns=max(0, ((ticks - included // one) * ns_per_tick) >> 32),
         )
-        for key, code, calls, hits, own, ticks, cost in session.tracer.costs()
+        for key, code, calls, hits, cost, ticks, included in session.tracer.costs()
     ]

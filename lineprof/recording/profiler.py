@@ -325,7 +325,7 @@ class LineProfiler(ByCountProfilerMixin):
         self._tracer.ignore(code)
 
     def _register(self, function: FunctionType) -> bool:
-        """Register a function to be shown; False if its line numbers make no sense."""
+        """Register a function to be shown; False if its line numbers are invalid."""
         if self._registry.has_function(function):
             return True
         if on_first_use:
@@ -333,7 +333,7 @@ class LineProfiler(ByCountProfilerMixin):
         return self._registry.add_function(function)
 
     def _add_code(self, code: CodeType) -> bool:
-        """Register a code object; False if its line numbers make no sense."""
+        """Register a code object; False if its line numbers are invalid."""
         if on_first_use:
             notify_first_use(self)
         return self._registry.add_code(code)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Results:
-    """Reads out the core session of one profiler."""
+    """Reader of the core session of one profiler."""
 
     def __init__(self, session: CoreSession, registry: Registry) -> None:
         """Read out `session`, for the code objects in `registry`."""
@@ -40,44 +40,56 @@ class Results:
         """
         session = self._session
         gpu = session.gpu.take()
-        holds = remeasure(session.module, session.core, session.calibration)
+        cost_factor = remeasure(session.module, session.core, session.calibration)
         self._registry.note_compiled_by_numba()
-        return self._stats(blocks, holds, gpu, session.trace, end, from_start)
+        return self._stats(
+            blocks,
+            cost_factor=cost_factor,
+            gpu=gpu,
+            trace=session.trace,
+            end=end,
+            from_start=from_start,
+        )
 
     def stats_so_far(self, blocks: Blocks | None, *, from_start: bool) -> LineStats:
-        """Return the same while the program runs, for a thread beside it.
+        """Return the same while the program runs: see `LineProfiler.stats_so_far`."""
+        return self._stats(
+            blocks,
+            cost_factor=1.0,
+            gpu=None,
+            trace=None,
+            end="still running",
+            from_start=from_start,
+        )
 
-        Nothing is kept from running: costs count as they were first calibrated, and
-        GPU work, for which the device would have to be waited for, is left out, as
-        is the timeline, which may be long.
-        """
-        return self._stats(blocks, 1.0, None, None, "still running", from_start)
-
-    def _stats(  # noqa: PLR0913, PLR0917  # the parts of a profile
+    def _stats(  # noqa: PLR0913  # the parts of a profile
         self,
         blocks: Blocks | None,
-        holds: float,
+        *,
+        cost_factor: float,
         gpu: Taken | None,
         trace: TraceRecorder | None,
         end: str,
-        from_start: bool,  # noqa: FBT001
+        from_start: bool,
     ) -> LineStats:
-        """Return what was counted; `holds` is the share of the costs to subtract."""
+        """Return all that was counted, less `cost_factor` times the costs."""
         from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
         from lineprof.snapshot.profile import Parts, TickScale, profile_of  # noqa: PLC0415  # at the end
 
         session, registry = self._session, self._registry
         module, tracer, run = session.module, session.tracer, session.run_info
         ids, counted, calls, waits = _counted(tracer)
-        codes: list[Code] = [one for one in counted if not registry.is_hidden(one[0])]
-        natives = tracer.c_functions()
+        codes: list[Code] = [row for row in counted if not registry.is_hidden(row[0])]
         block_codes: list[Code] = []
         if blocks is not None:
             block_codes = list(blocks.codes())
             waits += blocks.waits()
-        scale = TickScale(module.scale(), module.COST_ONE, holds)
-        core, cost = (session.core, session.core_reason), scale.cost_ns(run.cost)
-        process = run.process(core=core, overhead_ns=cost, end=end)
+        scale = TickScale(module.scale(), module.COST_ONE, cost_factor)
+        process = run.process(
+            core=(session.core, session.core_reason),
+            overhead_ns=scale.cost_ns(run.cost),
+            end=end,
+        )
         warnings = [
             *registry.warnings,
             *run.warnings(registry.functions, from_start=from_start),
@@ -90,7 +102,7 @@ class Results:
             gpu=gpu,
             blocks=block_codes,
             calls=calls,
-            natives=natives,
+            natives=tracer.c_functions(),
             trace=trace.of(tracer, gpu) if trace else None,
             waits=waits,
             blind=module.off_cpu_unavailable(),
@@ -100,9 +112,9 @@ class Results:
 
 
 def _counted(tracer: Tracer) -> Counted:
-    """Return what `tracer` has counted, and what lines waited for."""
+    """Return all counts of `tracer`, and the waits of lines."""
     collects = gc.isenabled()
-    gc.disable()  # before 3.12 a collection may run the program's code meanwhile
+    gc.disable()  # before 3.12 a collection may run the program's code in between
     try:
         return *tracer.snapshot(), tracer.off_cpu()
     finally:
@@ -114,6 +126,6 @@ def _compiled_warnings(registry: Registry) -> list[str]:
     """Return warnings about compiled functions, whose lines are not profiled."""
     if not registry.compiled:
         return []
-    from lineprof.recording.compiled import sentences  # noqa: PLC0415  # seldom needed
+    from lineprof.recording.compiled import warnings_of  # noqa: PLC0415  # seldom needed
 
-    return sentences(registry.compiled)
+    return warnings_of(registry.compiled)

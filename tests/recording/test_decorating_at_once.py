@@ -118,7 +118,7 @@ def enter(profiler: LineProfiler) -> None:
         pass
 
 
-@pytest.mark.parametrize("name", ["Blocks", "_Part"])
+@pytest.mark.parametrize("name", ["Blocks", "_WithStatement"])
 def test_a_block_that_two_threads_enter_first_is_one(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -28,7 +28,7 @@ def test_a_run_without_trouble_says_nothing() -> None:
 
 
 def test_each_trouble_has_its_sentence() -> None:
-    assert warnings(lost=3) == ["3 calls went uncounted: memory was out"]
+    assert warnings(lost=3) == ["3 calls were not counted: out of memory"]
     (said,) = warnings(gpu_lost=2)
     assert said.startswith("2 calls of the GPU's API are charged to a calling line")
     (said,) = warnings(hook_displaced=1)
