@@ -13,7 +13,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
-from lineprof.bytecode.instructions import WITHIN, are_far, jump_marks, with_starts
+from lineprof.bytecode.instructions import (
+    COMPREHENSION,
+    are_far,
+    jump_marks,
+    with_starts,
+)
 from lineprof.source import file_state, text_of
 
 if TYPE_CHECKING:
@@ -130,7 +135,7 @@ def build_tables(code: CodeType, text: str | None = None) -> CodeTables | None:
     in_steps = runs_in_steps(code)
     far = are_far(code, ranges)
     marks = jump_marks(code, statements=far or statements is not None)
-    has_comprehension = marks is not None and WITHIN in marks
+    has_comprehension = marks is not None and COMPREHENSION in marks
     if far:
         marks = with_starts(marks, code, ranges)
     return CodeTables(

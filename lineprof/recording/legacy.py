@@ -60,7 +60,7 @@ def last_time(functions: Iterable[FunctionType]) -> dict[CodeType, Entry]:
     """Return the line of each code object's innermost call on this thread."""
     known = {identity(code): code for code in _codes(functions)}
     made: dict[CodeType, Entry] = {}
-    frame = sys._getframe(1)  # noqa: SLF001  # there is no other
+    frame = sys._getframe(1)  # noqa: SLF001  # there is no public function
     while frame is not None:
         code = known.get(identity(frame.f_code))
         if code is not None:

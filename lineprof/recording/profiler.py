@@ -43,16 +43,16 @@ if TYPE_CHECKING:
     Scoping = ScopingPolicy | str | Policies | None
 
 
-# Methods by which a function is decorated: if a subclass overrides one, each
-# decoration calls it.
-_STEPS = frozenset(
+# Methods that decorate a function: one that a subclass overrides is called at each
+# decoration.
+_DECORATING = frozenset(
     (
         *("add_callable", "add_function", "get_underlying_functions"),
         *("wrap_callable", "wrap_function", "wrap_generator", "wrap_coroutine"),
         "wrap_async_generator",
     )
 )
-# The same for each call of a decorated function.
+# Methods that each call of a decorated function calls, if a subclass overrides one.
 _SWITCHES = frozenset(("enable", "disable", "enable_by_count", "disable_by_count"))
 
 
@@ -64,9 +64,9 @@ class LineProfiler(ByCountProfilerMixin):
     for the length of a decorated call, inside ``with profiler:``, or between
     `enable` and `disable`.
 
-    `core` says where events come from: "monitoring" (Python 3.12 and later),
+    `core` is the source of events: "monitoring" (Python 3.12 and later),
     "settrace", or "auto"; None takes the environment's ``LINEPROF_CORE``. `clock`
-    is for tests: a capsule "lineprof.clock" with a C function that gives ns.
+    is for tests: a capsule "lineprof.clock" with a C function that returns ns.
     `gpu` is "auto" (record GPU work if there is a GPU), "nvtx" (only ranges for
     other tools), "off", or a `lineprof.recording.gpu.GpuOptions`; `nvtx` is "auto",
     "line", "func" or "off". None takes ``LINEPROF_GPU``, ``LINEPROF_NVTX``. Once a
@@ -74,8 +74,8 @@ class LineProfiler(ByCountProfilerMixin):
     slice of time in a function or on a line is kept, for a timeline: a
     `lineprof.recording.trace.TraceOptions` says which; None takes ``LINEPROF_TRACE``.
 
-    `wrap_trace` and `set_frame_local_trace` are line_profiler's, and change
-    nothing: other tracers always keep their events.
+    `wrap_trace` and `set_frame_local_trace` are line_profiler's, and have no effect:
+    other tracers always keep their events.
 
     Raises LineprofError if the core is not available.
     """
@@ -86,9 +86,10 @@ class LineProfiler(ByCountProfilerMixin):
 
     timer_unit = 1e-9  # seconds in a tick of get_stats().timings
 
-    _direct = True  # no subclass overrides a step of decorating,
-    _by_code = True  # nor what a decorated call does,
-    _own_switches = False  # nor `enable` and `disable`
+    # Set by `__init_subclass__`:
+    _direct = True  # neither _DECORATING nor _SWITCHES are overridden
+    _by_code = True  # _SWITCHES are not overridden
+    _own_switches = False  # `enable` or `disable` is overridden
 
     _blocks: Blocks | None = None
 
@@ -96,11 +97,11 @@ class LineProfiler(ByCountProfilerMixin):
     _tracing = {"wrap_trace": False, "set_frame_local_trace": False}  # noqa: RUF012
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401
-        """Note which steps the subclass overrides."""
+        """Note which methods the subclass overrides."""
         super().__init_subclass__(**kwargs)
         place = cls.__mro__.index(LineProfiler)
         own = {name for base in cls.__mro__[:place] for name in vars(base)}
-        cls._direct = not own & (_STEPS | _SWITCHES)
+        cls._direct = not own & (_DECORATING | _SWITCHES)
         cls._by_code = not own & _SWITCHES
         cls._own_switches = bool(own & {"enable", "disable"})
 
@@ -138,11 +139,10 @@ class LineProfiler(ByCountProfilerMixin):
     def __call__(self, func: F) -> F:
         """Decorate `func`: its lines count whenever it is called.
 
-        Functions, methods, generators, coroutines, properties, partial
-        objects and classes (whose members are decorated in place) are
-        understood; a callable without Python code comes back as it is.
-        Decorating twice gives the same object. Raises TypeError if `func` is
-        not callable.
+        `func` may be a function, method, generator, coroutine, property, partial
+        object or class (whose members are decorated in place). Other callables, which
+        have no Python code, are returned unchanged. Decorating twice has no further
+        effect. Raises TypeError if `func` is not callable.
         """
         if (
             self._direct
@@ -158,18 +158,18 @@ class LineProfiler(ByCountProfilerMixin):
     def wrap_callable(self, func: Any) -> Any:  # noqa: ANN401
         """Return `func` such that calls of it enable the profiler.
 
-        As `__call__` does, but nothing is registered. Callables without Python
-        code come back as they are. Raises TypeError if `func` is not callable.
+        As `__call__` does, but nothing is registered. Callables without Python code
+        are returned unchanged. Raises TypeError if `func` is not callable.
         """
         if not isinstance(func, (FunctionType, type)) and callable(func):
             from lineprof.decorate.callables import kind_of  # noqa: PLC0415  # seldom
 
-            if kind_of(func) == "function":  # an object that can be called
+            if kind_of(func) == "function":  # a callable object
                 return self._wrap_object(func)
         return super().wrap_callable(func)
 
     def _wrap_object(self, func: Any) -> Any:  # noqa: ANN401
-        """Leave `func`, perhaps a cache, as it is: the functions in it are watched."""
+        """Watch the functions in `func`, such as a cache, and return it unchanged."""
         for function in self.get_underlying_functions(func):
             if self._add_code(function.__code__):
                 self._tracer.set_activating(function.__code__)
@@ -194,7 +194,7 @@ class LineProfiler(ByCountProfilerMixin):
         return self._registry.copy_of(func)
 
     def _already_a_wrapper(self, func: object) -> bool:
-        """Return whether calls of the function enable the profiler as it is."""
+        """Return whether calls of `func` already enable the profiler."""
         if isinstance(func, FunctionType):
             if self._tracer.is_activating(func.__code__):
                 return True
@@ -350,7 +350,7 @@ class LineProfiler(ByCountProfilerMixin):
 
     @property
     def enable_count(self) -> int:
-        """How many decorated calls and ``with`` blocks are under way."""
+        """Number of decorated calls and ``with`` blocks that are running."""
         return self._tracer.enable_count
 
     def enable(self) -> None:
@@ -362,12 +362,12 @@ class LineProfiler(ByCountProfilerMixin):
         self._session.enable()
 
     def disable(self) -> None:
-        """Stop counting, however often it was enabled; lines under way end here."""
+        """Stop counting, whatever the count of enables; current lines end here."""
         if get_ident() not in self._switching:
             self._tracer.disable()
 
     def enable_by_count(self) -> None:
-        """Enable, if it is not enabled; each call needs a `disable_by_count`."""
+        """Enable, if not enabled yet; each call needs a `disable_by_count`."""
         if self._own_switches and not self.enable_count:
             self._call_switch(self.enable)
         if on_first_use:
@@ -387,7 +387,7 @@ class LineProfiler(ByCountProfilerMixin):
     def _call_switch(self, switch: Callable[[], None]) -> None:
         """Call the `enable` or `disable` of a subclass, which calls that of this class.
 
-        The latter does nothing meanwhile on this thread: the count switches.
+        The latter has no effect on this thread during the call.
         """
         self._switching.add(get_ident())
         try:
@@ -396,11 +396,11 @@ class LineProfiler(ByCountProfilerMixin):
             self._switching.discard(get_ident())
 
     def start(self) -> None:
-        """Count on after `stop`: what the module's `start` does."""
+        """Resume counting after `stop`, in all profilers: see `lineprof.start`."""
         start()
 
     def stop(self) -> None:
-        """Count nothing, in any profiler, until `start`: see the module's `stop`."""
+        """Pause counting in all profilers, until `start`: see `lineprof.stop`."""
         stop()
 
     def block(self, name: str = "block") -> Block:
@@ -430,26 +430,24 @@ class LineProfiler(ByCountProfilerMixin):
     def discover(self, decide: Callable[[CodeType], bool | None] | None) -> None:
         """Call `decide` at the first call of each code object that is not registered.
 
-        That is once for each, on the thread that makes the call, before the
-        first line runs. If it returns true, the code is watched from that call on,
-        as by `watch`; if false, it is not; if None, no code of the same file is.
-        Its exceptions are dropped, and the code is not watched. With None instead
-        of a callable, discovery ends. Only one profiler of a process can discover
-        at a time: the last one that was told to.
+        It is called once for each, on the thread that makes the call, before the first
+        line runs. If it returns true, the code is watched from that call on, as by
+        `watch`; if false, it is not; if None, no code of the same file is. Exceptions
+        in it are ignored, and the code is not watched. With None instead of a callable,
+        discovery ends. A process has one discovery at a time: the last call counts.
         """
         discovery.discover(self._session.module, self._registry, decide)
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
 
-        This applies to functions that are registered later, in any profiler: call
-        it first. It costs about 100 ns a call. Before Python 3.12, classes and other
-        callables are not seen, and nothing is seen while the program has a profile
-        function of its own; if `core` is settrace on a later Python, nothing is.
+        This applies to functions that any profiler registers later, so call it first.
+        It costs about 100 ns a call. Before Python 3.12, classes and other callables
+        are not counted, and nothing is while the program has a profile function of its
+        own; with the core "settrace" on a later Python, nothing is counted.
 
-        With `split`, the time that lines and their C functions themselves waited,
-        and that they spent in the kernel, is also recorded, if they take more than
-        30 us; that costs a microsecond each.
+        With `split`, the time that lines and their C functions waited or spent in the
+        kernel is also recorded, if they take more than 30 us; that costs 1 us each.
         """
         discovery.count_c_functions(self._session, on=on, split=split)
 
@@ -459,18 +457,18 @@ class LineProfiler(ByCountProfilerMixin):
         """Call `call` each time that measuring has cost a thread another `cost_ns`.
 
         The cost is an estimate, for all profilers together. The call is made on that
-        thread, just before a profiled call. `call` may look at `costs` and unwatch
-        something; if it returns a number, that is the new `cost_ns`. Its exceptions
-        are dropped. With None instead of a callable, this ends. Raises ValueError if
-        `cost_ns` is less than 1.
+        thread, just before a profiled call. `call` may read `costs` and unwatch code;
+        if it returns a number, that is the new `cost_ns`. Exceptions in it are ignored.
+        With None instead of a callable, the calls end. Raises ValueError if `cost_ns`
+        is less than 1.
         """
         discovery.audit(self._session.module, call, cost_ns)
 
     def costs(self) -> list[Cost]:
         """Return the cost of measuring so far, by code object.
 
-        Lines under way count up to their last event. Any thread may call this, and
-        no other thread is stopped meanwhile.
+        Current lines count up to their last event. Any thread may call this; no other
+        thread is stopped.
         """
         return discovery.costs(self._session)
 
@@ -489,18 +487,17 @@ class LineProfiler(ByCountProfilerMixin):
     def get_stats(self) -> LineStats:
         """Return all that was counted so far, times in ns.
 
-        Lines that are under way count up to now.
+        Current lines count up to now.
         """
         return self._results.stats(
             self._blocks, end=self.exit, from_start=self.from_start
         )
 
     def stats_so_far(self) -> LineStats:
-        """Return the same while the program runs, for a thread beside it.
+        """Return the same while the program runs, from another thread.
 
-        No other thread is stopped: costs count as they were first calibrated. GPU
-        work is left out, because the device would have to be waited for, and so is
-        the timeline, because it may be long.
+        No thread is stopped, and calibration is not repeated. GPU work is left out,
+        because reading it waits for the device; so is the timeline, which may be long.
         """
         return self._results.stats_so_far(self._blocks, from_start=self.from_start)
 

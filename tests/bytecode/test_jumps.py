@@ -59,5 +59,5 @@ def test_loops_are_found_and_waiting_is_none() -> None:
 
     found = jumps.loop_jumps(loops.__code__)
     assert len({jump.target for jump in found}) >= 2
-    assert all(jump.target < jump.start and not jump.gathers for jump in found)
+    assert all(jump.target < jump.start and not jump.in_comprehension for jump in found)
     assert jumps.loop_jumps(waits.__code__) == []
