@@ -201,7 +201,7 @@ def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> Profile:
                 file=keys[row["id"]][0],
                 name=row["name"],
                 line=row["first_line"],
-                cells=tuple(cells[row["id"]]),
+                thread_lines=tuple(cells[row["id"]]),
                 calls=row["calls"],
                 recursive_ns=row["recursive_ns"],
             )

@@ -248,7 +248,11 @@ def test_hundreds_of_threads_fit_in_a_small_memory(tmp_path: Path) -> None:
 
 
 def test_nothing_is_imported_for_it_unasked(tmp_path: Path) -> None:
-    name = "lineprof.model.timelines"
-    write(tmp_path, "x.py", f"import sys; print({name!r} in sys.modules)\n")
-    done = kernprof("-lq", "x.py", cwd=tmp_path)
-    assert (done.out, done.err) == ("False\n", ""), sys.version
+    write(
+        tmp_path,
+        "x.py",
+        "import sys; print('lineprof.recording.trace' in sys.modules)\n",
+    )
+    for flags, asked in (((), False), (("--trace",), True)):
+        done = kernprof("-lq", *flags, "x.py", cwd=tmp_path)
+        assert (done.out, done.err) == (f"{asked}\n", ""), sys.version
