@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 
 from tools.checks.exports import perfetto, readers
-from tools.checks.exports.findings import Missing, Wrong
+from tools.checks.exports.findings import Mismatch, MissingReader
 from tools.checks.exports.profiles import SIMULATED
-from tools.checks.exports.workspace import Place
+from tools.checks.exports.workspace import Workspace
 from tools.demo.terminal_picture import PROMPT, picture
 from tools.dev import native
 from tools.dev.envs import ROOT, StepError, replay
@@ -57,41 +57,43 @@ BEFORE_NS, AFTER_NS = 400_000, 500_000
 DRAWN_S = 3  # until Perfetto has drawn everything
 
 
-def typed(place: Place, command: str, **environment: str) -> str:
+def typed(workspace: Workspace, command: str, **environment: str) -> str:
     """Run a command line as a user types it; return its output and errors."""
     words = shlex.split(command)
     if words[0] == "kernprof":
         words = ["python", "-m", *words]
     quiet = {"NO_COLOR": "1", **environment}
-    output = place.run([place.python, *words[1:]], quiet, errors=True)
-    return output.replace(f"{place.folder}/", "").replace(str(place.python), "python")
+    output = workspace.run([workspace.python, *words[1:]], quiet, errors=True)
+    return output.replace(f"{workspace.folder}/", "").replace(
+        str(workspace.python), "python"
+    )
 
 
-def drill_down(place: Place) -> None:
+def drill_down(workspace: Workspace) -> None:
     """Draw a terminal with a run, and a drill-down to its hot line."""
     lines = []
     for command in DRILL:
-        lines += [PROMPT + command, *typed(place, command).splitlines(), ""]
+        lines += [PROMPT + command, *typed(workspace, command).splitlines(), ""]
     target = IMAGES / "drill-down.svg"
     target.write_text(picture(lines, HOT), encoding="utf-8")
 
 
-def flame(place: Place) -> None:
+def flame(workspace: Workspace) -> None:
     """Draw the flame graphs of a run on a simulated GPU: its time and the GPU's."""
-    typed(place, WHOLE, **SIMULATED)
-    exported = place.export(place.folder / "whole.lprof", "svg", "svg")
-    page = place.page
+    typed(workspace, WHOLE, **SIMULATED)
+    exported = workspace.export(workspace.folder / "whole.lprof", "svg", "svg")
+    page = workspace.page
     page.open(exported.as_uri())
     height = page.value("Number(document.documentElement.getAttribute('height'))")
     page.size(FLAME_WIDTH, int(height))
     (IMAGES / "flame.png").write_bytes(page.screenshot())
 
 
-def timeline(place: Place) -> None:
+def timeline(workspace: Workspace) -> None:
     """Draw a training step on a simulated GPU as Perfetto shows it."""
-    typed(place, TRACED, **SIMULATED)
-    exported = place.export(place.folder / "gpu.lprof", "perfetto", "pftrace")
-    page = perfetto.load(place, exported)
+    typed(workspace, TRACED, **SIMULATED)
+    exported = workspace.export(workspace.folder / "gpu.lprof", "perfetto", "pftrace")
+    page = perfetto.load(workspace, exported)
     page.size(WIDTH, HEIGHT)
     page.wait(
         "app.trace.workspace.flatTracks.some(row => row.name.startsWith('Stream'))"
@@ -121,12 +123,12 @@ def main() -> int:
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copytree(ROOT / "examples", Path(scratch, "run", "examples"))
-        with Place(python, Path(scratch, "run")) as place:
+        with Workspace(python, Path(scratch, "run")) as workspace:
             try:
-                drill_down(place)
-                flame(place)
-                timeline(place)
-            except (Missing, Wrong) as error:
+                drill_down(workspace)
+                flame(workspace)
+                timeline(workspace)
+            except (MissingReader, Mismatch) as error:
                 print(f"lineprof: {error}", file=sys.stderr)
                 return 1
     for image in sorted(IMAGES.iterdir()):

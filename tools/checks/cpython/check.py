@@ -1,7 +1,7 @@
-"""Run CPython's own tests alone and with each of their functions profiled.
+"""CPython's own tests, run alone and with each of their functions profiled.
 
-On 3.11, 3.12 and 3.13, once per event source; what came of each single test
-must be the same. Environment: ONLY=3.12, versions that begin so, whichever those are.
+On 3.11, 3.12 and 3.13, once per hook; the outcome of each single test must be the
+same. Environment: ONLY=3.12, any versions that start with that.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ BAD = ("failed", "error", "passed unexpectedly")
 
 
 class Excuse(NamedTuple):
-    """Why some tests differ, and rightly so."""
+    """Reason why the outcome of some tests may differ."""
 
     test: str  # how their ids begin
     core: str
@@ -66,7 +66,7 @@ EXCUSES = (
 
 
 class Run(NamedTuple):
-    """What came of a module's tests."""
+    """Outcomes of a module's tests."""
 
     outcomes: Mapping[str, str]
     reasons: Mapping[str, str]
@@ -78,7 +78,7 @@ class Run(NamedTuple):
 
 
 def run(env: Env, module: str, core: str) -> Run:
-    """Run a module's tests in an environment; alone, or profiled by a core."""
+    """Run a module's tests in an environment, alone or profiled with a hook."""
     name = f"{module}-{core if core != ALONE else 'alone'}"
     folder, log = env.folder / "away" / name, env.folder / "log" / f"{name}.txt"
     answer = env.folder / "log" / f"{name}.json"
@@ -109,7 +109,7 @@ def run(env: Env, module: str, core: str) -> Run:
 
 
 def excuse(core: str, test: str) -> str:
-    """Say why a test may differ; '' where it may not."""
+    """Return why a test may differ; '' if it may not."""
     for known in EXCUSES:
         if test.startswith(known.test) and core == known.core:
             return known.reason
@@ -117,7 +117,7 @@ def excuse(core: str, test: str) -> str:
 
 
 def differences(alone: Run, profiled: Run) -> dict[str, str]:
-    """Say by test what is not as it is alone."""
+    """Return the differences from the run alone, by test."""
     if alone.problem or profiled.problem:
         whose = "alone" if alone.problem else "profiled"
         log = alone.log if alone.problem else profiled.log
@@ -134,11 +134,11 @@ def differences(alone: Run, profiled: Run) -> dict[str, str]:
 
 
 def check(env: Env, python: Python, module: str) -> int:
-    """Run one module in all ways; give how many of them are not as it is alone."""
+    """Run one module alone and with each hook; return how many hooks differ."""
     begun = time.monotonic()
     alone = run(env, module, ALONE)
-    lines = [f"{python.version} {module}: {told(alone)}"]
-    lines += [f"  fails alone, too: {t}" for t, o in alone.outcomes.items() if o in BAD]
+    lines = [f"{python.version} {module}: {counted(alone)}"]
+    lines += [f"  also fails alone: {t}" for t, o in alone.outcomes.items() if o in BAD]
     failed = 0
     for core in python.hooks:
         profiled = run(env, module, core)
@@ -151,20 +151,20 @@ def check(env: Env, python: Python, module: str) -> int:
             f"  {core}: {verdict}; {profiled.watched} functions, {profiled.hits} hits"
         )
         lines += [f"    {test}: {found[test]}" for test in wrong]
-        lines += [f"    but for {t}: {why}" for t, why in excused.items() if why]
+        lines += [f"    except {t}: {why}" for t, why in excused.items() if why]
     lines[0] += f" ({time.monotonic() - begun:.0f} s)"
     print("\n".join(lines), flush=True)
     return failed
 
 
-def told(alone: Run) -> str:
-    """Count the outcomes in words."""
+def counted(alone: Run) -> str:
+    """Return the counts of outcomes as text."""
     counts = Counter(alone.outcomes.values())
     return ", ".join(f"{times} {outcome}" for outcome, times in counts.most_common())
 
 
 def check_python(python: Python) -> int:
-    """Set a Python up and run all modules in it; give how many went wrong."""
+    """Set up a Python and run all modules with it; return the number of failures."""
     env = Env(ROOT / f".venv-check-cpython-{python.name}")
     try:
         make(env, python)
@@ -178,14 +178,14 @@ def check_python(python: Python) -> int:
 
 
 def chosen(pythons: Sequence[Python], only: str) -> list[Python]:
-    """Pick the versions that are checked; or those whose version fits."""
+    """Return the Pythons to check: those of ONLY, or of CHECKED."""
     if only:
         return [python for python in pythons if python.version.startswith(only)]
     return [python for python in pythons if python.number[:2] in CHECKED]
 
 
 def has_tests(python: Python) -> bool:
-    """Tell whether a Python came with its own tests; say so where it did not."""
+    """Return whether a Python came with its own tests; print a line if not."""
     asked = [python.path, "-c", "import test.test_generators"]
     found = not subprocess.run(asked, capture_output=True, check=False).returncode
     if not found:
@@ -194,7 +194,7 @@ def has_tests(python: Python) -> bool:
 
 
 def main() -> int:
-    """Check the Pythons that there are; 1 if anything is wrong."""
+    """Check all chosen Pythons; return 1 if anything differs."""
     pythons = chosen(find()[0], os.environ.get("ONLY", ""))
     pythons = [python for python in pythons if has_tests(python)]
     if not pythons:

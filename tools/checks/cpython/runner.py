@@ -1,4 +1,4 @@
-"""Run tests of CPython's in this process, and write down what came of each.
+"""Runner of a test module of CPython in this process, which writes the outcomes.
 
 usage: runner.py MODULE CORE FILE. With a core every function of the module counts
 its lines; `-` is no core, and the module runs alone. FILE gets JSON: the outcome
@@ -30,10 +30,10 @@ MODULE = "<module>"
 
 
 class Outcomes(unittest.TestResult):
-    """What came of each test, by its id."""
+    """Outcomes of tests, by their ids."""
 
     def __init__(self) -> None:
-        """Know of none."""
+        """Start without outcomes."""
         super().__init__()
         self.outcomes: dict[str, str] = {}
         self.reasons: dict[str, str] = {}
@@ -93,7 +93,7 @@ class Outcomes(unittest.TestResult):
 
 
 class Watch:
-    """Counts the lines of every function of some modules, or of none."""
+    """Profiler of all functions of some modules, or nothing if the core is `-`."""
 
     def __init__(self, core: str) -> None:
         """Open a profiler with this core, unless there is to be none."""

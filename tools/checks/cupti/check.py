@@ -1,7 +1,7 @@
-"""Compare what lineprof knows of CUPTI with the headers of every version's wheel.
+"""Comparison of lineprof's declarations of CUPTI with the headers of every version.
 
-They are downloaded into build/cupti, about 300 MB, and compiled against
-csrc/gpu/cupti_abi.h. Any C compiler will do; nothing of CUPTI is run.
+The headers are downloaded with the wheels of CUPTI into build/cupti, about 300 MB,
+and compiled with csrc/gpu/cupti_abi.h. Needs a C compiler; CUPTI does not run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What our sources say of CUPTI: read from csrc."""
+"""Declarations of CUPTI, read from the sources in csrc."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CSRC = ROOT / "csrc"
 
 
 class Ours(NamedTuple):
-    """What our sources say."""
+    """Declarations in the sources."""
 
     structs: dict[str, tuple[str, list[str]]]  # NVIDIA's name, and our fields
     values: list[str]

@@ -1,4 +1,4 @@
-"""What of csrc/gpu/cupti_abi.h and cupti_callbacks.c is what of NVIDIA's headers."""
+"""Names in csrc/gpu/cupti_abi.h and cupti_callbacks.c, and NVIDIA's for the same."""
 
 from __future__ import annotations
 

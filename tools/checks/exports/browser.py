@@ -20,7 +20,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from tools.checks.exports.findings import Missing, Wrong
+from tools.checks.exports.findings import Mismatch, MissingReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Page:
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **parameters: object) -> dict[str, Any]:
-        """Call a method of the protocol; Wrong when it fails or hangs."""
+        """Call a method of the protocol; Mismatch when it fails or hangs."""
         number = self._pipe.write(method, parameters, self._session)
         while True:
             message = self._pipe.read()
@@ -60,7 +60,7 @@ class Page:
                 break
             self._note(message)
         if "error" in message:
-            raise Wrong(f"{method}: {message['error']['message']}")
+            raise Mismatch(f"{method}: {message['error']['message']}")
         result: dict[str, Any] = message["result"]
         return result
 
@@ -83,11 +83,11 @@ class Page:
         """Go to `url`, and wait until it is loaded."""
         failed = self.send("Page.navigate", url=url).get("errorText")
         if failed:
-            raise Wrong(f"{url}: {failed}")
+            raise Mismatch(f"{url}: {failed}")
         self.wait("document.readyState === 'complete'")
 
     def value(self, expression: str) -> Any:  # noqa: ANN401  # of JSON
-        """Evaluate JavaScript, await it, and give its value; Wrong if it throws."""
+        """Evaluate JavaScript, await it, and give its value; Mismatch if it throws."""
         answer = self.send(
             "Runtime.evaluate",
             expression=expression,
@@ -98,15 +98,15 @@ class Page:
         if "exceptionDetails" in answer:
             thrown = answer["exceptionDetails"]
             said = thrown.get("exception", {}).get("description", thrown["text"])
-            raise Wrong(f"the page threw {said}")
+            raise Mismatch(f"the page threw {said}")
         return answer["result"].get("value")
 
     def wait(self, expression: str, limit_s: float = LIMIT_S) -> None:
-        """Wait until a JavaScript expression is true; Wrong when it never is."""
+        """Wait until a JavaScript expression is true; Mismatch when it never is."""
         end = time.monotonic() + limit_s
         while not self.value(f"Boolean({expression})"):
             if time.monotonic() > end:
-                raise Wrong(f"never true in the page: {expression}")
+                raise Mismatch(f"never true in the page: {expression}")
             time.sleep(0.05)
 
     def click(self, x: float, y: float) -> None:
@@ -151,13 +151,13 @@ class _Pipe:
         return self._number
 
     def read(self) -> dict[str, Any]:
-        """Give the next message; Wrong when none comes."""
+        """Give the next message; Mismatch when none comes."""
         while b"\0" not in self._rest:
             if not select.select([self._answers], [], [], LIMIT_S)[0]:
-                raise Wrong(f"Chromium said nothing for {LIMIT_S} s")
+                raise Mismatch(f"Chromium said nothing for {LIMIT_S} s")
             more = os.read(self._answers, 1 << 20)
             if not more:
-                raise Wrong("Chromium has gone")
+                raise Mismatch("Chromium has gone")
             self._rest += more
         first, self._rest = self._rest.split(b"\0", 1)
         message: dict[str, Any] = json.loads(first)
@@ -174,11 +174,11 @@ class _Pipe:
 
 
 def command() -> str:
-    """Give the command of a Chromium; Missing when there is none."""
+    """Give the command of a Chromium; MissingReader when there is none."""
     for name in NAMES:
         if found := shutil.which(name):
             return found
-    raise Missing("Chromium", "Debian: apt install chromium")
+    raise MissingReader("Chromium", "Debian: apt install chromium")
 
 
 def high(end: int) -> int:
@@ -190,7 +190,7 @@ def high(end: int) -> int:
 
 @contextlib.contextmanager
 def browser() -> Iterator[_Pipe]:
-    """Run a Chromium as long as the block; Missing when there is none."""
+    """Run a Chromium as long as the block; MissingReader when there is none."""
     program = command()
     ends = [high(end) for end in (*os.pipe(), *os.pipe())]
     theirs_in, to, answers, theirs_out = ends

@@ -6,37 +6,37 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-from tools.checks.exports.findings import Missing, Wrong, same
+from tools.checks.exports.findings import Mismatch, MissingReader, same
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tools.checks.exports.workspace import Place
+    from tools.checks.exports.workspace import Workspace
 
 NUMBER = r"[\d,.]+"
 EVENTS = {"ns": "lines_ns", "GPU_ns": "gpu_ns", "Hits": "hits"}  # theirs, and ours
 FLAGS = ("--threshold=100", "--show-percs=no")
 
 
-def annotate(place: Place, profile: Path, file: Path) -> str:
+def annotate(workspace: Workspace, profile: Path, file: Path) -> str:
     """Compare totals and each function's time, with and without what it called."""
-    ours = place.ours(profile)
-    output = run(place, "--auto=no", "--inclusive=no", file)
+    expected = workspace.expected(profile)
+    output = run(workspace, "--auto=no", "--inclusive=no", file)
     found = totals(output)
     for event in EVENTS.keys() & found.keys():
-        same(event, found[event], ours[EVENTS[event]])
+        same(event, found[event], expected[EVENTS[event]])
     on_and_off = found.get("CPU_ns", found["ns"]) + found.get("Wait_ns", 0)
     same("CPU_ns and Wait_ns", on_and_off, found["ns"])
-    if ours["gpu_ns"] and "GPU_ns" not in found:
-        raise Wrong("it has no GPU time")
-    own = [one["lines_ns"] for one in ours["functions"] if one["lines_ns"]]
+    if expected["gpu_ns"] and "GPU_ns" not in found:
+        raise Mismatch("it has no GPU time")
+    own = [one["lines_ns"] for one in expected["functions"] if one["lines_ns"]]
     if sorted(times(output)) != sorted(own):
-        raise Wrong("its functions' own times are not ours")
-    whole = times(run(place, "--auto=no", "--inclusive=yes", file))
-    once = [one for one in ours["functions"] if one["calls"] == one["primitive"]]
+        raise Mismatch("its functions' own times are not ours")
+    whole = times(run(workspace, "--auto=no", "--inclusive=yes", file))
+    once = [one for one in expected["functions"] if one["calls"] == one["primitive"]]
     lacking = [one for one in once if one["total_ns"] and not near(one, whole)]
     if lacking:
-        raise Wrong(f"its inclusive times lack {lacking[0]}")
+        raise Mismatch(f"its inclusive times lack {lacking[0]}")
     return f"{len(own)} functions, {found}"
 
 
@@ -46,14 +46,14 @@ def near(function: dict[str, int], times: list[int]) -> bool:
     return any(abs(one - function["total_ns"]) <= slack for one in times)
 
 
-def run(place: Place, *words: object) -> str:
-    """Run callgrind_annotate; Missing when it is not there, Wrong when it complains."""
+def run(workspace: Workspace, *words: object) -> str:
+    """Run callgrind_annotate; Mismatch if it warns, MissingReader without it."""
     command = shutil.which("callgrind_annotate")
     if not command:
-        raise Missing("callgrind_annotate", "Debian: apt install valgrind")
-    output = place.run([command, *FLAGS, *words])
+        raise MissingReader("callgrind_annotate", "Debian: apt install valgrind")
+    output = workspace.run([command, *FLAGS, *words])
     if "WARNING" in output:
-        raise Wrong(output[output.index("WARNING") :][:300])
+        raise Mismatch(output[output.index("WARNING") :][:300])
     return output
 
 
@@ -73,7 +73,7 @@ def totals(output: str) -> dict[str, int]:
     events = re.search(r"^Events shown: +(.+)$", output, re.MULTILINE)
     whole = [numbers for numbers, what in table(output) if what == "PROGRAM TOTALS"]
     if not events or not whole:
-        raise Wrong(f"callgrind_annotate shows no totals: {output[:400]}")
+        raise Mismatch(f"callgrind_annotate shows no totals: {output[:400]}")
     return dict(zip(events[1].split(), whole[0]))
 
 

@@ -1,10 +1,10 @@
 """Export profiles of programs in every format, and open each with its own reader.
 
-It runs kernprof on examples and on hard programs, exports what comes out, lets the
-programs that read these formats open the files, and compares their numbers with
-ours. Lineprof and the readers of the package index and of npm go into .venv-exports;
-those of the distribution are installed with apt-get where that is allowed, and else
-named: what is not there fails, unless --allow-missing names it.
+It runs kernprof on examples and on difficult programs, exports the profiles, opens the
+files with programs that read these formats, and compares their numbers with those of
+the profile. Lineprof and the readers from PyPI and npm are installed in .venv-exports,
+other readers with apt-get if allowed. A missing reader is a failure, unless
+--allow-missing names it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.checks.exports import readers
-from tools.checks.exports.findings import Missing, Wrong
+from tools.checks.exports.findings import Mismatch, MissingReader
 from tools.checks.exports.formats import CHECKS
 from tools.checks.exports.profiles import PROGRAMS, profile
-from tools.checks.exports.workspace import Place
+from tools.checks.exports.workspace import Workspace
 from tools.dev import native
 from tools.dev.envs import StepError, replay
 from tools.dev.pythons import this
@@ -39,51 +39,53 @@ def report(verdict: str, what: str, said: str, begun: float) -> None:
     print(f"{verdict:7} {what} ({time.monotonic() - begun:.1f} s): {said}", flush=True)
 
 
-def check_one(place: Place, file: Path, check: Check, allowed: Sequence[str]) -> bool:
+def check_one(
+    workspace: Workspace, file: Path, check: Check, allowed: Sequence[str]
+) -> bool:
     """Export and open one file; print what came, and tell whether it is well."""
     begun = time.monotonic()
     what = f"{file.stem}: {check.format} in {check.reader}"
     try:
-        exported = place.export(file, check.format, check.suffix)
-        said = check.check(place, file, exported)
-    except Missing as error:
+        exported = workspace.export(file, check.format, check.suffix)
+        said = check.check(workspace, file, exported)
+    except MissingReader as error:
         spared = error.name in allowed or check.reader in allowed
         report("MISSING" if spared else "FAILED", what, str(error), begun)
         return spared
-    except Wrong as error:
+    except Mismatch as error:
         report("FAILED", what, str(error), begun)
         return False
     report("OK", what, said, begun)
     return True
 
 
-def profiled(place: Place, program: Program) -> Path | None:
+def profiled(workspace: Workspace, program: Program) -> Path | None:
     """Run a program under kernprof; give its profile, None when that fails."""
     begun = time.monotonic()
     what = f"{program.name}: kernprof"
     try:
-        file = profile(place, program)
-    except Wrong as error:
+        file = profile(workspace, program)
+    except Mismatch as error:
         report("FAILED", what, str(error), begun)
         return None
     report("OK", what, f"a profile of {file.stat().st_size / 1e6:.2f} MB", begun)
     return file
 
 
-def check_all(place: Place, asked: argparse.Namespace) -> int:
+def check_all(workspace: Workspace, asked: argparse.Namespace) -> int:
     """Open all exports of all programs, or of one profile; give how many fail."""
     checks = [c for c in CHECKS if not asked.format or c.format in asked.format]
     programs = [p for p in PROGRAMS if not asked.program or p.name in asked.program]
     if not programs or not checks:
         sys.exit("lineprof: there is no such program or format")
-    files = asked.profile or (profiled(place, program) for program in programs)
+    files = asked.profile or (profiled(workspace, program) for program in programs)
     failed = 0
     for file in files:
         if file is None:
             failed += 1
         else:
             for check in checks:
-                failed += not check_one(place, file, check, asked.allow_missing)
+                failed += not check_one(workspace, file, check, asked.allow_missing)
     return failed
 
 
@@ -133,8 +135,8 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory() as scratch:
         folder = asked.keep or Path(scratch)
-        with Place(python, folder.resolve()) as place:
-            failed = check_all(place, asked)
+        with Workspace(python, folder.resolve()) as workspace:
+            failed = check_all(workspace, asked)
     print(f"{failed} failed" if failed else "all as it should be")
     return 1 if failed else 0
 

@@ -1,16 +1,16 @@
-"""The parser of Chrome's own DevTools for .cpuprofile: Chromium has it on board."""
+"""Reader of .cpuprofile: the parser of DevTools, which is part of Chromium."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from tools.checks.exports.findings import Wrong, same
+from tools.checks.exports.findings import Mismatch, same
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tools.checks.exports.workspace import Place
+    from tools.checks.exports.workspace import Workspace
 
 HOME = "devtools://devtools/bundled/inspector.html"
 PARSE = """
@@ -31,23 +31,23 @@ PARSE = """
 """
 
 
-def parsed(place: Place, file: Path) -> dict[str, Any]:
+def parsed(workspace: Workspace, file: Path) -> dict[str, Any]:
     """Parse a .cpuprofile; give its nodes: name, url, line from 0, own time (ms)."""
-    page = place.page
+    page = workspace.page
     page.open(HOME)
     page.errors.clear()  # an inspector without a page to inspect complains
     profile = json.loads(file.read_text(encoding="utf-8"))
     model: dict[str, Any] = page.value(PARSE % json.dumps(profile))
     if not model["nodes"]:
-        raise Wrong("DevTools finds no node in it")
+        raise Mismatch("DevTools finds no node in it")
     return model
 
 
-def check(place: Place, profile: Path, file: Path) -> str:
+def check(workspace: Workspace, profile: Path, file: Path) -> str:
     """Compare the own times of all nodes with ours, each to a microsecond."""
-    model, ours = parsed(place, file), place.ours(profile)
+    model, expected = parsed(workspace, file), workspace.expected(profile)
     nodes = model["nodes"]
     own_ms = sum(node[3] for node in nodes)
-    known = ours["covered_ns"] if ours["slices"] else ours["lines_ns"]
-    same("own time (ms)", own_ms, known / 1e6, (len(nodes) + ours["slices"]) / 1e3)
+    known = expected["covered_ns"] if expected["slices"] else expected["lines_ns"]
+    same("own time (ms)", own_ms, known / 1e6, (len(nodes) + expected["slices"]) / 1e3)
     return f"{len(nodes)} nodes, {own_ms:.3f} ms"

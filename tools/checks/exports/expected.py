@@ -1,6 +1,6 @@
-"""Print, as JSON, the numbers of a profile that its exports are held against.
+"""Expected numbers of a profile's exports, printed as JSON. Times are in ns.
 
-It runs in the environment that has lineprof: `python ours.py PROFILE`. Times in ns.
+Runs in the environment that has lineprof: `python expected.py PROFILE`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which reader opens which format."""
+"""Table of the export formats and their readers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tools.checks.exports.workspace import Place
+    from tools.checks.exports.workspace import Workspace
 
 
 class Check(NamedTuple):
     """A format, and a reader of it.
 
-    `check` takes the place, the profile and its export, and gives what it found in
-    words; it raises Wrong or Missing.
+    `check` takes the workspace, the profile and its export, and gives what it found in
+    words; it raises Mismatch or MissingReader.
     """
 
     format: str
     suffix: str  # of the file, as its readers want it
     reader: str
-    check: Callable[[Place, Path, Path], str]
+    check: Callable[[Workspace, Path, Path], str]
 
 
 CHECKS = (

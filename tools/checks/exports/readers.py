@@ -1,4 +1,4 @@
-"""What opens our exports: got where it may be got, else named."""
+"""Installation of the readers that open the exports."""
 
 from __future__ import annotations
 

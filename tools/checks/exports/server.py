@@ -1,4 +1,4 @@
-"""Folders served on 127.0.0.1, for pages that do not run from a file."""
+"""Web server on 127.0.0.1, for pages that cannot be opened as files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Serves a folder without a word."""
+    """Serves a folder without logging."""
 
     extensions_map = {  # noqa: RUF012  # as the class above has it
         **SimpleHTTPRequestHandler.extensions_map,
@@ -23,7 +23,7 @@ class _Handler(SimpleHTTPRequestHandler):
     }
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Do not log."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""speedscope's own importer, in a browser: of every format that it reads."""
+"""Reader of many formats: speedscope's importer, in a browser."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from tools.checks.exports.findings import Missing, Wrong, same
+from tools.checks.exports.findings import Mismatch, MissingReader, same
 from tools.checks.exports.readers import HOME
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tools.checks.exports.workspace import Place
+    from tools.checks.exports.workspace import Workspace
 
 # A million events are all alike, and a validator in Python takes minutes for them.
 VALIDATE = """
@@ -55,32 +55,32 @@ IMPORT = """
 def lay_out(release: Path, target: Path) -> None:
     """Copy speedscope's release into `target`, its importer named."""
     if not release.is_dir():
-        raise Missing("speedscope", "npm (Debian: apt install npm) has it")
+        raise MissingReader("speedscope", "npm (Debian: apt install npm) has it")
     shutil.copytree(release, target)
     (bundle,) = target.glob("speedscope-*.js")
     text = bundle.read_text(encoding="utf-8")
     found = HIDDEN.search(text)
     if not found:
-        raise Wrong(f"{bundle.name} has no importProfilesFromArrayBuffer as known")
+        raise Mismatch(f"{bundle.name} has no importProfilesFromArrayBuffer as known")
     named = f"window.lineprofImporter={found[1]};"
     bundle.write_text(
         text[: found.start()] + named + text[found.start() :], encoding="utf-8"
     )
 
 
-def imported(place: Place, file: Path) -> list[dict[str, Any]]:
+def imported(workspace: Workspace, file: Path) -> list[dict[str, Any]]:
     """Import a file; give its profiles with their frames' weights."""
-    page = place.page
-    page.open(place.reader("speedscope"))
+    page = workspace.page
+    page.open(workspace.reader("speedscope"))
     page.wait("window.lineprofImporter")
     page.errors.clear()  # what its fonts and its WebGL want is no matter
-    address = f"{place.server}/files/{file.name}"
+    address = f"{workspace.server}/files/{file.name}"
     script = IMPORT % (json.dumps(address), json.dumps(file.name))
     profiles: list[dict[str, Any]] = page.value(script)
     if page.errors:
-        raise Wrong(f"speedscope says {page.errors[0]}")
+        raise Mismatch(f"speedscope says {page.errors[0]}")
     if not profiles:
-        raise Wrong("speedscope finds no profile in it")
+        raise Mismatch("speedscope finds no profile in it")
     return profiles
 
 
@@ -91,67 +91,67 @@ def in_words(profiles: list[dict[str, Any]]) -> str:
     return "; ".join(words) + (f"; {more} more" if more > 0 else "")
 
 
-def lines(place: Place, profile: Path, file: Path) -> str:
+def lines(workspace: Workspace, profile: Path, file: Path) -> str:
     """Import a file whose first profile is time, line by line."""
-    profiles = imported(place, file)
-    ours = place.ours(profile)
-    same("time (ns)", profiles[0]["total"], ours["lines_ns"], ours["rounding"])
+    profiles = imported(workspace, file)
+    expected = workspace.expected(profile)
+    same("time (ns)", profiles[0]["total"], expected["lines_ns"], expected["rounding"])
     return in_words(profiles)
 
 
-def functions(place: Place, profile: Path, file: Path) -> str:
+def functions(workspace: Workspace, profile: Path, file: Path) -> str:
     """Import a file whose first profile is time, function by function."""
-    profiles = imported(place, file)
-    ours = place.ours(profile)
-    same("time (ns)", profiles[0]["total"], ours["self_ns"], ours["rounding"])
+    profiles = imported(workspace, file)
+    expected = workspace.expected(profile)
+    same("time (ns)", profiles[0]["total"], expected["self_ns"], expected["rounding"])
     return in_words(profiles)
 
 
-def samples(place: Place, profile: Path, file: Path) -> str:
+def samples(workspace: Workspace, profile: Path, file: Path) -> str:
     """Import a file with all threads in one profile, in whole microseconds."""
-    profiles = imported(place, file)
-    ours = place.ours(profile)
-    known = ours["covered_ns"] if ours["slices"] else ours["lines_ns"]
-    rounding = 1 + len(profiles[0]["frames"]) + ours["slices"]
+    profiles = imported(workspace, file)
+    expected = workspace.expected(profile)
+    known = expected["covered_ns"] if expected["slices"] else expected["lines_ns"]
+    rounding = 1 + len(profiles[0]["frames"]) + expected["slices"]
     same("time (us)", profiles[0]["total"], known / 1e3, rounding)
     return in_words(profiles)
 
 
-def anything(place: Place, profile: Path, file: Path) -> str:
+def anything(workspace: Workspace, profile: Path, file: Path) -> str:
     """Import a file with intervals; there must be as many threads or more."""
     if file.stat().st_size > MOST_BYTES:
         return f"not tried: {file.stat().st_size / 1e6:.0f} MB take it minutes"
-    profiles = imported(place, file)
-    threads = place.ours(profile)["threads"]
+    profiles = imported(workspace, file)
+    threads = workspace.expected(profile)["threads"]
     if len(profiles) < threads:
-        raise Wrong(
+        raise Mismatch(
             f"it has {len(profiles)} profiles, and there were {threads} threads"
         )
     return in_words(profiles)
 
 
-def own(place: Place, profile: Path, file: Path) -> str:
+def own(workspace: Workspace, profile: Path, file: Path) -> str:
     """Import speedscope's format; without intervals the weights are our times."""
-    profiles, ours = imported(place, file), place.ours(profile)
+    profiles, expected = imported(workspace, file), workspace.expected(profile)
     sums: dict[str, float] = {}
     for one in profiles:
         if one["unit"] != "nanoseconds":
-            raise Wrong(f"{one['name']} is in {one['unit']}")
+            raise Mismatch(f"{one['name']} is in {one['unit']}")
         what = one["name"].rpartition(": ")[2]
         sums[what] = sums.get(what, 0) + one["total"]
     known = {"GPU time by line": "gpu_ns", "copies by line": "copy_ns"}
-    if ours["slices"]:
+    if expected["slices"]:
         known["by function"] = "covered_ns"
     else:
         known |= {"by function": "self_ns", "by line": "lines_ns"}
     for what, name in known.items():
-        same(what, sums.get(what, 0), ours[name], ours["rounding"])
+        same(what, sums.get(what, 0), expected[name], expected["rounding"])
     return ", ".join(f"{what} {ns:.0f} ns" for what, ns in sums.items())
 
 
-def schema(place: Place, _: Path, file: Path) -> str:
+def schema(workspace: Workspace, _: Path, file: Path) -> str:
     """Hold the file against the schema in speedscope's release."""
     schema = HOME / "node/node_modules/speedscope/dist/release/file-format-schema.json"
     if not schema.exists():
-        raise Missing("speedscope", "npm (Debian: apt install npm) has it")
-    return place.run([place.python, "-c", VALIDATE, file, schema]).strip()
+        raise MissingReader("speedscope", "npm (Debian: apt install npm) has it")
+    return workspace.run([workspace.python, "-c", VALIDATE, file, schema]).strip()

@@ -1,16 +1,16 @@
-"""The sqlite3 command: is the database whole, and does each view answer."""
+"""Reader of SQLite exports: the sqlite3 command, and queries of sums and views."""
 
 from __future__ import annotations
 
 import shutil
 from typing import TYPE_CHECKING
 
-from tools.checks.exports.findings import Missing, Wrong, same
+from tools.checks.exports.findings import Mismatch, MissingReader, same
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tools.checks.exports.workspace import Place
+    from tools.checks.exports.workspace import Workspace
 
 
 SUMS = {  # one number each, by what ours is called
@@ -29,24 +29,24 @@ group by functions.id having sum(edges.total_ns) <> functions.total_ns
 """
 
 
-def ask(place: Place, file: Path, sql: str) -> list[str]:
+def ask(workspace: Workspace, file: Path, sql: str) -> list[str]:
     """Give the lines that the command prints for a query."""
     command = shutil.which("sqlite3")
     if not command:
-        raise Missing("sqlite3", "Debian: apt install sqlite3")
-    return place.run([command, "-readonly", "-batch", file, sql]).splitlines()
+        raise MissingReader("sqlite3", "Debian: apt install sqlite3")
+    return workspace.run([command, "-readonly", "-batch", file, sql]).splitlines()
 
 
-def shell(place: Place, profile: Path, file: Path) -> str:
+def shell(workspace: Workspace, profile: Path, file: Path) -> str:
     """Check the whole database, ask for sums, and read its views."""
-    found = ask(place, file, "pragma integrity_check; pragma foreign_key_check")
+    found = ask(workspace, file, "pragma integrity_check; pragma foreign_key_check")
     if found != ["ok"]:
-        raise Wrong(f"it is damaged: {found[:3]}")
+        raise Mismatch(f"it is damaged: {found[:3]}")
     for query, name in SUMS.items():
-        (number,) = ask(place, file, query)
-        same(query, int(number or 0), place.ours(profile)[name])
-    counts = {name: ask(place, file, f"select * from {name}") for name in VIEWS}  # noqa: S608  # ours
-    if uneven := ask(place, file, EDGES):
-        raise Wrong(f"edges do not sum to the total of {uneven[0]}")
+        (number,) = ask(workspace, file, query)
+        same(query, int(number or 0), workspace.expected(profile)[name])
+    counts = {name: ask(workspace, file, f"select * from {name}") for name in VIEWS}  # noqa: S608  # ours
+    if uneven := ask(workspace, file, EDGES):
+        raise Mismatch(f"edges do not sum to the total of {uneven[0]}")
     rows = ", ".join(f"{name} {len(rows)}" for name, rows in counts.items())
     return f"whole; rows of its views: {rows}"

@@ -1,17 +1,17 @@
-"""A flame graph opened by itself in a browser: it shows something, and zooms."""
+"""Reader of flame graphs: a browser, in which clicks zoom and a search finds."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from tools.checks.exports.findings import Wrong, same
+from tools.checks.exports.findings import Mismatch, same
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tools.checks.exports.browser import Page
-    from tools.checks.exports.workspace import Place
+    from tools.checks.exports.workspace import Workspace
 
 FRAMES = "[...document.querySelectorAll('.graph .f')]"
 NARROW = f"""
@@ -32,25 +32,25 @@ WIDTH = f"parseFloat({FRAMES}[%d].getAttribute('width'))"
 ALL = 100  # % of the width
 
 
-def clicked(place: Place, profile: Path, file: Path) -> str:
+def clicked(workspace: Workspace, profile: Path, file: Path) -> str:
     """Open it, zoom into a frame and out again, and search for a function."""
-    page = place.page
+    page = workspace.page
     page.open("about:blank")
     blank = page.screenshot()
     page.errors.clear()
     page.open(file.as_uri())
     if page.screenshot() == blank:
-        raise Wrong("the picture is blank")
+        raise Mismatch("the picture is blank")
     count = page.value(f"{FRAMES}.length")
     if not count:
-        raise Wrong("there is no frame in it")
+        raise Mismatch("there is no frame in it")
     root = "Number(document.querySelector('.graph .f').dataset.ns)"
-    ours = place.ours(profile)
-    same("all of it (ns)", page.value(root), ours["self_ns"], ours["rounding"])
+    expected = workspace.expected(profile)
+    same("all of it (ns)", page.value(root), expected["self_ns"], expected["rounding"])
     said = zoomed(page)
-    search(page, ours["functions"])
+    search(page, expected["functions"])
     if page.errors:
-        raise Wrong(f"the browser's console has: {page.errors[0]}")
+        raise Mismatch(f"the browser's console has: {page.errors[0]}")
     return f"{count} frames, {said}, no error"
 
 
@@ -63,17 +63,17 @@ def zoomed(page: Page) -> str:
     before, picture = page.value(WIDTH % index), page.screenshot()
     page.click(x, y)
     if page.value(WIDTH % index) != ALL:
-        raise Wrong(f"a click on frame {index} does not zoom into it")
+        raise Mismatch(f"a click on frame {index} does not zoom into it")
     if page.screenshot() == picture:
-        raise Wrong("a click changes nothing that is seen")
+        raise Mismatch("a click changes nothing that is seen")
     page.value("document.getElementById('reset').dispatchEvent(new Event('click'))")
     if round(page.value(WIDTH % index) - before, 3):
-        raise Wrong("it does not zoom out again")
+        raise Mismatch("it does not zoom out again")
     return f"a click zooms from {before:.1f} % to the whole"
 
 
 def search(page: Page, functions: list[dict[str, object]]) -> None:
-    """Search for the first function that was called; Wrong when none is found."""
+    """Search for the first function that was called; Mismatch when none is found."""
     name = next(str(one["name"]) for one in functions if one["self_ns"])
     text = json.dumps(name)
     page.value(
@@ -83,4 +83,4 @@ def search(page: Page, functions: list[dict[str, object]]) -> None:
     )
     found = page.value("document.getElementById('found').textContent")
     if not found.startswith("found:"):
-        raise Wrong(f"a search for {name} says {found!r}")
+        raise Mismatch(f"a search for {name} says {found!r}")

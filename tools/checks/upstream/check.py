@@ -1,9 +1,9 @@
-"""Run line_profiler 5.1.0's own tests with lineprof in its place.
+"""The tests of line_profiler 5.1.0, run with lineprof in its place.
 
-On the oldest and the newest Python that both support, and on the one where
-sys.monitoring begins. A test that fails must be listed in upstream_reasons.py with
-its reason, and one that is listed must fail. Environment: ONLY=3.12, versions that
-begin so; ARGS, handed to pytest. The tests are downloaded, and stay in .venv-...
+On the oldest and the newest Python that both support, and on the first one that has
+sys.monitoring. A test that fails must be listed in reasons.py with its reason, and a
+test that is listed must fail. Environment: ONLY=3.12, versions that start with that;
+ARGS, passed to pytest. The downloaded tests are kept in .venv-check-upstream-...
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def sources(env: Env) -> Path:
 
 
 def play(env: Env, tests: Path, scratch: Path) -> dict[str, str]:
-    """Run the tests; give the outcome of each by its name."""
+    """Run the tests; return the outcome of each by its name."""
     shutil.copytree(tests, scratch / "tests")
     report = scratch / "report.xml"
     command = [env.python, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir=."]
@@ -111,7 +111,7 @@ def outcomes(report: Path) -> dict[str, str]:
 def judge(
     found: Mapping[str, str], reasons: Mapping[str, str]
 ) -> tuple[list[str], dict[str, int]]:
-    """Give what is wrong, and how many tests each reason stands for."""
+    """Return what is wrong, and the number of failed tests for each reason."""
     wrong, used = [], dict.fromkeys(reasons, 0)
     for name, outcome in found.items():
         fitting = [one for one in reasons if fnmatch.fnmatchcase(name, escaped(one))]
@@ -123,7 +123,7 @@ def judge(
 
 
 def escaped(pattern: str) -> str:
-    """Take brackets, which parameters stand in, by their word."""
+    """Escape the brackets around the parameters of a test."""
     return pattern.replace("[", "[[]")
 
 
@@ -157,7 +157,7 @@ def check_python(python: Python) -> tuple[int, dict[str, int]]:
 
 
 def main() -> int:
-    """Check the Pythons that there are; 1 if anything is wrong."""
+    """Check all chosen Pythons; return 1 if anything is wrong."""
     only = os.environ.get("ONLY", "")
     pythons = chosen(find()[0], only)
     if not pythons:
@@ -169,7 +169,7 @@ def main() -> int:
         total += wrong
         for pattern, count in reasons.items():
             used[pattern] += count
-    print("not applicable, or other on purpose:")
+    print("not applicable, or different on purpose:")
     for pattern, reason in {**LEFT_OUT, **REASONS}.items():
         print(f"  {pattern} ({used.get(pattern, '-')}): {reason}")
     whole = not only and not os.environ.get("ARGS")

@@ -1,6 +1,6 @@
 """Tests of line_profiler that lineprof does not pass, and why.
 
-A pattern names tests as check_upstream.py shows them; ``*`` stands for anything.
+A pattern names tests as check.py prints them; ``*`` stands for anything.
 """
 
 from __future__ import annotations

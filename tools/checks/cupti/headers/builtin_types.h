@@ -1,1 +1,1 @@
-/* In the place of CUDA's, of which CUPTI's structs use nothing. */
+/* Replaces CUDA's header, of which CUPTI's structs use nothing. */

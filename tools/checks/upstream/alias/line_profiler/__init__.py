@@ -1,4 +1,4 @@
-"""line_profiler, answered by lineprof: what check_upstream.py puts first on the path.
+"""Alias of line_profiler for lineprof, which ../../check.py puts first on the path.
 
 ``import line_profiler.X`` gives `lineprof.X` itself, and ``python -m line_profiler``
 runs lineprof's command. A module that is line_profiler's own business gives names that
