@@ -174,7 +174,7 @@ def test_more_events_than_fit_in_memory_are_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = exported(steps())
-    monkeypatch.setattr(encoding, "_MOST", 100)
+    monkeypatch.setattr(encoding, "_MAX_IN_MEMORY", 100)
     monkeypatch.setattr(encoding, "_READ", 7)
     assert exported(steps()) == expected
 
