@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.export import stacks
 from lineprof.export.encoding import SpooledTexts, quoted
-from lineprof.export.timeline import MAX_DEPTH
+from lineprof.export.timeline import MAX_DEPTH, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.gpu import NO_DEVICE
 from lineprof.model.names import names_of_profile
@@ -63,12 +63,10 @@ def remarks(profile: Profile) -> Iterator[str]:
     if not profile.traces:
         yield (
             "the run had no --trace: left heavy and sandwich are right, but the order"
-            " of what is under time order is not that of time"
+            " in time order is not that of time"
         )
         yield from stacks.remarks(profile)
-    left_out = sum(one.left_out for one in profile.traces)
-    if left_out:
-        yield f"{left_out} slices are not in the trace: there was no room for them"
+    yield from remarks_of_traces(profile)
 
 
 def _json_of_view(
