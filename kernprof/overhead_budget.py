@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from lineprof.model.records import Key
-    from lineprof.recording.profiler import Cost, LineProfiler
+    from lineprof.recording.discovery import Cost
+    from lineprof.recording.profiler import LineProfiler
 
 
 # What to stop measuring, once measuring takes more than it may.
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 
 _LEAST_NS = 10_000_000  # of cost in all, before anything is switched off
-
 _SHARE = 50  # who takes less than a fiftieth of the cost is asked last
 
 
@@ -116,9 +116,7 @@ _SHARE_OF_WATCHING = (
 )
 
 _FIRST, _LONGEST = 0.05, 1.0  # s between looks of the thread: ever more
-
 _NAMED = 5  # so many functions are named in one line
-
 _SECOND = 1e9  # ns
 
 # What events cost is measured in small loops, at their best. In programs it is more,

@@ -108,7 +108,6 @@ def watchers(plan: Plan, program: Program, recorder: Recorder) -> list[Watcher]:
 
 
 _CHOOSE = "--include, --exclude, --all and -p choose others"
-
 _CHOOSING = ("all", "include", "exclude")
 
 

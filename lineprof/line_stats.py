@@ -21,7 +21,7 @@ from lineprof.model.units import Ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any, Self, TextIO, Union
+    from typing import Any, Self, TextIO
 
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lineprof.model.records import FunctionStats
     from lineprof.report.options import Options
 
-    Config = Union[str, os.PathLike[str], ConfigSource, bool, None]
+    Config = str | os.PathLike[str] | ConfigSource | bool | None
 
 
 class LineStats(Profile):
@@ -208,7 +208,8 @@ def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     from the disk.
     """
     from lineprof.console.terminal import write_lines  # noqa: PLC0415
-    from lineprof.report.text import functions_of_timings, table_of  # noqa: PLC0415
+    from lineprof.report.line_table import function_tables_of_timings  # noqa: PLC0415
+    from lineprof.report.text import render_tables  # noqa: PLC0415
     from lineprof.source import Sources  # noqa: PLC0415  # only to print
 
     stream = sys.stdout if stream is None else stream
@@ -222,9 +223,8 @@ def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
         summarize=summarize,
         rich=rich,
     )
-    write_lines(
-        table_of(functions_of_timings(stats), unit, Sources({}), options), stream
-    )
+    tables = function_tables_of_timings(stats)
+    write_lines(render_tables(tables, unit, Sources({}), options), stream)
 
 
 def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
@@ -246,24 +246,19 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     seconds. Nothing is printed for a function that never ran if `stripzeros`.
     """
     from lineprof.console.terminal import write_lines  # noqa: PLC0415
-    from lineprof.report.line_table import Scale, Table  # noqa: PLC0415
-    from lineprof.report.text import functions_of_timings, paint_of  # noqa: PLC0415
+    from lineprof.report.line_table import function_tables_of_timings  # noqa: PLC0415
+    from lineprof.report.text import table_layout  # noqa: PLC0415
     from lineprof.source import Sources  # noqa: PLC0415  # only to print
 
     stream = sys.stdout if stream is None else stream
     filename = os.fspath(filename)
-    (function,) = functions_of_timings({(filename, start_lineno, func_name): timings})
-    if stripzeros and not function.ran:
+    key = (filename, start_lineno, func_name)
+    (table,) = function_tables_of_timings({key: timings})
+    if stripzeros and not table.ran:
         return
-    options = _options(stream, config, rich=rich)
-    scale = Scale(
-        unit,
-        unit if output_unit is None else output_unit,
-        widths=options.column_widths or {},
-    )
-    table = Table(scale, screen=options.screen, paint=paint_of(options))
-    block = Sources({}).block(filename, start_lineno, func_name)
-    write_lines(table.of(function, block), stream)
+    options = _options(stream, config, unit=output_unit, rich=rich)
+    layout = table_layout(unit, options)
+    write_lines(layout.table(table, Sources({}).block(*key)), stream)
 
 
 def _options(stream: TextIO, config: Config, **asked: Any) -> Options:  # noqa: ANN401
@@ -272,7 +267,7 @@ def _options(stream: TextIO, config: Config, **asked: Any) -> Options:  # noqa: 
     from lineprof.report.options import Options  # noqa: PLC0415
 
     return Options(
-        screen=terminal_of(stream), column_widths=_column_widths(config), **asked
+        terminal=terminal_of(stream), column_widths=_column_widths(config), **asked
     )
 
 

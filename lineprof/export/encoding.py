@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import PurePosixPath
+from pathlib import Path
 from struct import pack
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ def url(file: str) -> str:
     """Return the URL of a file; its name if that is no absolute path."""
     if not os.path.isabs(file):
         return file
-    return PurePosixPath(file).as_uri()
+    return Path(file).as_uri()
 
 
 # Texts that grow side by side in bounded memory.

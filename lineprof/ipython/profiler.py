@@ -12,12 +12,11 @@ from lineprof.source import read_source, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Union
 
     from lineprof.line_stats import LineStats
     from lineprof.model.records import SourceFile
 
-    Scope = Union[ast.Module, ast.ClassDef]
+    Scope = ast.Module | ast.ClassDef
 
 
 class NotebookProfiler(LineProfiler):
@@ -70,9 +69,7 @@ class NotebookProfiler(LineProfiler):
 
 
 _PATCHER = "IPython.extensions.deduperreload"
-
 _SAME = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
-
 _FLAGS = 0x1FFFF  # of co_flags; those above say what `__future__` was imported
 
 

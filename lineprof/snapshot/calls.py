@@ -33,11 +33,8 @@ if TYPE_CHECKING:
     # parent, line, serial of the code, thread, calls, primitive, self, its cost,
     # total, its cost, inclusive, its cost
     RawNode = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
-
     RawTree = tuple[int, Sequence[RawNode]]  # folded calls, nodes
-
     Way = tuple[int, int, Key, int]  # parent, line, function, thread
-
     Row = list[Any]  # see `snapshot_sums`
 
 
@@ -45,7 +42,6 @@ if TYPE_CHECKING:
 
 
 _SELF, _SELF_COST = 2, 3  # places in a node's numbers
-
 _NONE: dict[Key, int] = {}
 
 

@@ -39,15 +39,12 @@ if TYPE_CHECKING:
 
     # number, thread, hits, ticks, cost, awaited, least, most, cost of a hit
     Line = tuple[int, int, int, int, int, int, int, int, int]
-
     # key, calls, total, its cost, recursed, lines, serial
     Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line], int]
 
     # serial of the code, line, the core's thread, index in CAUSES, ns
     RawWait = tuple[int, int, int, int, int]
-
     KeyLine = tuple[Key, int]
-
     Place = tuple[Key, int, int]  # with the index of a thread
 
 
@@ -260,7 +257,7 @@ class RawTrace(NamedTuple):
         wanted = array("I", bytes(4 * (max(keys, default=0) + 1)))
         for serial, key in keys.items():
             wanted[serial] = functions.setdefault(key, len(functions)) + 1
-        windows = self.tracer.slice_windows(wanted.tobytes(), _WINDOW)
+        windows = self.tracer.trace_windows(wanted.tobytes(), _WINDOW)
         used: set[int] = set()
         batches = tuple(self._batches(wanted.tobytes(), windows, scale, used))
         count, left_out = sum(batch.events for batch in batches), windows[1]
@@ -292,7 +289,7 @@ class RawTrace(NamedTuple):
         """Yield all slices, window by window; the threads' numbers go to `used`."""
         until, _, starts = windows
         for low, high in itertools.pairwise(starts):
-            columns = self.tracer.slices(wanted, until, low, high, scale)
+            columns = self.tracer.trace_slices(wanted, until, low, high, scale)
             used.update(array("I", columns[0]))
             yield from pack_slices(columns)
 
@@ -311,7 +308,6 @@ class RawTrace(NamedTuple):
 
 
 _UNSEEN = len(CAUSES)  # the core's number: blocked while nobody looked
-
 _SUBSTANTIAL = 0.1  # of the time of all lines
 
 
@@ -321,7 +317,7 @@ def waits_of(
     place_of: Callable[[int], int],
     functions: Iterable[FunctionStats],
 ) -> tuple[Wait, ...]:
-    """Return the waits of the lines of `functions`, from ``Tracer.waits``.
+    """Return the waits of the lines of `functions`, from ``Tracer.off_cpu``.
 
     `keys` has the function of each of the core's code objects; waits of others
     are left out. `place_of` gives a thread's index in the profile. What a line

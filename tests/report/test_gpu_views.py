@@ -72,7 +72,7 @@ def shown(stats: LineStats, view: str, **options: object) -> str:
 
 
 def remarks(stats: LineStats, view: str, **options: object) -> list[str]:
-    return list(VIEWS[view].remarks(stats, Options(**options)))  # type: ignore[arg-type]
+    return list(VIEWS[view].notes(stats, Options(**options)))  # type: ignore[arg-type]
 
 
 def table(stats: LineStats, view: str, **options: object) -> list[dict[str, str]]:

@@ -13,7 +13,7 @@ from showing import lines_of
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
 from lineprof.model.records import CAUSES, GIL, IO, LOCK, OTHER, SLEEP, Wait
-from lineprof.report.text import parse_columns
+from lineprof.report.options import parse_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
