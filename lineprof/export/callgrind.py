@@ -234,4 +234,4 @@ def remarks(profile: Profile) -> Iterator[str]:
     """Yield how the file differs from the profile."""
     yield from stacks.remarks_of_calls(profile)
     if profile.waits and profile.calls.nodes:
-        yield "what a call waited is estimated from its time: see Wait_ns and CPU_ns"
+        yield "waits of calls are estimated from their time: see Wait_ns and CPU_ns"

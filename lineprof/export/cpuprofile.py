@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.export.encoding import SpooledTexts, quoted, url
 from lineprof.export.stacks import LineShares, remarks_of_calls, thread_name
-from lineprof.export.timeline import MAX_DEPTH
+from lineprof.export.timeline import MAX_DEPTH, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.call_graph import depth_first, depths
 from lineprof.model.names import names_of_profile
@@ -51,20 +51,18 @@ def remarks(profile: Profile) -> Iterator[str]:
     """Yield how the file differs from the profile, one line each."""
     if not profile.traces:
         yield (
-            "the run had no --trace: the times are right, but the order of what is"
-            " shown as a timeline is not that of time"
+            "the run had no --trace: the times are right, but the order in the"
+            " timeline is not that of time"
         )
         yield from remarks_of_calls(profile)
         if max(depths(profile.calls.nodes), default=0) > MAX_DEPTH:
             yield (
                 f"calls that are more than {MAX_DEPTH} deep are shown side by side,"
-                " for readers go no deeper"
+                " as readers go no deeper"
             )
     if len(profile.threads) > 1:
-        yield "the format knows one thread: they are shown one after the other"
-    left_out = sum(one.left_out for one in profile.traces)
-    if left_out:
-        yield f"{left_out} slices are not in the trace: there was no room for them"
+        yield "the format has one thread: all threads are shown one after the other"
+    yield from remarks_of_traces(profile)
 
 
 # Nodes: the call tree.

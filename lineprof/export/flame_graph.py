@@ -136,7 +136,7 @@ def collapsed_remarks(profile: Profile) -> Iterator[str]:
     yield from stacks.remarks(profile)
     yield "the numbers are nanoseconds"
     if profile.gpu.sums:
-        yield "GPU time is not in it: collapsed stacks have one number"
+        yield "GPU time is left out: collapsed stacks have one number"
 
 
 # The layout: one row for each level, widths by time.

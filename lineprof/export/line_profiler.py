@@ -52,5 +52,5 @@ def remarks(profile: Profile) -> Iterator[str]:
     if count:
         yield (
             f"{count} lines have time and no hit of their own; they are written with"
-            " one hit, for line_profiler cannot show them otherwise"
+            " one hit, as line_profiler cannot show them otherwise"
         )

@@ -89,4 +89,4 @@ def remarks(profile: Profile) -> Iterator[str]:
     """Yield how the file differs from the profile."""
     yield from remarks_of_calls(profile)
     if profile.gpu.sums:
-        yield "GPU time is not in it: pstats has no place for it"
+        yield "GPU time is left out: pstats has no place for it"

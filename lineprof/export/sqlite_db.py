@@ -14,7 +14,7 @@ import tempfile
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from lineprof.export.timeline import events_by_start
+from lineprof.export.timeline import events_by_start, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
@@ -187,9 +187,7 @@ def sqlite_remarks(profile: Profile) -> Iterator[str]:
         yield "the profile does not say who called whom: edges and call_tree are empty"
     if not profile.traces:
         yield "the run had no --trace: slices is empty"
-    left_out = sum(one.left_out for one in profile.traces)
-    if left_out:
-        yield f"{left_out} slices are not in the trace: there was no room for them"
+    yield from remarks_of_traces(profile)
     left_out = sum(run.left_out for run in profile.gpu.runs)
     if left_out:
         yield f"{left_out} GPU records are not in gpu_events: the timeline was full"

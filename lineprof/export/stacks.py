@@ -176,10 +176,10 @@ def remarks_of_calls(profile: Profile) -> Iterator[str]:
     elif not profile.calls.nodes:
         yield (
             "the profile does not say who called whom: each function is a root,"
-            " and its time is with that of what it called"
+            " and its time includes that of its callees"
         )
     if profile.calls.folded:
-        yield f"{profile.calls.folded} calls come without the way to them"
+        yield f"{profile.calls.folded} calls come without their call path"
 
 
 def thread_name(profile: Profile, thread: int) -> str:

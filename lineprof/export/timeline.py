@@ -59,9 +59,8 @@ if TYPE_CHECKING:
 
     Item = Track | Span | Count
 
-    OpenBatch = tuple[
-        int, int, GpuEvent, Iterator[GpuEvent]
-    ]  # start, index, next, rest
+    # Start and index of a batch, its next event, and the rest.
+    OpenBatch = tuple[int, int, GpuEvent, Iterator[GpuEvent]]
 
 
 # Perfetto drops slices nested deeper than 512, and may end another slice instead.
@@ -91,9 +90,7 @@ def remarks(profile: Profile) -> Iterator[str]:
         yield from remarks_of_calls(profile)
         if max(depths(profile.calls.nodes), default=0) > MAX_DEPTH:
             yield f"calls that are more than {MAX_DEPTH} deep are cut, and shown as ..."
-    left_out = sum(one.left_out for one in profile.traces)
-    if left_out:
-        yield f"{left_out} slices are not in the trace: there was no room for them"
+    yield from remarks_of_traces(profile)
     left_out = sum(run.left_out for run in profile.gpu.runs)
     if left_out:
         yield f"{left_out} GPU records are not in the timeline: it was full"
@@ -104,6 +101,16 @@ def remarks(profile: Profile) -> Iterator[str]:
                 "arrows start at the last time that a line ran before its kernel did;"
                 " with kernprof -l --gpu-api they start at the very call"
             )
+
+
+def remarks_of_traces(profile: Profile) -> Iterator[str]:
+    """Yield a remark if slices of the traces were left out."""
+    left_out = sum(trace.left_out for trace in profile.traces)
+    if left_out:
+        yield (
+            f"{left_out} slices are not in the trace: there was no room for them;"
+            " a larger --trace-memory keeps more"
+        )
 
 
 def _items(profile: Profile, tracks: Tracks) -> Iterator[Span | Count]:

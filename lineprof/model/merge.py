@@ -205,7 +205,7 @@ def _missing_call_trees(profiles: Sequence[Profile]) -> list[str]:
         return []
     some = f"{without} of the {len(ran)} merged profiles"
     have = "has" if without == 1 else "have"
-    return [f"{some} {have} no call tree: who called whom is told of the others alone"]
+    return [f"{some} {have} no call tree: callers are known for the others only"]
 
 
 def _merge_waits(profiles: Sequence[Profile]) -> tuple[Wait, ...]:

@@ -1,4 +1,4 @@
-"""A callgrind file says of each line and each call what the profile says."""
+"""A callgrind file has the profile's numbers for each line and each call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUTSIDE = "[outside of profiled functions]"
 
 
 class Parsed:
-    """A file as the format's description reads, line by line."""
+    """A callgrind file, read line by line as its format is specified."""
 
     def __init__(self, text: str) -> None:
         self.keys: dict[str, str] = {}
@@ -71,7 +71,7 @@ class Parsed:
             self._called = None
 
     def of(self, event: str) -> dict[tuple[str, str, int], int]:
-        """Return what each line has of an event, if any."""
+        """Return the cost of each line that has any of an event."""
         return {at: costs[event] for at, costs in self.lines.items() if costs[event]}
 
 
@@ -84,7 +84,7 @@ def shown(key: tuple[str, int, str]) -> tuple[str, str]:
     return file or "???", name.replace("\udcff", "\\udcff")
 
 
-def test_lines_have_their_own_time_and_their_hits() -> None:
+def test_lines_have_their_self_time_and_their_hits() -> None:
     stats, file = example(), parsed(example())
     own = {
         (*shown(key), line): ns
@@ -149,7 +149,7 @@ def test_gpu_time_that_no_line_launched_is_in_the_totals() -> None:
     assert file.of("GPU_ns")[nowhere] == example_gpu.UNATTRIBUTED_GPU_NS
 
 
-def test_waiting_is_where_it_was_and_the_rest_is_on_a_processor() -> None:
+def test_waits_are_on_their_lines_and_the_rest_is_on_a_processor() -> None:
     file = parsed(example())
     main, model, solve = MAIN[0], FORWARD[0], SOLVE[0]
     weights = next(name for _, name, _ in file.lines if "weights" in name)
@@ -163,10 +163,10 @@ def test_waiting_is_where_it_was_and_the_rest_is_on_a_processor() -> None:
     assert into_main["Wait_ns"] == 1_520_000
     _, _, into_weights = file.calls[model, "Model.forward", 15, solve, weights]
     assert into_weights["Wait_ns"] == 300_000
-    assert "what a call waited is estimated" in remarks(example(), "callgrind")[0]
+    assert "waits of calls are estimated" in remarks(example(), "callgrind")[0]
 
 
-def test_functions_of_one_name_stay_two() -> None:
+def test_two_functions_of_one_name_stay_apart() -> None:
     stats = shapes()["random"]
     names = {name for _, name, _ in parsed(stats).lines}
     assert names > {"f2 (2.py:21)", "f2 (1.py:71)", "f3"}
@@ -203,13 +203,13 @@ def test_callgrind_annotate_shows_our_totals(tmp_path: Path) -> None:
         assert row.split()[0] == (f"{numbers.total_ns:,}" if numbers.total_ns else ".")
 
 
-def test_two_thousand_functions_are_all_there() -> None:
+def test_two_thousand_functions_are_all_written() -> None:
     file = parsed(wide(2000, 20_000))
     assert len(file.lines) == 20_000
     assert file.keys["totals"] == "20000000 2000000"
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_data_is_remarked_on() -> None:
     assert (
         "does not say who called whom" in remarks(shapes()["no tree"], "callgrind")[0]
     )

@@ -1,4 +1,4 @@
-"""Collapsed stacks: each way once, with the time of its last function."""
+"""Collapsed stacks: each call path once, with the self time of its last function."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def collapsed(stats: LineStats) -> dict[tuple[str, ...], int]:
-    """Return the stacks as scripts read them: the number is after the last blank."""
+    """Return the stacks as scripts read them: the number follows the last blank."""
     found = {}
     for line in content(stats, "collapsed").decode().splitlines():
-        way, number = line.rsplit(" ", 1)
-        frames = tuple(way.split(";"))
+        path, number = line.rsplit(" ", 1)
+        frames = tuple(path.split(";"))
         assert frames not in found
         found[frames] = int(number)
     return found
@@ -42,7 +42,7 @@ def test_the_sum_is_the_time_of_the_profile(shape: str) -> None:
         assert min(found.values(), default=1) > 0
 
 
-def test_functions_have_the_own_time_of_the_table() -> None:
+def test_functions_have_the_self_time_of_the_table() -> None:
     times, below = Counter[str](), Counter[str]()
     for frames, ns in collapsed(example()).items():
         times[frames[-1]] += ns
@@ -80,10 +80,10 @@ def test_deep_stacks_lose_their_middle() -> None:
     assert frames[-1] == "f299 (deep.py:599)"
 
 
-def test_what_the_numbers_are_is_said() -> None:
+def test_the_unit_of_the_numbers_is_remarked_on() -> None:
     assert remarks(example(), "collapsed") == [
         "the numbers are nanoseconds",
-        "GPU time is not in it: collapsed stacks have one number",
+        "GPU time is left out: collapsed stacks have one number",
     ]
     assert "each function is a root" in remarks(shapes()["no tree"], "collapsed")[0]
 
@@ -102,5 +102,5 @@ def test_gprof2dot_reads_it(tmp_path: Path) -> None:
         assert found[gprof2dot.TOTAL_SAMPLES] == numbers[key].total_ns
 
 
-def test_many_functions_and_ways_are_all_there() -> None:
+def test_many_functions_and_call_paths_are_all_written() -> None:
     assert sum(collapsed(wide(200, 10_000)).values()) == 10_000_000

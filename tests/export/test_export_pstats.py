@@ -1,4 +1,4 @@
-"""A pstats file says of functions and callers what ``view --functions`` says."""
+"""A pstats file has the numbers of ``view --functions`` and of callers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def written(stats: LineStats, folder: Path) -> str:
 
 
 def loaded(stats: LineStats, folder: Path) -> dict[Any, Any]:
-    """Return what the module pstats has of it."""
+    """Return the statistics that the module pstats reads."""
     return cast("Any", pstats.Stats(written(stats, folder))).stats  # type: ignore[no-any-return]
 
 
@@ -60,7 +60,7 @@ def test_functions_have_calls_and_times(shape: str, tmp_path: Path) -> None:
         )
 
 
-def test_callers_have_their_part(tmp_path: Path) -> None:
+def test_callers_have_their_share(tmp_path: Path) -> None:
     found = loaded(example(), tmp_path)
     assert found[FORWARD][4] == {
         MAIN: (3, 3, 3_450 / 1e9, 4_564_877 / 1e9),
@@ -135,8 +135,8 @@ def test_snakeviz_serves_it(tmp_path: Path) -> None:
         assert whole == f"{one.total_ns / 1e9:.4g}"
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_data_is_remarked_on() -> None:
     assert remarks(example(), "pstats") == [
-        "GPU time is not in it: pstats has no place for it"
+        "GPU time is left out: pstats has no place for it"
     ]
     assert "the profile is empty" in remarks(shapes()["nothing"], "pstats")[0]

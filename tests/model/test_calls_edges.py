@@ -1,4 +1,4 @@
-"""What is worked out from a call tree adds up, and is what the program did."""
+"""Numbers computed from a call tree add up, and are right for the program."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_edges_are_the_sums_of_their_nodes_in_order_of_appearance() -> None:
     assert edges(NO_CALLS) == ()
 
 
-def test_every_function_has_its_numbers_and_those_of_the_tree_alone_come_last() -> None:
+def test_every_function_has_totals_and_functions_of_the_tree_alone_come_last() -> None:
     stats = example()
     numbers = function_totals(stats)
     assert list(numbers) == [*(one.key for one in stats.functions), LEN]
@@ -80,7 +80,7 @@ def test_every_function_has_its_numbers_and_those_of_the_tree_alone_come_last() 
     assert numbers[LEN] == FunctionTotals(1, 1, 60, 60)
 
 
-def test_without_a_tree_functions_have_what_is_known_of_them() -> None:
+def test_without_a_tree_all_time_of_a_function_is_self_time() -> None:
     cells = (ThreadLine(2, 0, 3, 40), ThreadLine(3, 0, 3, 2))
     plain = FunctionStats("a.py", "f", 1, cells, calls=3)
     recursive = FunctionStats("a.py", "g", 9, cells, calls=5, recursive_ns=30)
@@ -97,7 +97,7 @@ def test_without_a_tree_functions_have_what_is_known_of_them() -> None:
     assert function_totals(LineStats({}, 1e-9)) == {}
 
 
-def test_own_times_of_lines_are_what_their_callees_leave() -> None:
+def test_self_times_of_lines_are_their_times_without_callees() -> None:
     own = line_self_ns(example())
     assert own[MODULE] == {29: 50_033}
     assert own[MAIN] == {
@@ -158,7 +158,7 @@ def test_gpu_time_goes_along_the_edges_to_where_it_was_launched() -> None:
             assert ns == of_lines[caller][line].gpu_ns
 
 
-def test_gpu_time_of_recursion_goes_along_edges_that_there_are() -> None:
+def test_gpu_time_of_recursion_goes_along_existing_edges() -> None:
     # is_even 15 -> is_odd 6 -> is_even 10, which did not show twice, launched.
     lines = ((SOLVE, 15), (IS_ODD, 10), (IS_EVEN, 6))
     gpu = Gpu(
@@ -182,7 +182,7 @@ def test_gpu_time_of_recursion_goes_along_edges_that_there_are() -> None:
 
 def test_gpu_time_goes_through_functions_of_c() -> None:
     map_, sort = ("", 0, "builtins.map"), ("", 0, "list.sort")
-    ways = (
+    paths = (
         (NO_NODE, 0, MAIN),
         (0, 9, LEN),
         (0, 9, map_),
@@ -190,7 +190,7 @@ def test_gpu_time_goes_through_functions_of_c() -> None:
         (3, 0, map_),  # which was open already
         (3, 0, LAUNCH),
     )
-    nodes = tuple(CallNode(*way, 0, 1, 1, 1, 1, 1) for way in ways)
+    nodes = tuple(CallNode(*path, 0, 1, 1, 1, 1, 1) for path in paths)
     lines = ((MAIN, 9), (LAUNCH, 19))
     stats = LineStats.from_functions(
         [],
@@ -208,7 +208,7 @@ def test_gpu_time_goes_through_functions_of_c() -> None:
     }
 
 
-def test_a_large_profile_is_worked_out_in_no_time() -> None:
+def test_a_large_profile_is_computed_quickly() -> None:
     stats = wide()
     assert len(stats.functions) == 2000
     assert sum(len(one.thread_lines) for one in stats.functions) == 100_000

@@ -1,4 +1,4 @@
-"""Call trees, waits and traces of several profiles become one."""
+"""Merging of call trees, waits and traces of several profiles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ A, B, C = ("a.py", 1, "a"), ("a.py", 5, "b"), ("a.py", 9, "c")
 
 
 def tree(*nodes: CallNode, folded: int = 0) -> LineStats:
-    """Return a profile of these nodes, of no thread that is known."""
+    """Return a profile of these nodes, on an unknown thread."""
     return LineStats.from_functions([], calls=CallTree(nodes, folded))
 
 
@@ -64,7 +64,7 @@ def test_calls_of_two_runs_are_twice_as_many_on_twice_the_threads() -> None:
     assert line_self_ns(total)[MAIN][12] == 2 * 1_540_879
 
 
-def test_the_same_way_on_the_same_thread_is_one_node() -> None:
+def test_the_same_call_path_on_the_same_thread_is_one_node() -> None:
     one = tree(node(NO_NODE, 0, A, 1), node(0, 2, B, 2), node(1, 6, C, 4), folded=3)
     other = tree(
         *(node(NO_NODE, 0, B, 8), node(NO_NODE, 0, A, 16), node(1, 3, B, 32)),
@@ -88,7 +88,7 @@ def test_the_same_way_on_the_same_thread_is_one_node() -> None:
     assert (one + LineStats({}, 1e-9)).calls is one.calls
 
 
-def test_a_thread_that_is_not_known_stays_so() -> None:
+def test_an_unknown_thread_stays_unknown() -> None:
     unknown = tree(node(NO_NODE, 0, A, 1))
     assert [one.thread for one in (example() + unknown).calls.nodes][-1] == -1
 
@@ -103,7 +103,7 @@ def test_parents_stay_before_their_children_in_a_deep_tree(tmp_path: Path) -> No
     assert total.calls.nodes[-1].thread == 3
 
 
-def test_a_profile_without_a_tree_among_others_is_said() -> None:
+def test_a_profile_without_a_tree_among_others_gives_a_warning() -> None:
     old = LineStats({("a.py", 1, "f"): [(2, 1, 10)]}, 1e-9)
     said = "1 of the 2 merged profiles has no call tree:"
     assert any(one.startswith(said) for one in (example() + old).warnings)
@@ -157,7 +157,7 @@ def test_adding_in_place_keeps_calls() -> None:
 
 
 @pytest.mark.parametrize("n_cells", [0, 1, 2])
-def test_merged_cells_of_other_threads_stay_apart(n_cells: int) -> None:
+def test_merged_lines_of_different_threads_stay_apart(n_cells: int) -> None:
     cells = tuple(
         ThreadLine(2, thread, 1, 10, 1, 12, 3, 10) for thread in (UNKNOWN_THREAD, 0)
     )[:n_cells]

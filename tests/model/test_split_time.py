@@ -1,4 +1,4 @@
-"""What of a line's time was Python's, C functions', the system's, waiting and calls.
+"""Splits of a line's time: Python, C functions, the system, waiting and callees.
 
 The machine may be busy, so shares are of the time on a processor, and wide.
 """
@@ -54,7 +54,7 @@ def function(key: Key, times: dict[int, int]) -> FunctionStats:
 
 
 def example(*own: LineBreakdown) -> LineStats:
-    """Return main, whose line 2 sorts for 600 us, of which key has 100 with len."""
+    """Return a main whose line 2 sorts for 600 us, 100 of them in key with len."""
     return LineStats.from_functions(
         [function(MAIN, {2: 700, 3: 50}), function(KEY, {9: 100})],
         calls=CallTree(
@@ -83,7 +83,7 @@ def test_the_parts_of_lines() -> None:
     }
 
 
-def test_no_part_is_longer_than_what_it_is_part_of() -> None:
+def test_no_part_is_longer_than_its_time() -> None:
     stats = example(
         LineBreakdown(MAIN, 3, 0, SYSTEM, 4_000),
         LineBreakdown(MAIN, 2, 0, WAIT, 95),
@@ -97,7 +97,7 @@ def test_no_part_is_longer_than_what_it_is_part_of() -> None:
     }
 
 
-def test_a_profile_that_was_not_asked_has_no_parts_and_says_so() -> None:
+def test_a_run_without_the_option_has_no_parts_and_the_report_says_so() -> None:
     assert line_time_splits(example()) == {}
     said = "The profile does not tell Python, native and system time apart"
     assert lines_of(example(), "text", columns=("native",))[-1].startswith(said)
@@ -140,7 +140,7 @@ measured = pytest.mark.usefixtures("hook")
 
 @pytest.fixture
 def asked() -> Iterator[Callable[[], Any]]:
-    """Give what makes profilers that split; what they asked for ends with the test."""
+    """Yield a maker of profilers with --split; the option ends with the test."""
 
     def new() -> Any:
         profiler = new_profiler()
@@ -159,7 +159,7 @@ def parts(profiler: Any, name: str, line: int) -> TimeSplit:
 
 
 def share(split: TimeSplit, ns: int) -> float:
-    """Return the share of `ns` in what was on a processor, calls apart."""
+    """Return the share of `ns` in the time on a processor without callees."""
     return ns / (split.python_ns + split.native_ns + split.system_ns)
 
 
@@ -230,7 +230,7 @@ def test_a_sleep_is_waiting_of_its_own_line_alone(asked: Callable[[], Any]) -> N
 
 @measured
 @pytest.mark.skipif(not HEARS_C, reason="the fallback hears of no C functions")
-def test_what_c_calls_back_is_a_callee(asked: Callable[[], Any]) -> None:
+def test_a_function_called_back_by_c_is_a_callee(asked: Callable[[], Any]) -> None:
     profiler = asked()
 
     @profiler

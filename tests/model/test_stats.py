@@ -1,4 +1,4 @@
-"""A profile as a value: built, compared, added up."""
+"""Profiles as values: built, compared, added up."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_any_object_with_timings_and_a_unit_can_be_added() -> None:
         (("x", ""), (None, "2"), "x", False),
     ],
 )
-def test_of_two_texts_the_first_is_kept_and_a_difference_said(
+def test_of_two_texts_the_first_is_kept_and_a_difference_warned_of(
     first: tuple[str | None, str],
     second: tuple[str | None, str],
     kept: str | None,
@@ -225,7 +225,7 @@ def test_of_two_texts_the_first_is_kept_and_a_difference_said(
 
 
 def test_profiles_are_equal_when_their_numbers_are() -> None:
-    """As line_profiler's are: programs compare what two runs measured."""
+    """As in line_profiler: programs compare the numbers of two runs."""
 
     class Other:
         timings = {KEY: [(2, 3, 40)]}  # noqa: RUF012

@@ -1,6 +1,7 @@
+// Zoom and search of a flame graph.
 (function () {
   "use strict";
-  const SLACK = 1e-5;  // of per cents, as they are rounded in the file
+  const SLACK = 1e-5;  // percentage points: the file has rounded numbers
   const byId = (id) => document.getElementById(id);
   const percent = (node, name) => parseFloat(node.getAttribute(name));
   const graphs = Array.from(document.querySelectorAll(".graph"), (graph) =>
@@ -11,7 +12,7 @@
       y: percent(node, "y"),
       title: node.querySelector("title").textContent,
     })));
-  const frames = new Map();  // by node: the frame, and all of its graph
+  const frames = new Map();  // by node: its frame, and all frames of its graph
   for (const graph of graphs) {
     for (const frame of graph) { frames.set(frame.node, { frame, graph }); }
   }
@@ -22,7 +23,7 @@
     frame.node.classList.toggle("above", isAbove);
   }
 
-  // Frames below `to` grow with it, those above are as wide as all.
+  // Shows `to` as wide as the graph, with the frames above and below it.
   function zoom(graph, to) {
     const end = to.x + to.w;
     for (const frame of graph) {
@@ -45,7 +46,7 @@
     byId("search").value = "";
   }
 
-  // What is below another one that was found counts once.
+  // Returns the per cent of the graph in `hits`; nested ones count once.
   function share(hits) {
     let end = 0, sum = 0;
     for (const frame of hits.sort((a, b) => a.x - b.x || a.y - b.y)) {
@@ -58,7 +59,7 @@
 
   function search(text) {
     const wanted = text.toLowerCase();
-    const said = graphs.map((graph) => {
+    const shares = graphs.map((graph) => {
       const hits = [];
       for (const frame of graph) {
         const isHit = wanted !== "" && frame.title.toLowerCase().includes(wanted);
@@ -67,7 +68,7 @@
       }
       return share(hits).toFixed(2) + " %";
     });
-    byId("found").textContent = wanted === "" ? "" : "found: " + said.join(", GPU: ");
+    byId("found").textContent = wanted === "" ? "" : "found: " + shares.join(", GPU: ");
   }
 
   function frameAt(event) {
