@@ -822,11 +822,11 @@ class Results:
             gpu=gpu,
             blocks=block_codes,
             calls=calls,
-            natives=natives,
+            c_functions=natives,
             trace=trace.of(tracer, gpu) if trace else None,
             waits=waits,
-            blind=module.waits_blind(),
-            split=module.split(None),
+            waits_unavailable=module.waits_blind(),
+            own_times=module.split(None),
         )
         return LineStats.of(profile_of(ids, codes, scale, process, warnings, parts))
 
