@@ -542,7 +542,9 @@ def test_folded_calls_are_said() -> None:
     tree = made([raw(NO_NODE, 0, 1, 1, 1, 1)], {1: F}, folded=12)
     assert tree.folded == 12
     (said,) = remarks(tree)
-    assert said.startswith("12 calls are shown below another way to their caller:")
+    assert said.startswith(
+        "12 calls are shown below another call path of their caller:"
+    )
     assert remarks(NO_CALLS) == []
     assert made([], {}) == NO_CALLS
 
