@@ -102,11 +102,11 @@ class Results:
             gpu=gpu,
             blocks=block_codes,
             calls=calls,
-            natives=tracer.c_functions(),
+            c_functions=tracer.c_functions(),
             trace=trace.of(tracer, gpu) if trace else None,
             waits=waits,
-            blind=module.off_cpu_unavailable(),
-            split=module.split_times(None),
+            waits_unavailable=module.off_cpu_unavailable(),
+            own_times=module.split_times(None),
         )
         return LineStats.of(profile_of(ids, codes, scale, process, warnings, parts))
 

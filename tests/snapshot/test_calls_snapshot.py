@@ -506,7 +506,7 @@ def test_blocks_and_functions_of_c() -> None:
                 ((F[0], 2, "block"), 1, 0, 0, 0, lines, 1)
             ],  # of the same code object
             calls=(0, [(*node[:3], 0, *node[4:]) for node in OF_C]),
-            natives=[(5, "builtins.sorted"), (6, "builtins.len")],
+            c_functions=[(5, "builtins.sorted"), (6, "builtins.len")],
         ),
     )
     assert [one.name for one in stats.functions] == ["f", "block"]
@@ -542,7 +542,9 @@ def test_folded_calls_are_said() -> None:
     tree = made([raw(NO_NODE, 0, 1, 1, 1, 1)], {1: F}, folded=12)
     assert tree.folded == 12
     (said,) = remarks(tree)
-    assert said.startswith("12 calls are shown below another way to their caller:")
+    assert said.startswith(
+        "12 calls are shown below another call path of their caller:"
+    )
     assert remarks(NO_CALLS) == []
     assert made([], {}) == NO_CALLS
 

@@ -169,7 +169,7 @@ def profile(threads: list[Played], nodes: Sequence[RawNode] = ()) -> LineStats:
         ODD,
         PROCESS,
         warnings=(),
-        parts=Parts(calls=(folded, nodes or raw_of(threads)), natives=of_c),
+        parts=Parts(calls=(folded, nodes or raw_of(threads)), c_functions=of_c),
     )
 
 
