@@ -24,7 +24,8 @@ from lineprof.autoprofile.targets import (
     split_names,
     target_of,
 )
-from lineprof.bytecode.definitions import ALL, Import, functions_in, imports_in
+from lineprof.bytecode.definitions import functions_in
+from lineprof.bytecode.imports import ALL, Import, imports_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

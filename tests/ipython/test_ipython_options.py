@@ -1,4 +1,4 @@
-"""What stands behind %lprun and %%lprun_all, read as getopt would."""
+"""Options of %lprun and %%lprun_all, read as getopt reads them."""
 
 from __future__ import annotations
 

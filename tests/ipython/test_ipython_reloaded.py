@@ -1,4 +1,4 @@
-"""Functions whose code autoreload compiled without their lines, as IPython 9 does."""
+"""Lines of functions that autoreload compiled without them, as IPython 9 does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _autoreload(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def function(text: str, file: Path) -> FunctionType:
-    """Give the function that a text defines, as if it came from a file."""
+    """Return the function that a text defines, as if it was in a file."""
     file.write_text(TEXT, encoding="utf-8")
     names: dict[str, FunctionType] = {}
     exec(compile(text, str(file), "exec"), {"__name__": "mine"}, names)
