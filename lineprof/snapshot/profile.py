@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from lineprof._core import Tracer
-    from lineprof.model.gpu import Batch, Gpu
+    from lineprof.model.gpu import Gpu
     from lineprof.model.records import Key, Process
+    from lineprof.model.timelines import Batch
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.gpu import Taken
 
@@ -121,7 +122,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         calls=tree,
         traces=traces,
         waits=waits,
-        own_times=own_times_of(rows, shown, place_of) if parts.split else (),
+        breakdowns=own_times_of(rows, shown, place_of) if parts.split else (),
     )
 
 
@@ -184,7 +185,7 @@ def _function(
         file=file,
         name=name,
         line=line,
-        cells=tuple(
+        thread_lines=tuple(
             ThreadLine(
                 line=number,
                 thread=threads.get(thread, UNKNOWN_THREAD),
@@ -326,7 +327,7 @@ def waits_of(
     most = {
         (function.key, cell.line, cell.thread): cell.time_ns
         for function in functions
-        for cell in function.cells
+        for cell in function.thread_lines
     }
     found: dict[Place, list[int]] = {}
     for serial, line, thread, cause, ns in rows:
@@ -375,7 +376,9 @@ def warnings_of(
     None where they hardly waited.
     """
     unknown = sum(wait.ns for wait in waits if wait.cause == OTHER) if blind else 0
-    all_ns = sum(cell.time_ns for function in functions for cell in function.cells)
+    all_ns = sum(
+        cell.time_ns for function in functions for cell in function.thread_lines
+    )
     if not unknown or unknown < all_ns * _SUBSTANTIAL:
         return []
     why = "this system does not tell (/proc/self/task/*/syscall)"

@@ -731,11 +731,11 @@ print("lineprof.bytecode.labels" in sys.modules, "NVTX_INJECTION64_PATH" in os.e
 """
     )
     assert status == 0, errors
-    answer, reason, hits, loaded = output.splitlines()
+    answer, reason, hits, labels_and_variable = output.splitlines()
     assert answer == "False off False"
     assert reason in {"no tool listens to NVTX", "this lineprof was built without NVTX"}
     assert hits == "[1]"
-    assert loaded == "False False"
+    assert labels_and_variable == "False False"
 
 
 @pytest.mark.parametrize("path", ["/nowhere/tool.so", "./.", sys.executable])
