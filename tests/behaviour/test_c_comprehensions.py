@@ -1,4 +1,4 @@
-"""Functions of C that comprehensions call are called by the line."""
+"""C functions that comprehensions call: the line is their caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads: each has its own open lines, and no hit is lost."""
+"""Threads: each has its own current lines, and no hit is lost."""
 
 from __future__ import annotations
 

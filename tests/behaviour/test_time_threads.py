@@ -1,4 +1,4 @@
-"""Time on threads: each has its own open lines."""
+"""Time on threads: each has its own current lines."""
 
 from __future__ import annotations
 

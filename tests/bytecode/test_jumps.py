@@ -1,4 +1,4 @@
-"""Jumps are read from bytecode as the module `dis` reads them, only faster."""
+"""Jumps: read from bytecode as the module `dis` reads them, only faster."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_instruction_is_where_dis_has_it(module: ModuleType) -> None:
     assert seen > 100
 
 
-def test_loops_are_found_and_waiting_is_none() -> None:
+def test_loops_are_found_and_awaiting_is_no_loop() -> None:
     def loops(n: int) -> int:
         while n:
             for i in range(n):

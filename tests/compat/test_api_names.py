@@ -1,4 +1,4 @@
-"""line_profiler's names: each is there, and is what its users take it for."""
+"""line_profiler's public names: each exists, and does what its users expect."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Threads that decorate at the same moment: each of them finds its place taken.
+"""Threads that decorate at the same time: both get the same result.
 
-The other thread comes in where it hurts, every time: what takes long in between is
-made to do first what it would do.
+The other thread always runs at the critical point: a function that is called there is
+patched to do first what the other thread would do.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make() -> Callable[[int], int]:
 def interrupted(
     patch: pytest.MonkeyPatch, where: object, name: str, other: Callable[[], object]
 ) -> None:
-    """Have the next call of `where.name` do what `other` does, before it ends."""
+    """Patch `where.name` so that its next call calls `other` before it returns."""
     original: Any = getattr(where, name)
 
     def late(*args: Any, **options: Any) -> Any:
