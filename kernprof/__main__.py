@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # not from typing: the folder on sys.path may have a typing.py
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def command(words: Sequence[str] | None = None, called: str = "kernprof") -> None:
+def command(argv: Sequence[str] | None = None, name: str = "kernprof") -> None:
     """Run the command line in a process that is the program's own.
 
-    `words` is the command line, `sys.argv[1:]` by default, without the command,
-    which `called` names.
+    `argv` is the command line after the command's `name`, by default
+    `sys.argv[1:]`.
 
-    Python has put a folder of kernprof's first on `sys.path`: the current one
-    for ``-m``, else the script's. Nothing is imported from there: a
-    ``signal.py`` beside the user's script is not the one that kernprof means.
+    Python has put a folder of kernprof first on `sys.path`: the current one for
+    ``-m``, else the script's. That entry is removed before anything else is
+    imported, so that a ``signal.py`` beside the user's script is not imported.
     """
     path = sys.path[:]
-    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    if not (sys.flags.isolated or sys.flags.safe_path):
         home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         if os.path.abspath(path[0]) != home:
             del sys.path[0]
         del path[0]
-    from kernprof.cli import run_alone  # noqa: PLC0415  # only now
+    from kernprof.cli import run_alone  # noqa: PLC0415  # once sys.path is right
 
-    run_alone(sys.argv[1:] if words is None else words, path, called)
+    run_alone(sys.argv[1:] if argv is None else argv, path, name)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""From a command line to an exit status: in a process of its own, or within one."""
+"""Entry points of kernprof: a command line in, an exit status out.
+
+`run_alone` has the process to itself; `run_within` leaves its process as it was.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from kernprof import messages
-from kernprof.environment import hide_our_frames
 from kernprof.options import NotRunError, check, fill, help_text, parse
 from kernprof.session import Session
+from kernprof.tracebacks import hide_our_frames
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def run_within(argv: Sequence[str] | None, *, exit_on_error: bool) -> None:
-    """Do what `kernprof.main` promises."""
+    """Run the command line `argv` in a process that goes on: `kernprof.main`."""
     fail = _exit if exit_on_error else _raise
     try:
         session = _session(sys.argv[1:] if argv is None else argv)
@@ -28,41 +31,40 @@ def run_within(argv: Sequence[str] | None, *, exit_on_error: bool) -> None:
         fail(error)
     if session is None:
         return
-    trouble: LineprofError | None = None
+    failure: LineprofError | None = None
     try:
         session.begin(sys.path, own_process=False)
         session.run()
     except BaseException as error:
-        trouble = _not_run(error, session)
-        lost = session.end(_how(error))
-        if not trouble:
-            for what in (lost, session.advice(error)):
-                if what:
-                    messages.print_error(what)
+        failure = _not_run(error, session)
+        write_error = session.end(_exit_reason(error))
+        if not failure:
+            for message in (write_error, session.hint(error)):
+                if message:
+                    messages.print_error(message)
             raise
     else:
-        trouble = session.end()
-    if trouble:
-        fail(trouble)
+        failure = session.end()
+    if failure:
+        fail(failure)
 
 
-def run_alone(words: Sequence[str], path: list[str], called: str) -> None:
-    """Run the command line in a process that is the program's own.
+def run_alone(argv: Sequence[str], path: list[str], name: str) -> None:
+    """Run the command line `argv` in a process that is the program's own.
 
-    `called` is the name of the command and `words` is what follows it; `path` is
-    `sys.path` without the entry that python made for kernprof. The profile is
-    written when python leaves the process: after the program's threads and exit
-    handlers.
+    `name` is the name of the command, and `path` is `sys.path` without the entry
+    that python made for kernprof. The profile is written when python leaves the
+    process: after the program's threads and exit handlers.
     """
-    messages.set_program_name(called)
+    messages.set_program_name(name)
     try:
-        session = _session(words, called)
+        session = _session(argv, name)
     except LineprofError as error:
         _exit(error)
     if session is None:
         return
-    last = _Last(session)
-    atexit.register(last.rites)
+    at_exit = _AtExit(session)
+    atexit.register(at_exit.finish)
     try:
         session.begin(path, own_process=True)
         session.run()
@@ -70,40 +72,43 @@ def run_alone(words: Sequence[str], path: list[str], called: str) -> None:
         not_run = _not_run(error, session)
         if not_run:
             _exit(not_run)
-        last.error = error
+        at_exit.error = error
         if not isinstance(error, SystemExit):
-            session.refuse(error)
-            advice = session.advice(error)
-            hide_our_frames(error, then=lambda: _leave(session, advice))
+            _show_uncaught(error, session)
         raise
     session.program.leave()
 
 
-def _leave(session: Session, advice: str) -> None:
-    """Do what is left to do when python has shown what ended the program."""
-    if advice:
-        messages.print_error(advice)
-    session.program.leave()
+def _show_uncaught(error: BaseException, session: Session) -> None:
+    """Prepare for python to show `error`, which the program did not catch."""
+    session.refuse(error)
+    hint = session.hint(error)
+
+    def after_traceback() -> None:
+        if hint:
+            messages.print_error(hint)
+        session.program.leave()
+
+    hide_our_frames(error, then=after_traceback)
 
 
-class _Last:
-    """What is left to do in a process that is about to end."""
+class _AtExit:
+    """The end of a process of the program's own: the profile, and the exit status."""
 
     def __init__(self, session: Session) -> None:
-        """Expect the program to succeed."""
-        self.error: BaseException | None = None
+        self.error: BaseException | None = None  # that ended the program
         self._session: Session | None = session
 
-    def rites(self) -> None:
+    def finish(self) -> None:
         """Write the profile; if that fails, success becomes failure."""
         session, self._session = self._session, None
         error, self.error = self.error, None
         if session is None:
             return
-        trouble = session.end(_how(error))
-        if trouble:
-            messages.print_error(trouble)
-            if _succeeded(error):  # python has settled on 0 by now
+        write_error = session.end(_exit_reason(error))
+        if write_error:
+            messages.print_error(write_error)
+            if _is_success(error):  # python has settled on status 0 by now
                 messages.flush()
                 os._exit(1)
         if type(error) is KeyboardInterrupt:
@@ -117,14 +122,14 @@ def _not_run(error: BaseException, session: Session) -> NotRunError | None:
     return None
 
 
-def _how(error: BaseException | None) -> str:
-    """Say how a program ended that `error` ended, "" for normally."""
+def _exit_reason(error: BaseException | None) -> str:
+    """Return how a program ended that `error` ended, "" for normally."""
     if error is None or isinstance(error, SystemExit):
         return ""
     return "KeyboardInterrupt" if type(error) is KeyboardInterrupt else "exception"
 
 
-def _succeeded(error: BaseException | None) -> bool:
+def _is_success(error: BaseException | None) -> bool:
     if isinstance(error, SystemExit):
         code: object = error.code
         return code is None or (isinstance(code, int) and code == 0)
@@ -132,35 +137,35 @@ def _succeeded(error: BaseException | None) -> bool:
 
 
 def _remember_interrupt() -> None:
-    """Have python end the process by SIGINT, as it does after KeyboardInterrupt.
+    """Make python end the process by SIGINT, as it does after KeyboardInterrupt.
 
-    It notes that the last code it ran by itself was interrupted; any ``exec``
-    of a text since then, be it for a namedtuple, has made it forget.
+    Python notes whether the last code that it ran by itself was interrupted; any
+    ``exec`` of a string since then, of a namedtuple for example, clears the note.
     """
     try:
-        exec("raise KeyboardInterrupt")  # noqa: S102  # a text of ours
+        exec("raise KeyboardInterrupt")  # noqa: S102  # constant code
     except KeyboardInterrupt:
         return
 
 
-def _session(words: Sequence[str], called: str = "kernprof") -> Session | None:
-    """Return the session that `words` ask for, None if they only asked a question.
+def _session(argv: Sequence[str], name: str = "kernprof") -> Session | None:
+    """Return the session for `argv`; None if it only asks for help or the version.
 
-    Raises LineprofError where there cannot be one.
+    Raises LineprofError if the command line is wrong, or nothing can be recorded.
     """
-    plan = parse(words, called)
-    if plan.help:
-        print_message(help_text(called) + "\n")
-    elif plan.version:
-        from lineprof.version import VERSION  # noqa: PLC0415  # only here
+    options = parse(argv, name)
+    if options.help:
+        print_message(help_text(name) + "\n")
+    elif options.version:
+        from lineprof.version import VERSION  # noqa: PLC0415  # seldom needed
 
         print_message(f"{VERSION}\n")
     else:
-        fill(plan)
-        check(plan)
-        for remark in plan.remarks:
-            messages.print_error(remark)
-        return Session(plan)
+        fill(options)
+        check(options)
+        for warning in options.warnings:
+            messages.print_error(warning)
+        return Session(options)
     return None
 
 

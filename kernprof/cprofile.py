@@ -1,11 +1,13 @@
-"""From cProfile's records to what `pstats` reads, the profiler's own calls left out."""
+"""cProfile as a decorator and a context manager, and its profile for `pstats`.
+
+The calls of kernprof's own functions are left out of the profile.
+"""
 
 from __future__ import annotations
 
 import _thread
 import cProfile
 import os
-import pstats
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,29 +16,107 @@ from lineprof.decorate.wrappers import ByCountProfilerMixin, wrapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import CodeType
-    from typing import Any, Protocol, TextIO, TypeVar, Union
+    from typing import Any, Protocol, TextIO, TypeVar
 
-    Code = Union[CodeType, str]  # a string for a function of C
+    Code = CodeType | str  # a string for a C function
     Label = tuple[str, int, str]
     Numbers = tuple[float, float, float, float]  # calls, of these recursive; s, s
     Callers = dict[Label, tuple[int, int, float, float]]
     Stats = dict[Label, tuple[int, int, float, float, Callers]]
 
     class Sub(Protocol):
-        """What one function spent in another: times in s, without and with callees."""
+        """The calls of one function by another."""
 
         code: Code
         callcount: int
         reccallcount: int
-        inlinetime: float
-        totaltime: float
+        inlinetime: float  # s, without callees
+        totaltime: float  # s, with callees
 
     class Entry(Sub, Protocol):
-        """What one function spent."""
+        """The calls of one function."""
 
         calls: list[Sub] | None
 
     F = TypeVar("F", bound=Callable[..., object])
+
+
+_BY_THREAD = sys.version_info < (3, 12)  # later cProfile records all threads
+
+
+class ContextualProfile(ByCountProfilerMixin, cProfile.Profile):  # type: ignore[misc]
+    """A cProfile that records while it has at least one user.
+
+    Users are calls of the functions that it decorates, ``with`` blocks, and calls of
+    `enable_by_count`. Before Python 3.12 cProfile records one thread, that of the
+    first user; users on other threads change nothing meanwhile.
+    """
+
+    stats: Stats  # type: ignore[assignment]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        """Take the arguments of cProfile.Profile; nothing is recorded yet."""
+        super().__init__(*args, **kwargs)
+        self.enable_count = 0
+        self._thread = 0
+        self._by_hand = False
+
+    def enable(self, subcalls: bool = True, builtins: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Turn it on until `disable`, even without users.
+
+        Raises ValueError if another profiler is on (from Python 3.12 on).
+        """
+        if not (self._by_hand or self.enable_count):
+            super().enable(subcalls=subcalls, builtins=builtins)
+        self._by_hand = True
+
+    def disable(self) -> None:
+        """Turn it off."""
+        self._by_hand = False
+        super().disable()
+
+    def enable_by_count(self, subcalls: bool = True, builtins: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Add a user, and turn it on if it is off.
+
+        Raises ValueError if another profiler is on (from Python 3.12 on).
+        """
+        if not self.enable_count:
+            self._thread = _thread.get_ident()
+            if not self._by_hand:
+                super().enable(subcalls=subcalls, builtins=builtins)
+        elif _BY_THREAD and self._thread != _thread.get_ident():
+            return
+        self.enable_count += 1
+
+    def disable_by_count(self) -> None:
+        """Remove a user, and turn it off if that was the last one."""
+        if not self.enable_count:
+            return
+        if _BY_THREAD and self._thread != _thread.get_ident():
+            return
+        self.enable_count -= 1
+        if not (self.enable_count or self._by_hand):
+            super().disable()
+
+    def snapshot_stats(self) -> None:
+        """Set `stats`, without kernprof's own functions."""
+        self.stats = stats_of(self.getstats())  # type: ignore[arg-type]
+
+    def __call__(self, func: F) -> F:
+        """Return `func` wrapped, so that its calls are recorded."""
+        return self.wrap_callable(func)  # type: ignore[no-any-return]
+
+
+def print_calls(profile: ContextualProfile, stream: TextIO) -> None:
+    """Print the table of `profile.stats` to `stream`."""
+    import pstats  # noqa: PLC0415  # slow: at the end, if at all
+
+    recorded = [profile] if profile.stats else []  # pstats refuses an empty one
+    stats = pstats.Stats(*recorded, stream=stream)
+    stats.strip_dirs().sort_stats(-1).print_stats()
+
+
+# From cProfile's entries to the table that `pstats` reads.
 
 
 _HERE = os.path.dirname(__file__)
@@ -44,11 +124,12 @@ _WRAPPERS = wrapped.__code__.co_filename
 
 
 def stats_of(entries: Iterable[Entry]) -> Stats:
-    """Return the table that `pstats` wants of what `Profile.getstats` gives.
+    """Return the entries of `Profile.getstats` as the table that `pstats` reads.
 
-    kernprof's wrappers are not in it: who called them is the caller of what
-    they called. A wrapper with several callers shares its times out among them
-    by their calls. Code objects with the same file, line and name are summed up.
+    kernprof's wrappers are not in it: their callers are the callers of the functions
+    that they call. The times of a wrapper with several callers are divided among them
+    by the number of their calls. Code objects with the same file, line and name are
+    added up.
     """
     graph = _Graph(entries)
     stats: Stats = {}
@@ -85,7 +166,7 @@ def _add(stats: Stats, label: Label, numbers: Numbers) -> None:
 
 
 class _Graph:
-    """Who called whom, by code object: wrappers of one kind have one each."""
+    """Call graph of code objects: the wrappers of one kind share one."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = list(entries)
@@ -99,7 +180,7 @@ class _Graph:
         self._ours |= {id(e.code) for e in self.entries if self._only_for_us(e)}
 
     def is_ours(self, code: Code) -> bool:
-        """Tell whether it is a function of kernprof's, or of C and for it alone."""
+        """Return whether a function is kernprof's, or a C function only it calls."""
         return id(code) in self._ours
 
     def _only_for_us(self, entry: Entry) -> bool:
@@ -108,7 +189,7 @@ class _Graph:
         return isinstance(entry.code, str) and ours == entry.callcount
 
     def without_ours(self, entry: Entry) -> Numbers:
-        """Return what a function spent; one of C, without what kernprof called."""
+        """Return the numbers of a function; of a C function, without our calls."""
         numbers = _numbers(entry)
         if isinstance(entry.code, str):
             for caller, part in self._calls.get(id(entry.code), {}).items():
@@ -117,7 +198,7 @@ class _Graph:
         return numbers
 
     def edges(self) -> Iterator[tuple[tuple[Code, Code], Numbers]]:
-        """Yield what functions of the program spent in each other."""
+        """Yield (caller, callee) and numbers for functions of the program."""
         for called, callers in self._calls.items():
             code = self._codes.get(called)
             if code is None or self.is_ours(code):
@@ -132,12 +213,12 @@ class _Graph:
     def _shared(
         self, wrapper: int, numbers: Numbers, seen: frozenset[int]
     ) -> Iterator[tuple[int, Numbers]]:
-        """Yield the callers of a wrapper of ours, and their parts of `numbers`."""
+        """Yield the callers of a wrapper of ours with their shares of `numbers`."""
         callers = self._calls.get(wrapper, {})
         known = sum(calls for calls, *_ in callers.values())
-        whole = max(known, numbers[0])  # a call that begins to record has no caller
+        total = max(known, numbers[0])  # a call that begins to record has no caller
         for caller, (calls, *_) in callers.items():
-            part = _sum((0.0, 0.0, 0.0, 0.0), numbers, calls / whole if whole else 0.0)
+            part = _sum((0.0, 0.0, 0.0, 0.0), numbers, calls / total if total else 0.0)
             if caller not in self._ours:
                 yield caller, part
             elif caller not in seen:
@@ -152,7 +233,7 @@ def _in_kernprof(code: Code) -> bool:
 
 
 def _label(code: Code) -> Label:
-    """Return what `pstats` calls a code object."""
+    """Return the key of a code object in the table of `pstats`."""
     if isinstance(code, str):
         return ("~", 0, code)
     return (code.co_filename, code.co_firstlineno, code.co_name)
@@ -170,82 +251,3 @@ def _sum(numbers: Numbers, more: Numbers, factor: float) -> Numbers:
 def _counted(numbers: Numbers) -> tuple[int, int, float, float]:
     calls, inner, own, total = numbers
     return round(calls), round(inner), own, total
-
-
-# The table of a profile of calls. `pstats` is slow to import: imported at the end.
-
-
-def print_calls(profile: ContextualProfile, stream: TextIO) -> None:
-    """Print the table of what `profile` has in its `stats` to `stream`."""
-    recorded = [profile] if profile.stats else []  # pstats refuses one without
-    stats = pstats.Stats(*recorded, stream=stream)
-    stats.strip_dirs().sort_stats(-1).print_stats()
-
-
-# cProfile as a decorator and a context manager.
-
-
-_BY_THREAD = sys.version_info < (3, 12)  # later cProfile sees all threads at once
-
-
-class ContextualProfile(ByCountProfilerMixin, cProfile.Profile):  # type: ignore[misc]
-    """A cProfile that records while at least one of its users wants it to.
-
-    Users are calls of the functions that it decorates, ``with`` blocks, and
-    `enable_by_count`. Before Python 3.12 a cProfile sees one thread: that of
-    the first user; those of other threads meanwhile change nothing.
-    """
-
-    stats: Stats  # type: ignore[assignment]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
-        """Take cProfile's own arguments; nothing is recorded yet."""
-        super().__init__(*args, **kwargs)
-        self.enable_count = 0
-        self._thread = 0
-        self._by_hand = False
-
-    def enable(self, subcalls: bool = True, builtins: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Turn it on until `disable`, whatever is called meanwhile.
-
-        Raises ValueError where another profiler is on (from Python 3.12 on).
-        """
-        if not (self._by_hand or self.enable_count):
-            super().enable(subcalls=subcalls, builtins=builtins)
-        self._by_hand = True
-
-    def disable(self) -> None:
-        """Turn it off."""
-        self._by_hand = False
-        super().disable()
-
-    def enable_by_count(self, subcalls: bool = True, builtins: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Turn it on, unless it is.
-
-        Raises ValueError where another profiler is on (from Python 3.12 on).
-        """
-        if not self.enable_count:
-            self._thread = _thread.get_ident()
-            if not self._by_hand:
-                super().enable(subcalls=subcalls, builtins=builtins)
-        elif _BY_THREAD and self._thread != _thread.get_ident():
-            return
-        self.enable_count += 1
-
-    def disable_by_count(self) -> None:
-        """Turn it off when this was the last user."""
-        if not self.enable_count:
-            return
-        if _BY_THREAD and self._thread != _thread.get_ident():
-            return
-        self.enable_count -= 1
-        if not (self.enable_count or self._by_hand):
-            super().disable()
-
-    def snapshot_stats(self) -> None:
-        """Gather the numbers, those of kernprof's own functions left out."""
-        self.stats = stats_of(self.getstats())  # type: ignore[arg-type]
-
-    def __call__(self, func: F) -> F:
-        """Return `func`, recorded whenever it is called."""
-        return self.wrap_callable(func)  # type: ignore[no-any-return]

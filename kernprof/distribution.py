@@ -23,22 +23,22 @@ _SCRIPTS = frozenset(("console_scripts", "gui_scripts"))
 
 
 def of_command(script: str) -> ProjectFiles | None:
-    """Return what was installed with the command at path `script`; None if nothing."""
+    """Return the files installed with the command at path `script`, None if unknown."""
     name = os.path.basename(script)
     listed = None
     for one in _installed():
         if name in _commands(one):
-            return _places(one)
+            return _project_files(one)
         if listed is None and f"/bin/{name}," in "\n" + _read(one, "RECORD"):
             listed = one
-    return _places(listed) if listed else None
+    return _project_files(listed) if listed else None
 
 
 def of_file(file: str) -> ProjectFiles | None:
-    """Return what was installed with the module in `file`; None if nothing was."""
+    """Return the files installed with the module in `file`, None if unknown."""
     for one in _installed():
         if file.startswith(os.path.join(_folder(one), "")) and file in _files(one):
-            return _places(one)
+            return _project_files(one)
     return None
 
 
@@ -46,8 +46,8 @@ def _installed() -> Iterator[Distribution]:
     yield from distributions(path=[p for p in sys.path if isinstance(p, str)])
 
 
-def _places(one: Distribution) -> ProjectFiles:
-    """Return where the code of a distribution is; of a link, where that leads."""
+def _project_files(one: Distribution) -> ProjectFiles:
+    """Return the code of a distribution; if it is editable, the code it leads to."""
     files = _files(one)
     if files:
         return ProjectFiles(files=files)
@@ -62,12 +62,12 @@ def _folder(one: Distribution) -> str:
 
 
 def _files(one: Distribution) -> frozenset[str]:
-    """Return the modules that a distribution has installed.
+    """Return the paths of the modules that a distribution has installed.
 
-    Not by its `files`: those are objects, and there may be ten thousand.
+    Its `files` are not used: they are objects, and there may be ten thousand.
     """
     folder = _folder(one)
-    info = os.path.join(folder, "info")  # files of old are listed from there
+    info = os.path.join(folder, "info")  # the base of paths in old lists
     found = set()
     for record, base in (("RECORD", folder), ("installed-files.txt", info)):
         for line in _read(one, record).splitlines():
@@ -79,18 +79,18 @@ def _files(one: Distribution) -> frozenset[str]:
 
 
 def _commands(one: Distribution) -> dict[str, str]:
-    """Return the module of each command that a distribution installs, by its name."""
+    """Return the module of each command that a distribution installs, by name."""
     try:
         return {e.name: e.module for e in one.entry_points if e.group in _SCRIPTS}
-    except Exception:  # noqa: BLE001  # what is written there may be anything
+    except Exception:  # noqa: BLE001  # the file may hold anything
         return {}
 
 
 def _located(name: str) -> ProjectFiles:
-    """Return where the module or package `name` is, as an import would find it."""
+    """Return the files of the module or package `name`, as an import finds it."""
     spec: ModuleSpec | None = None
     for finder in list(sys.meta_path):
-        with suppress(Exception):  # anybody's, and may fail as it likes
+        with suppress(Exception):  # finders of others may raise anything
             spec = spec or finder.find_spec(name, None)
     if spec is None:
         return ProjectFiles()

@@ -1,128 +1,128 @@
-"""What -vv tells of a run: what is run, by which means, and why by these."""
+"""Messages of kernprof: errors, hints, the log of -vv, and the end of a run.
+
+They go to streams that the program uses too, and may have closed or replaced.
+"""
 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from kernprof.options import COMMAND, MODULE, SCRIPT
-from lineprof.console.output import StdoutBuffer, print_message, python_command
-from lineprof.console.output import print_stderr as _complain
+from lineprof.console.output import print_message, print_stderr
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from kernprof.options import Plan
+    from kernprof.options import RunOptions
     from kernprof.recorders import Recorder
 
+_program_name = "kernprof"
 
-# What kernprof has to say of an exception that is its own flags' doing.
+
+def set_program_name(name: str) -> None:
+    """Begin error messages with `name`, the command that the user typed."""
+    global _program_name  # noqa: PLW0603  # a process has one command
+    _program_name = name
+
+
+def print_error(message: object) -> None:
+    """Print one line on standard error, if there is one."""
+    print_stderr(f"{_program_name}: {message}")
+
+
+def flush() -> None:
+    """Flush the standard streams."""
+    flush_stream(sys.stdout)
+    flush_stream(sys.stderr)
+
+
+def flush_stream(stream: TextIO) -> None:
+    """Flush one standard stream, whatever the program has put there."""
+    try:
+        stream.flush()
+    except Exception:  # noqa: BLE001  # of the program's object, or there is none
+        return
 
 
 _NO_PROFILE = "name 'profile' is not defined"
 
 
-def advice(error: BaseException, plan: Plan) -> str:
-    """Return a line on `error`, which the program did not catch; mostly ""."""
-    if plan.line_by_line or plan.builtin or not isinstance(error, NameError):
+def hint_for(error: BaseException, options: RunOptions) -> str:
+    """Return a hint on an exception that other flags would avoid, mostly ""."""
+    if options.line_by_line or options.builtin or not isinstance(error, NameError):
         return ""
     if not str(error).startswith(_NO_PROFILE):
         return ""
     return (
         "'profile' is a builtin with -l (every line) or -b (every call) alone;"
-        f" try: kernprof -l {plan.target}"
+        f" try: kernprof -l {options.target}"
     )
 
 
-# What kernprof says at the end: the table, or how to see it. Imported then.
-
-
 def table(recorder: Recorder) -> str:
-    """Return the table, as standard output is to show it."""
+    """Return the table of -v, as standard output is to show it."""
+    from lineprof.console.output import StdoutBuffer  # noqa: PLC0415  # at the end
+
     stream = StdoutBuffer()
     recorder.show(stream)
     return stream.getvalue()
 
 
 def how_to_view(viewer: str, path: str) -> str:
-    """Return two lines that tell which command shows the profile at `path`."""
+    """Return two lines with the command that shows the profile at `path`."""
+    import shlex  # noqa: PLC0415  # at the end
+
+    from lineprof.console.output import python_command  # noqa: PLC0415
+
     command = f"{python_command()} -m {viewer} {shlex.quote(path)}"
     return f"Inspect results with:\n{command}"
 
 
-_VARIABLE = "LINE_PROFILER_DEBUG"  # line_profiler's: as -vv, but for the table
+_DEBUG_VARIABLE = "LINE_PROFILER_DEBUG"  # of line_profiler: as -vv, without the table
 _ON = frozenset(("1", "on", "true", "yes"))
 
 
 class Log:
-    """Lines on standard output, in the form that line_profiler gives them."""
+    """Log lines on standard output, in the format of line_profiler."""
 
-    def __init__(self, plan: Plan) -> None:
-        """Log what `plan` asks for, if it asks for a log."""
-        asked = os.environ.get(_VARIABLE, "").lower() in _ON
-        self._plan = plan
-        self._on = plan.verbosity > 1 or asked
+    def __init__(self, options: RunOptions) -> None:
+        """Log if `options` or the environment ask for it."""
+        wanted = os.environ.get(_DEBUG_VARIABLE, "").lower() in _ON
+        self._options = options
+        self._is_on = options.verbosity > 1 or wanted
 
     def begin(self, means: str, outfile: str) -> None:
-        """Tell what is about to run, recorded by these `means` into `outfile`."""
-        if not self._on:
+        """Log what is about to run; `means` says how it is recorded."""
+        if not self._is_on:
             return
-        plan = self._plan
+        options = self._options
         kinds = {SCRIPT: "script", MODULE: "module", COMMAND: "code"}
+        kind = kinds.get(options.kind, "standard input")
+        config = options.config
         lines = [
-            f"Loaded configs from {plan.config!r}" if plan.config else "No config file",
-            f"Profiling {kinds.get(plan.kind, 'standard input')}: {plan.target!r}",
+            f"Loaded configs from {config!r}" if config else "No config file",
+            f"Profiling {kind}: {options.target!r}",
             means,
             f"Output destination: {outfile!r}",
         ]
-        if plan.setup:
-            lines.append(f"Executing file {plan.setup!r} as pre-profiling setup")
-        if plan.prof_mod:
-            lines.append(f"Profiling targets: {', '.join(plan.prof_mod)}")
-        if plan.output_interval:
-            lines.append(f"Writing the profile every {plan.output_interval} s")
+        if options.setup:
+            lines.append(f"Executing file {options.setup!r} as pre-profiling setup")
+        if options.prof_mod:
+            lines.append(f"Profiling targets: {', '.join(options.prof_mod)}")
+        if options.output_interval:
+            lines.append(f"Writing the profile every {options.output_interval} s")
         for line in lines:
             print_message(_stamped(line, "DEBUG"))
 
-    def informed(self, text: str) -> str:
-        """Return `text` as it is printed: with the time, where there is a log."""
-        return _stamped(text, "INFO") if self._on else f"{text}\n"
+    def info(self, text: str) -> str:
+        """Return `text` as it is printed: with the time if the log is on."""
+        return _stamped(text, "INFO") if self._is_on else f"{text}\n"
 
 
 def _stamped(text: str, level: str) -> str:
     now = time.time()
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
     return f"[kernprof {stamp},{int(now * 1000) % 1000:03d} {level}] {text}\n"
-
-
-# What kernprof itself says, on streams that are the program's, too.
-
-
-_name = "kernprof"
-
-
-def set_program_name(name: str) -> None:
-    """Have `complain` begin its lines with the name of the command that was given."""
-    global _name  # noqa: PLW0603  # a process has one command
-    _name = name
-
-
-def print_error(what: object) -> None:
-    """Print one line on standard error, if there is one."""
-    _complain(f"{_name}: {what}")
-
-
-def flush() -> None:
-    """Empty the buffers of the standard streams."""
-    _flush(sys.stdout)
-    _flush(sys.stderr)
-
-
-def _flush(stream: TextIO) -> None:
-    try:
-        stream.flush()
-    except Exception:  # noqa: BLE001  # the program may have put anything there
-        return

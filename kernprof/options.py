@@ -1,7 +1,9 @@
 """Options of kernprof: its command line, and defaults from a configuration file.
 
-Flags end where the program begins, as they do for `python`: at the first word
-that is not a flag, and after ``-m NAME`` or ``-c CODE``.
+`parse` makes `RunOptions` of a command line, `fill` adds the defaults of the file, and
+`check` refuses flags that contradict each other. Flags end where the program begins, as
+they do for `python`: at the first word that is not a flag, and after ``-m NAME`` or
+``-c CODE``.
 """
 
 from __future__ import annotations
@@ -24,36 +26,36 @@ SCRIPT, MODULE, COMMAND, STDIN = "script", "module", "command", "stdin"
 
 
 class UsageError(LineprofError):
-    """The command line asks for what cannot be; the program was not run."""
+    """Error in the command line; the program was not run."""
 
     status = 2
 
 
 class NotRunError(UsageError):
-    """The program turned out, as it was to begin, to be none that can run."""
+    """The program could not begin: there is no such module, for example."""
 
-    status = 1  # as python's
+    status = 1  # as of python
 
 
-class Plan:
-    """What a command line asks for, and a file of configuration behind it."""
+class RunOptions:
+    """Options of one run: the program, and how to profile it."""
 
-    config: str | None = None  # asked for; once that is read: found
+    config: str | None = None  # the file asked for; after `fill`, the file found
     no_config = False
-    settings: ConfigSource | None = None  # what that file says
+    settings: ConfigSource | None = None  # the content of that file
     line_by_line = False
     builtin = False
-    setup: str | None = None  # a script to run first, outside the profile
+    setup: str | None = None  # a script to run first, unprofiled
     prof_mod: tuple[str, ...] = ()  # files, modules, functions to profile
     preimports = True  # import those first, whatever the program imports
-    prof_imports = False  # of a script among them: all it imports, too
-    whole: bool | None = None  # None: where the program does not say what
-    all = False  # then Python's own code and that of packages, too
-    include: tuple[str, ...] = ()  # patterns: this, too
-    exclude: tuple[str, ...] = ()  # and not that
-    builtins = False  # functions of C as callees, too
-    split = False  # lines' time in Python, C and the system
-    max_overhead = 0.0  # times slower than without; 0.0: as it comes
+    prof_imports = False  # of a script among them, profile its imports as well
+    whole: bool | None = None  # None: if the program does not use @profile
+    all = False  # of a whole program, the standard library and packages as well
+    include: tuple[str, ...] = ()  # patterns to profile as well
+    exclude: tuple[str, ...] = ()  # patterns not to profile
+    builtins = False  # count calls of C functions
+    split = False  # split the time of lines into Python, C and system
+    max_overhead = 0.0  # times slower than unprofiled; 0.0: no limit
     outfile: str | None = None
     verbose = 0
     quiet = 0
@@ -61,7 +63,7 @@ class Plan:
     unit = 1e-6  # s
     skip_zero = False
     summarize = False
-    output_interval = 0  # s; 0: written at the end alone
+    output_interval = 0  # s; 0: write the profile only at the end
     core: str | None = None
     gpu: str | None = None
     nvtx: str | None = None
@@ -70,29 +72,29 @@ class Plan:
     uvm: bool | None = None
     cuda_graph: str | None = None
     gpu_events: int | None = None
-    trace: bool | None = None  # None: where the two below are given
+    trace: bool | None = None  # None: if one of the two below is given
     trace_lines: float | None = None  # µs
     trace_memory: int | None = None  # MB
     from_start = True
-    help = version = False  # a question instead of a program
+    help = version = False  # print it, and run no program
     kind = ""  # SCRIPT, MODULE, COMMAND or STDIN
     target = ""  # a path, a dotted name, code, or "-"
 
     def __init__(self, called: str = "kernprof") -> None:
-        """Begin with what holds where nothing is given; `called` is the command."""
+        """Begin with the defaults; `called` is the name of the command."""
         self.called = called
-        self.given: set[str] = set()  # names of what the command line has set
-        self.remarks: list[str] = []  # what the user should know; a line each
-        self.arguments: list[str] = []
+        self.given: set[str] = set()  # attributes that the command line has set
+        self.warnings: list[str] = []  # of the configuration, one line each
+        self.arguments: list[str] = []  # of the program
 
     @property
     def verbosity(self) -> int:
-        """Zero is normal; 1 adds the table, -1 leaves out the messages..."""
+        """0 by default; 1 adds the table, -1 leaves out the messages..."""
         return self.verbose - self.quiet
 
     @property
     def timeline(self) -> TraceOptions | bool | None:
-        """What to keep for a timeline; None: what the environment says."""
+        """What to record for a timeline; None: as the environment says."""
         details = (self.trace_lines, self.trace_memory)
         if self.trace is False or (self.trace is None and details == (None, None)):
             return self.trace
@@ -102,15 +104,18 @@ class Plan:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing more is needed: a program, or a question answered."""
+        """Whether there is a program to run, or a text to print instead."""
         return bool(self.kind) or self.help or self.version
 
 
-_MOST_DIGITS = 10
+# Values of flags: functions from a word to a value, which raise UsageError.
+
+
+_MAX_DIGITS = 10
 
 
 def boolean(word: str) -> bool:
-    """Return what `word` stands for, in any case of letters; "" is false."""
+    """Return the meaning of yes, no and their synonyms, in any case; "" is False."""
     value = parse_bool(word)
     if value is None:
         raise UsageError(f"bad value {word!r}", hint="give yes or no")
@@ -118,7 +123,7 @@ def boolean(word: str) -> bool:
 
 
 def seconds(word: str) -> float:
-    """Return a time above 0, in s; 0.0 for "auto", what reads well."""
+    """Return a time above 0 in s; 0.0 for "auto"."""
     if word == "auto":
         return 0.0
     try:
@@ -131,13 +136,13 @@ def seconds(word: str) -> float:
 
 
 def is_whole(word: str) -> bool:
-    """Tell whether `word` is a whole number, of whichever sign."""
+    """Return whether `word` is a whole number, of either sign."""
     digits = word[1:] if word[:1] in {"-", "+"} else word
-    return digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
+    return digits.isascii() and digits.isdigit() and len(digits) < _MAX_DIGITS
 
 
 def slow_down(word: str) -> float:
-    """Return how many times slower a program may get: 1 or more."""
+    """Return how many times slower a program may become: 1 or more."""
     try:
         times = float(word)
     except ValueError:
@@ -150,7 +155,7 @@ def slow_down(word: str) -> float:
 
 
 def interval(word: str) -> int:
-    """Return a number of s: 0, or at least 1."""
+    """Return a number of seconds: 0, or at least 1."""
     if not is_whole(word):
         raise UsageError(
             f"bad interval {word!r}", hint="give whole seconds, as in -i 10"
@@ -173,8 +178,8 @@ def megabytes(word: str) -> int:
     raise UsageError(f"bad size {word!r}", hint="give megabytes from 1 on")
 
 
-def stay(word: str) -> float:
-    """Return a time in µs from 0 on; one that nothing lasts for "off"."""
+def min_duration(word: str) -> float:
+    """Return a time in µs from 0 on, or infinity for "off"."""
     from lineprof.recording.trace import microseconds  # noqa: PLC0415  # seldom asked for
 
     time = microseconds(word)
@@ -184,7 +189,7 @@ def stay(word: str) -> float:
 
 
 def one_of(*words: str) -> Callable[[str], str]:
-    """Return a function that takes one of `words` and no other."""
+    """Return a function that accepts one of `words`."""
 
     def read(word: str) -> str:
         if word in words:
@@ -195,14 +200,14 @@ def one_of(*words: str) -> Callable[[str], str]:
 
 
 def on_or_off(word: str) -> bool:
-    """Return whether `word` is on; it may be off, and nothing else."""
+    """Return True for on and False for off."""
     return one_of("on", "off")(word) == "on"
 
 
 def targets(chunks: Iterable[str]) -> tuple[str, ...]:
-    """Return what to profile, each once: an empty chunk forgets those before it.
+    """Return the targets to profile, each once; an empty chunk removes those before.
 
-    A chunk holds several, with commas between, unless a file has that name.
+    A chunk is several targets separated by commas, unless a file has that name.
     """
     found: dict[str, None] = {}
     for chunk in chunks:
@@ -213,31 +218,34 @@ def targets(chunks: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-# How a flag takes a value.
-SWITCH = "switch"  # not at all: it sets what it stands for
-COUNT = "count"  # not at all: each time it is given counts
-BOOLEAN = "boolean"  # the long form, if it likes; --no-NAME is its opposite
-OPTIONAL = "optional"  # if it likes
-VALUE = "value"  # always
-LIST = "list"  # always; each time it is given adds one
-PROGRAM = "program"  # always; the program's arguments follow
+# Flags: the table that the parser, the help and the configuration file share.
+
+
+# Kinds of flags, by the value that they take.
+SWITCH = "switch"  # no value: it sets its attribute to True
+COUNT = "count"  # no value: it adds one
+BOOLEAN = "boolean"  # the long form has an optional value; --no-NAME is the opposite
+OPTIONAL = "optional"  # an optional value
+VALUE = "value"  # a value
+LIST = "list"  # a value, which is appended
+PROGRAM = "program"  # a value; the program's arguments follow
 
 
 class Flag(NamedTuple):
-    """One flag: what it is called, and which part of the plan it sets."""
+    """One flag: its names, its value, and the attribute of the options that it sets."""
 
     short: str
     long: str
     attribute: str
-    text: str
+    text: str  # for the help
     kind: str = VALUE
-    value: str = ""  # what stands for its value in the help
+    value: str = ""  # the name of its value in the help
     read: Callable[[str], object] = str  # from the word to the value; UsageError
-    bare: str = ""  # the value where none is given; "" if there must be one
+    bare: str = ""  # the value if none is given; "": a value is required
     ours: bool = False  # line_profiler has no such flag
 
     @property
-    def spelled(self) -> str:
+    def usage(self) -> str:
         """The flag as the help writes it."""
         names = ", ".join(name for name in (self.short, self.long) if name)
         if self.kind == OPTIONAL:
@@ -246,7 +254,7 @@ class Flag(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The flag without dashes: its name in a file of configuration."""
+        """The flag without dashes: its key in a configuration file."""
         return self.long[2:]
 
 
@@ -386,12 +394,16 @@ _GPU = (
 _TRACE = (
     _boolean(
         *("", "--trace", "trace"),
-        "keep each stay in a function, for a timeline",
+        "record a timeline: each call of a function",
         ours=True,
     ),
     _own(
-        *("--trace-lines", "and on a line, from N microseconds on (10); or off", "N"),
-        stay,
+        *(
+            "--trace-lines",
+            "and lines that take N microseconds or more (10); or off",
+            "N",
+        ),
+        min_duration,
     ),
     _own("--trace-memory", "megabytes for all that (128)", "MB", megabytes),
 )
@@ -415,13 +427,16 @@ _PROGRAMS = (
 )
 FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)
 
-_OPENING = """\
+# The parser.
+
+
+_DESCRIPTION = """\
 Run a Python program as `python` would, and record where its time goes: with -l
 line by line in every function under @profile, or where nothing is, in all of
 the program's own; otherwise call by call with cProfile. The program needs no
 import for @profile."""
 
-_CLOSING = """
+_EPILOG = """
 A long flag without a value may be followed by =yes or =no, or begin with --no-;
 short ones stand together: -lvz. What follows the program's name is the
 program's, but for a first -- (with one before the name, that is its, too).
@@ -442,105 +457,61 @@ Exit status: the program's own; 1 if it succeeded but its profile could not be
 written; 2 if the command line is at fault."""
 
 _CONFIG = {"config", "no_config"}
-_OF_A_WHOLE = {"include", "exclude", "all"}
 _NO, _NO_WHOLE = "--no-", "--no-whole"
 _THE_PROGRAM = "the program, beside a script's name and - for standard input"
 _COLUMN, _WIDTH = 31, 80
 
 
 def usage(called: str) -> str:
-    """Return the one line that says how to call the command `called`."""
+    """Return the usage line of the command `called`."""
     program = "{script.py | -m module | -c code | -}"
     return f"usage: {called} [flags] {program} [arguments...]"
 
 
 def help_text(called: str = "kernprof") -> str:
-    """Return the whole help of the command `called`."""
+    """Return the help of the command `called`."""
     return _Parser(called).format_help().rstrip()
 
 
-def parse(words: Sequence[str], called: str = "kernprof") -> Plan:
-    """Return the plan that the command line `words` of the command `called` spells.
+def parse(argv: Sequence[str], called: str = "kernprof") -> RunOptions:
+    """Return the options of the command line `argv` of the command `called`.
 
-    Raises UsageError if it cannot be understood.
+    Raises UsageError if it is wrong.
     """
-    plan = Plan(called)
+    options = RunOptions(called)
     parser = _Parser(called)
-    parser.left = len(words)
-    values: Any = plan  # it has the attributes that are set
-    _, rest = parser.parse_args(list(words), values)
-    if rest and not plan.complete:
+    parser.left = len(argv)
+    values: Any = options  # it has the attributes that are set
+    _, rest = parser.parse_args(list(argv), values)
+    if rest and not options.complete:
         after_dashes = len(rest) < parser.left
-        plan.target = rest.pop(0)
-        plan.kind = STDIN if plan.target == "-" else SCRIPT
+        options.target = rest.pop(0)
+        options.kind = STDIN if options.target == "-" else SCRIPT
         if rest[:1] == ["--"] and not after_dashes:
             del rest[0]
-    plan.arguments = rest
-    if not plan.complete:
+    options.arguments = rest
+    if not options.complete:
         raise UsageError("no program to run was given", hint=usage(called))
     for flag in FLAGS:
         if flag.kind == LIST:
-            setattr(plan, flag.attribute, targets(getattr(plan, flag.attribute)))
-    return plan
-
-
-def check(plan: Plan) -> None:
-    """Raise UsageError for flags of ours that were given and would do nothing.
-
-    To be asked once the plan is filled. line_profiler's flags are taken beside
-    whatever else there is, as it does.
-    """
-    given = [flag for flag in FLAGS if flag.ours and flag.attribute in plan.given]
-    if given and not plan.line_by_line:
-        verb = "goes" if len(given) == 1 else "go"
-        hint = "add -l, or leave out what needs it"
-        raise UsageError(f"{_named(plan, given)} {verb} with -l", hint=hint)
-    of_a_whole = [
-        flag
-        for flag in given
-        if flag.attribute in _OF_A_WHOLE and getattr(plan, flag.attribute)
-    ]
-    against = _against_a_whole(plan)
-    if of_a_whole and against:
-        verb = "has" if len(of_a_whole) == 1 else "have"
-        what = f"{_named(plan, of_a_whole)} {verb} no say beside {against}"
-        hint = "add --whole, or leave one of them out"
-        if against == _NO_WHOLE:
-            hint = "leave one of them out"
-        raise UsageError(what, hint=hint)
-
-
-def _against_a_whole(plan: Plan) -> str:
-    """Return what keeps a program from being profiled whole, "" if nothing does."""
-    if plan.whole is False:
-        given = "whole" in plan.given
-        return _NO_WHOLE if given else f"whole = false of {plan.config}"
-    if plan.whole is None and plan.prof_mod:
-        return "-p" if "prof_mod" in plan.given else f"prof-mod of {plan.config}"
-    return ""
-
-
-def _named(plan: Plan, flags: Sequence[Flag]) -> str:
-    """Return these flags as they may have been given."""
-    return ", ".join(
-        _NO + flag.name
-        if flag.kind == BOOLEAN and not getattr(plan, flag.attribute)
-        else flag.long
-        for flag in flags
-    )
+            setattr(options, flag.attribute, targets(getattr(options, flag.attribute)))
+    return options
 
 
 class _Parser(optparse.OptionParser):
-    """Sets the attributes of a Plan; an option's `callback_args` are its Flag."""
+    """Parser that sets attributes of `RunOptions`.
 
-    left = 0  # words behind the last flag and its value
+    The `callback_args` of each optparse option are its `Flag`.
+    """
+
+    left = 0  # words after the last flag and its value
 
     def __init__(self, called: str) -> None:
         super().__init__(
             prog=called,
             usage=usage(called),
-            description=_OPENING,
-            epilog=_CLOSING,
+            description=_DESCRIPTION,
+            epilog=_EPILOG,
             formatter=_Help(2, _COLUMN, _WIDTH),
             add_help_option=False,
         )
@@ -554,15 +525,16 @@ class _Parser(optparse.OptionParser):
     def format_option_help(
         self, formatter: optparse.HelpFormatter | None = None
     ) -> str:
-        """Return the groups alone: every option is in one."""
+        """Return the help of the groups: every option is in one."""
         formatter = formatter or self.formatter
         formatter.store_option_strings(self)
         return "\n".join(group.format_help(formatter) for group in self.option_groups)
 
     def _match_long_opt(self, opt: str) -> str:
-        """Return the flag called `opt`, or the one flag whose name begins so.
+        """Return the flag called `opt`, or the only one whose name begins with it.
 
-        Flags of line_profiler may be abbreviated as there, whatever ours are called.
+        Flags of line_profiler may be abbreviated as there, even if a flag of lineprof
+        begins in the same way.
         """
         names = self._long_opt
         found = matching(opt, names, {n for n in names if not _flag(names[n]).ours})
@@ -603,9 +575,9 @@ class _Parser(optparse.OptionParser):
         super()._process_short_opts(rargs, values)
 
     def _ensure_value(self, flag: Flag, name: str, rargs: list[str]) -> None:
-        """Insert the usual value of a flag that may have none, unless one follows.
+        """Insert the default of an optional value, unless a value follows.
 
-        The last word is the program's name.
+        The last word is never a value: it is the program's name.
         """
         if not flag.bare:
             if len(rargs) == 1:
@@ -621,7 +593,7 @@ class _Parser(optparse.OptionParser):
 
 
 class _Help(optparse.IndentedHelpFormatter):
-    """Writes flags as the table has them, and the epilog as it is."""
+    """Help formatter that writes flags as the table does, and the epilog unchanged."""
 
     def format_usage(self, usage: str) -> str:
         """Return the line of usage."""
@@ -632,17 +604,17 @@ class _Help(optparse.IndentedHelpFormatter):
         return epilog or ""
 
     def format_option_strings(self, option: optparse.Option) -> str:
-        """Return a flag with its names and its value."""
-        return _flag(option).spelled
+        """Return the names and the value of a flag."""
+        return _flag(option).usage
 
 
 def _follows(flag: Flag, word: str) -> bool:
-    """Tell whether `word` is the value of a flag that can do without one."""
+    """Return whether `word` is a value of a flag with an optional value."""
     return is_whole(word) if flag.kind == OPTIONAL else parse_bool(word) is not None
 
 
 def _options(flag: Flag) -> Iterator[optparse.Option]:
-    """Yield what `optparse` needs for one flag."""
+    """Yield the optparse options of one flag."""
     takes_value = flag.kind not in {SWITCH, COUNT, BOOLEAN}
     names = [name for name in (flag.short, flag.long) if name]
     if flag.kind != BOOLEAN:
@@ -679,21 +651,21 @@ def _flag(option: optparse.Option) -> Flag:
 def _take(
     _: optparse.Option, name: str, word: str | None, parser: _Parser, flag: Flag
 ) -> None:
-    """Set what an option stands for; `word` is its value, None if it takes none."""
-    plan: Plan = parser.values  # type: ignore[assignment]
+    """Set the attribute of an option; `word` is its value, None if it takes none."""
+    options: RunOptions = parser.values  # type: ignore[assignment]
     if flag.kind == PROGRAM:
-        plan.kind, plan.target = flag.attribute, word or ""
+        options.kind, options.target = flag.attribute, word or ""
     else:
-        _set(plan, flag, _value(plan, flag, name, word))
+        _set(options, flag, _value(options, flag, name, word))
     rest = parser.rargs or []
     parser.left = len(rest)
-    if plan.complete:  # what follows is the program's
+    if options.complete:  # what follows is the program's
         rest.insert(0, "--")
 
 
-def _value(plan: Plan, flag: Flag, name: str, word: str | None) -> object:
+def _value(options: RunOptions, flag: Flag, name: str, word: str | None) -> object:
     if flag.kind == COUNT:
-        return getattr(plan, flag.attribute) + 1
+        return getattr(options, flag.attribute) + 1
     if word is None:
         return True
     if flag.kind == BOOLEAN:
@@ -702,17 +674,17 @@ def _value(plan: Plan, flag: Flag, name: str, word: str | None) -> object:
             raise UsageError(f"{name} takes yes or no, not {word!r}")
         return yes is not name.startswith(_NO)
     value = flag.read(word)
-    return (*getattr(plan, flag.attribute), value) if flag.kind == LIST else value
+    return (*getattr(options, flag.attribute), value) if flag.kind == LIST else value
 
 
-def _set(plan: Plan, flag: Flag, value: object) -> None:
-    if flag.attribute == "whole" and {value, plan.whole} == {True, False}:
+def _set(options: RunOptions, flag: Flag, value: object) -> None:
+    if flag.attribute == "whole" and {value, options.whole} == {True, False}:
         what = f"{flag.long} and {_NO_WHOLE} contradict each other"
         raise UsageError(what, hint="leave one of them out")
     if flag.attribute in _CONFIG:  # the last one holds
-        plan.config, plan.no_config = None, False
-    setattr(plan, flag.attribute, value)
-    plan.given.add(flag.attribute)
+        options.config, options.no_config = None, False
+    setattr(options, flag.attribute, value)
+    options.given.add(flag.attribute)
 
 
 def _no_value(flag: Flag, name: str, given: str) -> UsageError:
@@ -722,6 +694,9 @@ def _no_value(flag: Flag, name: str, given: str) -> UsageError:
     return UsageError(f"{name} takes no value", hint=hint)
 
 
+# Defaults from a configuration file.
+
+
 _BY_NAME = {
     flag.name: flag
     for flag in FLAGS
@@ -729,53 +704,53 @@ _BY_NAME = {
 }
 
 
-def fill(plan: Plan) -> None:
-    """Set what the command line left open as a file of configuration says.
+def fill(options: RunOptions) -> None:
+    """Set the options that the command line left open from the configuration file.
 
-    Raises UsageError or ConfigError where the file given with --config is of no
-    use, or the file that holds gives a flag a value that the flag does not take.
+    Raises UsageError or ConfigError if the file of --config cannot be used, or a value
+    in the file is not one that the flag takes.
     """
-    plan.settings = source = configuration(plan.config, off=plan.no_config)
-    plan.config = source.file or None
-    plan.remarks += source.remarks
+    options.settings = source = configuration(options.config, off=options.no_config)
+    options.config = source.file or None
+    options.warnings += source.remarks
     if source.holds:
-        column_widths(source)  # now rather than at the end
-        _fill(plan, source)
-    if plan.verbosity < 0:
-        plan.remarks.clear()
+        column_widths(source)  # its errors now, not at the end
+        _fill(options, source)
+    if options.verbosity < 0:
+        options.warnings.clear()
 
 
-def _fill(plan: Plan, source: ConfigSource) -> None:
+def _fill(options: RunOptions, source: ConfigSource) -> None:
     table = source.get_subconfig("kernprof")
     for key, value in {**table.conf_dict, **table.own}.items():
         flag = _BY_NAME.get(key.replace("_", "-"))
         if flag is None:
-            plan.remarks.append(
+            options.warnings.append(
                 f"{source.file}: [tool.lineprof.kernprof] knows no {key!r};"
-                f" {plan.called} --help lists all flags"
+                f" {options.called} --help lists all flags"
             )
-        elif flag.attribute not in plan.given or flag.kind == COUNT:
+        elif flag.attribute not in options.given or flag.kind == COUNT:
             try:
-                _apply(plan, flag, value)
+                _apply(options, flag, value)
             except UsageError as error:
                 where = f"{source.file}: {key} of the table kernprof"
                 raise UsageError(f"{where}: {error.message}", hint=error.hint) from None
 
 
-def _apply(plan: Plan, flag: Flag, value: object) -> None:
-    """Set a part of `plan` to what a file says; UsageError if it cannot be that."""
+def _apply(options: RunOptions, flag: Flag, value: object) -> None:
+    """Set one option to a `value` of the file; UsageError if it cannot have it."""
     if flag.kind == COUNT:
-        before = getattr(plan, flag.attribute)
-        setattr(plan, flag.attribute, before + _whole(value))
+        before = getattr(options, flag.attribute)
+        setattr(options, flag.attribute, before + _whole(value))
     elif flag.kind == LIST:
         chunks = [value] if isinstance(value, str) else value
         if not (isinstance(chunks, list) and all(isinstance(c, str) for c in chunks)):
             raise UsageError(f"bad list {value!r}", hint="give texts in brackets")
-        setattr(plan, flag.attribute, targets(chunks))
+        setattr(options, flag.attribute, targets(chunks))
     elif value == "" and flag.attribute in {"outfile", "setup"}:
-        setattr(plan, flag.attribute, None)
+        setattr(options, flag.attribute, None)
     else:
-        setattr(plan, flag.attribute, flag.read(_word(flag, value)))
+        setattr(options, flag.attribute, flag.read(_word(flag, value)))
 
 
 def _whole(value: object) -> int:
@@ -785,7 +760,7 @@ def _whole(value: object) -> int:
 
 
 def _word(flag: Flag, value: object) -> str:
-    """Return `value` as the command line would spell it."""
+    """Return `value` as a word of the command line."""
     if isinstance(value, bool) and flag.kind == OPTIONAL:
         return flag.bare if value else "0"
     if isinstance(value, bool):
@@ -796,3 +771,54 @@ def _word(flag: Flag, value: object) -> str:
     if isinstance(value, str):
         return value
     raise UsageError(f"bad value {value!r}", hint=f"give what {flag.long} takes")
+
+
+# Contradictions between flags, on the command line and in the configuration file.
+
+
+_WHOLE_ALONE = {"include", "exclude", "all"}  # flags for a whole program
+
+
+def check(options: RunOptions) -> None:
+    """Raise UsageError for flags of lineprof that would have no effect.
+
+    To be called after `fill`. Flags of line_profiler are accepted beside any others,
+    as it does.
+    """
+    given = [flag for flag in FLAGS if flag.ours and flag.attribute in options.given]
+    if given and not options.line_by_line:
+        verb = "needs" if len(given) == 1 else "need"
+        hint = f"add -l, or leave {_names(options, given)} out"
+        raise UsageError(f"{_names(options, given)} {verb} -l", hint=hint)
+    for_whole = [
+        flag
+        for flag in given
+        if flag.attribute in _WHOLE_ALONE and getattr(options, flag.attribute)
+    ]
+    against = _against_whole(options)
+    if for_whole and against:
+        hint = "add --whole, or leave one of them out"
+        if against == _NO_WHOLE:
+            hint = "leave one of them out"
+        names = _names(options, for_whole)
+        raise UsageError(f"{names} cannot be used with {against}", hint=hint)
+
+
+def _against_whole(options: RunOptions) -> str:
+    """Return what excludes profiling the whole program, "" if nothing does."""
+    if options.whole is False:
+        given = "whole" in options.given
+        return _NO_WHOLE if given else f"whole = false of {options.config}"
+    if options.whole is None and options.prof_mod:
+        return "-p" if "prof_mod" in options.given else f"prof-mod of {options.config}"
+    return ""
+
+
+def _names(options: RunOptions, flags: Sequence[Flag]) -> str:
+    """Return the names of these flags as the user may have given them."""
+    return ", ".join(
+        _NO + flag.name
+        if flag.kind == BOOLEAN and not getattr(options, flag.attribute)
+        else flag.long
+        for flag in flags
+    )

@@ -1,7 +1,7 @@
-"""Where the profile goes: placeholders in its name, and whether it can be written.
+"""The file that the profile is written to: its name, and a check before the run.
 
-The path is settled before the program runs, so that a program that changes
-folder, host name or clock does not move it.
+The path is fixed before the program runs, so that a program that changes its current
+folder, the host name or the clock does not move it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from kernprof.options import UsageError
 from lineprof import files
 
 VARIABLE = "LINEPROF_OUTFILE"
-_LINES = ".lprof"  # how profiles of lines end
-
+_LINES = ".lprof"  # the suffix of line profiles
 _ANOTHER = "choose another with -o"
 
 
 def default_name(suffix: str) -> str:
-    """Return the template of a name that the command line does not give.
+    """Return the template of the name if there is no -o.
 
-    It is the variable LINEPROF_OUTFILE; one that names line profiles names those
-    of cProfile, which are other files, with their own `suffix`.
+    That is the variable LINEPROF_OUTFILE. If it ends as a line profile does, a
+    profile of cProfile gets its own `suffix` in place of that end.
     """
     template = os.environ.get(VARIABLE, "")
     if template.endswith(_LINES) and suffix != _LINES:
@@ -34,10 +33,10 @@ def default_name(suffix: str) -> str:
 def expand(template: str, *, stem: str, file_name: str) -> str:
     """Return `template` with its placeholders replaced.
 
-    ``%s`` gives `stem`, ``%f`` `file_name`, ``%p`` the process id, ``%h`` the
-    host's name, ``%t`` the local time as 2025-01-31T235959, ``%q{VAR}`` a
-    variable of the environment and ``%%`` a per cent sign. Raises UsageError
-    for any other and for a variable that is not set.
+    ``%s`` gives `stem`, ``%f`` `file_name`, ``%p`` the process id, ``%h`` the host
+    name, ``%t`` the local time as 2025-01-31T235959, ``%q{VAR}`` an environment
+    variable and ``%%`` a per cent sign. Raises UsageError for any other placeholder
+    and for a variable that is not set.
     """
     letters = {
         "s": lambda: stem,
@@ -50,43 +49,42 @@ def expand(template: str, *, stem: str, file_name: str) -> str:
 
 
 class OutputFile:
-    """A place for the profile, found writable before the program runs."""
+    """The file for the profile, checked before the program runs."""
 
     def __init__(self, name: str) -> None:
-        """Settle on `name`, relative to the folder that is current now.
+        """Take `name`, relative to the folder that is current now.
 
-        Raises UsageError where no file can be written there.
+        Raises UsageError if no file can be written there.
         """
         self.name = name
         self._start = current_folder()
         self.path = os.path.join(self._start, name)
-        if os.path.isabs(self.path):  # a link stays: what it leads to is written
+        if os.path.isabs(self.path):  # a link stays: its target is written
             self.path = os.path.realpath(self.path)
-        trouble, hint = _trouble(name, self.path)
-        # The null device takes everything, for those who want the table alone.
-        if trouble and self.path != os.devnull:
+        problem, hint = _problem(name, self.path)
+        if problem and self.path != os.devnull:  # -o /dev/null: only the table
             raise UsageError(
-                f"cannot write the profile to {name!r}: {trouble}", hint=hint
+                f"cannot write the profile to {name!r}: {problem}", hint=hint
             )
 
     @property
     def shown(self) -> str:
-        """A path that leads there from the folder that is current now."""
+        """The file's path from the folder that is current now."""
         if current_folder() == self._start:
             return self.name
         return os.path.join(self._start, self.name)
 
 
 def current_folder() -> str:
-    """Return the current folder, "" where it was removed."""
+    """Return the current folder, "" if it was removed."""
     try:
         return os.getcwd()
     except OSError:
         return ""
 
 
-def _trouble(name: str, path: str) -> tuple[str, str]:
-    """Return what bars a file at `path`, and what to do; two "" for nothing."""
+def _problem(name: str, path: str) -> tuple[str, str]:
+    """Return (problem, hint) if no profile can be written to `path`, else ("", "")."""
     folder = os.path.dirname(path)
     if not name:
         return "the name is empty", "name a file with -o"
@@ -98,11 +96,11 @@ def _trouble(name: str, path: str) -> tuple[str, str]:
         return f"there is no folder {folder!r}", f"make it, or {_ANOTHER}"
     if not os.access(folder, os.W_OK | os.X_OK):
         return f"folder {folder!r} is not writable", _ANOTHER
-    return _trouble_with_file(path)
+    return _problem_of_file(path)
 
 
-def _trouble_with_file(path: str) -> tuple[str, str]:
-    """Return what is wrong with a file at `path`, if there is one."""
+def _problem_of_file(path: str) -> tuple[str, str]:
+    """Return (problem, hint) if a file at `path` cannot be replaced, or ("", "")."""
     try:
         status = os.stat(path)
     except FileNotFoundError:

@@ -1,9 +1,11 @@
-"""The budget of --max-overhead, kept while the program runs.
+"""Overhead budget (--max-overhead): functions that cost too much are switched off.
 
-Whenever measuring has cost a little more, the thread that it cost looks what takes
-most, and switches off what takes too much: its time is its callers' from then on. A
-thread that nobody sees does so, too, but seldom: for what goes round without a call.
-To wake one is dear, for the program's then goes on with a processor's caches cold.
+`Budget` decides which, from what events cost; it uses no clock, so that the same costs
+give the same decision. `BudgetWatch` asks it while the program runs.
+
+Whenever the cost has grown by a step, the thread that caused the step checks the
+budget. A second thread checks as well, but seldom: for functions that loop without a
+call. Waking a thread is expensive, because the program then continues with cold caches.
 """
 
 from __future__ import annotations
@@ -23,31 +25,25 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
 
-# What to stop measuring, once measuring takes more than it may.
-#
-# Nothing here looks at a clock or a program: from what things cost follows what is
-# switched off, the same each time.
-
-
-_LEAST_NS = 10_000_000  # of cost in all, before anything is switched off
-_SHARE = 50  # who takes less than a fiftieth of the cost is asked last
+_MIN_COST_NS = 10_000_000  # in all, before anything is switched off
+_SHARE = 50  # functions with less than 1/50 of the cost come last
 
 
 class Usage:
-    """What the code objects of one function took so far, times in ns."""
+    """Hits, cost and time of one function so far."""
 
     def __init__(self, hits: int = 0, cost_ns: int = 0, time_ns: int = 0) -> None:
-        """Begin with these."""
+        """Begin with these values."""
         self.hits, self.cost_ns, self.time_ns = hits, cost_ns, time_ns
 
     def add(self, cost: Cost) -> None:
-        """Add those of one code object."""
+        """Add the values of one code object of the function."""
         self.hits += cost.hits
         self.cost_ns += cost.cost_ns
         self.time_ns += cost.time_ns
 
     def since(self, before: Usage) -> Usage:
-        """Return what came on top of an earlier usage."""
+        """Return the difference to an earlier usage."""
         return Usage(
             self.hits - before.hits,
             self.cost_ns - before.cost_ns,
@@ -56,34 +52,34 @@ class Usage:
 
 
 class Budget:
-    """How much slower a program may get by being measured."""
+    """Limit of how much slower recording may make a program."""
 
     def __init__(self, limit: float) -> None:
-        """Let it take `limit` times as long as alone; 1 or more."""
+        """Let the program take `limit` times as long as unprofiled; 1 or more."""
         self._limit = limit
         self._elapsed = 0
         self._before: dict[Key, Usage] = {}
         self._off: set[Key] = set()
 
     def choose(self, elapsed_ns: int, costs: Iterable[Cost]) -> dict[Key, Usage]:
-        """Return the functions to switch off now, with what each took so far.
+        """Return the functions to switch off now, with the usage of each so far.
 
-        `elapsed_ns` is the time since the beginning, `costs` are those since then.
-        None while the program is within the budget, or would come back to it if it
-        went on as it did since the last call; else those that cost most for the
-        time that they take themselves, as many as it needs for that.
+        `elapsed_ns` is the time since the beginning, `costs` are the costs since then.
+        Returns no functions while the program is within the budget, or would come back
+        to it at the pace since the last call; else those with the highest cost for
+        their own time, as many as necessary.
         """
         usage: dict[Key, Usage] = {}
         for cost in costs:
             usage.setdefault(cost.key, Usage()).add(cost)
         recent = {k: u.since(self._before.get(k, Usage())) for k, u in usage.items()}
-        lately = elapsed_ns - self._elapsed
+        interval_ns = elapsed_ns - self._elapsed
         self._elapsed, self._before = elapsed_ns, usage
         total = sum(one.cost_ns for one in usage.values())
-        if total < _LEAST_NS or self._excess(elapsed_ns, total) <= 0:
+        if total < _MIN_COST_NS or self._excess(elapsed_ns, total) <= 0:
             return {}
         spent = sum(one.cost_ns for one in recent.values())
-        excess = self._excess(lately, spent)
+        excess = self._excess(interval_ns, spent)
         chosen = {}
         for key in self._worst_first(recent, spent):
             if excess <= 0:
@@ -94,85 +90,79 @@ class Budget:
         return chosen
 
     def _excess(self, elapsed: int, cost: int) -> int:
-        """Return by how much `cost` is more than it may be in that time, in ns."""
+        """Return the part of `cost` above the limit for that time; all in ns."""
         return cost - round(max(0, elapsed - cost) * (self._limit - 1))
 
     def _worst_first(self, recent: dict[Key, Usage], spent: int) -> Sequence[Key]:
-        """Return what has cost anything lately: most for its own time first."""
+        """Return the functions with recent cost, the highest for its own time first."""
 
         def order(key: Key) -> tuple[bool, float, int, Key]:
-            one = recent[key]
-            ratio = one.cost_ns / max(1, one.time_ns)
-            return one.cost_ns * _SHARE < spent, -ratio, -one.cost_ns, key
+            usage = recent[key]
+            ratio = usage.cost_ns / max(1, usage.time_ns)
+            return usage.cost_ns * _SHARE < spent, -ratio, -usage.cost_ns, key
 
-        some = [k for k, u in recent.items() if u.cost_ns > 0 and k not in self._off]
-        return sorted(some, key=order)
+        keys = [k for k, u in recent.items() if u.cost_ns > 0 and k not in self._off]
+        return sorted(keys, key=order)
 
 
-_STEP_NS = 5_000_000  # of cost between looks
-
-_SHARE_OF_WATCHING = (
-    20  # of cost for each ns that a look takes; more, and it is asked less often
-)
-
-_FIRST, _LONGEST = 0.05, 1.0  # s between looks of the thread: ever more
-_NAMED = 5  # so many functions are named in one line
+_STEP_NS = 5_000_000  # of cost between checks
+_COST_PER_CHECK = 20  # ns of cost between checks, for each ns that a check takes
+_FIRST, _LONGEST = 0.05, 1.0  # s between checks of the thread: increasing
+_MAX_NAMED = 5  # functions named in one line
 _SECOND = 1e9  # ns
 
-# What events cost is measured in small loops, at their best. In programs it is more,
-# and code with events in it runs slower between them, too.
-_FALLS_SHORT = 2.0
+# The cost of events is measured in small loops, where it is lowest. In programs it is
+# higher, and code with events in it runs slower between them as well.
+_UNDERESTIMATE = 2.0
 
 
 class BudgetWatch:
-    """Keeps a program that is measured from getting slower than it may."""
+    """Checks of a budget while the program runs."""
 
     def __init__(self, limit: float, profiler: Callable[[], LineProfiler]) -> None:
-        """Allow `limit` times as slow as alone.
+        """Let the program take `limit` times as long as unprofiled.
 
-        `profiler` tells which one measures just now.
+        `profiler` returns the profiler in use.
         """
         self._limit = limit
         self._profiler = profiler
         self._watched: LineProfiler | None = None
-        self._began = 0  # ns
+        self._start_ns = 0
         self._off: list[str] = []  # names
-        self._looks = 0  # the process in which somebody does; 0: nobody
-        self._interval = PeriodicDump(_FIRST, self._look, longest=_LONGEST)
+        self._checking_pid = 0  # of the process in which a check runs, or 0
+        self._timer = PeriodicDump(_FIRST, self._check, longest=_LONGEST)
 
     def start(self) -> None:
-        """Begin to look, just before the program's first line."""
-        self._began = time.perf_counter_ns()
-        self._profiler().audit(self._look, _STEP_NS)
-        self._interval.start()
+        """Begin to check, just before the program's first line."""
+        self._start_ns = time.perf_counter_ns()
+        self._profiler().audit(self._check, _STEP_NS)
+        self._timer.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Check no more."""
         self._profiler().audit(None)
-        self._interval.stop()
+        self._timer.stop()
         self._watched = None
 
-    def _look(self) -> int:
-        """Look; return after how many more ns of cost to do so again."""
+    def _check(self) -> int:
+        """Check the budget; return after how many ns of cost to check again."""
         before = time.thread_time_ns()
-        process = os.getpid()  # a forked one has none of the others' threads
-        if self._looks != process:
-            self._looks = process
+        pid = os.getpid()  # a forked process does not have the thread that checked
+        if self._checking_pid != pid:
+            self._checking_pid = pid
             try:
                 self._switch_off()
             finally:
-                self._looks = 0
-        return max(_STEP_NS, _SHARE_OF_WATCHING * (time.thread_time_ns() - before))
+                self._checking_pid = 0
+        return max(_STEP_NS, _COST_PER_CHECK * (time.thread_time_ns() - before))
 
     def _switch_off(self) -> None:
         profiler = self._profiler()
-        if profiler is not self._watched:  # the program's own, in the whole's stead
-            self._watched, self._budget = (
-                profiler,
-                Budget(1 + (self._limit - 1) / _FALLS_SHORT),
-            )
+        if profiler is not self._watched:  # the program has begun to use @profile
+            self._watched = profiler
+            self._budget = Budget(1 + (self._limit - 1) / _UNDERESTIMATE)
             self._off.clear()
-        elapsed = time.perf_counter_ns() - self._began
+        elapsed = time.perf_counter_ns() - self._start_ns
         costs = profiler.costs()
         chosen = self._budget.choose(elapsed, costs)
         for cost in costs:
@@ -192,12 +182,12 @@ class BudgetWatch:
             f" {hits} had taken {took}; what it did since is its callers'"
         )
 
-    def said(self) -> str:
-        """Return the line on what was switched off, "" for nothing."""
+    def summary(self) -> str:
+        """Return one line on the functions that were switched off, or ""."""
         if not self._off:
             return ""
-        names = ", ".join(self._off[:_NAMED])
-        more = len(self._off) - _NAMED
+        names = ", ".join(self._off[:_MAX_NAMED])
+        more = len(self._off) - _MAX_NAMED
         if more > 0:
             names += f" and {more} more"
         return (

@@ -1,8 +1,8 @@
-"""The profile so far, written every few seconds by a thread that nobody sees.
+"""Periodic calls by a thread that the program does not notice: the profile so far (-i).
 
-The thread is none of ``threading``'s, waits in functions of C alone (cProfile
-would take Python's for the program's), takes no signals, and does not keep the
-process alive. It ends before a fork and begins anew after it, in the parent.
+The thread is not one of ``threading``, waits only in C functions (cProfile would count
+Python functions as the program's), receives no signals, and does not keep the process
+alive. It ends before a fork and starts again after it, in the parent.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
 else:
-    import _signal as signal  # what `signal` wraps in enums, which take 4 ms
+    import _signal as signal  # `signal` wraps it in enums, which takes 4 ms
 
-_LONGEST = 10.0  # s to wait for a file under way; more, and something is amiss
-_SHARE = 50  # s to wait for each of processor time that it took
-_STEP = 5e-5  # s between looks whether a thread has gone
+_MAX_WAIT = 10.0  # s for a call in progress
+_SHARE = 50  # s to wait for each second of processor time that a call took
+_POLL = 5e-5  # s between checks whether the thread has ended
 _TASKS = "/proc/self/task"  # of Linux: a folder for each thread
 
 
 class PeriodicDump:
-    """Calls `dump` every `seconds` between `start` and `stop`.
+    """Timer that calls `dump` every `seconds` between `start` and `stop`.
 
-    Less often where it would take more than a fiftieth of a processor's time, and
-    with `longest`: each time after twice as long, up to that.
+    It calls less often if a call takes more than a fiftieth of the processor time; and
+    with `longest`, the interval doubles after each call up to that many seconds.
     """
 
     def __init__(
         self, seconds: float, dump: Callable[[], object], *, longest: float = 0.0
     ) -> None:
-        """Start nothing yet; with 0 `seconds`, never."""
+        """Start no thread yet; with 0 `seconds`, never."""
         self._seconds = seconds
         self._longest = longest
         self._dump = dump
-        self._due = 0.0  # s, of the clock that never goes back
-        self._life: _Life | None = None
+        self._due = 0.0  # s, of the monotonic clock
+        self._thread: _Thread | None = None
         if seconds:
             _ForkGuard.prepare()
 
@@ -55,25 +55,26 @@ class PeriodicDump:
             self.resume()
 
     def stop(self) -> None:
-        """Call `dump` no more; a call under way is waited for."""
+        """Call `dump` no more; wait for a call in progress."""
         _ForkGuard.forget(self)
         self.pause()
 
     def pause(self) -> None:
-        """Have no thread for a while."""
-        life, self._life = self._life, None
-        if life is not None:
-            life.end()
+        """End the thread for a while."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.end()
 
     def resume(self) -> None:
-        """Have one again, which goes by the time at which it all began."""
-        if self._life is None:
-            self._life = _Life(max(0.0, self._due - time.monotonic()), self._tick)
+        """Start a thread again; its first call is due when it was before."""
+        if self._thread is None:
+            wait = max(0.0, self._due - time.monotonic())
+            self._thread = _Thread(wait, self._tick)
 
     def _tick(self) -> float:
-        """Call `dump`; return how long to wait until the next time, in s."""
+        """Call `dump`; return the seconds until the next call."""
         began = time.thread_time()
-        try:  # noqa: SIM105  # the last call will say what is wrong
+        try:  # noqa: SIM105  # the last call, at the end, reports errors
             self._dump()
         except BaseException:  # noqa: BLE001, S110
             pass
@@ -84,11 +85,11 @@ class PeriodicDump:
         return wait
 
 
-class _Life:
+class _Thread:
     """One thread, from its start to its end."""
 
     def __init__(self, first: float, tick: Callable[[], float]) -> None:
-        """Call `tick` in `first` s, and then as many s later as it returns."""
+        """Call `tick` in `first` s, and then after as many seconds as it returns."""
         self._tick = tick
         self._wake, self._ended = _thread.allocate_lock(), _thread.allocate_lock()
         self._wake.acquire()  # released to end it
@@ -112,18 +113,18 @@ class _Life:
         self._wait.keywords["timeout"] = self._tick()
 
     def end(self) -> None:
-        """End the thread, and wait until it is no more."""
+        """End the thread, and wait until it has ended."""
         self._wake.release()
-        if not self._ended.acquire(timeout=_LONGEST) or not self._ids:
+        if not self._ended.acquire(timeout=_MAX_WAIT) or not self._ids:
             return
-        task = f"{_TASKS}/{self._ids[0]}"  # Python warns of forks beside threads
-        deadline = time.monotonic() + _LONGEST
+        task = f"{_TASKS}/{self._ids[0]}"  # os.fork warns while the thread exists
+        deadline = time.monotonic() + _MAX_WAIT
         while os.path.exists(task) and time.monotonic() < deadline:
-            time.sleep(_STEP)
+            time.sleep(_POLL)
 
 
 class _ForkGuard:
-    """Sees to it that no thread of ours runs while the process forks."""
+    """Fork hooks: no thread of a `PeriodicDump` exists while the process forks."""
 
     _registered = False
     _running: list[PeriodicDump] = []  # noqa: RUF012
@@ -131,16 +132,16 @@ class _ForkGuard:
 
     @classmethod
     def prepare(cls) -> None:
-        """Import what `watch` needs, before the program's own may go by that name."""
+        """Import what `watch` needs, before the program can shadow it."""
         cls._resumed = cls._resumed or _soon(cls._resume)
 
     @classmethod
-    def watch(cls, interval: PeriodicDump) -> None:
-        """Watch over forks; that cannot be undone, but does nothing then.
+    def watch(cls, timer: PeriodicDump) -> None:
+        """Pause `timer` during forks; the hooks are registered for ever.
 
-        Registered last: what is called after it could begin what it is to put off.
+        They are registered last: hooks called after them could start a thread.
         """
-        cls._running.append(interval)
+        cls._running.append(timer)
         if not cls._registered:
             cls.prepare()
             cls._registered = True
@@ -151,27 +152,27 @@ class _ForkGuard:
             )
 
     @classmethod
-    def forget(cls, interval: PeriodicDump) -> None:
-        """Leave `interval` alone from now on."""
-        if interval in cls._running:
-            cls._running.remove(interval)
+    def forget(cls, timer: PeriodicDump) -> None:
+        """Do not pause `timer` any more."""
+        if timer in cls._running:
+            cls._running.remove(timer)
 
     @classmethod
     def _before(cls) -> None:
-        for interval in cls._running:
-            interval.pause()
+        for timer in cls._running:
+            timer.pause()
 
     @classmethod
     def _resume(cls) -> None:
-        for interval in cls._running:
-            interval.resume()
+        for timer in cls._running:
+            timer.resume()
 
 
 def _soon(act: Callable[[], None]) -> Callable[[], object]:
-    """Return a function of C that has the main thread call `act`, but not at once.
+    """Return a C function that makes the main thread call `act` a little later.
 
-    From Python 3.12 on `os.fork` looks for threads to warn of when it has called
-    all that was registered: `act` is called when it has returned.
+    From Python 3.12 on `os.fork` warns if there are threads once all hooks were called:
+    so `act` is called after `os.fork` has returned.
     """
     if sys.version_info < (3, 12):
         return act

@@ -1,4 +1,7 @@
-"""What records while the program runs: lineprof line by line, or cProfile."""
+"""Recorders: the profilers that kernprof runs a program under.
+
+`LineRecorder` records lines with lineprof, `CallRecorder` calls with cProfile.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from kernprof.children import NullProfiler
 from kernprof.options import NotRunError, UsageError
 from lineprof.errors import LineprofError
 from lineprof.files import write_atomically
@@ -14,213 +18,210 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol, TextIO
 
-    from kernprof.options import Plan
+    from kernprof.options import RunOptions
     from kernprof.whole_program import WholeProgram
     from lineprof.recording.global_profiler import GlobalProfiler
     from lineprof.recording.profiler import LineProfiler
 
     class Recorder(Protocol):
-        """A profiler, as a session uses it."""
+        """A profiler as a session uses it."""
 
         suffix: str  # of its files, with the dot
-        viewer: str  # the words after `python -m` that show such a file
+        viewer: str  # the arguments of `python` that show such a file, after -m
         builtin: object  # `profile` for the program; None: no such builtin
 
         def offer(self) -> None:
-            """Be what `lineprof.profile` decorates for, until `leave`."""
+            """Make `lineprof.profile` decorate for this recorder, until `leave`."""
 
         def __enter__(self) -> object:
             """Begin, just before the program's first line."""
 
         def __exit__(self, *exception: object) -> None:
-            """Rest, after its last."""
+            """Pause, after the program's last line."""
 
         def leave(self) -> None:
-            """Undo what setting up changed outside."""
+            """Undo the changes of `offer`."""
 
-        def dump(self, path: str, how: str) -> None:
-            """Write the profile of a program that ended so; or LineprofError."""
+        def dump(self, path: str, exit_reason: str) -> None:
+            """Write the profile of a program that has ended; LineprofError."""
 
         def dump_so_far(self, path: str) -> None:
-            """Write that of a program that runs, from a thread beside it."""
+            """Write the profile of a running program; called by another thread."""
 
         def show(self, stream: TextIO) -> None:
-            """Print the table."""
+            """Print the table of what `dump` wrote."""
 
-        def remarks(self) -> list[str]:
-            """Return what those are told who asked for more: what the profile lacks."""
+        def summary(self) -> list[str]:
+            """Return lines for all users: how much was profiled, or why nothing."""
 
-        def notes(self) -> list[str]:
-            """Return what users are told without asking: how much, or why nothing."""
+        def warnings(self) -> list[str]:
+            """Return lines for -v: what the profile lacks."""
 
         def next_steps(self, path: str) -> list[str]:
-            """Return what to type next, where `path` may be new to users; lines."""
+            """Return lines with the commands to try next on the profile at `path`."""
 
         def describe(self) -> str:
             """Return one line on how it records."""
 
 
-# `lineprof.profile` in a program that kernprof runs.
-
-
 class GlobalProfilerBinding:
-    """What ``lineprof.profile`` does for as long as a program is run."""
+    """Binding of ``lineprof.profile`` to the recorder while a program runs."""
 
     def __init__(self, profiler: object) -> None:
-        """Change nothing yet; `profiler` is what is to decorate."""
+        """Change nothing yet; `profiler` will decorate."""
         self._profiler: Any = profiler
-        self._taken: GlobalProfiler | None = None
+        self._bound: GlobalProfiler | None = None
 
-    def take_over(self) -> None:
-        """Have ``lineprof.profile`` decorate with the profiler."""
-        from lineprof.recording.global_profiler import profile  # noqa: PLC0415  # only now
+    def bind(self) -> None:
+        """Make ``lineprof.profile`` decorate with the profiler."""
+        from lineprof.recording.global_profiler import profile  # noqa: PLC0415
 
-        self._taken = profile
+        self._bound = profile
         profile._kernprof_overwrite(self._profiler)  # noqa: SLF001
 
+    def release(self) -> bool:
+        """Undo `bind`; return whether there was anything to undo."""
+        bound, self._bound = self._bound, None
+        if bound is None:
+            return False
+        bound._kernprof_release()  # noqa: SLF001
+        return True
+
     @staticmethod
-    def is_of_others() -> bool:
-        """Tell whether the program imported the `profile` of line_profiler itself."""
+    def is_of_line_profiler() -> bool:
+        """Return whether the program imported line_profiler's own `profile`."""
         from lineprof.recording.global_profiler import profile  # noqa: PLC0415
 
         theirs = sys.modules.get("line_profiler")
         return theirs is not None and getattr(theirs, "profile", None) is not profile
 
-    def release(self) -> bool:
-        """Undo that; tell whether there was anything to undo."""
-        taken, self._taken = self._taken, None
-        if taken is None:
-            return False
-        taken._kernprof_release()  # noqa: SLF001
-        return True
 
-
+# Warnings in a profile of a running program.
 _SO_FAR = "written while the program ran: what it did afterwards is not in it"
-
-
 _NO_TRACE = "the timeline is written at the end alone: it is not in this file"
 
 
 class LineRecorder:
-    """Lines of the functions under ``@profile``."""
+    """Recorder of lines: of functions under ``@profile``, or of a whole program."""
 
     suffix = ".lprof"
     viewer = "lineprof view -rmt"
 
-    def __init__(self, plan: Plan, texts: Mapping[str, str]) -> None:
-        """Set up as `plan` says; LineprofError where the core cannot be had.
+    def __init__(self, options: RunOptions, texts: Mapping[str, str]) -> None:
+        """Set up as `options` say; LineprofError if the core is not available.
 
-        `texts` has, by the time it runs, the program's source that no file holds.
+        `texts` has the program's source without a file by the time the program runs.
         """
         from lineprof.recording.core import start, stop  # noqa: PLC0415
         from lineprof.storage import require_sqlite  # noqa: PLC0415
 
         require_sqlite()
-        self._plan = plan
+        self._options = options
         self._texts = texts
         self._profiler = self.new_profiler()
         self._start, self._stop = start, stop
-        self._from_start = plan.from_start
+        self._from_start = options.from_start
         self.builtin: object = self._profiler
-        self._explicit = GlobalProfilerBinding(self._profiler)
-        self.whole: WholeProgram | None = (
-            None  # set where the program is profiled as one
-        )
+        self._binding = GlobalProfilerBinding(self._profiler)
+        self.whole: WholeProgram | None = None  # set if all of it is profiled
 
     def new_profiler(self) -> LineProfiler:
-        """Return a profiler as the plan says; LineprofError if it cannot be had."""
+        """Return a profiler as the options say; LineprofError if not available."""
         from lineprof.recording.gpu import GpuOptions  # noqa: PLC0415
         from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415
 
-        plan = self._plan
+        options = self._options
         gpu = GpuOptions(
-            choice=plan.gpu,
-            calls=plan.gpu_api,
-            memory=plan.gpu_memory,
-            migrations=plan.uvm,
-            graphs=plan.cuda_graph,
-            events=plan.gpu_events,
+            choice=options.gpu,
+            calls=options.gpu_api,
+            memory=options.gpu_memory,
+            migrations=options.uvm,
+            graphs=options.cuda_graph,
+            events=options.gpu_events,
         )
         try:
             profiler = LineProfiler(
-                core=plan.core, gpu=gpu, nvtx=plan.nvtx, trace=plan.timeline
+                core=options.core, gpu=gpu, nvtx=options.nvtx, trace=options.timeline
             )
         except LineprofError as error:
-            if plan.core is None:
+            if options.core is None:
                 raise
             raise UsageError(error.message, hint=error.hint) from None
-        profiler.from_start = plan.from_start
+        profiler.from_start = options.from_start
         profiler.texts = self._texts
-        if plan.builtins or plan.split:
-            profiler.c_functions(split=plan.split)
+        if options.builtins or options.split:
+            profiler.c_functions(split=options.split)
         return profiler
 
     @property
     def profiler(self) -> LineProfiler:
-        """What counts just now: the program's own, or what counts all of it."""
+        """The profiler in use: of ``@profile``, or of the whole program."""
         return self.whole.profiler if self.whole else self._profiler
 
     def offer(self) -> None:
-        """Have `lineprof.profile` decorate for this profiler, too."""
-        self._explicit.take_over()
+        """Make `lineprof.profile` decorate for this profiler as well."""
+        self._binding.bind()
         if not self._from_start:
             self._stop()
 
     def __enter__(self) -> None:
-        """Have nothing to begin: a call of what is decorated does."""
+        """Do nothing: the first call of a profiled function switches recording on."""
 
     def __exit__(self, *_exception: object) -> None:
-        """Go on: threads and exit handlers may still run functions."""
+        """Continue to record: threads and exit handlers may still run functions."""
 
     def leave(self) -> None:
-        """Take `lineprof.profile` off this profiler again."""
-        if self._explicit.release():
+        """Release `lineprof.profile`."""
+        if self._binding.release():
             self._start()
 
-    def dump(self, path: str, how: str) -> None:
+    def dump(self, path: str, exit_reason: str) -> None:
         """Write the profile to `path`; LineprofError if that fails."""
         if self.whole:
-            self.whole.stop()  # what runs from now on is none of the program's
+            self.whole.stop()  # code that runs from now on is not the program's
         profiler = self.profiler
-        profiler.exit = how
+        profiler.exit = exit_reason
         self._stats = profiler.get_stats()
         self._stats.to_file(path)
 
     def dump_so_far(self, path: str) -> None:
-        """Write what was counted up to now to `path`; LineprofError if that fails."""
+        """Write the profile so far to `path`; LineprofError if that fails."""
         stats = self.profiler.stats_so_far()
-        said = (_SO_FAR, _NO_TRACE) if self.profiler.traced else (_SO_FAR,)
-        stats.warnings = (*stats.warnings, *said)
+        warnings = (_SO_FAR, _NO_TRACE) if self.profiler.traced else (_SO_FAR,)
+        stats.warnings = (*stats.warnings, *warnings)
         stats.to_file(path)
 
     def show(self, stream: TextIO) -> None:
-        """Print the table of what was written to `stream`."""
-        plan = self._plan
+        """Print the table of the written profile to `stream`."""
+        options = self._options
         self._stats.print(
             stream,
-            output_unit=plan.unit,
-            stripzeros=plan.skip_zero,
-            summarize=plan.summarize,
-            rich=plan.rich,
-            config=plan.settings,
+            output_unit=options.unit,
+            stripzeros=options.skip_zero,
+            summarize=options.summarize,
+            rich=options.rich,
+            config=options.settings,
         )
 
-    def remarks(self) -> list[str]:
-        """Return what the profile lacks."""
-        why = []
-        whole = self.whole is not None and self.whole.is_open
-        if (self._stats.why_empty or whole) and GlobalProfilerBinding.is_of_others():
-            why.append("the program imports line_profiler's profile, not lineprof's")
-        return [*why, *self._stats.warnings]
+    def summary(self) -> list[str]:
+        """Return how much of a whole program was profiled, or why nothing was."""
+        text = self.whole.summary(self._stats) if self.whole else ""
+        text = text or self._stats.why_empty
+        return [text] if text else []
 
-    def notes(self) -> list[str]:
-        """Return how much was profiled, where nobody said what, or why nothing was."""
-        said = self.whole.said(self._stats) if self.whole else ""
-        said = said or self._stats.why_empty
-        return [said] if said else []
+    def warnings(self) -> list[str]:
+        """Return what the profile lacks."""
+        warnings = []
+        is_whole = self.whole is not None and self.whole.is_open
+        is_suspect = self._stats.why_empty or is_whole
+        if is_suspect and self._binding.is_of_line_profiler():
+            warnings.append(
+                "the program imports line_profiler's profile, not lineprof's"
+            )
+        return [*warnings, *self._stats.warnings]
 
     def next_steps(self, path: str) -> list[str]:
-        """Return what to type next, for a profile of more than was asked for."""
+        """Return the commands to try next if nobody chose what is profiled."""
         if not (self.whole and self.whole.is_open):
             return []
         from lineprof.report.notes import next_steps  # noqa: PLC0415  # at the end
@@ -228,7 +229,7 @@ class LineRecorder:
         return next_steps(self._stats, path)
 
     def describe(self) -> str:
-        """Return the core and the clock in use, and why they are these."""
+        """Return the core and the clock in use, and the reason for each."""
         profiler = self._profiler
         return (
             f"core: {profiler.core} ({profiler.core_reason});"
@@ -238,31 +239,30 @@ class LineRecorder:
 
 
 class CallRecorder:
-    """Calls, by cProfile: of the whole program, or with -b where it asks."""
+    """Recorder of calls, by cProfile: all calls, or with -b under ``@profile``."""
 
     suffix = ".prof"
     viewer = "pstats"
 
-    def __init__(self, plan: Plan, _texts: Mapping[str, str]) -> None:
-        """Set up as `plan` says."""
-        from kernprof.cprofile import ContextualProfile  # noqa: PLC0415  # -l does without
-        from kernprof.environment import NullProfiler  # noqa: PLC0415
+    def __init__(self, options: RunOptions, _texts: Mapping[str, str]) -> None:
+        """Set up as `options` say."""
+        from kernprof.cprofile import ContextualProfile  # noqa: PLC0415  # not with -l
 
         self._profiler = ContextualProfile()
-        self._whole = not plan.builtin
-        self.builtin: object = None if self._whole else self._profiler
-        # What is recorded anyway needs no wrappers.
-        self._explicit = GlobalProfilerBinding(
-            NullProfiler() if self._whole else self._profiler
+        self._records_all = not options.builtin
+        self.builtin: object = None if self._records_all else self._profiler
+        # If all calls are recorded, decorated functions need no wrappers.
+        self._binding = GlobalProfilerBinding(
+            NullProfiler() if self._records_all else self._profiler
         )
 
     def offer(self) -> None:
-        """Have `lineprof.profile` decorate for this profiler, too."""
-        self._explicit.take_over()
+        """Make `lineprof.profile` decorate for this profiler as well."""
+        self._binding.bind()
 
     def __enter__(self) -> None:
         """Turn cProfile on; NotRunError while another profiler is on."""
-        if self._whole:
+        if self._records_all:
             try:
                 self._profiler.enable_by_count()
             except ValueError as error:
@@ -272,20 +272,20 @@ class CallRecorder:
 
     def __exit__(self, *_exception: object) -> None:
         """Turn it off."""
-        if self._whole:
+        if self._records_all:
             self._profiler.disable_by_count()
 
     def leave(self) -> None:
-        """Turn off what the program left on, and release `lineprof.profile`."""
+        """Turn cProfile off if the program left it on; release `lineprof.profile`."""
         if self._profiler.enable_count:
             self._profiler.enable_count = 0
             self._profiler.disable()
-        self._explicit.release()
+        self._binding.release()
 
-    def dump(self, path: str, how: str) -> None:  # noqa: ARG002
-        """Write what `pstats` reads to `path`; LineprofError if that fails."""
+    def dump(self, path: str, exit_reason: str) -> None:  # noqa: ARG002
+        """Write a file for `pstats` to `path`; LineprofError if that fails."""
         self._profiler.create_stats()
-        self._empty = not self._profiler.stats  # which pstats takes away
+        self._is_empty = not self._profiler.stats  # which pstats takes away
         self._write(path)
 
     def dump_so_far(self, path: str) -> None:
@@ -294,7 +294,7 @@ class CallRecorder:
         self._write(path)
 
     def _write(self, path: str) -> None:
-        import marshal  # noqa: PLC0415  # built in
+        import marshal  # noqa: PLC0415
 
         data = marshal.dumps(self._profiler.stats)
 
@@ -316,17 +316,17 @@ class CallRecorder:
 
         print_calls(self._profiler, stream)
 
-    def remarks(self) -> list[str]:
-        """Return nothing: it lacks nothing."""
-        return []
-
-    def notes(self) -> list[str]:
+    def summary(self) -> list[str]:
         """Return why the profile is empty, if it is: with -b it may be."""
         why = "the profile is empty: nothing under @profile was called"
-        return [why] if self._empty else []
+        return [why] if self._is_empty else []
+
+    def warnings(self) -> list[str]:
+        """Return no lines: the profile lacks nothing."""
+        return []
 
     def next_steps(self, path: str) -> list[str]:  # noqa: ARG002
-        """Return nothing: the viewer is known."""
+        """Return no lines: users know pstats."""
         return []
 
     def describe(self) -> str:
@@ -334,6 +334,6 @@ class CallRecorder:
         return "core: cProfile (without -l)"
 
 
-def recorder_class(plan: Plan) -> type[LineRecorder | CallRecorder]:
-    """Return the kind of recorder that `plan` asks for."""
-    return LineRecorder if plan.line_by_line else CallRecorder
+def recorder_class(options: RunOptions) -> type[LineRecorder | CallRecorder]:
+    """Return the class of the recorder that `options` ask for."""
+    return LineRecorder if options.line_by_line else CallRecorder

@@ -1,7 +1,11 @@
-"""Which functions of a program are profiled where nothing is decorated.
+"""Selection of functions where ``@profile`` does not select them.
 
-Asked of each code object as it first runs, on whatever thread: nothing here may
-import, raise, or take long.
+`FunctionFilter` decides on each code object: the program's own, or what --include,
+--exclude and --all say. `decorates` and `may_decorate` tell whether a program uses
+``@profile``. `patterns` parses the values of --include and --exclude.
+
+A filter is called when a code object first runs, on any thread: it must not import,
+raise, or take long.
 """
 
 from __future__ import annotations
@@ -19,27 +23,24 @@ from lineprof.model.time_split import is_torch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from typing import Optional
-
-    Verdict = Optional["_Part"]
 
     Parts = tuple[str, ...]
 
 # They belong to the function around them, as do the scopes of type parameters.
-_PARTS_OF_OTHERS = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
+_COMPREHENSIONS = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
 _TYPE_PARAMETERS = "<generic parameters of "
 _FROZEN = "<frozen "
-# Python's way into a program, and into a module: around everything.
+# Modules of Python that run programs and modules: their frames are around all code.
 _RUNNERS = frozenset(("importlib", "zipimport", "runpy"))
 _SOURCE = (".py", ".pyw")
 _INIT = ".__init__"
 _MODULE = "<module>"
-_PRIVATE = ("_", "<")  # what such names begin with
-_IS_FUNCTION = 1  # CO_OPTIMIZED of inspect: no module's, and no class's
+_PRIVATE = ("_", "<")  # first characters of private names
+_IS_FUNCTION = 1  # CO_OPTIMIZED of inspect: not the code of a module or class
 
 
 class FunctionFilter:
-    """Tells of a code object whether it is to be profiled."""
+    """Decides which code objects are profiled."""
 
     def __init__(
         self,
@@ -48,148 +49,163 @@ class FunctionFilter:
         include: Collection[Pattern] = (),
         exclude: Collection[Pattern] = (),
     ) -> None:
-        """Take what is the program's, or in fact `everything`.
+        """Select the program's own code, or `everything`.
 
-        What a pattern in `include` names counts, too; what one in `exclude`
-        names does not.
+        Code that a pattern in `include` matches is selected as well; code that one in
+        `exclude` matches is not.
         """
-        self._places = ProjectFiles()
+        self._files = ProjectFiles()
         self._everything = everything
         self._include = tuple(include)
         self._exclude = tuple(exclude)
         self._own: frozenset[CodeType] | None = None  # of a program without a file
         self._main = ""
-        self._main_parts: Verdict = None
+        self._main_selection: _FileSelection | None = None
         self._folder = current_folder()
-        ours = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))),)
-        self._ours = tuple(
+        parents = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))),)
+        self._profilers = tuple(
             os.path.join(folder, package, "")
-            for folder in {*ours, *map(os.path.realpath, ours)}
+            for folder in {*parents, *map(os.path.realpath, parents)}
             for package in ("kernprof", "lineprof")
         )
-        self._known: dict[str, Verdict] = {}
-        self._met: set[str] = set()  # patterns that named something
+        self._selections: dict[str, _FileSelection | None] = {}  # by file
+        self._matched: set[str] = set()  # patterns that matched code
 
-    def is_unmet(self, word: str) -> bool:
-        """Tell whether a pattern has named nothing that ran so far."""
-        return word not in self._met
+    def is_unmatched(self, word: str) -> bool:
+        """Return whether the pattern `word` has matched no code that ran so far."""
+        return word not in self._matched
 
     def begin(
         self,
         code: CodeType,
-        places: ProjectFiles,
+        files: ProjectFiles,
         module: str = "",
         *,
         has_file: bool = True,
     ) -> None:
-        """Take the program's own `code`, not yet running, and where the rest of it is.
+        """Take the program's `code`, about to run, and the files that are its own.
 
-        The code may be no file's; `module` is its name if it runs as one.
+        `module` is the name of the code's module if it runs as one.
         """
-        self._known.clear()
-        self._places = places
+        self._selections.clear()
+        self._files = files
         self._main = code.co_filename
-        self._own = None if has_file else frozenset(_all_in(code))
+        self._own = None if has_file else frozenset(_code_tree(code))
         paths = self._paths(self._main) if has_file else ()
         modules = {"__main__", *_modules(paths), *filter(None, (module,))}
-        self._main_parts = self._part(paths, modules, chosen=True)
+        self._main_selection = self._selection(paths, modules, selected=True)
 
     def __call__(self, code: CodeType) -> bool | None:
-        """Say whether to profile `code`; None: nothing of its file, ever."""
+        """Return whether to profile `code`; None if no code of its file, ever."""
         try:
             file = code.co_filename
             if file == self._main:
-                part = self._main_parts
+                selection = self._main_selection
                 if self._own is not None and code not in self._own:
                     return False
-            elif file in self._known:
-                part = self._known[file]
+            elif file in self._selections:
+                selection = self._selections[file]
             else:
-                part = self._known[file] = self._verdict(file)
-            if part is None:
+                selection = self._selections[file] = self._selection_of(file)
+            if selection is None:
                 return None
-            if self._is_left_out(part, code):
+            if _is_left_out(selection, code):
                 return False
-            return self._has(part, code.co_qualname)
-        except Exception:  # noqa: BLE001  # python may be in ruins by now
+            return self._has(selection, code.co_qualname)
+        except Exception:  # noqa: BLE001  # python may be half torn down by now
             return None
 
-    def _is_left_out(self, part: _Part, code: CodeType) -> bool:
-        """Tell whether `code` does not count, whatever its name in full."""
-        name, is_function = code.co_name, code.co_flags & _IS_FUNCTION
-        return (
-            name in _PARTS_OF_OTHERS
-            or name.startswith(_TYPE_PARAMETERS)
-            or bool(part.public and not is_function)  # the body of a class
-            or _is_empty(code)
-        )
-
-    def _verdict(self, file: str) -> Verdict:
-        """Return what of a file counts, None for nothing."""
+    def _selection_of(self, file: str) -> _FileSelection | None:
+        """Return the selected functions of a file, None if there are none."""
         if file.startswith(_FROZEN):
-            return self._frozen(file[len(_FROZEN) : -1])
+            return self._selection_of_frozen(file[len(_FROZEN) : -1])
         if file.startswith("<") or not file.endswith(_SOURCE):
-            return None  # made by a program, and shown by nobody
+            return None  # generated code, without source to show
         paths = self._paths(file)
-        if any(path.startswith(self._ours) for path in paths):
+        if any(path.startswith(self._profilers) for path in paths):
             return None
-        chosen = self._everything or paths[-1] in self._places
-        messages = is_torch(paths[-1]) and not chosen
-        if not (chosen or messages or self._include):
+        selected = self._everything or paths[-1] in self._files
+        collectives = is_torch(paths[-1]) and not selected
+        if not (selected or collectives or self._include):
             return None
         modules = _modules(paths)
-        if paths[-1].startswith(STANDARD) and any(map(_runs_others, modules)):
+        if paths[-1].startswith(STANDARD) and any(map(_is_runner, modules)):
             return None
-        part = self._part(paths, modules, chosen=chosen or messages)
-        return part._replace(public=True) if part and messages else part
+        return self._selection(
+            paths, modules, selected=selected or collectives, public_only=collectives
+        )
+
+    def _selection_of_frozen(self, module: str) -> _FileSelection | None:
+        """Return the selected functions of a frozen module, which has no file."""
+        if _is_runner(module):
+            return None
+        return self._selection((), (module,), selected=self._everything)
 
     def _paths(self, file: str) -> tuple[str, str]:
-        """Return what the file is called, and what it is really."""
+        """Return the absolute path of a file, and its real path."""
         path = os.path.normpath(os.path.join(self._folder, file))
         return path, os.path.realpath(path)
 
-    def _frozen(self, module: str) -> Verdict:
-        """Decide on a module of the standard library that has no file."""
-        if _runs_others(module):
-            return None
-        return self._part((), (module,), chosen=self._everything)
-
-    def _part(
-        self, paths: Collection[str], modules: Collection[str], *, chosen: bool
-    ) -> Verdict:
-        more, less = (
-            [one for one in some if one.covers(paths, modules)]
+    def _selection(
+        self,
+        paths: Collection[str],
+        modules: Collection[str],
+        *,
+        selected: bool,
+        public_only: bool = False,
+    ) -> _FileSelection | None:
+        include, exclude = (
+            [pattern for pattern in some if pattern.covers(paths, modules)]
             for some in (self._include, self._exclude)
         )
-        self._met.update(one.word for one in (*more, *less) if not one.function)
-        if any(not one.function for one in less) or not (chosen or more):
+        of_files = [p for p in (*include, *exclude) if not p.function]
+        self._matched.update(pattern.word for pattern in of_files)
+        is_excluded = any(not pattern.function for pattern in exclude)
+        if is_excluded or not (selected or include):
             return None
-        whole = chosen or any(not one.function for one in more)
-        return _Part(whole, tuple(more), tuple(less))
-
-    def _has(self, part: _Part, name: str) -> bool:
-        """Tell whether the function `name` counts, of a file of which `part` does."""
-        more, less = (
-            [one.word for one in some if one.names(name)]
-            for some in (part.more, part.less)
+        return _FileSelection(
+            all=selected or any(not pattern.function for pattern in include),
+            include=tuple(include),
+            exclude=tuple(exclude),
+            public_only=public_only,
         )
-        self._met.update(more, less)
-        if part.public and any(one[:1] in _PRIVATE for one in name.split(".")):
+
+    def _has(self, selection: _FileSelection, name: str) -> bool:
+        """Return whether the function `name` is selected."""
+        include, exclude = (
+            [pattern.word for pattern in some if pattern.names(name)]
+            for some in (selection.include, selection.exclude)
+        )
+        self._matched.update(include, exclude)
+        if selection.public_only and any(
+            part[:1] in _PRIVATE for part in name.split(".")
+        ):
             return False
-        return bool((part.whole or more) and not less)
+        return bool((selection.all or include) and not exclude)
 
 
-class _Part(NamedTuple):
-    """What of one file counts: all of it, some functions more, some less."""
+class _FileSelection(NamedTuple):
+    """Selected functions of one file."""
 
-    whole: bool
-    more: tuple[Pattern, ...]
-    less: tuple[Pattern, ...]
-    public: bool = False  # of these, functions that a program calls, alone
+    all: bool
+    include: tuple[Pattern, ...]  # patterns that cover the file
+    exclude: tuple[Pattern, ...]
+    public_only: bool = False
+
+
+def _is_left_out(selection: _FileSelection, code: CodeType) -> bool:
+    """Return whether `code` is not profiled, whatever its qualified name."""
+    name, is_function = code.co_name, code.co_flags & _IS_FUNCTION
+    return (
+        name in _COMPREHENSIONS
+        or name.startswith(_TYPE_PARAMETERS)
+        or bool(selection.public_only and not is_function)  # the body of a class
+        or _is_empty(code)
+    )
 
 
 def _is_empty(code: CodeType) -> bool:
-    """Tell whether `code` is that of an empty file, which has no lines to count."""
+    """Return whether `code` is that of an empty file, which has no lines to count."""
     return (
         code.co_name == _MODULE
         and not code.co_names
@@ -197,49 +213,52 @@ def _is_empty(code: CodeType) -> bool:
     )
 
 
-def _all_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield `code` and all that is in it, at whatever depth."""
+def _code_tree(code: CodeType) -> Iterator[CodeType]:
+    """Yield `code` and all code objects in it, at any depth."""
     yield code
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from _all_in(part)
+    for inner in _inner_code(code):
+        yield from _code_tree(inner)
+
+
+def _inner_code(code: CodeType) -> Iterator[CodeType]:
+    return (part for part in code.co_consts if isinstance(part, CodeType))
 
 
 def _modules(paths: Collection[str]) -> set[str]:
     """Return the names by which modules with these files could be imported."""
     found = set()
-    for folder in [entry for entry in sys.path if isinstance(entry, str)]:
-        above = os.path.join(os.path.abspath(folder), "")
+    for entry in [entry for entry in sys.path if isinstance(entry, str)]:
+        folder = os.path.join(os.path.abspath(entry), "")
         for path in paths:
-            if path.startswith(above):
-                name = os.path.splitext(path[len(above) :])[0].replace(os.sep, ".")
+            if path.startswith(folder):
+                name = os.path.splitext(path[len(folder) :])[0].replace(os.sep, ".")
                 found.add(name.removesuffix(_INIT))
     return found
 
 
-def _runs_others(module: str) -> bool:
-    return module.split(".", maxsplit=1)[0] in _RUNNERS
+def _is_runner(module: str) -> bool:
+    return module.partition(".")[0] in _RUNNERS
 
 
-# Does a program decorate with `profile`? As far as its bytecode tells at once.
+# Use of ``@profile``, as far as the bytecode of a program's module tells.
 
 
 _PROFILE, _OTHER_MODULE = "profile", "line_profiler"
 _PROFILER = "LineProfiler"
-# One that a later Python does without is in no code.
+# -1, which is in no code, if this Python does not have the instruction.
 _LOAD, _STORE = (opcode.opmap.get(name, -1) for name in ("LOAD_NAME", "STORE_NAME"))
 _EXTENDED = opcode.opmap.get("EXTENDED_ARG", -1)
-_MOST_BYTES = 1 << 24  # of a source file that is looked into
+_MAX_BYTES = 1 << 24  # of a source file that is read
 
 
 def names_profiler(code: CodeType) -> bool:
-    """Tell whether `code` alone names line_profiler's own LineProfiler."""
+    """Return whether `code` itself names line_profiler's own LineProfiler."""
     names = code.co_names
     return _PROFILER in names and _OTHER_MODULE in names
 
 
 def may_decorate(code: CodeType) -> bool:
-    """Tell whether something in `code` is called `profile` or LineProfiler."""
+    """Return whether `code`, or code in it, names `profile` or LineProfiler."""
     names = code.co_names
     return (
         _PROFILE in names
@@ -249,16 +268,16 @@ def may_decorate(code: CodeType) -> bool:
 
 
 def decorates(code: CodeType) -> bool:
-    """Tell whether a program, by its module's `code`, does decorate with `profile`.
+    """Return whether a program, by its module's `code`, certainly uses ``@profile``.
 
-    That is certain where ``@profile`` stands at the beginning of a line, and the
-    module has nothing else by that name. False where it is to be seen.
+    It does if ``@profile`` is at the beginning of a line, and the module assigns
+    nothing else to that name. In doubt, False.
     """
-    if not _has(code, _LOAD) or _has(code, _STORE):
+    if not _uses_profile(code, _LOAD) or _uses_profile(code, _STORE):
         return False
     try:
         with open(code.co_filename, "rb") as stream:
-            text = stream.read(_MOST_BYTES)
+            text = stream.read(_MAX_BYTES)
     except (OSError, ValueError):
         return False
     decorator = b"@" + _PROFILE.encode()
@@ -266,12 +285,8 @@ def decorates(code: CodeType) -> bool:
     return any(line.partition(b"#")[0].strip() == decorator for line in lines)
 
 
-def _inner_code(code: CodeType) -> Iterator[CodeType]:
-    return (part for part in code.co_consts if isinstance(part, CodeType))
-
-
-def _has(code: CodeType, operation: int) -> bool:
-    """Tell whether `code` does that with the name `profile`."""
+def _uses_profile(code: CodeType, operation: int) -> bool:
+    """Return whether `code` has that instruction for the name `profile`."""
     if _PROFILE not in code.co_names:
         return False
     wanted, argument = code.co_names.index(_PROFILE), 0
@@ -284,33 +299,33 @@ def _has(code: CodeType, operation: int) -> bool:
     return False
 
 
-# What --include and --exclude name: files, modules, and functions in them.
+# Patterns of --include and --exclude: files, modules, and functions in them.
 #
-# A pattern is a path, from the current folder or in full, or a module's dotted
-# name; after ``::`` or a last ``:`` there may be a function's name. Each part of a
-# name is matched as shells do; ``**`` stands for any number of parts. What names a
-# folder, a package or a class stands for all that is in it.
+# A pattern is a path, relative to the current folder or absolute, or a module's
+# dotted name; after ``::`` or a last ``:`` there may be a function's name. Each part
+# of a name is matched as shells do; ``**`` matches any number of parts. A pattern
+# that matches a folder, a package or a class selects everything in it.
 
 
 _ANY_PARTS = "**"
 
 
 class Pattern(NamedTuple):
-    """One pattern, taken apart."""
+    """One parsed pattern."""
 
-    word: str  # as it was given
+    word: str  # as the user wrote it
     path: Parts
-    module: Parts  # none where it can be a path alone
-    function: Parts  # none for all
+    module: Parts  # () if it can only be a path
+    function: Parts  # () for all functions
 
     def covers(self, paths: Iterable[str], modules: Iterable[str]) -> bool:
-        """Tell whether a file of these names is meant, or some function in it."""
+        """Return whether the pattern matches such a file, or a function in it."""
         return any(is_under(self.path, _path_parts(path)) for path in paths) or bool(
             self.module and any(is_under(self.module, m.split(".")) for m in modules)
         )
 
     def names(self, function: str) -> bool:
-        """Tell whether `function` is meant, a qualified name in a covered file."""
+        """Return whether it matches `function`, a qualified name in a covered file."""
         name = function.replace(".<locals>", "").split(".")
         if is_under(self.function, name):
             return True
@@ -318,7 +333,7 @@ class Pattern(NamedTuple):
 
 
 def is_under(pattern: Sequence[str], name: Sequence[str]) -> bool:
-    """Tell whether the parts of `name` match those of `pattern`, or begin so."""
+    """Return whether the first parts of `name` match all parts of `pattern`."""
     if not pattern:
         return True
     first, rest = pattern[0], pattern[1:]
@@ -328,7 +343,7 @@ def is_under(pattern: Sequence[str], name: Sequence[str]) -> bool:
 
 
 def patterns(words: Sequence[str], folder: str) -> tuple[Pattern, ...]:
-    """Return the patterns that `words` spell; paths begin at `folder`."""
+    """Return the parsed patterns `words`; paths are relative to `folder`."""
     return tuple(_pattern(word, folder) for word in words)
 
 

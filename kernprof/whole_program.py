@@ -1,8 +1,9 @@
-"""The whole of a program, profiled where it does not say itself what to profile.
+"""Watchers: they find the functions to profile that are not under ``@profile``.
 
-Its functions are found as they are first called. Once the program decorates one,
-or has a profiler of its own, it is as if nobody had looked: what it asked for is
-all that is reported, as under line_profiler.
+`WholeProgram` finds all functions of a program as they are first called. Once the
+program decorates one, or has a profiler of its own, it reports only what the
+program asked for, as line_profiler does. `DefinedFunctions` and `ProfileTargets`
+are for what the program defines without a file, and for what -p names.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from typing import TYPE_CHECKING
 from kernprof import messages
 from kernprof.options import COMMAND, MODULE, STDIN
 from kernprof.output_file import current_folder
-from kernprof.project import own_places
-from kernprof.recorders import LineRecorder
+from kernprof.project import project_files
 from kernprof.selection import (
     FunctionFilter,
     decorates,
@@ -21,7 +21,6 @@ from kernprof.selection import (
     names_profiler,
     patterns,
 )
-from lineprof.bytecode.definitions import functions_in
 from lineprof.recording import core
 
 if TYPE_CHECKING:
@@ -29,82 +28,88 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Protocol
 
-    from kernprof.options import Plan
+    from kernprof.options import RunOptions
     from kernprof.program import Program
-    from kernprof.recorders import Recorder
+    from kernprof.recorders import LineRecorder
     from lineprof.model.profile import Profile
     from lineprof.recording.profiler import LineProfiler
 
     class Watcher(Protocol):
-        """Learns what the program is just before it runs, and when it is over."""
+        """An object that is told when the program begins and when it is over."""
 
         def begin(self, code: CodeType, module: str = "") -> None:
-            """See to it that what was asked for is profiled."""
+            """Begin to profile; `code`, the program's own, is about to run."""
 
         def end(self) -> None:
-            """Leave nothing behind."""
+            """Undo all changes."""
 
 
-# What -p names, and all that a program defines that is no file, gets profiled.
+def watchers(
+    options: RunOptions, program: Program, recorder: LineRecorder
+) -> list[Watcher]:
+    """Return the watchers that `options` ask for; they report to `recorder`."""
+    found: list[Watcher] = []
+    builtin: LineProfiler = recorder.builtin  # type: ignore[assignment]
+    whole = options.whole
+    if whole is None:  # -p '' overrides prof-mod of a configuration file
+        whole = not options.prof_mod and "prof_mod" not in options.given
+    no_file = options.kind in {COMMAND, STDIN}
+    if options.prof_mod or (no_file and not whole):
+        found.append(named_targets(options, program, builtin))
+    if whole:
+        profiler = builtin if options.whole else recorder.new_profiler()
+        recorder.whole = WholeProgram(options, program, profiler, builtin)
+        found.append(recorder.whole)
+    return found
 
 
-class DefinedFunctions:
-    """Every function that a program defines, as if it were decorated."""
+def named_targets(
+    options: RunOptions, program: Program, profiler: LineProfiler
+) -> Watcher:
+    """Return the watcher of the targets of -p.
 
-    def __init__(self, profiler: LineProfiler) -> None:
-        """Have `profiler` count them."""
-        self._profiler = profiler
-
-    def begin(self, code: CodeType, module: str = "") -> None:  # noqa: ARG002
-        """Watch what `code` defines."""
-        for _, function in functions_in(code):
-            self._profiler.watch(function)
-
-    def end(self) -> None:
-        """Have nothing to undo."""
-
-
-def named_targets(plan: Plan, program: Program, profiler: LineProfiler) -> Watcher:
-    """Return what watches what -p names.
-
-    A program from the command line or from standard input is always profiled
-    as a whole, as under line_profiler.
+    All functions of a program from the command line or from standard input are
+    profiled, as under line_profiler.
     """
-    no_file = plan.kind in {COMMAND, STDIN}
-    if not plan.prof_mod and not plan.prof_imports:
+    if not options.prof_mod and not options.prof_imports:
         return DefinedFunctions(profiler)
     from lineprof.autoprofile.autoprofile import ANY, ProfileTargets  # noqa: PLC0415  # rare
 
-    own_names = {ANY} if no_file else {plan.target, program.argv0}
+    own_names = {options.target, program.argv0}
+    if options.kind in {COMMAND, STDIN}:
+        own_names = {ANY}
+    elif options.kind == MODULE:
+        own_names = set()
     return ProfileTargets(
         profiler,
-        plan.prof_mod,
-        own_names=() if plan.kind == MODULE else own_names,
-        preimports=plan.preimports,
-        imports=plan.prof_imports,
+        options.prof_mod,
+        own_names=own_names,
+        preimports=options.preimports,
+        imports=options.prof_imports,
         complain=messages.print_error,
     )
 
 
-# Who sees to it that what is not decorated gets profiled, as a plan asks for it.
+class DefinedFunctions:
+    """Watcher of every function that the program's own code defines."""
+
+    def __init__(self, profiler: LineProfiler) -> None:
+        """Let `profiler` record them."""
+        self._profiler = profiler
+
+    def begin(self, code: CodeType, module: str = "") -> None:  # noqa: ARG002
+        """Profile the functions that `code` defines."""
+        _watch_functions_in(code, self._profiler)
+
+    def end(self) -> None:
+        """Do nothing: there is nothing to undo."""
 
 
-def watchers(plan: Plan, program: Program, recorder: Recorder) -> list[Watcher]:
-    """Return what sees to it that `recorder` counts what `plan` asks for."""
-    if not isinstance(recorder, LineRecorder):
-        return []
-    found: list[Watcher] = []
-    builtin: LineProfiler = recorder.builtin  # type: ignore[assignment]
-    whole = plan.whole
-    if whole is None:  # -p '' takes back what a file of configuration says
-        whole = not plan.prof_mod and "prof_mod" not in plan.given
-    if plan.prof_mod or (plan.kind in {COMMAND, STDIN} and not whole):
-        found.append(named_targets(plan, program, builtin))
-    if whole:
-        finds = builtin if plan.whole else recorder.new_profiler()
-        recorder.whole = WholeProgram(plan, program, finds, builtin)
-        found.append(recorder.whole)
-    return found
+def _watch_functions_in(code: CodeType, profiler: LineProfiler) -> None:
+    from lineprof.bytecode.definitions import functions_in  # noqa: PLC0415  # rare
+
+    for _, function in functions_in(code):
+        profiler.watch(function)
 
 
 _CHOOSE = "--include, --exclude, --all and -p choose others"
@@ -112,155 +117,149 @@ _CHOOSING = ("all", "include", "exclude")
 
 
 class WholeProgram:
-    """The functions of one program, found as it runs."""
+    """Watcher of all functions of one program, found as they are first called."""
 
     def __init__(
         self,
-        plan: Plan,
+        options: RunOptions,
         program: Program,
-        finds: LineProfiler,
+        profiler: LineProfiler,
         builtin: LineProfiler,
     ) -> None:
-        """Have `finds` count what `plan` chooses; `builtin` is the program's.
+        """Let `profiler` record the functions that `options` select.
 
-        They may be the same: then it goes on whatever the program does.
+        `builtin` is the profiler of ``@profile``. If both are the same, the whole
+        program is profiled even if it uses ``@profile``.
         """
         from lineprof.bytecode.instructions import prepare  # noqa: PLC0415
 
-        prepare()  # what it imports, not while the program runs
-
-        if plan.kind in {COMMAND, STDIN}:
-            import lineprof.bytecode.definitions  # noqa: F401, PLC0415  # nor this
-        self._plan = plan
+        prepare()  # its imports now, not while the program runs
+        self._no_file = options.kind in {COMMAND, STDIN}
+        if self._no_file:
+            import lineprof.bytecode.definitions  # noqa: F401, PLC0415  # now as well
+        self._options = options
         self._program = program
         folder = current_folder()
-        self._choice = FunctionFilter(
-            everything=plan.all,
-            include=patterns(plan.include, folder),
-            exclude=patterns(plan.exclude, folder),
+        self._filter = FunctionFilter(
+            everything=options.all,
+            include=patterns(options.include, folder),
+            exclude=patterns(options.exclude, folder),
         )
         self._builtin = builtin
-        self._found: LineProfiler | None = finds
-        self._forced = finds is builtin
+        self._profiler: LineProfiler | None = profiler
+        self._forced = profiler is builtin
         self._code: CodeType | None = None  # of a program without a file
         self._open = False
         self._has_own = False  # a profiler that kernprof does not read
 
     @property
     def profiler(self) -> LineProfiler:
-        """What counts: the program's own profiler, if the program uses that."""
-        return (self._open and self._found) or self._builtin
+        """The profiler in use: `builtin` if the program uses ``@profile``."""
+        return (self._open and self._profiler) or self._builtin
 
     @property
     def is_open(self) -> bool:
-        """Whether the program's functions are counted, asked for or not."""
+        """Whether all functions are recorded, asked for or not."""
         return self._open
 
     def begin(self, code: CodeType, module: str = "") -> None:
-        """Count from the first line of `code` on, which is about to run."""
-        no_file = self._plan.kind in {COMMAND, STDIN}
-        self._code = code if no_file else None
-        decorated = may_decorate(code) if no_file else decorates(code)
+        """Record from the first line of `code`, which is about to run."""
+        self._code = code if self._no_file else None
+        decorated = may_decorate(code) if self._no_file else decorates(code)
         decorated = decorated or bool(self._builtin.functions)  # in a setup file
         self._open = self._forced or not decorated
         if not self._open:
-            self._found = None
+            self._profiler = None
             self._watch_defined()
             return
-        places = own_places(self._plan, self._program, code.co_filename, module)
-        self._choice.begin(code, places, module, has_file=not no_file)
+        files = project_files(self._options, self._program, code.co_filename, module)
+        self._filter.begin(code, files, module, has_file=not self._no_file)
         if not self._forced:
-            core.on_first_use.append(self._used)
-        self.profiler.discover(self._decide)
+            core.on_first_use.append(self._on_first_use)
+        self.profiler.discover(self._select)
 
     def stop(self) -> None:
-        """Look for no more functions; what is found goes on counting."""
-        if self._used in core.on_first_use:
-            core.on_first_use.remove(self._used)
-        if self._found is not None:
-            self._found.discover(None)
+        """Find no more functions; those found are still recorded."""
+        if self._on_first_use in core.on_first_use:
+            core.on_first_use.remove(self._on_first_use)
+        if self._profiler is not None:
+            self._profiler.discover(None)
 
     def end(self) -> None:
-        """Leave nothing behind."""
+        """Find no more functions, and release the profiler and the code."""
         self.stop()
-        self._found = self._code = None
+        self._profiler = self._code = None
 
-    def _decide(self, code: CodeType) -> bool | None:
-        wanted = self._choice(code)
-        if wanted and not self._forced and names_profiler(code):
+    def _select(self, code: CodeType) -> bool | None:
+        selected = self._filter(code)
+        if selected and not self._forced and names_profiler(code):
             self._has_own = True
-            self._close()  # but let go of nothing: the core is about to go on
+            self._close()  # keep the profiler: the core is about to use it
             return None
-        return wanted
+        return selected
 
-    def _used(self, profiler: object) -> None:
-        """Be told, by the program's thread, that it uses a profiler."""
-        if profiler is self._found:
+    def _on_first_use(self, profiler: object) -> None:
+        """Stop, on the program's thread, because it uses a profiler itself."""
+        if profiler is self._profiler:
             return
         self._has_own = profiler is not self._builtin
         self._close()
-        self._found = None  # with all that it counted
+        self._profiler = None  # with all that it recorded
 
     def _close(self) -> None:
-        """Report what the program decorates, from now on."""
+        """Report from now on only what the program decorates."""
         self._open = False
         self.stop()
         self._watch_defined()
 
     def _watch_defined(self) -> None:
-        """Watch what a program without a file defines: that is always profiled."""
+        """Profile what a program without a file defines, as always."""
         code, self._code = self._code, None
-        if code is None:
-            return
-        from lineprof.bytecode.definitions import functions_in  # noqa: PLC0415  # rare
+        if code is not None:
+            _watch_functions_in(code, self._builtin)
 
-        for _, function in functions_in(code):
-            self._builtin.watch(function)
-
-    # -- at the end ---------------------------------------------------------------
-
-    def said(self, stats: Profile) -> str:
-        """Return the line that tells of the choice that was made, "" for none."""
+    def summary(self, profile: Profile) -> str:
+        """Return one line on which functions were recorded and why, or ""."""
         if not self._open:
-            return self._said_of_others(stats)
-        found = [one for one in stats.functions if one.thread_lines or one.calls]
-        files = {one.file for one in found}
-        what = "none of the program's own functions ran"
-        if found:
-            what = f"profiled {_count(found, 'function')} in {_count(files, 'file')}"
+            return self._summary_if_closed(profile)
+        functions = [one for one in profile.functions if one.thread_lines or one.calls]
+        files = {one.file for one in functions}
+        recorded = "none of the program's own functions ran"
+        if functions:
+            counts = (_count(functions, "function"), _count(files, "file"))
+            recorded = f"profiled {' in '.join(counts)}"
         why = "" if self._forced else "no @profile was found: "
-        return f"{why}{what}; {self._said_of_unmet() or _CHOOSE}"
+        return f"{why}{recorded}; {self._unmatched_pattern() or _CHOOSE}"
 
-    def _said_of_unmet(self) -> str:
-        """Return a line on the first pattern that named nothing that ran, "" if none.
+    def _unmatched_pattern(self) -> str:
+        """Return a line on the first pattern that matched no code that ran, or "".
 
-        One from a file of configuration may be for other programs.
+        Only for patterns of the command line: those of a configuration file may be
+        for other programs.
         """
-        for flag in _CHOOSING:
-            words = getattr(self._plan, flag)
-            if flag == "all" or flag not in self._plan.given:
+        for flag in ("include", "exclude"):
+            if flag not in self._options.given:
                 continue
-            for word in filter(self._choice.is_unmet, words):
-                said = f"--{flag} {word} named nothing that ran"
+            words: tuple[str, ...] = getattr(self._options, flag)
+            for word in filter(self._filter.is_unmatched, words):
+                text = f"--{flag} {word} named nothing that ran"
                 if word.endswith(".py") and not word.startswith(("/", "**")):
-                    said += f"; in all folders it is '**/{word}'"
-                return said
+                    text += f"; in all folders it is '**/{word}'"
+                return text
         return ""
 
-    def _said_of_others(self, stats: Profile) -> str:
-        if self._has_own and stats.why_empty:
+    def _summary_if_closed(self, profile: Profile) -> str:
+        if self._has_own and profile.why_empty:
             return (
                 "the profile is empty: the program has a LineProfiler of its own;"
                 " --whole profiles all that the program runs"
             )
-        chosen = [flag for flag in _CHOOSING if flag in self._plan.given]
+        chosen = [flag for flag in _CHOOSING if flag in self._options.given]
         if not chosen:
             return ""
         flags = " ".join(f"--{flag}" for flag in chosen)
-        return (
-            f"the program says itself what to profile: {flags} had no say;"
-            " with --whole it has"
-        )
+        verb = "was" if len(chosen) == 1 else "were"
+        return f"{flags} {verb} ignored because the program uses @profile; add --whole"
 
 
 def _count(things: Collection[object], name: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import Outcome, kernprof, kernprof_here, run, viewer, write
 
-from kernprof.options import Plan, UsageError, fill, parse
+from kernprof.options import RunOptions, UsageError, fill, parse
 from lineprof.cli.main import main
 from lineprof.config import ConfigError
 
@@ -37,11 +37,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def filled(*words: str) -> Plan:
-    """Return the plan of a command line, filled from the configuration."""
-    plan = parse([*words, "x.py"])
-    fill(plan)
-    return plan
+def filled(*words: str) -> RunOptions:
+    """Return the options of a command line, filled from the configuration."""
+    options = parse([*words, "x.py"])
+    fill(options)
+    return options
 
 
 def run_command(*words: str, cwd: Path) -> Outcome:
@@ -113,7 +113,7 @@ def test_every_flag_of_kernprof_has_its_key(here: Path) -> None:
     quiet = 1
     """
     write(here, "pyproject.toml", text)
-    plan = filled()
+    options = filled()
     truth: dict[str, object] = {
         "line_by_line": True,
         "builtin": True,
@@ -139,7 +139,7 @@ def test_every_flag_of_kernprof_has_its_key(here: Path) -> None:
         "from_start": False,
         "quiet": 1,
     }
-    assert {name: getattr(plan, name) for name in truth} == truth
+    assert {name: getattr(options, name) for name in truth} == truth
 
 
 def test_the_command_line_wins(here: Path) -> None:
@@ -156,12 +156,12 @@ def test_the_command_line_wins(here: Path) -> None:
     """
     write(here, "line_profiler.toml", text)
     flags = ["--no-line-by-line", "--preimports", "-o", "mine", "-s", "me.py", "-u2"]
-    plan = filled(*flags, "-i", "0", "-p", "c", "-qq")
-    assert not plan.line_by_line
-    assert plan.preimports
-    assert (plan.outfile, plan.setup, plan.unit) == ("mine", "me.py", 2.0)
-    assert (plan.output_interval, plan.prof_mod) == (0, ("c",))
-    assert plan.verbosity == -1
+    options = filled(*flags, "-i", "0", "-p", "c", "-qq")
+    assert not options.line_by_line
+    assert options.preimports
+    assert (options.outfile, options.setup, options.unit) == ("mine", "me.py", 2.0)
+    assert (options.output_interval, options.prof_mod) == (0, ("c",))
+    assert options.verbosity == -1
     assert filled("-p", "").prof_mod == ()
     assert filled("-v").verbosity == 2
     assert filled("--no-config").outfile is None

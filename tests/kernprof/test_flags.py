@@ -7,28 +7,40 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import kernprof, write
 
-from kernprof.options import FLAGS, Plan, UsageError, check, fill, help_text, parse
+from kernprof.options import (
+    FLAGS,
+    RunOptions,
+    UsageError,
+    check,
+    fill,
+    help_text,
+    parse,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def what_differs(plan: Plan) -> dict[str, object]:
-    """Return the parts of a plan that are not as if nothing had been given."""
-    usual = {**vars(Plan), **vars(Plan())}
+def what_differs(options: RunOptions) -> dict[str, object]:
+    """Return the parts of a options that are not as if nothing had been given."""
+    usual = {**vars(RunOptions), **vars(RunOptions())}
     left_out = {"given", "kind", "target", "arguments"}
     return {
         name: value
-        for name, value in vars(plan).items()
+        for name, value in vars(options).items()
         if name not in left_out and value != usual[name]
     }
 
 
 def parsed(line: str) -> dict[str, object]:
     """Return what a command line sets; fail unless it runs x.py with one argument."""
-    plan = parse([*line.split(" "), "x.py", "-a"])
-    assert (plan.kind, plan.target, plan.arguments) == ("script", "x.py", ["-a"])
-    return what_differs(plan)
+    options = parse([*line.split(" "), "x.py", "-a"])
+    assert (options.kind, options.target, options.arguments) == (
+        "script",
+        "x.py",
+        ["-a"],
+    )
+    return what_differs(options)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +132,12 @@ def test_a_long_flag_may_stand_before_the_program(flag: str) -> None:
 
 def test_the_last_word_is_the_programs_name() -> None:
     for words in (["--rich", "no"], ["-i", "5"], ["--view", "y"], ["-l", "--", "0"]):
-        plan = parse(words)
-        assert (plan.kind, plan.target, plan.arguments) == ("script", words[-1], [])
+        options = parse(words)
+        assert (options.kind, options.target, options.arguments) == (
+            "script",
+            words[-1],
+            [],
+        )
     assert parse(["--rich", "no", "x.py"]).target == "x.py"
     assert parse(["-i", "5", "x.py"]).target == "x.py"
 
@@ -183,9 +199,13 @@ def test_what_to_profile(
 def test_flags_end_where_the_program_begins(
     words: list[str], kind: str, target: str, arguments: list[str]
 ) -> None:
-    plan = parse(["-q", *words])
-    assert (plan.kind, plan.target, plan.arguments) == (kind, target, arguments)
-    assert what_differs(plan).keys() <= {"quiet", "line_by_line"}
+    options = parse(["-q", *words])
+    assert (options.kind, options.target, options.arguments) == (
+        kind,
+        target,
+        arguments,
+    )
+    assert what_differs(options).keys() <= {"quiet", "line_by_line"}
 
 
 @pytest.mark.parametrize(
@@ -271,22 +291,22 @@ def test_flags_without_a_value_that_need_one() -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--trace", "--trace goes with -l"),
-        ("--max-overhead 1.2", "--max-overhead goes with -l"),
-        ("-b --no-whole", "--no-whole goes with -l"),
-        ("--include f --exclude=g --all", "--include, --exclude, --all go with -l"),
-        ("--trace-lines 5 --split", "--split, --trace-lines go with -l"),
-        ("--builtins --whole", "--whole, --builtins go with -l"),
-        ("--core settrace", "--core goes with -l"),
-        ("--profile-from-start off", "--profile-from-start goes with -l"),
+        ("--trace", "--trace needs -l"),
+        ("--max-overhead 1.2", "--max-overhead needs -l"),
+        ("-b --no-whole", "--no-whole needs -l"),
+        ("--include f --exclude=g --all", "--include, --exclude, --all need -l"),
+        ("--trace-lines 5 --split", "--split, --trace-lines need -l"),
+        ("--builtins --whole", "--whole, --builtins need -l"),
+        ("--core settrace", "--core needs -l"),
+        ("--profile-from-start off", "--profile-from-start needs -l"),
         ("-l --whole --no-whole", "--whole and --no-whole contradict each other"),
         ("-l --no-whole --whole", "--whole and --no-whole contradict each other"),
-        ("-l --all --no-whole", "--all has no say beside --no-whole; leave one"),
+        ("-l --all --no-whole", "--all cannot be used with --no-whole; leave one"),
         (
             "-l --include f --exclude g --no-whole",
-            "--include, --exclude have no say beside --no-whole",
+            "--include, --exclude cannot be used with --no-whole",
         ),
-        ("-l -p m --all", "--all has no say beside -p; add --whole, or leave"),
+        ("-l -p m --all", "--all cannot be used with -p; add --whole, or leave"),
     ],
 )
 def test_flags_without_effect_are_refused_before_the_program_runs(
@@ -325,11 +345,11 @@ def test_a_file_of_configuration_may_say_what_has_no_effect_today(
     for flag in ("--max-overhead=2", "--whole", "--no-whole"):
         assert kernprof("-lq", flag, "x.py", cwd=tmp_path).out == "ran\n"
     assert kernprof("-l", "--all", "x.py", cwd=tmp_path).err == (
-        f"kernprof: --all has no say beside whole = false of {file}; add --whole, or"
+        f"kernprof: --all cannot be used with whole = false of {file}; add --whole, or"
         " leave one of them out\n"
     )
     file.write_text('[tool.lineprof.kernprof]\nprof-mod = ["m"]\n')
-    assert f"--all has no say beside prof-mod of {file}; add --whole" in (
+    assert f"--all cannot be used with prof-mod of {file}; add --whole" in (
         kernprof("-l", "--all", "x.py", cwd=tmp_path).err
     )
     file.write_text("[tool.lineprof.kernprof]\ntrace = true\nsplit = true\n")
@@ -349,7 +369,7 @@ def test_the_help_names_every_flag_and_fits_a_terminal() -> None:
     text = help_text()
     lines = text.splitlines()
     for flag in FLAGS:
-        assert any(line.startswith(f"  {flag.spelled}") for line in lines), flag.long
+        assert any(line.startswith(f"  {flag.usage}") for line in lines), flag.long
     assert max(map(len, lines)) <= 80
     assert help_text("lineprof run").startswith("usage: lineprof run [flags]")
 
@@ -373,6 +393,6 @@ def test_a_plan_is_filled_without_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    plan = parse(["-l", "x.py"])
-    fill(plan)
-    assert what_differs(plan).keys() == {"line_by_line", "settings"}
+    options = parse(["-l", "x.py"])
+    fill(options)
+    assert what_differs(options).keys() == {"line_by_line", "settings"}

@@ -120,16 +120,16 @@ def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.perf_counter_ns", lambda: next(clock))
     watch = BudgetWatch(1.2, lambda: fake)  # type: ignore[arg-type, return-value]
     monkeypatch.setattr(watch._interval, "start", lambda: None)
-    assert watch.said() == ""
+    assert watch.summary() == ""
     watch.start()
-    assert watch._look() >= fake.step == 5 * MS
+    assert watch._check() >= fake.step == 5 * MS
     assert len(fake.off) == len(fake.warnings) == 7
     assert fake.warnings[0] == (
         "x.py:1 f0: switched off after 0.50 s, so as to stay within --max-overhead"
         " 1.2: to measure its 3000 hits had taken 50.00 ms; what it did since is its"
         " callers'"
     )
-    assert watch.said() == (
+    assert watch.summary() == (
         "--max-overhead 1.2 has switched off f0, f1, f2, f3, f4 and 2 more: what they"
         " did since is their callers'; the profile says when and why"
     )

@@ -157,17 +157,17 @@ def test_no_whole_and_p_are_as_they_were(tmp_path: Path) -> None:
     assert "x.py:<module>" in names(stats)
 
 
-def test_a_choice_that_had_no_say_is_told(tmp_path: Path) -> None:
+def test_ignored_flags_are_told(tmp_path: Path) -> None:
     write(tmp_path, "x.py", f"@profile\n{BEGIN}")
     why = (
-        "kernprof: the program says itself what to profile: --all --exclude had no"
-        " say; with --whole it has\n"
+        "kernprof: --all --exclude were ignored because the program uses @profile;"
+        " add --whole\n"
     )
     _, stats = profiled("--all", "--exclude", "x", "x.py", cwd=tmp_path, err=why)
     assert names(stats) == ["x.py:f"]
 
 
-def test_what_a_setup_file_decorates_is_a_say(tmp_path: Path) -> None:
+def test_a_profile_decorator_in_a_setup_file_counts(tmp_path: Path) -> None:
     write(tmp_path, "first.py", "import m\n")
     write(tmp_path, "m.py", "@profile\ndef h(): return 1\n")
     write(tmp_path, "x.py", "import m\nm.h()\n")
