@@ -9,46 +9,46 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
 
 demo: ## set up .venv and profile an example: ends in the table
-	@tools/run demo
+	@tools/run demo/demo
 
 demo-gpu-double: ## the table of a GPU, on any machine: a simulated one
-	@tools/run demo_gpu_double
+	@tools/run demo/demo_gpu
 
 test: ## the whole suite on every Python found, once per hook (ONLY=3.12 ARGS="-k hits")
-	@tools/run suite
+	@tools/run dev/suite
 
 test-newest: ## the suite on Python 3.14 and 3.15, in a Debian of its own: root alone (ONLY=3.15 NEWEST_ROOT=DIR)
-	@tools/run newest
+	@tools/run dev/newest
 
 test-gpu: ## what only a machine with a GPU can show (PYTHON=... ARGS="--list")
-	@tools/run test_gpu
+	@tools/run checks/gpu
 
 dev: ## set up .venv to work on lineprof: editable, linters, commit hooks
-	@tools/run dev
+	@tools/run dev/dev
 
 lint: ## ruff, mypy, stubtest, clang-format, codespell
-	@tools/run lint
+	@tools/run dev/lint
 
 bench: ## added time per line event beside other profilers (ARGS="--help")
-	@tools/run bench
+	@tools/run dev/bench
 
 check-cupti: ## our declarations of CUPTI beside the headers of every version
-	@tools/run check_cupti
+	@tools/run checks/cupti/check
 
 check-upstream: ## line_profiler's own tests with lineprof in its place (ONLY=3.12)
-	@tools/run check_upstream
+	@tools/run checks/upstream/check
 
 check-cpython: ## CPython's own tests with every function profiled (ONLY=3.12)
-	@tools/run check_cpython
+	@tools/run checks/cpython/check
 
 check-torch: ## PyTorch's programs alone and under kernprof; no GPU (ONLY=3.12)
-	@tools/run check_torch
+	@tools/run checks/torch/check
 
 check-exports: ## every export opened by its own reader (ARGS="--help")
-	@tools/run check_exports
+	@tools/run checks/exports/check
 
 docs-pictures: ## make the pictures of docs/ anew
-	@tools/run docs_pictures
+	@tools/run demo/docs_pictures
 
 clean: ## remove all that these commands made
 	rm -rf build dist .venv .venv-* .mypy_cache .pytest_cache .ruff_cache

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rig import copies, lines, pairs
+from harness import copies, lines, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,9 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rig import processes
+from harness import processes
 
-PROGRAM = Path(__file__).resolve().parent / "programs" / "article.py"
+PROGRAM = Path(__file__).resolve().parent / "workloads" / "article.py"
 BOUND = 1.1
 LEADER = "in MILLION"
 RIVAL = (

@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
+HELPERS = Path(__file__).resolve().parent.parent / "tests" / "helpers"
 LINES, LAUNCHES = 1_000_000, 20_000
 PROGRAM = f"""
 import ctypes, os, sys, time
@@ -73,7 +73,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
-    sys.path.insert(0, str(TESTS))
+    sys.path.insert(0, str(HELPERS))
     from gpu_double import build  # noqa: PLC0415  # where tests are
 
     off, on = [], []

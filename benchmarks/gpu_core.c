@@ -1,20 +1,18 @@
-/* What the GPU's bookkeeping costs, without a GPU: ns for each launch on the
- * thread that launches, and for each record on the thread that reads it.  In
- * bash:
+/* Cost of the GPU's bookkeeping, without a GPU: ns for each launch on the
+ * thread that launches, and for each record on the thread that reads it.
  *
- *   cc -std=c11 -O2 -D_GNU_SOURCE -Icsrc benchmarks/gpu_core.c \
- *      csrc/lp_{blocks,busy,clock,corr,ledger,lines,open_lines,origins}.c \
- *      csrc/lp_{paths,recorder,sums,texts,timeline}.c -pthread -o gpu_core
+ *   cc -std=c11 -O2 -D_GNU_SOURCE -Icsrc csrc/record/[a-z]*.c \
+ *      csrc/gpu/[a-z]*.c benchmarks/gpu_core.c -pthread -ldl -o gpu_core
  *
  * The goals are 200 ns a launch and 50 ns a record.  Each figure is the
- * least of several rounds; ends with status 1 where a goal is missed.
+ * minimum of several rounds; the exit status is 1 if a goal is missed.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lp_ledger.h"
-#include "lp_open_lines.h"
+#include "gpu/activity.h"
+#include "record/current_path.h"
 
 enum {
     ROUNDS = 30,
@@ -25,9 +23,9 @@ enum {
     RECORD_GOAL = 50
 };
 
-static lp_ledger *ledger;
+static lp_activity *activity;
 static lp_recorder *rec;
-static lp_counts *counts;
+static lp_code_counters *counters;
 static uint64_t next_id = 1;
 static int status;
 static char code;
@@ -44,30 +42,30 @@ report(const char *what, double ns, double goal)
 static void
 set_up(size_t events)
 {
-    static lp_blocks blocks;
+    static lp_arena arena;
     lp_layout layout = {.serial = 1, .first_line = 1, .n_lines = 1000};
     lp_costs costs = {0};
     lp_clock clock;
 
-    ledger = malloc(sizeof(*ledger));
-    if (ledger == NULL || !lp_ledger_init(ledger, events)) {
+    activity = malloc(sizeof(*activity));
+    if (activity == NULL || !lp_activity_init(activity, events)) {
         abort();
     }
     lp_clock_open(&clock, "auto");
-    lp_blocks_init(&blocks);
+    lp_arena_init(&arena);
     rec = lp_recorder_new(&clock, &costs);
-    counts = lp_recorder_counts(rec, &blocks, &layout);
+    counters = lp_recorder_counters(rec, &arena, &layout);
 }
 
 static void
 set_depth(int depth)
 {
     while (rec->top > rec->frames) {
-        lp_recorder_leave(rec, rec->top, 0);
+        lp_recorder_leave(rec, rec->top, false, 0);
     }
     while (rec->top < rec->frames + depth) {
-        lp_recorder_enter(rec, &code, counts, 1);
-        lp_recorder_line(rec, rec->top, 7, 0, LP_STEP);
+        lp_recorder_enter(rec, &code, counters, 1);
+        lp_recorder_line(rec, rec->top, 7, 0, LP_LINE_FORWARD);
     }
 }
 
@@ -77,7 +75,7 @@ set_depth(int depth)
 typedef void (*event_fn)(uint32_t);
 
 static void
-stay(uint32_t i)
+elapsed(uint32_t i)
 {
     (void)i;
 }
@@ -85,7 +83,7 @@ stay(uint32_t i)
 static void
 next_line(uint32_t i)
 {
-    lp_recorder_line(rec, rec->top, i % 10, 0, LP_STEP);
+    lp_recorder_line(rec, rec->top, i % 10, 0, LP_LINE_FORWARD);
 }
 
 /* In a callee, on its only line. */
@@ -93,18 +91,18 @@ static void
 call(uint32_t i)
 {
     if (i > 0) {
-        lp_recorder_leave(rec, rec->top, 0);
+        lp_recorder_leave(rec, rec->top, false, 0);
     }
-    lp_recorder_enter(rec, &code, counts, 1);
-    lp_recorder_line(rec, rec->top, 3, 0, LP_STEP);
+    lp_recorder_enter(rec, &code, counters, 1);
+    lp_recorder_line(rec, rec->top, 3, 0, LP_LINE_FORWARD);
 }
 
 static void
 launch(void)
 {
-    uint32_t path = lp_open_lines_path(rec, &ledger->paths);
+    uint32_t path = lp_current_path(rec, &activity->paths);
 
-    lp_ledger_open_call(ledger, next_id++, path, LP_CORR_EXPECTED);
+    lp_activity_begin_call(activity, next_id++, path, LP_CORRELATION_EXPECTED);
 }
 
 /* The records come, so that pages go round. */
@@ -112,15 +110,16 @@ static void
 answer(void)
 {
     for (uint64_t id = next_id - LAUNCHES; id < next_id; id++) {
-        lp_corr_seen(&ledger->corr, id, LP_CORR_SEEN);
+        lp_correlation_matched(&activity->correlations, id,
+                               LP_CORRELATION_MATCHED);
     }
-    lp_corr_tidy(&ledger->corr);
+    lp_correlation_reclaim(&activity->correlations);
 }
 
 static double
 ns_of(int depth, event_fn event, bool launches)
 {
-    double least = 1e9;
+    double min = 1e9;
 
     for (int round = 0; round < ROUNDS; round++) {
         lp_ns start, ns;
@@ -137,11 +136,11 @@ ns_of(int depth, event_fn event, bool launches)
         if (launches) {
             answer();
         }
-        if ((double)ns / LAUNCHES < least) {
-            least = (double)ns / LAUNCHES;
+        if ((double)ns / LAUNCHES < min) {
+            min = (double)ns / LAUNCHES;
         }
     }
-    return least;
+    return min;
 }
 
 static void
@@ -151,7 +150,7 @@ measure_launches(void)
     static const struct {
         const char *name;
         event_fn event;
-    } kinds[] = {{"on one line", stay},
+    } kinds[] = {{"on one line", elapsed},
                  {"on lines in turn", next_line},
                  {"in a callee each", call}};
 
@@ -171,9 +170,9 @@ measure_launches(void)
 static void
 measure_adopted(void)
 {
-    lp_other_lines known = {0};
+    lp_adopted_path known = {0};
     uint32_t paths = 0;
-    double least = 1e9;
+    double min = 1e9;
 
     for (int round = 0; round < ROUNDS; round++) {
         lp_ns start;
@@ -183,16 +182,17 @@ measure_adopted(void)
         start = lp_clock_monotonic();
         for (uint32_t i = 0; i < LAUNCHES; i++) {
             uint32_t path =
-                lp_open_lines_of_other(rec, &ledger->paths, &known);
+                lp_current_path_of_thread(rec, &activity->paths, &known);
 
             paths += path != LP_NO_PATH;
-            lp_ledger_open_call(ledger, next_id++, path, LP_CORR_EXPECTED);
+            lp_activity_begin_call(activity, next_id++, path,
+                                   LP_CORRELATION_EXPECTED);
         }
         ns = (double)(lp_clock_monotonic() - start) / LAUNCHES;
         answer();
-        least = ns < least ? ns : least;
+        min = ns < min ? ns : min;
     }
-    report(paths > 0 ? "a launch of another thread, adopted" : "?", least,
+    report(paths > 0 ? "a launch of another thread, adopted" : "?", min,
            LAUNCH_GOAL);
 }
 
@@ -204,7 +204,7 @@ ns_a_record(void)
 {
     static char names[NAMES][128];
     static uint32_t paths[PATHS];
-    uint32_t root = lp_paths_root(&ledger->paths, 0, false);
+    uint32_t root = lp_call_paths_root(&activity->paths, 0, false);
     static lp_ns now = 1000000000;
     lp_record record = {.kind = LP_KERNEL};
     lp_ns start;
@@ -217,11 +217,11 @@ ns_a_record(void)
                  i);
     }
     for (uint32_t i = 0; i < PATHS; i++) {
-        paths[i] = lp_paths_child(&ledger->paths, root, 2, i);
+        paths[i] = lp_call_paths_child(&activity->paths, root, 2, i);
     }
     for (uint32_t i = 0; i < LAUNCHES; i++) {
-        lp_ledger_open_call(ledger, next_id + i, paths[i % PATHS],
-                            LP_CORR_EXPECTED);
+        lp_activity_begin_call(activity, next_id + i, paths[i % PATHS],
+                               LP_CORRELATION_EXPECTED);
     }
     start = lp_clock_monotonic();
     for (uint32_t i = 0; i < LAUNCHES; i++) {
@@ -232,9 +232,9 @@ ns_a_record(void)
         now += 500;
         record.stream = i % 4;
         record.launch.grid[0] = (int32_t)(i % 16);
-        lp_ledger_enter(ledger, &record);
+        lp_activity_add_record(activity, &record);
     }
-    lp_corr_tidy(&ledger->corr);
+    lp_correlation_reclaim(&activity->correlations);
     return (double)(lp_clock_monotonic() - start) / LAUNCHES;
 }
 
@@ -244,7 +244,7 @@ measure_records(void)
     double kept = 1e9, left_out = 1e9;
 
     for (int round = 0; round < 2 * ROUNDS; round++) {
-        bool keeps = ledger->timeline.left_out == 0;
+        bool keeps = activity->timeline.left_out == 0;
         double ns = ns_a_record();
 
         if (keeps && ns < kept) {

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rig import floors, slowed
+from harness import baselines, slowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -272,8 +272,8 @@ def main() -> int:
     status = 0
     with tempfile.TemporaryDirectory(prefix="lineprof-truth-") as name:
         folder = Path(name)
-        floors.build(folder)
-        delays = floors.load(folder, "floor_delay")
+        baselines.build(folder)
+        delays = baselines.load(folder, "baseline_delay")
         for core in ("monitoring", "settrace") if modern else ("settrace",):
             for kind in kinds(delays):
                 errors, after = check(folder, core, delays, kind, rounds)

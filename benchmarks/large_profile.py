@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lineprof.export import Export
     from lineprof.line_stats import LineStats
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
+HELPERS = Path(__file__).resolve().parent.parent / "tests" / "helpers"
 BOUND = 2.0
 TURNS = 3
 LEVELS = 50_000
@@ -49,11 +49,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--deep", action="store_true", help="50,000 call levels")
     options = parser.parse_args()
-    sys.path.insert(0, str(TESTS))
+    sys.path.insert(0, str(HELPERS))
     from example_calls import deep, wide  # noqa: PLC0415 - a test's
 
     from lineprof.export import EXPORTS  # noqa: PLC0415
-    from lineprof.model.call_graph import edges, numbers_of, own_line_ns  # noqa: PLC0415 - says --help without
+    from lineprof.model.call_graph import edges, function_totals, line_self_ns  # noqa: PLC0415 - says --help without
     from lineprof.storage import load, save  # noqa: PLC0415
 
     stats = deep(LEVELS) if options.deep else wide()
@@ -71,7 +71,7 @@ def main() -> int:
         reading = seconds(lambda: load(file))
         told("read", reading)
     told("merge two", seconds(lambda: stats + stats))
-    for work in (edges, numbers_of, own_line_ns):
+    for work in (edges, function_totals, line_self_ns):
         given = stats.calls if work is edges else stats
         told(work.__name__, seconds(lambda: work(given)))  # noqa: B023
     for name, export in EXPORTS.items():

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What profiling costs: lineprof beside its floors and its rivals.
+"""What profiling costs: lineprof beside its baselines and its rivals.
 
     python benchmarks/overhead.py [--quick] [--python PY,PY…] [--json OUT]
 
 Every figure is the median of paired runs (plain, tool, plain, tool …) in one
 process, and then the median over several processes.  Needs a C compiler for the
-floors; line_profiler and coverage are compared where they are installed.
+baselines; line_profiler and coverage are compared where they are installed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rig import floors, goals, report
+from harness import baselines, goals, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 
 def work(folder: Path, budget_s: float, *extra: str) -> dict[str, Any]:
     """Run one worker process and give its figures."""
-    command = [sys.executable, "-m", "rig.worker", "--floors", str(folder)]
+    command = [sys.executable, "-m", "harness.worker", "--baselines", str(folder)]
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [*command, "--budget", str(budget_s), *extra],
@@ -64,9 +64,9 @@ def median(runs: Sequence[Figures]) -> Figures:
 def measure(*, quick: bool) -> dict[str, Any]:
     """Measure this Python: its own clock, then clock_gettime."""
     processes, budget_s = (1, 0.15) if quick else (3, 0.35)
-    with tempfile.TemporaryDirectory(prefix="lineprof-floors-") as name:
+    with tempfile.TemporaryDirectory(prefix="lineprof-baselines-") as name:
         folder = Path(name)
-        floors.build(folder)
+        baselines.build(folder)
         own = [work(folder, budget_s) for _ in range(processes)]
         clock = [
             work(folder, budget_s, "--clock", "monotonic", "--only", goals.TIGHT)

@@ -14,9 +14,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rig import foreign
+from harness import foreign
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+HELPERS = Path(__file__).resolve().parent.parent / "tests" / "helpers"
+sys.path.insert(0, str(HELPERS))
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rig import processes
+from harness import processes
 from whole_program import their_kernprof
 
 # On the reference machine either is 60 ms of processor time over the interpreter.

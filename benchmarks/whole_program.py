@@ -21,8 +21,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rig import foreign
-from rig.goals import Verdict
+from harness import foreign
+from harness.goals import Verdict
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = (
@@ -64,7 +64,7 @@ def seconds(words: list[str], program: str, runs: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "seconds"
         path = os.pathsep.join(
-            [str(HERE / "stand_ins"), os.environ.get("PYTHONPATH", "")]
+            [str(HERE / "stubs"), os.environ.get("PYTHONPATH", "")]
         )
         subprocess.run(
             [sys.executable, *words, program],

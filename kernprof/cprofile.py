@@ -17,13 +17,9 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, TextIO, TypeVar, Union
 
     Code = Union[CodeType, str]  # a string for a function of C
-
     Label = tuple[str, int, str]
-
     Numbers = tuple[float, float, float, float]  # calls, of these recursive; s, s
-
     Callers = dict[Label, tuple[int, int, float, float]]
-
     Stats = dict[Label, tuple[int, int, float, float, Callers]]
 
     class Sub(Protocol):
@@ -44,7 +40,6 @@ if TYPE_CHECKING:
 
 
 _HERE = os.path.dirname(__file__)
-
 _WRAPPERS = wrapped.__code__.co_filename
 
 

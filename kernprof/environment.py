@@ -45,7 +45,6 @@ _AT_START = frozenset(
         *("zipimport", *sys.builtin_module_names),
     )
 )
-
 _PACKAGES = (
     *("kernprof", "lineprof", "lineprof.autoprofile", "lineprof.bytecode"),
     *("lineprof.console", "lineprof.decorate", "lineprof.model", "lineprof.recording"),
@@ -53,7 +52,6 @@ _PACKAGES = (
 )
 
 _NOT_HERE = ("__main__", "ipython_extension")  # not for a program under kernprof
-
 # Imported inside functions of ours, and so perhaps while the program runs.
 _IN_FUNCTIONS = ("ast", "ctypes", "inspect", "sqlite3", "tempfile", "tokenize")
 
@@ -139,9 +137,7 @@ def _taken(tops: set[str]) -> dict[str, ModuleType]:
 
 
 _SPAWN = "multiprocessing.spawn"
-
 _KEY = "kernprof"
-
 _UNPICKLED = """
 try:
     from kernprof.environment import offer
@@ -252,7 +248,6 @@ class Children:
 
 
 _NOTHING = object()
-
 _QUIET_OUTPUT, _QUIET_ERRORS = -2, -3
 
 

@@ -54,7 +54,6 @@ def how_to_view(viewer: str, path: str) -> str:
 
 
 _VARIABLE = "LINE_PROFILER_DEBUG"  # line_profiler's: as -vv, but for the table
-
 _ON = frozenset(("1", "on", "true", "yes"))
 
 

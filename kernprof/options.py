@@ -215,17 +215,11 @@ def targets(chunks: Iterable[str]) -> tuple[str, ...]:
 
 # How a flag takes a value.
 SWITCH = "switch"  # not at all: it sets what it stands for
-
 COUNT = "count"  # not at all: each time it is given counts
-
 BOOLEAN = "boolean"  # the long form, if it likes; --no-NAME is its opposite
-
 OPTIONAL = "optional"  # if it likes
-
 VALUE = "value"  # always
-
 LIST = "list"  # always; each time it is given adds one
-
 PROGRAM = "program"  # always; the program's arguments follow
 
 
@@ -277,7 +271,6 @@ def _globs(long: str, text: str) -> Flag:
 
 
 _FILE, _TARGET = "FILE", "NAME"
-
 _PROFILING = (
     _boolean("-l", "--line-by-line", "line_by_line", "time every line under @profile"),
     _boolean("-b", "--builtin", "builtin", "without -l: cProfile under @profile alone"),
@@ -337,7 +330,6 @@ _PROFILING = (
         ours=True,
     ),
 )
-
 _OUTPUT = (
     Flag("-o", "--outfile", "outfile", "write the profile there", value=_FILE),
     Flag(
@@ -366,7 +358,6 @@ _OUTPUT = (
     ),
     _boolean("", "--summarize", "summarize", "end the table with a line a function"),
 )
-
 _GPU = (
     _own(
         "--gpu",
@@ -392,7 +383,6 @@ _GPU = (
     _own("--cuda-graph", "record by node or graph", "BY", one_of("node", "graph")),
     _own("--uvm", "migrations of managed memory", "on|off", on_or_off),
 )
-
 _TRACE = (
     _boolean(
         *("", "--trace", "trace"),
@@ -405,7 +395,6 @@ _TRACE = (
     ),
     _own("--trace-memory", "megabytes for all that (128)", "MB", megabytes),
 )
-
 _GENERAL = (
     Flag("", "--config", "config", "take defaults from this TOML file", value=_FILE),
     Flag("", "--no-config", "no_config", "take them from no file", SWITCH),
@@ -420,12 +409,10 @@ GROUPS = {
     "timeline": _TRACE,
     "general": _GENERAL,
 }
-
 _PROGRAMS = (
     Flag("-m", "", MODULE, "run a module, as python -m does", PROGRAM, "NAME"),
     Flag("-c", "", COMMAND, "run the code given, as python -c does", PROGRAM, "CODE"),
 )
-
 FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)
 
 _OPENING = """\
@@ -455,13 +442,9 @@ Exit status: the program's own; 1 if it succeeded but its profile could not be
 written; 2 if the command line is at fault."""
 
 _CONFIG = {"config", "no_config"}
-
 _OF_A_WHOLE = {"include", "exclude", "all"}
-
 _NO, _NO_WHOLE = "--no-", "--no-whole"
-
 _THE_PROGRAM = "the program, beside a script's name and - for standard input"
-
 _COLUMN, _WIDTH = 31, 80
 
 

@@ -14,7 +14,6 @@ from kernprof.options import UsageError
 from lineprof import files
 
 VARIABLE = "LINEPROF_OUTFILE"
-
 _LINES = ".lprof"  # how profiles of lines end
 
 _ANOTHER = "choose another with -o"

@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from kernprof.periodic_dump import PeriodicDump
-from lineprof.model.records import readable
+from lineprof.model.units import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _LEAST_NS = 10_000_000  # of cost in all, before anything is switched off
-
 _SHARE = 50  # who takes less than a fiftieth of the cost is asked last
 
 
@@ -116,9 +115,7 @@ _SHARE_OF_WATCHING = (
 )
 
 _FIRST, _LONGEST = 0.05, 1.0  # s between looks of the thread: ever more
-
 _NAMED = 5  # so many functions are named in one line
-
 _SECOND = 1e9  # ns
 
 # What events cost is measured in small loops, at their best. In programs it is more,
@@ -187,7 +184,7 @@ class BudgetWatch:
     def _why(self, key: Key, usage: Usage, elapsed: int) -> str:
         file, line, name = key
         hits = f"{usage.hits} hit{'s' * (usage.hits != 1)}"
-        took = readable(usage.cost_ns / _SECOND).strip()
+        took = format_seconds(usage.cost_ns / _SECOND).strip()
         return (
             f"{file}:{line} {name}: switched off after {elapsed / _SECOND:.2f} s, so"
             f" as to stay within --max-overhead {self._limit:g}: to measure its"

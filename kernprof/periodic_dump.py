@@ -23,11 +23,8 @@ else:
     import _signal as signal  # what `signal` wraps in enums, which take 4 ms
 
 _LONGEST = 10.0  # s to wait for a file under way; more, and something is amiss
-
 _SHARE = 50  # s to wait for each of processor time that it took
-
 _STEP = 5e-5  # s between looks whether a thread has gone
-
 _TASKS = "/proc/self/task"  # of Linux: a folder for each thread
 
 

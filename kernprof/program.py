@@ -95,7 +95,6 @@ def _check_encoding(data: bytes, path: str) -> None:
 
 
 _END_OF_ZIP = b"PK\x05\x06"
-
 _ZIP_TAIL = 22 + (1 << 16)  # bytes: the last record of a zip and its comment
 
 
@@ -198,7 +197,6 @@ def tell(before: Callable[[CodeType, str], None], *, as_module: bool) -> None:
 
 
 _PYTHON = (b"python", b"pypy", b"uv")
-
 _SHOWN = 40  # characters of a first line
 
 

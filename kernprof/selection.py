@@ -27,22 +27,14 @@ if TYPE_CHECKING:
 
 # They belong to the function around them, as do the scopes of type parameters.
 _PARTS_OF_OTHERS = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
-
 _TYPE_PARAMETERS = "<generic parameters of "
-
 _FROZEN = "<frozen "
-
 # Python's way into a program, and into a module: around everything.
 _RUNNERS = frozenset(("importlib", "zipimport", "runpy"))
-
 _SOURCE = (".py", ".pyw")
-
 _INIT = ".__init__"
-
 _MODULE = "<module>"
-
 _PRIVATE = ("_", "<")  # what such names begin with
-
 _IS_FUNCTION = 1  # CO_OPTIMIZED of inspect: no module's, and no class's
 
 
@@ -233,14 +225,10 @@ def _runs_others(module: str) -> bool:
 
 
 _PROFILE, _OTHER_MODULE = "profile", "line_profiler"
-
 _PROFILER = "LineProfiler"
-
 # One that a later Python does without is in no code.
 _LOAD, _STORE = (opcode.opmap.get(name, -1) for name in ("LOAD_NAME", "STORE_NAME"))
-
 _EXTENDED = opcode.opmap.get("EXTENDED_ARG", -1)
-
 _MOST_BYTES = 1 << 24  # of a source file that is looked into
 
 

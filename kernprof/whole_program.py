@@ -108,7 +108,6 @@ def watchers(plan: Plan, program: Program, recorder: Recorder) -> list[Watcher]:
 
 
 _CHOOSE = "--include, --exclude, --all and -p choose others"
-
 _CHOOSING = ("all", "include", "exclude")
 
 
@@ -224,7 +223,7 @@ class WholeProgram:
         """Return the line that tells of the choice that was made, "" for none."""
         if not self._open:
             return self._said_of_others(stats)
-        found = [one for one in stats.functions if one.cells or one.calls]
+        found = [one for one in stats.functions if one.thread_lines or one.calls]
         files = {one.file for one in found}
         what = "none of the program's own functions ran"
         if found:

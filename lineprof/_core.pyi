@@ -34,7 +34,6 @@ class Tracer:
         instructions: bytes | None,
         marks: bytes | None,
         resumes: bytes | None,
-        lookups: bytes | None,
         /,
     ) -> bool: ...
     def has_code(self, code: CodeType, /) -> bool: ...
@@ -78,7 +77,6 @@ def set_costs(
     line: int,
     high_line: int,
     instruction: int,
-    lookup: int,
     call: int,
     resume: int,
     plain_call: int,

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Table = dict[str, object]
-
     AnyPath = str | os.PathLike[str]
 
 
@@ -80,11 +79,8 @@ DEFAULTS: dict[str, dict[str, object]] = {
 
 
 VARIABLE = "LINE_PROFILER_RC"  # names the file that holds
-
 _NAMES_OF_OURS = ("lineprof.toml", "line_profiler.toml")
-
 NAMES = (*_NAMES_OF_OURS, "pyproject.toml")
-
 _OURS = (b"line_profiler", b"lineprof")
 
 
@@ -205,7 +201,6 @@ def column_widths(source: ConfigSource) -> Mapping[str, int] | None:
 
 
 _NAMESPACE = ("tool", "line_profiler")
-
 _SAMPLE = os.path.join(os.path.dirname(__file__), "rc", "line_profiler.toml")
 
 
@@ -371,7 +366,6 @@ def _copied(table: Mapping[str, object]) -> Table:
 
 
 THEIRS, OURS = "line_profiler", "lineprof"
-
 _WITH_FLAGS = ("kernprof", "cli")  # their keys are flags: those who have them know
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
 _C0_END, _DELETE, _C1_END = 0x20, 0x7F, 0xA0
 
 # Separators of lines and paragraphs, and marks that turn the text's direction.

@@ -5,6 +5,34 @@ Each is imported from where it is at home when it is first asked for.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from lineprof.recording.profiler import LineProfiler
+from lineprof.version import VERSION as __version__  # noqa: N811
+
+if TYPE_CHECKING:
+    from lineprof.config import ConfigSource
+    from lineprof.decorate.callables import ScopingPolicy
+    from lineprof.decorate.wrappers import ByCountProfilerMixin
+    from lineprof.ipython import load_ipython_extension
+    from lineprof.line_stats import LineStats, load_stats, show_func, show_text
+    from lineprof.source import is_generated_code
+
+__all__ = [
+    "ByCountProfilerMixin",
+    "ConfigSource",
+    "LineProfiler",
+    "LineStats",
+    "ScopingPolicy",
+    "__version__",
+    "is_generated_code",
+    "load_ipython_extension",
+    "load_stats",
+    "main",
+    "show_func",
+    "show_text",
+]
+
 _HOMES = {
     "ByCountProfilerMixin": "lineprof.decorate.wrappers",
     "ConfigSource": "lineprof.config",

@@ -10,8 +10,14 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from lineprof.model.profile import Profile, followed, has_numbers, kept
-from lineprof.model.records import Ticks, joined
+from lineprof.model.profile import (
+    Profile,
+    frozen_timings,
+    functions_from_timings,
+    is_stats_like,
+)
+from lineprof.model.records import merge_functions
+from lineprof.model.units import Ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +26,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     from lineprof.config import ConfigSource
-    from lineprof.model.profile import Known, StatsLike, Ticked, Timings
+    from lineprof.model.profile import FrozenTimings, LineTicks, StatsLike, Timings
     from lineprof.model.records import FunctionStats
     from lineprof.report.options import Options
 
@@ -35,7 +41,7 @@ class LineStats(Profile):
     """
 
     _timings: Timings | None = None  # as users have them; None: not asked for
-    _known: Known = {}  # noqa: RUF012  # of `_timings`, when `_functions` was made
+    _known: FrozenTimings = {}  # noqa: RUF012  # of `_timings`, when `_functions` was made
 
     __setattr__ = object.__setattr__  # type: ignore[assignment]  # not frozen
     __delattr__ = object.__delattr__  # type: ignore[assignment]
@@ -49,15 +55,17 @@ class LineStats(Profile):
     def functions(self) -> tuple[FunctionStats, ...]:
         """All functions with their lines, in order of registration."""
         if self._timings is not None:
-            now = kept(self._timings)
+            now = frozen_timings(self._timings)
             if list(now.items()) != list(self._known.items()):
                 known, self._known, self._ticks = self._known, now, now
-                self._functions = followed(self._functions, known, now, self._unit)
+                self._functions = functions_from_timings(
+                    self._functions, known, now, self._unit
+                )
         return self._functions
 
     @functions.setter
     def functions(self, functions: Iterable[FunctionStats]) -> None:
-        self._functions = joined(functions)
+        self._functions = merge_functions(functions)
         self._ticks = self._timings = None
 
     @property
@@ -68,7 +76,7 @@ class LineStats(Profile):
         """
         if self._timings is None:
             self._timings = super().timings
-            self._known = kept(self._timings)
+            self._known = frozen_timings(self._timings)
         return self._timings
 
     @timings.setter
@@ -94,7 +102,7 @@ class LineStats(Profile):
 
     def __iadd__(self, other: StatsLike) -> Self:
         """Add the numbers of `other` to this very object."""
-        if not has_numbers(other):
+        if not is_stats_like(other):
             return NotImplemented
         total = self.from_stats_objects(self, other)
         self.__dict__.update(total.__dict__, _timings=None, _known={})
@@ -223,7 +231,7 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     filename: str,
     start_lineno: int,
     func_name: str,
-    timings: Sequence[Ticked],
+    timings: Sequence[LineTicks],
     unit: float,
     output_unit: float | None = None,
     stream: TextIO | None = None,

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _WITH = ("with ", "with(", "with\t", "async with ")
-
 _NO_WITH = frozenset({None, "<lambda>"})  # what may stand on the line of a `with`
-
 _WHOLE = frozenset({"<module>", "<lprof_cell>"})  # what runs the lines of a whole file
 
 
@@ -245,7 +243,6 @@ def loaded_text(file: str) -> str | None:
 
 
 _MARK = b"\xef\xbb\xbf"  # some editors put it before UTF-8
-
 _MOST_BYTES = 1 << 26  # of one source file; what is bigger is data
 
 

@@ -32,7 +32,6 @@ _HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
     ((functools.cached_property,), ("func",)),
     ((property,), ("fget", "fset", "fdel")),
 )
-
 _DEPTH = 20  # of wrappers in wrappers; some objects wrap themselves
 
 
@@ -158,7 +157,6 @@ def attributes(value: object) -> dict[str, object]:
 
 
 _INIT = ".__init__"  # of a package, without what is in it
-
 _NO_MODULES = ("__init__", "__main__")
 
 

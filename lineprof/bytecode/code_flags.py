@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 GENERATOR = 0x20
-
 COROUTINE = 0x80
-
 ITERABLE_COROUTINE = 0x100  # made by `types.coroutine`
-
 ASYNC_GENERATOR = 0x200

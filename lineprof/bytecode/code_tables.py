@@ -14,13 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
-from lineprof.bytecode.instructions import (
-    WITHIN,
-    are_far,
-    jump_marks,
-    lookups,
-    with_starts,
-)
+from lineprof.bytecode.instructions import WITHIN, are_far, jump_marks, with_starts
 from lineprof.source import file_state, text_of
 
 if TYPE_CHECKING:
@@ -76,7 +70,7 @@ def _lines_of(text: str | None) -> list[str]:
 # Registration of code objects with a tracer of the core.
 
 
-_CODE_ENABLES = 2  # in csrc/lp_code.h
+_CODE_ENABLES = 2  # in csrc/engine/code.h
 
 
 def register(  # noqa: PLR0913  # the properties of a code object
@@ -119,36 +113,25 @@ def _add(
         shape.instructions,
         shape.marks,
         shape.resumes,
-        shape.lookups,
     )
 
 
 MOST_LINES = 1 << 22  # of one function; more is a generated file's fiction
 
 _ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
-
 _AWAITS = COROUTINE | ASYNC_GENERATOR
-
 _STEPS = GENERATOR | _AWAITS
 
-_CODE_STEPS, _CODE_GATHERS, _CODE_FAR, _CODE_SEEKS = 1, 4, 16, 32  # in csrc/lp_code.h
+_CODE_STEPS, _CODE_GATHERS, _CODE_FAR = 1, 4, 16  # in csrc/engine/code.h
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
-
 _TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
-
 _RESUME = opcode.opmap.get("RESUME")
-
 _EXTENDED_ARG = opcode.opmap.get("EXTENDED_ARG", -1)  # untraced, with what follows
-
 _FOR_ITER = opcode.opmap.get("FOR_ITER", -1)
-
 _YIELD = opcode.opmap.get("YIELD_VALUE", -1)
-
 _CACHE = opcode.opmap.get("CACHE")
-
 _PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
-
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
 
@@ -168,7 +151,6 @@ class CodeTables(NamedTuple):
     instructions: bytes | None  # uint16 a line: how many bytecode instructions
     marks: bytes | None  # uint8 an instruction: how control came there
     resumes: bytes | None  # uint32 an instruction: its line
-    lookups: bytes | None  # uint16 a line, if it seeks an instruction: see lookups.py
 
 
 def runs_in_steps(code: CodeType) -> bool:
@@ -197,14 +179,10 @@ def build_tables(code: CodeType, text: str | None = None) -> CodeTables | None:
     gathers = marks is not None and WITHIN in marks
     if far:
         marks = with_starts(marks, code, ranges)
-    seeks, table = lookups(code, ranges, first, n_lines)
     return CodeTables(
         first_line=first,
         n_lines=n_lines,
-        flags=_CODE_STEPS * steps
-        | _CODE_GATHERS * gathers
-        | _CODE_FAR * far
-        | _CODE_SEEKS * seeks,
+        flags=_CODE_STEPS * steps | _CODE_GATHERS * gathers | _CODE_FAR * far,
         awaits=bool(code.co_flags & _AWAITS),
         start=_start(code),
         statements=statements,
@@ -215,7 +193,6 @@ def build_tables(code: CodeType, text: str | None = None) -> CodeTables | None:
         resumes=_line_table(code, ranges)
         if _INLINED and (steps or marks is not None)
         else None,
-        lookups=table,
     )
 
 

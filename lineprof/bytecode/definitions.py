@@ -11,12 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FUNCTION = 0x1  # inspect.CO_OPTIMIZED: what a class's body or a module is not
-
 # Before 3.14 the code of a type alias looks like that of a function.
 _ALIASES = (3, 12) <= sys.version_info < (3, 14)
-
 _MAKING = ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE", "EXTENDED_ARG")
-
 _NO_FUNCTION = ("BUILD_TUPLE", "CALL_INTRINSIC_2")
 
 

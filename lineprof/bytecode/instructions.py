@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from types import CodeType
 
     from lineprof.bytecode.jumps import Jump
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 # Such functions are asked for INSTRUCTION events instead, where a line begins.
 
 
-STARTS = 4  # LP_STARTS_LINE in csrc/lp_code.h
+STARTS = 4  # LP_STARTS_LINE in csrc/engine/code.h
 
 _SLOW = (3, 12) <= sys.version_info < (3, 14)
-
 _NEAR = range(-126, 128)  # distances that a byte holds
-
 _EXPECTED = 64  # bytes of bytecode to a line
-
 # They are passed over, or are none of the program's.
 _NEVER = {
     opcode.opmap[name]
@@ -63,106 +60,6 @@ def with_starts(
     return bytes(marked)
 
 
-# How far the interpreter goes in a function's table of lines, before 3.11.
-#
-# It finds the line of an instruction entry by entry: 3.9 from the start of the table,
-# each time that control leaves an entry, 3.10 from where it was. That is most of what
-# tracing costs in a function of many lines, and differs from line to line.
-
-
-_FROM_START = sys.version_info < (3, 10)
-
-_NEAR_ENTRY = 64  # entries; in a shorter table no way is a long one
-
-_MOST = 0xFFFF
-
-_END = 16  # LP_LOOKUP_END in csrc/lp_python.h
-
-_LONG_ENTRY = 200  # bytes
-
-_DOWN_UP = bytes((0, 1, 0, 0xFF))
-
-
-def lookups(
-    code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
-) -> tuple[bool, bytes | None]:
-    """Tell whether ways may be long, and how many entries stand before an instruction.
-
-    Where all ways are short, they are those before the first instruction of a line, on
-    3.9, or None, as on later versions.
-    """
-    if sys.version_info >= (3, 11):
-        return False, None
-    if len(_table(code)) > 2 * _NEAR_ENTRY:
-        return True, b"".join(_by_instruction(code))
-    if not _FROM_START:
-        return False, None
-    table = [0] * n_lines
-    places = list(_by_instruction(code))
-    for start, _, line in ranges:
-        table[line - first] = table[line - first] or _number(places[start // 2])
-    return False, b"".join(map(_packed, table))
-
-
-def _by_instruction(code: CodeType) -> Iterator[bytes]:
-    """Yield the entries before each instruction."""
-    count = len(code.co_code) // 2
-    offset = done = place = 0  # in bytes; in instructions; in entries
-    for place, length in enumerate(_table(code)[::2]):
-        offset += length
-        upto = min((offset + 1) // 2, count)
-        yield from [_packed(place)] * (upto - done)
-        done = upto
-    yield from [_packed(place + 1)] * (count - done)
-
-
-def _packed(number: int) -> bytes:
-    return min(number, _MOST).to_bytes(2, sys.byteorder)
-
-
-def _number(packed: bytes) -> int:
-    return int.from_bytes(packed, sys.byteorder)
-
-
-def _table(code: CodeType) -> bytes:
-    """Return the table of lines: two bytes an entry, of which one is its length."""
-    return code.co_lnotab if _FROM_START else code.co_linetable
-
-
-# -- for calibration ----------------------------------------------------------
-
-
-def with_lines(code: CodeType) -> CodeType:
-    """Return a copy with hundreds of lines more.
-
-    For 3.9 before the first, none with an instruction; for 3.10, which is faster with
-    such, out of what is one long line.
-    """
-    table = _table(code)
-    if _FROM_START:
-        fine = _DOWN_UP * 128 + table
-        return code.replace(co_lnotab=fine)  # type: ignore[call-arg,unused-ignore]
-    entries = zip(table[::2], table[1::2])
-    fine = b"".join(_refined(length, line) for length, line in entries)
-    return code.replace(co_linetable=fine)
-
-
-def _refined(length: int, line: int) -> bytes:
-    if length < _LONG_ENTRY:
-        return bytes((length, line))
-    pairs = (length - 1) // 4
-    return bytes((length - 4 * pairs, line, *(2, 1, 2, 0xFF) * pairs))
-
-
-def turn_steps(near: CodeType, far: CodeType) -> float:
-    """Return the steps that a turn with these lines takes more than one without.
-
-    As in `lp_lookup_steps` in csrc: of a loop of three lines, the last beyond them.
-    """
-    entries = (len(_table(far)) - len(_table(near))) // 2
-    return 3 * (entries + _END) if _FROM_START else entries * 3.5 + 2 * _END
-
-
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 
 # The loops in a function's bytecode: which jumps begin a statement anew.
@@ -173,9 +70,9 @@ _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 # says so.
 
 
-AGAIN, WITHIN = 1, 2  # lp_step in csrc/lp_recorder.h
+AGAIN, WITHIN = 1, 2  # lp_line_entry in csrc/record/recorder.h
 
-_UNHEARD = 8  # LP_UNHEARD in csrc/lp_code.h
+_UNHEARD = 8  # LP_UNHEARD in csrc/engine/code.h
 
 # Functions without these have no loop but those of statements.  From 3.14 on
 # all(), any() and tuple() of a generator expression are loops of their caller.
@@ -184,15 +81,12 @@ _GATHERERS = {
     for name in ("LOAD_FAST_AND_CLEAR", "FOR_ITER")
     if _INLINED and (name != "FOR_ITER" or sys.version_info >= (3, 14))
 }
-
 _UNKNOWN_LOOPS = -1 in _GATHERERS
 
 
 # Two on one line: where the inner one ends an exception, it jumps back within it.
 _WITH = opcode.opmap.get("BEFORE_WITH", opcode.opmap.get("LOAD_SPECIAL"))
-
 _TABLES, _CODE = "tables", "code"
-
 _unread: set[str] = set()  # which of these could not be read
 
 

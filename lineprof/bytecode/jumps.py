@@ -13,20 +13,13 @@ if TYPE_CHECKING:
     Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
-
 # From 3.14 on `dis` has it among the jumps: it names an END_SEND, but goes nowhere.
 _NO_JUMP = dis.opmap.get("END_ASYNC_FOR", -1)
-
 _JUMPS = frozenset(dis.hasjrel) - {_NO_JUMP}
-
 _CACHE = dis.opmap.get("CACHE", -1)
-
 _EXTENDED = dis.EXTENDED_ARG
-
 _REAL = 256  # opcodes that bytecode can hold
-
 _SWAP = dis.opmap.get("SWAP", -1)
-
 # The two that end a loop's iterator; from 3.14 on neither begins a line, nor does
 # what follows, where it is on the line of what stands before.
 _END_FOR, _POP_ITER = dis.opmap.get("END_FOR", -1), dis.opmap.get("POP_ITER", -1)
@@ -65,11 +58,8 @@ _JUMP_TARGETS = {
 }
 
 _CALLED = _numbers(*(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ()))
-
 _HEADS = _numbers("FOR_ITER", "GET_ANEXT")
-
 _ITERATES = _numbers("GET_ITER", "GET_AITER")
-
 # Those that may go back to a loop's head.
 _BACKWARD = frozenset(
     opcode
@@ -77,21 +67,17 @@ _BACKWARD = frozenset(
     if not dis.opname[opcode].endswith("NO_INTERRUPT")
     and "BACKWARD" in dis.opname[opcode]
 )
-
 _ENDS = frozenset(  # nothing runs next
     number
     for name, number in dis.opmap.items()
     if name.startswith(("RETURN", "RERAISE", "RAISE_VARARGS", "JUMP_"))
     and "_IF_" not in name
 )
-
-
 # From 3.12 on; on a later Python there may be others.
 _KNOWN_JUMPS = (
     "FOR_ITER SEND JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"
     " POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
 )
-
 _NEEDED = frozenset("EXTENDED_ARG FOR_ITER GET_ITER JUMP_FORWARD".split())  # noqa: SIM905
 
 _UNKNOWN_JUMPS = _INLINED and not _NEEDED.union(_KNOWN_JUMPS.split()).issubset(
@@ -244,5 +230,3 @@ def for_loops(code: CodeType) -> list[int]:
     """Return the offsets of the FOR_ITER that are jumped to."""
     raw, head = code.co_code, dis.opmap["FOR_ITER"]
     return [label for label in dis.findlabels(raw) if raw[label] == head]  # type: ignore[arg-type]
-
-

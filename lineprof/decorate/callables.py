@@ -30,7 +30,6 @@ if TYPE_CHECKING:
             "module": str | "ScopingPolicy",
         },
     )
-
     Policies = Mapping[str, str]
 
     Part = Union[FunctionType, type]

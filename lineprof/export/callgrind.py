@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 from lineprof.errors import printable
 from lineprof.export import stacks
 from lineprof.files import encoded
-from lineprof.model.call_graph import Edge, edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import (
+    Edge,
+    edge_gpu_ns,
+    edges,
+    function_totals,
+    line_self_ns,
+)
 from lineprof.model.gpu import numbers_of_lines, unattributed
 from lineprof.model.names import ShortNames, names_of_profile
 from lineprof.version import VERSION
@@ -74,8 +80,8 @@ def content(stats: Profile) -> Iterator[bytes]:
 def _events(stats: Profile, calls: Sequence[Edge]) -> list[_Event]:
     """Return the events that the profile has numbers of, time first."""
     time = _Event("ns", "Time (ns)")
-    own = own_line_ns(stats)
-    for key, numbers in numbers_of(stats).items():
+    own = line_self_ns(stats)
+    for key, numbers in function_totals(stats).items():
         lines = own.get(key) or ({key[1]: numbers.self_ns} if numbers.self_ns else {})
         time.lines.update(((key, line), ns) for line, ns in lines.items())
     time.edges = {
@@ -84,7 +90,7 @@ def _events(stats: Profile, calls: Sequence[Edge]) -> list[_Event]:
     hits = _Event("Hits", "Executions of lines")
     for function in stats.functions:
         key = function.key
-        for cell in function.cells:
+        for cell in function.thread_lines:
             place = (key, cell.line)
             hits.lines[place] = hits.lines.get(place, 0) + cell.hits
     return [time, *_waits(stats, calls, time), *_gpu(stats), hits]
@@ -116,7 +122,7 @@ def _gpu(stats: Profile) -> list[_Event]:
                 event.lines[key, line] = numbers.self_ns
     if nowhere := unattributed(stats.gpu).gpu_ns:
         event.lines[_NOWHERE, 0] = nowhere
-    event.edges = gpu_of_edges(stats)
+    event.edges = edge_gpu_ns(stats)
     return [event] if event.lines else []
 
 
@@ -213,7 +219,7 @@ class OwnWaits:
             waits[place] = waits.get(place, 0) + wait.ns
             functions[wait.function] = functions.get(wait.function, 0) + wait.ns
         times = {
-            function.key: sum(cell.time_ns for cell in function.cells)
+            function.key: sum(cell.time_ns for cell in function.thread_lines)
             for function in stats.functions
             if function.key in functions
         }

@@ -16,7 +16,8 @@ from lineprof.export import stacks
 from lineprof.export.stacks import call_paths, gpu_stacks
 from lineprof.files import encoded
 from lineprof.model.names import ShortNames, names_of_profile
-from lineprof.model.records import NO_NODE, readable
+from lineprof.model.records import NO_NODE
+from lineprof.model.units import format_seconds
 from lineprof.source import Sources
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def svg_content(stats: Profile) -> Iterator[bytes]:
     names = names_of_profile(stats)
     top = _TOP
     for (what, drawn), size in zip(graphs, heights):
-        heading = f"{what}: {readable(drawn.root.ns / 1e9).strip()}"
+        heading = f"{what}: {format_seconds(drawn.root.ns / 1e9).strip()}"
         yield _bytes(f'<text class="note" x="10" y="{top + 24}">{heading}</text>\n')
         yield from _graph(drawn, Tooltips(stats, names, drawn.root.ns), top + 32)
         top += size
@@ -491,7 +492,7 @@ class Tooltips:
 
 
 def _duration(ns: int) -> str:
-    return readable(ns / 1e9).strip()
+    return format_seconds(ns / 1e9).strip()
 
 
 def _hottest(stats: Profile) -> dict[Key, tuple[int, int]]:
@@ -499,7 +500,7 @@ def _hottest(stats: Profile) -> dict[Key, tuple[int, int]]:
     found: dict[Key, tuple[int, int]] = {}
     for function in stats.functions:
         lines: dict[int, int] = {}
-        for cell in function.cells:
+        for cell in function.thread_lines:
             lines[cell.line] = lines.get(cell.line, 0) + cell.time_ns
         if any(lines.values()):
             ns, line = max((ns, -line) for line, ns in lines.items())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.model.profile import Profile, Ticked
+    from lineprof.model.profile import LineTicks, Profile
 
 _PROTOCOL = 2  # each instruction stands for itself, and Python 2 reads it, too
 
@@ -36,7 +36,7 @@ def content(stats: Profile) -> Iterator[bytes]:
     yield _FILL_AND_STOP
 
 
-def _line(line: Ticked) -> Ticked:
+def _line(line: LineTicks) -> LineTicks:
     """Return a line as line_profiler can show it: it divides by the hits."""
     number, hits, ticks = line
     return number, hits or 1, ticks

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
 from lineprof.export.stacks import remarks_of_calls
-from lineprof.model.call_graph import numbers_of
+from lineprof.model.call_graph import function_totals
 from lineprof.model.records import NO_NODE
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def content(stats: Profile) -> Iterator[bytes]:
     """Yield the file of `stats`, in which lines are no more."""
     callers = _callers(stats.calls)
     whole = {}
-    for key, one in numbers_of(stats).items():
+    for key, one in function_totals(stats).items():
         whole[_place(key)] = (
             *(one.primitive_calls, one.calls, one.self_ns / _NS, one.total_ns / _NS),
             {_place(caller): n for caller, n in callers.get(key, {}).items()},

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.export.timeline import in_order
 from lineprof.export.timeline_tracks import Clock
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 from lineprof.report.gpu_format import call_name, kernel_name
@@ -25,9 +25,10 @@ from lineprof.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lineprof.model.gpu import Gpu, GpuEvent
+    from lineprof.model.gpu import Gpu
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
+    from lineprof.model.timelines import GpuEvent
 
     Rows = Iterator[tuple[object, ...]]
 
@@ -249,7 +250,7 @@ def _processes(stats: Profile) -> Rows:
 
 
 def _functions(stats: Profile, ids: Ids) -> Rows:
-    known = numbers_of(stats)
+    known = function_totals(stats)
     for key in known:
         ids[key]  # those of C, too, that no one else has named
     for key, number in ids.items():
@@ -262,7 +263,7 @@ def _functions(stats: Profile, ids: Ids) -> Rows:
 
 
 def _lines(stats: Profile, ids: Ids) -> Rows:
-    sources, own = Sources(stats.sources), own_line_ns(stats)
+    sources, own = Sources(stats.sources), line_self_ns(stats)
     for function in stats.functions:
         key = function.key
         for row in function.rows:
@@ -276,12 +277,12 @@ def _lines(stats: Profile, ids: Ids) -> Rows:
 def _line_threads(stats: Profile, ids: Ids) -> Rows:
     for function in stats.functions:
         number = ids[function.key]
-        for cell in function.cells:
+        for cell in function.thread_lines:
             yield (number, cell.line, thread_id(cell.thread), cell.hits, cell.time_ns)
 
 
 def _edges(stats: Profile, ids: Ids) -> Rows:
-    gpu = gpu_of_edges(stats)
+    gpu = edge_gpu_ns(stats)
     for one in edges(stats.calls):
         yield (
             None if one.caller is None else ids[one.caller],

@@ -25,10 +25,10 @@ from lineprof.report.gpu_format import activity_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from lineprof.model.gpu import Batch, Gpu, GpuSum
+    from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallTree, Key, ThreadLine
-    from lineprof.model.timelines import Timeline
+    from lineprof.model.timelines import Batch, Timeline
 
     # Path, origin, kind, name, device's index
     _StreamKey = tuple[int, int, str, str, int]
@@ -222,7 +222,7 @@ def _weight(node: CallNode) -> int:
 def _own(stats: Profile) -> Own:
     """Return the own time and the hits of each line, by function and thread.
 
-    A line's threads have, together, what `call_edges.own_line_ns` gives it.
+    A line's threads have, together, what `call_edges.line_self_ns` gives it.
     """
     below = _below(stats)
     nothing: dict[int, int] = {}
@@ -230,7 +230,7 @@ def _own(stats: Profile) -> Own:
     for function in stats.functions:
         key = function.key
         lines: dict[int, list[ThreadLine]] = {}
-        for cell in function.cells:
+        for cell in function.thread_lines:
             lines.setdefault(cell.line, []).append(cell)
         places: dict[int, dict[int, list[int]]] = {}
         for line, cells in lines.items():

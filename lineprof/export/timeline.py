@@ -53,10 +53,9 @@ if TYPE_CHECKING:
     from typing import Any, Union
 
     from lineprof.export.timeline_tracks import Label
-    from lineprof.model.gpu import Batch, GpuEvent
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode
-    from lineprof.model.timelines import Slice, Timeline, Trace
+    from lineprof.model.timelines import Batch, GpuEvent, Slice, Timeline, Trace
 
     Item = Union[Track, Span, "Count"]
 
@@ -464,7 +463,7 @@ def _others(
     """Yield the slices of functions of which no call is known, and their lines."""
     called = {node.function for node in stats.calls.nodes}
     for function in stats.functions:
-        if not function.cells or function.key in called:
+        if not function.thread_lines or function.key in called:
             continue
         row = _row(stats, rows, UNKNOWN_THREAD)
         at = ends.get(row, 0)

@@ -21,11 +21,10 @@ from lineprof.report.gpu_format import activity_name, call_name, kernel_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-    from lineprof.model.gpu import GpuEvent
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
-    from lineprof.model.timelines import Timeline, Trace
+    from lineprof.model.timelines import GpuEvent, Timeline, Trace
 
     Argument = tuple[str, int | float | str]
 

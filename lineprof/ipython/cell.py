@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 _CALLS = {"run_line_magic": "lprun", "run_cell_magic": "lprun_all"}
-
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -82,11 +81,8 @@ def _statement(line: str) -> str:
 
 
 CELL = "<lprof_cell>"  # what line_profiler calls a cell's lines at the top
-
 _ASYNC = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-
 _FEATURES = [getattr(__future__, name) for name in __future__.all_feature_names]
-
 _FUTURE = sum({feature.compiler_flag for feature in _FEATURES})
 
 
@@ -178,11 +174,9 @@ def _functions(code: CodeType, places: set[tuple[int, str]]) -> Iterator[CodeTyp
 
 
 LPRUN = "rszf:m:D:T:u:"  # in getopt's form
-
 LPRUN_ALL = "rzptD:T:u:"
 
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "'\""
-
 _AWAITED = "--await"  # put there by `awaiting`, for no user
 
 

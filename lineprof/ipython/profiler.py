@@ -70,9 +70,7 @@ class NotebookProfiler(LineProfiler):
 
 
 _PATCHER = "IPython.extensions.deduperreload"
-
 _SAME = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
-
 _FLAGS = 0x1FFFF  # of co_flags; those above say what `__future__` was imported
 
 

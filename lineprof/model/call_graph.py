@@ -40,7 +40,7 @@ class Edge(NamedTuple):
     inclusive_ns: int  # of every call's: what they are of the line's time
 
 
-class FunctionNumbers(NamedTuple):
+class FunctionTotals(NamedTuple):
     """One function in all, from wherever it was called."""
 
     calls: int
@@ -81,7 +81,7 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
     )
 
 
-def numbers_of(stats: Profile) -> dict[Key, FunctionNumbers]:
+def function_totals(stats: Profile) -> dict[Key, FunctionTotals]:
     """Return the numbers of every function, those that only the tree has last.
 
     They are the tree's. For a function that it does not have, and so for all of
@@ -95,18 +95,18 @@ def numbers_of(stats: Profile) -> dict[Key, FunctionNumbers]:
         mine[1] += node.primitive_calls
         mine[2] += node.self_ns
         mine[3] += node.total_ns
-    numbers: dict[Key, FunctionNumbers] = {}
+    numbers: dict[Key, FunctionTotals] = {}
     for function in stats.functions:
         found = sums.pop(function.key, None)
         if found is None:
             total = function.total_ns
             found = [function.calls, function.calls, total, total]
-        numbers[function.key] = FunctionNumbers(*found)
-    numbers.update((key, FunctionNumbers(*found)) for key, found in sums.items())
+        numbers[function.key] = FunctionTotals(*found)
+    numbers.update((key, FunctionTotals(*found)) for key, found in sums.items())
     return numbers
 
 
-def own_line_ns(stats: Profile) -> dict[Key, dict[int, int]]:
+def line_self_ns(stats: Profile) -> dict[Key, dict[int, int]]:
     """Return the time (ns) of each line without what it called.
 
     It is there for each line of each function that has a cell, and never below
@@ -120,7 +120,7 @@ def own_line_ns(stats: Profile) -> dict[Key, dict[int, int]]:
     for function in stats.functions:
         key = function.key
         times: dict[int, int] = {}
-        for cell in function.cells:
+        for cell in function.thread_lines:
             times[cell.line] = times.get(cell.line, 0) + cell.time_ns
         own[key] = {
             line: max(0, times[line] - called.get((key, line), 0))
@@ -129,7 +129,7 @@ def own_line_ns(stats: Profile) -> dict[Key, dict[int, int]]:
     return own
 
 
-def gpu_of_edges(stats: Profile) -> dict[EdgeKey, int]:
+def edge_gpu_ns(stats: Profile) -> dict[EdgeKey, int]:
     """Return the GPU time (ns) of each edge that caused any.
 
     That is the time of kernels, memsets and whole graphs, as `GpuNumbers.gpu_ns`
@@ -259,7 +259,7 @@ class CallPath:
         return found
 
 
-def call_paths_of(stats: Profile) -> CallPath:
+def call_path_tree(stats: Profile) -> CallPath:
     """Return all ways as one whose `to` are the roots, the longest first.
 
     Without a tree, each function is a root, with all that it called.

@@ -281,37 +281,6 @@ class GpuRun(NamedTuple):
     left_out: int = 0  # records that are in the sums, but not in the timeline
 
 
-class GpuEvent(NamedTuple):
-    """One record of a timeline."""
-
-    kind: str
-    name: str
-    start_ns: int  # since the process began to measure
-    ns: int
-    path: int  # its index in Gpu.paths, or NO_PATH
-    origin: int  # the same
-    device: int  # CUDA's number, or NO_DEVICE
-    context: int
-    stream: int
-    correlation: int
-    bytes: int
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    registers: int  # of each thread
-    static_smem: int  # bytes of shared memory of each block
-    dynamic_smem: int
-    source: str  # one of MEMORIES; "" where nothing is read
-    target: str
-    thread: int  # native id of the calling thread; 0 on a device
-
-
-class Batch(NamedTuple):
-    """Up to 65,536 events as columns, each packed by `lineprof.model.timelines`."""
-
-    events: int
-    columns: tuple[tuple[str, bytes], ...]  # one that is left out holds zeros
-
-
 class Gpu(NamedTuple):
     """All that a profile knows of GPUs; without any, all is empty."""
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu
-from lineprof.model.profile import Profile, summed
+from lineprof.model.profile import Profile, sum_timings
 from lineprof.model.records import (
-    NANOSECOND,
     NO_CALLS,
     NO_NODE,
     UNKNOWN_THREAD,
@@ -19,6 +18,7 @@ from lineprof.model.records import (
     SourceFile,
     Wait,
 )
+from lineprof.model.units import NANOSECOND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,9 +38,9 @@ def _shifted(functions: Iterable[FunctionStats], by: int) -> Iterator[FunctionSt
         return
     for function in functions:
         yield function._replace(
-            cells=tuple(
+            thread_lines=tuple(
                 cell if cell.thread == UNKNOWN_THREAD else _shifted_cell(cell, by)
-                for cell in function.cells
+                for cell in function.thread_lines
             ),
         )
 
@@ -153,7 +153,7 @@ def merge(profiles: list[Profile]) -> Profile:
         calls=calls_of(profiles),
         waits=waits_of(profiles),
         traces=traces_of(profiles),
-        own_times=own_times_of(profiles),
+        breakdowns=own_times_of(profiles),
         timings=_timings(profiles, unit),
     )
 
@@ -164,7 +164,7 @@ def _timings(profiles: list[Profile], unit: float) -> Timings | None:
         return profiles[0].timings
     if all(profile.unit == NANOSECOND for profile in profiles):
         return None
-    return summed(profiles, unit)
+    return sum_timings(profiles, unit)
 
 
 # Calls, waits and traces of several profiles become one's.
@@ -231,7 +231,7 @@ def _sum(one: CallNode, other: CallNode) -> CallNode:
 
 def calls_unknown(profiles: Sequence[Profile]) -> list[str]:
     """Return what to say where some profiles have calls and others have none."""
-    ran = [one for one in profiles if any(f.cells for f in one.functions)]
+    ran = [one for one in profiles if any(f.thread_lines for f in one.functions)]
     without = sum(not one.calls.nodes for one in ran)
     if not 0 < without < len(ran):
         return []
@@ -259,7 +259,7 @@ def own_times_of(profiles: Sequence[Profile]) -> tuple[LineBreakdown, ...]:
     """Return all own times of lines in the same way."""
     sums: dict[tuple[Key, int, int, str], int] = {}
     for profile, by in _shifts(profiles):
-        for one in profile.own_times:
+        for one in profile.breakdowns:
             place = (one.function, one.line, _moved(one.thread, by), one.part)
             sums[place] = sums.get(place, 0) + one.ns
     return tuple(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from lineprof.model.gpu import NO_GPU, Gpu
 from lineprof.model.records import (
-    NANOSECOND,
     NO_CALLS,
     UNKNOWN_THREAD,
     CallTree,
@@ -20,9 +19,9 @@ from lineprof.model.records import (
     SourceFile,
     Thread,
     ThreadLine,
-    Ticks,
-    joined,
+    merge_functions,
 )
+from lineprof.model.units import NANOSECOND, Ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key, LineBreakdown, Wait
     from lineprof.model.timelines import Trace
 
-    Ticked = tuple[int, int, int | float]  # line, hits, ticks
+    LineTicks = tuple[int, int, int | float]  # line, hits, ticks
 
-    Timings = Mapping[Key, Sequence[Ticked]]
+    Timings = Mapping[Key, Sequence[LineTicks]]
 
-    Known = dict[Key, tuple[Ticked, ...]]
+    FrozenTimings = dict[Key, tuple[LineTicks, ...]]
 
     class StatsLike(Protocol):
         """What has line_profiler's two attributes."""
@@ -66,10 +65,12 @@ class Profile:
     calls: CallTree = NO_CALLS  # pickles of before there were any do not have these
     waits: tuple[Wait, ...] = ()
     traces: tuple[Trace, ...] = ()
-    own_times: tuple[LineBreakdown, ...] = ()
+    breakdowns: tuple[LineBreakdown, ...] = ()
     _unit: float
     _functions: tuple[FunctionStats, ...]
-    _ticks: Known | None = None  # `timings` where ticks say more than nanoseconds
+    _ticks: FrozenTimings | None = (
+        None  # `timings` where ticks say more than nanoseconds
+    )
 
     __hash__ = None  # type: ignore[assignment]  # equal are also objects that are not
 
@@ -80,8 +81,8 @@ class Profile:
         rest = Profile.from_functions((), unit=unit, warnings=warnings)
         self.__dict__.update(
             rest.__dict__,
-            _functions=followed((), {}, timings, unit),
-            _ticks=kept(timings),
+            _functions=functions_from_timings((), {}, timings, unit),
+            _ticks=frozen_timings(timings),
         )
 
     @classmethod
@@ -98,7 +99,7 @@ class Profile:
         calls: CallTree = NO_CALLS,
         waits: Iterable[Wait] = (),
         traces: Iterable[Trace] = (),
-        own_times: Iterable[LineBreakdown] = (),
+        breakdowns: Iterable[LineBreakdown] = (),
         timings: Timings | None = None,
     ) -> Self:
         """Return the profile of `functions`, in their order.
@@ -108,7 +109,7 @@ class Profile:
         ValueError unless it is above 0. `timings` are the same functions'
         numbers where ticks say more than nanoseconds; they set the order.
         """
-        whole = joined(functions)
+        whole = merge_functions(functions)
         if timings is not None:
             found = {function.key: function for function in whole}
             whole = tuple(found[key] for key in timings)
@@ -116,7 +117,7 @@ class Profile:
         profile.__dict__.update(
             _unit=Ticks(unit).unit,
             _functions=whole,
-            _ticks=None if timings is None else kept(timings),
+            _ticks=None if timings is None else frozen_timings(timings),
             processes=tuple(processes),
             threads=tuple(threads),
             sources=dict(sources or {}),
@@ -125,7 +126,7 @@ class Profile:
             calls=calls,
             waits=tuple(waits),
             traces=tuple(traces),
-            own_times=tuple(own_times),
+            breakdowns=tuple(breakdowns),
         )
         return profile
 
@@ -185,7 +186,7 @@ class Profile:
         Any object with these two will do. Processes, threads, source, calls and
         GPU data are not compared.
         """
-        if not has_numbers(other):
+        if not is_stats_like(other):
             return NotImplemented
         return bool(self.timings == other.timings and self.unit == other.unit)
 
@@ -195,7 +196,7 @@ class Profile:
 
     def __add__(self, other: StatsLike) -> Self:
         """Return both together: see `from_stats_objects`."""
-        if not has_numbers(other):
+        if not is_stats_like(other):
             return NotImplemented
         return self.from_stats_objects(self, other)
 
@@ -212,7 +213,7 @@ class Profile:
 _STATE = tuple(vars(Profile.from_functions(())))  # the attributes of each object
 
 
-def has_numbers(other: object) -> TypeGuard[StatsLike]:
+def is_stats_like(other: object) -> TypeGuard[StatsLike]:
     """Tell whether `other` has line_profiler's two attributes."""
     return hasattr(other, "timings") and hasattr(other, "unit")
 
@@ -222,7 +223,7 @@ def has_numbers(other: object) -> TypeGuard[StatsLike]:
 
 def why_empty(functions: Sequence[FunctionStats], processes: Iterable[Process]) -> str:
     """Return one line that says why nothing was measured; "" when something was."""
-    if any(function.cells for function in functions):
+    if any(function.thread_lines for function in functions):
         return ""
     count = len(functions)
     if not count:
@@ -251,7 +252,7 @@ def why_empty(functions: Sequence[FunctionStats], processes: Iterable[Process]) 
 
 def timings_of(
     functions: Iterable[FunctionStats], unit: float
-) -> dict[Key, list[Ticked]]:
+) -> dict[Key, list[LineTicks]]:
     """Return line_profiler's numbers of `functions`, in ticks of `unit` (s)."""
     ticks = Ticks(unit)
     return {
@@ -262,13 +263,16 @@ def timings_of(
     }
 
 
-def kept(timings: Timings) -> Known:
+def frozen_timings(timings: Timings) -> FrozenTimings:
     """Return what `timings` is now: whoever holds it may change it."""
     return {key: tuple(lines) for key, lines in timings.items()}
 
 
-def followed(
-    functions: Iterable[FunctionStats], known: Known, timings: Timings, unit: float
+def functions_from_timings(
+    functions: Iterable[FunctionStats],
+    known: FrozenTimings,
+    timings: Timings,
+    unit: float,
 ) -> tuple[FunctionStats, ...]:
     """Return the functions that `timings` speaks of, in its order.
 
@@ -284,7 +288,7 @@ def followed(
             file=key[0],
             name=key[2],
             line=key[1],
-            cells=tuple(
+            thread_lines=tuple(
                 ThreadLine(
                     line=line,
                     thread=UNKNOWN_THREAD,
@@ -298,7 +302,9 @@ def followed(
     )
 
 
-def summed(profiles: Sequence[StatsLike], unit: float) -> dict[Key, list[Ticked]]:
+def sum_timings(
+    profiles: Sequence[StatsLike], unit: float
+) -> dict[Key, list[LineTicks]]:
     """Return the sum of all numbers in ticks of `unit` (s), as line_profiler does.
 
     Those of the finest unit come first; each sum is rounded once, half to even.

@@ -44,7 +44,7 @@ def is_collective(key: Key) -> bool:
     return is_torch(file) and not name.startswith("<")  # no import is one
 
 
-def mpi_of_lines(stats: Profile) -> dict[Key, dict[int, int]]:
+def line_mpi_ns(stats: Profile) -> dict[Key, dict[int, int]]:
     """Return the time (ns) of each line that was in such calls for any.
 
     As the line's time does, it counts what the line called, however deep. What a
@@ -98,7 +98,7 @@ class TimeSplit(NamedTuple):
         )
 
 
-def split_of_lines(stats: Profile) -> dict[Key, dict[int, TimeSplit]]:
+def line_time_splits(stats: Profile) -> dict[Key, dict[int, TimeSplit]]:
     """Return the parts of the time of each line that has any.
 
     It is {} for a profile that was not asked for them. What C functions call back
@@ -106,10 +106,10 @@ def split_of_lines(stats: Profile) -> dict[Key, dict[int, TimeSplit]]:
     line's own. Where the core's rounding, or the grain of the system's clock, would
     make a part longer than what it is part of, it is as long as that.
     """
-    if not stats.own_times:
+    if not stats.breakdowns:
         return {}
     parts: dict[str, Sums] = {part: {} for part in PARTS}
-    for one in stats.own_times:
+    for one in stats.breakdowns:
         sums, place = parts[one.part], (one.function, one.line)
         sums[place] = sums.get(place, 0) + one.ns
     native, calls = _called(stats.calls)

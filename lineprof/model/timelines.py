@@ -21,8 +21,6 @@ from lineprof.model.gpu import (
     RUNTIME,
     UNKNOWN,
     WAIT,
-    Batch,
-    GpuEvent,
 )
 
 if TYPE_CHECKING:
@@ -91,6 +89,37 @@ def _wrapped(kind: str, numbers: Iterable[int], size: int) -> array[int]:
     except OverflowError:
         mask = (1 << 8 * size) - 1
         return array(kind, [number & mask for number in numbers])
+
+
+class GpuEvent(NamedTuple):
+    """One record of a timeline."""
+
+    kind: str
+    name: str
+    start_ns: int  # since the process began to measure
+    ns: int
+    path: int  # its index in Gpu.paths, or NO_PATH
+    origin: int  # the same
+    device: int  # CUDA's number, or NO_DEVICE
+    context: int
+    stream: int
+    correlation: int
+    bytes: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    registers: int  # of each thread
+    static_smem: int  # bytes of shared memory of each block
+    dynamic_smem: int
+    source: str  # one of MEMORIES; "" where nothing is read
+    target: str
+    thread: int  # native id of the calling thread; 0 on a device
+
+
+class Batch(NamedTuple):
+    """Up to 65,536 events as columns, each packed."""
+
+    events: int
+    columns: tuple[tuple[str, bytes], ...]  # one that is left out holds zeros
 
 
 EVENTS_PER_BATCH = 65_536  # events

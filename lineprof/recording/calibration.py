@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 STEPS = 40  # of a loop in one run
-
 ROUNDS = 24
 
 
@@ -137,10 +136,7 @@ class Bench:
 
 _TAXED = sys.version_info < (3, 12)  # every instruction of a traced line costs
 
-_LOOKS_UP = sys.version_info < (3, 11)  # so does the line's place in its function
-
 _LONG = "        a = " + " + ".join(["i"] * 12)
-
 _LOOP = """\
 def loop(n):
     for i in range(n):
@@ -149,62 +145,45 @@ def loop(n):
         c = b
         a = c
 """
-
 _LONG_LOOP = f"""\
 def loop(n):
     for i in range(n):
 {_LONG}
 {_LONG}
 """
-
 _CALLED = """\
 def called():
     pass
 """
-
 _CALLER = """\
 def caller(n, called):
     for i in range(n): called()
 """
-
 _GENERATOR = """\
 def generator(n):
     for i in range(n):
         yield i
 """
-
 _CONSUMER = """\
 def consumer(n, generator):
     for i in generator(n):
         pass
 """
-
 _PLAIN_CALLER = """\
 def caller(n, called):
     for i in range(n):
         called()
 """
-
 _NATIVE = """\
 def loop(n):
     called = abs
     for i in range(n):
         called(i)
 """
-
 _OUTER = """\
 def outer():
     return inner()
 """
-
-_FAR_LOOP = f"""\
-def loop(n):
-    for i in range(n):
-        if n: a = i
-        else: a = {" + ".join(["i"] * 128)}
-        b = a
-"""
-
 _HIGH = "\n" * 300  # above the numbers that the interpreter keeps ready made
 
 
@@ -214,7 +193,6 @@ class Costs(NamedTuple):
     line: int = 0
     high_line: int = 0
     instruction: int = 0
-    lookup: int = 0
     call: int = 0
     resume: int = 0
     plain_call: int = 0
@@ -234,7 +212,6 @@ def set_costs(core: ModuleType, costs: Costs) -> None:
         costs.line,
         costs.high_line,
         costs.instruction,
-        costs.lookup,
         costs.call,
         costs.resume,
         costs.plain_call,
@@ -255,16 +232,13 @@ def measure(core: ModuleType, hook: str) -> Calibration:
         lambda: (function_of(_CONSUMER), (function_of(_GENERATOR),)), watched=1
     )
     plain = _plain_cases(bench) if _TAXED else ()
-    sought = _sought_cases(bench) if _LOOKS_UP else ()
     bench.run()
     line, high, instruction = _line_costs(short, other)
-    lookup = _lookup_cost(*sought) if sought else 0.0
     small = line + 2 * instruction  # of a line that does next to nothing
     ticks = {
         "line": line,
         "high_line": high,
         "instruction": instruction,
-        "lookup": lookup,
         "call": called.added - small,
         # A turn: two lines, and once more the one that the resumed step ends.
         "resume": resumed.added - 3 * small,
@@ -288,23 +262,6 @@ def _line_costs(short: Case, other: Case) -> tuple[float, float, float]:
     instruction = max(0.0, (long - turn) / ((2 + 24 + 24) / 3 - 2))
     line = max(0.0, turn - 2 * instruction)
     return line, line, instruction
-
-
-def _sought_cases(bench: Bench) -> tuple[Case, Case]:
-    """Add a loop that goes by instructions, and one that goes by lines."""
-    from lineprof.bytecode.instructions import with_lines  # noqa: PLC0415  # older versions' alone
-
-    far = function_of(_FAR_LOOP)
-    far.__code__ = with_lines(far.__code__)
-    return bench.loop(_FAR_LOOP), bench.case(lambda: (far, ()))
-
-
-def _lookup_cost(near: Case, far: Case) -> float:
-    """Return the ticks of a step on the way in a table of lines."""
-    from lineprof.bytecode.instructions import turn_steps  # noqa: PLC0415  # older versions' alone
-
-    # A little less: the more steps, the more an error takes of a short line.
-    return 63 / 64 * (far.added - near.added) / turn_steps(near.code, far.code)
 
 
 def _plain_cases(bench: Bench) -> tuple[Case, Case]:

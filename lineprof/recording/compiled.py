@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     Place = tuple[str, int, str]  # file, first line, name
 
 _NUMBA = "numba.core.dispatcher"
-
 _NAMED = 30  # so many functions are named, the others counted
 
 
@@ -119,9 +118,7 @@ def _listed(names: list[str]) -> str:
 
 
 PACKAGE = "torch._dynamo"
-
 _RESUMED = "torch_dynamo_resume_in_"  # names of what runs after a graph break
-
 _MAX_NAMED = 30  # so many functions are named, the others counted
 
 # What is said of functions whose lines are missing.
@@ -129,23 +126,19 @@ _COMPILED = (
     "torch.compile ran code of its own for {}: lines that ran there were not seen, "
     "their time is in the line that made the call"
 )
-
 _TAKEN = (
     "torch.compile took {} into its callers' code: lines that ran there were not seen, "
     "their time is in the line that called the compiled code"
 )
-
 _WRAPPED = (
     "{}: compiled before it was decorated, so what is counted is torch.compile's "
     "wrapper, together with that of all functions decorated so; its own lines were not "
     "seen"
 )
-
 _SOME = (
     "torch.compile ran code of its own for {}: lines that ran there, and in what it "
     "calls, were not seen, and which these are is not known any more"
 )
-
 _UNKNOWN = (
     "torch.compile may have run code of its own, and this version of torch does not "
     "say for what: lines that ran there were not seen, their time is in the line that "

@@ -30,12 +30,10 @@ if TYPE_CHECKING:
 
 
 CORES = ("auto", "monitoring", "settrace")
-
 _THEIRS = {
     **dict.fromkeys(("old", "legacy", "ctrace"), "settrace"),
     **dict.fromkeys(("new", "sys.monitoring", "sysmon"), "monitoring"),
 }
-
 # Costs are the process', and none while they are measured: by one thread at a time.
 _opening = RLock()
 
@@ -311,15 +309,10 @@ def _trace_recorder(
 
 
 NO_LINES = float("inf")  # µs that no stay on a line is as long as
-
 LONG_US = 10.0  # µs: shorter stays on a line are not recorded
-
 MEMORY_MB = 128
-
 _MOST_MB = 1 << 20
-
 _MB = 1 << 20  # bytes
-
 _LAST = (1 << 64) - 2  # ticks; one more means that no lines are recorded
 
 

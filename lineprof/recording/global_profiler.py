@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
     F = TypeVar("F", bound=Callable[..., Any])
-
     Config = Union[str, os.PathLike[str], ConfigSource, bool, None]
 
 
@@ -90,9 +89,7 @@ def _guarded(path: str, write: Callable[[], None]) -> bool:
 
 
 _OFF = frozenset(("", "0", "off", "false", "f", "no", "n"))
-
 _TABLES = ("setup", "write", "show")
-
 _CONFIGURED = frozenset(
     (*(f"{table}_config" for table in _TABLES), "output_prefix", "config")
 )

@@ -15,16 +15,12 @@ if TYPE_CHECKING:
     from lineprof.snapshot.gpu import Baseline, Taken
 
 CHOICES = ("auto", "off", "nvtx")
-
 RANGES = ("auto", "line", "func", "off")
-
 GRAPHS = ("node", "graph")  # a record for each node of a graph, or one for all
 
 # What a driver makes for its devices: of servers and PCs, WSL, and Jetson.
 _NODES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu", "/dev/nvgpu/igpu0/ctrl")
-
 _TAKEN = "(39)"  # CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
-
 _EVENTS = 1_000_000  # records that the timeline keeps, 66 bytes each
 
 
@@ -197,9 +193,7 @@ def _reason(why: str) -> str:
 
 # In CUDA's wheels, and under a toolkit's or environment's folder.
 _IN_WHEELS = ("nvidia/cu13/lib", "nvidia/cuda_cupti/lib")
-
 _IN_TOOLKITS = ("extras/CUPTI/lib64", "lib64", "lib")
-
 _NAMES = ("libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7")
 
 

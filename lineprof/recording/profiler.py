@@ -48,11 +48,8 @@ if TYPE_CHECKING:
     Entry = dict[str, object]
 
     F = TypeVar("F", bound=Callable[..., Any])
-
     Path = Union[str, os.PathLike[str]]
-
     Scoping = Union[ScopingPolicy, str, Policies, None]
-
     OldEntry = dict[str, object]  # of a line, in the attributes of line_profiler 3
 
     Counted = tuple[list[tuple[int, str]], Sequence[Code], RawTree, list[RawWait]]
@@ -217,7 +214,6 @@ _STEPS = frozenset(
         "wrap_async_generator",
     )
 )
-
 # The same for each call of a decorated function.
 _SWITCHES = frozenset(("enable", "disable", "enable_by_count", "disable_by_count"))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import BoxCharacters, box_characters_of
-from lineprof.model.call_graph import CallPath, call_paths_of
+from lineprof.model.call_graph import CallPath, call_path_tree
 from lineprof.model.names import short_names
 from lineprof.report.text_grid import grid, percent, percent_of, time_unit_for
 
@@ -68,7 +68,7 @@ def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     Times include callees and add up: the rows below a row and the function's self
     time are the row's time.
     """
-    root = call_paths_of(profile)
+    root = call_path_tree(profile)
     total_ns = root.inclusive_ns
     labels = _Labels(profile, sources, box_characters_of(options.terminal))
     times = time_unit_for([total_ns])
@@ -111,7 +111,7 @@ class _Labels:
         """Return number and text of a function's hottest line, callees included."""
         function = self._functions.get(key)
         times: dict[int, int] = {}
-        for cell in function.cells if function else ():
+        for cell in function.thread_lines if function else ():
             times[cell.line] = times.get(cell.line, 0) + cell.time_ns
         if not any(times.values()):
             return ""

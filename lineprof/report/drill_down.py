@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import box_characters_of
 from lineprof.errors import LineprofError
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals
 from lineprof.report.line_table import function_tables, waits_footer
 from lineprof.report.lookup import Finder
 from lineprof.report.text import table_layout
@@ -66,8 +66,8 @@ class Calls:
     """The edges of the call graph by caller, by callee and by line."""
 
     def __init__(self, profile: Profile) -> None:
-        self.numbers = numbers_of(profile)
-        self.gpu = gpu_of_edges(profile) if profile.gpu.sums else {}
+        self.numbers = function_totals(profile)
+        self.gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
         self.has_any = bool(profile.calls.nodes)
         self._from: dict[Key, list[Edge]] = {}
         self._into: dict[Key, list[Edge]] = {}
@@ -170,7 +170,7 @@ def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place 
         function.key
         for function in profile.functions
         if function.file == line.file
-        and any(cell.line == line.line for cell in function.cells)
+        and any(cell.line == line.line for cell in function.thread_lines)
     ]
     starting = [key for key in calls.numbers if key[:2] == place]
     for keys in (starting, inside):
@@ -241,7 +241,7 @@ class _Drill:
             gpu=profile.gpu,
             calls=profile.calls,
             waits=(wait for wait in profile.waits if wait.function in keys),
-            own_times=profile.own_times,
+            breakdowns=profile.breakdowns,
         )
 
     def _sections(self, start: Start) -> Iterator[_Section]:

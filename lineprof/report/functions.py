@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
 from lineprof.report.lookup import Finder
@@ -23,7 +23,7 @@ from lineprof.report.text_grid import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lineprof.model.call_graph import Edge, FunctionNumbers
+    from lineprof.model.call_graph import Edge, FunctionTotals
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -59,7 +59,7 @@ class _FunctionRow(NamedTuple):
     """One row of --functions."""
 
     key: Key
-    numbers: FunctionNumbers
+    numbers: FunctionTotals
     gpu_ns: int
 
     @property
@@ -121,11 +121,11 @@ def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
     ran = {
         function.key
         for function in profile.functions
-        if any(cell.hits or cell.time_ns for cell in function.cells)
+        if any(cell.hits or cell.time_ns for cell in function.thread_lines)
     }
     return [
         _FunctionRow(key, numbers, gpu[key].gpu_ns if key in gpu else 0)
-        for key, numbers in numbers_of(profile).items()
+        for key, numbers in function_totals(profile).items()
         if not options.skip_zero
         or (numbers.calls or numbers.total_ns or key in ran or key in gpu)
     ]
@@ -220,7 +220,7 @@ def _hot_waits(profile: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], 
 def _hot_lines(profile: Profile) -> list[_HotLine]:
     """Return all lines that took time."""
     gpu = numbers_of_lines(profile.gpu, alone=True) if profile.gpu.sums else {}
-    own = own_line_ns(profile)
+    own = line_self_ns(profile)
     rows = []
     for key in dict.fromkeys((*own, *gpu)):
         of_cpu, of_gpu = own.get(key, {}), gpu.get(key, {})
@@ -239,7 +239,7 @@ def _hot_hits(
     keys = {key for key, _ in wanted}
     for function in profile.functions:
         if function.key in keys:
-            for cell in function.cells:
+            for cell in function.thread_lines:
                 if (function.key, cell.line) in hits:
                     hits[function.key, cell.line] += cell.hits
     return hits
@@ -269,10 +269,10 @@ class _CallerRow(NamedTuple):
 
 def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the callers of each of `options.targets`; LineprofError if unknown."""
-    numbers = numbers_of(profile)
+    numbers = function_totals(profile)
     finder = Finder(numbers)
     every = edges(profile.calls)
-    gpu = gpu_of_edges(profile) if profile.gpu.sums else {}
+    gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
     gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
     for index, key in enumerate(map(finder.function, options.targets)):
         if index:
@@ -314,7 +314,7 @@ def _caller_row(
 
 
 def _caller_table(
-    rows: list[_CallerRow], function: FunctionNumbers, gpu_ns: int, options: Options
+    rows: list[_CallerRow], function: FunctionTotals, gpu_ns: int, options: Options
 ) -> Iterator[str]:
     """Yield the rows and below them their sum, which is the function's numbers.
 

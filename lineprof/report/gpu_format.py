@@ -22,7 +22,8 @@ from lineprof.model.gpu import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lineprof.model.gpu import Gpu, GpuEvent, GpuSum
+    from lineprof.model.gpu import Gpu, GpuSum
+    from lineprof.model.timelines import GpuEvent
     from lineprof.report.options import Options
 
     # Returns the name, or None if it cannot; and may take for ever.

@@ -17,7 +17,7 @@ from lineprof.model.gpu import (
     totals,
     unattributed,
 )
-from lineprof.model.records import NANOSECOND, readable
+from lineprof.model.units import NANOSECOND, format_seconds
 from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
 from lineprof.report.line_table import ExtraColumns, decimal
 from lineprof.report.options import USUAL_GPU_COLUMNS
@@ -58,7 +58,7 @@ class GpuLine:
     def time(self, ns: float, width: int) -> str:
         """Return a time (ns) in the table's unit; "" for none."""
         if not self.tick:
-            return readable(ns * NANOSECOND) if ns else ""
+            return format_seconds(ns * NANOSECOND) if ns else ""
         return decimal(ns / self.tick, width) if ns else ""
 
     def percent(self) -> float:

@@ -33,9 +33,9 @@ from lineprof.report.gpu_summary import CALLS_NOT_RECORDED, has_calls, why_nothi
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lineprof.model.gpu import Gpu, GpuDevice, GpuEvent
+    from lineprof.model.gpu import Gpu, GpuDevice
     from lineprof.model.profile import Profile
-    from lineprof.model.timelines import Timeline
+    from lineprof.model.timelines import GpuEvent, Timeline
     from lineprof.report.options import Options
     from lineprof.source import Sources
 

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
-from lineprof.model.records import AUTO_UNIT
+from lineprof.model.units import AUTO_UNIT
 from lineprof.report.line_table import (
     AWAIT,
     COLUMNS,

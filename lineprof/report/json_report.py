@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import (
     GpuNumbers,
     numbers_of_functions,
@@ -15,13 +15,13 @@ from lineprof.model.gpu import (
     unattributed,
 )
 from lineprof.model.records import LineTotals
-from lineprof.model.time_split import mpi_of_lines, split_of_lines
+from lineprof.model.time_split import line_mpi_ns, line_time_splits
 from lineprof.report.options import uncalibrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lineprof.model.call_graph import FunctionNumbers
+    from lineprof.model.call_graph import FunctionTotals
     from lineprof.model.gpu import Gpu
     from lineprof.model.profile import Profile
     from lineprof.model.records import FunctionStats, Key
@@ -41,7 +41,9 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     gpu, calls = gpu_fields(profile.gpu), call_fields(profile, raw=options.raw)
     functions = list(profile.functions)
     if options.skip_zero:
-        functions = [one for one in functions if one.cells or one.key in gpu.functions]
+        functions = [
+            one for one in functions if one.thread_lines or one.key in gpu.functions
+        ]
     if options.sort:
         functions.sort(key=lambda function: function.total_ns)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
@@ -130,7 +132,7 @@ def _extremes(row: LineTotals) -> dict[str, object]:
 class CallFields:
     """The numbers of calls and waits of a profile, computed once."""
 
-    functions: Mapping[Key, FunctionNumbers]
+    functions: Mapping[Key, FunctionTotals]
     self_ns: Mapping[Key, Mapping[int, int]]
     waits: Mapping[tuple[Key, int], Mapping[str, int]]  # ns by cause
     mpi_ns: Mapping[Key, Mapping[int, int]]
@@ -172,17 +174,17 @@ def call_fields(profile: Profile, *, raw: bool) -> CallFields:
         causes[wait.cause] = causes.get(wait.cause, 0) + wait.ns
     has_calls = bool(profile.calls.nodes)
     return CallFields(
-        functions=numbers_of(profile) if has_calls else {},
-        self_ns=own_line_ns(profile) if has_calls and not raw else {},
+        functions=function_totals(profile) if has_calls else {},
+        self_ns=line_self_ns(profile) if has_calls and not raw else {},
         waits=waits,
-        mpi_ns=mpi_of_lines(profile),
-        splits={} if raw else split_of_lines(profile),
+        mpi_ns=line_mpi_ns(profile),
+        splits={} if raw else line_time_splits(profile),
     )
 
 
 def _calls(profile: Profile) -> Iterator[Fields]:
     """Yield the fields of each edge of the call graph."""
-    gpu = gpu_of_edges(profile)
+    gpu = edge_gpu_ns(profile)
     for edge in edges(profile.calls):
         fields: Fields = {
             "caller": edge.caller,

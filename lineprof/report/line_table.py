@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.records import (
-    AUTO_UNIT,
     CAUSES,
     GIL,
     IO,
@@ -19,16 +18,15 @@ from lineprof.model.records import (
     OTHER,
     RUNNABLE,
     SLEEP,
-    Ticks,
-    readable,
 )
-from lineprof.model.time_split import mpi_of_lines, split_of_lines
+from lineprof.model.time_split import line_mpi_ns, line_time_splits
+from lineprof.model.units import AUTO_UNIT, Ticks, format_seconds
 from lineprof.report.text_grid import in_words, percent, percent_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from lineprof.model.profile import Profile, Ticked, Timings
+    from lineprof.model.profile import LineTicks, Profile, Timings
     from lineprof.model.records import FunctionStats, Key
     from lineprof.report.options import Options
 
@@ -128,14 +126,14 @@ class Scale(NamedTuple):
     def text(self, ticks: float, column: Column, count: int = 1) -> str:
         """Return a time divided by `count` in the output unit, as `column` has it."""
         if self.output_unit == AUTO_UNIT:
-            return readable(ticks * self.unit / count)
+            return format_seconds(ticks * self.unit / count)
         number = ticks * (self.unit / self.output_unit) / count
         return decimal(number, self.width(column))
 
     def total(self, ticks: float) -> str:
         """Return a function's time: in seconds, unless the unit is AUTO_UNIT."""
         if self.output_unit == AUTO_UNIT:
-            return readable(ticks * self.unit).rstrip()
+            return format_seconds(ticks * self.unit).rstrip()
         return f"{ticks * self.unit:g} s"
 
     def width(self, column: Column) -> int:
@@ -323,7 +321,7 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
 
 def _lines(
     function: FunctionStats,
-    timed: Sequence[Ticked],
+    timed: Sequence[LineTicks],
     ticks: Ticks,
     waits: ByLine | None,
     breakdowns: ByLine,
@@ -388,9 +386,9 @@ def breakdowns_by_line(profile: Profile) -> dict[Key, dict[int, dict[str, int]]]
             }
             for line, split in lines.items()
         }
-        for key, lines in split_of_lines(profile).items()
+        for key, lines in line_time_splits(profile).items()
     }
-    for key, lines in mpi_of_lines(profile).items():
+    for key, lines in line_mpi_ns(profile).items():
         for line, ns in lines.items():
             found.setdefault(key, {}).setdefault(line, {})["mpi"] = ns
     return found
@@ -405,7 +403,7 @@ def wait_line(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
     Little is up to 1 % of its time, or less than 1 ms: a busy machine keeps every
     program waiting now and then. Causes with little time count as something else.
     """
-    total_ns = sum(cell.time_ns for cell in function.cells)
+    total_ns = sum(cell.time_ns for cell in function.thread_lines)
     causes: dict[str, int] = {}
     for line in waits.values():
         for cause, ns in line.items():
@@ -432,7 +430,7 @@ def _is_long(ns: int, total_ns: int) -> bool:
 def mpi_line(function: FunctionStats, breakdowns: ByLine) -> tuple[str, ...]:
     """Return a line on a function's time in MPI, if that is more than 1 %."""
     ns = sum(times.get("mpi", 0) for times in breakdowns.values())
-    total_ns = sum(cell.time_ns for cell in function.cells)
+    total_ns = sum(cell.time_ns for cell in function.thread_lines)
     if not ns or percent_of(ns, total_ns) <= _MIN_PERCENT:
         return ()
     return (
@@ -446,9 +444,9 @@ def mpi_line(function: FunctionStats, breakdowns: ByLine) -> tuple[str, ...]:
 def footer(profile: Profile, options: Options) -> Iterator[str]:
     """Yield which chosen columns have no data, and the totals of GPU work, if any."""
     yield from waits_footer(profile, options)
-    if "mpi" in options.columns and not mpi_of_lines(profile):
+    if "mpi" in options.columns and not line_mpi_ns(profile):
         yield NO_MPI
-    if not profile.own_times and not SPLIT_COLUMNS.keys().isdisjoint(options.columns):
+    if not profile.breakdowns and not SPLIT_COLUMNS.keys().isdisjoint(options.columns):
         yield NO_SPLIT
     if profile.gpu.sums or any(run.present for run in profile.gpu.runs):
         from lineprof.report.gpu_table import gpu_footer  # noqa: PLC0415  # few have GPUs

@@ -40,7 +40,9 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
         if block is None:
             continue
         inside = range(function.line, function.line + len(block))
-        outside = sorted({c.line for c in function.cells if c.line not in inside})
+        outside = sorted(
+            {c.line for c in function.thread_lines if c.line not in inside}
+        )
         if outside:
             yield (
                 f"{function.name} ({function.file}:{function.line}) took time on"
@@ -55,7 +57,7 @@ def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     There are at most two; none for a profile without calls, or of few functions.
     The second one shows the callees of the line whose calls took most time.
     """
-    ran = sum(1 for function in profile.functions if function.cells)
+    ran = sum(1 for function in profile.functions if function.thread_lines)
     if not profile.calls.nodes or ran <= _MAX_READABLE:
         return []
     command = f"{python_command()} -m lineprof view"

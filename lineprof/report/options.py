@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.errors import LineprofError
 from lineprof.model.profile import Profile
-from lineprof.model.records import AUTO_UNIT, Ticks
+from lineprof.model.units import AUTO_UNIT, Ticks
 from lineprof.report.line_table import EXTRA_COLUMNS
 
 if TYPE_CHECKING:
@@ -377,7 +377,7 @@ def uncalibrated(profile: Profile) -> Profile:
 
     return Profile.from_functions(
         (
-            function._replace(cells=tuple(map(measured, function.cells)))
+            function._replace(thread_lines=tuple(map(measured, function.thread_lines)))
             for function in profile.functions
         ),
         processes=profile.processes,
@@ -389,5 +389,5 @@ def uncalibrated(profile: Profile) -> Profile:
         calls=profile.calls,
         waits=profile.waits,
         traces=profile.traces,
-        own_times=profile.own_times,
+        breakdowns=profile.breakdowns,
     )

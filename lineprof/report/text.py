@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import PLAIN, Terminal
-from lineprof.model.records import AUTO_UNIT, readable
+from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report.line_table import (
     COLUMNS,
     EXTRA_COLUMNS,
@@ -124,7 +124,7 @@ class TableLayout(NamedTuple):
         scale = self.scale
         total = f"{function.total * scale.unit:6.2f} seconds"
         if scale.output_unit == AUTO_UNIT:
-            total = readable(function.total * scale.unit).rjust(11)
+            total = format_seconds(function.total * scale.unit).rjust(11)
         name = self.terminal.clean(function.name)
         return f"{total} - {self._file(function)}:{function.line} - {name}"
 

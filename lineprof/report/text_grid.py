@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import box_characters_of
-from lineprof.model.records import NANOSECOND, readable
+from lineprof.model.units import NANOSECOND, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ def time_unit_for(times: Iterable[float]) -> TimeUnit:
 
 def in_words(ns: float) -> str:
     """Return a time (ns) for a sentence: four digits and a unit."""
-    return readable(ns * NANOSECOND).strip()
+    return format_seconds(ns * NANOSECOND).strip()
 
 
 def counted(count: int, noun: str) -> str:

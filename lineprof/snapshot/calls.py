@@ -33,11 +33,8 @@ if TYPE_CHECKING:
     # parent, line, serial of the code, thread, calls, primitive, self, its cost,
     # total, its cost, inclusive, its cost
     RawNode = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
-
     RawTree = tuple[int, Sequence[RawNode]]  # folded calls, nodes
-
     Way = tuple[int, int, Key, int]  # parent, line, function, thread
-
     Row = list[Any]  # see `snapshot_sums`
 
 
@@ -45,7 +42,6 @@ if TYPE_CHECKING:
 
 
 _SELF, _SELF_COST = 2, 3  # places in a node's numbers
-
 _NONE: dict[Key, int] = {}
 
 
@@ -367,7 +363,7 @@ class _Tree:
         self.order = sorted(range(len(rows)), key=depths.__getitem__, reverse=True)
         self._groups: dict[int, list[int]] = {}
         for function in functions:
-            for cell in function.cells:
+            for cell in function.thread_lines:
                 mine = self.functions.get((function.key, cell.thread))
                 if mine is not None:
                     mine.add(cell)
@@ -480,9 +476,9 @@ class _Tree:
     def _own_of_lines(self, function: FunctionStats) -> int:
         """Return the own time of all lines, each with all its threads (ns)."""
         times: dict[int, int] = {}
-        for cell in function.cells:
+        for cell in function.thread_lines:
             times[cell.line] = times.get(cell.line, 0) + cell.time_ns
-        for thread in {cell.thread for cell in function.cells}:
+        for thread in {cell.thread for cell in function.thread_lines}:
             mine = self.functions.get((function.key, thread))
             for number, line in mine.lines.items() if mine else ():
                 if number in times:
@@ -503,7 +499,7 @@ class _Tree:
 
     def total_of(self, function: FunctionStats) -> int | None:
         """Return a function's total (ns), if it recursed and all calls are known."""
-        threads = {cell.thread for cell in function.cells}
+        threads = {cell.thread for cell in function.thread_lines}
         mine = [self.functions.get((function.key, thread)) for thread in threads]
         if not all(one and one.is_whole for one in mine):
             return function.recursive_ns
@@ -514,7 +510,7 @@ class _Tree:
     def more_of(self, function: FunctionStats) -> dict[tuple[int, int], int]:
         """Return what lines are to get (ns), by line and thread."""
         more: dict[tuple[int, int], int] = {}
-        for thread in {cell.thread for cell in function.cells}:
+        for thread in {cell.thread for cell in function.thread_lines}:
             mine = self.functions.get((function.key, thread))
             for number, line in mine.lines.items() if mine else ():
                 if line.more:
@@ -531,7 +527,7 @@ def _with_more(function: FunctionStats, tree: _Tree) -> FunctionStats:
     if not more and total == function.recursive_ns:
         return function
     cells = []
-    for cell in function.cells:
+    for cell in function.thread_lines:
         ns = cell.time_ns + more.pop((cell.line, cell.thread), 0)
         cells.append(cell._replace(time_ns=ns))
-    return function._replace(cells=tuple(cells), recursive_ns=total)
+    return function._replace(thread_lines=tuple(cells), recursive_ns=total)

@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key
 
     RawPath = tuple[int, int, int]  # parent, serial of the code, line
-
     Lines = tuple[tuple[Key, int], ...]
 
     RawSum = tuple[int, int, int, int, int, int, int, int, int, int]
-
     RawDevice = tuple[int, str, int, bool, Mapping[str, int]]
 
     class Raw(TypedDict):
@@ -59,7 +57,6 @@ if TYPE_CHECKING:
             """Return `ticks` in ns."""
 
     Id = tuple[int, int, str, str, int]  # path, origin, kind, name, device
-
     Numbers = tuple[int, int, int, int, int]  # count, time, min, max, bytes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,29 +25,26 @@ from lineprof.model.timelines import SLICES_PER_BATCH, Trace, pack_slices
 from lineprof.process_info import thread_names
 from lineprof.snapshot.calls import of_c, remarks, tree_of
 from lineprof.source import read_source
-import itertools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
     from lineprof._core import Tracer
-    from lineprof.model.gpu import Batch, Gpu
+    from lineprof.model.gpu import Gpu
     from lineprof.model.records import Key, Process
+    from lineprof.model.timelines import Batch
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.gpu import Taken
 
     # number, thread, hits, ticks, cost, awaited, least, most, cost of a hit
     Line = tuple[int, int, int, int, int, int, int, int, int]
-
     # key, calls, total, its cost, recursed, lines, serial
     Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line], int]
 
     # serial of the code, line, the core's thread, index in CAUSES, ns
     RawWait = tuple[int, int, int, int, int]
-
     KeyLine = tuple[Key, int]
-
     Place = tuple[Key, int, int]  # with the index of a thread
 
 
@@ -124,7 +122,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         calls=tree,
         traces=traces,
         waits=waits,
-        own_times=own_times_of(rows, shown, place_of) if parts.split else (),
+        breakdowns=own_times_of(rows, shown, place_of) if parts.split else (),
     )
 
 
@@ -187,7 +185,7 @@ def _function(
         file=file,
         name=name,
         line=line,
-        cells=tuple(
+        thread_lines=tuple(
             ThreadLine(
                 line=number,
                 thread=threads.get(thread, UNKNOWN_THREAD),
@@ -310,7 +308,6 @@ class RawTrace(NamedTuple):
 
 
 _UNSEEN = len(CAUSES)  # the core's number: blocked while nobody looked
-
 _SUBSTANTIAL = 0.1  # of the time of all lines
 
 
@@ -330,7 +327,7 @@ def waits_of(
     most = {
         (function.key, cell.line, cell.thread): cell.time_ns
         for function in functions
-        for cell in function.cells
+        for cell in function.thread_lines
     }
     found: dict[Place, list[int]] = {}
     for serial, line, thread, cause, ns in rows:
@@ -379,7 +376,9 @@ def warnings_of(
     None where they hardly waited.
     """
     unknown = sum(wait.ns for wait in waits if wait.cause == OTHER) if blind else 0
-    all_ns = sum(cell.time_ns for function in functions for cell in function.cells)
+    all_ns = sum(
+        cell.time_ns for function in functions for cell in function.thread_lines
+    )
     if not unknown or unknown < all_ns * _SUBSTANTIAL:
         return []
     why = "this system does not tell (/proc/self/task/*/syscall)"

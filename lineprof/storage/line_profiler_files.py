@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Self
 
-    from lineprof.model.profile import Ticked
+    from lineprof.model.profile import LineTicks
     from lineprof.model.records import Key
 
 _CLASSES = frozenset(
@@ -30,50 +30,33 @@ _CLASSES = frozenset(
         ("_line_profiler", "LineStats"),  # 1 and 2
     }
 )
-
 _MOST_BYTES = 1 << 26  # of a file
-
 _MOST_LINES = 1 << 31
-
 _MOST_HITS = 1 << 63
-
 _MOST_TICKS = 1 << 63
-
 _SHORTEST, _LONGEST = 1e-15, 1e6  # tick, in seconds
-
 # In all, for one list or text of a file can be that of many functions:
 _MOST_ROWS = 1 << 20
-
 _MOST_CHARACTERS = 1 << 25  # of places of functions
 
 _MOST_STEPS = 1 << 22  # instructions of a pickle: 800,000 lines
-
 _MOST_DIGITS = 8  # bytes of a number: few such numbers have the hash of another
-
 _LONGEST_TEXT = 1 << 15  # bytes
-
 _LONGEST_NAME = 256  # of a class, as it is shown
-
 _PROTOCOLS = range(2, 6)
-
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-
 _TEXTS = frozenset(
     {
         *("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
         *("SHORT_BINSTRING", "BINSTRING"),  # of Python 2
     }
 )
-
 _SCALARS = _TEXTS | {
     *("NONE", "NEWTRUE", "NEWFALSE"),
     *("BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"),
 }
-
 _PUTS = frozenset({"BINPUT", "LONG_BINPUT", "MEMOIZE"})
-
 _GETS = frozenset({"BINGET", "LONG_BINGET"})
-
 _OTHERS = frozenset(
     {
         *("PROTO", "FRAME", "MARK", "STOP"),
@@ -220,7 +203,7 @@ def _of(value: object, kind: type) -> Any:  # noqa: ANN401
     return value
 
 
-def _functions(timings: dict[Any, Any]) -> Iterator[tuple[Key, list[Ticked]]]:
+def _functions(timings: dict[Any, Any]) -> Iterator[tuple[Key, list[LineTicks]]]:
     """Yield the functions, each value checked."""
     rows = characters = 0
     for key, lines in timings.items():
@@ -240,7 +223,7 @@ def _parts(value: object) -> tuple[Any, Any, Any]:
     return tuple(value)  # type: ignore[arg-type,return-value]
 
 
-def _line(values: tuple[Any, Any, Any]) -> Ticked:
+def _line(values: tuple[Any, Any, Any]) -> LineTicks:
     number, hits, ticks = values
     _natural(number, _MOST_LINES, "line")
     _natural(hits, _MOST_HITS, "number of hits")

@@ -13,7 +13,6 @@ from lineprof.errors import LineprofError, file_error, not_a_file
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
-    NANOSECOND,
     NO_NODE,
     OTHER,
     PARTS,
@@ -28,6 +27,7 @@ from lineprof.model.records import (
     ThreadLine,
     Wait,
 )
+from lineprof.model.units import NANOSECOND
 from lineprof.storage.schema import (
     APPLICATION_ID,
     CALL_FUNCTIONS,
@@ -64,19 +64,12 @@ if TYPE_CHECKING:
     Places = Mapping[object, int]
 
 _MAGIC = b"SQLite format 3\0"
-
 _PICKLE = b"\x80"  # of protocol 2 or later: line_profiler's
-
 _HEADER_BYTES = 100
-
 _HEAD_BYTES = 4096
-
 _USER_VERSION = slice(60, 64)  # where SQLite's header has them:
-
 _APPLICATION_ID = slice(68, 72)  # https://www.sqlite.org/fileformat2.html, 1.3
-
 _MOST_BYTES = 1 << 27  # of one value
-
 _AGAIN = "record it again"
 
 
@@ -213,7 +206,7 @@ def _functions(
             file=keys[index][0],
             name=name,
             line=line,
-            cells=tuple(by_function[index]),
+            thread_lines=tuple(by_function[index]),
             calls=calls,
             recursive_ns=recursive,
         )
@@ -245,7 +238,7 @@ def _optional(
         found["calls"] = calls_of(db, named, threads, int(folded))
         found["waits"] = waits_of(db, named, threads)
         if OWN_TIMES in tables:
-            found["own_times"] = own_times_of(db, named, threads)
+            found["breakdowns"] = own_times_of(db, named, threads)
         if TRACES in tables:
             from lineprof.storage.reader_gpu import traces_of  # noqa: PLC0415
 

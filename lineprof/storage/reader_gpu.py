@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from lineprof.model.gpu import (
     NO_DEVICE,
     NO_PATH,
-    Batch,
     Gpu,
     GpuDevice,
     GpuPath,
@@ -22,6 +21,7 @@ from lineprof.model.timelines import (
     EVENTS_PER_BATCH,
     SLICE_COLUMNS,
     SLICES_PER_BATCH,
+    Batch,
     Timeline,
     Trace,
     columns_of,

@@ -108,11 +108,8 @@ def natural(numbers: Iterable[int], what: str) -> None:
 
 
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
-
 SCHEMA_VERSION = 1  # raised when an old reader would misread a new file
-
 MOST_EVENTS = 100_000_000  # of all timelines together; of all traces, slices
-
 FOLDED = "calls_folded"  # the key in META of CallTree.folded, where that is not 0
 
 
@@ -181,7 +178,6 @@ def _texts(*names: str) -> tuple[Column, ...]:
 
 
 META = Table("meta", _texts("key", "value"))
-
 FILES = Table(
     "files",
     (
@@ -191,7 +187,6 @@ FILES = Table(
         Column("text", str, optional=True),
     ),
 )
-
 PROCESSES = Table(
     "processes",
     (
@@ -205,9 +200,7 @@ PROCESSES = Table(
         *_texts("version", "exit"),
     ),
 )
-
 THREADS = Table("threads", (*_ints("id", "process_id", "native_id"), *_texts("name")))
-
 FUNCTIONS = Table(
     "functions",
     (
@@ -218,7 +211,6 @@ FUNCTIONS = Table(
         *_ints("position"),
     ),
 )
-
 CELLS = Table(
     "cells",
     (
@@ -229,7 +221,6 @@ CELLS = Table(
         Column("max_ns", int, optional=True),
     ),
 )
-
 WARNINGS = Table("warnings", _texts("text"))
 
 # Of a profile with GPU data alone.
@@ -241,7 +232,6 @@ GPU_RUNS = Table(
         *_ints("present", "version", "dropped", "invalid", "outstanding", "left_out"),
     ),
 )
-
 GPU_DEVICES = Table(
     "gpu_devices",
     (
@@ -251,9 +241,7 @@ GPU_DEVICES = Table(
         *_texts("attributes"),
     ),
 )
-
 GPU_NAMES = Table("gpu_names", (*_ints("id"), *_texts("name")))
-
 GPU_PATHS = Table(
     "gpu_paths",
     (
@@ -262,9 +250,7 @@ GPU_PATHS = Table(
         *_ints("adopted", "nvtx_payload"),
     ),
 )
-
 GPU_PATH_LINES = Table("gpu_path_lines", _ints("path_id", "function_id", "line"))
-
 GPU_SUMS = Table(
     "gpu_sums",
     (
@@ -276,13 +262,10 @@ GPU_SUMS = Table(
         *_ints("count", "ns", "min_ns", "max_ns", "bytes"),
     ),
 )
-
 GPU_TIMELINES = Table(
     "gpu_timelines", _ints("id", "process_id", "events", "origin_ns", "first_path")
 )
-
 GPU_TIMELINE_NAMES = Table("gpu_timeline_names", _ints("timeline_id", "name_id"))
-
 GPU_LAUNCHES = Table(
     "gpu_launches",
     _ints(
@@ -290,18 +273,14 @@ GPU_LAUNCHES = Table(
         *("registers", "static_smem", "dynamic_smem"),
     ),
 )
-
 GPU_BATCHES = Table("gpu_batches", _ints("id", "timeline_id", "events"))
-
 GPU_COLUMNS = Table(
     "gpu_columns", (*_ints("batch_id"), *_texts("name"), Column("data", bytes))
 )
-
 # Of a profile that has calls or waits alone.
 CALL_FUNCTIONS = Table(
     "call_functions", (*_ints("id"), *_texts("file", "name"), *_ints("first_line"))
 )
-
 CALL_NODES = Table(
     "call_nodes",
     (
@@ -312,7 +291,6 @@ CALL_NODES = Table(
         *_ints("calls", "primitive_calls", "self_ns", "total_ns", "inclusive_ns"),
     ),
 )
-
 WAITS = Table(
     "waits",
     (
@@ -322,7 +300,6 @@ WAITS = Table(
         *_ints("ns"),
     ),
 )
-
 # Of a profile that was asked what lines were themselves; the same holds.
 OWN_TIMES = Table(
     "own_times",
@@ -336,30 +313,22 @@ OWN_TIMES = Table(
 
 # Of a profile with traces alone; their functions are those of the calls.
 TRACES = Table("traces", _ints("id", "process_id", "slices", "left_out", "origin_ns"))
-
 TRACE_FUNCTIONS = Table("trace_functions", _ints("trace_id", "function_id"))
-
 TRACE_THREADS = Table(
     "trace_threads", (*_ints("trace_id"), Column("thread_id", int, optional=True))
 )
-
 TRACE_BATCHES = Table("trace_batches", _ints("id", "trace_id", "slices"))
-
 TRACE_COLUMNS = Table(
     "trace_columns", (*_ints("batch_id"), *_texts("name"), Column("data", bytes))
 )
 
 TABLES = (META, FILES, PROCESSES, THREADS, FUNCTIONS, CELLS, WARNINGS)
-
 GPU_TABLES = (
     *(GPU_RUNS, GPU_DEVICES, GPU_NAMES, GPU_PATHS, GPU_PATH_LINES, GPU_SUMS),
     *(GPU_TIMELINES, GPU_TIMELINE_NAMES, GPU_LAUNCHES, GPU_BATCHES, GPU_COLUMNS),
 )
-
 CALL_TABLES = (CALL_FUNCTIONS, CALL_NODES, WAITS)
-
 TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, TRACE_BATCHES, TRACE_COLUMNS)
-
 # A file has all tables of such a group, or none of them.
 OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, (OWN_TIMES,), TRACE_TABLES)
 

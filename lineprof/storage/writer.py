@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from lineprof.model.timelines import Trace
 
     Row = Iterable[object]
-
     Value = Union[int, str, bytes, None]
 
 _PLAIN = frozenset({int, type(None)})
@@ -159,7 +158,7 @@ def _optional(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield the tables, with their rows, that not every profile has."""
     if stats.gpu != NO_GPU:
         yield from _gpu(stats)
-    if stats.calls != NO_CALLS or stats.waits or stats.traces or stats.own_times:
+    if stats.calls != NO_CALLS or stats.waits or stats.traces or stats.breakdowns:
         yield from call_tables(stats)
     if stats.traces:
         yield from trace_tables(stats)
@@ -268,7 +267,7 @@ def _functions(stats: Profile) -> Iterator[Row]:
 
 def _cells(stats: Profile) -> Iterator[Row]:
     for index, function in enumerate(stats.functions):
-        for cell in function.cells:
+        for cell in function.thread_lines:
             if not UNKNOWN_THREAD <= cell.thread < len(stats.threads):
                 raise IndexError(f"{cell} is of no thread of the profile")
             yield (
@@ -296,7 +295,7 @@ def function_ids(stats: Profile) -> dict[Key, int]:
     keys = dict.fromkeys([function.key for function in stats.functions])
     keys.update(dict.fromkeys([node.function for node in stats.calls.nodes]))
     keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
-    keys.update(dict.fromkeys([one.function for one in stats.own_times]))
+    keys.update(dict.fromkeys([one.function for one in stats.breakdowns]))
     for trace in stats.traces:
         keys.update(dict.fromkeys(trace.functions))
     return {key: index for index, key in enumerate(keys)}
@@ -312,7 +311,7 @@ def call_tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     yield CALL_FUNCTIONS, ((i, file, name, line) for (file, line, name), i in named)
     yield CALL_NODES, _nodes(stats, ids)
     yield WAITS, _waits(stats, ids)
-    if stats.own_times:
+    if stats.breakdowns:
         yield OWN_TIMES, _own_times(stats, ids)
 
 
@@ -350,7 +349,7 @@ def _waits(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
 
 
 def _own_times(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
-    for one in stats.own_times:
+    for one in stats.breakdowns:
         thread = _thread(one.thread, stats)
         yield (ids[one.function], one.line, thread, one.part, one.ns)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import queue
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import pytest
 from check import check_lines
 from running import hits_of, new_profiler
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,7 +230,7 @@ def test_cells_of_each_thread_add_up() -> None:
     (function,) = stats.functions
     hits = {
         stats.threads[cell.thread].native_id: cell.hits
-        for cell in function.cells
+        for cell in function.thread_lines
         if cell.line == FIRST + 3
     }
     assert hits == {native[0]: 2, threading.get_native_id(): 1}

@@ -109,7 +109,7 @@ def test_help_names_all_formats_and_loads_none(tmp_path: Path) -> None:
         import sys
         from lineprof.cli.main import main
         assert main(["export", "--help"]) == 0
-        names = ("pprof", "perfetto", "svg", "sqlite_", "csv_", "stacks", "names")
+        names = ("pprof", "perfetto", "flame_graph", "sqlite_db", "tables", "stacks")
         loaded = [name for name in names if f"lineprof.export.{name}" in sys.modules]
         assert loaded == [], loaded
         assert "sqlite3" not in sys.modules

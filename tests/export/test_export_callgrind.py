@@ -13,7 +13,7 @@ import pytest
 from example_calls import FIB, FORWARD, MAIN, SOLVE, WORK, example, wide
 from export_shapes import content, remarks, shapes
 
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,7 @@ def test_lines_have_their_own_time_and_their_hits() -> None:
     stats, file = example(), parsed(example())
     own = {
         (*shown(key), line): ns
-        for key, lines in own_line_ns(stats).items()
+        for key, lines in line_self_ns(stats).items()
         for line, ns in lines.items()
     }
     assert file.of("ns") == {**own, ("???", "builtins.len", 0): 60}
@@ -103,7 +103,7 @@ def test_lines_have_their_own_time_and_their_hits() -> None:
 
 def test_calls_have_the_time_of_the_edge_and_its_gpu_time() -> None:
     stats, file = example(), parsed(example())
-    gpu = gpu_of_edges(stats)
+    gpu = edge_gpu_ns(stats)
     found = {at: (calls, start) for at, (calls, start, _) in file.calls.items()}
     costs = {
         at: (c["ns"], c["GPU_ns"], c["Hits"]) for at, (*_, c) in file.calls.items()
@@ -125,7 +125,7 @@ def test_the_totals_are_those_of_the_profile(shape: str) -> None:
     file = parsed(stats)
     sums = [sum(file.of(event).values()) for event in file.events]
     assert file.keys["totals"] == file.keys["summary"] == " ".join(map(str, sums))
-    own = sum(sum(lines.values()) for lines in own_line_ns(stats).values())
+    own = sum(sum(lines.values()) for lines in line_self_ns(stats).values())
     of_c = sum(n.self_ns for n in stats.calls.nodes if not n.function[0])
     assert sums[0] == own + of_c
     into = Counter[object]()
@@ -134,7 +134,11 @@ def test_the_totals_are_those_of_the_profile(shape: str) -> None:
     if len({f.name for f in stats.functions}) == len(stats.functions):
         called = {node.function for node in stats.calls.nodes}
         assert +into == +Counter(
-            {shown(k): n.total_ns for k, n in numbers_of(stats).items() if k in called}
+            {
+                shown(k): n.total_ns
+                for k, n in function_totals(stats).items()
+                if k in called
+            }
         )
 
 
@@ -174,7 +178,7 @@ def test_gprof2dot_reads_it(tmp_path: Path) -> None:
     with (tmp_path / "out").open(encoding="utf-8") as stream:
         profile = gprof2dot.CallgrindParser(stream).parse()
     times = {f.name: f[gprof2dot.SAMPLES] for f in profile.functions.values()}
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key in (MAIN, FORWARD, FIB, WORK):
         assert times[key[2]] == numbers[key].self_ns
         assert profile.functions[key[2]].called == numbers[key].calls
@@ -191,7 +195,7 @@ def test_callgrind_annotate_shows_our_totals(tmp_path: Path) -> None:
     shown_ = subprocess.run(words, capture_output=True, check=True)
     assert not shown_.stderr
     text = shown_.stdout.decode()
-    for key, numbers in numbers_of(example()).items():
+    for key, numbers in function_totals(example()).items():
         file, name = shown(key)
         row = next(
             line for line in text.splitlines() if line.endswith(f"{file}:{name}")

@@ -15,7 +15,7 @@ from example_traces import SLICES, falling, steps, trace, traced
 from lineprof.export import EXPORTS
 from lineprof.export.timeline import MOST_DEEP
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import numbers_of
+from lineprof.model.call_graph import function_totals
 from lineprof.model.gpu import Gpu
 from lineprof.model.timelines import Slice, Timeline, pack_events
 
@@ -243,7 +243,9 @@ def test_without_a_trace_calls_are_as_long_as_they_took_in_sum() -> None:
     for row in {(one["pid"], one["tid"]) for one in file.on(SUMMED)}:
         totals += outermost(file, row)
     expected = {
-        key[1:]: one.total_ns for key, one in numbers_of(stats).items() if one.total_ns
+        key[1:]: one.total_ns
+        for key, one in function_totals(stats).items()
+        if one.total_ns
     }
     assert totals == {
         (line, name.replace("\udcff", "\\udcff")): total

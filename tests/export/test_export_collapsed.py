@@ -10,7 +10,7 @@ from example_calls import FIB, FORWARD, MAIN, deep, example, wide
 from export_shapes import content, remarks, shapes
 
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import numbers_of, own_line_ns
+from lineprof.model.call_graph import function_totals, line_self_ns
 from lineprof.model.records import FunctionStats, ThreadLine
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def collapsed(stats: LineStats) -> dict[tuple[str, ...], int]:
 @pytest.mark.parametrize("shape", list(shapes()))
 def test_the_sum_is_the_time_of_the_profile(shape: str) -> None:
     stats = shapes()[shape]
-    own = sum(sum(lines.values()) for lines in own_line_ns(stats).values())
+    own = sum(sum(lines.values()) for lines in line_self_ns(stats).values())
     of_c = sum(n.self_ns for n in stats.calls.nodes if not n.function[0])
     if shape == "deep":
         lines = content(stats, "collapsed").decode().splitlines()
@@ -47,7 +47,7 @@ def test_functions_have_the_own_time_of_the_table() -> None:
     for frames, ns in collapsed(example()).items():
         times[frames[-1]] += ns
         below.update(dict.fromkeys(frames, ns))
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key, shown in (
         (MAIN, "main (main.py:6)"),
         (FORWARD, "Model.forward (model.py:12)"),
@@ -95,7 +95,7 @@ def test_gprof2dot_reads_it(tmp_path: Path) -> None:
         profile = gprof2dot.CollapseParser(stream).parse()
     assert profile[gprof2dot.SAMPLES] == 7_826_348
     functions = {f.name: f for f in profile.functions.values()}
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key in (MAIN, FORWARD, FIB):
         found = functions[key[2]]
         assert found[gprof2dot.SAMPLES] == numbers[key].self_ns

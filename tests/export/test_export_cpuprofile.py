@@ -14,7 +14,7 @@ from example_traces import SLICES, falling, steps, trace, traced
 from lineprof.export import EXPORTS
 from lineprof.export.timeline import MOST_DEEP
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import own_line_ns
+from lineprof.model.call_graph import line_self_ns
 
 CPUPROFILE = EXPORTS["cpuprofile"]
 Node = dict[str, Any]
@@ -67,7 +67,7 @@ def test_each_line_has_its_own_time_in_ticks_of_a_microsecond() -> None:
     found = ticks(exported(stats))
     expected = {
         (f"file://{key[0]}", line): ns
-        for key, lines in own_line_ns(stats).items()
+        for key, lines in line_self_ns(stats).items()
         for line, ns in lines.items()
         if ns
     }

@@ -15,7 +15,7 @@ from example_calls import FORWARD, LEN, MAIN, MODEL_TEXT, example, wide
 from export_shapes import MANY, STEPS, content, shapes
 from pprof_file import Profile, Sample, parsed_by_protobuf, read
 
-from lineprof.model.call_graph import numbers_of, own_line_ns
+from lineprof.model.call_graph import function_totals, line_self_ns
 from lineprof.model.gpu import NO_PATH, Gpu, GpuSum
 from lineprof.model.records import Thread
 from lineprof.model.timelines import pack_events
@@ -44,7 +44,7 @@ def test_lines_have_their_own_time_and_their_hits(shape: str) -> None:
     stats = shapes()[shape]
     profile = pprof(stats)
     own = Counter[tuple[str, int, int]]()
-    for (file, start, _), lines in own_line_ns(stats).items():
+    for (file, start, _), lines in line_self_ns(stats).items():
         own.update({(file, start, line): ns for line, ns in lines.items()})
     own.update({("", 0, 0): 60} if stats is shapes()["calls"] else {})
     assert sums(profile.samples, "time") == +own
@@ -66,7 +66,7 @@ def test_calls_are_those_of_the_functions() -> None:
     for sample in pprof(example()).samples:
         file, _, start, _ = sample.frames[-1]
         calls[file, start] += sample.values["calls"]
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     assert +calls == +Counter({key[:2]: one.calls for key, one in numbers.items()})
 
 

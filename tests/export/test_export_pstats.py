@@ -17,7 +17,7 @@ import pytest
 from example_calls import FIB, FORWARD, IS_EVEN, LEN, MAIN, REPORT, SOLVE, WORK, example
 from export_shapes import content, remarks, shapes
 
-from lineprof.model.call_graph import numbers_of
+from lineprof.model.call_graph import function_totals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def loaded(stats: LineStats, folder: Path) -> dict[Any, Any]:
 def test_functions_have_calls_and_times(shape: str, tmp_path: Path) -> None:
     stats = shapes()[shape]
     found = loaded(stats, tmp_path)
-    numbers = numbers_of(stats)
+    numbers = function_totals(stats)
     assert len(found) == max(1, len(numbers))  # pstats opens no file without any
     for (file, line, name), one in numbers.items():
         key = (file, line, name.replace("\udcff", "\\udcff"))
@@ -125,7 +125,7 @@ def test_snakeviz_serves_it(tmp_path: Path) -> None:
     found = re.search(r"var table_data = (\[.*\]);", page)
     assert found
     rows = {row[-1]: row for row in ast.literal_eval(found[1])}
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key in (MAIN, FORWARD, FIB):
         file_, line, name = key
         calls, own, _, whole, *_ = rows[f"{file_}:{line}({name})"]

@@ -14,7 +14,7 @@ from example_traces import SLICES, falling, steps, trace, traced
 from lineprof.export import EXPORTS, encoding
 from lineprof.export.timeline import MOST_DEEP
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import own_line_ns
+from lineprof.model.call_graph import line_self_ns
 from lineprof.model.gpu import numbers_of_lines, totals
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def test_by_line_each_leaf_has_the_lines_own_time() -> None:
     expected = Counter(
         {
             (key[0], line): ns
-            for key, lines in own_line_ns(stats).items()
+            for key, lines in line_self_ns(stats).items()
             for line, ns in lines.items()
             if ns
         }

@@ -15,7 +15,7 @@ from lineprof.cli.main import main
 from lineprof.export import EXPORTS
 from lineprof.export.sqlite_db import TABLES, VIEWS
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.gpu import numbers_of_lines
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def test_all_tables_and_views_are_there_and_can_be_read(
 
 def test_lines_have_the_tables_numbers(tmp_path: Path) -> None:
     stats = example_calls.example()
-    own = own_line_ns(stats)
+    own = line_self_ns(stats)
     assert Asked(stats, tmp_path)(
         "SELECT file, line, hits, own_ns, time_ns FROM lines"
         " JOIN functions ON functions.id = function_id ORDER BY functions.id, line"
@@ -93,7 +93,7 @@ def test_the_edges_into_a_function_are_its_total(tmp_path: Path) -> None:
             " JOIN edges ON callee_id = functions.id GROUP BY functions.id"
         )
     }
-    for key, one in numbers_of(stats).items():
+    for key, one in function_totals(stats).items():
         plain = (*key[:2], key[2].replace("\udcff", "\\udcff"))
         if one.calls:
             numbers = [one.calls, one.calls, one.total_ns, one.total_ns]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import pytest
@@ -29,7 +30,7 @@ from lineprof.export.stacks import (
     thread_name,
 )
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import (
     NO_NODE,
@@ -38,7 +39,6 @@ from lineprof.model.records import (
     FunctionStats,
     ThreadLine,
 )
-import itertools
 
 SHAPES = list(shapes())
 
@@ -52,7 +52,7 @@ def test_the_shares_of_a_line_are_its_own_time_and_its_hits(shape: str) -> None:
         key, line = stack.frames[-1]
         times[key, line] += stack.ns
         hits[key, line] += stack.hits
-    own = own_line_ns(stats)
+    own = line_self_ns(stats)
     known = {
         (key, line): ns for key, lines in own.items() for line, ns in lines.items()
     }
@@ -91,7 +91,9 @@ def test_calls_are_those_of_the_functions() -> None:
     calls = Counter[object]()
     for stack in stacks(stats):
         calls[stack.frames[-1][0]] += stack.calls
-    assert +calls == +Counter({key: n.calls for key, n in numbers_of(stats).items()})
+    assert +calls == +Counter(
+        {key: n.calls for key, n in function_totals(stats).items()}
+    )
 
 
 def test_frames_say_from_which_line_they_go_on() -> None:
@@ -194,7 +196,7 @@ def test_threads_have_together_no_more_than_the_line() -> None:
         threads=example().threads,
         calls=CallTree(nodes),
     )
-    assert own_line_ns(stats)[outer] == {2: 47}
+    assert line_self_ns(stats)[outer] == {2: 47}
     mine = [
         (way.thread, way.lines) for way in call_paths(stats) if way.function == outer
     ]

@@ -12,7 +12,7 @@ from example_calls import FORWARD, MAIN, deep, example, wide
 from export_shapes import content, remarks, shapes
 
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import numbers_of
+from lineprof.model.call_graph import function_totals
 from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_times_are_those_of_the_functions() -> None:
     sums = Counter[str]()
     for box in time:
         sums[box.name] += box.ns
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key in (MAIN, FORWARD):
         assert sums[key[2]] == numbers[key].total_ns
     launched = Counter[str]()

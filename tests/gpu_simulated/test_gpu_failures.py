@@ -229,7 +229,7 @@ def test_what_may_fail_without_harm(rig: Rig, knob: str, function: str) -> None:
 
 
 def test_each_function_of_cupti_is_made_to_fail() -> None:
-    source = Path(__file__).parents[2] / "csrc" / "lp_gpu_cupti.c"
+    source = Path(__file__).parents[2] / "csrc" / "gpu" / "cupti_backend.c"
     used = re.findall(r'SYMBOL\("(\w+)",', source.read_text(encoding="utf-8"))
     here = Path(__file__).read_text(encoding="utf-8")
     presence = {"ActivityEnable_v2", "ActivityGetNextRecord_v2"}  # never called

@@ -24,8 +24,7 @@ from lineprof.model.gpu import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from lineprof.model.records import Key
 

@@ -14,8 +14,7 @@ from lineprof.model.profile import Profile
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from lineprof.storage.schema import Table

@@ -8,8 +8,8 @@ leads to an instruction that every way to the jump has passed.
 from __future__ import annotations
 
 import dis
-from typing import TYPE_CHECKING
 import itertools
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import CodeType

@@ -6,9 +6,9 @@ import contextlib
 import ctypes
 import gc
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

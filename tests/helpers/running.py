@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, Union
 from oracle import Oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from oracle import Hits
 

@@ -11,7 +11,7 @@ import pytest
 from as_python import kernprof, write
 from whole import names, profiled, said
 
-from kernprof import project
+from kernprof import distribution
 from kernprof.project import Folder
 
 if TYPE_CHECKING:
@@ -253,9 +253,9 @@ def test_what_cannot_be_read_is_left_out(
 
     monkeypatch.setattr(sys, "path", [str(tmp_path), "/nowhere", None])
     monkeypatch.setattr(sys, "meta_path", [Broken, *sys.meta_path])
-    assert project.of_command("/bin/x") is None
-    assert project.of_file("/bin/x") is None
-    found = project.of_command("/bin/w")
+    assert distribution.of_command("/bin/x") is None
+    assert distribution.of_file("/bin/x") is None
+    found = distribution.of_command("/bin/w")
     assert found is not None
     assert (found.folders, found.files) == (
         (Folder(str(tmp_path / "dp")),),

@@ -381,13 +381,14 @@ def test_main_leaves_nothing_behind(tmp_path: Path) -> None:
         "host.py",
         """\
         import gc, kernprof
-        from lineprof import first_use, load_stats
+        from lineprof import load_stats
+        from lineprof.recording import core
         from lineprof.recording.profiler import LineProfiler
         def g(): return 1
         for _ in range(2):
             kernprof.main(["-lqo", "out", "x.py"])
         g()
-        print([f.name for f in load_stats("out").functions], first_use.on_first_use)
+        print([f.name for f in load_stats("out").functions], core.on_first_use)
         gc.collect()
         print([p for p in gc.get_objects() if isinstance(p, LineProfiler)])
         """,

@@ -9,8 +9,7 @@ import pytest
 from example_calls import FORWARD, LEN, MAIN, NODES, WAITS, deep, example
 
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import Edge, edges, numbers_of, own_line_ns
-from lineprof.model.gpu import Batch
+from lineprof.model.call_graph import Edge, edges, function_totals, line_self_ns
 from lineprof.model.records import (
     GIL,
     LOCK,
@@ -24,7 +23,7 @@ from lineprof.model.records import (
     ThreadLine,
     Wait,
 )
-from lineprof.model.timelines import Trace
+from lineprof.model.timelines import Batch, Trace
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
@@ -60,9 +59,9 @@ def test_calls_of_two_runs_are_twice_as_many_on_twice_the_threads() -> None:
         )
         for edge in edges(example().calls)
     )
-    for key, numbers in numbers_of(total).items():
-        assert numbers.total_ns == 2 * numbers_of(example())[key].total_ns
-    assert own_line_ns(total)[MAIN][12] == 2 * 1_540_879
+    for key, numbers in function_totals(total).items():
+        assert numbers.total_ns == 2 * function_totals(example())[key].total_ns
+    assert line_self_ns(total)[MAIN][12] == 2 * 1_540_879
 
 
 def test_the_same_way_on_the_same_thread_is_one_node() -> None:
@@ -147,7 +146,7 @@ def test_of_sixty_ranks_every_thread_has_its_own_nodes() -> None:
     total = LineStats.from_stats_objects(*ranks)
     assert len(total.calls.nodes) == 64 * len(NODES)
     assert {one.thread for one in total.calls.nodes} == set(range(128))
-    assert numbers_of(total)[LEN].calls == 64
+    assert function_totals(total)[LEN].calls == 64
 
 
 def test_adding_in_place_keeps_calls() -> None:
@@ -171,4 +170,4 @@ def test_merged_cells_of_other_threads_stay_apart(n_cells: int) -> None:
     (function,) = (stats + stats).functions
     unknown = ThreadLine(2, UNKNOWN_THREAD, 2, 20, 2, 24, 3, 10)
     others = [cell._replace(thread=place) for place in (0, 1) for cell in cells[1:]]
-    assert function.cells == ((unknown, *others) if cells else ())
+    assert function.thread_lines == ((unknown, *others) if cells else ())

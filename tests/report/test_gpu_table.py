@@ -322,7 +322,7 @@ def test_raw_keeps_the_gpu_columns() -> None:
 
 def test_functions_that_only_a_gpu_knows_have_run() -> None:
     stats = example()
-    stats.functions = tuple(one._replace(cells=()) for one in stats.functions)
+    stats.functions = tuple(one._replace(thread_lines=()) for one in stats.functions)
     assert functions(shown(stats, skip_zero=True)) == ["upload", "tree", "step", "fit"]
     assert functions(shown(stats)) == ["upload", "tree", "step", "quiet", "fit"]
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.line_stats import LineStats
-    from lineprof.model.gpu import GpuEvent
+    from lineprof.model.timelines import GpuEvent
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 GOLDENS: list[tuple[str, str, dict[str, object]]] = [

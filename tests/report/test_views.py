@@ -11,13 +11,8 @@ from example_stats import FILE, example
 
 from lineprof.console.terminal import Terminal, terminal_of, write_lines
 from lineprof.line_stats import LineStats
-from lineprof.model.records import (
-    AUTO_UNIT,
-    FunctionStats,
-    SourceFile,
-    ThreadLine,
-    readable,
-)
+from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
+from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report import VIEWS
 from lineprof.report.notes import notes
 from lineprof.report.options import Options, parse_columns, parse_unit
@@ -134,7 +129,7 @@ def test_raw_of_a_profile_that_knows_no_raw_times_is_the_times() -> None:
 def test_a_time_reads_well_with_four_digits_and_its_unit(
     seconds: float, text: str
 ) -> None:
-    assert readable(seconds) == text
+    assert format_seconds(seconds) == text
 
 
 def test_with_the_unit_auto_each_time_has_its_own() -> None:
@@ -190,8 +185,10 @@ def test_source_kept_in_the_profile_is_shown_and_not_that_on_disk(
     )
     assert "def old()" in row(stats)
     assert list(notes(stats, Sources(stats.sources))) == [
-        f"{file} has changed since it was profiled;"
-        " the text shown is that of the profile"
+        (
+            f"{file} has changed since it was profiled;"
+            " the text shown is that of the profile"
+        )
     ]
 
 

@@ -8,6 +8,7 @@ import zlib
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import example_gpu
 import example_stats
@@ -21,7 +22,6 @@ from lineprof.line_stats import LineStats
 from lineprof.model.gpu import (
     NO_DEVICE,
     NO_PATH,
-    Batch,
     Gpu,
     GpuDevice,
     GpuPath,
@@ -32,10 +32,9 @@ from lineprof.model.gpu import (
     totals,
 )
 from lineprof.model.records import UNKNOWN_THREAD
-from lineprof.model.timelines import EVENT_SIZES, Timeline
+from lineprof.model.timelines import EVENT_SIZES, Batch, Timeline
 from lineprof.storage import load, save
 from lineprof.storage.schema import GPU_TABLES
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lineprof.model.profile import Profile

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lineprof.model.timelines import Trace as _Trace
 
 ORIGIN = 1_000_000
-FOLDER = Path(__file__).parents[1] / "helpers"
+ROOT = Path(__file__).parents[2]
 
 
 def columns(*rows: tuple[int, int, int, int, int]) -> list[bytes]:
@@ -128,7 +128,7 @@ def test_a_profile_without_traces_has_no_tables_of_them(tmp_path: Path) -> None:
 
 
 def test_the_tables_and_columns_are_those_of_the_page(tmp_path: Path) -> None:
-    page = (FOLDER.parent / "docs" / "format.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
     section = page[page.index("## Traces") : page.index("## How it grows")]
     (block,) = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)
     documented = {

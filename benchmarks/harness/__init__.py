@@ -1,0 +1,1 @@
+"""What the benchmarks share: baselines, copies of programs, tools, paired timing."""

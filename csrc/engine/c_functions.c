@@ -1,0 +1,426 @@
+#include "engine/c_functions.h"
+
+#include <stdlib.h>
+
+#include "record/call_tree.h"
+
+/* Objects of a class are one function of C; or one each, as ufuncs, which have
+ * names of their own; or none: it has a __call__ in Python. */
+typedef enum lp_callee_kind {
+    LP_BY_CLASS,
+    LP_BY_NAME,
+    LP_NOT_C
+} lp_callee_kind;
+
+/* An attribute that is a string, or NULL. */
+static PyObject *
+text_of(PyObject *object, const char *attribute)
+{
+    PyObject *text = PyObject_GetAttrString(object, attribute);
+
+    if (text != NULL && !PyUnicode_Check(text)) {
+        Py_CLEAR(text);
+    }
+    PyErr_Clear();
+    return text;
+}
+
+/* Is nothing of the program's own asked when an attribute is looked up? */
+static bool
+is_plain(PyObject *object)
+{
+    return PyType_Check(object)
+               ? Py_TYPE(object) == &PyType_Type
+               : Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr;
+}
+
+/* Nor of its class's attributes? (Cython's functions have a metaclass of C's.)
+ */
+static bool
+is_plain_class(PyObject *type)
+{
+    return Py_TYPE(type)->tp_getattro == PyType_Type.tp_getattro;
+}
+
+/* Its name with its module's: "builtins.len", "list.append".  A new string, or
+ * NULL when memory is out. */
+static PyObject *
+callee_name(PyObject *object)
+{
+    PyObject *name = NULL, *module = NULL, *whole;
+
+    if (is_plain(object)) {
+        name = text_of(object, "__qualname__");
+        module = text_of(object, "__module__");
+        if (name == NULL) {
+            name = text_of(object, "__name__");
+        }
+    }
+    if (name == NULL) {
+        const PyTypeObject *type =
+            PyType_Check(object) ? (PyTypeObject *)object : Py_TYPE(object);
+
+        name = PyUnicode_FromString(type->tp_name);
+    }
+    whole = name == NULL || module == NULL
+                ? name
+                : PyUnicode_FromFormat("%U.%U", module, name);
+    if (whole != name) {
+        Py_XDECREF(name);
+    }
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return whole;
+}
+
+/* What is told apart where an object of some class is called. */
+static lp_callee_kind
+callee_kind(PyObject *object)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    PyObject *call, *name = NULL;
+    lp_callee_kind found = LP_BY_CLASS;
+
+    if (!is_plain_class(type)) {
+        return found;
+    }
+    call = PyObject_GetAttrString(type, "__call__");
+    if (call != NULL && PyFunction_Check(call)) {
+        found = LP_NOT_C;
+    }
+    else if (is_plain(object)) {
+        name = text_of(object, "__name__");
+        found = name != NULL ? LP_BY_NAME : LP_BY_CLASS;
+    }
+    PyErr_Clear();
+    Py_XDECREF(call);
+    Py_XDECREF(name);
+    return found;
+}
+
+enum {
+    FIRST_ROOM = 64, /* a power of two */
+    MOST_ENTRIES = 1 << 14
+};
+
+bool lp_c_functions_on;
+uint32_t lp_c_functions_cost;
+
+typedef struct native {
+    const void *identity;
+    PyObject *held; /* owned: it, so that nothing else comes there, or a weak
+                     * reference to it; NULL: nothing ever does */
+    bool weak;
+    lp_callee_kind kind;
+    lp_code *code;  /* owned; NULL unless LP_BY_CLASS */
+    PyObject *name; /* owned */
+} native;
+
+typedef struct lp_c_functions {
+    native *table; /* owned, by hash */
+    uint32_t used, room;
+} lp_c_functions;
+
+/* -- the table --------------------------------------------------------------
+ */
+
+static native *
+look_up(const lp_c_functions *self, const void *identity)
+{
+    uint32_t mask = self->room - 1;
+    uint64_t mixed = (uint64_t)(uintptr_t)identity * 0x9E3779B97F4A7C15u;
+    uint32_t at = (uint32_t)(mixed >> 32) & mask;
+
+    while (self->table[at].identity != NULL &&
+           self->table[at].identity != identity) {
+        at = (at + 1) & mask;
+    }
+    return &self->table[at];
+}
+
+static bool
+make_room(lp_c_functions *self)
+{
+    lp_c_functions larger = *self;
+
+    if (self->used < self->room / 2) {
+        return true;
+    }
+    larger.room = self->room == 0 ? FIRST_ROOM : self->room * 2;
+    larger.table = calloc(larger.room, sizeof(native));
+    if (larger.table == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < self->room; i++) {
+        if (self->table[i].identity != NULL) {
+            *look_up(&larger, self->table[i].identity) = self->table[i];
+        }
+    }
+    free(self->table);
+    *self = larger;
+    return true;
+}
+
+/* A code of no lines but 0, which no code object has. */
+static lp_code *
+make_code(lp_tracer *tracer)
+{
+    lp_code *code = lp_code_new(tracer);
+
+    if (code != NULL) {
+        code->layout.n_lines = 1;
+        if (!lp_engine_add_code(code)) {
+            lp_code_free(code);
+            code = NULL;
+        }
+    }
+    PyErr_Clear();
+    return code;
+}
+
+/* What tells that an object is still there.  The program's own are not kept:
+ * what is bound to one has a definition that is there in any case. */
+static PyObject *
+hold(PyObject *object, bool *weak)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *self =
+        PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
+
+    *weak = self == NULL && type->tp_weaklistoffset > 0;
+    if (self != NULL && !PyModule_Check(self) && !PyCapsule_CheckExact(self)) {
+        return NULL;
+    }
+    if (*weak) {
+        return PyWeakref_NewRef(object, NULL);
+    }
+    Py_INCREF(object);
+    return object;
+}
+
+/* Something else has come to where the object was. */
+static bool
+is_stale(const native *entry, const PyObject *object)
+{
+    return entry->weak &&
+           ((PyWeakReference *)entry->held)->wr_object != object;
+}
+
+/* A new entry for `identity`, or for a new object in its place. */
+static native *
+add(lp_tracer *tracer, const void *identity, PyObject *object,
+    PyObject *called)
+{
+    lp_c_functions *self = tracer->c_functions;
+    lp_callee_kind kind = called == NULL ? LP_BY_CLASS : callee_kind(called);
+    native made = {.identity = identity, .kind = kind};
+    native *found;
+
+    if (self->used >= MOST_ENTRIES) {
+        return NULL;
+    }
+    made.held = hold(object, &made.weak); /* it may run the program's code */
+    made.name = kind == LP_BY_CLASS ? callee_name(object) : NULL;
+    PyErr_Clear();
+    if ((made.weak && made.held == NULL) || !make_room(self) ||
+        (kind == LP_BY_CLASS && (made.code = make_code(tracer)) == NULL)) {
+        Py_XDECREF(made.held);
+        Py_XDECREF(made.name);
+        return NULL;
+    }
+    found = look_up(self, identity);
+    if (found->identity != NULL) { /* what was counted there stays */
+        found->identity =
+            found->code != NULL ? (void *)found->code : found->held;
+        found = look_up(self, identity);
+    }
+    *found = made;
+    self->used++;
+    return found;
+}
+
+/* The entry of `identity`, by which `object` is known: what is called, or the
+ * class of `called`.  NULL when memory is out, or there are too many. */
+static native *
+entry(lp_tracer *tracer, const void *identity, PyObject *object,
+      PyObject *called)
+{
+    lp_c_functions *self = tracer->c_functions;
+    native *found;
+
+    if (self == NULL) {
+        self = tracer->c_functions = calloc(1, sizeof(*self));
+    }
+    if (self == NULL || !make_room(self)) {
+        return NULL;
+    }
+    found = look_up(self, identity);
+    if (found->identity == NULL || is_stale(found, object)) {
+        found = add(tracer, identity, object, called);
+    }
+    return found;
+}
+
+/* What a callable is: see the header. */
+static lp_code *
+find(lp_tracer *tracer, PyObject *callable)
+{
+    PyTypeObject *type = Py_TYPE(callable);
+    const void *identity = callable;
+    native *found;
+
+    if (PyCFunction_Check(callable)) {
+        identity = ((PyCFunctionObject *)callable)->m_ml;
+    }
+    else if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
+        identity = ((PyMethodDescrObject *)callable)->d_method;
+    }
+    else if (!PyType_Check(callable)) {
+        /* (The class itself may be called, too: that is another entry.) */
+        found =
+            entry(tracer, (const char *)type + 1, (PyObject *)type, callable);
+        if (found == NULL || found->kind != LP_BY_NAME) {
+            return found == NULL ? NULL : found->code;
+        }
+    }
+    found = entry(tracer, identity, callable, NULL);
+    return found == NULL ? NULL : found->code;
+}
+
+/* -- calls -------------------------------------------------------------------
+ */
+
+void
+lp_c_functions_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
+{
+    lp_tracer *tracer = rec->top->owner;
+    lp_code_counters *counters = NULL;
+    lp_code *code;
+    lp_frame *frame;
+
+    if (rec->top->line == NULL || !tracer->active) {
+        return;
+    }
+    code = find(tracer, callable);
+    if (code == NULL) {
+        return;
+    }
+    if (code->layout.code_id < rec->n_counters) {
+        counters = rec->counters[code->layout.code_id];
+    }
+    if (LP_UNLIKELY(counters == NULL)) {
+        lp_ticks later;
+
+        counters = lp_recorder_counters(rec, &tracer->arena, &code->layout);
+        later = lp_clock_now(&rec->clock); /* it was seen for the first time */
+        rec->cost += (later - now) * LP_COST_ONE;
+        now = later;
+    }
+    rec->cost += lp_c_functions_cost / 2;
+    frame = lp_recorder_enter(rec, code, counters, 0);
+    if (frame == NULL) {
+        return;
+    }
+    frame->owner = tracer;
+    frame->flags |= LP_FRAME_C_FUNCTION;
+    tracer->open_frames++;
+    lp_calls_called(rec, frame);
+    lp_recorder_line(rec, frame, 0, now, LP_LINE_FORWARD);
+}
+
+void
+lp_c_functions_leave(lp_recorder *rec, lp_ticks now)
+{
+    if (lp_c_functions_is(rec->top)) {
+        lp_tracer *tracer = rec->top->owner;
+
+        rec->cost += lp_c_functions_cost - lp_c_functions_cost / 2;
+        lp_recorder_leave(rec, rec->top, false, now);
+        tracer->open_frames--;
+    }
+}
+
+void
+lp_c_functions_end(lp_recorder *rec, lp_ticks now)
+{
+    while (lp_c_functions_is(rec->top)) {
+        lp_c_functions_leave(rec, now);
+    }
+}
+
+/* -- all of a tracer --------------------------------------------------------
+ */
+
+PyObject *
+lp_c_functions_names(const lp_tracer *tracer)
+{
+    const lp_c_functions *self = tracer->c_functions;
+    PyObject *list = PyList_New(0);
+
+    for (uint32_t i = 0; list != NULL && self != NULL && i < self->room; i++) {
+        const native *one = &self->table[i];
+        PyObject *row;
+
+        if (one->identity == NULL || one->code == NULL || one->name == NULL) {
+            continue;
+        }
+        row = Py_BuildValue("(IO)", one->code->layout.serial, one->name);
+        if (row == NULL || PyList_Append(list, row) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+void
+lp_c_functions_mark(const lp_tracer *tracer, bool *serials)
+{
+    const lp_c_functions *self = tracer->c_functions;
+
+    for (uint32_t i = 0; self != NULL && i < self->room; i++) {
+        if (self->table[i].code != NULL) {
+            serials[self->table[i].code->layout.serial] = true;
+        }
+    }
+}
+
+void
+lp_c_functions_reset(lp_tracer *tracer)
+{
+    const lp_c_functions *self = tracer->c_functions;
+
+    for (uint32_t i = 0; self != NULL && i < self->room; i++) {
+        const lp_code *code = self->table[i].code;
+
+        for (lp_recorder *rec = lp_the_engine.recorders;
+             code != NULL && rec != NULL; rec = rec->next) {
+            uint32_t id = code->layout.code_id;
+
+            if (id < rec->n_counters && rec->counters[id] != NULL) {
+                lp_code_counters_reset(rec->counters[id]);
+            }
+        }
+    }
+}
+
+void
+lp_c_functions_close(lp_tracer *tracer)
+{
+    lp_c_functions *self = tracer->c_functions;
+
+    if (self == NULL) {
+        return;
+    }
+    tracer->c_functions = NULL;
+    for (uint32_t i = 0; i < self->room; i++) {
+        if (self->table[i].code != NULL) {
+            lp_engine_drop_code(self->table[i].code);
+            lp_code_free(self->table[i].code);
+        }
+        Py_XDECREF(self->table[i].name);
+        Py_XDECREF(self->table[i].held);
+    }
+    free(self->table);
+    free(self);
+}

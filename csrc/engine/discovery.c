@@ -1,0 +1,156 @@
+#include "engine/discovery.h"
+
+#include "engine/engine.h"
+#include "engine/python_call.h"
+
+bool lp_discovery_on;
+
+static PyObject *decide; /* owned; NULL while it is off */
+static PyObject *files;  /* owned set: of which nothing is wanted */
+/* A word on code objects: in which round of discovery it was not wanted. */
+static Py_ssize_t extra_index = -1;
+static uintptr_t round_number;
+
+static _Thread_local bool asking;
+
+static void
+keep(void *Py_UNUSED(extra))
+{
+}
+
+/* Others, too, are heard of by the hook only where it is told so. */
+static int
+watch_all(bool all)
+{
+    const lp_hook *hook = lp_the_engine.hook;
+
+    if (hook == NULL || hook->watch_all == NULL) {
+        return 0;
+    }
+    return hook->watch_all(all);
+}
+
+static int
+stop(void)
+{
+    if (!lp_discovery_on) {
+        return 0;
+    }
+    lp_discovery_on = false;
+    Py_CLEAR(decide);
+    Py_CLEAR(files);
+    if (lp_the_engine.hook != NULL) {
+        lp_engine_deactivate();
+    }
+    return watch_all(false);
+}
+
+static int
+start(PyObject *callable)
+{
+    if (extra_index < 0) {
+        extra_index = lp_code_extra_request(keep);
+    }
+    if (extra_index < 0) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "the interpreter has no room left for a word on its "
+                        "code objects");
+        return -1;
+    }
+    files = PySet_New(NULL);
+    if (files == NULL) {
+        return -1;
+    }
+    Py_INCREF(callable);
+    decide = callable;
+    round_number++;
+    lp_discovery_on = true;
+    lp_engine_activate();
+    if (watch_all(true) < 0) {
+        PyObject *type, *value, *traceback;
+
+        PyErr_Fetch(&type, &value, &traceback);
+        stop();
+        PyErr_Restore(type, value, traceback);
+        return -1;
+    }
+    return 0;
+}
+
+int
+lp_discovery_set(PyObject *callable)
+{
+    if (callable == Py_None) {
+        return stop();
+    }
+    if (lp_the_engine.hook == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "there is no tracer");
+        return -1;
+    }
+    return stop() < 0 ? -1 : start(callable);
+}
+
+bool
+lp_discovery_is_asking(void)
+{
+    return asking;
+}
+
+/* It is not asked for again in this round. */
+static void
+refuse(PyObject *code)
+{
+    (void)lp_code_extra_set(code, extra_index, (void *)round_number);
+}
+
+/* What Python says of it: registered, or not. */
+static bool
+ask(PyObject *code)
+{
+    PyObject *file = ((PyCodeObject *)code)->co_filename;
+    PyObject *callable = decide, *answer;
+    bool wanted = false;
+
+    if (PySet_Contains(files, file) != 0) {
+        return false;
+    }
+    Py_INCREF(callable); /* it may end discovery */
+    answer = PyObject_CallFunctionObjArgs(callable, code, NULL);
+    Py_DECREF(callable);
+    if (answer == NULL) {
+        return false;
+    }
+    if (answer == Py_None) {
+        if (files != NULL) {
+            (void)PySet_Add(files, file);
+        }
+    }
+    else {
+        wanted = PyObject_IsTrue(answer) == 1;
+    }
+    Py_DECREF(answer);
+    return wanted;
+}
+
+lp_code *
+lp_discovery_ask(PyObject *code)
+{
+    lp_code *found = NULL;
+    lp_python_call aside;
+
+    if (asking || decide == NULL ||
+        lp_code_extra_get(code, extra_index) == (void *)round_number) {
+        return NULL;
+    }
+    lp_python_call_begin(&aside);
+    asking = true;
+    if (ask(code)) {
+        found = lp_code_of(code);
+    }
+    asking = false;
+    lp_python_call_end(&aside);
+    if (found == NULL) {
+        refuse(code);
+    }
+    return found;
+}

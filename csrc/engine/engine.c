@@ -1,0 +1,560 @@
+#include "engine/engine.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#  include <link.h>
+#endif
+
+#include "engine/discovery.h"
+#include "engine/tracer.h"
+#include "record/call_tree.h"
+#include "record/off_cpu_sampler.h"
+
+lp_engine lp_the_engine;
+
+static uint32_t least_id; /* no code id below it is free */
+
+bool
+lp_engine_add_code(lp_code *code)
+{
+    uint32_t id = least_id;
+
+    while (id < lp_the_engine.n_codes && lp_the_engine.codes[id] != NULL) {
+        id++;
+    }
+    if (id == lp_the_engine.n_codes) {
+        uint32_t wanted = id == 0 ? 64 : id * 2;
+        lp_code **codes =
+            realloc(lp_the_engine.codes, wanted * sizeof(lp_code *));
+
+        if (codes == NULL) {
+            PyErr_NoMemory();
+            return false;
+        }
+        memset(codes + id, 0, (wanted - id) * sizeof(lp_code *));
+        lp_the_engine.codes = codes;
+        lp_the_engine.n_codes = wanted;
+    }
+    lp_the_engine.codes[id] = code;
+    least_id = id + 1;
+    code->layout.code_id = id;
+    code->layout.serial = ++lp_the_engine.serials;
+    return true;
+}
+
+void
+lp_engine_drop_code(lp_code *code)
+{
+    uint32_t id = code->layout.code_id;
+
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        if (id < rec->n_counters && rec->counters[id] != NULL) {
+            const lp_code_counters *counters = rec->counters[id];
+            const uint64_t *awaits =
+                (const uint64_t *)(counters->lines + counters->n_lines);
+
+            lp_suspended_forget(&lp_the_engine.suspended, awaits,
+                                awaits + counters->n_lines);
+            lp_off_cpu_forget(rec->counters[id]);
+            rec->counters[id] = NULL;
+        }
+    }
+    lp_the_engine.codes[id] = NULL;
+    least_id = id < least_id ? id : least_id;
+}
+
+void
+lp_engine_set_costs(const lp_costs *costs)
+{
+    lp_the_engine.costs = *costs;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        rec->costs = *costs;
+    }
+}
+
+void
+lp_engine_set_clock(const lp_clock *clock)
+{
+    lp_the_engine.clock = *clock;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        rec->clock = *clock;
+        lp_off_cpu_clock(rec, clock);
+    }
+}
+
+void
+lp_engine_sync_ranges(lp_recorder *rec)
+{
+    if (rec == lp_current_recorder) {
+        lp_ranges_sync(rec);
+    }
+    else {
+        lp_ranges_mark_stale(rec);
+    }
+}
+
+static void
+pause_thread(lp_recorder *rec)
+{
+    bool ranged = lp_ranges_any(rec);
+
+    lp_recorder_pause(rec, lp_clock_now(&rec->clock));
+    if (ranged) {
+        lp_ranges_remove(rec, rec->frames + 1);
+        lp_ranges_mark_stale(
+            rec); /* its frames have ranges again when they go on */
+        lp_engine_sync_ranges(rec);
+    }
+}
+
+void
+lp_engine_pause_here(bool paused)
+{
+    __atomic_store_n(&lp_the_engine.paused, paused, __ATOMIC_RELAXED);
+    if (paused && lp_current_recorder != NULL) {
+        lp_recorder_mark(lp_current_recorder);
+    }
+}
+
+void
+lp_engine_pause(bool paused)
+{
+    __atomic_store_n(&lp_the_engine.paused, paused, __ATOMIC_RELAXED);
+    for (lp_recorder *rec = lp_the_engine.recorders; paused && rec != NULL;
+         rec = rec->next) {
+        pause_thread(rec);
+    }
+}
+
+/* Is collection off?  The thread's lines end now where it was switched off by
+ * a call that could not do that.  Once it is on again, the frame and its
+ * twins go on. */
+static bool
+stays_paused(lp_recorder *rec, lp_frame *frame)
+{
+    bool shared = true;
+
+    if (lp_the_engine.paused) {
+        if (frame->line != NULL) {
+            pause_thread(rec);
+        }
+        return true;
+    }
+    for (; shared; frame--) {
+        shared = frame->flags & LP_FRAME_SHARED;
+        frame->flags &= ~(uint32_t)LP_FRAME_PAUSED;
+    }
+    return false;
+}
+
+/* One frame for one tracer. */
+static lp_frame *
+enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
+          lp_ticks now)
+{
+    lp_tracer *tracer = code->tracer;
+    /* A frame that is seen late was either running when its tracer was told
+     * to stop, or 3.11 took it up again without an event. */
+    bool enables = (code->flags & LP_CODE_ACTIVATES_TRACER) &&
+                   (entry != LP_LATE || !tracer->stopped);
+    lp_code_counters *counters;
+    lp_frame *frame;
+
+    if (LP_UNLIKELY(lp_the_engine.paused || (code->flags & LP_CODE_IGNORED))) {
+        return NULL;
+    }
+    if (enables) {
+        lp_tracer_count_up(tracer);
+    }
+    if (!tracer->active) {
+        return NULL;
+    }
+    counters = code->layout.code_id < rec->n_counters
+                   ? rec->counters[code->layout.code_id]
+                   : NULL;
+    if (LP_UNLIKELY(counters == NULL)) {
+        lp_threads_name(rec);
+        counters = lp_recorder_counters(rec, &tracer->arena, &code->layout);
+    }
+    frame =
+        lp_recorder_enter(rec, code->code, counters, code->layout.first_line);
+    if (LP_UNLIKELY(frame == NULL)) {
+        if (enables) {
+            lp_tracer_count_down(tracer);
+        }
+        return NULL;
+    }
+    frame->owner = tracer;
+    tracer->open_frames++;
+    if (enables) {
+        frame->flags |= LP_FRAME_ACTIVATES_TRACER;
+    }
+    frame->flags |= lp_code_frame_flags(code);
+    if (entry == LP_CALLED) {
+        lp_calls_called(rec, frame);
+        return frame;
+    }
+    (void)lp_calls_enter(rec, frame);
+    counters->resumes++;
+    if (entry == LP_RESUMED && line - frame->first_line < frame->n_lines) {
+        lp_recorder_open(rec, frame, frame->lines + (line - frame->first_line),
+                         now);
+    }
+    return frame;
+}
+
+/* Is there anything to keep of its frames while they are suspended? */
+static bool
+keeps_suspended_state(const lp_layout *layout)
+{
+    return layout->awaits || layout->statements != NULL;
+}
+
+/* Somebody listens to ranges, or did: the top frame and its twins are some,
+ * if `entered`. */
+static void
+assign_ranges(lp_recorder *rec, bool entered)
+{
+    for (lp_frame *frame = rec->top; entered; frame--) {
+        const lp_code *code = lp_the_engine.codes[frame->counters->code_id];
+
+        if (code->labels != NULL) {
+            lp_ranges_assign(frame, code->labels, lp_the_engine.ranges);
+        }
+        entered = frame->flags & LP_FRAME_SHARED;
+    }
+    lp_ranges_sync(rec);
+}
+
+lp_frame *
+lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
+                const void *key, lp_ticks now)
+{
+    const lp_suspended_frame *suspended = NULL;
+    bool shared = false;
+
+    if (LP_UNLIKELY(lp_code_is_ignored(code))) {
+        return NULL;
+    }
+    rec->cost += entry == LP_CALLED ? rec->costs.call : rec->costs.resume;
+    if (entry != LP_CALLED && keeps_suspended_state(&code->layout)) {
+        suspended = lp_suspended_resume(&lp_the_engine.suspended, key,
+                                        code->code, now);
+    }
+    for (lp_code *next; code != NULL; code = next) {
+        lp_frame *frame;
+
+        next = code->next;
+        frame = enter_for(rec, code, entry, line, now);
+        if (frame == NULL) {
+            continue;
+        }
+        frame->key = key;
+        if (LP_UNLIKELY(suspended != NULL)) {
+            frame->seen = suspended->seen;
+            frame->last_seen = suspended->last_seen;
+            if (entry == LP_LATE && suspended->line < frame->n_lines) {
+                /* 3.11 takes a frame up again without an event where what it
+                 * delegated to ends by a throw. */
+                lp_recorder_open(rec, frame, frame->lines + suspended->line,
+                                 now);
+            }
+        }
+        if (shared) {
+            frame->flags |= LP_FRAME_SHARED;
+        }
+        if (LP_UNLIKELY(lp_the_engine.greenlets)) {
+            frame->flags |= LP_FRAME_GREENLET;
+        }
+        shared = true;
+    }
+    if (LP_UNLIKELY(lp_the_engine.ranges != LP_RANGES_OFF || rec->owed != 0)) {
+        assign_ranges(rec, shared);
+    }
+    return shared ? rec->top : NULL;
+}
+
+lp_frame *
+lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key)
+{
+    lp_frame *frame = rec->top;
+
+    while (frame > rec->frames && (frame->code != code || frame->key != key)) {
+        frame--;
+    }
+    return frame > rec->frames ? frame : NULL;
+}
+
+/* The frame is suspended: from now on its line's time is await time. */
+static void
+suspend(const lp_frame *frame, lp_ticks now)
+{
+    uint64_t *awaits = lp_code_counters_awaits(frame->counters);
+    const lp_line *line = frame->line;
+
+    if (line != NULL && (awaits != NULL || line->statement != 0)) {
+        lp_suspended_frame suspended = {
+            .key = frame->key,
+            .code = frame->code,
+            .line = (uint32_t)(line - frame->lines),
+            .seen = frame->seen,
+            .last_seen = frame->last_seen,
+            .awaits = awaits != NULL ? awaits + (line - frame->lines) : NULL,
+            .since = now,
+        };
+
+        if (frame->key != NULL) {
+            lp_suspended_add(&lp_the_engine.suspended, suspended);
+        }
+    }
+}
+
+static void
+leave_frame(lp_recorder *rec, lp_frame *frame, bool suspended, lp_ticks now)
+{
+    lp_tracer *tracer = frame->owner;
+    bool enables = frame->flags & LP_FRAME_ACTIVATES_TRACER;
+
+    if (LP_UNLIKELY(lp_ranges_any(rec))) {
+        lp_ranges_remove(rec, frame);
+    }
+    lp_recorder_leave(rec, frame, suspended, now);
+    if (LP_UNLIKELY(lp_ranges_any(rec))) {
+        lp_ranges_sync(rec);
+    }
+    tracer->open_frames--;
+    if (enables) {
+        lp_tracer_count_down(tracer);
+    }
+}
+
+void
+lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
+                bool suspended, lp_ticks now)
+{
+    lp_frame *frame = lp_engine_frame(rec, code, key);
+    bool shared = frame != NULL;
+
+    if (LP_UNLIKELY(!shared && rec->owed != 0)) {
+        lp_ranges_sync(rec);
+    }
+    while (shared) {
+        shared = frame->flags & LP_FRAME_SHARED;
+        if (suspended && !shared) {
+            suspend(frame, now);
+        }
+        leave_frame(rec, frame, suspended, now);
+        frame--;
+    }
+}
+
+void
+lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now)
+{
+    while (rec->top - rec->frames > depth) {
+        leave_frame(rec, rec->top, false, now);
+    }
+}
+
+void
+lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
+               uint32_t line, lp_line_entry step, lp_ticks now)
+{
+    lp_frame *frame = lp_engine_frame(rec, code, key);
+    bool shared, ranged = false;
+
+    if (frame == NULL) {
+        lp_code *first = lp_code_of(code);
+
+        frame = first == NULL
+                    ? NULL
+                    : lp_engine_enter(rec, first, LP_LATE, 0, key, now);
+        if (frame == NULL) {
+            return;
+        }
+        now = lp_clock_now(&rec->clock); /* its counters had to be made */
+    }
+    if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) &&
+        stays_paused(rec, frame)) {
+        if (rec->owed != 0) {
+            lp_ranges_sync(rec);
+        }
+        return;
+    }
+    if (frame->flags & (LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION)) {
+        step = frame->flags & LP_FRAME_LOOP_BACK ? LP_LINE_LOOP_BACK
+                                                 : LP_LINE_COMPREHENSION;
+        frame->flags &=
+            ~(uint32_t)(LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION);
+    }
+    do {
+        lp_recorder_line(rec, frame, line - frame->first_line, now, step);
+        ranged |=
+            (frame->flags & (LP_FRAME_LINES | LP_FRAME_RANGES_STALE)) != 0;
+        frame->flags &= ~(uint32_t)LP_FRAME_RANGES_STALE;
+        shared = frame->flags & LP_FRAME_SHARED;
+        frame--;
+    } while (shared);
+    rec->wait.left = now; /* frames may take turns */
+    if (LP_UNLIKELY(ranged)) {
+        lp_ranges_line(rec, frame + 1);
+    }
+}
+
+/* Where the interpreter's state is as large as any has been. */
+enum { LARGEST = 512 << 10 };
+
+/* The interpreter's lock is in its state: on a main interpreter, of 3.12 and
+ * later too. */
+static void
+find_state(uintptr_t *low, uintptr_t *high)
+{
+    void *state = dlsym(RTLD_DEFAULT, "_PyRuntime");
+    uintptr_t size = LARGEST;
+#ifdef __GLIBC__
+    Dl_info info;
+    ElfW(Sym) *symbol = NULL;
+
+    if (state != NULL &&
+        dladdr1(state, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 &&
+        symbol != NULL && info.dli_saddr == state) {
+        size = (uintptr_t)symbol->st_size;
+    }
+#endif
+    *low = (uintptr_t)state;
+    *high = state == NULL ? 0 : *low + size;
+}
+
+void
+lp_engine_watch_waits(void)
+{
+    uintptr_t low, high;
+
+    if (lp_the_engine.tracers == 0 || lp_the_engine.costs.line == 0) {
+        lp_engine_unwatch_waits();
+        return;
+    }
+    find_state(&low, &high);
+    lp_sampler_start(&lp_the_engine.recorders, low, high);
+}
+
+void
+lp_engine_unwatch_waits(void)
+{
+    lp_sampler_stop(); /* it needs no lock of ours: that takes no time */
+}
+
+enum { WAIT_US = 50 };
+
+/* Whose turn it is; nobody's while the depth is 0. */
+static struct {
+    unsigned long thread;
+    pid_t process; /* the thread is not there in a forked child */
+    int depth;     /* one may close a tracer while it opens one */
+} turn;
+
+static void
+take_turn(void)
+{
+    unsigned long own = PyThread_get_thread_ident();
+    pid_t process = getpid();
+
+    while (turn.depth != 0 && turn.thread != own && turn.process == process) {
+        Py_BEGIN_ALLOW_THREADS
+        usleep(WAIT_US);
+        Py_END_ALLOW_THREADS
+    }
+    if (turn.process != process) {
+        turn.depth = 0;
+    }
+    turn.thread = own;
+    turn.process = process;
+    turn.depth++;
+}
+
+static void
+give_turn(void)
+{
+    turn.depth--;
+}
+
+static int
+choose_clock(PyObject *given, const char *name)
+{
+    lp_clock clock;
+
+    if (given == Py_None) {
+        if (!lp_clock_open(&clock, name)) {
+            PyErr_Format(PyExc_ValueError, "no clock '%s' here: %s", name,
+                         clock.reason);
+            return -1;
+        }
+    }
+    else {
+        void *read = PyCapsule_GetPointer(given, "lineprof.clock");
+
+        if (read == NULL) {
+            return -1;
+        }
+        memcpy(&clock.read, &read, sizeof(read));
+        lp_clock_set_source(&clock, clock.read);
+    }
+    lp_engine_set_clock(&clock);
+    return 0;
+}
+
+static int
+choose_hook(const lp_hook *hook, PyObject *module)
+{
+    if (lp_the_engine.hook != NULL) {
+        if (hook == lp_the_engine.hook) {
+            return 0;
+        }
+        PyErr_Format(PyExc_RuntimeError,
+                     "another profiler of this process uses '%s'",
+                     lp_the_engine.hook->name);
+        return -1;
+    }
+    if (lp_code_open() < 0 || hook->open(module) < 0) {
+        return -1;
+    }
+    lp_the_engine.hook = hook;
+    return 0;
+}
+
+int
+lp_engine_acquire(const lp_hook *hook, PyObject *clock, const char *clock_name,
+                  PyObject *module)
+{
+    int result = 0;
+
+    take_turn();
+    if (lp_the_engine.tracers == 0 || clock != Py_None) {
+        result = choose_clock(clock, clock_name);
+    }
+    if (result == 0) {
+        result = choose_hook(hook, module);
+    }
+    lp_the_engine.tracers += result == 0;
+    give_turn();
+    return result;
+}
+
+void
+lp_engine_release(void)
+{
+    take_turn();
+    if (--lp_the_engine.tracers == 0) {
+        (void)lp_discovery_set(Py_None);
+        lp_the_engine.hook->close();
+        lp_the_engine.hook = NULL;
+        lp_engine_unwatch_waits();
+    }
+    give_turn();
+}

@@ -1,0 +1,92 @@
+#include "engine/overhead_audit.h"
+
+#include "engine/engine.h"
+#include "engine/python_call.h"
+
+static PyObject *told; /* owned; NULL: nobody */
+static uint64_t step;  /* in ticks * LP_COST_ONE */
+
+static uint64_t
+next_time(const lp_recorder *rec)
+{
+    return told == NULL ? LP_OVERHEAD_AUDIT_NEVER : rec->cost + step;
+}
+
+static void
+set_step(uint64_t ns)
+{
+    double one = (double)lp_clock_scale(&lp_the_engine.clock) / 4294967296.0;
+
+    step = (uint64_t)((double)ns / one * LP_COST_ONE);
+}
+
+int
+lp_overhead_audit_set(PyObject *callable, uint64_t ns)
+{
+    PyObject *before = told;
+
+    if (callable != Py_None && lp_the_engine.hook == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "there is no tracer");
+        return -1;
+    }
+    told = callable == Py_None ? NULL : callable;
+    Py_XINCREF(told);
+    if (told != NULL) {
+        set_step(ns);
+    }
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        rec->audit_at = next_time(rec);
+    }
+    Py_XDECREF(before); /* last: it may run the program's code */
+    return 0;
+}
+
+void
+lp_overhead_audit_begin(lp_recorder *rec)
+{
+    rec->audit_at = next_time(rec);
+}
+
+/* What it returns may be the next step. */
+static void
+tell(void)
+{
+    PyObject *callable = told, *answer;
+
+    Py_INCREF(callable); /* it may end this */
+    answer = PyObject_CallFunctionObjArgs(callable, NULL);
+    Py_DECREF(callable);
+    if (answer != NULL && PyLong_Check(answer)) {
+        unsigned long long ns = PyLong_AsUnsignedLongLong(answer);
+
+        if (!PyErr_Occurred()) {
+            set_step(ns);
+        }
+    }
+    Py_XDECREF(answer);
+}
+
+bool
+lp_overhead_audit_now(lp_recorder *rec)
+{
+    lp_python_call aside;
+
+    rec->audit_at = LP_OVERHEAD_AUDIT_NEVER; /* not while it is told */
+    if (told == NULL) {
+        return true;
+    }
+    /* A signal that came before is the program's, as it would be without us.
+     */
+    if (PyErr_CheckSignals() < 0) {
+        rec->audit_at = rec->cost;
+        return false;
+    }
+    if (told != NULL) {
+        lp_python_call_begin(&aside);
+        tell();
+        lp_python_call_end(&aside);
+    }
+    rec->audit_at = next_time(rec);
+    return true;
+}

@@ -1,0 +1,234 @@
+/* The only door to <Python.h>: every difference between versions ends here,
+ * in a function with the newest name and the newest ownership rule.
+ */
+#ifndef LP_ENGINE_PYTHON_COMPAT_H
+#define LP_ENGINE_PYTHON_COMPAT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <frameobject.h>
+#include <opcode.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* sys.monitoring, and a frame evaluator that is left alone. */
+#define LP_HAVE_MONITORING (PY_VERSION_HEX >= 0x030C0000)
+/* A tool's events, and no more, hide those of f_trace_opcodes. */
+#define LP_TOOLS_HIDE_OPCODES (PY_VERSION_HEX >= 0x030D0000)
+/* The frame evaluator as a gate: where it is older than monitoring. */
+#define LP_HAVE_FRAME_EVAL (!LP_HAVE_MONITORING)
+
+/* -- a word of our own on every code object ------------------------------ */
+
+static inline Py_ssize_t
+lp_code_extra_request(freefunc free_extra)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyUnstable_Eval_RequestCodeExtraIndex(free_extra);
+#else
+    return _PyEval_RequestCodeExtraIndex(free_extra);
+#endif
+}
+
+static inline void *
+lp_code_extra_get(PyObject *code, Py_ssize_t index)
+{
+    void *extra = NULL;
+#if PY_VERSION_HEX >= 0x030C0000
+    PyUnstable_Code_GetExtra(code, index, &extra);
+#else
+    _PyCode_GetExtra(code, index, &extra);
+#endif
+    return extra;
+}
+
+static inline int
+lp_code_extra_set(PyObject *code, Py_ssize_t index, void *extra)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyUnstable_Code_SetExtra(code, index, extra);
+#else
+    return _PyCode_SetExtra(code, index, extra);
+#endif
+}
+
+/* -- frames, as a trace function is given them --------------------------- */
+
+static inline int
+lp_frame_lineno(PyFrameObject *frame)
+{
+    return PyFrame_GetLineNumber(frame);
+}
+
+/* Offset in bytes of the instruction that a frame is at; below 0 before its
+ * first. */
+static inline int
+lp_frame_lasti(PyFrameObject *frame)
+{
+    return PyFrame_GetLasti(frame);
+}
+
+/* -- threads ---------------------------------------------------------------
+ */
+
+static inline PyThreadState *
+lp_thread_state(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyThreadState_GetUnchecked();
+#else
+    return _PyThreadState_UncheckedGet();
+#endif
+}
+
+/* What tells the running frame from all others. */
+static inline const void *
+lp_frame_key(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return lp_thread_state()->current_frame;
+#elif PY_VERSION_HEX >= 0x030C0000
+    return lp_thread_state()->cframe->current_frame;
+#else
+    return NULL; /* a trace function is given the frame */
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+
+/* Is there a jump back to this byte offset, or, from 3.13 on, one that starts
+ * there?  So it is told of one within a line.  One to END_SEND is no loop's: a
+ * throw ended what the line delegated to. */
+static inline bool
+lp_bytes_jump_back(const uint8_t *raw, Py_ssize_t size, Py_ssize_t offset)
+{
+#  if PY_VERSION_HEX >= 0x030D0000
+    return offset >= size || raw[offset] == JUMP_BACKWARD;
+#  else
+    Py_ssize_t by = 0;
+
+    if (offset < size && raw[offset] == END_SEND) {
+        return false;
+    }
+    for (Py_ssize_t at = offset; at + 1 < size; at += 2) {
+        by = by << 8 | raw[at + 1];
+        if (raw[at] == JUMP_BACKWARD && at + 2 - 2 * by == offset) {
+            return true;
+        }
+        by = raw[at] == EXTENDED_ARG ? by : 0;
+    }
+    return false;
+#  endif
+}
+
+#endif
+
+/* May a line event at this byte offset have come by a jump back? */
+static inline bool
+lp_jumped_back(PyObject *code, Py_ssize_t offset)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *raw = PyCode_GetCode((PyCodeObject *)code);
+    bool yes = raw == NULL || offset < 0 ||
+               lp_bytes_jump_back((const uint8_t *)PyBytes_AS_STRING(raw),
+                                  PyBytes_GET_SIZE(raw), offset);
+
+    if (raw == NULL) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(raw);
+    return yes;
+#else
+    (void)code;
+    (void)offset;
+    return true;
+#endif
+}
+
+/* Is a trace function at work in this thread? */
+static inline bool
+lp_thread_is_tracing(PyThreadState *state)
+{
+    return state->tracing != 0;
+}
+
+/* While Python is called for our own sake: no trace function hears of it.
+ * Callbacks are called in that state from 3.12 on. */
+static inline void
+lp_thread_ignore_events(bool ignore)
+{
+#if LP_HAVE_FRAME_EVAL
+    PyThreadState *state = lp_thread_state();
+
+    if (ignore) {
+        PyThreadState_EnterTracing(state);
+    }
+    else {
+        PyThreadState_LeaveTracing(state);
+    }
+#else
+    (void)ignore;
+#endif
+}
+
+/* Make `func` the thread's trace function and leave its object: both of a
+ * pair that takes turns are called with the same one. */
+static inline void
+lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
+{
+#if LP_HAVE_FRAME_EVAL
+    state->c_tracefunc = func;
+    state->cframe->use_tracing =
+        func != NULL || state->c_profilefunc != NULL ? 255 : 0;
+#else
+    PyObject *object = state->c_traceobj;
+
+    Py_XINCREF(object); /* it is let go of before it is taken again */
+    PyEval_SetTrace(func, object);
+    Py_XDECREF(object);
+#endif
+}
+
+#if LP_HAVE_FRAME_EVAL
+/* -- PEP 523: the function that evaluates every frame ----------------------
+ */
+
+typedef struct _PyInterpreterFrame lp_raw_frame;
+
+/* The head of 3.11's frame, a frozen branch; lp_frame_eval_usable() checks it
+ * against the interpreter's own word before it is relied on. */
+struct lp_raw_frame_head {
+    void *function, *globals, *builtins, *locals;
+    PyObject *code;
+};
+
+static inline PyObject *
+lp_raw_frame_code(lp_raw_frame *frame)
+{
+    return ((struct lp_raw_frame_head *)(void *)frame)->code;
+}
+
+static inline lp_raw_frame *
+lp_raw_frame_current(PyThreadState *state)
+{
+    return state->cframe->current_frame;
+}
+#endif
+
+/* -- numbers -----------------------------------------------------------------
+ */
+
+/* The value of a small int, as callbacks are given line numbers and
+ * offsets. */
+static inline long
+lp_small_int(PyObject *number)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return (long)PyUnstable_Long_CompactValue((PyLongObject *)number);
+#else
+    return PyLong_AsLong(number);
+#endif
+}
+
+#endif

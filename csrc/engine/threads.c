@@ -1,0 +1,212 @@
+#include "engine/threads.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "engine/overhead_audit.h"
+
+/* An entry of a dict by its name; borrowed, NULL without an exception. */
+static PyObject *
+entry(PyObject *dict, const char *name)
+{
+    return dict != NULL && PyDict_Check(dict)
+               ? PyDict_GetItemString(dict, name)
+               : NULL;
+}
+
+/* threading._active maps the interpreter's numbers to Thread objects.  Only
+ * dicts are read, so nothing of the program's runs.  Borrowed. */
+static PyObject *
+find_name(PyObject *number)
+{
+    PyObject *module = entry(PyImport_GetModuleDict(), "threading");
+    PyObject *active, *thread, **dict;
+
+    if (module == NULL || !PyModule_Check(module)) {
+        return NULL;
+    }
+    active = entry(PyModule_GetDict(module), "_active");
+    thread = active != NULL && PyDict_Check(active)
+                 ? PyDict_GetItemWithError(active, number)
+                 : NULL;
+    dict = thread != NULL ? _PyObject_GetDictPtr(thread) : NULL;
+    return dict != NULL ? entry(*dict, "_name") : NULL;
+}
+
+/* Cut between characters, not inside one. */
+static void
+copy_cut(char *name, size_t bytes, const char *text, size_t length)
+{
+    if (length >= bytes) {
+        length = bytes - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) {
+            length--;
+        }
+    }
+    memcpy(name, text, length);
+    name[length] = '\0';
+}
+
+/* Write the name of the thread, as the interpreter numbers it, in UTF-8 and
+ * cut to fit; empty where it has none.  Runs no Python, leaves an exception in
+ * flight alone. */
+static void
+write_name(uint64_t python_thread, char *name, size_t bytes)
+{
+    PyObject *type, *value, *traceback, *number, *found = NULL;
+    const char *text = NULL;
+    Py_ssize_t length = 0;
+
+    name[0] = '\0';
+    PyErr_Fetch(&type, &value, &traceback);
+    number = PyLong_FromUnsignedLongLong(python_thread);
+    if (number != NULL) {
+        found = find_name(number);
+    }
+    if (found != NULL && PyUnicode_Check(found)) {
+        text = PyUnicode_AsUTF8AndSize(found, &length);
+    }
+    if (text != NULL) {
+        copy_cut(name, bytes, text, (size_t)length);
+    }
+    Py_XDECREF(number);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
+#ifdef __linux__
+#  include <sys/syscall.h>
+#endif
+
+/* So many threads are told apart; later ones go on with the counters of a
+ * thread that has ended, so that short-lived threads cost no memory. */
+enum { SEPARATE_THREADS = 256 };
+
+_Thread_local lp_recorder *lp_current_recorder;
+
+static pthread_key_t exit_key;
+static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
+
+/* Runs at a thread's end, without Python. */
+static void
+thread_ended(void *arg)
+{
+    lp_recorder *rec = arg;
+
+    __atomic_store_n(&rec->finished, 1, __ATOMIC_RELEASE);
+}
+
+static void
+make_exit_key(void)
+{
+    pthread_key_create(&exit_key, thread_ended);
+}
+
+static uint64_t
+native_id(void)
+{
+#ifdef __linux__
+    return (uint64_t)syscall(SYS_gettid);
+#else
+    return (uint64_t)(uintptr_t)pthread_self();
+#endif
+}
+
+static lp_recorder *
+find_recorder(uint64_t python_thread)
+{
+    lp_recorder *rec = lp_the_engine.recorders;
+
+    while (rec != NULL &&
+           (rec->python_thread != python_thread ||
+            __atomic_load_n(&rec->finished, __ATOMIC_ACQUIRE))) {
+        rec = rec->next;
+    }
+    return rec;
+}
+
+static lp_recorder *
+take_finished(void)
+{
+    lp_recorder *rec = lp_the_engine.recorders;
+
+    if (lp_the_engine.n_recorders < SEPARATE_THREADS) {
+        return NULL;
+    }
+    while (rec != NULL &&
+           (rec->top != rec->frames ||
+            !__atomic_load_n(&rec->finished, __ATOMIC_ACQUIRE))) {
+        rec = rec->next;
+    }
+    if (rec != NULL) {
+        rec->before = NULL;
+        rec->native_id = 0;
+        rec->owed = 0; /* its ranges went with the thread */
+        __atomic_store_n(&rec->finished, 0, __ATOMIC_RELEASE);
+    }
+    return rec;
+}
+
+/* At the end: a list that is being read keeps its numbering. */
+static void
+append(lp_recorder *rec)
+{
+    lp_recorder **end = &lp_the_engine.recorders;
+
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    rec->number = lp_the_engine.n_recorders++;
+    __atomic_store_n(end, rec, __ATOMIC_RELEASE); /* others may be reading */
+}
+
+lp_recorder *
+lp_threads_of(uint64_t python_thread)
+{
+    lp_recorder *rec = find_recorder(python_thread);
+
+    if (rec == NULL) {
+        rec = take_finished();
+    }
+    if (rec == NULL) {
+        rec = lp_recorder_new(&lp_the_engine.clock, &lp_the_engine.costs);
+        if (rec == NULL) {
+            return NULL;
+        }
+        append(rec);
+    }
+    lp_overhead_audit_begin(rec);
+    rec->python_thread = python_thread;
+    return rec;
+}
+
+void
+lp_threads_name(lp_recorder *rec)
+{
+    if (rec->name[0] == '\0') {
+        write_name(rec->python_thread, rec->name, sizeof(rec->name));
+    }
+}
+
+lp_recorder *
+lp_threads_here(void)
+{
+    lp_recorder *rec = lp_current_recorder;
+
+    if (LP_LIKELY(rec != NULL)) {
+        return rec;
+    }
+    rec = lp_threads_of((uint64_t)PyThread_get_thread_ident());
+    if (rec == NULL) {
+        return NULL;
+    }
+    rec->native_id = native_id();
+    lp_off_cpu_attach(rec);
+    write_name(rec->python_thread, rec->name, sizeof(rec->name));
+    pthread_once(&exit_key_once, make_exit_key);
+    pthread_setspecific(exit_key, rec);
+    lp_current_recorder = rec;
+    return rec;
+}

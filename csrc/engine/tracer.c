@@ -1,0 +1,294 @@
+#include "engine/tracer.h"
+
+#include <stdlib.h>
+
+#include "engine/c_functions.h"
+#include "engine/engine.h"
+#include "record/call_tree.h"
+
+void
+lp_tracer_start(lp_tracer *self)
+{
+    if (self->active || !self->open) {
+        return;
+    }
+    self->active = true;
+    self->stopped = false;
+    lp_engine_activate();
+}
+
+/* Close our frames that still run, in every thread; of a code object, or of
+ * all. */
+static void
+drop_frames(lp_tracer *self, const PyObject *code)
+{
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        bool ranged = lp_ranges_any(rec);
+        const lp_frame *top = rec->top;
+
+        if (ranged) {
+            lp_ranges_remove_owner(rec, self);
+        }
+        self->count -= (Py_ssize_t)lp_recorder_drop_code(
+            rec, self, code, lp_clock_now(&rec->clock));
+        self->open_frames -= (uint32_t)(top - rec->top);
+        if (ranged) {
+            lp_engine_sync_ranges(rec);
+        }
+    }
+}
+
+void
+lp_tracer_ignore(lp_tracer *self, lp_code *code)
+{
+    PyObject *object = code->code;
+    Py_ssize_t count = self->count;
+    const lp_code *other;
+
+    if (object == NULL || (code->flags & LP_CODE_IGNORED)) {
+        return;
+    }
+    code->flags |= LP_CODE_IGNORED;
+    if (self->open_frames != 0) {
+        drop_frames(self, object);
+    }
+    if (code->flags & LP_CODE_ACTIVATES_TRACER) {
+        code->flags &= ~(uint32_t)LP_CODE_ACTIVATES_TRACER;
+        lp_engine_deactivate();
+    }
+    if (count > 0 && self->count <= 0) {
+        lp_tracer_stop(self); /* it was enabled by these calls alone */
+    }
+    other = lp_code_of(object);
+    while (other != NULL && (other->flags & LP_CODE_IGNORED)) {
+        other = other->next;
+    }
+    if (other == NULL) {
+        lp_the_engine.hook->unwatch(object);
+    }
+}
+
+void
+lp_tracer_stop(lp_tracer *self)
+{
+    if (!self->active) {
+        return;
+    }
+    self->active = false;
+    if (self->open_frames != 0) {
+        drop_frames(self, NULL);
+    }
+    lp_engine_deactivate();
+}
+
+/* The first code of this key, or NULL, with an exception when that is an
+ * error. */
+static lp_code *
+find_canonical(const lp_tracer *self, PyObject *key)
+{
+    PyObject *place = PyDict_GetItemWithError(self->places, key);
+
+    return place == NULL ? NULL : self->codes[PyLong_AsSize_t(place)];
+}
+
+static bool
+make_room(lp_tracer *self)
+{
+    uint32_t room = self->room == 0 ? 16 : self->room * 2;
+    lp_code **codes;
+
+    if (self->n_codes < self->room) {
+        return true;
+    }
+    codes = realloc(self->codes, room * sizeof(lp_code *));
+    if (codes == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    self->codes = codes;
+    self->room = room;
+    return true;
+}
+
+/* The key's leader is the code that is about to be appended. */
+static bool
+make_canonical(lp_tracer *self, PyObject *key)
+{
+    PyObject *place = PyLong_FromSize_t(self->n_codes);
+    bool done = place != NULL && PyDict_SetItem(self->places, key, place) == 0;
+
+    Py_XDECREF(place);
+    return done;
+}
+
+static bool
+append(lp_tracer *self, PyObject *key, lp_code *code, lp_code *canonical)
+{
+    if (!make_room(self) || PyList_Append(self->keys, key) < 0) {
+        return false;
+    }
+    if (!lp_engine_add_code(code) ||
+        (canonical == NULL && !make_canonical(self, key))) {
+        PyList_SetSlice(self->keys, (Py_ssize_t)self->n_codes,
+                        PyList_GET_SIZE(self->keys), NULL);
+        return false;
+    }
+    code->canonical = canonical == NULL ? code : canonical;
+    self->codes[self->n_codes++] = code;
+    return true;
+}
+
+void
+lp_tracer_activate_with(lp_code *code)
+{
+    if (!(code->flags & LP_CODE_ACTIVATES_TRACER)) {
+        code->flags |= LP_CODE_ACTIVATES_TRACER;
+        /* Such code must be heard of while nothing is enabled, too. */
+        lp_engine_activate();
+    }
+}
+
+int
+lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
+{
+    lp_code *canonical = find_canonical(self, key);
+    lp_code *entry = canonical == NULL ? NULL : lp_code_take_free(canonical);
+    bool enables = known->flags & LP_CODE_ACTIVATES_TRACER;
+
+    known->flags &= ~(uint32_t)LP_CODE_ACTIVATES_TRACER;
+    if (entry != NULL) {
+        lp_code_free(known);
+    }
+    else {
+        entry = known;
+        if (PyErr_Occurred() || !append(self, key, entry, canonical)) {
+            lp_code_free(entry);
+            return -1;
+        }
+    }
+    if (lp_code_attach(entry, code) < 0) {
+        return -1;
+    }
+    if (enables) { /* at once: another thread may begin it */
+        lp_tracer_activate_with(entry);
+    }
+    return lp_the_engine.hook->watch(code);
+}
+
+void
+lp_tracer_forget_slices(const lp_tracer *self)
+{
+    bool *goes = lp_the_trace_pool.used == 0
+                     ? NULL
+                     : calloc(lp_the_engine.serials + 1, sizeof(bool));
+
+    if (goes == NULL) {
+        return; /* there are none; or memory is out: then they stay */
+    }
+    for (uint32_t i = 0; i < self->n_codes; i++) {
+        goes[self->codes[i]->layout.serial] = true;
+    }
+    lp_c_functions_mark(self, goes);
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        lp_trace_buffer_forget(&rec->slices, goes, lp_the_engine.serials + 1);
+    }
+    free(goes);
+}
+
+static void
+close_code(lp_code *code)
+{
+    PyObject *object = code->code;
+
+    if (object != NULL) {
+        lp_code_detach(code);
+        if (lp_code_of(object) == NULL) {
+            lp_the_engine.hook->unwatch(object);
+        }
+    }
+    if (code->flags & LP_CODE_ACTIVATES_TRACER) {
+        lp_engine_deactivate();
+    }
+    lp_engine_drop_code(code);
+    lp_code_free(code);
+}
+
+void
+lp_tracer_close(lp_tracer *self)
+{
+    if (!self->open) {
+        return;
+    }
+    lp_tracer_stop(self);
+    lp_tracer_forget_slices(self);
+    self->open = false;
+    for (uint32_t i = 0; i < self->n_codes; i++) {
+        close_code(self->codes[i]);
+    }
+    lp_c_functions_close(self);
+    free(self->codes);
+    self->codes = NULL;
+    self->n_codes = self->room = 0;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        lp_calls_drop(rec, self);
+    }
+    lp_arena_free(&self->arena);
+    lp_engine_release();
+}
+
+/* Is there a twin above it? */
+static bool
+is_below_a_twin(const lp_recorder *rec, const lp_frame *frame)
+{
+    return frame < rec->top && (frame[1].flags & LP_FRAME_SHARED);
+}
+
+/* Does the tracer count this frame, or a twin below it? */
+static bool
+is_counted(const lp_frame *frame, const lp_tracer *tracer)
+{
+    while (frame->owner != tracer && (frame->flags & LP_FRAME_SHARED)) {
+        frame--;
+    }
+    return frame->owner == tracer;
+}
+
+static void
+join_frame(lp_recorder *rec, const lp_frame *frame, lp_tracer *tracer,
+           const lp_code *code)
+{
+    lp_code_counters *counters =
+        lp_recorder_counters(rec, &tracer->arena, &code->layout);
+    lp_frame *shared = lp_recorder_insert(rec, frame, counters);
+
+    if (shared != NULL) {
+        shared->owner = tracer;
+        tracer->open_frames++;
+    }
+}
+
+void
+lp_tracer_attach_running_frames(lp_tracer *tracer)
+{
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        /* By place: frames move when there is no room for more. */
+        for (size_t i = 1; i <= (size_t)(rec->top - rec->frames); i++) {
+            const lp_frame *frame = rec->frames + i;
+            const lp_code *code;
+
+            if (is_below_a_twin(rec, frame) || is_counted(frame, tracer) ||
+                (frame->flags & LP_FRAME_C_FUNCTION)) {
+                continue;
+            }
+            code = lp_code_find((PyObject *)(uintptr_t)frame->code, tracer);
+            if (code != NULL) {
+                join_frame(rec, frame, tracer, code);
+                i++; /* the twin */
+            }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+#include "gpu/activity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/backend.h"
+
+bool
+lp_activity_init(lp_activity *activity, size_t events)
+{
+    *activity = (lp_activity){0};
+    if (!lp_call_paths_init(&activity->paths)) {
+        return false;
+    }
+    if (!lp_correlation_init(&activity->correlations)) {
+        lp_call_paths_free(&activity->paths);
+        return false;
+    }
+    pthread_mutex_init(&activity->lock, NULL);
+    lp_graph_nodes_init(&activity->graph_nodes);
+    lp_sums_init(&activity->sums);
+    lp_string_table_init(&activity->texts);
+    lp_event_timeline_init(&activity->timeline, events);
+    return true;
+}
+
+void
+lp_activity_free(lp_activity *activity)
+{
+    for (int i = 0; i < LP_DEVICES; i++) {
+        lp_busy_time_free(&activity->busy[i]);
+    }
+    lp_event_timeline_free(&activity->timeline);
+    lp_string_table_free(&activity->texts);
+    lp_sums_free(&activity->sums);
+    lp_graph_nodes_free(&activity->graph_nodes);
+    lp_correlation_free(&activity->correlations);
+    lp_call_paths_free(&activity->paths);
+    pthread_mutex_destroy(&activity->lock);
+}
+
+void
+lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
+                          lp_ticks ticks)
+{
+    lp_correlation_entry entry =
+        lp_correlation_returned(&activity->correlations, correlation, ticks);
+
+    if (entry.held != 0 && !(entry.flags & LP_CORRELATION_IGNORED)) {
+        lp_call_paths_add_wait(&activity->paths, entry.path, entry.held);
+    }
+}
+
+/* What each kind of record is. */
+typedef struct kind_traits {
+    bool on_device;  /* keeps a device busy */
+    bool is_instant; /* takes no time */
+} kind_traits;
+
+static const kind_traits traits_of[] = {
+    [LP_KERNEL] = {.on_device = true},
+    [LP_MEMCPY] = {.on_device = true},
+    [LP_MEMSET] = {.on_device = true},
+    [LP_GRAPH] = {.on_device = true},
+    [LP_RUNTIME_CALL] = {0},
+    [LP_DRIVER_CALL] = {0},
+    [LP_MIGRATION] = {0},
+    [LP_ALLOC] = {.is_instant = true},
+    [LP_FREE] = {.is_instant = true},
+};
+
+static void
+add_event(lp_activity *activity, const lp_record *record,
+          const lp_sum_key *key)
+{
+    lp_event_timeline *timeline = &activity->timeline;
+    lp_event event = {
+        .start = record->start,
+        .ns = record->end - record->start,
+        .bytes = record->bytes,
+        .thread = record->thread,
+        .name = key->name,
+        .path = key->path,
+        .origin = key->origin,
+        .device = record->device,
+        .context = record->context,
+        .stream = record->stream,
+        .correlation = (uint32_t)record->correlation,
+        .kind = (uint8_t)record->kind,
+        .memory = record->memory,
+    };
+
+    if (record->kind == LP_KERNEL && timeline->n < timeline->max) {
+        event.launch = lp_event_timeline_launch(timeline, &record->launch);
+    }
+    lp_event_timeline_add(timeline, &event);
+}
+
+void
+lp_activity_add_record(lp_activity *activity, const lp_record *record)
+{
+    const kind_traits traits = traits_of[record->kind];
+    lp_correlation_entry entry = {0};
+    lp_sum_key key = {
+        .kind = (uint16_t)record->kind,
+        .device = record->device,
+        .name = record->what,
+    };
+
+    if (record->correlation != 0) {
+        entry = lp_correlation_matched(
+            &activity->correlations, record->correlation,
+            (traits.on_device ? LP_CORRELATION_MATCHED : 0) |
+                (record->blocking ? LP_CORRELATION_BLOCKED : 0));
+    }
+    else if (__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
+        return; /* no call to say whether it was wanted: it is not now */
+    }
+    if (entry.flags & LP_CORRELATION_IGNORED ||
+        (record->kind == LP_DRIVER_CALL &&
+         entry.flags & LP_CORRELATION_RUNTIME)) {
+        return; /* nobody asked; or the runtime's own record tells of it */
+    }
+    if (entry.held != 0) {
+        lp_call_paths_add_wait(&activity->paths, entry.path, entry.held);
+    }
+    /* 0 stands for "not collected". */
+    if (record->end < record->start ||
+        (record->start == 0 && !traits.is_instant)) {
+        activity->invalid++;
+        return;
+    }
+    key.path = entry.path;
+    if (record->name != NULL) {
+        key.name = lp_string_table_intern(&activity->texts, record->name);
+    }
+    if (LP_UNLIKELY(record->node != 0)) {
+        key.origin = lp_graph_nodes_find(&activity->graph_nodes, record->node);
+    }
+    lp_sums_add(&activity->sums, &key, record->end - record->start,
+                record->bytes);
+    if (traits.on_device && record->device < LP_DEVICES) {
+        lp_busy_time_add(&activity->busy[record->device], record->start,
+                         record->end);
+    }
+    add_event(activity, record, &key);
+}
+
+/* By CUpti_ActivityMemcpyKind, as nvprof writes them. */
+static const char *const directions[] = {
+    "?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+    "AtoD", "DtoA", "DtoD", "HtoH", "PtoP",
+};
+
+enum {
+    DIRECTIONS = sizeof(directions) / sizeof(directions[0]),
+    CALLS = 4096 /* of one domain */
+};
+
+/* Room for `n` names. */
+static bool
+reserve(lp_names *names, uint32_t n)
+{
+    const char **texts;
+
+    if (n <= names->room) {
+        return true;
+    }
+    texts = realloc(names->texts, n * 2 * sizeof(char *));
+    if (texts == NULL) {
+        return false;
+    }
+    names->texts = texts;
+    names->room = n * 2;
+    return true;
+}
+
+static bool
+copy_names(lp_names *names, const lp_string_table *texts)
+{
+    uint32_t n = texts->n > 0 ? texts->n : 1;
+
+    if (!reserve(names, n + DIRECTIONS)) {
+        return false;
+    }
+    names->texts[0] = "";
+    for (uint32_t i = 1; i < n; i++) {
+        names->texts[i] = texts->texts[i];
+    }
+    names->directions = n;
+    memcpy(names->texts + n, directions, sizeof(directions));
+    names->n = n + DIRECTIONS;
+    return true;
+}
+
+static bool
+copy_sums(lp_activity_snapshot *copy, const lp_sums *sums)
+{
+    size_t slots = sums->sums == NULL ? 0 : (size_t)sums->mask + 1;
+
+    copy->sums = malloc((sums->n + 1) * sizeof(lp_sum));
+    if (copy->sums == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < slots; i++) {
+        if (sums->sums[i].key.kind != 0) {
+            copy->sums[copy->n_sums++] = sums->sums[i];
+        }
+    }
+    return true;
+}
+
+static void
+copy_devices(lp_activity_snapshot *copy, const lp_activity *activity)
+{
+    for (size_t i = 0; i < copy->n_sums; i++) {
+        const lp_sum_key *key = &copy->sums[i].key;
+        bool call =
+            key->kind == LP_RUNTIME_CALL || key->kind == LP_DRIVER_CALL;
+
+        if (!call && key->device < LP_DEVICES) {
+            copy->seen[key->device] = true;
+        }
+    }
+    for (int i = 0; i < LP_DEVICES; i++) {
+        copy->busy[i] = lp_busy_time_total(&activity->busy[i]);
+        copy->inexact[i] = activity->busy[i].inexact;
+    }
+}
+
+bool
+lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
+{
+    bool done;
+
+    *copy = (lp_activity_snapshot){0};
+    pthread_mutex_lock(&activity->lock);
+    done = copy_sums(copy, &activity->sums) &&
+           copy_names(&copy->names, &activity->texts);
+    if (done) {
+        copy_devices(copy, activity);
+        copy->n_events = activity->timeline.n;
+        copy->n_launches = activity->timeline.n_launches;
+        copy->left_out = activity->timeline.left_out;
+        copy->invalid = activity->invalid + activity->sums.lost;
+    }
+    pthread_mutex_unlock(&activity->lock);
+    copy->n_paths = __atomic_load_n(&activity->paths.n, __ATOMIC_ACQUIRE);
+    copy->outstanding = lp_correlation_outstanding(&activity->correlations);
+    if (!done) {
+        lp_activity_snapshot_free(copy);
+    }
+    return done;
+}
+
+void
+lp_activity_snapshot_free(lp_activity_snapshot *copy)
+{
+    free(copy->sums);
+    free(copy->names.texts);
+    free(copy->names.calls[0]);
+    free(copy->names.calls[1]);
+    *copy = (lp_activity_snapshot){0};
+}
+
+static uint32_t
+name_of_call(lp_names *names, const lp_gpu_backend *backend, uint32_t kind,
+             uint32_t call)
+{
+    uint32_t **table = &names->calls[kind == LP_DRIVER_CALL];
+    const char *text;
+
+    if (call >= CALLS) {
+        return 0;
+    }
+    if (*table == NULL) {
+        *table = calloc(CALLS, sizeof(uint32_t));
+    }
+    if (*table == NULL) {
+        return 0;
+    }
+    if ((*table)[call] == 0 && reserve(names, names->n + 1)) {
+        text = backend->call_name((lp_activity_kind)kind, call);
+        names->texts[names->n] = text != NULL ? text : "?";
+        (*table)[call] = names->n++;
+    }
+    return (*table)[call];
+}
+
+uint32_t
+lp_names_of(lp_names *names, const lp_gpu_backend *backend, uint32_t kind,
+            uint32_t name)
+{
+    switch (kind) {
+    case LP_KERNEL:
+        return name;
+    case LP_MEMCPY:
+    case LP_MIGRATION:
+        return names->directions + (name < DIRECTIONS ? name : 0);
+    case LP_RUNTIME_CALL:
+    case LP_DRIVER_CALL:
+        return name_of_call(names, backend, kind, name);
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,126 @@
+/* The activity of devices, and the call paths that it is charged to.
+ *
+ * A backend begins a call for each call that gives a device work, and adds
+ * each record of the device.  Nothing here depends on a vendor.  Calls begin
+ * and end on the launching threads, without a lock.  Records are added by one
+ * thread at a time, which holds the lock for a buffer of them; who reads holds
+ * it, too.
+ */
+#ifndef LP_GPU_ACTIVITY_H
+#define LP_GPU_ACTIVITY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu/activity_sums.h"
+#include "gpu/correlation.h"
+#include "gpu/event_timeline.h"
+#include "gpu/string_table.h"
+#include "record/call_paths.h"
+#include "record/clock.h"
+struct lp_gpu_backend;
+
+enum { LP_DEVICES = 128 };
+
+/* One record of a device; what a kind does not have is 0. */
+typedef struct lp_record {
+    lp_activity_kind kind;
+    bool blocking; /* a copy that held its thread: memory is pageable */
+    uint16_t device;
+    uint8_t memory; /* as in lp_event */
+    uint64_t correlation;
+    lp_ns start, end; /* of CLOCK_MONOTONIC */
+    uint64_t bytes;
+    uint64_t node;    /* of a graph */
+    const char *name; /* borrowed; of a kernel */
+    uint32_t what;    /* without a name: a direction or a call's number */
+    uint32_t context, stream;
+    uint64_t thread;
+    lp_launch launch; /* of a kernel */
+} lp_record;
+
+typedef struct lp_activity {
+    lp_call_paths paths;
+    lp_correlation correlations;
+    lp_graph_nodes graph_nodes;
+    bool paused;          /* collection is off (atomic) */
+    pthread_mutex_t lock; /* of all below */
+    lp_sums sums;
+    lp_string_table texts;
+    lp_event_timeline timeline;
+    lp_busy_time busy[LP_DEVICES];
+    uint64_t invalid; /* records whose times were not collected, or that
+                       * could not be read */
+} lp_activity;
+
+/* `events` is how many records the timeline keeps.  False when memory is
+ * out. */
+bool lp_activity_init(lp_activity *activity, size_t events);
+
+void lp_activity_free(lp_activity *activity);
+
+/* [ANY] A call begins, charged to `path`; `flags` as in correlation.h. */
+static inline void
+lp_activity_begin_call(lp_activity *activity, uint64_t correlation,
+                       uint32_t path, uint32_t flags)
+{
+    if (LP_UNLIKELY(__atomic_load_n(&activity->paused, __ATOMIC_RELAXED))) {
+        flags |= LP_CORRELATION_IGNORED;
+    }
+    lp_correlation_insert(&activity->correlations, correlation, path, flags);
+}
+
+/* [ANY] A call on this path blocked its thread. */
+static inline void
+lp_activity_add_wait(lp_activity *activity, uint32_t path, lp_ticks ticks)
+{
+    if (!__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
+        lp_call_paths_add_wait(&activity->paths, path, ticks);
+    }
+}
+
+/* [ANY] An asynchronous copy has returned after so many ticks: a wait, if its
+ * record says that it was none of those that return at once. */
+void lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
+                               lp_ticks ticks);
+
+/* Under the lock: enter a record. */
+void lp_activity_add_record(lp_activity *activity, const lp_record *record);
+
+/* A copy of a ledger's sums, taken at one moment: so that whoever reads them
+ * at leisure keeps no one waiting. */
+
+typedef struct lp_names {
+    const char **texts; /* owned array, borrowed entries */
+    uint32_t n;
+    uint32_t directions; /* the number of the first direction's name */
+    uint32_t room;
+    uint32_t *calls[2]; /* owned: by the number of a runtime's or driver's
+                         * call, the number of its name; 0: not asked for */
+} lp_names;
+
+typedef struct lp_activity_snapshot {
+    lp_sum *sums; /* owned; in no order */
+    size_t n_sums;
+    lp_names names;
+    uint32_t n_paths; /* at least those that the sums name */
+    size_t n_events;
+    uint32_t n_launches;
+    uint64_t left_out, invalid, outstanding;
+    lp_ns busy[LP_DEVICES];
+    bool inexact[LP_DEVICES];
+    bool seen[LP_DEVICES]; /* devices that did anything */
+} lp_activity_snapshot;
+
+/* False when memory is out. */
+bool lp_activity_snapshot_take(lp_activity_snapshot *copy,
+                               lp_activity *activity);
+
+void lp_activity_snapshot_free(lp_activity_snapshot *copy);
+
+/* The number of the name of what a sum or an event tells of. */
+uint32_t lp_names_of(lp_names *names, const struct lp_gpu_backend *backend,
+                     uint32_t kind, uint32_t name);
+
+#endif

@@ -1,0 +1,90 @@
+/* What a device did, summed by path and kind of work.
+ *
+ * One sum for each distinct key; a record costs a look-up and five additions,
+ * and no memory once its like was seen.  One owner at a time.
+ */
+#ifndef LP_GPU_ACTIVITY_SUMS_H
+#define LP_GPU_ACTIVITY_SUMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/clock.h"
+
+/* The kinds of records; Python calls them by the same numbers. */
+typedef enum lp_activity_kind {
+    LP_KERNEL = 1,
+    LP_MEMCPY,
+    LP_MEMSET,
+    LP_WAIT,
+    LP_RUNTIME_CALL,
+    LP_DRIVER_CALL,
+    LP_MIGRATION,
+    LP_ALLOC,
+    LP_FREE,
+    LP_GRAPH
+} lp_activity_kind;
+
+typedef struct lp_sum_key {
+    uint32_t path;   /* LP_NO_PATH: unattributed */
+    uint32_t origin; /* where the graph node was captured, or LP_NO_PATH */
+    uint32_t name;   /* of a text; a direction; or a call's number */
+    uint16_t kind;   /* lp_activity_kind; 0: a free slot */
+    uint16_t device;
+} lp_sum_key;
+
+typedef struct lp_sum {
+    lp_sum_key key;
+    uint64_t count;
+    lp_ns ns, min, max;
+    uint64_t bytes;
+} lp_sum;
+
+typedef struct lp_sums {
+    lp_sum *sums; /* owned, by hash */
+    uint32_t n;
+    uint32_t mask;
+    uint64_t lost; /* records that there was no memory for */
+} lp_sums;
+
+void lp_sums_init(lp_sums *sums);
+
+void lp_sums_free(lp_sums *sums);
+
+/* One more record of this key. */
+void lp_sums_add(lp_sums *sums, const lp_sum_key *key, lp_ns ns,
+                 uint64_t bytes);
+
+/* How long a device did anything at all: the union of intervals.
+ *
+ * Work of several streams overlaps, and records come nearly, but not quite,
+ * in order.  The intervals of late are kept apart and joined; the oldest are
+ * added up once there are too many, and a record that comes from before then
+ * makes the answer a lower bound.  One owner at a time.
+ */
+
+enum { LP_BUSY_SPANS = 1 << 16 };
+
+typedef struct lp_span {
+    lp_ns start, end;
+} lp_span;
+
+typedef struct lp_busy_time {
+    lp_span *spans; /* owned: apart from each other, in order */
+    size_t n;
+    lp_ns added;   /* of the spans that were given up */
+    lp_ns horizon; /* where the last of those ended */
+    bool inexact;  /* a record came from before the horizon, or memory is
+                    * out: the device was busy for longer */
+} lp_busy_time;
+
+void lp_busy_time_free(lp_busy_time *busy);
+
+/* The device was busy from `start` to `end`. */
+void lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end);
+
+/* How long it was busy in all. */
+lp_ns lp_busy_time_total(const lp_busy_time *busy);
+
+#endif

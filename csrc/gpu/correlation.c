@@ -1,0 +1,491 @@
+#include "gpu/correlation.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A graph launch has many records of one id, maybe in several buffers: a
+ * page is kept until records of ids so many pages later have come. */
+enum { IDS = 4096, KEPT_PAGES = 64, LAST_PAGE = (1 << 20) - 1 };
+
+/* What `refs` of a page counts: in its lower half records to come, above
+ * them the calls that are at it this moment. */
+#define A_CALL ((uint64_t)1 << 32)
+#define CLOSED ((uint64_t)1 << 63) /* it is nobody's page now */
+
+struct lp_correlation_page {
+    uint64_t refs;   /* atomic; never set, for whoever comes too late adds
+                      * and takes off again */
+    uint32_t number; /* id / IDS (atomic) */
+    lp_correlation_page *next; /* of the spare ones */
+    lp_correlation_entry entries[IDS];
+};
+
+bool
+lp_correlation_init(lp_correlation *correlations)
+{
+    *correlations = (lp_correlation){0};
+    correlations->pages =
+        calloc(LP_CORRELATION_PAGES, sizeof(lp_correlation_page *));
+    correlations->late = calloc(LP_CORRELATION_LATE, sizeof(uint32_t));
+    if (correlations->pages == NULL || correlations->late == NULL) {
+        lp_correlation_free(correlations);
+        return false;
+    }
+    return true;
+}
+
+void
+lp_correlation_free(lp_correlation *correlations)
+{
+    for (uint32_t i = 0;
+         correlations->pages != NULL && i < LP_CORRELATION_PAGES; i++) {
+        free(correlations->pages[i]);
+    }
+    while (correlations->spare != NULL) {
+        lp_correlation_page *next = correlations->spare->next;
+
+        free(correlations->spare);
+        correlations->spare = next;
+    }
+    free(correlations->pages);
+    free(correlations->late);
+    *correlations = (lp_correlation){0};
+}
+
+static uint32_t
+number_of(uint64_t id)
+{
+    return (uint32_t)id / IDS;
+}
+
+/* Is a page ahead of the newest?  Numbers go round, and jump where a program
+ * makes many calls that give no work; what is half the places behind was
+ * swept away, so a record of it is none of ours. */
+static bool
+is_ahead(uint32_t number, uint32_t newest)
+{
+    return ((number - newest - 1) & LAST_PAGE) <
+           LAST_PAGE - LP_CORRELATION_PAGES / 2;
+}
+
+static lp_correlation_page **
+place_of(const lp_correlation *correlations, uint32_t number)
+{
+    return &correlations->pages[number % LP_CORRELATION_PAGES];
+}
+
+static lp_correlation_page *
+page_at(const lp_correlation *correlations, uint32_t number)
+{
+    return __atomic_load_n(place_of(correlations, number), __ATOMIC_SEQ_CST);
+}
+
+/* The page of a number, or NULL. */
+static lp_correlation_page *
+page_of(const lp_correlation *correlations, uint32_t number)
+{
+    lp_correlation_page *page = page_at(correlations, number);
+
+    return page != NULL &&
+                   __atomic_load_n(&page->number, __ATOMIC_RELAXED) == number
+               ? page
+               : NULL;
+}
+
+/* Only whoever takes all of the list may take one: no page comes back
+ * meanwhile under another's hand. */
+static lp_correlation_page *
+take_spare(lp_correlation *correlations)
+{
+    lp_correlation_page *all =
+        __atomic_exchange_n(&correlations->spare, NULL, __ATOMIC_ACQ_REL);
+    lp_correlation_page *rest, *last;
+
+    if (all == NULL) {
+        return NULL;
+    }
+    rest = last = all->next;
+    if (rest != NULL) {
+        while (last->next != NULL) {
+            last = last->next;
+        }
+        last->next = __atomic_load_n(&correlations->spare, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&correlations->spare, &last->next,
+                                            rest, true, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED)) {
+        }
+    }
+    return all;
+}
+
+/* A closed page. */
+static void
+give_spare(lp_correlation *correlations, lp_correlation_page *page)
+{
+    page->next = __atomic_load_n(&correlations->spare, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&correlations->spare, &page->next,
+                                        page, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
+}
+
+/* A new page; false when memory is out, or the place is taken by a page of
+ * ids so long past that nobody should wait for them any more. */
+static bool
+add_page(lp_correlation *correlations, uint32_t number)
+{
+    lp_correlation_page *there = page_at(correlations, number);
+    lp_correlation_page *page;
+
+    if (there != NULL) {
+        return __atomic_load_n(&there->number, __ATOMIC_RELAXED) == number;
+    }
+    page = take_spare(correlations);
+    if (page == NULL) {
+        page = calloc(1, sizeof(*page));
+        if (page == NULL) {
+            return false;
+        }
+    }
+    else {
+        memset(page->entries, 0, sizeof(page->entries));
+        __atomic_fetch_and(&page->refs, ~CLOSED, __ATOMIC_SEQ_CST);
+    }
+    __atomic_store_n(&page->number, number, __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n(place_of(correlations, number), &there,
+                                     page, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST)) {
+        __atomic_fetch_or(&page->refs, CLOSED, __ATOMIC_SEQ_CST);
+        give_spare(correlations, page); /* another thread was quicker */
+    }
+    return true;
+}
+
+/* Hold a page, so that it stays the page of its number; NULL where it is not
+ * there (any more). */
+static lp_correlation_page *
+hold_page(const lp_correlation *correlations, uint32_t number, uint64_t refs)
+{
+    lp_correlation_page *page = page_of(correlations, number);
+    uint64_t before;
+
+    if (page == NULL) {
+        return NULL;
+    }
+    before = __atomic_fetch_add(&page->refs, refs, __ATOMIC_SEQ_CST);
+    if (!(before & CLOSED) && page_of(correlations, number) == page) {
+        return page;
+    }
+    /* It is being given up, or was: then it may be of another number. */
+    __atomic_fetch_sub(&page->refs, refs, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+static void
+release(lp_correlation_page *page, uint64_t refs)
+{
+    __atomic_fetch_sub(&page->refs, refs, __ATOMIC_SEQ_CST);
+}
+
+void
+lp_correlation_insert(lp_correlation *correlations, uint64_t id, uint32_t path,
+                      uint32_t flags)
+{
+    uint32_t number = number_of(id);
+    uint64_t due = flags & LP_CORRELATION_EXPECTED ? 1 : 0;
+    lp_correlation_page *page = hold_page(correlations, number, A_CALL + due);
+    lp_correlation_entry *entry;
+    uint32_t before;
+
+    while (page == NULL) {
+        if (page_of(correlations, number) != NULL) {
+            sched_yield(); /* it is being given up */
+        }
+        else if (!add_page(correlations, number)) {
+            __atomic_fetch_add(&correlations->lost, 1, __ATOMIC_RELAXED);
+            return;
+        }
+        page = hold_page(correlations, number, A_CALL + due);
+    }
+    /* The driver's call within the runtime's has its id: it is there. */
+    entry = &page->entries[id % IDS];
+    __atomic_store_n(&entry->path, path, __ATOMIC_RELAXED);
+    before = __atomic_fetch_or(&entry->flags, flags | LP_CORRELATION_INSERTED,
+                               __ATOMIC_RELEASE);
+    if (before & (LP_CORRELATION_EXPECTED | LP_CORRELATION_MATCHED)) {
+        release(page, A_CALL + due); /* an id is waited for once */
+    }
+    else {
+        release(page, A_CALL);
+    }
+}
+
+void
+lp_correlation_unexpect(lp_correlation *correlations, uint64_t id)
+{
+    lp_correlation_page *page = hold_page(correlations, number_of(id), A_CALL);
+    uint32_t before;
+
+    if (page == NULL) {
+        return;
+    }
+    before = __atomic_fetch_and(&page->entries[id % IDS].flags,
+                                ~(uint32_t)LP_CORRELATION_EXPECTED,
+                                __ATOMIC_ACQ_REL);
+    if ((before & LP_CORRELATION_EXPECTED) &&
+        !(before & LP_CORRELATION_MATCHED)) {
+        release(page, A_CALL + 1);
+    }
+    else {
+        release(page, A_CALL);
+    }
+}
+
+lp_correlation_entry
+lp_correlation_returned(lp_correlation *correlations, uint64_t id,
+                        uint64_t ticks)
+{
+    lp_correlation_page *page = hold_page(correlations, number_of(id), A_CALL);
+    lp_correlation_entry *entry, copy = {0};
+
+    if (page == NULL) {
+        return copy;
+    }
+    /* Here first the ticks and then the flag, and the other way round where
+     * the record is read: one of the two sees both, and takes the ticks. */
+    entry = &page->entries[id % IDS];
+    __atomic_fetch_add(&entry->held, ticks, __ATOMIC_SEQ_CST);
+    copy.flags = __atomic_load_n(&entry->flags, __ATOMIC_SEQ_CST);
+    copy.path = __atomic_load_n(&entry->path, __ATOMIC_RELAXED);
+    if (copy.flags & LP_CORRELATION_BLOCKED) {
+        copy.held = __atomic_exchange_n(&entry->held, 0, __ATOMIC_SEQ_CST);
+    }
+    release(page, A_CALL);
+    return copy;
+}
+
+static void
+note_newest(lp_correlation *correlations, uint32_t number)
+{
+    if (!correlations->begun) {
+        /* Others may have been put long before. */
+        correlations->begun = true;
+        correlations->newest = number;
+        correlations->oldest = (number - LP_CORRELATION_PAGES / 2) & LAST_PAGE;
+    }
+    else if (is_ahead(number, correlations->newest)) {
+        correlations->newest = number;
+    }
+}
+
+lp_correlation_entry
+lp_correlation_matched(lp_correlation *correlations, uint64_t id,
+                       uint32_t flags)
+{
+    uint32_t number = number_of(id);
+    lp_correlation_page *page =
+        page_of(correlations, number); /* only we give it up */
+    lp_correlation_entry *entry, copy = {0};
+
+    if (page == NULL) {
+        return copy;
+    }
+    entry = &page->entries[id % IDS];
+    copy.flags = __atomic_load_n(&entry->flags, __ATOMIC_ACQUIRE);
+    if (!(copy.flags & LP_CORRELATION_INSERTED)) {
+        copy.flags = 0;
+        return copy;
+    }
+    if ((copy.flags & flags) != flags) {
+        copy.flags = __atomic_fetch_or(&entry->flags, flags, __ATOMIC_SEQ_CST);
+        if ((copy.flags & LP_CORRELATION_EXPECTED) &&
+            (flags & LP_CORRELATION_MATCHED) &&
+            !(copy.flags & LP_CORRELATION_MATCHED)) {
+            release(page, 1);
+        }
+    }
+    copy.path = __atomic_load_n(&entry->path, __ATOMIC_RELAXED);
+    if (flags & LP_CORRELATION_BLOCKED) {
+        copy.held = __atomic_exchange_n(&entry->held, 0, __ATOMIC_SEQ_CST);
+    }
+    note_newest(correlations, number);
+    return copy;
+}
+
+/* Give up a page unless a call is at it or, but `at_once`, a record of it is
+ * to come; false if so. */
+static bool
+give_up(lp_correlation *correlations, lp_correlation_page *page, bool at_once)
+{
+    uint64_t refs = __atomic_load_n(&page->refs, __ATOMIC_SEQ_CST);
+    uint32_t number = __atomic_load_n(&page->number, __ATOMIC_RELAXED);
+
+    do {
+        if (refs >= A_CALL || (refs != 0 && !at_once)) {
+            return false;
+        }
+    } while (!__atomic_compare_exchange_n(&page->refs, &refs, CLOSED, false,
+                                          __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    __atomic_fetch_add(&correlations->expired, refs, __ATOMIC_RELAXED);
+    __atomic_store_n(place_of(correlations, number), NULL, __ATOMIC_SEQ_CST);
+    give_spare(correlations, page);
+    return true;
+}
+
+/* The page waits for a record: remember it, in the place of the oldest if
+ * none of the others is done by now. */
+static void
+add_late(lp_correlation *correlations, uint32_t number)
+{
+    if (correlations->n_late == LP_CORRELATION_LATE) {
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < LP_CORRELATION_LATE; i++) {
+            lp_correlation_page *page =
+                page_of(correlations, correlations->late[i]);
+
+            if (page != NULL && !give_up(correlations, page, false)) {
+                correlations->late[kept++] = correlations->late[i];
+            }
+        }
+        if (kept == LP_CORRELATION_LATE) {
+            give_up(correlations, page_of(correlations, correlations->late[0]),
+                    true);
+            memmove(correlations->late, correlations->late + 1,
+                    --kept * sizeof(correlations->late[0]));
+        }
+        correlations->n_late = kept;
+    }
+    correlations->late[correlations->n_late++] = number;
+}
+
+void
+lp_correlation_reclaim(lp_correlation *correlations)
+{
+    while (((correlations->newest - correlations->oldest) & LAST_PAGE) >
+           KEPT_PAGES) {
+        uint32_t far =
+            (correlations->oldest + LP_CORRELATION_PAGES / 2) & LAST_PAGE;
+        lp_correlation_page *page = page_at(correlations, far);
+
+        /* What half the places further on stands there from long ago is in
+         * the way of what is to come. */
+        if (page != NULL && page_of(correlations, far) == NULL) {
+            give_up(correlations, page, true);
+        }
+        page = page_of(correlations, correlations->oldest);
+        if (page != NULL && !give_up(correlations, page, false)) {
+            add_late(correlations, correlations->oldest);
+        }
+        correlations->oldest = (correlations->oldest + 1) & LAST_PAGE;
+    }
+}
+
+uint64_t
+lp_correlation_outstanding(const lp_correlation *correlations)
+{
+    uint64_t pending =
+        __atomic_load_n(&correlations->expired, __ATOMIC_RELAXED);
+
+    for (uint32_t i = 0; i < LP_CORRELATION_PAGES; i++) {
+        const lp_correlation_page *page =
+            __atomic_load_n(&correlations->pages[i], __ATOMIC_SEQ_CST);
+
+        if (page != NULL) {
+            pending +=
+                (uint32_t)__atomic_load_n(&page->refs, __ATOMIC_SEQ_CST);
+        }
+    }
+    return pending;
+}
+
+enum { FIRST_SLOTS = 1024 };
+
+void
+lp_graph_nodes_init(lp_graph_nodes *graph_nodes)
+{
+    *graph_nodes = (lp_graph_nodes){0};
+    pthread_mutex_init(&graph_nodes->lock, NULL);
+}
+
+void
+lp_graph_nodes_free(lp_graph_nodes *graph_nodes)
+{
+    free(graph_nodes->slots);
+    graph_nodes->slots = NULL;
+    pthread_mutex_destroy(&graph_nodes->lock);
+}
+
+static lp_graph_node *
+find(lp_graph_node *slots, uint32_t mask, uint64_t node)
+{
+    uint64_t hash = node * 0x9E3779B97F4A7C15u;
+    uint32_t at = (uint32_t)(hash >> 32) & mask;
+
+    while (slots[at].node != 0 && slots[at].node != node) {
+        at = (at + 1) & mask;
+    }
+    return &slots[at];
+}
+
+static bool
+has_room(lp_graph_nodes *graph_nodes)
+{
+    uint32_t slots = FIRST_SLOTS;
+    lp_graph_node *grown;
+
+    if (graph_nodes->slots != NULL) {
+        if (graph_nodes->n <= graph_nodes->mask / 2) {
+            return true;
+        }
+        slots = (graph_nodes->mask + 1) * 2;
+    }
+    grown = calloc(slots, sizeof(lp_graph_node));
+    if (grown == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; graph_nodes->slots != NULL && i <= graph_nodes->mask;
+         i++) {
+        if (graph_nodes->slots[i].node != 0) {
+            *find(grown, slots - 1, graph_nodes->slots[i].node) =
+                graph_nodes->slots[i];
+        }
+    }
+    free(graph_nodes->slots);
+    graph_nodes->slots = grown;
+    graph_nodes->mask = slots - 1;
+    return true;
+}
+
+void
+lp_graph_nodes_insert(lp_graph_nodes *graph_nodes, uint64_t node,
+                      uint32_t path)
+{
+    if (node == 0) {
+        return;
+    }
+    pthread_mutex_lock(&graph_nodes->lock);
+    if (has_room(graph_nodes)) {
+        lp_graph_node *slot =
+            find(graph_nodes->slots, graph_nodes->mask, node);
+
+        graph_nodes->n += slot->node == 0;
+        slot->node = node;
+        slot->path = path;
+    }
+    pthread_mutex_unlock(&graph_nodes->lock);
+}
+
+uint32_t
+lp_graph_nodes_find(lp_graph_nodes *graph_nodes, uint64_t node)
+{
+    uint32_t path = 0;
+
+    pthread_mutex_lock(&graph_nodes->lock);
+    if (graph_nodes->slots != NULL) {
+        path = find(graph_nodes->slots, graph_nodes->mask, node)->path;
+    }
+    pthread_mutex_unlock(&graph_nodes->lock);
+    return path;
+}

@@ -1,0 +1,87 @@
+#include "gpu/cuda_driver.h"
+
+#include "gpu/dynlib.h"
+
+#define SYMBOL(name, field) {name, offsetof(lp_cuda_driver, field), false}
+
+static const lp_symbol symbols[] = {
+    SYMBOL("cuDriverGetVersion", version),
+    SYMBOL("cuCtxGetCurrent", current),
+    SYMBOL("cuCtxPushCurrent_v2", push),
+    SYMBOL("cuCtxPopCurrent_v2", pop),
+    SYMBOL("cuCtxSynchronize", synchronize),
+    SYMBOL("cuDeviceGet", device),
+    SYMBOL("cuDeviceGetName", device_name),
+    SYMBOL("cuDeviceGetAttribute", attribute),
+};
+
+#undef SYMBOL
+
+/* CUdevice_attribute, by what the views call it. */
+static const lp_gpu_attribute attributes[] = {
+    {"threads_per_block", 1},
+    {"smem_per_block", 8},
+    {"warp_size", 10},
+    {"registers_per_block", 12},
+    {"sms", 16},
+    {"threads_per_sm", 39},
+    {"cc_major", 75},
+    {"cc_minor", 76},
+    {"smem_per_sm", 81},
+    {"registers_per_sm", 82},
+    {"blocks_per_sm", 106},
+    {"reserved_smem_per_block", 111},
+};
+
+enum { N_ATTRIBUTES = sizeof(attributes) / sizeof(attributes[0]) };
+
+_Static_assert(N_ATTRIBUTES <= (int)LP_GPU_ATTRIBUTES, "they fit");
+
+bool
+lp_cuda_driver_open(lp_cuda_driver *cuda, const char *library, char *why,
+                    size_t room)
+{
+    void *handle = lp_dynlib_open(library, why, room);
+
+    return handle != NULL &&
+           lp_dynlib_find(handle, symbols,
+                          sizeof(symbols) / sizeof(symbols[0]), cuda, why,
+                          room);
+}
+
+void
+lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context)
+{
+    void *popped;
+
+    if (cuda->push(context) == 0) {
+        cuda->synchronize();
+        cuda->pop(&popped);
+    }
+}
+
+void
+lp_cuda_driver_describe(const lp_cuda_driver *cuda, uint32_t device,
+                        lp_gpu_device *description)
+{
+    int handle;
+
+    description->name[0] = '\0';
+    description->n_attributes = 0;
+    if (cuda->device(&handle, (int)device) != 0) {
+        return;
+    }
+    if (cuda->device_name(description->name, LP_GPU_NAME, handle) != 0) {
+        description->name[0] = '\0';
+    }
+    description->name[LP_GPU_NAME - 1] = '\0';
+    for (int i = 0; i < N_ATTRIBUTES; i++) {
+        lp_gpu_attribute *next =
+            &description->attributes[description->n_attributes];
+
+        next->name = attributes[i].name;
+        if (cuda->attribute(&next->value, attributes[i].value, handle) == 0) {
+            description->n_attributes++;
+        }
+    }
+}

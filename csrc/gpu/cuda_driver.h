@@ -1,0 +1,36 @@
+/* The little that we ask of the CUDA driver itself.
+ *
+ * Never cuInit: a process that has forked since could not use CUDA any more.
+ * Before the program's own cuInit most of these answer that it is missing.
+ */
+#ifndef LP_GPU_CUDA_DRIVER_H
+#define LP_GPU_CUDA_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/backend.h"
+
+typedef struct lp_cuda_driver {
+    int (*version)(int *version);
+    int (*current)(void **context);
+    int (*push)(void *context);
+    int (*pop)(void **context);
+    int (*synchronize)(void);
+    int (*device)(int *device, int ordinal);
+    int (*device_name)(char *name, int room, int device);
+    int (*attribute)(int *value, int attribute, int device);
+} lp_cuda_driver;
+
+/* Load the driver; false and why not. */
+bool lp_cuda_driver_open(lp_cuda_driver *cuda, const char *library, char *why,
+                         size_t room);
+
+/* Wait for all work of a context. */
+void lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context);
+
+void lp_cuda_driver_describe(const lp_cuda_driver *cuda, uint32_t device,
+                             lp_gpu_device *description);
+
+#endif

@@ -1,0 +1,107 @@
+/* The one session with CUPTI of the process, and what its files share.
+ *
+ * cupti_backend.c opens the session and has the last records brought;
+ * cupti_callbacks.c is called for each CUDA call, on the thread that makes it;
+ * cupti_activity.c takes and reads the records, on a thread of CUPTI's.  After
+ * a fork the child has no session: these functions may still be called there,
+ * and do nothing.
+ */
+#ifndef LP_GPU_CUPTI_BACKEND_H
+#define LP_GPU_CUPTI_BACKEND_H
+
+#include "gpu/backend.h"
+#include "gpu/cuda_driver.h"
+#include "gpu/cupti_abi.h"
+
+typedef void (*lp_cupti_callback)(void *, uint32_t, uint32_t, const void *);
+typedef void (*lp_cupti_requested)(uint8_t **, size_t *, size_t *);
+typedef void (*lp_cupti_completed)(void *, uint32_t, uint8_t *, size_t,
+                                   size_t);
+
+/* Its functions, without "cupti" and by the same signatures. */
+typedef struct lp_cupti_functions {
+    int (*get_version)(uint32_t *);
+    int (*get_result_string)(int, const char **);
+    int (*get_timestamp)(uint64_t *);
+    int (*subscribe)(void **, lp_cupti_callback, void *);
+    int (*unsubscribe)(void *);
+    int (*enable_callback)(uint32_t, void *, uint32_t, uint32_t);
+    int (*enable_domain)(uint32_t, void *, uint32_t);
+    int (*register_callbacks)(lp_cupti_requested, lp_cupti_completed);
+    int (*enable)(uint32_t);
+    int (*disable)(uint32_t);
+    int (*get_next_record)(uint8_t *, size_t, void **);
+    int (*get_dropped)(void *, uint32_t, size_t *);
+    int (*flush_all)(uint32_t);
+    int (*register_timestamp)(uint64_t (*)(void));               /* or NULL */
+    int (*set_thread_id_type)(int);                              /* or NULL */
+    int (*get_graph_node_id)(void *, uint64_t *);                /* or NULL */
+    int (*get_callback_name)(uint32_t, uint32_t, const char **); /* or NULL */
+    int (*configure_uvm)(lp_cupti_uvm_config *, uint32_t);       /* or NULL */
+    void *has_enable_v2;      /* since 13.2 */
+    void *has_next_record_v2; /* since 13.3 */
+} lp_cupti_functions;
+
+typedef enum lp_cupti_state {
+    LP_CUPTI_CLOSED = 0,
+    LP_CUPTI_OPEN,
+    LP_CUPTI_FORKED /* we are the child of a process that had it open */
+} lp_cupti_state;
+
+enum { LP_CUPTI_CONTEXTS = 64 };
+
+typedef struct lp_cupti_session {
+    lp_cupti_state state; /* atomic */
+    lp_gpu_host host;
+    bool calls, memory; /* what is recorded, see lp_gpu_options */
+    lp_cupti_functions api;
+    lp_cuda_driver cuda;
+    void *subscriber;
+    uint32_t version;
+    int64_t offset;    /* from its time stamps to CLOCK_MONOTONIC, ns */
+    uint64_t dropped;  /* atomic */
+    uint64_t given;    /* buffers that it has not given back (atomic) */
+    uint32_t captures; /* of graphs, under way (atomic) */
+    void *contexts[LP_CUPTI_CONTEXTS]; /* that live (atomic) */
+} lp_cupti_session;
+
+extern lp_cupti_session lp_cupti;
+
+static inline bool
+lp_cupti_is_open(void)
+{
+    return __atomic_load_n(&lp_cupti.state, __ATOMIC_ACQUIRE) == LP_CUPTI_OPEN;
+}
+
+/* [ANY] A context was seen, or is to go. */
+void lp_cupti_add_context(void *context);
+void lp_cupti_drop_context(void *context);
+
+/* The one that is current on this thread, if there is one. */
+void lp_cupti_add_current_context(void);
+
+/* See lp_gpu_backend.flush. */
+void lp_cupti_flush(void);
+
+/* What CUPTI calls; [ANY]. */
+void lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
+                          const void *data);
+void lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records);
+void lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
+                           size_t size, size_t valid);
+
+/* Subscribe to the calls that we need; 0, or CUPTI's answer. */
+int lp_cupti_enable_calls(void);
+
+/* From here to `false` this thread's calls are our own: nobody's work. */
+void lp_cupti_own_calls(bool own);
+
+/* Read a record; false where its kind is none of ours. */
+bool lp_cupti_read(const void *record, lp_record *to);
+
+/* The backend for NVIDIA's devices, by CUPTI's callbacks and activity
+ * records. */
+
+extern const lp_gpu_backend lp_gpu_cupti;
+
+#endif

@@ -1,0 +1,327 @@
+/* Calls of the CUDA API, as they are made: who gives the device work, and who
+ * waits for it.
+ *
+ * Of the driver's calls, for every other way ends there: the runtime of any
+ * version, libraries, and compilers that know the driver alone.
+ */
+#include <errno.h>
+
+#include "gpu/cupti_backend.h"
+
+typedef enum call_class {
+    OTHER = 0,
+    LAUNCH,     /* one record or more */
+    COPY,       /* the same, and the thread is blocked */
+    COPY_ASYNC, /* the same, if memory is pageable */
+    SYNC,       /* the thread is blocked */
+    ALLOC,      /* a record where memory is recorded */
+    START,      /* collection is to begin, */
+    STOP,       /* and to end */
+    CAPTURE,    /* of a graph begins, */
+    CAPTURED    /* and ends */
+} call_class;
+
+/* CUpti_driver_api_trace_cbid: never renumbered, only added to. */
+static const uint16_t launches[] = {
+    115, 116, 117, /* cuLaunch, cuLaunchGrid, cuLaunchGridAsync */
+    307, 442,      /* cuLaunchKernel; the second of a pair here and below is
+                    * for per-thread default streams: _ptsz, _ptds */
+    477, 478,      /* cuLaunchCooperativeKernel */
+    480,           /* cuLaunchCooperativeKernelMultiDevice */
+    514, 515,      /* cuGraphLaunch */
+    652, 653,      /* cuLaunchKernelEx */
+    71,  73,  75,  77,  79,  81,  /* cuMemset*, version 1 */
+    216, 218, 220, 222, 224, 226, /* cuMemset*Async */
+    249, 250, 251, 252, 253, 254, /* cuMemset*_v2 */
+    411, 412, 413, 414, 415, 416, 428, 429, 430, 431, 432, 433,
+};
+
+static const uint16_t copies[] = {
+    43,  45,  47,  49,  51,  53,  54,  55,  56,  57,  58,       /* version 1 */
+    248, 276, 278, 280, 282, 284, 285, 286, 287, 288, 290, 292, /* _v2 */
+    305, 318, 320, /* cuMemcpy, Peer, 3DPeer */
+    397, 398, 399, 400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410,
+};
+
+static const uint16_t async_copies[] = {
+    60,  62,  64,  66,  67,  68,  69,  /* version 1 */
+    277, 279, 281, 283, 289, 291, 293, /* _v2 */
+    306, 319, 321,                     /* cuMemcpyAsync, Peer, 3DPeer */
+    418, 419, 420, 421, 422, 423, 424, 425, 426,
+    427, 776, 777, 778, 779, 796, 797, 798, 799, /* cuMemcpy(3D)BatchAsync */
+    837, 838, 839, 840, /* cuMemcpy(3D)WithAttributesAsync, since 13.1 */
+};
+
+static const uint16_t syncs[] = {
+    17,  800, /* cuCtxSynchronize */
+    121,      /* cuEventSynchronize */
+    126, 440, /* cuStreamSynchronize */
+};
+
+static const uint16_t allocations[] = {
+    29,  31,  33,                 /* cuMemAlloc, AllocPitch, Free */
+    37,  38,  39,  271, 294,      /* page-locked memory */
+    243, 244, 245,                /* _v2 */
+    371,                          /* cuMemAllocManaged */
+    598, 599, 600, 601, 611, 612, /* cuMemAllocAsync, FreeAsync, FromPool */
+};
+
+static const uint16_t starts[] = {308}; /* cuProfilerStart */
+static const uint16_t stops[] = {309};
+/* cuStreamBeginCapture, its _v2 and -ToGraph; cuStreamEndCapture */
+static const uint16_t captures[] = {495, 496, 539, 540, 720, 721};
+static const uint16_t captured[] = {497, 498};
+
+enum { CALLS = 1024 };
+
+#define LIST(ids) ids, sizeof(ids) / sizeof(ids[0])
+
+static const struct {
+    call_class class;
+    const uint16_t *ids;
+    size_t n;
+} lists[] = {
+    {LAUNCH, LIST(launches)},   {COPY, LIST(copies)},
+    {SYNC, LIST(syncs)},        {COPY_ASYNC, LIST(async_copies)},
+    {START, LIST(starts)},      {STOP, LIST(stops)},
+    {ALLOC, LIST(allocations)}, {CAPTURE, LIST(captures)},
+    {CAPTURED, LIST(captured)},
+};
+
+#undef LIST
+
+static uint8_t class_of[CALLS]; /* by the id of a driver's call */
+
+static _Thread_local struct {
+    bool own;              /* this call is ours */
+    uint32_t nodes;        /* of graphs, made by this thread, */
+    uint32_t nodes_before; /* and before the call under way */
+    uint32_t timed;        /* calls under way whose beginning was seen */
+} here;
+
+void
+lp_cupti_own_calls(bool own)
+{
+    here.own = own;
+}
+
+int
+lp_cupti_enable_calls(void)
+{
+    const lp_cupti_functions *api = &lp_cupti.api;
+    void *subscriber = lp_cupti.subscriber;
+    static const uint16_t resources[] = {
+        LP_CUPTI_RESOURCE_CONTEXT_CREATED,
+        LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
+        LP_CUPTI_RESOURCE_GRAPHNODE_CREATED,
+        LP_CUPTI_RESOURCE_GRAPHNODE_CLONED,
+    };
+    size_t enabled = 0;
+    int status = 0;
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (lists[i].class == ALLOC && !lp_cupti.memory) {
+            continue;
+        }
+        for (size_t k = 0; k < lists[i].n; k++) {
+            uint16_t id = lists[i].ids[k];
+
+            class_of[id] = (uint8_t)lists[i].class;
+            /* One that this library is too old for is refused. */
+            status = api->enable_callback(1, subscriber,
+                                          LP_CUPTI_DOMAIN_DRIVER_API, id);
+            enabled += status == LP_CUPTI_OK;
+        }
+    }
+    if (enabled == 0) {
+        return status;
+    }
+    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+        api->enable_callback(1, subscriber, LP_CUPTI_DOMAIN_RESOURCE,
+                             resources[i]);
+    }
+    if (lp_cupti.calls) {
+        status = api->enable_domain(1, subscriber, LP_CUPTI_DOMAIN_DRIVER_API);
+        if (status == LP_CUPTI_OK) {
+            status =
+                api->enable_domain(1, subscriber, LP_CUPTI_DOMAIN_RUNTIME_API);
+        }
+        return status;
+    }
+    return LP_CUPTI_OK;
+}
+
+static bool
+gives_work(call_class class)
+{
+    return class == LAUNCH || class == COPY || class == COPY_ASYNC;
+}
+
+static bool
+is_timed(call_class class)
+{
+    return class == COPY || class == COPY_ASYNC || class == SYNC;
+}
+
+static void
+begin_call(const lp_cupti_call *call, call_class class, bool runtime)
+{
+    const lp_gpu_host *host = &lp_cupti.host;
+
+    if (gives_work(class) || class == ALLOC || lp_cupti.calls) {
+        uint32_t flags = gives_work(class) ? LP_CORRELATION_EXPECTED : 0;
+
+        lp_activity_begin_call(host->activity, call->correlation, host->path(),
+                               runtime ? LP_CORRELATION_RUNTIME : flags);
+        here.nodes_before = here.nodes;
+    }
+    if (is_timed(class) && call->scratch != NULL) {
+        here.timed++;
+        *call->scratch = host->now();
+    }
+}
+
+/* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED to _ISOLATION: it ends all the same.
+ */
+static bool
+is_spoilt(int status)
+{
+    return status >= 901 && status <= 905;
+}
+
+/* Not below none: one may have begun before we listened. */
+static void
+end_capture(void)
+{
+    uint32_t n = __atomic_load_n(&lp_cupti.captures, __ATOMIC_ACQUIRE);
+
+    while (n != 0 &&
+           !__atomic_compare_exchange_n(&lp_cupti.captures, &n, n - 1, true,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    }
+}
+
+static void
+end_call(const lp_cupti_call *call, call_class class)
+{
+    const lp_gpu_host *host = &lp_cupti.host;
+    int status = call->result != NULL ? *(const int *)call->result : 0;
+
+    /* A failed call gives no work, its context may be gone; and under capture
+     * a call makes nodes. */
+    if (gives_work(class)) {
+        if (status != 0 || here.nodes != here.nodes_before) {
+            lp_correlation_unexpect(&host->activity->correlations,
+                                    call->correlation);
+        }
+        else {
+            lp_cupti_add_context(call->context);
+        }
+    }
+    /* (One that was under way when we came never had its time noted.) */
+    if (is_timed(class) && call->scratch != NULL && here.timed != 0) {
+        lp_ticks ticks = host->now() - *call->scratch;
+
+        here.timed--;
+        if (class == COPY_ASYNC) {
+            lp_activity_add_copy_wait(host->activity, call->correlation,
+                                      ticks);
+        }
+        else {
+            lp_activity_add_wait(host->activity, host->path(), ticks);
+        }
+    }
+    if ((class == START || class == STOP) && status == 0) {
+        host->collect(class == START);
+    }
+    if (class == CAPTURE && status == 0) {
+        __atomic_fetch_add(&lp_cupti.captures, 1, __ATOMIC_ACQ_REL);
+    }
+    if (class == CAPTURED && (status == 0 || is_spoilt(status))) {
+        end_capture();
+    }
+}
+
+static void
+on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
+{
+    bool runtime = domain == LP_CUPTI_DOMAIN_RUNTIME_API;
+    call_class class =
+        runtime || id >= CALLS ? OTHER : (call_class)class_of[id];
+
+    if (here.own) {
+        if (lp_cupti.calls && call->site == LP_CUPTI_API_ENTER) {
+            lp_correlation_insert(&lp_cupti.host.activity->correlations,
+                                  call->correlation, LP_NO_PATH,
+                                  LP_CORRELATION_IGNORED);
+        }
+        return;
+    }
+    if (call->site == LP_CUPTI_API_ENTER) {
+        begin_call(call, class, runtime);
+    }
+    else {
+        end_call(call, class);
+    }
+}
+
+/* A node of a graph was captured, or copied when the graph was made ready:
+ * whatever it does one day comes from here. */
+static void
+on_graph_node(uint32_t id, const lp_cupti_graph_node *data)
+{
+    const lp_gpu_host *host = &lp_cupti.host;
+    uint64_t node = 0, original = 0;
+    uint32_t path;
+
+    here.nodes += id == LP_CUPTI_RESOURCE_GRAPHNODE_CREATED;
+    if (lp_cupti.api.get_graph_node_id == NULL ||
+        lp_cupti.api.get_graph_node_id(data->node, &node) != LP_CUPTI_OK) {
+        return;
+    }
+    if (id == LP_CUPTI_RESOURCE_GRAPHNODE_CREATED) {
+        path = host->path();
+    }
+    else if (lp_cupti.api.get_graph_node_id(data->original, &original) ==
+             LP_CUPTI_OK) {
+        path = lp_graph_nodes_find(&host->activity->graph_nodes, original);
+    }
+    else {
+        return;
+    }
+    lp_graph_nodes_insert(&host->activity->graph_nodes, node, path);
+}
+
+static void
+on_resource(uint32_t id, const lp_cupti_resource *resource)
+{
+    if (id == LP_CUPTI_RESOURCE_CONTEXT_CREATED) {
+        lp_cupti_add_context(resource->context);
+    }
+    else if (id == LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING) {
+        lp_cupti_drop_context(resource->context);
+    }
+    else if (resource->descriptor != NULL) {
+        on_graph_node(id, resource->descriptor);
+    }
+}
+
+void
+lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
+                     const void *data)
+{
+    int before = errno; /* the program's, whose call this is */
+
+    (void)unused;
+    if (!lp_cupti_is_open() || data == NULL) {
+        return;
+    }
+    if (domain == LP_CUPTI_DOMAIN_RESOURCE) {
+        on_resource(id, data);
+    }
+    else if (domain == LP_CUPTI_DOMAIN_DRIVER_API ||
+             domain == LP_CUPTI_DOMAIN_RUNTIME_API) {
+        on_call(domain, id, data);
+    }
+    errno = before;
+}

@@ -1,0 +1,77 @@
+#include "gpu/dynlib.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef __linux__
+#  include <fcntl.h>
+#  include <link.h>
+#  include <sys/stat.h>
+#  include <unistd.h>
+
+/* A file that was cut short kills whoever maps it.  Its section headers, which
+ * stand at the end, are missing. */
+static bool
+is_cut_short(const char *path)
+{
+    ElfW(Ehdr) head;
+    struct stat about;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool cut;
+
+    if (file < 0) {
+        return false;
+    }
+    cut = read(file, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
+          memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+          fstat(file, &about) == 0 &&
+          (uint64_t)about.st_size <
+              head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
+    close(file);
+    return cut;
+}
+#else
+static bool
+is_cut_short(const char *path)
+{
+    (void)path;
+    return false;
+}
+#endif
+
+void *
+lp_dynlib_open(const char *name, char *why, size_t room)
+{
+    void *library;
+
+    /* The loader looks for a name without a slash. */
+    if (strchr(name, '/') != NULL && is_cut_short(name)) {
+        snprintf(why, room, "%s: the file was cut short", name);
+        return NULL;
+    }
+    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        const char *error = dlerror();
+
+        snprintf(why, room, "%s", error != NULL ? error : name);
+    }
+    return library;
+}
+
+bool
+lp_dynlib_find(void *library, const lp_symbol *symbols, size_t n,
+               void *functions, char *why, size_t room)
+{
+    for (size_t i = 0; i < n; i++) {
+        void *found = dlsym(library, symbols[i].name);
+
+        if (found == NULL && !symbols[i].optional) {
+            snprintf(why, room, "it has no %s", symbols[i].name);
+            return false;
+        }
+        memcpy((char *)functions + symbols[i].offset, &found, sizeof(found));
+    }
+    return true;
+}

@@ -1,0 +1,74 @@
+/* A device's records one by one, in columns, up to a limit.
+ *
+ * Columns because that is how they are stored and compress best.  The sums
+ * go on beyond the limit; here what is left out is counted.  One owner at a
+ * time.
+ */
+#ifndef LP_GPU_EVENT_TIMELINE_H
+#define LP_GPU_EVENT_TIMELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/clock.h"
+
+/* How a kernel was launched. */
+typedef struct lp_launch {
+    int32_t grid[3], block[3];
+    uint32_t registers;                /* of a thread */
+    int32_t static_smem, dynamic_smem; /* bytes of a block */
+} lp_launch;
+
+typedef struct lp_event {
+    uint64_t start, ns; /* ns of CLOCK_MONOTONIC */
+    uint64_t bytes;
+    uint64_t thread; /* that made a call, as the system numbers it */
+    uint32_t name;   /* as in lp_sum_key */
+    uint32_t path, origin;
+    uint32_t device, context, stream;
+    uint32_t correlation;
+    uint32_t launch; /* number of a lp_launch, 0: of none */
+    uint8_t kind;    /* lp_activity_kind */
+    uint8_t memory;  /* from which kind of memory, and to which << 4 */
+} lp_event;
+
+/* One column of all events. */
+typedef struct lp_column {
+    const char *name;
+    char typecode;   /* of Python's array module */
+    uint8_t size;    /* bytes of a value */
+    uint16_t offset; /* in lp_event */
+} lp_column;
+
+enum { LP_COLUMNS = 14, LP_EVENTS_A_CHUNK = 8192 };
+
+extern const lp_column lp_columns[LP_COLUMNS];
+
+typedef struct lp_event_timeline {
+    unsigned char **chunks; /* owned: columns one after the other */
+    size_t n_chunks;
+    size_t n;
+    size_t max; /* events that are kept */
+    uint64_t left_out;
+    lp_launch *launches; /* owned; number 0 is of none */
+    uint32_t n_launches;
+    uint32_t launch_room;
+    uint32_t *slots; /* owned: numbers by hash, 0: free */
+    uint32_t mask;
+} lp_event_timeline;
+
+void lp_event_timeline_init(lp_event_timeline *timeline, size_t max);
+
+void lp_event_timeline_free(lp_event_timeline *timeline);
+
+void lp_event_timeline_add(lp_event_timeline *timeline, const lp_event *event);
+
+/* The number of a way to launch; 0 when memory is out. */
+uint32_t lp_event_timeline_launch(lp_event_timeline *timeline,
+                                  const lp_launch *launch);
+
+/* Copy a column of the first `n` events. */
+void lp_event_timeline_column(const lp_event_timeline *timeline, int column,
+                              size_t n, unsigned char *to);
+
+#endif

@@ -1,0 +1,299 @@
+/* Events by sys.monitoring (PEP 669): local to the registered code objects,
+ * so that all other code runs untouched.
+ *
+ * They are set once, when a function is registered, and stay; a call made
+ * while nothing counts costs its callbacks and no more.
+ */
+#include "hooks/hooks.h"
+
+#if LP_HAVE_MONITORING
+
+#  include "engine/c_functions.h"
+#  include "engine/discovery.h"
+#  include "hooks/monitoring_events.h"
+
+/* Tool ids in order of preference: 0 is for debuggers, 1 for coverage, 2 for
+ * profilers of functions (cProfile and line_profiler claim it). */
+static const int tool_ids[] = {4, 3, 5, 2};
+
+static int tool_id = -1;
+static PyObject *monitoring; /* owned: sys.monitoring */
+
+/* The bit of an event by its name; -1 with an exception. */
+static long
+bit_of(const char *name)
+{
+    PyObject *names = PyObject_GetAttrString(monitoring, "events");
+    PyObject *bit = NULL;
+    long value = -1;
+
+    if (names != NULL) {
+        bit = PyObject_GetAttrString(names, name);
+    }
+    if (bit != NULL) {
+        value = PyLong_AsLong(bit);
+    }
+    Py_XDECREF(names);
+    Py_XDECREF(bit);
+    return value;
+}
+
+static long
+event_bit(const lp_monitoring_event *event)
+{
+    return bit_of(event->name);
+}
+
+/* The bits of the events that are (not) local; -1 with an exception. */
+static long
+event_mask(bool local)
+{
+    long mask = 0;
+
+    for (int i = 0; i < LP_MONITORING_EVENTS && mask >= 0; i++) {
+        if (lp_monitoring_events[i].local == local &&
+            (lp_c_functions_on || !lp_monitoring_events[i].c_functions) &&
+            !lp_monitoring_events[i].far) {
+            long bit = event_bit(&lp_monitoring_events[i]);
+
+            mask = bit < 0 ? -1 : mask | bit;
+        }
+    }
+    return mask;
+}
+
+/* Call a function of sys.monitoring for its effect.  0 or -1. */
+static int
+ask(PyObject *answer)
+{
+    if (answer == NULL) {
+        return -1;
+    }
+    Py_DECREF(answer);
+    return 0;
+}
+
+static int
+register_all(bool on)
+{
+    for (int i = 0; i < LP_MONITORING_EVENTS; i++) {
+        long bit = event_bit(&lp_monitoring_events[i]);
+
+        if (bit < 0 ||
+            ask(PyObject_CallMethod(
+                monitoring, "register_callback", "ilO", tool_id, bit,
+                on ? lp_monitoring_callback(i) : Py_None)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Take the first tool id that is free; -1 with an exception. */
+static int
+take_tool_id(void)
+{
+    for (size_t i = 0; i < sizeof(tool_ids) / sizeof(tool_ids[0]); i++) {
+        PyObject *answer = PyObject_CallMethod(monitoring, "use_tool_id", "is",
+                                               tool_ids[i], "lineprof");
+
+        if (answer != NULL) {
+            Py_DECREF(answer);
+            return tool_ids[i];
+        }
+        if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
+            return -1;
+        }
+        PyErr_Clear();
+    }
+    PyErr_SetString(PyExc_RuntimeError,
+                    "other tools hold every tool id of sys.monitoring that a "
+                    "profiler may take");
+    return -1;
+}
+
+static int
+free_tool_id(int id)
+{
+    return ask(PyObject_CallMethod(monitoring, "free_tool_id", "i", id));
+}
+
+/* What all code tells of. */
+static int
+set_global(long mask)
+{
+    return ask(
+        PyObject_CallMethod(monitoring, "set_events", "il", tool_id, mask));
+}
+
+static void
+monitoring_close(void)
+{
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    if (tool_id >= 0) {
+        if (set_global(0) < 0 || register_all(false) < 0 ||
+            free_tool_id(tool_id) < 0) {
+            PyErr_Clear(); /* the interpreter is going away */
+        }
+        tool_id = -1;
+    }
+    Py_CLEAR(monitoring);
+    PyErr_Restore(type, value, traceback);
+}
+
+static int
+monitoring_open(PyObject *Py_UNUSED(module))
+{
+    long mask;
+
+    monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    if (monitoring == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is not there");
+        return -1;
+    }
+    Py_INCREF(monitoring);
+    if (lp_monitoring_events_open(monitoring) < 0 ||
+        (tool_id = take_tool_id()) < 0 || register_all(true) < 0) {
+        monitoring_close();
+        return -1;
+    }
+    mask = event_mask(false);
+    if (mask < 0 || set_global(mask) < 0) {
+        monitoring_close();
+        return -1;
+    }
+    return 0;
+}
+
+/* Events that were answered by DISABLE come again; every tool's. */
+static int
+restart(void)
+{
+    return ask(PyObject_CallMethod(monitoring, "restart_events", NULL));
+}
+
+static int
+monitoring_watch_all(bool all)
+{
+    long mask = event_mask(false), start = bit_of("PY_START");
+
+    if (mask < 0 || start < 0 || set_global(all ? mask | start : mask) < 0) {
+        return -1;
+    }
+    /* What an earlier round refused is to tell of its begin again. */
+    return all ? restart() : 0;
+}
+
+static int
+set_local(int id, PyObject *code, long mask)
+{
+    return ask(PyObject_CallMethod(monitoring, "set_local_events", "iOl", id,
+                                   code, mask));
+}
+
+/* A debugger that asks for opcodes in a frame, as pdb does to stop where it
+ * was called, would hear of none: the interpreter notes who wants which
+ * instruction once there are two tools, and by then has forgotten the first.
+ * So there are two from the start, for a moment.  Where there is no second
+ * tool id, it stays as it is. */
+static void
+make_room_for_opcodes(PyObject *code)
+{
+    int other = take_tool_id();
+
+    if (other >= 0) {
+        long both = bit_of("LINE") | bit_of("INSTRUCTION");
+
+        if (both >= 0 && set_local(other, code, both) == 0) {
+            set_local(other, code, 0);
+        }
+        PyErr_Clear();
+        free_tool_id(other);
+    }
+    PyErr_Clear();
+}
+
+/* Has this tool got any of these events of a code object?  -1 with an
+ * exception. */
+static int
+has_local(int id, PyObject *code, long mask)
+{
+    PyObject *answer =
+        PyObject_CallMethod(monitoring, "get_local_events", "iO", id, code);
+    long bits = answer == NULL ? -1 : PyLong_AsLong(answer);
+
+    Py_XDECREF(answer);
+    return bits < 0 ? -1 : (bits & mask) != 0;
+}
+
+/* Instructions' events in place of lines'.  The interpreter notes who wants
+ * them once any event of the code has two tools, and forgets who did before:
+ * so another one shares some with us for the moment in which we begin.  False
+ * with no exception where it cannot be had. */
+static bool
+watch_instructions(PyObject *code, long lines)
+{
+    long line = bit_of("LINE"), instruction = bit_of("INSTRUCTION");
+    long start = bit_of("PY_START");
+    long ours = (lines & ~line) | instruction;
+    int other, had = has_local(tool_id, code, instruction);
+    bool done = had > 0;
+
+    if (had == 0 && (other = take_tool_id()) >= 0) {
+        done = set_local(tool_id, code, ours & ~instruction) == 0 &&
+               set_local(other, code, line | instruction | start) == 0 &&
+               set_local(tool_id, code, ours) == 0 &&
+               set_local(other, code, 0) == 0;
+        PyErr_Clear();
+        free_tool_id(other);
+    }
+    PyErr_Clear();
+    return done;
+}
+
+static int
+monitoring_watch(PyObject *code)
+{
+    const lp_code *known = lp_code_of(code);
+    long mask = event_mask(true);
+    bool far = known != NULL && (known->flags & LP_CODE_FAR);
+
+    far = mask >= 0 && far && watch_instructions(code, mask);
+    if (mask < 0 || (!far && set_local(tool_id, code, mask) < 0)) {
+        return -1;
+    }
+    if (lp_discovery_on && !lp_discovery_is_asking() && restart() < 0) {
+        return -1; /* it may have been refused before, and be silent */
+    }
+    if (LP_TOOLS_HIDE_OPCODES && !far) {
+        make_room_for_opcodes(code);
+    }
+    return 0;
+}
+
+static void
+monitoring_unwatch(PyObject *code)
+{
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    if (set_local(tool_id, code, 0) < 0) {
+        PyErr_Clear();
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
+const lp_hook lp_hook_monitoring = {
+    .name = "monitoring",
+    .open = monitoring_open,
+    .close = monitoring_close,
+    .watch = monitoring_watch,
+    .unwatch = monitoring_unwatch,
+    .watch_all = monitoring_watch_all,
+    .how = "sys.monitoring tells of the registered functions alone, so all "
+           "other code runs at its own speed",
+};
+
+#endif

@@ -1,0 +1,437 @@
+#include "hooks/monitoring_events.h"
+
+#include "engine/c_functions.h"
+#include "engine/discovery.h"
+#include "engine/engine.h"
+#include "engine/overhead_audit.h"
+
+#if LP_HAVE_MONITORING
+
+#  include <stddef.h>
+#  include <structmember.h>
+
+typedef struct callback {
+    PyObject_HEAD
+    vectorcallfunc call;
+} callback;
+
+static PyMemberDef callback_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(callback, call), READONLY,
+     NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static void
+callback_dealloc(PyObject *op)
+{
+    PyTypeObject *type = Py_TYPE(op);
+
+    type->tp_free(op);
+    Py_DECREF(type); /* heap types are owned by their instances */
+}
+
+static PyType_Slot callback_slots[] = {
+    {Py_tp_dealloc, callback_dealloc},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_members, callback_members},
+    {0, NULL},
+};
+
+static PyType_Spec callback_spec = {
+    .name = "lineprof._core.Callback",
+    .basicsize = sizeof(callback),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = callback_slots,
+};
+
+/* A function of C as an object to call: of a type of our own with a vectorcall
+ * slot, the cheapest callable that the interpreter knows.  New reference, or
+ * NULL with an exception. */
+static PyObject *
+new_callback(vectorcallfunc call)
+{
+    static PyTypeObject *type; /* owned, for good */
+    callback *made = NULL;
+
+    if (type == NULL) {
+        type = (PyTypeObject *)PyType_FromSpec(&callback_spec);
+    }
+    if (type != NULL) {
+        made = PyObject_New(callback, type);
+    }
+    if (made != NULL) {
+        made->call = call;
+    }
+    return (PyObject *)made;
+}
+
+#endif
+
+/* What answers the events of sys.monitoring (PEP 669).  Callbacks never raise,
+ * for that would end up in the program, but what is meant for it.
+ */
+
+#if LP_HAVE_MONITORING
+
+/* What a callback answers to have its event no more, at that place. */
+static PyObject *disable; /* owned: sys.monitoring.DISABLE */
+
+static PyObject *
+none(void)
+{
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+keep_or_drop(bool keep)
+{
+    PyObject *answer = keep ? Py_None : disable;
+
+    Py_INCREF(answer);
+    return answer;
+}
+
+/* Begin a call, or go on in it.  DISABLE is for what nobody counts. */
+static PyObject *
+start(lp_recorder *rec, PyObject *object)
+{
+    lp_code *code = lp_code_of(object);
+
+    if (code == NULL) {
+        code = lp_discovery_ask(object);
+        if (code == NULL) {
+            return keep_or_drop(lp_discovery_is_asking());
+        }
+    }
+    if (LP_UNLIKELY(lp_code_is_ignored(code))) {
+        return keep_or_drop(false);
+    }
+    if (rec != NULL) {
+        lp_engine_enter(rec, code, LP_CALLED, 0, lp_frame_key(), 0);
+    }
+    return none();
+}
+
+static PyObject *
+resume(lp_recorder *rec, PyObject *object, uint32_t at)
+{
+    lp_code *code = lp_code_of(object);
+
+    if (rec != NULL && code != NULL) {
+        uint32_t line = code->resumes != NULL && at < code->n_marks
+                            ? code->resumes[at]
+                            : 0;
+
+        lp_engine_enter(rec, code, LP_RESUMED, line, lp_frame_key(),
+                        lp_clock_now(&rec->clock));
+    }
+    return none();
+}
+
+/* With an exception that came before it, the frame is left at once. */
+static PyObject *
+answer_or_raise(PyObject *answer, bool well)
+{
+    if (LP_UNLIKELY(!well)) {
+        Py_CLEAR(answer);
+    }
+    return answer;
+}
+
+static PyObject *
+on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
+         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_threads_here();
+    bool well = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
+
+    return answer_or_raise(start(rec, args[0]), well);
+}
+
+static PyObject *
+on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
+          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_threads_here();
+    uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
+    bool well = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
+
+    return answer_or_raise(resume(rec, args[0], at), well);
+}
+
+static inline void
+leave(PyObject *code, bool suspended)
+{
+    lp_recorder *rec = lp_current_recorder;
+    lp_ticks now;
+    lp_frame *top;
+
+    if (rec == NULL || (rec->top == rec->frames && rec->owed == 0)) {
+        return;
+    }
+    now = lp_clock_now(&rec->clock);
+    if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
+        lp_engine_frame(rec, code, lp_frame_key()) != NULL) {
+        lp_c_functions_end(rec, now); /* (Others may end in what C called.) */
+    }
+    top = rec->top;
+    if (top->code == code && !(top->flags & LP_FRAME_GREENLET)) {
+        lp_engine_leave(rec, code, top->key, suspended, now);
+    }
+    else {
+        lp_engine_leave(rec, code, lp_frame_key(), suspended, now);
+    }
+}
+
+static PyObject *
+on_leave(PyObject *Py_UNUSED(self), PyObject *const *args,
+         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    leave(args[0], false);
+    return none();
+}
+
+static PyObject *
+on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
+         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    leave(args[0], true);
+    return none();
+}
+
+/* Does the event name the line that is open?  Some lines tell of themselves
+ * twice: 3.12's `a() or b()`, or one that an exception was thrown into.  A
+ * loop that goes round on its line has jumps, and no events of the line. */
+static inline bool
+is_open_line(const lp_frame *frame, uint32_t line)
+{
+    return frame->line == frame->lines + (line - frame->first_line);
+}
+
+static void
+line_slow(PyObject *code, uint32_t line, lp_ticks now)
+{
+    enum {
+        LP_FRAME_TOLD = LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION |
+        LP_FRAME_PAUSED
+    };
+    lp_recorder *rec = lp_threads_here();
+    lp_frame *frame;
+
+    if (rec == NULL) {
+        return;
+    }
+    frame = lp_engine_frame(rec, code, lp_frame_key());
+    if (frame != NULL && lp_c_functions_is(rec->top)) {
+        lp_c_functions_end(rec, now);
+    }
+    if (frame != NULL && !(frame->flags & LP_FRAME_TOLD) &&
+        is_open_line(frame, line)) {
+        lp_engine_same_line(frame);
+        return;
+    }
+    lp_engine_line(rec, code, lp_frame_key(), line, LP_LINE_FORWARD, now);
+}
+
+LP_INLINE void
+come_to(PyObject *code, uint32_t line)
+{
+    lp_recorder *rec = lp_current_recorder;
+
+    if (LP_LIKELY(rec != NULL)) {
+        lp_ticks now = lp_clock_now(&rec->clock);
+        lp_frame *frame = rec->top;
+
+        if (LP_LIKELY(frame->code == code &&
+                      !(frame->flags & LP_FRAME_SLOW))) {
+            if (LP_UNLIKELY(is_open_line(frame, line))) {
+                lp_engine_same_line(frame);
+            }
+            else {
+                lp_recorder_line(rec, frame, line - frame->first_line, now,
+                                 LP_LINE_FORWARD);
+            }
+        }
+        else {
+            line_slow(code, line, now);
+        }
+    }
+    else {
+        line_slow(code, line, lp_clock_now(&lp_the_engine.clock));
+    }
+}
+
+static PyObject *
+on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
+        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    come_to(args[0], (uint32_t)lp_small_int(args[1]));
+    return none();
+}
+
+/* Of code that is far: only where a line may begin is of interest. */
+static PyObject *
+on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
+               size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    const lp_code *code = lp_code_of(args[0]);
+    uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
+
+    if (code == NULL || code->resumes == NULL || code->marks == NULL ||
+        at >= code->n_marks || !(code->marks[at] & LP_STARTS_LINE) ||
+        code->resumes[at] == 0) {
+        return keep_or_drop(false);
+    }
+    come_to(args[0], code->resumes[at]);
+    return none();
+}
+
+/* The line of an instruction, by its byte offset.  The interpreter would go
+ * through its whole table. */
+static uint32_t
+line_at(const lp_code *code, PyObject *object, long offset)
+{
+    uint32_t at = (uint32_t)offset / 2;
+
+    if (LP_LIKELY(code->resumes != NULL && at < code->n_marks)) {
+        return code->resumes[at];
+    }
+    return (uint32_t)PyCode_Addr2Line((PyCodeObject *)object, (int)offset);
+}
+
+/* Is it of no statement of several lines, so that its event is a hit? */
+static bool
+is_simple(const lp_code *code, uint32_t line)
+{
+    const lp_layout *layout = &code->layout;
+    uint32_t offset = line - layout->first_line;
+
+    return layout->statements == NULL || offset >= layout->n_lines ||
+           layout->statements[offset] == 0;
+}
+
+/* A jump.  Most are of no interest, ever, and are switched off for good; two
+ * kinds are: one that goes round on its own line, for which there is no line
+ * event, and one back to the start of a statement of several lines. */
+static PyObject *
+on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
+        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    long from = lp_small_int(args[1]), to = lp_small_int(args[2]);
+    lp_code *code = lp_code_of(args[0]);
+    lp_recorder *rec = lp_current_recorder;
+    lp_frame *frame;
+    lp_line_entry step;
+    uint32_t line;
+
+    if (to > from || code == NULL) {
+        return keep_or_drop(code == NULL);
+    }
+    step = lp_code_line_entry(code, (int)to);
+    line = line_at(code, args[0], to);
+    if (line == line_at(code, args[0], from)) {
+        bool tells = step != LP_LINE_COMPREHENSION || lp_code_is_unheard(code, (int)from);
+
+        if (step == LP_LINE_FORWARD && code->marks != NULL) {
+            return keep_or_drop(false); /* no loop's: an exception is over */
+        }
+        if (tells && rec != NULL) {
+            lp_engine_line(rec, args[0], lp_frame_key(), line, step,
+                           lp_clock_now(&rec->clock));
+        }
+        return keep_or_drop(tells);
+    }
+    if (step == LP_LINE_FORWARD ||
+        (step == LP_LINE_LOOP_BACK && is_simple(code, line))) {
+        return keep_or_drop(false);
+    }
+    frame = rec != NULL ? lp_engine_frame(rec, args[0], lp_frame_key()) : NULL;
+    if (frame != NULL) {
+        /* The line event of where it goes comes next. */
+        frame->flags |= step == LP_LINE_LOOP_BACK ? LP_FRAME_LOOP_BACK
+                                                  : LP_FRAME_COMPREHENSION;
+    }
+    return keep_or_drop(true);
+}
+
+/* Anything but a function of Python is called: its end will be told, too. */
+static PyObject *
+on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
+        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_current_recorder;
+    PyObject *callable =
+        PyMethod_Check(args[2]) ? PyMethod_GET_FUNCTION(args[2]) : args[2];
+
+    if (!PyFunction_Check(callable) && rec != NULL &&
+        rec->top->code == args[0]) {
+        lp_c_functions_enter(rec, callable, lp_clock_now(&rec->clock));
+    }
+    return none();
+}
+
+static PyObject *
+on_call_end(PyObject *Py_UNUSED(self), PyObject *const *args,
+            size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    lp_recorder *rec = lp_current_recorder;
+
+    /* One that nobody counts may end calls within one that somebody does. */
+    if (rec != NULL && lp_c_functions_is(rec->top) &&
+        rec->top[-1].code == args[0]) {
+        lp_c_functions_leave(rec, lp_clock_now(&rec->clock));
+    }
+    return none();
+}
+
+const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
+    {"LINE", on_line, .local = true},
+    {"INSTRUCTION", on_instruction, .local = true, .far = true},
+    {"PY_START", on_start, .local = true},
+    {"PY_RESUME", on_resume, .local = true},
+    {"PY_RETURN", on_leave, .local = true},
+    {"PY_YIELD", on_yield, .local = true},
+    {"JUMP", on_jump, .local = true},
+    {"PY_UNWIND", on_leave, .local = false},
+    {"PY_THROW", on_resume, .local = false},
+    {"CALL", on_call, .local = true, .c_functions = true},
+    {"C_RETURN", on_call_end, .local = true, .c_functions = true},
+    {"C_RAISE", on_call_end, .local = true, .c_functions = true},
+};
+
+static PyObject *callbacks[LP_MONITORING_EVENTS]; /* owned */
+
+/* Make the callbacks; they are kept, for a process has few moments at which
+ * nothing can call them. */
+static int
+make_callbacks(void)
+{
+    for (int i = LP_MONITORING_EVENTS - 1; i >= 0; i--) {
+        callbacks[i] = new_callback(lp_monitoring_events[i].call);
+        if (callbacks[i] == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int
+lp_monitoring_events_open(PyObject *monitoring)
+{
+    if (disable == NULL) {
+        disable = PyObject_GetAttrString(monitoring, "DISABLE");
+    }
+    if (disable == NULL || (callbacks[0] == NULL && make_callbacks() < 0)) {
+        return -1;
+    }
+    return 0;
+}
+
+PyObject *
+lp_monitoring_callback(int event)
+{
+    return callbacks[event];
+}
+
+#endif

@@ -1,0 +1,378 @@
+/* Events by PyEval_SetTrace.
+ *
+ * Before 3.12 a gate turns the trace function on in profiled frames alone.
+ * From 3.12 on, where switching it costs microseconds, it goes on once, in
+ * every thread, and stays while a tracer exists: that is the fallback for a
+ * process in which all tool ids of sys.monitoring are taken.
+ *
+ * A trace function that the program sets itself is called after ours.  So
+ * that it is not lost, and we neither, sys.settrace is replaced by one that
+ * does what it always did and then puts ours in front again.  Without a gate
+ * the same goes for what threading is told of new threads and of all.
+ */
+#include "hooks/hooks.h"
+
+#include "engine/engine.h"
+#include "hooks/frame_eval.h"
+#include "hooks/trace_function.h"
+
+/* A function of a module, and ours that stands in its place: then the last
+ * three are there, all owned. */
+typedef struct replaced {
+    const char *name; /* of the module */
+    PyMethodDef *method;
+    PyObject *module;
+    PyObject *before;
+    PyObject *ours;
+} replaced;
+
+/* owned: what stands in threading where there is no gate, so that new threads
+ * come to us; the program never sees it. */
+static PyObject *trace_thread;
+
+static PyObject *settrace(PyObject *self, PyObject *func);
+
+static PyMethodDef settrace_method = {
+    "settrace", settrace, METH_O,
+    "settrace(function, /)\n--\n\n"
+    "Set the trace function of this thread; see the library reference."};
+
+static replaced of_this_thread = {.name = "sys", .method = &settrace_method};
+
+/* Do what the function did before ours came in its place. */
+static PyObject *
+call_before(const replaced *function, PyObject *argument)
+{
+    if (function->before == NULL) {
+        PyErr_Format(PyExc_RuntimeError, "%s.%s() is shut down",
+                     function->name, function->method->ml_name);
+        return NULL;
+    }
+    return PyObject_CallFunctionObjArgs(function->before, argument, NULL);
+}
+
+static PyObject *
+settrace(PyObject *Py_UNUSED(self), PyObject *func)
+{
+    PyThreadState *state = PyThreadState_Get();
+    bool was_on = lp_trace_is_on(state);
+    PyObject *result;
+
+    if (func == Py_None && lp_current_recorder != NULL) {
+        lp_f_trace_lines_leave(lp_current_recorder);
+    }
+    result =
+        call_before(&of_this_thread, func == trace_thread ? Py_None : func);
+
+    /* Without a gate every thread is ours, a new one that only now comes to
+     * its trace function, too. */
+    if ((was_on || !LP_HAVE_FRAME_EVAL) && !lp_trace_is_on(state)) {
+        lp_recorder *rec = lp_threads_here();
+
+        if (rec != NULL) {
+            lp_trace_take(state, rec);
+        }
+    }
+    return result;
+}
+
+static void
+forget(replaced *function)
+{
+    Py_CLEAR(function->module);
+    Py_CLEAR(function->before);
+    Py_CLEAR(function->ours);
+}
+
+static int
+replace(replaced *function)
+{
+    const char *method = function->method->ml_name;
+    PyObject *name = PyUnicode_FromString(function->name);
+    int result = -1;
+
+    if (name != NULL) {
+        /* The program may have an __import__ of its own: it is not asked
+         * for what is there. */
+        function->module = PyImport_GetModule(name);
+        if (function->module == NULL && !PyErr_Occurred()) {
+            function->module = PyImport_Import(name);
+        }
+    }
+    if (function->module != NULL) {
+        function->before = PyObject_GetAttrString(function->module, method);
+        function->ours = PyCFunction_NewEx(function->method, NULL, name);
+    }
+    if (function->before != NULL && function->ours != NULL) {
+        result =
+            PyObject_SetAttrString(function->module, method, function->ours);
+    }
+    if (result < 0) {
+        forget(function);
+    }
+    Py_XDECREF(name);
+    return result;
+}
+
+/* Unless somebody else stands there by now.  Keeps the exception that is
+ * set. */
+static void
+restore(replaced *function)
+{
+    const char *method = function->method->ml_name;
+    PyObject *type, *value, *traceback, *now;
+
+    if (function->module == NULL) {
+        return;
+    }
+    PyErr_Fetch(&type, &value, &traceback);
+    now = PyObject_GetAttrString(function->module, method);
+    if (now == function->ours) {
+        PyObject_SetAttrString(function->module, method, function->before);
+    }
+    Py_XDECREF(now);
+    forget(function);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
+#if LP_HAVE_FRAME_EVAL
+
+static int
+settrace_open(PyObject *Py_UNUSED(module))
+{
+    if (lp_frame_eval_check() < 0) {
+        return -1;
+    }
+    return replace(&of_this_thread);
+}
+
+/* A thread may still be traced for the sake of frames that ran when the
+ * tracer was enabled. */
+static void
+settrace_stop(void)
+{
+    PyThreadState *state = PyThreadState_Get();
+
+    lp_frame_eval_close();
+    if (lp_trace_is_on(state) && lp_current_recorder != NULL) {
+        lp_current_recorder->trace_reason = LP_TRACE_PROFILED_ONLY;
+        lp_trace_give(state, lp_current_recorder);
+    }
+}
+
+static void
+settrace_close(void)
+{
+    restore(&of_this_thread);
+}
+
+#else
+
+/* As a trace function of a new thread: put ours in its place. */
+static PyObject *
+take_thread(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
+{
+    PyThreadState *state = PyThreadState_Get();
+    lp_recorder *rec = lp_threads_here();
+
+    if (rec != NULL && !lp_trace_is_on(state)) {
+        rec->before = NULL;
+        PyEval_SetTrace(lp_trace_function, NULL);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef take_method = {"lineprof", take_thread, METH_VARARGS, NULL};
+
+static PyObject *settrace_new(PyObject *self, PyObject *func);
+static PyObject *settrace_all(PyObject *self, PyObject *func);
+static PyObject *gettrace_new(PyObject *self, PyObject *args);
+
+static PyMethodDef new_method = {
+    "settrace", settrace_new, METH_O,
+    "settrace(func)\n--\n\n"
+    "Set the trace function of new threads; see the library reference."};
+static PyMethodDef all_method = {"_settraceallthreads", settrace_all, METH_O,
+                                 "_settraceallthreads(arg, /)\n--\n\n"};
+
+static PyMethodDef get_method = {
+    "gettrace", gettrace_new, METH_NOARGS,
+    "gettrace()\n--\n\n"
+    "Get the trace function of new threads; see the library reference."};
+
+static replaced of_new_threads = {.name = "threading", .method = &new_method};
+static replaced of_all_threads = {.name = "sys", .method = &all_method};
+static replaced get_of_new = {.name = "threading", .method = &get_method};
+
+/* A new thread that nobody else wants to trace is for us alone. */
+static PyObject *
+settrace_new(PyObject *Py_UNUSED(self), PyObject *func)
+{
+    return call_before(&of_new_threads, func == Py_None ? trace_thread : func);
+}
+
+/* Make ours the trace function of every thread, before the one that all have
+ * now.  Threads that have not begun come to us by themselves. */
+static void
+take_all(Py_tracefunc now, PyObject *object)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+
+    for (PyThreadState *state = PyInterpreterState_ThreadHead(interpreter);
+         state != NULL; state = PyThreadState_Next(state)) {
+        lp_recorder *rec =
+            state->thread_id == 0 ? NULL : lp_threads_of(state->thread_id);
+
+        if (rec != NULL) {
+            lp_trace_remember(rec, now);
+        }
+    }
+    Py_XINCREF(object);
+    PyEval_SetTraceAllThreads(lp_trace_function, object);
+    Py_XDECREF(object);
+}
+
+static PyObject *
+settrace_all(PyObject *Py_UNUSED(self), PyObject *func)
+{
+    PyObject *result = call_before(&of_all_threads, func);
+
+    if (result != NULL) {
+        PyThreadState *own = PyThreadState_Get();
+
+        take_all(own->c_tracefunc, own->c_traceobj);
+    }
+    return result;
+}
+
+static PyObject *
+gettrace_new(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
+{
+    PyObject *found = call_before(&get_of_new, NULL);
+
+    if (found != NULL && found == trace_thread) {
+        Py_DECREF(found);
+        found = Py_None;
+        Py_INCREF(found);
+    }
+    return found;
+}
+
+/* Where somebody traces new threads, ours comes in by their sys.settrace. */
+static int
+begin_threads(void)
+{
+    PyObject *found, *answer = NULL;
+
+    if (replace(&of_all_threads) < 0 || replace(&of_new_threads) < 0 ||
+        replace(&get_of_new) < 0) {
+        return -1;
+    }
+    found = gettrace_new(NULL, NULL);
+    if (found != NULL) {
+        answer = settrace_new(NULL, found);
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
+}
+
+static void
+end_threads(void)
+{
+    PyObject *type, *value, *traceback, *found = NULL, *answer = NULL;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    if (get_of_new.module != NULL) {
+        found = gettrace_new(NULL, NULL);
+    }
+    if (found != NULL) { /* None, where it is only for us */
+        answer = call_before(&of_new_threads, found);
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    restore(&get_of_new);
+    restore(&of_new_threads);
+    restore(&of_all_threads);
+    restore(&of_this_thread);
+    Py_CLEAR(trace_thread);
+}
+
+static int
+settrace_open(PyObject *Py_UNUSED(module))
+{
+    PyThreadState *own = PyThreadState_Get();
+    lp_recorder *rec = lp_threads_here();
+    PyObject *object = own->c_traceobj;
+    Py_tracefunc now = own->c_tracefunc;
+
+    trace_thread = PyCFunction_New(&take_method, NULL);
+    if (rec == NULL || trace_thread == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (replace(&of_this_thread) < 0 || begin_threads() < 0) {
+        end_threads();
+        return -1;
+    }
+    Py_XINCREF(object);
+    PyEval_SetTraceAllThreads(lp_trace_function, NULL);
+    lp_trace_remember(rec, now);
+    PyEval_SetTrace(lp_trace_function, object);
+    Py_XDECREF(object);
+    return 0;
+}
+
+static void
+settrace_close(void)
+{
+    PyThreadState *own = PyThreadState_Get();
+    lp_recorder *rec = lp_threads_here();
+    PyObject *object = own->c_traceobj;
+    Py_tracefunc now = rec != NULL ? lp_trace_before(rec) : NULL;
+
+    end_threads();
+    Py_XINCREF(object);
+    PyEval_SetTraceAllThreads(NULL, NULL);
+    if (now != NULL) {
+        PyEval_SetTrace(now, object);
+    }
+    Py_XDECREF(object);
+    for (rec = lp_the_engine.recorders; rec != NULL; rec = rec->next) {
+        rec->before = NULL;
+    }
+}
+
+#endif
+
+static int
+settrace_watch(PyObject *Py_UNUSED(code))
+{
+    return 0;
+}
+
+static void
+settrace_unwatch(PyObject *Py_UNUSED(code))
+{
+}
+
+const lp_hook lp_hook_settrace = {
+    .name = "settrace",
+    .open = settrace_open,
+    .close = settrace_close,
+    .watch = settrace_watch,
+    .unwatch = settrace_unwatch,
+#if LP_HAVE_FRAME_EVAL
+    .start = lp_frame_eval_open,
+    .stop = settrace_stop,
+    .scan_running_frames = lp_trace_threads_running,
+    .displaced = lp_frame_eval_displaced,
+    .how = "PyEval_SetTrace, switched on by a frame evaluator (PEP 523) in "
+           "profiled functions alone",
+#else
+    .how = "PyEval_SetTrace, on in all code while a profiler exists",
+#endif
+};

@@ -1,0 +1,80 @@
+/* The trace function of the settrace hook, and who holds a thread's. */
+#ifndef LP_HOOKS_TRACE_FUNCTION_H
+#define LP_HOOKS_TRACE_FUNCTION_H
+
+#include "engine/python_compat.h"
+#include "record/recorder.h"
+
+/* Answers the interpreter; the object is that of who traced before us. */
+int lp_trace_function(PyObject *obj, PyFrameObject *frame, int what,
+                      PyObject *arg);
+
+/* [GIL] Is it this thread's? */
+static inline bool
+lp_trace_is_on(PyThreadState *state)
+{
+    return state->c_tracefunc == lp_trace_function;
+}
+
+/* Who traced the recorder's thread before us, or NULL. */
+Py_tracefunc lp_trace_before(const lp_recorder *rec);
+void lp_trace_remember(lp_recorder *rec, Py_tracefunc before);
+
+/* [GIL] Make it the thread's, before whoever has it now. */
+void lp_trace_take(PyThreadState *state, lp_recorder *rec);
+
+/* [GIL] Give the thread back to who had it before. */
+void lp_trace_give(PyThreadState *state, lp_recorder *rec);
+
+#if LP_HAVE_FRAME_EVAL
+
+/* [GIL] Is this thread told of calls of C?  It is where ours is its trace
+ * function, and in the comprehensions of a line, which are frames of their
+ * own, but part of it. */
+bool lp_trace_is_profiling(PyThreadState *state);
+
+/* [GIL] Be told again. */
+void lp_trace_profile(PyThreadState *state);
+
+/* [GIL] Tell nothing while a frame of no interest runs this code, but of calls
+ * of C in a comprehension; and go on as before. */
+void lp_trace_pause(PyThreadState *state, lp_recorder *rec, PyObject *code);
+void lp_trace_resume(PyThreadState *state, lp_recorder *rec, bool was_on);
+
+#endif
+
+/* Threads that are traced although no frame of theirs came in by the gate:
+ * because a registered function ran already when its profiler was enabled, or
+ * because the gate stepped aside.
+ *
+ * [GIL] all of it.  Only where there is a gate.
+ */
+
+#if LP_HAVE_FRAME_EVAL
+
+/* Trace the threads in which registered code runs. */
+void lp_trace_threads_running(void);
+
+/* Trace every thread, while the gate is aside. */
+void lp_trace_threads_all(void);
+
+/* Its gate is back: a thread that runs nothing of ours is left alone. */
+void lp_trace_threads_end(PyThreadState *state, lp_recorder *rec);
+
+/* A frame of an armed thread returns: was it the last of interest? */
+void lp_trace_threads_check(lp_recorder *rec, PyFrameObject *frame);
+
+#endif
+
+/* A tracer that wants no line events of a frame, which we count.
+ *
+ * It says so by the frame's attribute f_trace_lines, and then the interpreter
+ * sends none to anybody.  So the attribute is true while the frame runs, and
+ * line events are kept from that tracer; for its other events, and when the
+ * frame stops, it finds the attribute as it left it.
+ */
+
+/* [GIL] It takes itself off, in the middle of a frame perhaps. */
+void lp_f_trace_lines_leave(const lp_recorder *rec);
+
+#endif

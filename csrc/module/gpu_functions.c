@@ -1,0 +1,384 @@
+#include "module/gpu_functions.h"
+
+#include "engine/engine.h"
+#include "engine/gpu_session.h"
+#include "gpu/activity.h"
+
+typedef unsigned long long ull;
+
+/* Append a new object to a list, and let go of it; 0 or -1. */
+static int
+append(PyObject *list, PyObject *item)
+{
+    int failed = item == NULL ? -1 : PyList_Append(list, item);
+
+    Py_XDECREF(item);
+    return failed;
+}
+
+static PyObject *
+make_paths(const lp_activity *activity, const lp_activity_snapshot *copy)
+{
+    PyObject *list = PyList_New(0);
+
+    for (uint32_t i = 0; list != NULL && i < copy->n_paths; i++) {
+        const lp_call_path *path = lp_call_paths_at(&activity->paths, i);
+
+        if (append(list, Py_BuildValue("(III)", path->parent, path->serial,
+                                       path->line)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+make_sum(const lp_sum *sum, uint32_t name)
+{
+    const lp_sum_key *key = &sum->key;
+
+    return Py_BuildValue(
+        "(IIIIIKKKKK)", key->path, key->origin, (unsigned int)key->kind, name,
+        (unsigned int)key->device, (ull)sum->count, (ull)sum->ns,
+        (ull)sum->min, (ull)sum->max, (ull)sum->bytes);
+}
+
+/* Waits are kept with their paths. */
+static int
+append_waits(PyObject *list, const lp_activity *activity,
+             const lp_activity_snapshot *copy)
+{
+    for (uint32_t i = 0; i < copy->n_paths; i++) {
+        const lp_call_path *path = lp_call_paths_at(&activity->paths, i);
+        lp_sum sum = {
+            .key = {.path = i, .kind = LP_WAIT},
+            .count = __atomic_load_n(&path->waits, __ATOMIC_RELAXED),
+            .ns = __atomic_load_n(&path->wait_ticks, __ATOMIC_RELAXED),
+            .max = __atomic_load_n(&path->max_wait_ticks, __ATOMIC_RELAXED),
+        };
+
+        if (sum.count != 0 && append(list, make_sum(&sum, 0)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+make_sums(const lp_activity *activity, lp_activity_snapshot *copy)
+{
+    const lp_gpu_backend *backend = lp_the_gpu_session.backend;
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < copy->n_sums; i++) {
+        const lp_sum *sum = &copy->sums[i];
+        uint32_t name =
+            lp_names_of(&copy->names, backend, sum->key.kind, sum->key.name);
+
+        if (append(list, make_sum(sum, name)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    if (list != NULL && append_waits(list, activity, copy) < 0) {
+        Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *
+make_names(const lp_names *names)
+{
+    PyObject *list = PyList_New(0);
+
+    for (uint32_t i = 0; list != NULL && i < names->n; i++) {
+        const char *text = names->texts[i];
+        PyObject *name = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text),
+                                              "backslashreplace");
+
+        if (append(list, name) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+make_launches(lp_activity *activity, const lp_activity_snapshot *copy)
+{
+    PyObject *list = PyList_New(0);
+
+    if (list != NULL && copy->n_launches == 0 &&
+        append(list, Py_BuildValue("(iiiiiiIii)", 0, 0, 0, 0, 0, 0, 0, 0, 0)) <
+            0) {
+        Py_CLEAR(list);
+    }
+    for (uint32_t i = 0; list != NULL && i < copy->n_launches; i++) {
+        lp_launch launch;
+
+        pthread_mutex_lock(&activity->lock);
+        launch = activity->timeline.launches[i];
+        pthread_mutex_unlock(&activity->lock);
+        if (append(list, Py_BuildValue(
+                             "(iiiiiiIii)", launch.grid[0], launch.grid[1],
+                             launch.grid[2], launch.block[0], launch.block[1],
+                             launch.block[2], launch.registers,
+                             launch.static_smem, launch.dynamic_smem)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+/* Names by kind become names by number. */
+static void
+translate(PyObject *names, PyObject *kinds, lp_activity_snapshot *copy)
+{
+    uint32_t *name = (uint32_t *)(void *)PyBytes_AS_STRING(names);
+    const unsigned char *kind = (unsigned char *)PyBytes_AS_STRING(kinds);
+
+    for (size_t i = 0; i < copy->n_events; i++) {
+        name[i] = lp_names_of(&copy->names, lp_the_gpu_session.backend,
+                              kind[i], name[i]);
+    }
+}
+
+static PyObject *
+make_column(lp_activity *activity, const lp_activity_snapshot *copy,
+            int column)
+{
+    size_t size = copy->n_events * lp_columns[column].size;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
+
+    if (bytes != NULL) {
+        pthread_mutex_lock(&activity->lock);
+        lp_event_timeline_column(&activity->timeline, column, copy->n_events,
+                                 (unsigned char *)PyBytes_AS_STRING(bytes));
+        pthread_mutex_unlock(&activity->lock);
+    }
+    return bytes;
+}
+
+static PyObject *
+make_events(lp_activity *activity, lp_activity_snapshot *copy)
+{
+    PyObject *dict = PyDict_New();
+
+    for (int i = 0; dict != NULL && i < LP_COLUMNS; i++) {
+        PyObject *bytes = make_column(activity, copy, i);
+
+        if (bytes == NULL ||
+            PyDict_SetItemString(dict, lp_columns[i].name, bytes) < 0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(bytes);
+    }
+    if (dict != NULL) {
+        translate(PyDict_GetItemString(dict, "name"),
+                  PyDict_GetItemString(dict, "kind"), copy);
+    }
+    return dict;
+}
+
+static PyObject *
+make_attributes(const lp_gpu_device *device)
+{
+    PyObject *dict = PyDict_New();
+
+    for (int i = 0; dict != NULL && i < device->n_attributes; i++) {
+        PyObject *value = PyLong_FromLong(device->attributes[i].value);
+
+        if (value == NULL ||
+            PyDict_SetItemString(dict, device->attributes[i].name, value) <
+                0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+static PyObject *
+make_devices(const lp_activity_snapshot *copy)
+{
+    PyObject *list = PyList_New(0);
+
+    for (uint32_t i = 0; list != NULL && i < LP_DEVICES; i++) {
+        lp_gpu_device device;
+
+        if (!copy->seen[i]) {
+            continue;
+        }
+        lp_the_gpu_session.backend->describe(i, &device);
+        if (append(list,
+                   Py_BuildValue("(IsKNN)", i, device.name, (ull)copy->busy[i],
+                                 PyBool_FromLong(!copy->inexact[i]),
+                                 make_attributes(&device))) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+/* gpu_snapshot() -> all that was recorded, see _core.pyi; None where no device
+ * is recorded. */
+static PyObject *
+gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    const lp_gpu_session *devices = &lp_the_gpu_session;
+    const lp_gpu_backend *backend = devices->backend;
+    lp_activity_snapshot copy;
+    PyObject *sums, *events, *result;
+
+    if (backend == NULL) {
+        Py_RETURN_NONE;
+    }
+    if (!lp_activity_snapshot_take(&copy, devices->activity)) {
+        return PyErr_NoMemory();
+    }
+    /* First what may add names. */
+    sums = make_sums(devices->activity, &copy);
+    events = make_events(devices->activity, &copy);
+    result = Py_BuildValue(
+        "{sNsNsNsNsNsNsKsKsKsKsKsssI}", "paths",
+        make_paths(devices->activity, &copy), "sums", sums, "events", events,
+        "names", make_names(&copy.names), "launches",
+        make_launches(devices->activity, &copy), "devices",
+        make_devices(&copy), "origin_ns", (ull)devices->opened, "dropped",
+        (ull)backend->dropped(), "invalid", (ull)copy.invalid, "outstanding",
+        (ull)copy.outstanding, "left_out", (ull)copy.left_out, "backend",
+        backend->name, "version", (unsigned int)backend->version());
+    lp_activity_snapshot_free(&copy);
+    return result;
+}
+
+enum { MOST_LIBRARIES = 32 };
+
+/* The texts of a tuple, in a NULL-ended array; borrowed.  False with an
+ * exception. */
+static bool
+read_texts(PyObject *tuple, const char *texts[MOST_LIBRARIES + 1])
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+
+    if (n > MOST_LIBRARIES) {
+        n = MOST_LIBRARIES;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        texts[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, i));
+        if (texts[i] == NULL) {
+            return false;
+        }
+    }
+    texts[n] = NULL;
+    return true;
+}
+
+/* gpu_open(backend, driver, libraries, calls, memory, migrations,
+ * whole_graphs, events) -> (opened, why not) */
+static PyObject *
+gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *backend, *libraries[MOST_LIBRARIES + 1];
+    int calls, memory, migrations, whole_graphs;
+    lp_gpu_options options;
+    PyObject *tuple;
+    Py_ssize_t events;
+    char why[LP_GPU_WHY] = "";
+    bool opened;
+
+    if (!PyArg_ParseTuple(args, "ssO!ppppn:gpu_open", &backend,
+                          &options.driver, &PyTuple_Type, &tuple, &calls,
+                          &memory, &migrations, &whole_graphs, &events) ||
+        !read_texts(tuple, libraries)) {
+        return NULL;
+    }
+    if (lp_the_engine.clock.name == NULL) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "no tracer has started the clock yet");
+        return NULL;
+    }
+    options.libraries = libraries;
+    options.calls = calls;
+    options.memory = memory;
+    options.migrations = migrations;
+    options.whole_graphs = whole_graphs;
+    opened = lp_the_gpu_session.backend != NULL ||
+             lp_gpu_session_open(backend, &options,
+                                 events > 0 ? (size_t)events : 0, why);
+    return Py_BuildValue("(NN)", PyBool_FromLong(opened),
+                         PyUnicode_DecodeFSDefault(why));
+}
+
+static PyObject *
+gpu_is_open(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(lp_the_gpu_session.backend != NULL);
+}
+
+/* Whether this process was forked from one that records a device. */
+static PyObject *
+gpu_forked(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(lp_the_gpu_session.forked);
+}
+
+static PyObject *
+gpu_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    lp_gpu_session_flush();
+    Py_RETURN_NONE;
+}
+
+/* Switch collection on or off: of lines, and of what devices do. */
+static PyObject *
+collect(PyObject *Py_UNUSED(module), PyObject *on)
+{
+    int wanted = PyObject_IsTrue(on);
+
+    if (wanted < 0) {
+        return NULL;
+    }
+    lp_gpu_session_collect(wanted);
+    lp_engine_pause(!wanted);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+collecting(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(!lp_the_engine.paused);
+}
+
+/* How many calls could not be charged as they should. */
+static PyObject *
+gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    const lp_activity *activity = lp_the_gpu_session.activity;
+    uint64_t lost = 0;
+
+    if (activity != NULL) {
+        lost = __atomic_load_n(&activity->paths.lost, __ATOMIC_RELAXED) +
+               __atomic_load_n(&activity->correlations.lost, __ATOMIC_RELAXED);
+    }
+    return PyLong_FromUnsignedLongLong(lost);
+}
+
+static PyObject *
+gpu_close(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    lp_gpu_session_close();
+    Py_RETURN_NONE;
+}
+
+PyMethodDef lp_gpu_functions[] = {
+    {"gpu_open", gpu_open, METH_VARARGS, NULL},
+    {"gpu_is_open", gpu_is_open, METH_NOARGS, NULL},
+    {"gpu_forked", gpu_forked, METH_NOARGS, NULL},
+    {"gpu_flush", gpu_flush, METH_NOARGS, NULL},
+    {"gpu_snapshot", gpu_snapshot, METH_NOARGS, NULL},
+    {"collect", collect, METH_O, NULL},
+    {"collecting", collecting, METH_NOARGS, NULL},
+    {"gpu_lost", gpu_lost, METH_NOARGS, NULL},
+    {"gpu_close", gpu_close, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,308 @@
+/* The module: its functions, and PyInit__core. */
+#include "engine/c_functions.h"
+#include "engine/discovery.h"
+#include "engine/engine.h"
+#include "engine/overhead_audit.h"
+#include "engine/python_compat.h"
+#include "hooks/hooks.h"
+#include "module/gpu_functions.h"
+#include "module/nvtx_functions.h"
+#include "module/snapshot.h"
+#include "module/trace_snapshot.h"
+#include "module/tracer_type.h"
+
+typedef struct lp_state {
+    PyObject *tracer_type; /* owned */
+} lp_state;
+
+/* (name, how) of each hook, best first. */
+static PyObject *
+module_hooks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    PyObject *list = PyList_New(0);
+
+    if (list == NULL) {
+        return NULL;
+    }
+    for (const lp_hook *const *hook = lp_hook_all(); *hook != NULL; hook++) {
+        PyObject *pair = Py_BuildValue("(ss)", (*hook)->name, (*hook)->how);
+        int failed = pair == NULL || PyList_Append(list, pair) < 0;
+
+        Py_XDECREF(pair);
+        if (failed) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* (name, reason) of the clock in use. */
+static PyObject *
+module_clock(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return Py_BuildValue("(ss)", lp_the_engine.clock.name,
+                         lp_the_engine.clock.reason);
+}
+
+static PyObject *
+module_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    if (lp_the_engine.hook == NULL) {
+        Py_RETURN_NONE;
+    }
+    return PyUnicode_FromString(lp_the_engine.hook->name);
+}
+
+static PyObject *
+no_clock(void)
+{
+    PyErr_SetString(PyExc_RuntimeError, "no tracer has started the clock yet");
+    return NULL;
+}
+
+static PyObject *
+module_ticks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    if (lp_the_engine.clock.name == NULL) {
+        return no_clock();
+    }
+    return PyLong_FromUnsignedLongLong(lp_clock_now(&lp_the_engine.clock));
+}
+
+static PyObject *
+module_scale(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    if (lp_the_engine.clock.name == NULL) {
+        return no_clock();
+    }
+    return PyLong_FromUnsignedLongLong(lp_clock_scale(&lp_the_engine.clock));
+}
+
+static PyObject *
+module_displaced(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    const lp_hook *hook = lp_the_engine.hook;
+    bool can_be = hook != NULL && hook->displaced != NULL;
+
+    return PyLong_FromUnsignedLongLong(can_be ? hook->displaced() : 0);
+}
+
+static PyObject *
+module_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    uint64_t lost = 0;
+
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        lost += rec->lost;
+    }
+    return PyLong_FromUnsignedLongLong(lost);
+}
+
+static PyObject *
+module_cost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    uint64_t cost = 0;
+
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        cost += rec->cost;
+    }
+    return PyLong_FromUnsignedLongLong(cost);
+}
+
+static PyObject *
+module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    lp_costs costs;
+
+    if (!PyArg_ParseTuple(args, "IIIIIII:set_costs", &costs.line,
+                          &costs.high_line, &costs.instruction, &costs.call,
+                          &costs.resume, &costs.plain_call,
+                          &costs.plain_inner)) {
+        return NULL;
+    }
+    lp_engine_set_costs(&costs);
+    lp_engine_watch_waits();
+    Py_RETURN_NONE;
+}
+
+/* (tracer, enabling) of each tracer that watches a code object. */
+static PyObject *
+module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
+{
+    PyObject *list = PyList_New(0);
+    const lp_code *self;
+
+    if (list == NULL || !PyCode_Check(code)) {
+        return list;
+    }
+    /* Before the first tracer there is no word on code objects. */
+    self = lp_the_engine.tracers == 0 ? NULL : lp_code_of(code);
+    for (; self != NULL; self = self->next) {
+        PyObject *pair =
+            Py_BuildValue("(Oi)", (PyObject *)self->tracer,
+                          (self->flags & LP_CODE_ACTIVATES_TRACER) != 0);
+        int failed = pair == NULL || PyList_Append(list, pair) < 0;
+
+        Py_XDECREF(pair);
+        if (failed) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* Frames of one thread may take turns from now on (greenlets). */
+static PyObject *
+module_set_strict(PyObject *Py_UNUSED(module), PyObject *greenlets)
+{
+    lp_the_engine.greenlets = PyObject_IsTrue(greenlets) == 1;
+    Py_RETURN_NONE;
+}
+
+/* Did frames of one thread take turns, so that their callers are a guess? */
+static PyObject *
+module_took_turns(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    uint64_t turns = 0;
+
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        turns += rec->turns;
+    }
+    return PyBool_FromLong(lp_the_engine.greenlets && turns != 0);
+}
+
+/* Whether functions of C are callees, of what is watched from now on, and what
+ * the events of a call of one cost. */
+static PyObject *
+module_natives(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    int on;
+
+    if (!PyArg_ParseTuple(args, "pI:natives", &on, &lp_c_functions_cost)) {
+        return NULL;
+    }
+    lp_c_functions_on = on;
+    Py_RETURN_NONE;
+}
+
+/* Whether to tell what lines are themselves in the kernel, and wait; None
+ * asks.
+ */
+static PyObject *
+module_split(PyObject *Py_UNUSED(module), PyObject *on)
+{
+    if (on != Py_None) {
+        lp_off_cpu_split_on = PyObject_IsTrue(on) == 1;
+    }
+    return PyBool_FromLong(lp_off_cpu_split_on);
+}
+
+/* Offer code that nobody registered to this callable; None: no more. */
+static PyObject *
+module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
+{
+    if (lp_discovery_set(decide) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* Call this each time that a thread's events have cost so many ns more. */
+static PyObject *
+module_audit(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *callable;
+    unsigned long long ns;
+
+    if (!PyArg_ParseTuple(args, "OK", &callable, &ns) ||
+        lp_overhead_audit_set(callable, ns) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"hooks", module_hooks, METH_NOARGS, NULL},
+    {"hook", module_hook, METH_NOARGS, NULL},
+    {"clock", module_clock, METH_NOARGS, NULL},
+    {"ticks", module_ticks, METH_NOARGS, NULL},
+    {"scale", module_scale, METH_NOARGS, NULL},
+    {"lost", module_lost, METH_NOARGS, NULL},
+    {"displaced", module_displaced, METH_NOARGS, NULL},
+    {"cost", module_cost, METH_NOARGS, NULL},
+    {"set_costs", module_set_costs, METH_VARARGS, NULL},
+    {"tracers_of", module_tracers_of, METH_O, NULL},
+    {"natives", module_natives, METH_VARARGS, NULL},
+    {"split", module_split, METH_O, NULL},
+    {"discover", module_discover, METH_O, NULL},
+    {"audit", module_audit, METH_VARARGS, NULL},
+    {"took_turns", module_took_turns, METH_NOARGS, NULL},
+    {"set_strict", module_set_strict, METH_O, NULL},
+    {"trace", lp_trace_start, METH_VARARGS, NULL},
+    {"monotonic_ns", lp_trace_monotonic_ns, METH_VARARGS, NULL},
+    {"waits_blind", lp_snapshot_waits_unavailable, METH_NOARGS, NULL},
+    {"nvtx_open", lp_nvtx_open, METH_O, NULL},
+    {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static int
+module_exec(PyObject *module)
+{
+    lp_state *state = PyModule_GetState(module);
+
+    state->tracer_type =
+        PyType_FromModuleAndSpec(module, &lp_tracer_spec, NULL);
+    if (state->tracer_type == NULL ||
+        PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0 ||
+        PyModule_AddFunctions(module, lp_gpu_functions) < 0) {
+        return -1;
+    }
+    return PyModule_AddIntConstant(module, "COST_ONE", LP_COST_ONE);
+}
+
+static int
+module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    lp_state *state = PyModule_GetState(module);
+
+    Py_VISIT(state->tracer_type);
+    return 0;
+}
+
+static int
+module_clear(PyObject *module)
+{
+    lp_state *state = PyModule_GetState(module);
+
+    Py_CLEAR(state->tracer_type);
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, module_exec},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,      .m_name = "lineprof._core",
+    .m_size = sizeof(lp_state), .m_methods = methods,
+    .m_slots = slots,           .m_traverse = module_traverse,
+    .m_clear = module_clear,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,360 @@
+#include "module/snapshot.h"
+
+#include <stdlib.h>
+
+#include "record/call_tree.h"
+#include "record/off_cpu_sampler.h"
+
+/* The line of the function above, as the source file numbers it. */
+static uint32_t
+line_of(const lp_node *node)
+{
+    const lp_code_counters *above;
+
+    if (node->line == NULL || node->parent->counters == NULL) {
+        return 0;
+    }
+    above = node->parent->counters;
+    return lp_the_engine.codes[above->code_id]->layout.first_line +
+           (uint32_t)(node->line - above->lines);
+}
+
+static int
+append_node(PyObject *nodes, const lp_node *node, Py_ssize_t first,
+            Py_ssize_t thread)
+{
+    bool below = node->parent->counters != NULL;
+    PyObject *row = Py_BuildValue(
+        "(nIInKKLLKKKK)",
+        below ? first + (Py_ssize_t)node->parent->number : -1, line_of(node),
+        node->counters->serial, thread, (unsigned long long)node->calls,
+        (unsigned long long)node->primitive, (long long)node->self,
+        (long long)node->self_cost, (unsigned long long)node->total,
+        (unsigned long long)node->total_cost,
+        (unsigned long long)node->inclusive,
+        (unsigned long long)node->inclusive_cost);
+    int failed = row == NULL || PyList_Append(nodes, row) < 0;
+
+    Py_XDECREF(row);
+    return failed ? -1 : 0;
+}
+
+PyObject *
+lp_calls_snapshot(const lp_tracer *tracer)
+{
+    PyObject *nodes = PyList_New(0);
+    unsigned long long folded = 0;
+    Py_ssize_t thread = 0;
+
+    if (nodes == NULL) {
+        return NULL;
+    }
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next, thread++) {
+        const lp_tree *tree = lp_calls_tree(rec, tracer);
+        Py_ssize_t first = PyList_GET_SIZE(nodes);
+
+        if (tree == NULL) {
+            continue;
+        }
+        folded += tree->folded;
+        for (const lp_node *node = tree->first; node != NULL;
+             node = node->next) {
+            if (append_node(nodes, node, first, thread) < 0) {
+                Py_DECREF(nodes);
+                return NULL;
+            }
+        }
+    }
+    return Py_BuildValue("(KN)", folded, nodes);
+}
+
+/* Of one code object, all threads together. */
+typedef struct spent {
+    uint64_t calls, hits, own;
+    int64_t ticks, cost; /* in its own lines; below 0 while it waits */
+} spent;
+
+static void
+add_counts(spent *sum, const lp_code_counters *counters, const lp_costs *costs)
+{
+    sum->calls += counters->calls;
+    sum->own +=
+        counters->calls * costs->call + counters->resumes * costs->resume;
+    for (uint32_t i = 0; i < counters->n_lines; i++) {
+        const lp_line *line = &counters->lines[i];
+
+        sum->hits += line->hits;
+        sum->own += line->hits * line->weight;
+    }
+}
+
+static void
+add_tree(spent *sums, const lp_tree *tree)
+{
+    const lp_node *node = tree == NULL ? NULL : tree->first;
+
+    for (; node != NULL; node = node->next) {
+        spent *sum = &sums[node->counters->code_id];
+
+        sum->ticks += (int64_t)node->self;
+        sum->cost += (int64_t)node->self_cost;
+    }
+}
+
+static void
+add_all(spent *sums, const lp_tracer *tracer)
+{
+    for (const lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        for (uint32_t i = 0; i < tracer->n_codes; i++) {
+            uint32_t id = tracer->codes[i]->layout.code_id;
+
+            if (id < rec->n_counters && rec->counters[id] != NULL) {
+                add_counts(&sums[id], rec->counters[id], &rec->costs);
+            }
+        }
+        add_tree(sums, lp_calls_tree(rec, tracer));
+    }
+}
+
+static int
+append_cost(PyObject *list, PyObject *key, const lp_code *code,
+            const spent *sum)
+{
+    PyObject *object = code->code == NULL ? Py_None : code->code;
+    PyObject *row = Py_BuildValue(
+        "(OOKKKLL)", key, object, (unsigned long long)sum->calls,
+        (unsigned long long)sum->hits, (unsigned long long)sum->own,
+        (long long)sum->ticks, (long long)sum->cost);
+    int failed = row == NULL || PyList_Append(list, row) < 0;
+
+    Py_XDECREF(row);
+    return failed ? -1 : 0;
+}
+
+PyObject *
+lp_costs_snapshot(const lp_tracer *tracer)
+{
+    PyObject *list = PyList_New(0);
+    uint32_t n_codes = tracer->n_codes; /* rows may run the program's code */
+    spent *sums = calloc(lp_the_engine.n_codes + 1, sizeof(*sums));
+
+    if (sums == NULL || list == NULL) {
+        free(sums);
+        Py_XDECREF(list);
+        return PyErr_NoMemory();
+    }
+    add_all(sums, tracer);
+    for (uint32_t i = 0; i < n_codes && tracer->open; i++) {
+        const lp_code *code = tracer->codes[i];
+        const spent *sum = &sums[code->layout.code_id];
+
+        if ((sum->calls != 0 || sum->hits != 0) &&
+            !(code->flags & LP_CODE_IGNORED) &&
+            append_cost(list, PyList_GET_ITEM(tracer->keys, (Py_ssize_t)i),
+                        code, sum) < 0) {
+            Py_CLEAR(list);
+            break;
+        }
+    }
+    free(sums);
+    return list;
+}
+
+/* What the threads did on one code object, summed. */
+typedef struct code_sums {
+    unsigned long long calls, total, total_cost;
+    int recursed;
+} code_sums;
+
+static int
+append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
+            const lp_line *line, uint64_t awaited)
+{
+    bool known = line->min != LP_NO_MIN;
+    PyObject *row;
+    int failed;
+
+    if (line->hits == 0 && line->ticks == 0 && awaited == 0) {
+        return 0;
+    }
+    row = Py_BuildValue(
+        "(InKKKKLLI)", number, thread, (unsigned long long)line->hits,
+        (unsigned long long)line->ticks,
+        (unsigned long long)lp_line_cost(line), (unsigned long long)awaited,
+        known ? (long long)line->min : -1LL,
+        known ? (long long)line->max : -1LL, line->weight);
+    if (row == NULL) {
+        return -1;
+    }
+    failed = PyList_Append(lines, row);
+    Py_DECREF(row);
+    return failed;
+}
+
+static int
+append_counts(PyObject *lines, const lp_code *code, lp_code_counters *counters,
+              Py_ssize_t thread, code_sums *sum)
+{
+    const uint64_t *awaits = lp_code_counters_awaits(counters);
+
+    sum->calls += counters->calls;
+    sum->total += counters->total;
+    sum->total_cost += counters->total_cost;
+    sum->recursed |= counters->recursed != 0;
+    for (uint32_t i = 0; i < counters->n_lines; i++) {
+        if (append_line(lines, code->layout.first_line + i, thread,
+                        &counters->lines[i], awaits ? awaits[i] : 0) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+take_code(const lp_tracer *tracer, uint32_t place)
+{
+    const lp_code *code = tracer->codes[place];
+    uint32_t id = code->layout.code_id;
+    PyObject *lines = PyList_New(0);
+    Py_ssize_t thread = 0;
+    code_sums sum = {0, 0, 0, 0};
+
+    if (lines == NULL) {
+        return NULL;
+    }
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next, thread++) {
+        if (id < rec->n_counters && rec->counters[id] != NULL &&
+            append_counts(lines, code, rec->counters[id], thread, &sum) < 0) {
+            Py_DECREF(lines);
+            return NULL;
+        }
+    }
+    return Py_BuildValue("(OKKKiNI)",
+                         PyList_GET_ITEM(tracer->keys, (Py_ssize_t)place),
+                         sum.calls, sum.total, sum.total_cost, sum.recursed,
+                         lines, code->layout.serial);
+}
+
+static int
+append_owned(PyObject *list, PyObject *item)
+{
+    int failed;
+
+    if (item == NULL) {
+        return -1;
+    }
+    failed = PyList_Append(list, item);
+    Py_DECREF(item);
+    return failed;
+}
+
+PyObject *
+lp_snapshot_take(const lp_tracer *tracer)
+{
+    PyObject *threads = PyList_New(0);
+    PyObject *codes = PyList_New(0);
+    PyObject *calls;
+
+    if (threads == NULL || codes == NULL) {
+        goto error;
+    }
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        lp_recorder_settle(rec, lp_clock_now(&rec->clock));
+        if (append_owned(threads,
+                         Py_BuildValue("(Ks)",
+                                       (unsigned long long)rec->native_id,
+                                       rec->name)) < 0) {
+            goto error;
+        }
+    }
+    for (uint32_t i = 0; i < tracer->n_codes; i++) {
+        if (append_owned(codes, take_code(tracer, i)) < 0) {
+            goto error;
+        }
+    }
+    calls = lp_calls_snapshot(tracer);
+    if (calls != NULL) {
+        return Py_BuildValue("(NNN)", threads, codes, calls);
+    }
+
+error:
+    Py_XDECREF(threads);
+    Py_XDECREF(codes);
+    return NULL;
+}
+
+/* Append what was waited on one line for one cause; after these come what the
+ * line was itself, see lp_self_part. */
+static int
+append_wait(PyObject *list, const lp_code *code, const lp_off_cpu_line *line,
+            Py_ssize_t thread, int cause)
+{
+    uint64_t ns = cause < LP_WAIT_CAUSES ? line->waited.ns[cause]
+                                         : line->own[cause - LP_WAIT_CAUSES];
+    PyObject *row;
+    int failed;
+
+    if (ns == 0) {
+        return 0;
+    }
+    row = Py_BuildValue("(IInik)", code->layout.serial,
+                        code->layout.first_line + (unsigned int)line->offset,
+                        thread, cause, (unsigned long)ns);
+    if (row == NULL) {
+        return -1;
+    }
+    failed = PyList_Append(list, row);
+    Py_DECREF(row);
+    return failed;
+}
+
+static int
+append_lines(PyObject *list, const lp_code *code,
+             const lp_off_cpu_lines *waits, Py_ssize_t thread)
+{
+    for (uint32_t i = 0; waits != NULL && i < waits->n; i++) {
+        for (int cause = 0; cause < LP_WAIT_CAUSES + LP_SELF_PARTS; cause++) {
+            if (append_wait(list, code, &waits->lines[i], thread, cause) < 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+PyObject *
+lp_snapshot_waits(const lp_tracer *tracer)
+{
+    PyObject *list = PyList_New(0);
+    Py_ssize_t thread = 0;
+
+    if (list == NULL) {
+        return NULL;
+    }
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next, thread++) {
+        for (uint32_t i = 0; i < tracer->n_codes; i++) {
+            const lp_code *code = tracer->codes[i];
+            uint32_t id = code->layout.code_id;
+
+            if (id < rec->n_counters && rec->counters[id] != NULL &&
+                append_lines(list, code, rec->counters[id]->waits, thread) <
+                    0) {
+                Py_DECREF(list);
+                return NULL;
+            }
+        }
+    }
+    return list;
+}
+
+PyObject *
+lp_snapshot_waits_unavailable(PyObject *Py_UNUSED(module),
+                              PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(lp_sampler_is_unavailable());
+}

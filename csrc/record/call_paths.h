@@ -1,0 +1,66 @@
+/* Paths: which lines were open when a device was given work.
+ *
+ * A path is a line within a path: its parent is the path of the line that
+ * called, and the outermost stands on a root, one for each thread.  Equal
+ * paths are one and have one number, so that a launch is charged by writing
+ * down a number.  Paths are never forgotten and never move.
+ *
+ * Any thread may ask for one at any time, without a lock; a new one takes a
+ * lock, once.
+ */
+#ifndef LP_RECORD_CALL_PATHS_H
+#define LP_RECORD_CALL_PATHS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LP_NO_PATH = 0 };
+
+typedef struct lp_call_path {
+    uint32_t parent;
+    uint32_t serial;     /* of the code, see lp_layout; 0: a root */
+    uint32_t line;       /* of a root: thread * 2 + whether it is adopted */
+    uint32_t waits;      /* calls that blocked the thread (atomic), */
+    uint64_t wait_ticks; /* how long in all (atomic), */
+    uint64_t max_wait_ticks; /* and the longest (atomic) */
+} lp_call_path;
+
+enum { LP_CALL_PATHS_PER_CHUNK = 4096, LP_CALL_PATH_CHUNKS = 256 };
+
+typedef struct lp_call_path_table lp_call_path_table;
+
+typedef struct lp_call_paths {
+    lp_call_path *chunks[LP_CALL_PATH_CHUNKS]; /* owned */
+    uint32_t n; /* paths there are, the one of number 0 included */
+    lp_call_path_table *table; /* owned; by what they are; atomic */
+    uint32_t lost;             /* that there was no room for */
+    pthread_mutex_t lock;      /* of those who add */
+} lp_call_paths;
+
+/* False when memory is out. */
+bool lp_call_paths_init(lp_call_paths *paths);
+
+void lp_call_paths_free(lp_call_paths *paths);
+
+/* The path of a thread on which no line is open yet. */
+uint32_t lp_call_paths_root(lp_call_paths *paths, uint32_t thread,
+                            bool adopted);
+
+/* The path of `line` of the code `serial` within `parent`; `parent` itself
+ * when there is no room for more. */
+uint32_t lp_call_paths_child(lp_call_paths *paths, uint32_t parent,
+                             uint32_t serial, uint32_t line);
+
+static inline lp_call_path *
+lp_call_paths_at(const lp_call_paths *paths, uint32_t number)
+{
+    return paths->chunks[number / LP_CALL_PATHS_PER_CHUNK] +
+           number % LP_CALL_PATHS_PER_CHUNK;
+}
+
+/* A call on this path has blocked its thread for so long. */
+void lp_call_paths_add_wait(lp_call_paths *paths, uint32_t number,
+                            uint64_t ticks);
+
+#endif

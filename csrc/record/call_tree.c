@@ -1,0 +1,301 @@
+#include "record/call_tree.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIRST_ROOM = 64, /* links; a power of two, as all that follow */
+    MOST_NODES = 1 << 16
+};
+
+/* The node for a line's calls of a function is below `above`, or, where there
+ * was no room for its way, below another node of the same function. */
+typedef struct lp_link {
+    const lp_node *above;
+    lp_node *node;
+} lp_link;
+
+_Static_assert(sizeof(lp_node) % LP_RECORD_BYTES == 0, "whole records");
+
+lp_tree *
+lp_tree_new(const void *owner)
+{
+    lp_tree *tree = calloc(1, sizeof(*tree));
+
+    if (tree != NULL) {
+        tree->owner = owner;
+        tree->max = MOST_NODES;
+        tree->root.canonical = &tree->root;
+        lp_arena_init(&tree->arena);
+    }
+    return tree;
+}
+
+void
+lp_tree_free(lp_tree *tree)
+{
+    free(tree->links);
+    lp_arena_free(&tree->arena);
+    free(tree);
+}
+
+void
+lp_tree_reset(lp_tree *tree)
+{
+    for (lp_node *node = tree->first; node != NULL; node = node->next) {
+        node->calls = node->primitive = 0;
+        node->self = node->self_cost = 0;
+        node->total = node->total_cost = 0;
+        node->inclusive = node->inclusive_cost = 0;
+    }
+    tree->folded = 0;
+}
+
+static uint64_t
+hash(const lp_node *above, const lp_line *line,
+     const lp_code_counters *counters)
+{
+    uint64_t mixed = (uint64_t)(uintptr_t)above;
+
+    mixed = (mixed ^ (mixed >> 7)) * 0x9E3779B97F4A7C15u;
+    mixed = (mixed ^ (uint64_t)(uintptr_t)line) * 0xC2B2AE3D27D4EB4Fu;
+    mixed = (mixed ^ (uint64_t)(uintptr_t)counters) * 0x9E3779B97F4A7C15u;
+    return mixed >> 32;
+}
+
+/* Where the link is, or would be.  The table has room. */
+static lp_link *
+look_up(const lp_tree *tree, const lp_node *above, const lp_line *line,
+        const lp_code_counters *counters)
+{
+    uint32_t mask = tree->room - 1;
+    uint32_t at = (uint32_t)hash(above, line, counters) & mask;
+
+    while (tree->links[at].node != NULL &&
+           (tree->links[at].above != above ||
+            tree->links[at].node->line != line ||
+            tree->links[at].node->counters != counters)) {
+        at = (at + 1) & mask;
+    }
+    return &tree->links[at];
+}
+
+/* Room for one link more. */
+static bool
+make_room(lp_tree *tree)
+{
+    lp_tree larger = *tree;
+
+    if (tree->n_links < tree->room / 2) {
+        return true;
+    }
+    larger.room = tree->room == 0 ? FIRST_ROOM : tree->room * 2;
+    larger.links = calloc(larger.room, sizeof(lp_link));
+    if (larger.links == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < tree->room; i++) {
+        lp_link link = tree->links[i];
+
+        if (link.node != NULL) {
+            *look_up(&larger, link.above, link.node->line,
+                     link.node->counters) = link;
+        }
+    }
+    free(tree->links);
+    tree->links = larger.links;
+    tree->room = larger.room;
+    return true;
+}
+
+/* The node of this function on the way down to `above`, or NULL. */
+static lp_node *
+on_the_way(lp_node *above, const lp_code_counters *counters)
+{
+    while (above != NULL && above->counters != counters) {
+        above = above->parent;
+    }
+    return above;
+}
+
+static lp_node *
+make_node(lp_tree *tree, lp_node *above, const lp_line *line,
+          lp_code_counters *counters)
+{
+    lp_node *node =
+        lp_arena_alloc(&tree->arena, sizeof(lp_node) / LP_RECORD_BYTES);
+    lp_node *open;
+
+    if (node == NULL) {
+        return NULL;
+    }
+    open = on_the_way(above, counters);
+    node->line = line;
+    node->counters = counters;
+    node->parent = above;
+    node->canonical = open != NULL ? open : node;
+    node->number = tree->n_nodes++;
+    if (tree->last == NULL) {
+        tree->first = node;
+    }
+    else {
+        tree->last->next = node;
+    }
+    tree->last = node;
+    if (counters->node == NULL) {
+        counters->node = node->canonical;
+    }
+    return node;
+}
+
+lp_node *
+lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
+             lp_code_counters *counters)
+{
+    lp_node *from = above;
+    lp_link *link;
+
+    if (!make_room(tree)) {
+        return NULL;
+    }
+    link = look_up(tree, above, line, counters);
+    if (link->node == NULL && tree->n_nodes >= tree->max &&
+        above->counters != NULL) {
+        /* Every line has its calls below one node of its function at least:
+         * so what is added from here on is bounded by the program. */
+        from = above->counters->node;
+        link = look_up(tree, from, line, counters);
+    }
+    if (link->node == NULL) {
+        lp_node *node = make_node(tree, from, line, counters);
+
+        if (node == NULL) {
+            return NULL;
+        }
+        *link = (lp_link){from, node};
+        tree->n_links++;
+    }
+    if (from == above) {
+        above->cache[lp_tree_cache_slot(line, counters)] = link->node;
+    }
+    else {
+        tree->folded++;
+    }
+    return link->node;
+}
+
+/* The caller of a frame, or NULL. */
+static lp_frame *
+caller_of(const lp_recorder *rec, const lp_frame *frame)
+{
+    for (size_t i = (size_t)(frame - rec->frames); i-- > 1;) {
+        lp_frame *below = &rec->frames[i];
+
+        if (below->owner == frame->owner && below->line != NULL) {
+            return below;
+        }
+    }
+    return NULL;
+}
+
+lp_tree *
+lp_calls_tree(const lp_recorder *rec, const void *owner)
+{
+    lp_tree *tree = rec->trees;
+
+    while (tree != NULL && tree->owner != owner) {
+        tree = tree->next;
+    }
+    return tree;
+}
+
+static lp_tree *
+make_tree(lp_recorder *rec, const void *owner)
+{
+    lp_tree *tree = lp_calls_tree(rec, owner);
+
+    if (tree == NULL) {
+        tree = lp_tree_new(owner);
+        if (tree != NULL) {
+            tree->next = rec->trees;
+            rec->trees = tree;
+        }
+    }
+    return tree;
+}
+
+/* The node of a frame whose caller, if any, has one. */
+static lp_node *
+find(lp_tree *tree, lp_frame *frame, const lp_frame *caller)
+{
+    if (caller == NULL) {
+        frame->node = lp_tree_child(tree, &tree->root, NULL, frame->counters);
+    }
+    else if (caller->node != NULL) {
+        frame->node = lp_tree_child(tree, caller->node->canonical,
+                                    caller->line, frame->counters);
+    }
+    return frame->node;
+}
+
+lp_node *
+lp_calls_find(lp_recorder *rec, lp_frame *frame)
+{
+    lp_tree *tree = make_tree(rec, frame->owner);
+    lp_frame *caller = caller_of(rec, frame);
+    lp_frame *first = frame;
+
+    if (tree == NULL) {
+        return NULL;
+    }
+    /* Frames that were joined in the middle have none yet, nor may those
+     * below them: from the lowest of these on. */
+    for (lp_frame *below = caller; below != NULL && below->node == NULL;
+         below = caller_of(rec, below)) {
+        first = below;
+    }
+    for (; first < frame; first++) {
+        if (first->owner == frame->owner && first->line != NULL &&
+            find(tree, first, caller_of(rec, first)) == NULL) {
+            return NULL;
+        }
+    }
+    return find(tree, frame, caller);
+}
+
+void
+lp_calls_charge_caller(lp_recorder *rec, const lp_frame *frame, lp_ticks ticks,
+                       uint64_t cost)
+{
+    const lp_frame *caller = caller_of(rec, frame);
+
+    if (caller != NULL && caller->node != NULL) {
+        caller->node->self -= ticks;
+        caller->node->self_cost -= cost;
+    }
+}
+
+void
+lp_calls_drop(lp_recorder *rec, const void *owner)
+{
+    for (lp_tree **at = &rec->trees; *at != NULL; at = &(*at)->next) {
+        if ((*at)->owner == owner) {
+            lp_tree *gone = *at;
+
+            *at = gone->next;
+            lp_tree_free(gone);
+            return;
+        }
+    }
+}
+
+void
+lp_calls_reset(lp_recorder *rec, const void *owner)
+{
+    lp_tree *tree = lp_calls_tree(rec, owner);
+
+    if (tree != NULL) {
+        lp_tree_reset(tree);
+    }
+}

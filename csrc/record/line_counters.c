@@ -1,0 +1,89 @@
+#include "record/line_counters.h"
+
+#include <stdlib.h>
+
+enum {
+    LINE_RECORDS = sizeof(lp_line) / LP_RECORD_BYTES,
+    HEADER_RECORDS = sizeof(lp_code_counters) / LP_RECORD_BYTES
+};
+
+_Static_assert(sizeof(lp_line) % LP_RECORD_BYTES == 0, "whole records");
+_Static_assert(sizeof(lp_code_counters) % LP_RECORD_BYTES == 0,
+               "whole records");
+
+/* The interpreter keeps the numbers up to 256 ready made and builds an
+ * object for each larger one that it hands to a callback. */
+enum { LAST_READY_NUMBER = 256 };
+
+void
+lp_layout_clear(lp_layout *layout)
+{
+    free(layout->statements);
+    free(layout->instructions);
+    layout->statements = NULL;
+    layout->instructions = NULL;
+}
+
+static uint32_t
+weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
+{
+    /* (An event of an instruction takes what one of a low line does.) */
+    uint32_t weight =
+        layout->first_line + offset > LAST_READY_NUMBER && !layout->far
+            ? costs->high_line
+            : costs->line;
+
+    if (layout->instructions != NULL) {
+        weight += costs->instruction * layout->instructions[offset];
+    }
+    return weight;
+}
+
+lp_code_counters *
+lp_code_counters_new(lp_arena *arena, const lp_layout *layout,
+                     const lp_costs *costs)
+{
+    size_t per_record = LP_RECORD_BYTES / sizeof(uint64_t);
+    size_t records = HEADER_RECORDS + LINE_RECORDS * (size_t)layout->n_lines;
+    lp_code_counters *counters;
+
+    if (layout->awaits) {
+        records += (layout->n_lines + per_record - 1) / per_record;
+    }
+    counters = lp_arena_alloc(arena, records);
+    if (counters == NULL) {
+        return NULL;
+    }
+    counters->code_id = layout->code_id;
+    counters->serial = layout->serial;
+    counters->n_lines = layout->n_lines;
+    counters->awaits = layout->awaits;
+    for (uint32_t i = 0; i < layout->n_lines; i++) {
+        counters->lines[i].weight = weight_of(layout, costs, i);
+        counters->lines[i].min = LP_NO_MIN;
+        if (layout->statements != NULL) {
+            counters->lines[i].statement = layout->statements[i];
+        }
+    }
+    return counters;
+}
+
+void
+lp_code_counters_reset(lp_code_counters *counters)
+{
+    uint64_t *awaits = lp_code_counters_awaits(counters);
+
+    counters->calls = counters->resumes = 0;
+    counters->total = counters->total_cost = 0;
+    counters->recursed = 0;
+    counters->left_out = 0;
+    for (uint32_t i = 0; i < counters->n_lines; i++) {
+        lp_line *line = &counters->lines[i];
+
+        line->hits = line->ticks = line->cost = line->max = 0;
+        line->min = LP_NO_MIN;
+        if (awaits != NULL) {
+            awaits[i] = 0;
+        }
+    }
+}

@@ -1,0 +1,502 @@
+#include "record/off_cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "record/off_cpu_sampler.h"
+#include "record/recorder.h"
+
+void
+lp_off_cpu_free(lp_off_cpu *wait)
+{
+    free(wait->pending);
+}
+
+void
+lp_off_cpu_forget(lp_code_counters *counters)
+{
+    free(counters->waits);
+    counters->waits = NULL;
+}
+
+static void
+add(lp_waited *to, const lp_waited *from)
+{
+    for (int i = 0; i < LP_WAIT_CAUSES; i++) {
+        to->ns[i] += from->ns[i];
+    }
+}
+
+/* The counters' waits with room for one more, or NULL when memory is out. */
+static lp_off_cpu_lines *
+make_room(lp_code_counters *counters)
+{
+    lp_off_cpu_lines *waits = counters->waits;
+    uint32_t room = waits == NULL ? 4 : waits->room * 2;
+    uint32_t n = waits == NULL ? 0 : waits->n;
+
+    if (waits != NULL && n < waits->room) {
+        return waits;
+    }
+    waits = realloc(waits, sizeof(*waits) + room * sizeof(waits->lines[0]));
+    if (waits != NULL) {
+        waits->n = n;
+        waits->room = room;
+        counters->waits = waits;
+    }
+    return waits;
+}
+
+/* The waits of a line; NULL when memory is out. */
+static lp_off_cpu_line *
+of_line(lp_code_counters *counters, uint64_t offset)
+{
+    lp_off_cpu_lines *waits = make_room(counters);
+    uint32_t low = 0, high;
+
+    if (waits == NULL) {
+        return NULL;
+    }
+    high = waits->n;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (waits->lines[middle].offset < offset) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    if (low == waits->n || waits->lines[low].offset != offset) {
+        memmove(waits->lines + low + 1, waits->lines + low,
+                (waits->n - low) * sizeof(waits->lines[0]));
+        waits->lines[low] = (lp_off_cpu_line){.offset = offset};
+        waits->n++;
+    }
+    return &waits->lines[low];
+}
+
+static void
+charge_line(const lp_frame *frame, const lp_waited *waited)
+{
+    lp_off_cpu_line *to =
+        of_line(frame->counters, (uint64_t)(frame->line - frame->lines));
+
+    if (to != NULL) {
+        add(&to->waited, waited);
+    }
+}
+
+static void
+charge_own(const lp_recorder *rec, uint64_t depth, uint64_t waited,
+           uint64_t system)
+{
+    const lp_frame *frame = rec->frames + depth;
+    bool of_c = (frame->flags & LP_FRAME_C_FUNCTION) != 0;
+    lp_off_cpu_line *to;
+
+    while (
+        frame > rec->frames &&
+        (frame->line == NULL || (frame->flags & LP_FRAME_C_FUNCTION) != 0)) {
+        frame--;
+    }
+    if (frame == rec->frames || (waited == 0 && system == 0)) {
+        return;
+    }
+    to = of_line(frame->counters, (uint64_t)(frame->line - frame->lines));
+    if (to != NULL) {
+        to->own[of_c ? LP_SELF_C_WAIT : LP_SELF_WAIT] += waited;
+        to->own[of_c ? LP_SELF_C_SYSTEM : LP_SELF_SYSTEM] += system;
+    }
+}
+
+/* -- what is still to be handed down ---------------------------------------
+ */
+
+static uint64_t
+open_depth(const lp_recorder *rec, const lp_frame *frame)
+{
+    while (frame > rec->frames && frame->line == NULL) {
+        frame--;
+    }
+    return (uint64_t)(frame - rec->frames);
+}
+
+static void
+push(lp_off_cpu *wait, uint64_t depth, const lp_waited *waited)
+{
+    lp_off_cpu_pending *top;
+
+    if (depth == 0) {
+        return;
+    }
+    if (wait->n_pending != 0) {
+        top = &wait->pending[wait->n_pending - 1];
+        if (top->depth >= depth) {
+            add(&top->waited, waited);
+            return;
+        }
+    }
+    if (wait->n_pending == wait->room) {
+        uint32_t room = wait->room == 0 ? 8 : wait->room * 2;
+
+        top = realloc(wait->pending, room * sizeof(*top));
+        if (top == NULL) {
+            return;
+        }
+        wait->pending = top;
+        wait->room = room;
+    }
+    top = &wait->pending[wait->n_pending++];
+    top->depth = depth;
+    top->waited = *waited;
+}
+
+static bool
+pop(lp_off_cpu *wait, uint64_t depth, lp_waited *waited)
+{
+    bool any = false;
+
+    while (wait->n_pending != 0 &&
+           wait->pending[wait->n_pending - 1].depth >= depth) {
+        add(waited, &wait->pending[--wait->n_pending].waited);
+        any = true;
+    }
+    return any;
+}
+
+void
+lp_off_cpu_spread(lp_recorder *rec)
+{
+    lp_waited waited = {{0}};
+    bool any = false;
+
+    for (lp_frame *frame = rec->wait.n_pending != 0 ? rec->top : rec->frames;
+         frame > rec->frames; frame--) {
+        any |= pop(&rec->wait, (uint64_t)(frame - rec->frames), &waited);
+        if (any && frame->line != NULL) {
+            charge_line(frame, &waited);
+        }
+    }
+    rec->wait.n_pending = 0;
+}
+
+void
+lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
+                 uint64_t voluntary, uint64_t involuntary,
+                 const uint64_t *samples)
+{
+    uint64_t running = samples[LP_WAIT_RUNNABLE], blocked = 0, left = off_ns;
+
+    *waited = (lp_waited){{0}};
+    for (int i = 0; i < LP_WAIT_CAUSES; i++) {
+        blocked += i == LP_WAIT_RUNNABLE ? 0 : samples[i];
+    }
+    if (voluntary == 0) {
+        waited->ns[LP_WAIT_RUNNABLE] = off_ns;
+        return;
+    }
+    if (involuntary != 0 && running != 0) {
+        /* Of what it was seen not to be blocked, some was no running. */
+        double part = (double)blocked / (double)(blocked + running);
+        uint64_t max = (uint64_t)((double)gap_ns * part);
+
+        left = max < off_ns ? max : off_ns;
+        waited->ns[LP_WAIT_RUNNABLE] = off_ns - left;
+    }
+    if (blocked == 0) {
+        waited->ns[LP_WAIT_UNSEEN] = left;
+        return;
+    }
+    for (int i = 0; i < LP_WAIT_CAUSES; i++) {
+        if (i != LP_WAIT_RUNNABLE && samples[i] != 0) {
+            uint64_t part = (uint64_t)((double)left * (double)samples[i] /
+                                       (double)blocked);
+
+            waited->ns[i] = part;
+            off_ns -= part;
+        }
+    }
+    /* What rounding left over: not more than some ns. */
+    waited->ns[LP_WAIT_OTHER] += off_ns - waited->ns[LP_WAIT_RUNNABLE];
+}
+
+#ifdef __linux__
+#  include <sys/syscall.h>
+#endif
+
+bool lp_off_cpu_split_on;
+
+/* Before it is measured how many ticks a second has. */
+enum { FIRST_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
+
+#define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
+
+void
+lp_off_cpu_clock(lp_recorder *rec, const lp_clock *clock)
+{
+    lp_off_cpu *wait = &rec->wait;
+    const char *wanted = getenv("LINEPROF_WAITS");
+    /* A test's ticks are no time that a processor could be used in. */
+    bool real = clock->name != NULL && strcmp(clock->name, "given") != 0 &&
+                (wanted == NULL || strcmp(wanted, "off") != 0);
+
+    WRITE(wait->threshold,
+          real ? (lp_ticks)(clock->counter ? FIRST_THRESHOLD : LP_WAIT_NS)
+               : LP_WAIT_NEVER);
+    wait->exact = !clock->counter;
+    wait->read = false;
+    wait->n_pending = 0;
+    lp_off_cpu_watch(rec);
+}
+
+void
+lp_off_cpu_watch(lp_recorder *rec)
+{
+    lp_ticks min = rec->wait.threshold, elapsed = rec->min_line_ticks;
+
+    if (min != LP_WAIT_NEVER) {
+        min++;
+    }
+    WRITE(rec->wait.min, elapsed < min ? elapsed : min);
+}
+
+void
+lp_off_cpu_attach(lp_recorder *rec)
+{
+    rec->wait.read = false;
+#ifdef __linux__
+    WRITE(rec->wait.thread, (uint32_t)syscall(SYS_gettid));
+#endif
+}
+
+/* -- clocks ----------------------------------------------------------------
+ */
+
+static lp_ns
+to_ns(struct timespec time)
+{
+    return (lp_ns)time.tv_sec * 1000000000u + (lp_ns)time.tv_nsec;
+}
+
+/* Processor time of the recorder's thread, which need not be this one; 0
+ * where it cannot be told. */
+static lp_ns
+processor_ns(const lp_off_cpu *wait, bool own)
+{
+    struct timespec time = {0, 0};
+
+    if (wait->clock != NULL) {
+        return wait->clock();
+    }
+    if (own) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return to_ns(time);
+    }
+#ifdef __linux__
+    /* As pthread_getcpuclockid makes it; it fails for a thread that is gone.
+     */
+    if (wait->thread == 0 ||
+        clock_gettime((clockid_t)(~wait->thread << 3 | 6), &time) != 0) {
+        return 0;
+    }
+#endif
+    return to_ns(time);
+}
+
+/* How often this thread gave its processor up and was put off it, since the
+ * last time, and was in the kernel; where the system says so. */
+static void
+take_usage(lp_off_cpu *wait, uint64_t *voluntary, uint64_t *involuntary,
+           lp_ns *system)
+{
+#ifdef RUSAGE_THREAD
+    struct rusage usage;
+    lp_ns kernel;
+
+    if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+        *voluntary = (uint64_t)usage.ru_nvcsw - wait->voluntary;
+        *involuntary = (uint64_t)usage.ru_nivcsw - wait->involuntary;
+        wait->voluntary += *voluntary;
+        wait->involuntary += *involuntary;
+        kernel = (lp_ns)usage.ru_stime.tv_sec * 1000000000u +
+                 (lp_ns)usage.ru_stime.tv_usec * 1000u;
+        /* (A forked child begins anew.) */
+        *system = kernel > wait->system ? kernel - wait->system : 0;
+        wait->system = kernel;
+        return;
+    }
+#endif
+    (void)wait;
+    *voluntary = *involuntary = 1;
+    *system = 0;
+}
+
+static void
+take_samples(lp_off_cpu *wait, uint64_t *samples)
+{
+    for (int i = 0; i < LP_WAIT_CAUSES; i++) {
+        samples[i] =
+            __atomic_exchange_n(&wait->samples[i], 0, __ATOMIC_RELAXED);
+    }
+}
+
+/* -- looks -----------------------------------------------------------------
+ */
+
+static uint64_t
+ns_of(const lp_clock *clock, lp_ticks ticks, lp_ns wall, lp_ticks now)
+{
+    if (!clock->counter || now <= clock->ticks0) {
+        return ticks;
+    }
+    return (uint64_t)((double)ticks * (double)(wall - clock->ns0) /
+                      (double)(now - clock->ticks0));
+}
+
+/* Once the clock has run for a while it is known what it counts. */
+static void
+measure_threshold(lp_off_cpu *wait, const lp_clock *clock, lp_ns wall,
+                  lp_ticks now)
+{
+    if (wait->n_pending == 0 && wall - clock->ns0 > 1000000) {
+        WRITE(wait->threshold,
+              (lp_ticks)((double)LP_WAIT_NS * (double)(now - clock->ticks0) /
+                         (double)(wall - clock->ns0)));
+        wait->exact = true;
+    }
+}
+
+/* Read the clocks at the end of a gap, and note what the frames up to `depth`
+ * waited in it. */
+static void
+read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
+            bool own)
+{
+    lp_off_cpu *wait = &rec->wait;
+    lp_ns wall = rec->clock.counter ? lp_clock_monotonic() : now;
+    lp_ns cpu = processor_ns(wait, own);
+    uint64_t samples[LP_WAIT_CAUSES], voluntary = 1, involuntary = 1;
+    uint64_t gap_ns = ns_of(&rec->clock, gap, wall, now);
+    uint64_t passed = wall - wait->wall, used = cpu - wait->cpu, off;
+    lp_ns system = 0;
+
+    if (cpu == 0 && !own) {
+        return; /* its thread is gone */
+    }
+    take_samples(wait, samples);
+    off = wait->read && cpu >= wait->cpu && passed > used ? passed - used : 0;
+    if (own &&
+        (off > LP_WAIT_NOISE_NS || !wait->read || lp_off_cpu_split_on)) {
+        take_usage(wait, &voluntary, &involuntary, &system);
+    }
+    off = off < gap_ns ? off : gap_ns;
+    if (lp_off_cpu_split_on && wait->read && depth != 0 &&
+        wait->threshold < gap) {
+        /* Since the last look there were short lines, too. */
+        double part = passed > gap_ns ? (double)gap_ns / (double)passed : 1.0;
+
+        charge_own(rec, depth, off > LP_WAIT_NOISE_NS ? off : 0,
+                   (uint64_t)((double)system * part));
+    }
+    wait->read = true;
+    wait->read_at = now;
+    wait->wall = wall;
+    wait->cpu = cpu;
+    if (off > LP_WAIT_NOISE_NS && depth != 0 && gap > wait->threshold) {
+        lp_waited waited;
+
+        lp_off_cpu_split(&waited, off, gap_ns, voluntary, involuntary,
+                         samples);
+        push(wait, depth, &waited);
+        if (waited.ns[LP_WAIT_RUNNABLE] < off) {
+            WRITE(lp_sampler_waited, 1);
+        }
+    }
+    if (!wait->exact) {
+        measure_threshold(wait, &rec->clock, wall, now);
+        lp_off_cpu_watch(rec);
+    }
+}
+
+/* Look at the gap from the last event to `now`; how many ticks that took. */
+static lp_ticks
+look(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+{
+    lp_off_cpu *wait = &rec->wait;
+    lp_ticks last = frame->since, begun;
+    bool asked = READ(wait->asked);
+
+    last = last < wait->left ? wait->left : last;
+    last = last < wait->read_at ? wait->read_at : last;
+    WRITE(wait->asked, false);
+    lp_off_cpu_watch(rec);
+    if (now < last || (now - last <= wait->threshold && !asked)) {
+        return 0;
+    }
+    begun = lp_clock_now(&rec->clock);
+    read_clocks(rec, open_depth(rec, frame), now - last, now, true);
+    lp_sampler_wake(); /* it may take our processor: the next look sees that
+                        */
+    return lp_clock_now(&rec->clock) - begun;
+}
+
+/* The look is no time of the lines that are open; what is beyond any look is,
+ * for then the thread was put off its processor meanwhile. */
+static void
+add_cost(lp_recorder *rec, lp_ticks ticks)
+{
+    if (ticks > rec->wait.threshold) {
+        ticks = rec->wait.threshold;
+    }
+    rec->cost += ticks * LP_COST_ONE;
+    rec->wait.cost += ticks * LP_COST_ONE;
+}
+
+void
+lp_off_cpu_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+{
+    add_cost(rec, look(rec, frame - 1, now));
+}
+
+void
+lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    add_cost(rec, look(rec, frame, now)); /* it is the top one, but where
+                                           * frames take turns */
+    if (rec->wait.n_pending == 0) {
+        return;
+    }
+    if (frame == rec->top) {
+        uint64_t depth = (uint64_t)(frame - rec->frames);
+        lp_waited waited = {{0}};
+
+        if (pop(&rec->wait, depth, &waited)) {
+            charge_line(frame, &waited);
+            push(&rec->wait, open_depth(rec, frame - 1), &waited);
+        }
+    }
+    else {
+        lp_off_cpu_spread(rec); /* a twin's, or frames that take turns */
+    }
+}
+
+void
+lp_off_cpu_settle(lp_recorder *rec, lp_ticks now)
+{
+    lp_off_cpu *wait = &rec->wait;
+    uint64_t depth = open_depth(rec, rec->top);
+    lp_ticks last = rec->frames[depth].since;
+
+    last = last < wait->left ? wait->left : last;
+    last = last < wait->read_at ? wait->read_at : last;
+    if (depth != 0 && wait->read && now > last &&
+        now - last > wait->threshold) {
+        read_clocks(rec, depth, now - last, now, false);
+    }
+    lp_off_cpu_spread(rec);
+}

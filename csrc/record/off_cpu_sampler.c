@@ -1,0 +1,678 @@
+#include "record/off_cpu_sampler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __linux__
+#  include <fcntl.h>
+#  include <linux/futex.h>
+#  include <pthread.h>
+#  include <sched.h>
+#  include <signal.h>
+#  include <stdio.h>
+#  include <sys/prctl.h>
+#  include <sys/syscall.h>
+#  include <unistd.h>
+#endif
+
+#include "record/current_path.h"
+#include "record/recorder.h"
+
+/* -- the cause, by the system call that a thread is blocked in -------------
+ */
+
+#ifdef __linux__
+
+/* Input and output.  Not all processors have all of these calls. */
+static const long io_calls[] = {
+    SYS_read,
+    SYS_write,
+    SYS_readv,
+    SYS_writev,
+    SYS_pread64,
+    SYS_pwrite64,
+    SYS_preadv,
+    SYS_pwritev,
+    SYS_recvfrom,
+    SYS_recvmsg,
+    SYS_recvmmsg,
+    SYS_sendto,
+    SYS_sendmsg,
+    SYS_sendmmsg,
+    SYS_accept,
+    SYS_accept4,
+    SYS_connect,
+    SYS_shutdown,
+    SYS_ppoll,
+    SYS_pselect6,
+    SYS_epoll_pwait,
+    SYS_fsync,
+    SYS_fdatasync,
+    SYS_sync,
+    SYS_msync,
+    SYS_sendfile,
+    SYS_splice,
+    SYS_tee,
+    SYS_vmsplice,
+    SYS_openat,
+    SYS_close,
+    SYS_fcntl,
+    SYS_flock,
+    SYS_ioctl,
+    SYS_ftruncate,
+    SYS_truncate,
+    SYS_fallocate,
+    SYS_getdents64,
+    SYS_newfstatat,
+    SYS_fstat,
+    SYS_statfs,
+    SYS_unlinkat,
+    SYS_mkdirat,
+    SYS_linkat,
+    SYS_symlinkat,
+    SYS_io_getevents,
+    SYS_io_submit,
+#  ifdef SYS_poll
+    SYS_poll,
+#  endif
+#  ifdef SYS_select
+    SYS_select,
+#  endif
+#  ifdef SYS_epoll_wait
+    SYS_epoll_wait,
+#  endif
+#  ifdef SYS_epoll_pwait2
+    SYS_epoll_pwait2,
+#  endif
+#  ifdef SYS_open
+    SYS_open,
+#  endif
+#  ifdef SYS_stat
+    SYS_stat,
+#  endif
+#  ifdef SYS_lstat
+    SYS_lstat,
+#  endif
+#  ifdef SYS_unlink
+    SYS_unlink,
+#  endif
+#  ifdef SYS_rename
+    SYS_rename,
+#  endif
+#  ifdef SYS_mkdir
+    SYS_mkdir,
+#  endif
+#  ifdef SYS_renameat2
+    SYS_renameat2,
+#  endif
+#  ifdef SYS_syncfs
+    SYS_syncfs,
+#  endif
+#  ifdef SYS_sync_file_range
+    SYS_sync_file_range,
+#  endif
+#  ifdef SYS_copy_file_range
+    SYS_copy_file_range,
+#  endif
+#  ifdef SYS_preadv2
+    SYS_preadv2,
+#  endif
+#  ifdef SYS_pwritev2
+    SYS_pwritev2,
+#  endif
+#  ifdef SYS_statx
+    SYS_statx,
+#  endif
+#  ifdef SYS_io_uring_enter
+    SYS_io_uring_enter,
+#  endif
+};
+
+static bool
+is_io(long call)
+{
+    for (size_t i = 0; i < sizeof(io_calls) / sizeof(io_calls[0]); i++) {
+        if (io_calls[i] == call) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many descriptors the call waits for; -1: it is no such call. */
+static long
+waits_for(long call, unsigned long first, unsigned long second)
+{
+#  ifdef SYS_select
+    if (call == SYS_select) {
+        return (long)first;
+    }
+#  endif
+#  ifdef SYS_poll
+    if (call == SYS_poll) {
+        return (long)second;
+    }
+#  endif
+    if (call == SYS_pselect6) {
+        return (long)first;
+    }
+    return call == SYS_ppoll ? (long)second : -1;
+}
+
+/* Linux: "running", or the call's number and arguments, or -1 and where it is
+ * in a program that waits without having called, for a page.  See proc(5). */
+lp_cause
+lp_sampler_cause(const char *text, uintptr_t low, uintptr_t high)
+{
+    char *end;
+    long call = strtol(text, &end, 10);
+    unsigned long first = strtoul(end, &end, 16);
+    unsigned long second = strtoul(end, &end, 16);
+
+    if (strncmp(text, "running", 7) == 0) {
+        return LP_WAIT_RUNNABLE;
+    }
+    if (call == SYS_futex) {
+        return first >= low && first < high ? LP_WAIT_GIL : LP_WAIT_LOCK;
+    }
+    if (call == SYS_clock_nanosleep || call == SYS_nanosleep ||
+        waits_for(call, first, second) == 0) {
+        return LP_WAIT_SLEEP;
+    }
+    return call == -1 || is_io(call) ? LP_WAIT_IO : LP_WAIT_OTHER;
+}
+
+#else
+
+lp_cause
+lp_sampler_cause(const char *text, uintptr_t low, uintptr_t high)
+{
+    (void)text;
+    (void)low;
+    (void)high;
+    return LP_WAIT_UNSEEN;
+}
+
+#endif
+
+uint32_t lp_sampler_state = LP_SAMPLER_OFF;
+uint32_t lp_sampler_waited;
+
+bool
+lp_sampler_is_unavailable(void)
+{
+    uint32_t state = __atomic_load_n(&lp_sampler_state, __ATOMIC_RELAXED);
+
+    return state == LP_SAMPLER_UNAVAILABLE || state == LP_SAMPLER_OFF;
+}
+
+#ifdef __linux__
+
+/* -- the thread that looks -------------------------------------------------
+ */
+
+/* What it watches, and its own part. */
+typedef struct sampler_view {
+    lp_recorder *const *recorders;
+    uintptr_t low, high; /* where the interpreter's lock is */
+    uint32_t own;        /* the thread, as the system numbers it, */
+    uint32_t turn;       /* how often there was one before, and this one, */
+    uint32_t files;      /* and how many files it has open */
+} sampler_view;
+
+/* True when the state was `from`. */
+static bool
+change_state(uint32_t from, uint32_t to)
+{
+    return __atomic_compare_exchange_n(&lp_sampler_state, &from, to, false,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+enum {
+    SHORTEST_NS = 2000000, /* from one look at all threads to the next, */
+    LONGEST_NS = 16000000,
+    SHARE = 150,        /* and so many times what it takes, at least */
+    IDLE_NS = 50000000, /* no line open for so long: it is parked */
+    OFTEN = 8,          /* a thread that stays blocked is asked so often, */
+    SELDOM = 16,        /* and then at every 16th time */
+    MOST_FILES = 1 << 16,
+    OPEN_FILES = 512
+};
+
+/* Sleep while the state is this one, for so many ns; 0: for as long. */
+static void
+sleep_in(uint32_t state, lp_ns ns)
+{
+    struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
+                            .tv_nsec = (long)(ns % 1000000000u)};
+
+    syscall(SYS_futex, &lp_sampler_state, FUTEX_WAIT_PRIVATE, state,
+            ns == 0 ? NULL : &time, NULL, 0);
+}
+
+/* A table of file descriptors of its own, with nothing in it: what it opens
+ * takes no number from the program, and what the program closes is closed. */
+static bool
+leave_files(void)
+{
+#  ifdef SYS_close_range
+    enum { UNSHARE = 2 }; /* CLOSE_RANGE_UNSHARE */
+
+    if (syscall(SYS_close_range, 0u, ~0u, UNSHARE) == 0) {
+        return true;
+    }
+#  endif
+    if (unshare(CLONE_FILES) != 0) {
+        return false;
+    }
+    for (int fd = 0; fd < MOST_FILES; fd++) {
+        close(fd); /* an old system's: it has no other way */
+    }
+    return true;
+}
+
+static int
+open_file(uint32_t thread)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/task/%u/syscall", thread);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* What the thread of a file is blocked in; LP_WAIT_UNSEEN when it is gone. */
+static lp_cause
+cause_in(const sampler_view *view, int file)
+{
+    char text[256];
+    ssize_t n = file < 0 ? -1 : pread(file, text, sizeof(text) - 1, 0);
+
+    if (n <= 0) {
+        return LP_WAIT_UNSEEN;
+    }
+    text[n] = '\0';
+    return lp_sampler_cause(text, view->low, view->high);
+}
+
+/* What a thread is blocked in; LP_WAIT_UNSEEN when that cannot be read.  The
+ * file stays open, unless there are very many. */
+static lp_cause
+cause_of(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
+{
+    lp_cause cause;
+
+    if (wait->turn == view->turn && wait->asks == thread) {
+        return cause_in(view, wait->file);
+    }
+    if (wait->turn == view->turn) {
+        close(wait->file);
+        view->files--;
+    }
+    wait->file = open_file(thread);
+    wait->asks = thread;
+    wait->turn = 0;
+    cause = cause_in(view, wait->file);
+    if (wait->file >= 0 && view->files < OPEN_FILES) {
+        wait->turn = view->turn;
+        view->files++;
+    }
+    else if (wait->file >= 0) {
+        close(wait->file);
+    }
+    return cause;
+}
+
+static bool
+is_unavailable(const sampler_view *view)
+{
+    int file = open_file(view->own);
+    bool blind = cause_in(view, file) == LP_WAIT_UNSEEN;
+
+    if (file >= 0) {
+        close(file);
+    }
+    return blind;
+}
+
+/* Whether a thread began to wait of late, and whether any has open lines. */
+typedef struct seen {
+    bool fresh, open;
+} seen;
+
+/* Ask for the thread's next event to be looked at.  False when the last one
+ * that we asked for is still to come: it is in the same gap. */
+static bool
+mark(lp_off_cpu *wait)
+{
+    bool asked = __atomic_exchange_n(&wait->asked, true, __ATOMIC_RELAXED);
+
+    if (!asked) {
+        __atomic_store_n(&wait->min, 0, __ATOMIC_RELAXED);
+    }
+    return !asked;
+}
+
+static void
+look_at(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
+        seen *found)
+{
+    lp_off_cpu *wait = &rec->wait;
+    uint32_t thread = __atomic_load_n(&wait->thread, __ATOMIC_RELAXED);
+    lp_ns weight;
+    lp_cause cause;
+
+    if (thread == 0 || !lp_current_path_any(rec) ||
+        __atomic_load_n(&rec->finished, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&wait->threshold, __ATOMIC_RELAXED) == LP_WAIT_NEVER) {
+        return;
+    }
+    found->open = true;
+    if (mark(wait)) {
+        wait->quiet = 0;
+        wait->sampled = now > period ? now - period : 0;
+    }
+    else if (wait->quiet > OFTEN && ++wait->quiet % SELDOM != 0) {
+        return;
+    }
+    cause = cause_of(view, wait, thread);
+    if (cause == LP_WAIT_UNSEEN ||
+        !__atomic_load_n(&wait->asked, __ATOMIC_RELAXED)) {
+        return; /* it is gone, or in another gap by now */
+    }
+    wait->quiet =
+        cause == wait->seen && cause != LP_WAIT_RUNNABLE ? wait->quiet + 1 : 0;
+    wait->seen = cause;
+    weight = now - wait->sampled;
+    wait->sampled = now;
+    __atomic_fetch_add(&wait->samples[cause], weight, __ATOMIC_RELAXED);
+    found->fresh |= cause != LP_WAIT_RUNNABLE && wait->quiet <= OFTEN;
+}
+
+static seen
+look_at_all(sampler_view *view, lp_ns now, lp_ns period)
+{
+    seen found = {false, false};
+    lp_recorder *rec = __atomic_load_n(view->recorders, __ATOMIC_ACQUIRE);
+
+    while (rec != NULL) {
+        look_at(view, rec, now, period, &found);
+        rec = __atomic_load_n(&rec->next, __ATOMIC_ACQUIRE);
+    }
+    return found;
+}
+
+static bool
+any_open(const sampler_view *view)
+{
+    lp_recorder *rec = __atomic_load_n(view->recorders, __ATOMIC_ACQUIRE);
+
+    while (rec != NULL && !lp_current_path_any(rec)) {
+        rec = __atomic_load_n(&rec->next, __ATOMIC_ACQUIRE);
+    }
+    return rec != NULL;
+}
+
+/* Processor time of this thread: on a busy machine a look may be interrupted
+ * for long, and that costs nobody anything. */
+static lp_ns
+spent(void)
+{
+    struct timespec time = {0};
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (lp_ns)time.tv_sec * 1000000000u + (lp_ns)time.tv_nsec;
+}
+
+static lp_ns
+next_period(lp_ns period, lp_ns took, bool fresh)
+{
+    period = fresh ? SHORTEST_NS : period + period / 8;
+    period = period > LONGEST_NS ? LONGEST_NS : period;
+    return period < took * SHARE ? took * SHARE : period;
+}
+
+static void
+watch(sampler_view *view)
+{
+    lp_ns period = SHORTEST_NS, last = lp_clock_monotonic(), idle = 0;
+
+    for (;;) {
+        uint32_t state = __atomic_load_n(&lp_sampler_state, __ATOMIC_ACQUIRE);
+        lp_ns now = lp_clock_monotonic(), before;
+        seen found;
+
+        if (state != LP_SAMPLER_AWAKE) {
+            if (state != LP_SAMPLER_ASLEEP) {
+                return;
+            }
+            sleep_in(LP_SAMPLER_ASLEEP, 0);
+            last = lp_clock_monotonic();
+            period = SHORTEST_NS;
+            continue;
+        }
+        before = spent();
+        found = look_at_all(view, now, now - last);
+        found.fresh |=
+            __atomic_exchange_n(&lp_sampler_waited, 0, __ATOMIC_RELAXED) != 0;
+        last = now;
+        idle = found.open ? 0 : idle + period;
+        if (idle > IDLE_NS &&
+            change_state(LP_SAMPLER_AWAKE, LP_SAMPLER_ASLEEP)) {
+            idle = 0;
+            if (any_open(view)) {
+                change_state(LP_SAMPLER_ASLEEP, LP_SAMPLER_AWAKE);
+            }
+            continue;
+        }
+        period = next_period(period, spent() - before, found.fresh);
+        sleep_in(LP_SAMPLER_AWAKE, period);
+    }
+}
+
+/* Runs on the thread, until it is to end or sees nothing. */
+static void
+run_thread(sampler_view *view)
+{
+    prctl(PR_SET_NAME, "lineprof", 0, 0, 0);
+    view->own = (uint32_t)syscall(SYS_gettid);
+    view->turn++;
+    view->files = 0;
+    if (leave_files() && !is_unavailable(view)) {
+        watch(view);
+    }
+    else {
+        change_state(LP_SAMPLER_AWAKE, LP_SAMPLER_UNAVAILABLE);
+    }
+}
+
+/* -- its begin and its end -------------------------------------------------
+ */
+
+enum { STACK_BYTES = 256 << 10, MOST_MOMENTS = 10000 };
+
+static struct {
+    sampler_view view;
+    bool allowed;
+    bool running; /* there is a thread to be joined */
+    pthread_t thread;
+    uint32_t forking; /* the thread that forks */
+} sampler;
+
+/* Held by who begins or ends the thread, and while the process forks. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+set_state(uint32_t state)
+{
+    __atomic_store_n(&lp_sampler_state, state, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &lp_sampler_state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL,
+            0);
+}
+
+static void *
+run(void *view)
+{
+    run_thread(view);
+    return NULL;
+}
+
+/* Who counts the threads of the process still sees one that was joined, for
+ * some microseconds. */
+static void
+wait_until_gone(uint32_t thread)
+{
+    const struct timespec moment = {0, 10000};
+
+    for (int i = 0; i < MOST_MOMENTS; i++) {
+        if (syscall(SYS_tgkill, getpid(), thread, 0) != 0) {
+            return;
+        }
+        nanosleep(&moment, NULL);
+    }
+}
+
+/* [gate] */
+static void
+end(void)
+{
+    if (sampler.running) {
+        set_state(LP_SAMPLER_ENDING);
+        pthread_join(sampler.thread, NULL);
+        wait_until_gone(sampler.view.own);
+        sampler.running = false;
+    }
+    __atomic_store_n(&lp_sampler_state, LP_SAMPLER_OFF, __ATOMIC_SEQ_CST);
+}
+
+/* [gate] A thread that takes no signals: they are the program's. */
+static bool
+create(void)
+{
+    pthread_attr_t attr;
+    sigset_t all, before;
+    bool made;
+
+    if (pthread_attr_init(&attr) != 0) {
+        return false;
+    }
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    made = pthread_create(&sampler.thread, &attr, run, &sampler.view) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return made;
+}
+
+void
+lp_sampler_begin(void)
+{
+    if (change_state(LP_SAMPLER_ASLEEP, LP_SAMPLER_AWAKE)) {
+        set_state(LP_SAMPLER_AWAKE);
+        return;
+    }
+    if (pthread_mutex_trylock(&gate) != 0) {
+        return; /* at the next look */
+    }
+    if (!sampler.running &&
+        change_state(LP_SAMPLER_WANTED, LP_SAMPLER_AWAKE)) {
+        sampler.running = create();
+        if (!sampler.running) {
+            set_state(LP_SAMPLER_UNAVAILABLE);
+        }
+    }
+    pthread_mutex_unlock(&gate);
+}
+
+static void
+before_fork(void)
+{
+    pthread_mutex_lock(&gate);
+    sampler.forking = (uint32_t)syscall(SYS_gettid);
+    end();
+}
+
+static void
+after_fork(void)
+{
+    __atomic_store_n(&lp_sampler_state,
+                     sampler.allowed ? LP_SAMPLER_WANTED : LP_SAMPLER_OFF,
+                     __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&gate);
+}
+
+/* In the child its one thread has another number, and the others are gone.
+ * The child finds itself alone, as it would without us: no thread comes back
+ * there, and what its lines wait for stays unseen. */
+static void
+after_fork_child(void)
+{
+    lp_recorder *rec =
+        sampler.view.recorders == NULL ? NULL : *sampler.view.recorders;
+
+    for (; rec != NULL; rec = rec->next) {
+        bool own = rec->wait.thread == sampler.forking;
+
+        rec->wait.thread = 0;
+        if (own) {
+            lp_off_cpu_attach(rec);
+        }
+    }
+    sampler.allowed = false;
+    after_fork();
+}
+
+static void
+heed_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork_child);
+}
+
+void
+lp_sampler_start(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
+{
+    pthread_once(&once, heed_forks);
+    pthread_mutex_lock(&gate);
+    sampler.view.recorders = recorders;
+    sampler.view.low = low;
+    sampler.view.high = high;
+    if (!sampler.allowed) {
+        sampler.allowed = true;
+        __atomic_store_n(&lp_sampler_state, LP_SAMPLER_WANTED,
+                         __ATOMIC_SEQ_CST);
+    }
+    pthread_mutex_unlock(&gate);
+}
+
+void
+lp_sampler_stop(void)
+{
+    pthread_mutex_lock(&gate);
+    sampler.allowed = false;
+    end();
+    pthread_mutex_unlock(&gate);
+}
+
+#else
+
+void
+lp_sampler_start(struct lp_recorder *const *recorders, uintptr_t low,
+                 uintptr_t high)
+{
+    (void)recorders;
+    (void)low;
+    (void)high;
+}
+
+void
+lp_sampler_stop(void)
+{
+}
+
+void
+lp_sampler_begin(void)
+{
+}
+
+#endif

@@ -1,0 +1,485 @@
+#include "record/recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/call_tree.h"
+
+enum { FIRST_FRAMES = 64 };
+
+/* Other threads read this at any moment, see current_path.c. */
+#define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
+
+/* The same for a whole frame. */
+static void
+move_frame(lp_frame *to, const lp_frame *from)
+{
+    typedef uint64_t __attribute__((may_alias)) word;
+    const word *source = (const word *)from;
+    word *target = (word *)to;
+
+    for (size_t i = 0; i < sizeof(*to) / sizeof(word); i++) {
+        WRITE(target[i], __atomic_load_n(&source[i], __ATOMIC_RELAXED));
+    }
+}
+
+_Static_assert(sizeof(lp_frame) % sizeof(uint64_t) == 0, "whole words");
+
+lp_recorder *
+lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
+{
+    lp_recorder *rec = calloc(1, sizeof(*rec));
+
+    if (rec == NULL) {
+        return NULL;
+    }
+    rec->frames = calloc(FIRST_FRAMES, sizeof(lp_frame));
+    if (rec->frames == NULL) {
+        free(rec);
+        return NULL;
+    }
+    rec->top = rec->frames;
+    rec->last = rec->frames + FIRST_FRAMES - 1;
+    rec->clock = *clock;
+    rec->costs = *costs;
+    rec->audit_at = LP_OVERHEAD_AUDIT_NEVER;
+    lp_recorder_trace(rec);
+    lp_off_cpu_clock(rec, clock);
+    return rec;
+}
+
+void
+lp_recorder_free(lp_recorder *rec)
+{
+    if (rec == NULL) {
+        return;
+    }
+    while (rec->outgrown != NULL) {
+        void *next = *(void **)rec->outgrown;
+
+        free(rec->outgrown);
+        rec->outgrown = next;
+    }
+    while (rec->trees != NULL) {
+        lp_calls_drop(rec, rec->trees->owner);
+    }
+    lp_trace_buffer_free(&rec->slices);
+    lp_off_cpu_free(&rec->wait);
+    free(rec->frames);
+    free(rec->counters);
+    free(rec);
+}
+
+lp_code_counters *
+lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
+                     const lp_layout *layout)
+{
+    uint32_t id = layout->code_id;
+
+    if (id >= rec->n_counters) {
+        uint32_t wanted = id < 32 ? 64 : id * 2;
+        lp_code_counters **counters =
+            realloc(rec->counters, wanted * sizeof(lp_code_counters *));
+
+        if (counters == NULL) {
+            return NULL;
+        }
+        memset(counters + rec->n_counters, 0,
+               (wanted - rec->n_counters) * sizeof(lp_code_counters *));
+        rec->counters = counters;
+        rec->n_counters = wanted;
+    }
+    if (rec->counters[id] == NULL) {
+        rec->counters[id] = lp_code_counters_new(arena, layout, &rec->costs);
+    }
+    return rec->counters[id];
+}
+
+/* Room for more frames.  They move: nobody keeps a pointer to one from one
+ * event to the next.  The old ones stay, for another thread may be reading
+ * them; the sentinel's place, which nobody reads, links them. */
+static bool
+grow(lp_recorder *rec)
+{
+    size_t used = (size_t)(rec->top - rec->frames) + 1;
+    size_t wanted = used * 2;
+    lp_frame *frames = malloc(wanted * sizeof(lp_frame));
+    lp_frame *old = rec->frames;
+
+    if (frames == NULL) {
+        return false;
+    }
+    memcpy(frames, old, used * sizeof(lp_frame));
+    lp_recorder_change(rec);
+    __atomic_store_n(&rec->frames, frames, __ATOMIC_RELAXED);
+    __atomic_store_n(&rec->top, frames + used - 1, __ATOMIC_RELAXED);
+    rec->last = frames + wanted - 1;
+    lp_recorder_changed(rec);
+    *(void **)old = rec->outgrown;
+    rec->outgrown = old;
+    return true;
+}
+
+static bool
+has_room(lp_recorder *rec, const lp_code_counters *counters)
+{
+    if (counters == NULL || (rec->top == rec->last && !grow(rec))) {
+        rec->lost++;
+        return false;
+    }
+    return true;
+}
+
+/* A frame that has not come to a line. */
+static void
+begin_frame(lp_frame *frame, const void *code, lp_code_counters *counters,
+            uint32_t first_line)
+{
+    WRITE(frame->line, NULL);
+    WRITE(frame->lines, counters->lines);
+    WRITE(frame->first_line, first_line);
+    WRITE(frame->n_lines, counters->n_lines);
+    WRITE(frame->serial, counters->serial);
+    WRITE(frame->path, 0);
+    WRITE(frame->flags, counters->depth == 0 ? LP_FRAME_OUTERMOST : 0);
+    frame->code = code;
+    frame->own = 0;
+    frame->counters = counters;
+    frame->key = NULL;
+    frame->node = NULL;
+    frame->seen = 0;
+    frame->last_seen = 0;
+    frame->statement = NULL;
+    frame->offset = -1;
+    if (counters->depth++ != 0) {
+        counters->recursed = 1;
+    }
+}
+
+lp_frame *
+lp_recorder_enter(lp_recorder *rec, const void *code,
+                  lp_code_counters *counters, uint32_t first_line)
+{
+    lp_frame *frame;
+
+    if (!has_room(rec, counters)) {
+        return NULL;
+    }
+    lp_recorder_change(rec);
+    frame = rec->top + 1;
+    begin_frame(frame, code, counters, first_line);
+    WRITE(rec->top, frame);
+    lp_recorder_changed(rec);
+    return frame;
+}
+
+/* Frames from this one on stand on others than before. */
+static void
+forget_paths(lp_recorder *rec, lp_frame *frame)
+{
+    for (; frame <= rec->top; frame++) {
+        WRITE(frame->path, 0);
+    }
+}
+
+/* What comes of the line, open since then, and of its statement, is no whole
+ * one. */
+static void
+split(lp_frame *frame, lp_ticks opened)
+{
+    frame->opened = opened;
+    frame->cost |= LP_SPLIT;
+    frame->statement = NULL;
+}
+
+lp_frame *
+lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
+                   lp_code_counters *counters)
+{
+    size_t place = (size_t)(below - rec->frames) + 1;
+    lp_frame *frame;
+
+    if (!has_room(rec, counters)) {
+        return NULL;
+    }
+    lp_off_cpu_spread(rec);
+    frame = rec->frames + place;
+    lp_recorder_change(rec);
+    for (lp_frame *at = rec->top; at >= frame; at--) {
+        move_frame(at + 1, at);
+    }
+    begin_frame(frame, frame[-1].code, counters, frame[-1].first_line);
+    frame->key = frame[-1].key;
+    WRITE(frame->flags,
+          frame->flags | LP_FRAME_SHARED |
+              (frame[-1].flags & (LP_FRAME_GREENLET | LP_FRAME_PAUSED |
+                                  LP_FRAME_HAS_COMPREHENSION)));
+    WRITE(rec->top, rec->top + 1);
+    forget_paths(rec, frame);
+    if (rec->ranged >= place) {
+        rec->ranged++; /* it is no range, and as such where it should be */
+    }
+    lp_recorder_changed(rec);
+    return frame;
+}
+
+void
+lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
+                  lp_ticks now)
+{
+    lp_code_counters *counters = frame->counters;
+
+    counters->depth--;
+    if (LP_LIKELY(frame->line != NULL)) {
+        uint64_t looks = rec->wait.cost;
+
+        if (suspended) {
+            split(frame, lp_recorder_opened(frame));
+        }
+        lp_recorder_charge(rec, frame, now);
+        /* What came after `now` is none of the frame's time. */
+        frame->first_cost += rec->wait.cost - looks;
+        if (LP_UNLIKELY(rec->traced)) {
+            lp_recorder_add_function_slice(rec, frame, now);
+        }
+        lp_recorder_end_statement(frame);
+        lp_calls_charge(rec, frame, now);
+        rec->cost += frame->own;
+    }
+    rec->wait.left = now;
+    lp_recorder_change(rec);
+    if (LP_UNLIKELY(frame != rec->top)) {
+        rec->turns += !(frame[1].flags & LP_FRAME_SHARED);
+        for (lp_frame *at = frame; at < rec->top; at++) {
+            move_frame(at, at + 1);
+        }
+        forget_paths(rec, frame);
+    }
+    WRITE(rec->top, rec->top - 1);
+    lp_recorder_changed(rec);
+}
+
+void
+lp_recorder_settle(lp_recorder *rec, lp_ticks now)
+{
+    lp_off_cpu_settle(rec, now);
+    /* From the innermost on: what it cost so far is in those below, too. */
+    for (lp_frame *frame = rec->top; frame > rec->frames; frame--) {
+        lp_ticks opened;
+
+        if (frame->line == NULL) {
+            continue;
+        }
+        opened = lp_recorder_opened(frame);
+        frame->line->ticks += now - frame->since;
+        frame->line->cost += rec->cost - (frame->cost & ~LP_SPLIT);
+        frame->since = now;
+        frame->opened = opened;
+        lp_calls_charge(rec, frame, now);
+        rec->cost += frame->own;
+        frame->own = 0;
+    }
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        lp_ticks began = frame->began;
+
+        if (frame->line != NULL) {
+            lp_recorder_begin(rec, frame, now);
+            frame->began = began;
+            split(frame, frame->opened);
+        }
+    }
+}
+
+/* The event that would end its open line never comes: it costs nothing. */
+static void
+abandon_line(lp_frame *frame)
+{
+    if (frame->line != NULL) {
+        frame->line->cost -= frame->line->weight;
+    }
+}
+
+/* Paths of its lines are to be asked for anew.  By two at once: whatever
+ * another thread changes meanwhile, an even number says that it is done. */
+static void
+outdate_paths(lp_recorder *rec)
+{
+    __atomic_fetch_add(&rec->changes, 2, __ATOMIC_SEQ_CST);
+}
+
+void
+lp_recorder_mark(lp_recorder *rec)
+{
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        __atomic_fetch_or(&frame->flags, LP_FRAME_PAUSED, __ATOMIC_RELAXED);
+    }
+}
+
+void
+lp_recorder_pause(lp_recorder *rec, lp_ticks now)
+{
+    lp_recorder_end_slices(rec, NULL, NULL, now);
+    lp_recorder_settle(rec, now);
+    outdate_paths(rec);
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        abandon_line(frame);
+        WRITE(frame->line, NULL);
+        WRITE(frame->flags, frame->flags | LP_FRAME_PAUSED);
+        frame->node = NULL; /* its caller may not count again before it does */
+    }
+    forget_paths(rec, rec->frames + 1);
+    outdate_paths(rec);
+}
+
+uint32_t
+lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
+{
+    return lp_recorder_drop_code(rec, owner, NULL, now);
+}
+
+uint32_t
+lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
+                      lp_ticks now)
+{
+    lp_frame *kept = rec->frames + 1;
+    uint32_t enabling = 0;
+    bool gone = false; /* is the frame below, or what it called by C? */
+
+    lp_recorder_end_slices(rec, owner, code, now);
+    lp_recorder_settle(rec, now);
+    lp_recorder_change(rec);
+    forget_paths(rec, kept);
+    for (lp_frame *frame = kept; frame <= rec->top; frame++) {
+        if (frame->owner == owner &&
+            (code == NULL || frame->code == code ||
+             (gone && (frame->flags & LP_FRAME_C_FUNCTION)))) {
+            gone = true;
+            abandon_line(frame);
+            frame->counters->depth--;
+            enabling += (frame->flags & LP_FRAME_ACTIVATES_TRACER) != 0;
+            /* Its twin above, if any, now stands on what it stood on. */
+            if (frame < rec->top && !(frame->flags & LP_FRAME_SHARED)) {
+                WRITE(frame[1].flags,
+                      frame[1].flags & ~(uint32_t)LP_FRAME_SHARED);
+            }
+            continue;
+        }
+        gone = false;
+        if (kept < frame) {
+            frame->node = NULL; /* another may be its caller from now on */
+        }
+        move_frame(kept++, frame);
+    }
+    WRITE(rec->top, kept - 1);
+    lp_recorder_changed(rec);
+    return enabling;
+}
+
+void
+lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now)
+{
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        if (frame->owner == owner && frame->line != NULL) {
+            frame->since = now;
+            lp_recorder_begin(rec, frame, now);
+            split(frame, now);
+        }
+    }
+}
+
+/* A line ends in which more happened than a short stay. */
+
+/* What others' events took while it was open is none of its execution's
+ * ticks; what is left of them. */
+static lp_ticks
+charge_others(lp_recorder *rec, lp_frame *frame, lp_ticks ticks)
+{
+    uint64_t cost = rec->cost - (frame->cost & ~LP_SPLIT);
+    lp_ticks lost = cost / LP_COST_ONE;
+
+    frame->line->cost += cost;
+    frame->cost = rec->cost;
+    return ticks > lost ? ticks - lost : 0;
+}
+
+void
+lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    lp_ticks elapsed = now - frame->since, ticks = elapsed;
+    bool whole = !(frame->cost & LP_SPLIT);
+
+    /* (A line that was split may be on for longer than it now stayed.) */
+    if (LP_UNLIKELY(elapsed >= rec->min_line_ticks ||
+                    (!whole && rec->traced))) {
+        lp_recorder_add_line_slice(rec, frame, now);
+    }
+    if (rec->cost != frame->cost) {
+        ticks = charge_others(rec, frame, ticks);
+    }
+    if (LP_UNLIKELY(elapsed >=
+                    __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED))) {
+        lp_off_cpu_charge(rec, frame, now);
+    }
+    if (LP_LIKELY(whole)) {
+        lp_recorder_executed(frame, ticks);
+    }
+}
+
+/* Statements of several lines: each time that one runs is a hit of each of its
+ * lines, however control goes about in it. */
+
+enum { SEEN_BITS = 64 };
+
+/* Count the line of a statement once for each time that the statement runs,
+ * however often control comes back to the line meanwhile. */
+static void
+hit_once(lp_frame *frame, lp_line *line, uint32_t place)
+{
+    if (place < SEEN_BITS) {
+        uint64_t bit = (uint64_t)1 << place;
+
+        if (frame->seen & bit) {
+            line->cost += line->weight;
+            return;
+        }
+        frame->seen |= bit;
+    }
+    else {
+        /* Literals of many lines run straight down. */
+        if (place <= frame->last_seen) {
+            line->cost += line->weight;
+            return;
+        }
+        frame->last_seen = place;
+    }
+    line->hits++;
+}
+
+void
+lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
+                                lp_line *to, lp_line_entry step)
+{
+    lp_line *first;
+    bool same = from != NULL && from->statement == to->statement;
+
+    if (to->statement == 0) {
+        /* A comprehension goes round on a line of no statement. */
+        to->cost += to->weight;
+        return;
+    }
+    first = frame->lines + (to->statement - 1);
+    if (!same || step == LP_LINE_LOOP_BACK) {
+        lp_recorder_end_statement(frame);
+        frame->statement = first;
+        frame->spent = 0;
+        frame->seen = 0;
+        frame->last_seen = 0;
+        if (to != first) {
+            /* It begins at its inside: a hit of the first line, but no stay
+             * there (the sum of both costs is what is read). */
+            hit_once(frame, first, 0);
+            first->cost -= first->weight;
+        }
+    }
+    hit_once(frame, to, (uint32_t)(to - first));
+}

@@ -1,0 +1,154 @@
+#include "record/trace_query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t
+lp_trace_query_number(const lp_trace_query *self, uint32_t serial)
+{
+    uint32_t number = 0;
+
+    if (serial < self->n_serials) {
+        memcpy(&number, self->wanted + serial * sizeof(number),
+               sizeof(number));
+    }
+    return number;
+}
+
+static bool
+make_room(lp_trace_query *self)
+{
+    size_t room = self->room == 0 ? 1024 : self->room * 2;
+    lp_found *found;
+
+    if (self->n < self->room) {
+        return true;
+    }
+    found = realloc(self->found, room * sizeof(lp_found));
+    if (found == NULL) {
+        self->failed = true;
+        return false;
+    }
+    self->found = found;
+    self->room = room;
+    return true;
+}
+
+/* Take a slice if it is asked for. */
+static void
+take(lp_trace_query *self, const lp_slice *slice)
+{
+    uint32_t number = lp_trace_query_number(self, slice->serial);
+
+    if (number == 0 || slice->start < self->low ||
+        slice->start >= self->high || slice->start > self->until ||
+        !make_room(self)) {
+        return;
+    }
+    self->found[self->n] = (lp_found){
+        .start = slice->start,
+        .end = slice->end < self->until ? slice->end : self->until,
+        .thread = self->thread,
+        .order = (uint32_t)self->n,
+        .function = number - 1,
+        .line = slice->place == 0
+                    ? 0
+                    : self->first_lines[slice->serial] + slice->place - 1,
+    };
+    self->n++;
+}
+
+static void
+take_open(void *to, lp_code_counters *counters, const lp_slice *slice)
+{
+    (void)counters;
+    take(to, slice);
+}
+
+/* All that started in the window: what has ended, and what is under way. */
+static void
+take_all(lp_trace_query *self)
+{
+    for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
+        lp_trace_reader reader;
+        lp_slice slice;
+
+        self->thread = rec->number;
+        lp_trace_reader_open(&reader, &rec->slices, self->low, self->high);
+        while (!self->failed && lp_trace_reader_next(&reader, &slice)) {
+            take(self, &slice);
+        }
+        if (rec->traced) {
+            lp_recorder_open_slices(rec, NULL, NULL, self->until, take_open,
+                                    self);
+        }
+    }
+}
+
+/* What began first, then what lasted longer; of two alike, the one that was
+ * recorded later is around the other. */
+static int
+compare(const void *one, const void *other)
+{
+    const lp_found *a = one, *b = other;
+
+    if (a->start != b->start) {
+        return a->start < b->start ? -1 : 1;
+    }
+    if (a->end != b->end) {
+        return a->end > b->end ? -1 : 1;
+    }
+    if (a->thread != b->thread) {
+        return a->thread < b->thread ? -1 : 1;
+    }
+    return a->order > b->order ? -1 : 1;
+}
+
+bool
+lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts, size_t *n)
+{
+    size_t seen = 0, room = 0;
+
+    for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
+        lp_trace_reader reader;
+        lp_slice slice;
+
+        lp_trace_reader_open(&reader, &rec->slices, 0, UINT64_MAX);
+        while (lp_trace_reader_next(&reader, &slice)) {
+            if (lp_trace_query_number(self, slice.serial) == 0 ||
+                seen++ % LP_TRACE_SAMPLE != 0) {
+                continue;
+            }
+            if (*n == room) {
+                lp_ticks *grown;
+
+                room = room == 0 ? 1024 : room * 2;
+                grown = realloc(*starts, room * sizeof(lp_ticks));
+                if (grown == NULL) {
+                    return false;
+                }
+                *starts = grown;
+            }
+            (*starts)[(*n)++] = slice.start;
+        }
+    }
+    return true;
+}
+
+bool
+lp_trace_query_window(lp_trace_query *self)
+{
+    self->n = 0;
+    take_all(self);
+    if (!self->failed && self->n > 0) {
+        qsort(self->found, self->n, sizeof(lp_found), compare);
+    }
+    return !self->failed;
+}
+
+void
+lp_trace_query_free(lp_trace_query *self)
+{
+    free(self->found);
+    free(self->first_lines);
+}

@@ -1,0 +1,195 @@
+/* How long a device was busy, beside a union by brute force. */
+#include "gpu/activity_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "random.h"
+
+static void
+overlaps_count_once(void)
+{
+    lp_busy_time busy = {0};
+
+    CHECK(lp_busy_time_total(&busy) == 0);
+    lp_busy_time_add(&busy, 100, 200);
+    lp_busy_time_add(&busy, 150, 250); /* overlaps its end */
+    CHECK(lp_busy_time_total(&busy) == 150 && busy.n == 1);
+    lp_busy_time_add(&busy, 50, 120); /* its start */
+    CHECK(lp_busy_time_total(&busy) == 200 && busy.n == 1);
+    lp_busy_time_add(&busy, 60, 70); /* lies within */
+    CHECK(lp_busy_time_total(&busy) == 200 && busy.n == 1);
+    lp_busy_time_add(&busy, 250, 260); /* touches */
+    CHECK(lp_busy_time_total(&busy) == 210 && busy.n == 1);
+    lp_busy_time_add(&busy, 300, 310); /* is apart */
+    CHECK(lp_busy_time_total(&busy) == 220 && busy.n == 2);
+    lp_busy_time_add(&busy, 0, 1000); /* swallows all */
+    CHECK(lp_busy_time_total(&busy) == 1000 && busy.n == 1);
+    CHECK(!busy.inexact);
+    lp_busy_time_free(&busy);
+}
+
+static void
+gaps_are_filled_out_of_order(void)
+{
+    lp_busy_time busy = {0};
+
+    lp_busy_time_add(&busy, 90, 100);
+    lp_busy_time_add(&busy, 10, 20);
+    lp_busy_time_add(&busy, 50, 60);
+    lp_busy_time_add(&busy, 30, 40);
+    lp_busy_time_add(&busy, 70, 80);
+    CHECK(busy.n == 5 && lp_busy_time_total(&busy) == 50);
+    lp_busy_time_add(&busy, 35, 75); /* joins three */
+    CHECK(busy.n == 3 && lp_busy_time_total(&busy) == 70);
+    lp_busy_time_add(&busy, 20, 30); /* touches on both sides */
+    CHECK(busy.n == 2 && lp_busy_time_total(&busy) == 80);
+    CHECK(!busy.inexact);
+    lp_busy_time_free(&busy);
+}
+
+static void
+no_time_at_all_is_nothing(void)
+{
+    lp_busy_time busy = {0};
+
+    lp_busy_time_add(&busy, 5, 5);
+    lp_busy_time_add(&busy, 7, 3);
+    lp_busy_time_add(&busy, 0, 0);
+    CHECK(lp_busy_time_total(&busy) == 0 && busy.n == 0 && !busy.inexact);
+    busy.horizon = 100;
+    lp_busy_time_add(&busy, 5, 5);
+    CHECK(!busy.inexact);
+    lp_busy_time_free(&busy);
+}
+
+static void
+any_order_gives_the_union(void)
+{
+    enum { TIME = 4000 };
+    uint64_t chance = 3;
+
+    for (int round = 0; round < 300; round++) {
+        unsigned char covered[TIME] = {0};
+        lp_busy_time busy = {0};
+        lp_ns sum = 0;
+        uint32_t longest = 1 + random_below(&chance, 60);
+
+        for (int i = 0; i < 250; i++) {
+            lp_ns start = random_below(&chance, TIME - 100);
+            lp_ns end = start + random_below(&chance, longest);
+
+            lp_busy_time_add(&busy, start, end);
+            memset(covered + start, 1, end - start);
+        }
+        for (int i = 0; i < TIME; i++) {
+            sum += covered[i];
+        }
+        CHECK(lp_busy_time_total(&busy) == sum && !busy.inexact);
+        for (size_t i = 1; i < busy.n; i++) {
+            CHECK(busy.spans[i - 1].end < busy.spans[i].start);
+        }
+        lp_busy_time_free(&busy);
+    }
+}
+
+/* So many spans apart from each other that the oldest are added up. */
+static void
+old_spans_are_added_up(void)
+{
+    enum { SPANS = 5 * LP_BUSY_SPANS };
+    lp_busy_time busy = {0};
+
+    for (lp_ns i = 0; i < SPANS; i++) {
+        lp_busy_time_add(&busy, 10 * i, 10 * i + 3);
+        if (i > 100) {
+            lp_busy_time_add(&busy, 10 * (i - 100) + 5, 10 * (i - 100) + 6);
+        }
+    }
+    CHECK(busy.n <= LP_BUSY_SPANS && busy.horizon > 0);
+    CHECK(!busy.inexact);
+    CHECK(lp_busy_time_total(&busy) == (lp_ns)SPANS * 3 + SPANS - 101);
+    lp_busy_time_free(&busy);
+}
+
+static void
+what_is_older_than_the_horizon_is_left_out(void)
+{
+    lp_busy_time busy = {0};
+    lp_ns before, horizon;
+
+    for (lp_ns i = 0; i <= LP_BUSY_SPANS; i++) {
+        lp_busy_time_add(&busy, 100 + 10 * i, 103 + 10 * i);
+    }
+    before = lp_busy_time_total(&busy);
+    horizon = busy.horizon;
+    CHECK(before == 3 * (LP_BUSY_SPANS + 1) && !busy.inexact);
+    lp_busy_time_add(&busy, 50, 60);
+    CHECK(busy.inexact && lp_busy_time_total(&busy) == before);
+    lp_busy_time_add(&busy, horizon - 50, horizon + 2); /* half of it counts */
+    CHECK(lp_busy_time_total(&busy) == before + 2 && busy.horizon == horizon);
+    lp_busy_time_free(&busy);
+}
+
+/* The record that makes the spans too many may itself be an old one. */
+static void
+making_room_counts_nothing_twice(void)
+{
+    lp_busy_time busy = {0};
+    lp_ns truth = 3 * LP_BUSY_SPANS;
+
+    for (lp_ns i = 0; i < LP_BUSY_SPANS; i++) {
+        lp_busy_time_add(&busy, 100 + 10 * i, 103 + 10 * i);
+    }
+    CHECK(busy.n == LP_BUSY_SPANS && lp_busy_time_total(&busy) == truth);
+    lp_busy_time_add(&busy, 100, 1003); /* of it 630 were idle */
+    CHECK(lp_busy_time_total(&busy) >= truth);
+    CHECK(lp_busy_time_total(&busy) <= truth + 630);
+    CHECK(busy.inexact || lp_busy_time_total(&busy) == truth + 630);
+    lp_busy_time_free(&busy);
+}
+
+static void
+it_never_says_more_than_the_truth(void)
+{
+    enum { TIME = 6000000 };
+    unsigned char *covered = calloc(TIME, 1);
+    uint64_t chance = 11;
+    lp_busy_time busy = {0};
+    lp_ns sum = 0;
+
+    for (uint32_t i = 0; i < 1000000; i++) {
+        /* Two streams, of which one is far behind at times. */
+        uint32_t behind =
+            i % 2 * random_below(&chance, i % 100000 < 95000 ? 10 : 900000);
+        lp_ns start = i * 5 > behind ? i * 5 - behind : 0;
+        lp_ns end = start + random_below(&chance, 4);
+
+        lp_busy_time_add(&busy, start, end);
+        memset(covered + start, 1, end - start);
+    }
+    for (int i = 0; i < TIME; i++) {
+        sum += covered[i];
+    }
+    CHECK(lp_busy_time_total(&busy) <= sum);
+    CHECK(busy.inexact || lp_busy_time_total(&busy) == sum);
+    CHECK(busy.inexact);
+    free(covered);
+    lp_busy_time_free(&busy);
+    CHECK(busy.spans == NULL);
+}
+
+int
+main(void)
+{
+    overlaps_count_once();
+    gaps_are_filled_out_of_order();
+    no_time_at_all_is_nothing();
+    any_order_gives_the_union();
+    old_spans_are_added_up();
+    what_is_older_than_the_horizon_is_left_out();
+    making_room_counts_nothing_twice();
+    it_never_says_more_than_the_truth();
+    return check_failures;
+}

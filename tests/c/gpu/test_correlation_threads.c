@@ -1,0 +1,189 @@
+/* Correlation ids: launching threads take them by turns, so far from each
+ * other that pages come and go quickly; a device answers out of order; its
+ * reader tidies up.
+ */
+#include "gpu/correlation.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "check.h"
+#include "random.h"
+
+enum {
+    DEVICE = LP_CORRELATION_MATCHED,
+    MOST_PAGES = LP_CORRELATION_LATE + 68,
+    PUTTERS = 4,
+    LAUNCHES = 60000, /* of each */
+    STEP = 50,        /* from id to id */
+    QUEUE = 256
+};
+
+typedef struct putter {
+    uint64_t number;
+    uint64_t queue[QUEUE]; /* ids whose records are to come */
+    uint64_t put, taken;   /* atomic */
+    uint64_t failed, lonely, ticks, charged;
+} putter;
+
+static uint32_t
+live_pages(const lp_correlation *correlations)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < LP_CORRELATION_PAGES; i++) {
+        n += correlations->pages[i] != NULL;
+    }
+    return n;
+}
+
+static lp_correlation shared;
+static uint64_t next_id = (uint64_t)-20000000; /* it goes round, too */
+static putter putters[PUTTERS];
+
+static uint32_t
+path_of(uint64_t id)
+{
+    return (uint32_t)(id * 2654435761u);
+}
+
+/* A call of the API, which brings a record, or fails, or never brings one. */
+static void
+launch(putter *self, uint64_t *chance)
+{
+    uint64_t id = __atomic_fetch_add(&next_id, STEP, __ATOMIC_RELAXED);
+    uint32_t what = random_below(chance, 100);
+
+    if (what == 0) {
+        sched_yield(); /* others come a long way meanwhile */
+    }
+    lp_correlation_insert(&shared, id, path_of(id),
+                          what < 50 ? LP_CORRELATION_RUNTIME
+                                    : LP_CORRELATION_EXPECTED);
+    if (what < 50) {
+        lp_correlation_insert(&shared, id, path_of(id),
+                              LP_CORRELATION_EXPECTED);
+    }
+    if (what == 1) {
+        self->lonely++;
+        return;
+    }
+    if (what < 5) {
+        lp_correlation_unexpect(&shared, id);
+        self->failed++;
+        return;
+    }
+    while (self->put - __atomic_load_n(&self->taken, __ATOMIC_ACQUIRE) ==
+           QUEUE) {
+        sched_yield();
+    }
+    self->queue[self->put % QUEUE] = id;
+    __atomic_store_n(&self->put, self->put + 1, __ATOMIC_RELEASE);
+    /* The record comes, or came, while the call returns. */
+    self->ticks += what;
+    self->charged += lp_correlation_returned(&shared, id, what).held;
+}
+
+static void *
+run_putter(void *arg)
+{
+    putter *self = arg;
+    uint64_t chance = self->number;
+
+    for (int i = 0; i < LAUNCHES; i++) {
+        launch(self, &chance);
+    }
+    __atomic_store_n(&self->number, UINT64_MAX, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* Some records of one thread; all of its ids if it is done. */
+static uint64_t
+read_records(putter *from, uint64_t *chance, uint64_t *charged)
+{
+    uint64_t put = __atomic_load_n(&from->put, __ATOMIC_ACQUIRE), n = 0;
+
+    for (; from->taken < put && random_below(chance, 50) != 0; n++) {
+        uint64_t id = from->queue[from->taken % QUEUE];
+        lp_correlation_entry entry = lp_correlation_matched(
+            &shared, id, DEVICE | LP_CORRELATION_BLOCKED);
+
+        if (!(entry.flags & LP_CORRELATION_INSERTED) ||
+            entry.path != path_of(id)) {
+            CHECK(!"the id is found");
+        }
+        *charged += entry.held;
+        if (lp_correlation_matched(&shared, id, DEVICE).path != path_of(id)) {
+            CHECK(!"and found again");
+        }
+        __atomic_store_n(&from->taken, from->taken + 1, __ATOMIC_RELEASE);
+    }
+    return n;
+}
+
+static uint64_t
+run_reader(void)
+{
+    uint64_t chance = 99, charged = 0;
+    uint32_t max = 0;
+    bool done = false;
+
+    while (!done) {
+        uint64_t n = 0;
+
+        done = true;
+        for (int i = 0; i < PUTTERS; i++) {
+            done &= __atomic_load_n(&putters[i].number, __ATOMIC_ACQUIRE) ==
+                    UINT64_MAX;
+            n += read_records(&putters[i], &chance, &charged);
+        }
+        lp_correlation_reclaim(&shared);
+        (void)lp_correlation_outstanding(&shared);
+        if (shared.n_late > max) {
+            max = shared.n_late;
+        }
+        done &= n == 0;
+        for (int i = 0; i < PUTTERS; i++) {
+            done &= putters[i].taken ==
+                    __atomic_load_n(&putters[i].put, __ATOMIC_ACQUIRE);
+        }
+    }
+    CHECK(max > 0);
+    return charged;
+}
+
+static void
+threads_put_while_another_reads(void)
+{
+    pthread_t threads[PUTTERS];
+    uint64_t failed = 0, lonely = 0, ticks = 0, charged;
+
+    lp_correlation_init(&shared);
+    for (uint64_t i = 0; i < PUTTERS; i++) {
+        putters[i].number = i;
+        pthread_create(&threads[i], NULL, run_putter, &putters[i]);
+    }
+    charged = run_reader();
+    for (int i = 0; i < PUTTERS; i++) {
+        pthread_join(threads[i], NULL);
+        failed += putters[i].failed;
+        lonely += putters[i].lonely;
+        ticks += putters[i].ticks;
+        charged += putters[i].charged;
+    }
+    CHECK(failed > 0 && lonely > 0 && shared.lost == 0);
+    CHECK(lp_correlation_outstanding(&shared) == lonely);
+    CHECK(charged <= ticks); /* what came too late for a page is lost */
+    CHECK(ticks - charged < ticks / 100);
+    /* Of nearly 3,000.  A thread that was away for long makes its page anew,
+     * which is swept much later: how many do so is the scheduler's. */
+    CHECK(live_pages(&shared) <= MOST_PAGES + MOST_PAGES / 2);
+    lp_correlation_free(&shared);
+}
+
+int
+main(void)
+{
+    threads_put_while_another_reads();
+    return check_failures;
+}

@@ -1,0 +1,109 @@
+/* Graph nodes: where each was captured. */
+#include "gpu/correlation.h"
+
+#include "check.h"
+
+static void
+a_node_has_the_path_that_it_was_given_last(void)
+{
+    lp_graph_nodes graph_nodes;
+
+    lp_graph_nodes_init(&graph_nodes);
+    CHECK(lp_graph_nodes_find(&graph_nodes, 5) == 0);
+    lp_graph_nodes_insert(&graph_nodes, 5, 17);
+    CHECK(lp_graph_nodes_find(&graph_nodes, 5) == 17);
+    CHECK(lp_graph_nodes_find(&graph_nodes, 6) == 0);
+    lp_graph_nodes_insert(&graph_nodes, 5, 18);
+    CHECK(lp_graph_nodes_find(&graph_nodes, 5) == 18);
+    CHECK(graph_nodes.n == 1);
+    lp_graph_nodes_free(&graph_nodes);
+}
+
+static void
+number_0_is_no_node(void)
+{
+    lp_graph_nodes graph_nodes;
+
+    lp_graph_nodes_init(&graph_nodes);
+    lp_graph_nodes_insert(&graph_nodes, 0, 17);
+    CHECK(lp_graph_nodes_find(&graph_nodes, 0) == 0 && graph_nodes.n == 0);
+    lp_graph_nodes_insert(&graph_nodes, 1, 17);
+    CHECK(lp_graph_nodes_find(&graph_nodes, 0) == 0);
+    lp_graph_nodes_free(&graph_nodes);
+}
+
+/* Ids as CUPTI makes them: a graph's number above, the node's below. */
+static uint64_t
+node_of(uint32_t i)
+{
+    return (uint64_t)(i / 100 + 1) << 32 | i % 100;
+}
+
+static void
+many_are_kept(void)
+{
+    lp_graph_nodes graph_nodes;
+
+    lp_graph_nodes_init(&graph_nodes);
+    for (uint32_t i = 0; i < 100000; i++) {
+        lp_graph_nodes_insert(&graph_nodes, node_of(i), i + 1);
+    }
+    CHECK(graph_nodes.n == 100000);
+    for (uint32_t i = 0; i < 100000; i++) {
+        CHECK(lp_graph_nodes_find(&graph_nodes, node_of(i)) == i + 1);
+    }
+    CHECK(lp_graph_nodes_find(&graph_nodes, node_of(100000)) == 0);
+    lp_graph_nodes_free(&graph_nodes);
+}
+
+/* -- threads ----------------------------------------------------------------
+ */
+
+enum { THREADS = 4, NODES = 5000 };
+
+static lp_graph_nodes shared;
+
+static void *
+capture_and_clone(void *arg)
+{
+    uint32_t me = *(uint32_t *)arg;
+
+    for (uint32_t i = 1; i <= NODES; i++) {
+        uint64_t node = (uint64_t)me << 32 | i;
+
+        lp_graph_nodes_insert(&shared, node, i);
+        lp_graph_nodes_insert(&shared, node | 1u << 31,
+                              lp_graph_nodes_find(&shared, node));
+    }
+    return NULL;
+}
+
+static void
+threads_put_and_get(void)
+{
+    pthread_t threads[THREADS];
+    uint32_t numbers[THREADS];
+
+    lp_graph_nodes_init(&shared);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        pthread_create(&threads[i], NULL, capture_and_clone, &numbers[i]);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    CHECK(shared.n == 2 * THREADS * NODES);
+    CHECK(lp_graph_nodes_find(&shared, (uint64_t)2 << 32 | 1u << 31 | 77) ==
+          77);
+    lp_graph_nodes_free(&shared);
+}
+
+int
+main(void)
+{
+    a_node_has_the_path_that_it_was_given_last();
+    number_0_is_no_node();
+    many_are_kept();
+    threads_put_and_get();
+    return check_failures;
+}

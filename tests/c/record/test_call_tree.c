@@ -1,0 +1,371 @@
+/* Who called whom, with times given as numbers. */
+#include "record/call_tree.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+
+enum { LINES = 4, FUNCTIONS = 40 };
+
+static char owner, other_owner, codes[FUNCTIONS];
+
+typedef struct room {
+    lp_arena arena;
+    lp_recorder *rec;
+    lp_code_counters
+        *counters[FUNCTIONS]; /* of 4 lines each, from line 1 on */
+} room;
+
+static lp_ticks
+never(void)
+{
+    return 0;
+}
+
+static room
+set_up(void)
+{
+    static const lp_costs no_costs;
+    lp_clock clock;
+    room made;
+
+    lp_clock_set_source(&clock, never);
+    lp_arena_init(&made.arena);
+    made.rec = lp_recorder_new(&clock, &no_costs);
+    for (uint32_t i = 0; i < FUNCTIONS; i++) {
+        lp_layout layout = {.code_id = i, .first_line = 1, .n_lines = LINES};
+
+        made.counters[i] =
+            lp_recorder_counters(made.rec, &made.arena, &layout);
+    }
+    return made;
+}
+
+static void
+tear_down(room *made)
+{
+    CHECK(made->rec->top == made->rec->frames);
+    lp_recorder_free(made->rec);
+    lp_arena_free(&made->arena);
+}
+
+/* A call of function `f` that comes to its line 1 + `offset` at `now`. */
+static lp_frame *
+call_for(room *made, void *tracer, uint32_t f, uint32_t offset, lp_ticks now)
+{
+    lp_frame *frame =
+        lp_recorder_enter(made->rec, &codes[f], made->counters[f], 1);
+    lp_node *node;
+
+    frame->owner = tracer;
+    node = lp_calls_enter(made->rec, frame);
+    node->calls++;
+    node->primitive += (frame->flags & LP_FRAME_OUTERMOST) != 0;
+    lp_recorder_line(made->rec, frame, offset, now, LP_LINE_FORWARD);
+    return frame;
+}
+
+static lp_frame *
+call(room *made, uint32_t f, uint32_t offset, lp_ticks now)
+{
+    return call_for(made, &owner, f, offset, now);
+}
+
+static void
+leave(room *made, lp_ticks now)
+{
+    lp_recorder_leave(made->rec, made->rec->top, false, now);
+}
+
+/* The number of nodes of `callee` below a line of `caller`, and their sums. */
+static uint32_t
+edge(const room *made, uint32_t caller, uint32_t offset, uint32_t callee,
+     lp_node *sum)
+{
+    const lp_tree *tree = lp_calls_tree(made->rec, &owner);
+    uint32_t found = 0;
+
+    *sum = (lp_node){.calls = 0};
+    for (const lp_node *node = tree->first; node != NULL; node = node->next) {
+        if (node->counters == made->counters[callee] &&
+            node->parent->counters == made->counters[caller] &&
+            node->line == &made->counters[caller]->lines[offset]) {
+            sum->calls += node->calls;
+            sum->primitive += node->primitive;
+            sum->self += node->self;
+            sum->total += node->total;
+            sum->inclusive += node->inclusive;
+            found++;
+        }
+    }
+    return found;
+}
+
+static void
+a_caller_line_is_told_from_another(void)
+{
+    room made = set_up();
+    lp_node sum;
+
+    call(&made, 0, 0, 0);
+    call(&made, 1, 0, 10);
+    leave(&made, 15);
+    lp_recorder_line(made.rec, made.rec->top, 1, 20, LP_LINE_FORWARD);
+    call(&made, 1, 0, 21);
+    leave(&made, 31);
+    call(&made, 1, 0, 40);
+    leave(&made, 50);
+    leave(&made, 100);
+    CHECK(edge(&made, 0, 0, 1, &sum) == 1);
+    CHECK(sum.calls == 1 && sum.total == 5 && sum.self == 5);
+    CHECK(edge(&made, 0, 1, 1, &sum) == 1);
+    CHECK(sum.calls == 2 && sum.total == 20 && sum.inclusive == 20);
+    CHECK(made.counters[0]->node->self == 75);
+    CHECK(made.counters[0]->node->total == 100);
+    CHECK(made.counters[0]->total == 100 && made.counters[1]->total == 25);
+    tear_down(&made);
+}
+
+static void
+recursion_is_a_leaf_and_counts_once_in_the_total(void)
+{
+    room made = set_up();
+    const lp_tree *tree;
+    lp_node sum;
+
+    /* 0 calls 1 calls 0 calls 1 calls 2, each after 10 ticks. */
+    call(&made, 0, 0, 0);
+    call(&made, 1, 0, 10);
+    call(&made, 0, 0, 20);
+    call(&made, 1, 0, 30);
+    call(&made, 2, 0, 40);
+    for (lp_ticks now = 50; now < 100; now += 10) {
+        leave(&made, now);
+    }
+    tree = lp_calls_tree(made.rec, &owner);
+    /* root 0, 0 -> 1, 1 -> 0 (a leaf), 1 -> 2; the inner 0 -> 1 is the
+     * outer's. */
+    CHECK(tree->n_nodes == 4);
+    CHECK(edge(&made, 1, 0, 0, &sum) == 1);
+    CHECK(sum.calls == 1 && sum.primitive == 0 && sum.total == 0);
+    CHECK(sum.inclusive == 50 && sum.self == 20);
+    CHECK(edge(&made, 0, 0, 1, &sum) == 1);
+    CHECK(sum.calls == 2 && sum.primitive == 1);
+    CHECK(sum.total == 70 && sum.inclusive == 70 + 30 && sum.self == 20 + 20);
+    CHECK(edge(&made, 1, 0, 2, &sum) == 1 && sum.total == 10);
+    CHECK(made.counters[0]->node->self == 20);
+    CHECK(made.counters[0]->node->total == 90);
+    tear_down(&made);
+}
+
+static void
+every_tick_is_in_one_nodes_self(void)
+{
+    room made = set_up();
+    uint64_t state = 12345, sum = 0, open = 0;
+    lp_ticks now = 0;
+
+    for (int i = 0; i < 200000; i++) {
+        size_t depth = (size_t)(made.rec->top - made.rec->frames);
+
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        now += (state >> 33) % 5;
+        if (depth > 0 && (depth == 60 || (state >> 40) % 2)) {
+            leave(&made, now);
+        }
+        else {
+            call(&made, (uint32_t)(state >> 45) % FUNCTIONS,
+                 (uint32_t)(state >> 52) % LINES, now);
+        }
+        if (depth > 0) {
+            open++;
+        }
+    }
+    lp_recorder_settle(made.rec, now);
+    for (const lp_node *node = lp_calls_tree(made.rec, &owner)->first;
+         node != NULL; node = node->next) {
+        CHECK((int64_t)node->self >= 0);
+        sum += node->self;
+    }
+    CHECK(open > 0 && sum > 0);
+    while (made.rec->top != made.rec->frames) {
+        leave(&made, now);
+    }
+    {
+        uint64_t outermost = 0;
+
+        for (const lp_node *node = lp_calls_tree(made.rec, &owner)->first;
+             node != NULL; node = node->next) {
+            outermost += node->parent->counters == NULL ? node->inclusive : 0;
+        }
+        CHECK(outermost == sum);
+    }
+    for (uint32_t f = 0; f < FUNCTIONS; f++) {
+        uint64_t total = 0;
+
+        for (const lp_node *node = lp_calls_tree(made.rec, &owner)->first;
+             node != NULL; node = node->next) {
+            total += node->counters == made.counters[f] ? node->total : 0;
+        }
+        CHECK(total == made.counters[f]->total);
+    }
+    tear_down(&made);
+}
+
+static void
+without_room_for_ways_the_edges_stay_exact(void)
+{
+    room made = set_up();
+    lp_tree *tree;
+    lp_node sum;
+
+    call(&made, 0, 0, 0);
+    tree = lp_calls_tree(made.rec, &owner);
+    tree->max = 4;
+    for (uint32_t middle = 1; middle < 20; middle++) {
+        call(&made, middle, 0, middle * 100);
+        call(&made, 30, 1, middle * 100 + 10);
+        call(&made, 31, 0, middle * 100 + 20);
+        leave(&made, middle * 100 + 25);
+        leave(&made, middle * 100 + 50);
+        leave(&made, middle * 100 + 60);
+    }
+    leave(&made, 3000);
+    CHECK(edge(&made, 30, 1, 31, &sum) <= 2);
+    CHECK(sum.calls == 19 && sum.total == 19 * 5);
+    for (uint32_t middle = 1; middle < 20; middle++) {
+        CHECK(edge(&made, middle, 0, 30, &sum) == 1);
+        CHECK(sum.calls == 1 && sum.total == 40);
+    }
+    CHECK(tree->folded > 0 && tree->n_nodes < 50);
+    tear_down(&made);
+}
+
+static void
+two_tracers_have_a_tree_each(void)
+{
+    room made = set_up();
+    lp_node sum;
+
+    call(&made, 0, 0, 0);
+    call_for(&made, &other_owner, 1, 0, 5);
+    call(&made, 2, 0, 10);
+    leave(&made, 20);
+    leave(&made, 25);
+    leave(&made, 30);
+    CHECK(edge(&made, 0, 0, 2, &sum) == 1 && sum.total == 10);
+    CHECK(lp_calls_tree(made.rec, &other_owner)->n_nodes == 1);
+    lp_calls_drop(made.rec, &owner);
+    CHECK(lp_calls_tree(made.rec, &owner) == NULL);
+    CHECK(lp_calls_tree(made.rec, &other_owner) != NULL);
+    tear_down(&made);
+}
+
+static void
+a_reset_in_the_middle_counts_from_there_on(void)
+{
+    room made = set_up();
+    lp_node sum;
+
+    call(&made, 0, 0, 0);
+    call(&made, 1, 0, 10);
+    lp_calls_reset(made.rec, &owner);
+    lp_recorder_restart(made.rec, &owner, 50);
+    leave(&made, 60);
+    leave(&made, 80);
+    CHECK(edge(&made, 0, 0, 1, &sum) == 1);
+    CHECK(sum.calls == 0 && sum.total == 10 && sum.self == 10);
+    CHECK(made.counters[0]->node->self == 20);
+    CHECK(made.counters[0]->node->total == 30);
+    tear_down(&made);
+}
+
+static void
+what_goes_on_after_a_pause_is_not_below_what_does_not(void)
+{
+    room made = set_up();
+    lp_node sum;
+
+    call(&made, 0, 0, 0);
+    call(&made, 1, 0, 10);
+    lp_recorder_pause(made.rec, 20);
+    lp_recorder_line(made.rec, made.rec->top, 1, 50, LP_LINE_FORWARD);
+    call(&made, 2, 0, 55);
+    leave(&made, 60);
+    leave(&made, 70);
+    leave(&made, 80);
+    CHECK(edge(&made, 0, 0, 1, &sum) == 1);
+    CHECK(sum.calls == 1 && sum.inclusive == 10 && sum.self == 10);
+    CHECK(made.counters[0]->node->self == 10);
+    CHECK(made.counters[0]->node->inclusive == 20);
+    CHECK(made.counters[1]->total == 30);
+    CHECK(edge(&made, 1, 1, 2, &sum) == 1 && sum.inclusive == 5);
+    tear_down(&made);
+}
+
+static void
+what_an_unwatched_function_called_goes_on_below_its_caller(void)
+{
+    room made = set_up();
+    lp_node sum;
+
+    call(&made, 0, 0, 0);
+    call(&made, 1, 0, 10);
+    call(&made, 2, 0, 20);
+    CHECK(lp_recorder_drop_code(made.rec, &owner, &codes[1], 30) == 0);
+    leave(&made, 70);
+    leave(&made, 80);
+    CHECK(edge(&made, 0, 0, 1, &sum) == 1);
+    CHECK(sum.inclusive == 20 && sum.self == 10);
+    CHECK(edge(&made, 1, 0, 2, &sum) == 1 && sum.inclusive == 10);
+    CHECK(edge(&made, 0, 0, 2, &sum) == 1);
+    CHECK(sum.inclusive == 40 && sum.calls == 0);
+    CHECK(made.counters[0]->node->self == 20);
+    tear_down(&made);
+}
+
+static void
+a_call_of_c_ends_with_the_function_that_made_it(void)
+{
+    room made = set_up();
+
+    call(&made, 0, 0, 0);
+    call(&made, 1, 0, 10);
+    call(&made, 2, 0, 20)->flags |= LP_FRAME_C_FUNCTION;
+    CHECK(lp_recorder_drop_code(made.rec, &owner, &codes[1], 30) == 0);
+    CHECK(made.rec->top == made.rec->frames + 1);
+    CHECK(made.counters[2]->depth == 0);
+    leave(&made, 40);
+    tear_down(&made);
+}
+
+static void
+deep_calls_of_many_functions_are_one_way(void)
+{
+    room made = set_up();
+
+    for (lp_ticks i = 0; i < 100000; i++) {
+        call(&made, (uint32_t)(i % FUNCTIONS), (uint32_t)(i % LINES), i);
+    }
+    for (lp_ticks i = 0; i < 100000; i++) {
+        leave(&made, 100000 + i);
+    }
+    CHECK(lp_calls_tree(made.rec, &owner)->n_nodes <= FUNCTIONS * LINES * 2);
+    tear_down(&made);
+}
+
+int
+main(void)
+{
+    a_caller_line_is_told_from_another();
+    recursion_is_a_leaf_and_counts_once_in_the_total();
+    every_tick_is_in_one_nodes_self();
+    without_room_for_ways_the_edges_stay_exact();
+    two_tracers_have_a_tree_each();
+    a_reset_in_the_middle_counts_from_there_on();
+    what_goes_on_after_a_pause_is_not_below_what_does_not();
+    what_an_unwatched_function_called_goes_on_below_its_caller();
+    a_call_of_c_ends_with_the_function_that_made_it();
+    deep_calls_of_many_functions_are_one_way();
+    return check_failures;
+}

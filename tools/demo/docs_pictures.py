@@ -1,0 +1,138 @@
+"""Make the pictures of docs/ anew: each from a real run of an example.
+
+A terminal's text is an SVG; the flame graph and the timeline are what a headless
+Chromium shows, the latter in Perfetto's own user interface. Times differ from run to
+run, and so do the pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tools.checks.exports import perfetto, readers
+from tools.checks.exports.findings import Missing, Wrong
+from tools.checks.exports.profiles import SIMULATED
+from tools.checks.exports.workspace import Place
+from tools.demo.terminal_picture import PROMPT, picture
+from tools.dev import native
+from tools.dev.envs import ROOT, StepError, replay
+from tools.dev.pythons import this
+
+IMAGES = ROOT / "docs" / "images"
+PROFILE = "near_duplicates.lprof"
+DRILL = (
+    "kernprof -l examples/three_modules/near_duplicates.py",
+    f"python -m lineprof view --drill main --depth 4 {PROFILE}",
+)
+HOT = ("= near_duplicates(texts", "if similarity(", "= shingles(", "parts | {part}")
+WHOLE = "kernprof -l --whole -o whole.lprof examples/simulated_gpu.py"
+TRACED = "kernprof -l --whole --gpu-api --trace -o gpu.lprof examples/simulated_gpu.py"
+FLAME_WIDTH = 1000  # px
+WIDTH, HEIGHT = 1200, 500
+ROWS = ("Thread", "Lines", "Runtime API", "MemCpy (HtoD)", "Compute", "Stream")
+KERNEL = """
+select s.id, s.ts from slice s join flow f on f.slice_in = s.id
+where s.category = 'kernel' and s.name like '%matmul%' order by s.ts limit 1 offset 60
+"""
+SHOW = """
+(() => {
+  const trace = app.trace, shown = trace.workspace;
+  const rows = shown.flatTracks.filter(row => !row.hasChildren);
+  const found = %s.map(name => rows.find(row => row.name.startsWith(name)));
+  for (const row of [...shown.children]) shown.removeChild(row);
+  for (const row of found) if (row) shown.addChildLast(row);
+  if (app.sidebar.visible) app.sidebar.toggleVisibility();
+  trace.timeline.setViewportTime(%dn, %dn);
+  const quietly = {scrollToSelection: false, switchToCurrentSelectionTab: false};
+  trace.selection.selectSqlEvent("slice", %d, quietly);
+})()
+"""
+BEFORE_NS, AFTER_NS = 400_000, 500_000
+DRAWN_S = 3  # until Perfetto has drawn all
+
+
+def typed(place: Place, command: str, **environment: str) -> str:
+    """Run a command as a user types it; give all that it prints."""
+    words = shlex.split(command)
+    if words[0] == "kernprof":
+        words = ["python", "-m", *words]
+    quiet = {"NO_COLOR": "1", **environment}
+    output = place.run([place.python, *words[1:]], quiet, errors=True)
+    return output.replace(f"{place.folder}/", "").replace(str(place.python), "python")
+
+
+def drill_down(place: Place) -> None:
+    """Draw a terminal: one run, and one look down to the hot line."""
+    lines = []
+    for command in DRILL:
+        lines += [PROMPT + command, *typed(place, command).splitlines(), ""]
+    target = IMAGES / "drill-down.svg"
+    target.write_text(picture(lines, HOT), encoding="utf-8")
+
+
+def flame(place: Place) -> None:
+    """Export a run on a simulated GPU as flame graphs: its time, and the GPU's."""
+    typed(place, WHOLE, **SIMULATED)
+    exported = place.export(place.folder / "whole.lprof", "svg", "svg")
+    page = place.page
+    page.open(exported.as_uri())
+    height = page.value("Number(document.documentElement.getAttribute('height'))")
+    page.size(FLAME_WIDTH, int(height))
+    (IMAGES / "flame.png").write_bytes(page.screenshot())
+
+
+def timeline(place: Place) -> None:
+    """Show a step of training, on a simulated GPU, in Perfetto."""
+    typed(place, TRACED, **SIMULATED)
+    exported = place.export(place.folder / "gpu.lprof", "perfetto", "pftrace")
+    page = perfetto.load(place, exported)
+    page.size(WIDTH, HEIGHT)
+    page.wait(
+        "app.trace.workspace.flatTracks.some(row => row.name.startsWith('Stream'))"
+    )
+    ((number, at),) = perfetto.ask(page, KERNEL)
+    start, end = int(at) - BEFORE_NS, int(at) + AFTER_NS
+    page.value(SHOW % (list(ROWS), start, end, int(number)))
+    time.sleep(DRAWN_S)
+    (IMAGES / "timeline.png").write_bytes(page.screenshot())
+
+
+def main() -> int:
+    """Set up what is needed, and make all pictures; 1 if one cannot be made."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", type=Path, help="use this one; set nothing up")
+    python = parser.parse_args().python
+    log = readers.HOME / "log" / "setup.txt"
+    try:
+        if not python:
+            python = readers.get(this()).python
+        log = native.BUILD_LOG
+        native.build(this(), strict=False)
+    except StepError as error:
+        replay(log)
+        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        return 1
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copytree(ROOT / "examples", Path(scratch, "run", "examples"))
+        with Place(python, Path(scratch, "run")) as place:
+            try:
+                drill_down(place)
+                flame(place)
+                timeline(place)
+            except (Missing, Wrong) as error:
+                print(f"lineprof: {error}", file=sys.stderr)
+                return 1
+    for image in sorted(IMAGES.iterdir()):
+        print(f"{image.relative_to(ROOT)}: {image.stat().st_size / 1e3:.0f} kB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
