@@ -1,4 +1,4 @@
-"""`lineprof view --drill`: from a line to what it calls, with times that add up."""
+"""`lineprof view --drill`: from a line to its callees, with times that add up."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ Line #      Hits         Time  Per Hit   % Time  Line Contents
 
 
 def drill(*targets: str, **options: object) -> list[str]:
-    """Return what is shown of the example."""
+    """Return the view of the example."""
     return lines_of(example(), "drill", targets=targets, unit=1e-6, **options)
 
 
-def trails(*targets: str, **options: object) -> list[str]:
-    """Return the ways down, above the tables."""
+def paths(*targets: str, **options: object) -> list[str]:
+    """Return the call paths above the tables."""
     lines = drill(*targets, **options)
     places = [n for n, line in enumerate(lines) if line.startswith("Total time")]
     blocks = [lines[: place - 1] for place in places]
@@ -70,12 +70,12 @@ def _last_blank(block: list[str]) -> int:
     return max(n for n, line in enumerate(block) if not line)
 
 
-def test_a_line_shows_the_tables_of_what_it_calls_and_that_times_add_up() -> None:
+def test_a_line_shows_the_tables_of_its_callees_and_times_add_up() -> None:
     lines = drill("main.py:9", gpu_columns=())
     assert lines[: LINE.count("\n")] == LINE.splitlines()
 
 
-def test_a_line_of_several_functions_is_told_of_each_by_itself(tmp_path: Path) -> None:
+def test_a_line_of_several_functions_has_a_sentence_for_each(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "def slow():\n    return sum(range(1000))\n\n"
         "def main():\n"
@@ -96,7 +96,7 @@ def test_a_line_of_several_functions_is_told_of_each_by_itself(tmp_path: Path) -
     assert sum(line.startswith("Function: ") for line in lines) == 2
 
 
-def test_what_c_calls_is_called_from_a_name_without_a_line() -> None:
+def test_a_callee_of_c_is_called_from_a_name_without_a_line() -> None:
     nodes = (
         CallNode(NO_NODE, 0, MAIN, 0, 1, 1, 10, 100, 100),
         CallNode(0, 9, ("", 0, "builtins.map"), 0, 1, 1, 20, 90, 90),
@@ -144,13 +144,13 @@ def test_times_into_every_function_add_up_to_its_total() -> None:
 
 
 def ns(words: str) -> float:
-    """Return a time in ns, of the words that it begins with."""
+    """Return the time (ns) at the start of a text."""
     number, unit = words.split()[:2]
     return float(number) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}[unit]
 
 
 def test_going_deeper_follows_the_hottest_call_first() -> None:
-    assert trails("main.py:9", depth=3, min_percent=0.0) == [
+    assert paths("main.py:9", depth=3, min_percent=0.0) == [
         "main.py:9 → Model.forward",
         f"main.py:9 → Model.forward → model.py:15 → {WEIGHTS[2]}",
         "main.py:9 → Model.forward → model.py:13 → solve",
@@ -162,7 +162,7 @@ def test_going_deeper_follows_the_hottest_call_first() -> None:
 
 def test_small_calls_are_not_followed_and_that_is_said() -> None:
     lines = drill("main.py:9", depth=3)
-    assert len(trails("main.py:9", depth=3)) == 3
+    assert len(paths("main.py:9", depth=3)) == 3
     assert lines[-1] == (
         "Not followed: 3 callees below 1 %; --min-percent 0 follows all"
     )
@@ -170,15 +170,15 @@ def test_small_calls_are_not_followed_and_that_is_said() -> None:
 
 def test_steps_given_one_after_the_other_are_one_way_down() -> None:
     steps = ("main.py:9", "model.py:13", "solve.py:14")
-    assert trails(*steps) == [
+    assert paths(*steps) == [
         "main.py:9 → Model.forward → model.py:13 → solve → solve.py:14 → launch"
     ]
-    assert trails("main", "Model.forward") == ["main → Model.forward"]
-    assert trails("launch", "main.py:9") == ["launch", "main.py:9 → Model.forward"]
+    assert paths("main", "Model.forward") == ["main → Model.forward"]
+    assert paths("launch", "main.py:9") == ["launch", "main.py:9 → Model.forward"]
 
 
 def test_what_is_called_elsewhere_is_no_step_of_the_way() -> None:
-    assert trails("main.py:9", "main.py:13") == [
+    assert paths("main.py:9", "main.py:13") == [
         "main.py:9 → Model.forward",
         "main.py:13 → report",
     ]
@@ -213,7 +213,7 @@ def test_recursion_counts_once_and_says_where_it_is() -> None:
     ],
 )
 def test_a_line_is_found_by_what_a_user_calls_it(text: str, trail: str) -> None:
-    assert trails(text) == [trail]
+    assert paths(text) == [trail]
 
 
 @pytest.mark.parametrize(
