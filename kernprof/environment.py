@@ -53,7 +53,10 @@ _PACKAGES = (
 
 _NOT_HERE = ("__main__", "ipython_extension")  # not for a program under kernprof
 # Imported inside functions of ours, and so perhaps while the program runs.
-_IN_FUNCTIONS = ("ast", "ctypes", "inspect", "sqlite3", "tempfile", "tokenize")
+_IN_FUNCTIONS = (
+    *("ast", "ctypes", "hashlib", "inspect", "linecache", "sqlite3", "tempfile"),
+    "tokenize",
+)
 
 
 class ShadowedModules:

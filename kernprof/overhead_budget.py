@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from lineprof.model.records import Key
-    from lineprof.recording.profiler import Cost, LineProfiler
+    from lineprof.recording.discovery import Cost
+    from lineprof.recording.profiler import LineProfiler
 
 
 # What to stop measuring, once measuring takes more than it may.

@@ -1,9 +1,9 @@
-/* A delay that clocks itself.  It works through a chain of divisions, each of
- * which waits for the one before, or calls a function, and adds up what that
- * really took: so the truth is known whatever else the machine did meanwhile.
+/* A delay that measures its own length.  It computes a chain of divisions,
+ * each of which waits for the one before, or calls a function, and adds up the
+ * time that this took, so that it is known on a busy machine, too.
  *
- * Divisions, for they take as many cycles every time, and leave no branches
- * behind: the code after them finds the processor as it would without. */
+ * Divisions are used because they always take the same number of cycles and
+ * leave the branch predictor as it was for the code after them. */
 
 #include <Python.h>
 #include <stdint.h>
@@ -108,13 +108,14 @@ delay(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 }
 
 static PyMethodDef methods[] = {
-    {"set_length", set_length, METH_O, "Make delays chains of so many turns."},
-    {"set_work", set_work, METH_O, "Make delays calls of this, with nothing."},
+    {"set_length", set_length, METH_O,
+     "Make each delay a chain of this many turns."},
+    {"set_work", set_work, METH_O, "Make each delay a call of this function."},
     {"take_spent", take_spent, METH_NOARGS,
-     "Give the ns of all delays since."},
+     "Return the ns of all delays since the last call."},
     {"chain_ns", chain_ns, METH_O,
-     "Give the ns of one chain of so many turns."},
-    {"delay", delay, METH_NOARGS, "Spend what was set."},
+     "Return the ns of one chain of this many turns."},
+    {"delay", delay, METH_NOARGS, "Run one delay."},
     {NULL, NULL, 0, NULL},
 };
 

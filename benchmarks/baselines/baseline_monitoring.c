@@ -1,6 +1,6 @@
-/* The cheapest callback for sys.monitoring: an object of an own type whose
- * vectorcall slot answers None.  (A builtin function costs up to 3 ns more.)
- */
+/* Baseline for sys.monitoring, its cheapest callback: an object of its own
+ * type whose vectorcall slot returns None.  (A builtin function takes up to 3
+ * ns more.) */
 
 #include <Python.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The cheapest tracer there can be: a C function under PyEval_SetTrace that
- * does nothing.  What it costs, no tracer on this hook can undercut. */
+/* Baseline for PyEval_SetTrace: a C trace function that does nothing.  No
+ * tracer with this hook can cost less. */
 
 #include <Python.h>
 

@@ -1,1 +1,1 @@
-"""What the benchmarks share: baselines, copies of programs, tools, paired timing."""
+"""Measuring code of the benchmarks: tools, baselines, paired timing, goals, tables."""

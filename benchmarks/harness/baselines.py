@@ -1,4 +1,4 @@
-"""Build and load the little C modules of `baselines/`, with nothing but a C compiler."""
+"""Small C modules of `baselines/`: compiled with a C compiler alone, and loaded."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NAMES = ("baseline_settrace", "baseline_monitoring", "baseline_delay")
 
 
 def build(folder: Path) -> None:
-    """Compile every floor that this Python can run into `folder`.
+    """Compile every baseline that this Python can run into `folder`.
 
-    Raises `subprocess.CalledProcessError` where the compiler fails, and
-    `FileNotFoundError` where there is none.
+    Raises `subprocess.CalledProcessError` if the compiler fails, and
+    `FileNotFoundError` if there is none.
     """
     compiler = shlex.split(os.environ.get("CC") or "cc")
     include = sysconfig.get_paths()["include"]
@@ -40,7 +40,7 @@ def build(folder: Path) -> None:
 
 
 def load(folder: Path, name: str) -> ModuleType:
-    """Import the floor `name` that `build` left in `folder`."""
+    """Import the baseline `name` that `build` compiled into `folder`."""
     path = str(folder / f"{name}.so")
     loader = importlib.machinery.ExtensionFileLoader(name, path)
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)

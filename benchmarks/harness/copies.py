@@ -1,4 +1,4 @@
-"""Copies of the workloads: each tool gets code objects that no other has touched."""
+"""Copies of the workloads: each tool gets code objects of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAR = 300
 
 @dataclass(frozen=True)
 class Workload:
-    """A program of `workloads/`, with `shift` lines of comment put above it."""
+    """A program of `workloads/`, below `shift` lines of comment."""
 
     title: str
     name: str
@@ -42,13 +42,13 @@ WORKLOADS = (
 
 @dataclass
 class Copies:
-    """Fresh modules made from workloads, written to real files in `folder`."""
+    """Modules made from workloads, each from a file of its own in `folder`."""
 
     folder: Path
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def load(self, workload: Workload) -> ModuleType:
-        """Import a new copy; its file stays in the folder for the tools to read."""
+        """Import a new copy; its file stays in the folder, where tools can read it."""
         text = (HOME / f"{workload.name}.py").read_text(encoding="utf-8")
         name = f"{workload.name}_{next(self.numbers)}"
         path = self.folder / f"{name}.py"
@@ -63,7 +63,7 @@ class Copies:
 
 
 def profiled(module: ModuleType) -> list[Callable[..., object]]:
-    """Give the functions that the workload wants profiled."""
+    """Return the functions of a workload that are to be profiled."""
     return [getattr(module, name) for name in module.PROFILED]
 
 
@@ -71,7 +71,7 @@ def decorate(
     module: ModuleType,
     decorator: Callable[[Callable[..., object]], Callable[..., object]],
 ) -> None:
-    """Put `decorator` on the workload's profiled functions."""
+    """Decorate the functions of a workload that are to be profiled."""
     for name in module.PROFILED:
         setattr(module, name, decorator(getattr(module, name)))
 

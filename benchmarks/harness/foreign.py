@@ -1,7 +1,7 @@
-"""Programs that nobody here wrote: benchmarks of PyPI's `pyperformance`.
+"""Programs of PyPI's `pyperformance`, run in a small size.
 
-Each is loaded from the installed package and called directly in a small size;
-of `pyperf`, which normally runs them, a stub is enough.
+Each is loaded from the installed package and called directly. A stub takes the place
+of `pyperf`, which normally runs them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Program:
-    """A benchmark's name, and how to run a small piece of it."""
+    """Name of a benchmark, and a function that runs a small piece of it."""
 
     name: str
     run: Callable[[Any], object]
 
 
 def packages() -> Path:
-    """Find the benchmarks' folder; `ModuleNotFoundError` without pyperformance."""
+    """Return the benchmarks' folder; `ModuleNotFoundError` without pyperformance."""
     spec = importlib.util.find_spec("pyperformance")
     if spec is None or spec.origin is None:
         message = "pyperformance is not installed: pip install --no-deps pyperformance"
@@ -38,7 +38,7 @@ def packages() -> Path:
 
 
 def stub() -> ModuleType:
-    """Make a `pyperf` whose clock stands still, so that results can be compared."""
+    """Make a `pyperf` whose clock never advances, so that results can be compared."""
     pyperf = ModuleType("pyperf")
     pyperf.perf_counter = lambda: 0.0  # type: ignore[attr-defined]
     return pyperf
@@ -63,7 +63,7 @@ def load(program: Program) -> Any:  # noqa: ANN401 - a module of unknown content
 
 
 def execute(program: Program, module: ModuleType) -> tuple[object, str]:
-    """Run the program; give its result and what it printed."""
+    """Run the program; return its result and its output."""
     random.seed(42)
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -82,7 +82,7 @@ def functions(module: ModuleType) -> Iterator[FunctionType]:
                 yield found
 
 
-def drive(coroutine: Any) -> object:  # noqa: ANN401 - any coroutine
+def run_to_end(coroutine: Any) -> object:  # noqa: ANN401 - any coroutine
     """Run a coroutine that never waits."""
     try:
         while True:
@@ -149,7 +149,7 @@ PROGRAMS = (
     Program("async_tree", async_tree),
     Program("chaos", chaos),
     Program("comprehensions", comprehensions),
-    Program("coroutines", lambda m: drive(m.fibonacci(9))),
+    Program("coroutines", lambda m: run_to_end(m.fibonacci(9))),
     Program("deltablue", lambda m: m.delta_blue(8)),
     Program("fannkuch", lambda m: m.fannkuch(5)),
     Program("float", lambda m: repr(m.benchmark(300))),

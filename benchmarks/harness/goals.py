@@ -1,4 +1,4 @@
-"""The goals that overhead must keep to, and the verdict on each."""
+"""Goals for the overhead, and the verdict on each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALL = "call of two lines, per call"
 
 @dataclass(frozen=True)
 class Run:
-    """All figures of one Python: with its own clock and with clock_gettime."""
+    """Figures of one Python: with the clock that lineprof chose, and clock_gettime."""
 
     version: tuple[int, int]
     core: str
@@ -30,31 +30,31 @@ class Run:
 
     @property
     def ours(self) -> str:
-        """The name of the tool entry for the hook that lineprof chose."""
+        """Name of the tool entry for the hook that lineprof chose."""
         return f"lineprof {self.core}"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One goal, the figure measured for it, and the bound it must keep."""
+    """One goal, the figure measured for it, and its bound."""
 
     goal: str
     figure: float
     bound: float
     unit: str
-    at_most: bool = True
+    is_maximum: bool = True  # of the bound; otherwise it is a minimum
 
     @property
     def reached(self) -> bool:
-        """Whether the figure keeps to the bound."""
-        if self.at_most:
+        """Whether the figure is within the bound."""
+        if self.is_maximum:
             return self.figure <= self.bound
         return self.figure >= self.bound
 
     def line(self) -> str:
-        """Render the verdict for people."""
+        """Return the verdict as one line of text."""
         word = "reached    " if self.reached else "NOT REACHED"
-        sign = "≤" if self.at_most else "≥"
+        sign = "≤" if self.is_maximum else "≥"
         return (
             f"  {word}  {self.goal:<58}"
             f"{self.figure:8.2f}{self.unit}  (goal {sign} {self.bound:g}{self.unit})"
@@ -67,20 +67,20 @@ def quotient(figures: Figures, title: str, above: str, below: str) -> float:
     return (row[above]["ratio"] - 1) / max(row[below]["ratio"] - 1, 1e-9)
 
 
-def floor_verdicts(figures: Figures, clock: str) -> Iterator[Verdict]:
+def baseline_verdicts(figures: Figures, clock: str) -> Iterator[Verdict]:
     """Compare each hook with a callback of the same hook that does nothing."""
     bound = 4.0 if clock == "clock_gettime" else 1.6
     for hook in ("settrace", "monitoring"):
-        tool, floor = f"lineprof {hook}", f"no-op {hook}"
+        tool, baseline = f"lineprof {hook}", f"no-op {hook}"
         row = figures.get(TIGHT, {})
-        if tool in row and floor in row:
-            title = f"tight loop: {hook} over its no-op floor, {clock}"
-            figure = quotient(figures, TIGHT, tool, floor)
+        if tool in row and baseline in row:
+            title = f"tight loop: {hook} over a no-op callback, {clock}"
+            figure = quotient(figures, TIGHT, tool, baseline)
             yield Verdict(title, figure, bound, " x")
 
 
 def rival_verdicts(run: Run) -> Iterator[Verdict]:
-    """Compare the time added with what line_profiler adds."""
+    """Compare the time that lineprof adds with the time that line_profiler adds."""
     modern = run.version >= (3, 12)
     boxed = run.version in {(3, 12), (3, 13)}
     wanted = {
@@ -94,12 +94,12 @@ def rival_verdicts(run: Run) -> Iterator[Verdict]:
         if "line_profiler" in row and run.ours in row:
             figure = quotient(run.figures, title, "line_profiler", run.ours)
             goal = f"{title}: line_profiler's added time over ours"
-            yield Verdict(goal, figure, bound, " x", at_most=False)
+            yield Verdict(goal, figure, bound, " x", is_maximum=False)
 
 
 def slowdown_verdicts(run: Run) -> Iterator[Verdict]:
     """Compare profiled with plain runs."""
-    traced = run.version == (3, 11)  # by a trace function, through the gate
+    traced = run.version == (3, 11)  # by a trace function, set by the frame evaluator
     wanted = {
         SMALL: 2.8 if traced else 1.6,
         HEAVY: 1.05,
@@ -113,7 +113,7 @@ def slowdown_verdicts(run: Run) -> Iterator[Verdict]:
 
 
 def call_verdicts(run: Run) -> Iterator[Verdict]:
-    """Bound what a call of a small profiled function costs."""
+    """Judge the time that profiling adds to a call of a small function."""
     bound = 150.0 if run.version == (3, 11) else 100.0
     for tool in (run.ours, "lineprof registered"):
         if tool in run.figures.get(CALL, {}):
@@ -123,10 +123,10 @@ def call_verdicts(run: Run) -> Iterator[Verdict]:
 
 
 def verdicts(run: Run) -> list[Verdict]:
-    """Judge one Python by every goal that its figures cover."""
+    """Return the verdicts on every goal that the figures of one Python cover."""
     return [
-        *floor_verdicts(run.figures, "own clock"),
-        *floor_verdicts(run.clock_figures, "clock_gettime"),
+        *baseline_verdicts(run.figures, "own clock"),
+        *baseline_verdicts(run.clock_figures, "clock_gettime"),
         *rival_verdicts(run),
         *slowdown_verdicts(run),
         *call_verdicts(run),

@@ -1,4 +1,4 @@
-"""What a single short line takes in truth, and what a profiler reports of it."""
+"""Time of a single short line: the true one, and the one that a profiler reports."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ NUMBER = itertools.count()
 
 @dataclass(frozen=True)
 class Line:
-    """A statement, and whether its reported time has a bound to keep."""
+    """A statement, and whether the error of its reported time has a bound."""
 
     text: str
-    bound: bool = False
+    has_bound: bool = False
     loops: int = 1500  # so that a run takes a millisecond or so
 
 
 LINES = (
     Line("y = 1"),
-    Line("y = x + 1", bound=True),
+    Line("y = x + 1", has_bound=True),
     Line('d["k"] = x'),
     Line("y = abs(x)"),
     Line("y = sum(t)", loops=60),
@@ -39,7 +39,7 @@ LINES = (
 
 
 def program(line: Line) -> str:
-    """Write two functions: `many` with the line 40 times in a loop, `half` with 20."""
+    """Return two functions: `many` has the line 40 times in a loop, `half` 20 times."""
     head = "    d = {}\n    t = tuple(range(100))\n    x = 3\n"
     loop = f"    for _ in range({line.loops}):\n"
     body = f"        {line.text}\n"
@@ -64,7 +64,7 @@ def load(line: Line, folder: Path) -> ModuleType:
 
 
 def true_ns(line: Line, plain: ModuleType) -> float:
-    """Give what one execution of the line takes without a profiler, in ns."""
+    """Return the time of one execution of the line without a profiler, in ns."""
     differences = [
         pairs.calm(plain.many) - pairs.calm(plain.half) for _ in range(ROUNDS)
     ]
@@ -72,7 +72,7 @@ def true_ns(line: Line, plain: ModuleType) -> float:
 
 
 def sample(line: Line, make: Callable[[], Any], folder: Path) -> tuple[float, float]:
-    """Give what one execution of the line takes, and what is reported, in ns."""
+    """Return the true and the reported time of one execution of the line, in ns."""
     plain, module = load(line, folder), load(line, folder)
     plain.many()
     plain.half()
@@ -82,7 +82,7 @@ def sample(line: Line, make: Callable[[], Any], folder: Path) -> tuple[float, fl
     with profiler:
         pairs.calm(module.many, before=profiler.reset)
     rows = profiler.get_stats().functions[0].rows
-    del profiler  # some hooks trace for as long as it lives
+    del profiler  # some hooks trace as long as a profiler exists
     reported = [row.time_ns / row.hits for row in rows[-MANY:]]
     return (before + true_ns(line, plain)) / 2, statistics.median(reported)
 
@@ -94,7 +94,7 @@ def measure(
     folder: Path,
     samples: int,
 ) -> tuple[float, float, float]:
-    """Give truth, report and error of a line in ns: medians of paired samples."""
+    """Return true time, reported time and error of a line: median ns of samples."""
 
     def taken() -> Iterator[tuple[float, float]]:
         for _ in range(samples):

@@ -1,11 +1,11 @@
 """Paired timing: plain, tool, plain, tool … so that a noisy machine cancels out.
 
-A machine that others share has speed states that last from milliseconds to
-minutes.  A run and the run right beside it are nearly always in the same state,
-so their quotient is sound where neither time is; the median over many short
-pairs drops the ones that straddled a change. And other processes take turns with ours:
-so slow-downs are quotients of the thread's processor time; where wall time is
-what counts, for a profile is made of it, runs that were interrupted do not.
+The speed of a shared machine changes every few milliseconds to minutes. Two runs in a
+row nearly always have the same speed, so that their quotient is reliable although
+neither time is; the median over many short pairs leaves out those with a change in
+between. Other processes also interrupt ours: slow-downs are therefore quotients of the
+thread's processor time. If wall time is needed, because profiles consist of it,
+interrupted runs do not count.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FEWEST = 5
-MOST = 80
+MIN_PAIRS = 5
+MAX_PAIRS = 80
 TRIES = 25
-INTERRUPTED = 0.003
+INTERRUPTED = 0.003  # part of the wall time without processor time
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """What a series of pairs says: a ratio, and the best times in ns."""
+    """Result of a series of pairs: the median ratio, and the minimum times in ns."""
 
     ratio: float
     base_ns: int
@@ -36,17 +36,17 @@ class Pairs:
 
 
 def spent(run: Callable[[], object]) -> int:
-    """Give the processor time of one call, in ns."""
+    """Return the processor time of one call, in ns."""
     start = time.thread_time_ns()
     run()
     return time.thread_time_ns() - start
 
 
 def calm(run: Callable[[], object], *, before: Callable[[], object] = int) -> int:
-    """Give the wall time of a call that nothing interrupted, in ns.
+    """Return the wall time of an uninterrupted call, in ns.
 
-    Interrupted calls are done again, each time with `before` in front; after
-    too many the last one has to do.
+    An interrupted call is repeated, after another call of `before`; after too many
+    attempts the last one counts.
     """
     for _ in range(TRIES):
         before()
@@ -68,8 +68,8 @@ def measure(
 ) -> Pairs:
     """Time `base` and `tool` in turn for about `budget_s` seconds.
 
-    Both give their own time in ns, so that they can leave preparations out.
-    At least `FEWEST` pairs are run, whatever they take.
+    Both return their own time in ns, so that they can leave preparations out.
+    At least `MIN_PAIRS` pairs are run, however long that takes.
     """
     base()
     tool()
@@ -79,7 +79,9 @@ def measure(
     gc.collect()
     gc.disable()
     try:
-        while len(bases) < FEWEST or (len(bases) < MOST and time.perf_counter() < end):
+        while len(bases) < MIN_PAIRS or (
+            len(bases) < MAX_PAIRS and time.perf_counter() < end
+        ):
             first, second = (base, tool) if len(bases) % 2 else (tool, base)
             times = first(), second()
             bases.append(times[first is tool])

@@ -1,8 +1,7 @@
-"""Whole processes, run in turn; what counts is the processor time they take.
+"""Processor time of whole processes that take turns.
 
-Wall time is at the mercy of whatever else the machine does. Their bytecode is
-cached, as that of installed packages is: in the folder they run in, so that it is
-there whatever the environment says, and gone afterwards.
+Wall time would depend on other processes. Bytecode is cached as that of installed
+packages is, but in the folder that the processes run in, and removed with it.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def seconds(arguments: Sequence[str], folder: Path) -> float:
-    """Run this Python with `arguments` in `folder`; give its processor time in s.
+    """Run this Python with `arguments` in `folder`; return its processor time in s.
 
-    Raises `subprocess.CalledProcessError` where the program fails.
+    Raises `subprocess.CalledProcessError` if the program fails.
     """
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "cache")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -38,7 +37,7 @@ def seconds(arguments: Sequence[str], folder: Path) -> float:
 def in_turn(
     commands: Sequence[Sequence[str]], folder: Path, rounds: int
 ) -> list[list[float]]:
-    """Run the commands one after the other, again and again; give s of each."""
+    """Run the commands in turn, `rounds` times; return the times of each, in s."""
     for command in commands:
         seconds(command, folder)  # files and caches are warm from here on
     times: list[list[float]] = [[] for _ in commands]
@@ -49,10 +48,10 @@ def in_turn(
 
 
 def calmest(times: Sequence[float]) -> float:
-    """Give the median of the shorter quarter of `times`: disturbances only add."""
+    """Return the median of the shorter quarter of `times`: disturbances only add."""
     return statistics.median(sorted(times)[: max(1, len(times) // 4)])
 
 
 def difference(base: Sequence[float], tool: Sequence[float]) -> float:
-    """Give the median of the paired differences, in s."""
+    """Return the median of the paired differences, in s."""
     return statistics.median(b - a for a, b in zip(base, tool))

@@ -1,4 +1,4 @@
-"""Print figures as a compact table."""
+"""Table of the figures of one Python, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with one line slowed, and the oracle that says who must gain by it."""
+"""Programs with one slowed line, and the lines that must gain time by it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Variant:
 
 
 def resolve(module: ModuleType, dotted: str) -> Callable[..., object]:
-    """Find a function by its dotted name; of a property, its getter."""
+    """Return the function with a dotted name, or the getter of such a property."""
     found: Any = module
     for name in dotted.split("."):
         found = getattr(found, name)
@@ -44,12 +44,12 @@ def resolve(module: ModuleType, dotted: str) -> Callable[..., object]:
 
 
 def marked(text: str) -> list[int]:
-    """Give the numbers of the lines that can be slowed."""
+    """Return the numbers of the lines that can be slowed."""
     return [i for i, line in enumerate(text.splitlines(), 1) if BEFORE in line]
 
 
 def slow_down(text: str, number: int) -> str:
-    """Put a delay on line `number` of a program's text."""
+    """Return a program's text with a delay on line `number`."""
     lines = text.splitlines()
     line = lines[number - 1]
     code = line.partition("#")[0].rstrip()
@@ -82,7 +82,7 @@ def variants(folder: Path, program: str, tag: str) -> list[Variant]:
     return [load(folder, program, number, tag) for number in marked(text)]
 
 
-def who_gains(variant: Variant) -> tuple[int, Counter[tuple[str, int]]]:
+def lines_that_gain(variant: Variant) -> tuple[int, Counter[tuple[str, int]]]:
     """Count the delays of a run, and in how many of them each line was open.
 
     A line that is open in several calls at once counts in each of them, as its
@@ -97,7 +97,7 @@ def who_gains(variant: Variant) -> tuple[int, Counter[tuple[str, int]]]:
     def delay() -> None:
         nonlocal delays
         delays += 1
-        frame = sys._getframe(1)  # noqa: SLF001 - the stack is what is asked for
+        frame = sys._getframe(1)  # noqa: SLF001 - to walk the stack
         while frame is not None:
             if frame.f_code in codes:
                 gains[codes[frame.f_code], frame.f_lineno] += 1

@@ -1,8 +1,7 @@
-"""The tools that are compared, each behind the same four verbs.
+"""Profilers and baselines that are compared, all with the same methods.
 
-A tool is made for one copy of one workload.  `decorate` is what its user puts
-on a function; `start` and `stop` stand around every timed round, outside the
-clock; `close` leaves nothing behind.
+A tool is made for one copy of one workload.  `start` and `stop` are called before and
+after every timed round, outside the measured time; `close` removes every trace of it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     Function = Callable[..., object]
 
 MONITORING = sys.version_info >= (3, 12)
-FLOOR_TOOL_ID = 5
+BASELINE_TOOL_ID = 5
 
 
 class Tool(Protocol):
@@ -35,27 +34,27 @@ class Tool(Protocol):
         """Get ready for a round."""
 
     def stop(self) -> None:
-        """Leave the interpreter as a plain run has it."""
+        """Restore the interpreter to the state of a plain run."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
 
 
 class Lineprof:
-    """lineprof: a decorator, or functions registered from outside."""
+    """lineprof: as a decorator, or with functions registered by `add_function`."""
 
     def __init__(self, module: ModuleType, *, core: str, how: str) -> None:
         """Make the tool for one copy of a workload."""
         self.module, self.core, self.how = module, core, how
         self.plain = {name: getattr(module, name) for name in module.PROFILED}
-        # From 3.12 on this hook traces as long as a profiler exists at all.
-        self.lives_shortly = core == "settrace" and MONITORING
+        # From 3.12 on this hook traces as long as a profiler exists.
+        self.is_per_round = core == "settrace" and MONITORING
         self.profiler: Any = None
-        if not self.lives_shortly:
+        if not self.is_per_round:
             self.open()
 
     def open(self) -> None:
-        """Make a profiler and show it the functions."""
+        """Make a profiler and register the functions."""
         profiler = importlib.import_module("lineprof.recording.profiler")
         self.profiler = profiler.LineProfiler(core=self.core)
         if self.how == "decorate":
@@ -71,13 +70,13 @@ class Lineprof:
         self.profiler.enable()
 
     def stop(self) -> None:
-        """Turn it off."""
+        """Turn the profiler off."""
         self.profiler.disable()
-        if self.lives_shortly:
+        if self.is_per_round:
             self.close()
 
     def close(self) -> None:
-        """Let go of the profiler, so that it ends."""
+        """Release the profiler, so that it ends."""
         vars(self.module).update(self.plain)
         self.profiler = None
         gc.collect()
@@ -91,17 +90,17 @@ class LineProfiler:
         copies.decorate(module, importlib.import_module("line_profiler").LineProfiler())
 
     def start(self) -> None:
-        """Do nothing: the decorator does it."""
+        """Do nothing: the decorator turns it on and off."""
 
     def stop(self) -> None:
-        """Do nothing: the decorator does it."""
+        """Do nothing: the decorator turns it on and off."""
 
     def close(self) -> None:
-        """Do nothing: the decorator did it."""
+        """Do nothing."""
 
 
 class Coverage:
-    """coverage with its C tracer: counts nothing and times nothing."""
+    """coverage with its C tracer: neither counts nor times."""
 
     def __init__(self, module: ModuleType) -> None:
         """Make the tool for one copy of a workload."""
@@ -112,15 +111,15 @@ class Coverage:
         self.coverage.set_option("run:core", "ctrace")
 
     def start(self) -> None:
-        """Begin to trace."""
+        """Start tracing."""
         self.coverage.start()
 
     def stop(self) -> None:
-        """End tracing."""
+        """Stop tracing."""
         self.coverage.stop()
 
     def close(self) -> None:
-        """No data are kept."""
+        """Remove the data."""
         self.coverage.erase()
 
 
@@ -132,38 +131,38 @@ class CProfile:
         self.profile = cProfile.Profile()
 
     def start(self) -> None:
-        """Begin to count calls."""
+        """Start counting calls."""
         self.profile.enable()
 
     def stop(self) -> None:
-        """End it."""
+        """Stop counting calls."""
         self.profile.disable()
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""
 
 
-class SettraceFloor:
-    """A C tracer that does nothing, around the whole round."""
+class SettraceBaseline:
+    """Baseline: a C trace function that does nothing, during the whole round."""
 
     def __init__(self, folder: Path) -> None:
         """Make the tool for one copy of a workload."""
-        self.floor = baselines.load(folder, "baseline_settrace")
+        self.module = baselines.load(folder, "baseline_settrace")
 
     def start(self) -> None:
-        """Install it."""
-        self.floor.on()
+        """Install the trace function."""
+        self.module.on()
 
     def stop(self) -> None:
-        """Remove it."""
-        self.floor.off()
+        """Remove the trace function."""
+        self.module.off()
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""
 
 
-class MonitoringFloor:
-    """C callbacks that do nothing, for the events that a line profiler wants."""
+class MonitoringBaseline:
+    """Baseline: C callbacks that do nothing, for the events of a line profiler."""
 
     def __init__(self, module: ModuleType, folder: Path) -> None:
         """Make the tool for one copy of a workload."""
@@ -171,36 +170,36 @@ class MonitoringFloor:
         callback = baselines.load(folder, "baseline_monitoring").Callback()
         names = ("LINE", "PY_START", "PY_RESUME", "PY_RETURN", "PY_YIELD")
         self.events = [getattr(self.monitoring.events, name) for name in names]
-        self.monitoring.use_tool_id(FLOOR_TOOL_ID, "floor")
+        self.monitoring.use_tool_id(BASELINE_TOOL_ID, "baseline")
         for event in self.events:
-            self.monitoring.register_callback(FLOOR_TOOL_ID, event, callback)
+            self.monitoring.register_callback(BASELINE_TOOL_ID, event, callback)
         self.codes = [f.__code__ for f in copies.profiled(module)]
 
     def start(self) -> None:
         """Set the events on the profiled code objects."""
         for code in self.codes:
-            self.monitoring.set_local_events(FLOOR_TOOL_ID, code, sum(self.events))
+            self.monitoring.set_local_events(BASELINE_TOOL_ID, code, sum(self.events))
 
     def stop(self) -> None:
-        """Clear them."""
+        """Clear the events."""
         for code in self.codes:
-            self.monitoring.set_local_events(FLOOR_TOOL_ID, code, 0)
+            self.monitoring.set_local_events(BASELINE_TOOL_ID, code, 0)
 
     def close(self) -> None:
         """Give the tool id back."""
         for event in self.events:
-            self.monitoring.register_callback(FLOOR_TOOL_ID, event, None)
-        self.monitoring.free_tool_id(FLOOR_TOOL_ID)
+            self.monitoring.register_callback(BASELINE_TOOL_ID, event, None)
+        self.monitoring.free_tool_id(BASELINE_TOOL_ID)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A tool's name and how it is made for a copy; baselines lie in a folder."""
+    """Name of a tool, and a function that makes it for a copy of a workload."""
 
     name: str
-    make: Callable[[ModuleType, Path], Tool]
-    needs: str = ""
-    clocked: bool = False
+    make: Callable[[ModuleType, Path], Tool]  # the copy; folder of the baselines
+    needs: str = ""  # a package
+    has_clock: bool = False  # measured with both clocks
 
     @property
     def missing(self) -> bool:
@@ -209,23 +208,25 @@ class Entry:
 
 
 def lineprof(name: str, core: str, how: str = "decorate") -> Entry:
-    """Make the entry of one of lineprof's hooks."""
+    """Make the entry of lineprof with one of its hooks."""
     return Entry(
         name,
         lambda module, _: Lineprof(module, core=core, how=how),
         needs="lineprof",
-        clocked=True,
+        has_clock=True,
     )
 
 
 def entries() -> list[Entry]:
     """List the tools that this Python can run, baselines first."""
     found = [
-        Entry("no-op settrace", lambda _, folder: SettraceFloor(folder), clocked=True)
+        Entry(
+            "no-op settrace", lambda _, folder: SettraceBaseline(folder), has_clock=True
+        )
     ]
     if MONITORING:
         found += [
-            Entry("no-op monitoring", MonitoringFloor, clocked=True),
+            Entry("no-op monitoring", MonitoringBaseline, has_clock=True),
             lineprof("lineprof monitoring", "monitoring"),
             lineprof("lineprof registered", "monitoring", "register"),
         ]

@@ -1,4 +1,4 @@
-"""One process that measures every workload under every tool; prints JSON."""
+"""Worker process: measures every workload under every tool and prints JSON."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def compare(
 
 def measure_workload(
     workload: copies.Workload,
-    shelf: copies.Copies,
+    loader: copies.Copies,
     options: argparse.Namespace,
 ) -> dict[str, dict[str, float]]:
-    """Give, for each tool, the slow-down and the ns added per line event."""
-    base = shelf.load(workload)
+    """Return for each tool the slow-down and the ns added per line event."""
+    base = loader.load(workload)
     per_call = workload.name == "tiny_calls"
-    events = base.CALLS if per_call else copies.count_events(shelf.load(workload))
+    events = base.CALLS if per_call else copies.count_events(loader.load(workload))
     figures: dict[str, dict[str, float]] = {}
     base_ns = float("inf")
     for entry in tools.entries():
-        if entry.missing or (options.clock and not entry.clocked):
+        if entry.missing or (options.clock and not entry.has_clock):
             continue
-        module = shelf.load(workload)
+        module = loader.load(workload)
         tool = entry.make(module, options.baselines)
         try:
             pair = compare(module, base, tool, options.budget)
@@ -72,10 +72,10 @@ def measure_workload(
 
 
 def describe() -> dict[str, str]:
-    """Say what was measured: Python, and lineprof's choice of hook and clock."""
+    """Return versions, and lineprof's choice of hook and clock with its reason."""
     about = {"python": platform.python_version(), "build": platform.python_build()[0]}
     with contextlib.suppress(ImportError):
-        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - may be missing
+        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - it may be missing
 
         profiler: Any = LineProfiler()
         process = profiler.get_stats().processes[0]
@@ -89,7 +89,7 @@ def describe() -> dict[str, str]:
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Measure the workloads and clock of the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--baselines", type=Path, required=True)
     parser.add_argument("--budget", type=float, required=True)
@@ -99,9 +99,9 @@ def main() -> None:
     if options.clock:
         os.environ["LINEPROF_CLOCK"] = options.clock
     with tempfile.TemporaryDirectory(prefix="lineprof-bench-") as folder:
-        shelf = copies.Copies(Path(folder), itertools.count())
+        loader = copies.Copies(Path(folder), itertools.count())
         figures: Figures = {
-            workload.title: measure_workload(workload, shelf, options)
+            workload.title: measure_workload(workload, loader, options)
             for workload in copies.WORKLOADS
             if options.only in workload.title
         }

@@ -1,5 +1,5 @@
-"""Programs in which one line after the other is slowed by a known amount.
+"""Programs whose marked lines are slowed by a known delay, one line at a time.
 
-A line marked `# slow` can take a delay before its statement, one marked
-`# slow after` behind it (so behind a resume, where the statement yields).
+A line marked `# slow` can get a delay before its statement, one marked
+`# slow after` after it, which is after the resume if the statement yields.
 """

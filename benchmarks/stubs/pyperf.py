@@ -1,7 +1,7 @@
-"""Stands in for `pyperf`: runs a benchmark's jobs and says how long that took.
+"""Stub of `pyperf`: runs a benchmark's jobs and writes down their processor time.
 
 Environment: `BENCH_RUNS`, how often each job runs (default 1); `BENCH_RESULT`, the
-file that gets the seconds of processor time. No warm-up, no processes.
+file that the seconds are appended to. There is no warm-up, and one process.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ perf_counter = time.perf_counter
 
 
 class Runner:
-    """Takes what benchmarks ask of `pyperf.Runner`."""
+    """The methods of `pyperf.Runner` that the benchmarks call."""
 
     def __init__(self, *_args: object, **_options: object) -> None:
-        """Have an empty command line."""
+        """Start with an empty command line."""
         self.argparser = argparse.ArgumentParser()
         self.metadata: dict[str, object] = {}
         self.args: Any = None
@@ -42,7 +42,7 @@ class Runner:
     def bench_time_func(
         self, _name: str, job: Callable[..., object], *values: object, **_: object
     ) -> None:
-        """Run a job that is told how many loops to make."""
+        """Run a job that takes its number of loops."""
         self._run(lambda: job(1, *values))
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""A classic demonstration: which line takes the time.
+"""A classic example of line profiling, for benchmarks/article.py.
 
 A function draws a random array, sums it, and looks a number up in a list of a
 million; another calls it a hundred times.

@@ -10,7 +10,7 @@ from importlib.machinery import all_suffixes
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.decorate.callables import is_late
+from lineprof.decorate.callables import is_annotate_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -95,7 +95,7 @@ def _is_class(value: object) -> TypeGuard[type]:
 
 def _is_written(function: FunctionType) -> bool:
     """Tell whether somebody wrote it: not what `dataclasses` makes, or annotations."""
-    if is_late(function):
+    if is_annotate_function(function):
         return False
     file = function.__code__.co_filename
     return not file.startswith("<") or file.startswith("<frozen ")

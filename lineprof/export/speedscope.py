@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineprof.export.encoding import SpooledTexts, quoted
-from lineprof.export.stacks import call_paths, thread_name
+from lineprof.export.stacks import call_path_shares, thread_name
 from lineprof.export.stacks import gpu_stacks as stacks_of_gpu
 from lineprof.export.stacks import remarks as remarks_of_stacks
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline import MAX_DEPTH
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.gpu import NO_DEVICE
 from lineprof.model.names import names_of_profile
@@ -149,9 +149,9 @@ class _Open:
         now = self._open
         if now and end > now[-1][0]:
             end = now[-1][0]
-        if len(now) > MOST_DEEP:
+        if len(now) > MAX_DEPTH:
             return
-        if len(now) == MOST_DEEP:
+        if len(now) == MAX_DEPTH:
             frame = self._cut
         now.append((end, frame))
         self._say("O", start, frame)
@@ -223,7 +223,7 @@ class Frames:
     def add(self, key: Key, line: int) -> int:
         """Return the number of a frame that is new."""
         file, first, _ = key
-        name = self._names.alone(key)
+        name = self._names.label(key)
         if line:
             name = f"{name}:{line}"
         place = f',"file":{quoted(file)},"line":{line or first}' if file else ""
@@ -267,7 +267,7 @@ def stacks(
     totals: dict[int, int] = {}  # ns, by thread
     functions = _Numbers(lambda frame: frames.lines(frame[0])[0])
     lines = _Numbers(lambda frame: frames.lines(frame[0])[frame[1]])
-    for way in call_paths(stats):
+    for way in call_path_shares(stats):
         key, thread, callers = way.function, way.thread, way.callers
         timed = [(line, ns) for line, ns, _ in way.lines if ns]
         if not timed:

@@ -32,7 +32,7 @@ from lineprof.report.html import html_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable
     from types import CodeType, TracebackType
-    from typing import Any, Union
+    from typing import Any
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
     from lineprof.recording.profiler import LineProfiler
 
-    Result = Union[NotebookProfiler, Awaitable[object], None]
+    Result = NotebookProfiler | Awaitable[object] | None
 
     Names = dict[str, Any]
 

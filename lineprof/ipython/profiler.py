@@ -12,12 +12,11 @@ from lineprof.source import read_source, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Union
 
     from lineprof.line_stats import LineStats
     from lineprof.model.records import SourceFile
 
-    Scope = Union[ast.Module, ast.ClassDef]
+    Scope = ast.Module | ast.ClassDef
 
 
 class NotebookProfiler(LineProfiler):

@@ -186,7 +186,7 @@ class _Walk:
         """Return the call paths to show below one; time and number of the others."""
         if self._max_depth and level >= self._max_depth:
             return [], 0, 0
-        paths = [*path.to.values()]
+        paths = [*path.children.values()]
         shown = [one for one in paths if one.inclusive_ns >= self._min_ns]
         rest = paths[len(shown) :]  # they are sorted
         return shown, sum(one.inclusive_ns for one in rest), len(rest)
@@ -208,7 +208,7 @@ class _Walk:
             items.append(_Subtree(one, level + 1, below))
         if has_rest:
             below = self._below(position, level + 1, is_last=True)
-            calls = sum(one.calls for one in [*path.to.values()][len(shown) :])
+            calls = sum(one.calls for one in [*path.children.values()][len(shown) :])
             text = f"{self._characters.dots} {count} more"
             items.append(_Row(None, below, rest_ns, calls, text))
         stack.extend(reversed(items))

@@ -257,7 +257,7 @@ class RawTrace(NamedTuple):
         wanted = array("I", bytes(4 * (max(keys, default=0) + 1)))
         for serial, key in keys.items():
             wanted[serial] = functions.setdefault(key, len(functions)) + 1
-        windows = self.tracer.slice_windows(wanted.tobytes(), _WINDOW)
+        windows = self.tracer.trace_windows(wanted.tobytes(), _WINDOW)
         used: set[int] = set()
         batches = tuple(self._batches(wanted.tobytes(), windows, scale, used))
         count, left_out = sum(batch.events for batch in batches), windows[1]
@@ -289,7 +289,7 @@ class RawTrace(NamedTuple):
         """Yield all slices, window by window; the threads' numbers go to `used`."""
         until, _, starts = windows
         for low, high in itertools.pairwise(starts):
-            columns = self.tracer.slices(wanted, until, low, high, scale)
+            columns = self.tracer.trace_slices(wanted, until, low, high, scale)
             used.update(array("I", columns[0]))
             yield from pack_slices(columns)
 
@@ -317,7 +317,7 @@ def waits_of(
     place_of: Callable[[int], int],
     functions: Iterable[FunctionStats],
 ) -> tuple[Wait, ...]:
-    """Return the waits of the lines of `functions`, from ``Tracer.waits``.
+    """Return the waits of the lines of `functions`, from ``Tracer.off_cpu``.
 
     `keys` has the function of each of the core's code objects; waits of others
     are left out. `place_of` gives a thread's index in the profile. What a line

@@ -247,8 +247,12 @@ def test_hundreds_of_threads_fit_in_a_small_memory(tmp_path: Path) -> None:
     assert len({one.thread for one in trace}) <= 200
 
 
-def test_no_module_of_timelines_is_imported_unasked(tmp_path: Path) -> None:
-    name = "lineprof.model.timelines"
-    write(tmp_path, "x.py", f"import sys; print({name!r} in sys.modules)\n")
-    done = kernprof("-lq", "x.py", cwd=tmp_path)
-    assert (done.out, done.err) == ("False\n", ""), sys.version
+def test_the_module_of_timelines_is_imported_only_if_asked_for(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "x.py",
+        "import sys; print('lineprof.recording.trace' in sys.modules)\n",
+    )
+    for flags, asked in (((), False), (("--trace",), True)):
+        done = kernprof("-lq", *flags, "x.py", cwd=tmp_path)
+        assert (done.out, done.err) == (f"{asked}\n", ""), sys.version

@@ -13,7 +13,7 @@ import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
 from lineprof.export import EXPORTS
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline import MAX_DEPTH
 from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import function_totals
 from lineprof.model.gpu import Gpu
@@ -284,11 +284,11 @@ def test_without_callers_functions_stand_side_by_side_with_their_lines() -> None
 def test_what_lies_too_deep_for_a_viewer_is_cut_and_says_so(stats: LineStats) -> None:
     file = File(stats)
     (depths,) = (depths for depths in file.depths().values() if max(depths) > 0)
-    assert max(depths) == MOST_DEEP
+    assert max(depths) == MAX_DEPTH
     deepest = [one for one in file.phase("X") if one["name"] == "..."]
     assert len(deepest) == 1
     said = "\n".join(CHROME.remarks(stats))
-    assert stats.traces or f"more than {MOST_DEEP} deep are cut" in said
+    assert stats.traces or f"more than {MAX_DEPTH} deep are cut" in said
 
 
 def test_processes_of_one_host_share_a_clock_and_others_the_time_of_day() -> None:

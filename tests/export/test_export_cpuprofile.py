@@ -12,7 +12,7 @@ import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
 from lineprof.export import EXPORTS
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline import MAX_DEPTH
 from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import line_self_ns
 
@@ -162,7 +162,7 @@ def test_deep_chains_are_whole_and_no_deeper_than_readers_can_go(
     depths = {1: 0}
     for node in file["nodes"]:
         depths.update(dict.fromkeys(node["children"], depths[node["id"]] + 1))
-    assert max(depths.values()) == MOST_DEEP
+    assert max(depths.values()) == MAX_DEPTH
     names = {one["callFrame"]["functionName"] for one in file["nodes"]}
     assert len(names) in {3_001, 10_001}  # with the root
     assert file["endTime"] in {60, 100}

@@ -12,7 +12,7 @@ import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
 from lineprof.export import EXPORTS, encoding
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline import MAX_DEPTH
 from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import line_self_ns
 from lineprof.model.gpu import numbers_of_lines, totals
@@ -186,7 +186,7 @@ def test_deep_stacks_are_cut(stats: LineStats) -> None:
         if profile["type"] == "sampled":
             assert max(map(len, profile["samples"])) <= 256
         else:
-            assert len(profile["events"]) == 2 * (MOST_DEEP + 1)
+            assert len(profile["events"]) == 2 * (MAX_DEPTH + 1)
     assert "..." in {frame["name"] for frame in file["shared"]["frames"]}
 
 

@@ -22,9 +22,9 @@ from export_shapes import random_profile, shapes
 
 from lineprof.export.stacks import (
     CUT,
-    call_paths,
+    call_path_shares,
     cut,
-    most_frames,
+    max_frames,
     remarks,
     stacks,
     thread_name,
@@ -67,7 +67,7 @@ def test_the_shares_of_a_line_are_its_own_time_and_its_hits(shape: str) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_the_shares_of_a_call_are_its_own_time(seed: int) -> None:
     stats = random_profile(seed)
-    for way in call_paths(stats):
+    for way in call_path_shares(stats):
         assert sum(ns for _, ns, _ in way.lines) == stats.calls.nodes[way.node].self_ns
         assert all(ns >= 0 and hits >= 0 for _, ns, hits in way.lines)
 
@@ -150,8 +150,8 @@ def test_deep_stacks_lose_their_middle_and_say_so() -> None:
 
 
 def test_very_deep_programs_have_short_stacks_so_that_files_stay_small() -> None:
-    assert most_frames(deep(50_000).calls) == 64
-    assert most_frames(deep(20_000).calls) == 128
+    assert max_frames(deep(50_000).calls) == 64
+    assert max_frames(deep(20_000).calls) == 128
 
 
 @pytest.mark.parametrize("depth", [0, 1, 62, 63, 64, 65, 500])
@@ -172,7 +172,7 @@ def test_what_no_call_explains_is_a_root() -> None:
     node = CallNode(NO_NODE, 0, key, -1, 1, 1, 5_000_000, 5_000_000, 5_000_000)
     whole = FunctionStats("a.py", "f", 1, (ThreadLine(2, -1, 4, 9_000_000),), 2)
     stats = LineStats.from_functions([whole], calls=CallTree((node,)))
-    assert [(way.node, way.lines) for way in call_paths(stats)] == [
+    assert [(way.node, way.lines) for way in call_path_shares(stats)] == [
         (0, [(2, 5_000_000, 4)]),
         (NO_NODE, [(2, 4_000_000, 0)]),
     ]
@@ -198,7 +198,7 @@ def test_threads_have_together_no_more_than_the_line() -> None:
     )
     assert line_self_ns(stats)[outer] == {2: 47}
     mine = [
-        (way.thread, way.lines) for way in call_paths(stats) if way.function == outer
+        (way.thread, way.lines) for way in call_path_shares(stats) if way.function == outer
     ]
     assert mine == [(0, [(2, 0, 1)]), (1, [(2, 47, 1)])]
 
@@ -213,7 +213,7 @@ def test_what_the_profilers_cost_took_from_calls_alone_is_shared_out() -> None:
     cells = (ThreadLine(2, -1, 40, 3_000_001), ThreadLine(3, -1, 40, 0))
     whole = FunctionStats("a.py", "f", 1, cells, 40)
     stats = LineStats.from_functions([whole], calls=CallTree(nodes))
-    assert [way.lines for way in call_paths(stats)] == [
+    assert [way.lines for way in call_path_shares(stats)] == [
         [(2, 3_000_001, 30), (3, 0, 30)],
         [(2, 0, 10), (3, 0, 10)],
     ]
@@ -228,10 +228,10 @@ def test_names_tell_functions_and_files_apart() -> None:
         [FunctionStats(file, name, line, ()) for file, line, name in keys]
     )
     names = names_of_profile(stats)
-    assert [names.full(key) for key in keys] == [
+    assert [names.full_label(key) for key in keys] == [
         *("fit (a/model.py:3)", "fit (b/model.py:3)", "f\\n\\x1b (b/model.py:9)"),
         *("g (<string>:1)", "h (solve.py:2)"),
     ]
-    assert [names.alone(key) for key in keys][1:3] == [
+    assert [names.label(key) for key in keys][1:3] == [
         *("fit (b/model.py:3)", "f\\n\\x1b"),
     ]

@@ -52,7 +52,7 @@ def interrupted(
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (lineprof.bytecode.code_tables, "describe"),
+        (lineprof.bytecode.code_tables, "build_tables"),
         (lineprof.decorate.code_copies, "_copy"),
     ],
 )
@@ -78,7 +78,7 @@ def test_a_function_that_two_threads_add_is_there_once(
     interrupted(
         monkeypatch,
         lineprof.bytecode.code_tables,
-        "describe",
+        "build_tables",
         lambda: profiler.add_function(add),
     )
     profiler.add_function(add)
@@ -118,7 +118,7 @@ def enter(profiler: LineProfiler) -> None:
         pass
 
 
-@pytest.mark.parametrize("name", ["Blocks", "_Part"])
+@pytest.mark.parametrize("name", ["Blocks", "_WithStatement"])
 def test_a_block_that_two_threads_enter_first_is_one(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

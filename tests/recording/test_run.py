@@ -9,7 +9,7 @@ from lineprof.recording.core import RunInfo
 
 def core(**numbers: int) -> SimpleNamespace:
     """Give a core that answers with these numbers, 0 else."""
-    names = ("lost", "cost", "displaced", "gpu_lost")
+    names = ("lost", "cost", "hook_displaced", "gpu_lost")
     counters = {name: lambda name=name: numbers.get(name, 0) for name in names}
     return SimpleNamespace(**counters, collecting=lambda: numbers.get("on", 1) == 1)
 
@@ -28,10 +28,10 @@ def test_a_run_without_trouble_says_nothing() -> None:
 
 
 def test_each_trouble_has_its_sentence() -> None:
-    assert warnings(lost=3) == ["3 calls went uncounted: memory was out"]
+    assert warnings(lost=3) == ["3 calls were not counted: out of memory"]
     (said,) = warnings(gpu_lost=2)
     assert said.startswith("2 calls of the GPU's API are charged to a calling line")
-    (said,) = warnings(displaced=1)
+    (said,) = warnings(hook_displaced=1)
     assert said.startswith("another frame evaluator")
     (said,) = warnings(on=0)
     assert said.startswith("nothing was counted since a call of cudaProfilerStop")

@@ -229,7 +229,10 @@ def test_a_line_is_found_by_the_names_that_users_type(text: str, path: str) -> N
         ("moin.py:9", "the profile has no file 'moin.py'; like it are: main.py"),
         ("*.py:9", "'*.py' may be 3 files of the profile; name one of them: main.py,"),
         ("nope", "the profile has no function 'nope'"),
-        ("len", "builtins.len is a C function: it has no lines; lineprof view --callers"),
+        (
+            "len",
+            "builtins.len is a C function: it has no lines; lineprof view --callers",
+        ),
     ],
 )
 def test_an_error_for_an_unknown_target_has_near_names(text: str, message: str) -> None:

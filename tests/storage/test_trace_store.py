@@ -26,7 +26,7 @@ from lineprof.model.timelines import (
     pack_slices,
 )
 from lineprof.storage import load, save
-from lineprof.storage.schema import MOST_EVENTS, TRACE_TABLES
+from lineprof.storage.schema import MAX_EVENTS, TRACE_TABLES
 
 if TYPE_CHECKING:
     from lineprof.model.timelines import Trace as _Trace
@@ -174,7 +174,7 @@ def test_a_thread_or_a_function_that_is_not_there_is_refused(tmp_path: Path) -> 
 
 def test_more_slices_than_can_be_read_are_not_written(tmp_path: Path) -> None:
     stats = example()
-    stats.traces = tuple(replace(one, count=MOST_EVENTS + 1) for one in stats.traces)
+    stats.traces = tuple(replace(one, count=MAX_EVENTS + 1) for one in stats.traces)
     with pytest.raises(LineprofError, match="can't hold 100000001 slices"):
         save(stats, tmp_path / "a.lprof")
 

@@ -91,7 +91,7 @@ def main() -> int:
             folder = build()
         except StepError as error:
             replay(LOG)
-            print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+            print(f"lineprof: {error}; see its output above", file=sys.stderr)
             return 1
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,4 +1,4 @@
-"""Set lineprof up in .venv and profile an example with it, ending in the table."""
+"""Demo: sets lineprof up in .venv, profiles an example and prints its table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLE = "examples/lookup.py"
 
 
 def main() -> int:
-    """Set up, run; the exit status is kernprof's."""
+    """Set up and run; return the exit status of kernprof."""
     python = this()
     env = Env(ROOT / ".venv")
     print(f"setting up lineprof in .venv (Python {python.version}) ...", flush=True)
@@ -29,7 +29,7 @@ def main() -> int:
         install(env, editable=True)
     except StepError as error:
         replay(env.log)
-        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
         return 1
     print(f"$ .venv/bin/kernprof -l -v {EXAMPLE}", flush=True)
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""Profile an example on a simulated GPU: its table, and its summary of kernels."""
+"""Demo on a simulated GPU: prints the table of an example and a summary of kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BANNER = "=== simulated: no GPU is used, and the numbers of one are made up ==="
 
 
 def main() -> int:
-    """Set up, build the doubles, run; the exit status is the first that is not 0."""
+    """Set up, build the doubles and run; return the first exit status other than 0."""
     python = this()
     env = Env(ROOT / ".venv")
     log = env.log
@@ -36,7 +36,7 @@ def main() -> int:
         native.build(python, strict=False)
     except StepError as error:
         replay(log)
-        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
         return 1
     environment = clean_environment(
         LINEPROF_CUDA=str(native.DOUBLES / "fake_cuda.so"),

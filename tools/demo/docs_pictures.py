@@ -1,8 +1,8 @@
-"""Make the pictures of docs/ anew: each from a real run of an example.
+"""Pictures of docs/, each made from a real run of an example.
 
-A terminal's text is an SVG; the flame graph and the timeline are what a headless
-Chromium shows, the latter in Perfetto's own user interface. Times differ from run to
-run, and so do the pictures.
+The text of a terminal becomes an SVG; the flame graph and the timeline are screenshots
+of a headless Chromium, the latter of Perfetto's user interface. Times differ from run
+to run, and so do the pictures.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ SHOW = """
 })()
 """
 BEFORE_NS, AFTER_NS = 400_000, 500_000
-DRAWN_S = 3  # until Perfetto has drawn all
+DRAWN_S = 3  # until Perfetto has drawn everything
 
 
 def typed(place: Place, command: str, **environment: str) -> str:
-    """Run a command as a user types it; give all that it prints."""
+    """Run a command line as a user types it; return its output and errors."""
     words = shlex.split(command)
     if words[0] == "kernprof":
         words = ["python", "-m", *words]
@@ -68,7 +68,7 @@ def typed(place: Place, command: str, **environment: str) -> str:
 
 
 def drill_down(place: Place) -> None:
-    """Draw a terminal: one run, and one look down to the hot line."""
+    """Draw a terminal with a run, and a drill-down to its hot line."""
     lines = []
     for command in DRILL:
         lines += [PROMPT + command, *typed(place, command).splitlines(), ""]
@@ -77,7 +77,7 @@ def drill_down(place: Place) -> None:
 
 
 def flame(place: Place) -> None:
-    """Export a run on a simulated GPU as flame graphs: its time, and the GPU's."""
+    """Draw the flame graphs of a run on a simulated GPU: its time and the GPU's."""
     typed(place, WHOLE, **SIMULATED)
     exported = place.export(place.folder / "whole.lprof", "svg", "svg")
     page = place.page
@@ -88,7 +88,7 @@ def flame(place: Place) -> None:
 
 
 def timeline(place: Place) -> None:
-    """Show a step of training, on a simulated GPU, in Perfetto."""
+    """Draw a training step on a simulated GPU as Perfetto shows it."""
     typed(place, TRACED, **SIMULATED)
     exported = place.export(place.folder / "gpu.lprof", "perfetto", "pftrace")
     page = perfetto.load(place, exported)
@@ -104,9 +104,9 @@ def timeline(place: Place) -> None:
 
 
 def main() -> int:
-    """Set up what is needed, and make all pictures; 1 if one cannot be made."""
+    """Set up, and make all pictures; return 1 if one cannot be made."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", type=Path, help="use this one; set nothing up")
+    parser.add_argument("--python", type=Path, help="use this Python; set nothing up")
     python = parser.parse_args().python
     log = readers.HOME / "log" / "setup.txt"
     try:
@@ -116,7 +116,7 @@ def main() -> int:
         native.build(this(), strict=False)
     except StepError as error:
         replay(log)
-        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
         return 1
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:

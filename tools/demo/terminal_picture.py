@@ -1,4 +1,4 @@
-"""What a terminal shows, as a picture: an SVG of text, without a script or a font."""
+"""Picture of a terminal: an SVG of its text, without a script or a font."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ text { fill: #d5dbe3; font: %dpx ui-monospace, 'DejaVu Sans Mono', Menlo, monosp
 """
 
 
-def kind(line: str, hot: Sequence[str]) -> str:
-    """Give the class of a line: what was typed, what is to be seen, or neither."""
+def css_class(line: str, hot: Sequence[str]) -> str:
+    """Return the CSS class of a line: typed, highlighted or neither."""
     if line.startswith(PROMPT):
         return "typed"
     return "hot" if any(mark in line for mark in hot) else ""
 
 
 def picture(lines: Sequence[str], hot: Sequence[str] = ()) -> str:
-    """Draw lines of text; those that contain one of `hot` stand out.
+    """Return an SVG of lines of text; those that contain one of `hot` stand out.
 
-    Each line is as wide as its characters are many, whatever font there is.
+    The width of a line depends only on its number of characters, not on the font.
     """
     width = max(map(len, lines)) * CELL_WIDTH + 2 * MARGIN
     height = len(lines) * LINE_HEIGHT + 2 * MARGIN
@@ -44,9 +44,9 @@ def picture(lines: Sequence[str], hot: Sequence[str] = ()) -> str:
             continue
         text = line.rstrip()
         y = MARGIN + number * LINE_HEIGHT - 4
-        chosen = kind(line, hot)
+        name = css_class(line, hot)
         place = f'x="{MARGIN}" y="{y}" textLength="{len(text) * CELL_WIDTH:.1f}"'
-        style = f' class="{chosen}"' if chosen else ""
+        style = f' class="{name}"' if name else ""
         words = escape(text, quote=False)
         parts.append(f'<text {place} xml:space="preserve"{style}>{words}</text>')
     return "\n".join([*parts, "</svg>", ""])

@@ -1,7 +1,7 @@
-"""Run the benchmarks in .venv-bench: lineprof as users install it, and its peers.
+"""Benchmark of the overhead in .venv-bench: installs lineprof and other profilers.
 
-Environment: ONLY=3.1, every Python found whose version begins so; else the one that
-runs this; ARGS, handed to benchmarks/overhead.py.
+Environment: ONLY=3.1, all Pythons found whose version starts with that (without it,
+the one that runs this); ARGS, passed to benchmarks/overhead.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def set_up(python: Python) -> Env:
-    """Make a Python's environment for benchmarks; exit where that fails."""
+    """Make the environment of a Python; exit with a message if that fails."""
     env = Env(ROOT / ".venv-bench" / python.name)
     try:
         make(env, python)
@@ -37,12 +37,12 @@ def set_up(python: Python) -> Env:
         install(env)
     except StepError as error:
         replay(env.log)
-        sys.exit(f"lineprof: {error}; its output stands above")
+        sys.exit(f"lineprof: {error}; see its output above")
     return env
 
 
 def main() -> int:
-    """Set up and run; the exit status is the benchmark's."""
+    """Set up and run; return the exit status of the benchmark."""
     pythons = [this()]
     only = os.environ.get("ONLY", "")
     if only:

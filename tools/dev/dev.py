@@ -1,4 +1,4 @@
-"""Set .venv up to work on lineprof: editable, strict, with linters and hooks."""
+"""Development environment in .venv: editable lineprof, linters and commit hooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.dev.pythons import this
 
 
 def main() -> int:
-    """Set up all that a developer needs; says what to do next."""
+    """Set everything up and print what to do next; 1 if a step fails."""
     python = this()
     env = Env(ROOT / ".venv")
     log = env.log
@@ -26,7 +26,7 @@ def main() -> int:
             must([env.bin / "pre-commit", "install"], log)
     except StepError as error:
         replay(log)
-        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
         return 1
     print("ready: .venv/bin/pytest runs one Python's tests; make test runs all")
     return 0

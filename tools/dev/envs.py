@@ -1,4 +1,4 @@
-"""Virtual environments in the checkout: made once, renewed when sources change."""
+"""Virtual environments in the checkout, updated when the sources change."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ BUILT_FROM = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "csrc"
 HOST = re.compile(
     r"(?<=https://)[^\s/'\"<>)]+|(?<=http://)[^\s/'\"<>)]+|(?<=host=')[^']+"
 )
-PURE = ("lineprof", "kernprof")  # an editable install reads these in place
+PURE = ("lineprof", "kernprof")  # an editable install uses these folders themselves
 
 
 class StepError(Exception):
-    """A command failed; the message says which, the log holds its output."""
+    """A command failed. The message names it, its output is in a log."""
 
 
 @dataclass(frozen=True)
@@ -39,22 +39,22 @@ class Env:
 
     @property
     def log(self) -> Path:
-        """What setting it up printed, the last time."""
+        """Log of the last set-up."""
         return self.folder / "log" / "setup.txt"
 
     @property
     def bin(self) -> Path:
-        """The folder of its commands."""
+        """Folder of its commands."""
         return self.folder / "bin"
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """Path of its interpreter."""
         return self.bin / "python"
 
 
 def call(command: Sequence[object], log: Path, **changes: str) -> int:
-    """Run a command with its output appended to a log; give its exit status."""
+    """Run a command with its output appended to a log; return its exit status."""
     with open_log(log) as output:
         print("$", *command, file=output, flush=True)
         return subprocess.run(
@@ -69,35 +69,35 @@ def call(command: Sequence[object], log: Path, **changes: str) -> int:
 
 
 def must(command: Sequence[object], log: Path, **changes: str) -> None:
-    """Run a command as call() does; StepError when it fails."""
+    """Run a command like call(); StepError if it fails."""
     status = call(command, log, **changes)
     if status:
         program, *arguments = map(str, command)
-        gist = " ".join([Path(program).name, *arguments[:3]])
-        raise StepError(f"`{gist} ...` gave exit status {status}")
+        start = " ".join([Path(program).name, *arguments[:3]])
+        raise StepError(f"`{start} ...` ended with exit status {status}")
 
 
 @contextlib.contextmanager
 def open_log(log: Path) -> Iterator[IO[str]]:
-    """Append to a log, whatever bytes the commands write into it."""
+    """Open a log to append to; commands may write any bytes into it."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8", errors="replace") as output:
         yield output
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
-    """Our environment without what would lead a Python astray, plus changes."""
-    astray = ("PYTHONHOME", "PYTHONPATH", "PYTHONSAFEPATH", "VIRTUAL_ENV")
+    """Return our environment with changes, without variables that redirect Python."""
+    redirecting = ("PYTHONHOME", "PYTHONPATH", "PYTHONSAFEPATH", "VIRTUAL_ENV")
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name not in astray and not name.startswith("LINEPROF_")
+        if name not in redirecting and not name.startswith("LINEPROF_")
     }
     return {**kept, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **changes}
 
 
 def fingerprint(*names: str) -> str:
-    """Give a hash over the files of the checkout under these names."""
+    """Return a hash of these files and folders of the checkout."""
     digest = hashlib.sha256()
     for name in names:
         top = ROOT / name
@@ -110,7 +110,7 @@ def fingerprint(*names: str) -> str:
 
 
 def make(env: Env, python: Python) -> None:
-    """Make a virtual environment of a Python unless it is there."""
+    """Make a virtual environment of a Python unless it exists."""
     env.log.unlink(missing_ok=True)
     wanted = f"{python.name} {python.path}"
     if stamp(env, "python") != wanted or not env.python.exists():
@@ -120,10 +120,10 @@ def make(env: Env, python: Python) -> None:
 
 
 def install(env: Env, *, editable: bool = False, strict: bool = False) -> None:
-    """Install the checkout into an environment unless it is there unchanged.
+    """Install the checkout into an environment unless it is up to date.
 
-    An editable one runs lineprof's Python files where they are; a strict one makes
-    the C compiler's warnings errors.
+    With `editable`, the Python files of the checkout itself are imported; with
+    `strict`, warnings of the C compiler are errors.
     """
     wanted = fingerprint(*BUILT_FROM, *(() if editable else PURE))
     wanted += f" editable={editable} strict={strict}"
@@ -142,7 +142,7 @@ def install(env: Env, *, editable: bool = False, strict: bool = False) -> None:
 
 
 def require(env: Env, requirements: str, *options: str) -> None:
-    """Install a file of tools/requirements/ unless it is installed unchanged."""
+    """Install a file of tools/requirements/ unless it is up to date."""
     wanted = fingerprint(f"tools/requirements/{requirements}")
     if stamp(env, requirements) != wanted:
         pip(env, *options, "--requirement", str(REQUIREMENTS / requirements))
@@ -150,12 +150,12 @@ def require(env: Env, requirements: str, *options: str) -> None:
 
 
 def pip(env: Env, *arguments: str) -> None:
-    """Run `pip install` in an environment; StepError when it fails."""
+    """Run `pip install` in an environment; StepError if it fails."""
     must([env.python, "-m", "pip", "install", "--no-input", *arguments], env.log)
 
 
 def stamp(env: Env, what: str) -> str:
-    """Read what the last successful step wrote down; '' if it never ran."""
+    """Return what the last successful run of a step noted; '' if there was none."""
     try:
         return (env.folder / "stamps" / what).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -163,7 +163,7 @@ def stamp(env: Env, what: str) -> str:
 
 
 def write_stamp(env: Env, what: str, value: str) -> None:
-    """Write down that a step was done, and on what."""
+    """Note that a step succeeded, and with which input."""
     (env.folder / "stamps").mkdir(exist_ok=True)
     (env.folder / "stamps" / what).write_text(value, encoding="utf-8")
 

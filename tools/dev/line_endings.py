@@ -1,4 +1,4 @@
-"""Refuse files that do not end in one newline or have blanks at a line's end."""
+"""Check of line endings: one newline at the end of a file, no blanks before one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 
-def wrong(data: bytes) -> str:
-    """Say what is wrong with the endings of a text; '' if nothing is."""
+def problem(data: bytes) -> str:
+    """Return what is wrong with the line endings of a text; '' if nothing."""
     if data and not data.endswith(b"\n"):
         return "no newline at the end"
     if data.endswith(b"\n\n"):
@@ -19,8 +19,8 @@ def wrong(data: bytes) -> str:
 
 
 def main(names: list[str]) -> int:
-    """Print one line for each file with a wrong ending; 1 if there is any."""
-    findings = [(name, wrong(Path(name).read_bytes())) for name in names]
+    """Print one line for each file with a problem; return 1 if there is one."""
+    findings = [(name, problem(Path(name).read_bytes())) for name in names]
     for name, finding in findings:
         if finding:
             print(f"{name}: {finding}")

@@ -1,4 +1,4 @@
-"""Check the style of everything: ruff, mypy, stubtest, clang-format, codespell."""
+"""Style checks of the whole checkout, with the tools of tools/requirements/dev.txt."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ STUBBED = "lineprof._core"
 
 
 def c_files() -> list[str]:
-    """Every C file of the checkout."""
+    """Return the C files of the checkout."""
     folders = ("csrc", "tests", "benchmarks")
     found = [f for name in folders for f in (ROOT / name).rglob("*.[ch]")]
     return sorted(str(file.relative_to(ROOT)) for file in found)
 
 
-def present(names: tuple[str, ...]) -> list[str]:
-    """Those of these files and folders that the checkout has."""
-    return sorted(
-        str(file.relative_to(ROOT)) for name in names for file in ROOT.glob(name)
-    )
+def present(patterns: tuple[str, ...]) -> list[str]:
+    """Return the files and folders that match these patterns of names."""
+    found = [file for pattern in patterns for file in ROOT.glob(pattern)]
+    return sorted(str(file.relative_to(ROOT)) for file in found)
 
 
-def checks() -> dict[str, list[str]]:
-    """Name each check and give its command, the program without its folder."""
+def commands() -> dict[str, list[str]]:
+    """Return the command of each check by its name, the program without a folder."""
     return {
         "ruff": ["ruff", "check", *present(PYTHON)],
         "ruff format": ["ruff", "format", "--check", "--diff", *present(PYTHON)],
         "mypy": ["mypy"],
+        "import-linter": ["lint-imports", "--no-cache", "--no-logo"],
         "stubtest": ["stubtest", "--concise", STUBBED],
         "clang-format": ["clang-format", "--dry-run", "--Werror", *c_files()],
         "codespell": ["codespell", *present(WORDS)],
@@ -40,7 +40,7 @@ def checks() -> dict[str, list[str]]:
 
 
 def main() -> int:
-    """Run every check, replay those that found something; 1 if any did."""
+    """Run all checks, print the output of those that failed; 1 if any did."""
     env = Env(ROOT / ".venv")
     python = this()
     try:
@@ -49,17 +49,17 @@ def main() -> int:
         install(env, editable=True, strict=True)
     except StepError as error:
         replay(env.log)
-        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
         return 1
-    wrong = []
-    for name, (program, *arguments) in checks().items():
+    failed = []
+    for name, (program, *arguments) in commands().items():
         log = Path(env.folder / "log" / f"{program}.txt")
         log.unlink(missing_ok=True)
         if call([env.bin / program, *arguments], log):
             replay(log)
-            wrong.append(name)
-    print(f"lint: {', '.join(wrong)} found something" if wrong else "lint: clean")
-    return 1 if wrong else 0
+            failed.append(name)
+    print(f"lint: {', '.join(failed)} failed" if failed else "lint: clean")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

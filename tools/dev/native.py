@@ -1,4 +1,4 @@
-"""The C tests under sanitizers and the doubles, in build/native; needs no Python.h."""
+"""C tests with sanitizers and the doubles, built in build/native without Python.h."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ DOUBLES = BUILD / "doubles"
 BUILD_LOG = BUILD / "build.txt"
 TEST_LOG = BUILD / "test.txt"
 TEST_REPORT = BUILD / "test.xml"
-OLDEST_CMAKE = (3, 21)  # its ctest writes JUnit reports
+MIN_CMAKE = (3, 21)  # its ctest writes JUnit reports
 SWITCHES = ("-DLINEPROF_MODULE=OFF", "-DLINEPROF_TESTS=ON", "-DLINEPROF_SANITIZE=ON")
 
 
 def cmake(python: Python) -> str:
-    """Give a CMake that is new enough: the machine's, else the package index's."""
+    """Return a CMake that is new enough: the machine's or one installed by pip."""
     command = shutil.which("cmake")
-    if command and cmake_version(command) >= OLDEST_CMAKE:
+    if command and cmake_version(command) >= MIN_CMAKE:
         return command
     env = Env(ROOT / ".venv-cmake")
     make(env, python)
@@ -37,7 +37,7 @@ def cmake(python: Python) -> str:
 
 
 def cmake_version(command: str) -> tuple[int, ...]:
-    """Read the version that a cmake command states; () if it states none."""
+    """Return the version that a cmake command prints; () if it prints none."""
     answer = subprocess.run(
         [command, "--version"], capture_output=True, text=True, check=False
     )
@@ -46,7 +46,7 @@ def cmake_version(command: str) -> tuple[int, ...]:
 
 
 def build(python: Python, *, strict: bool) -> None:
-    """Build the C tests and the doubles; StepError when that fails."""
+    """Build the C tests and the doubles; StepError if that fails."""
     BUILD_LOG.unlink(missing_ok=True)
     command = cmake(python)
     strictness = f"-DLINEPROF_WERROR={'ON' if strict else 'OFF'}"
@@ -56,7 +56,7 @@ def build(python: Python, *, strict: bool) -> None:
 
 
 def test(python: Python) -> int:
-    """Run the C tests, leaving TEST_REPORT; give the exit status of ctest."""
+    """Run the C tests, write TEST_REPORT; return the exit status of ctest."""
     for old in (TEST_LOG, TEST_REPORT):
         old.unlink(missing_ok=True)
     ctest = shutil.which("ctest", path=str(Path(cmake(python)).parent)) or "ctest"

@@ -1,4 +1,4 @@
-"""Which Pythons are on this machine, and what each lacks to build lineprof."""
+"""Python interpreters of this machine, and what is missing to build lineprof."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OLDEST = (3, 11)
 MONITORING = (3, 12)  # the first version that has sys.monitoring
 
-# Asked of each candidate; it answers for the interpreter behind a shim or a venv.
+# Run by each candidate; describes the interpreter behind a shim or a venv.
 QUESTION = """
 import importlib.util, json, os, sys, sysconfig
 have = importlib.util.find_spec
@@ -35,8 +35,8 @@ print(json.dumps({
 """
 
 
-class Lack(NamedTuple):
-    """A thing that is missing, and the Debian packages that have it."""
+class Missing(NamedTuple):
+    """A missing file or program, and the Debian packages that have it."""
 
     what: str
     packages: str
@@ -56,46 +56,48 @@ class Python:
 
     @property
     def number(self) -> tuple[int, ...]:
-        """The version as numbers, to compare."""
+        """Version as numbers, to compare."""
         return tuple(int(part) for part in self.version.split("."))
 
     @property
     def name(self) -> str:
-        """Version and ABI: what tells two interpreters apart."""
+        """Version and ABI, unique for each interpreter."""
         return f"{self.version}-{self.abi}"
 
     @property
     def hooks(self) -> tuple[str, ...]:
-        """The event sources that lineprof has on this version."""
+        """Hooks that lineprof has on this version."""
         return ("settrace", "monitoring")[: 1 + (self.number >= MONITORING)]
 
-    def lacks(self) -> list[Lack]:
-        """What is missing to build here."""
+    def missing(self) -> list[Missing]:
+        """Return what is missing to build with this interpreter."""
         stem = debian_stem(self)
-        lacks = []
+        missing = []
         if not self.headers:
-            lacks.append(Lack(f"Python.h of {self.path}", f"{stem}-dev"))
+            missing.append(Missing(f"Python.h of {self.path}", f"{stem}-dev"))
         if not self.venv:
-            lacks.append(Lack(f"venv and ensurepip of {self.path}", f"{stem}-venv"))
-        return lacks
+            missing.append(
+                Missing(f"venv and ensurepip of {self.path}", f"{stem}-venv")
+            )
+        return missing
 
 
-def advice(lacks: Sequence[Lack]) -> str:
-    """Say in one line what is missing and how to get it."""
-    what = " and ".join(lack.what for lack in lacks)
-    packages = " ".join(lack.packages for lack in lacks)
+def advice(missing: Sequence[Missing]) -> str:
+    """Return one line: what is missing, and how to get it."""
+    what = " and ".join(one.what for one in missing)
+    packages = " ".join(one.packages for one in missing)
     return f"this machine lacks {what}; on Debian: apt install {packages}"
 
 
 def debian_stem(python: Python) -> str:
-    """Debian's package name of an interpreter: python3 for the default one."""
+    """Return the Debian package of an interpreter: python3 for the default one."""
     if python.path == os.path.realpath("/usr/bin/python3"):
         return "python3"
     return "python" + ".".join(map(str, python.number[:2]))
 
 
 def ask(command: str) -> Python | None:
-    """Describe the interpreter that a command starts; None if it starts none."""
+    """Describe the interpreter that a command starts; None if it does not work."""
     try:
         answer = subprocess.run(
             [command, "-I", "-c", QUESTION],
@@ -110,7 +112,7 @@ def ask(command: str) -> Python | None:
 
 
 def candidates() -> list[str]:
-    """Commands that may be Pythons: $PYTHONS, those on PATH, pyenv's."""
+    """Return commands that may be Pythons: of $PYTHONS, on PATH and of pyenv."""
     found = os.environ.get("PYTHONS", "").replace(",", " ").split()
     named = re.compile(r"python3(\.\d+)?t?")
     for folder in os.environ.get("PATH", "").split(os.pathsep):
@@ -122,7 +124,7 @@ def candidates() -> list[str]:
 
 
 def find() -> tuple[list[Python], list[str]]:
-    """Give the usable CPythons, newest first, and one line for each refused."""
+    """Return the usable CPythons, newest first, and a line for each other one."""
     answers: dict[str, Python] = {}
     for command in dict.fromkeys(candidates()):
         python = ask(command)
@@ -135,22 +137,22 @@ def find() -> tuple[list[Python], list[str]]:
     usable: dict[str, Python] = {}
     refused = {}
     for python in answers.values():
-        lacks = python.lacks()
-        if lacks:
-            refused[python.name] = f"{python.version}: {advice(lacks)}"
+        missing = python.missing()
+        if missing:
+            refused[python.name] = f"{python.version}: {advice(missing)}"
         else:
             usable.setdefault(python.name, python)
     newest_first = sorted(usable.values(), key=lambda p: p.number, reverse=True)
     return newest_first, sorted(v for k, v in refused.items() if k not in usable)
 
 
-def compiler_lacks() -> list[Lack]:
-    """What is missing to compile C here."""
+def compiler_missing() -> list[Missing]:
+    """Return what is missing to compile C on this machine."""
     command = os.environ.get("CC", "").split()
     if not command:
         command = [c for c in ("cc", "gcc", "clang") if shutil.which(c)][:1]
     if not command or not shutil.which(command[0]):
-        return [Lack("a C compiler", "gcc libc6-dev")]
+        return [Missing("a C compiler", "gcc libc6-dev")]
     probe = subprocess.run(
         [*command, "-E", "-x", "c", "-"],
         input="#include <stdio.h>\n",
@@ -158,15 +160,15 @@ def compiler_lacks() -> list[Lack]:
         text=True,
         check=False,
     )
-    return [Lack("the C library's headers", "libc6-dev")] if probe.returncode else []
+    return [Missing("the C library's headers", "libc6-dev")] if probe.returncode else []
 
 
 def this() -> Python:
-    """Describe the interpreter that runs this tool; exit where it cannot build."""
+    """Describe the interpreter that runs this; exit if it cannot build lineprof."""
     python = ask(sys.executable)
     if python is None:
         sys.exit(f"lineprof: {sys.executable} cannot describe itself")
-    lacks = [*compiler_lacks(), *python.lacks()]
-    if lacks:
-        sys.exit(f"lineprof: {advice(lacks)}")
+    missing = [*compiler_missing(), *python.missing()]
+    if missing:
+        sys.exit(f"lineprof: {advice(missing)}")
     return python

@@ -1,9 +1,9 @@
-"""Records tests/golden/line_profiler: profiles and tables of the real line_profiler.
+"""Golden files of tests/golden/line_profiler: profiles and tables of line_profiler.
 
     python tools/dev/record_line_profiler.py PYTHON...
 
 Each PYTHON is an interpreter with one version of line_profiler; the last one
-prints the tables. The tests compare with what it printed and need none.
+prints the tables. The tests compare with these files and need no line_profiler.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "golden" / "line_profiler"
 VERSION = "import importlib.metadata as m; print(m.version('line_profiler'))"
-# Numbers that no small program has, in the form that each version writes.
+# Profiles with unusual numbers, written by each version itself.
 ODD = """
 import sys
 from line_profiler.line_profiler import LineProfiler
@@ -44,11 +44,11 @@ else:
         pickle.dump(stats, stream, pickle.HIGHEST_PROTOCOL)
 """
 FLAGS = ("", "-u 1e-3 -z -t -m")
-FLAGS_OF_ALL = (*FLAGS, "-u 1", "-u 1e-9", "-z", "-t", "-m")
+FLAGS_FOR_ALL = (*FLAGS, "-u 1", "-u 1e-9", "-z", "-t", "-m")
 
 
 def run(python: str, *words: str) -> str:
-    """Return what an interpreter prints in the folder of the files."""
+    """Run an interpreter in the folder of the files; return its output."""
     done = subprocess.run(
         [python, *words], cwd=FOLDER, stdout=subprocess.PIPE, text=True, check=True
     )
@@ -56,7 +56,7 @@ def run(python: str, *words: str) -> str:
 
 
 def main(pythons: list[str]) -> None:
-    """Write all files anew."""
+    """Write all files again."""
     sets: dict[str, list[str]] = {}
     for python, unit in zip(pythons, ("1e-09", "1e-06", "1e-09")):
         version = run(python, "-c", VERSION).strip()
@@ -67,7 +67,7 @@ def main(pythons: list[str]) -> None:
     sets["all"] = [file for files in sets.values() for file in files]
     for name, files in sets.items():
         with (FOLDER / f"{name}.txt").open("w", encoding="utf-8") as stream:
-            for flags in FLAGS_OF_ALL if name == "all" else FLAGS:
+            for flags in FLAGS_FOR_ALL if name == "all" else FLAGS:
                 words = [*flags.split(), *files]
                 table = run(pythons[-1], "-m", "line_profiler", "--no-config", *words)
                 stream.write(f"$ {flags}\n{table}")

@@ -1,4 +1,4 @@
-"""What runs of tests came to, and how that is told."""
+"""Results of test runs, and their report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PRINTING = threading.Lock()
 
 @dataclass(frozen=True)
 class Result:
-    """One run of some tests."""
+    """Counts of one run of some tests."""
 
     name: str
     log: Path
@@ -37,22 +37,22 @@ def say(line: str) -> None:
 
 
 def progress(log: Path) -> str:
-    """Say how far the run of pytest is that writes a log."""
+    """Return the progress of the run of pytest that writes a log."""
     try:
         shares = re.findall(r"\[ *(\d+%)\]", log.read_text(errors="replace"))
     except OSError:
         shares = []
-    return str(shares[-1]) if shares else "tests are collected"
+    return str(shares[-1]) if shares else "collecting tests"
 
 
 def read_report(result: Result, report: Path, status: int) -> Result:
     """Add the counts of a JUnit report, and the runner's exit status, to a result.
 
-    A runner that failed without a failed test counts as one failure, and so does
-    one that ran nothing.
+    If a runner fails without a failed test, or runs no tests, that counts as one
+    failure.
     """
     try:
-        cases = list(ET.parse(report).getroot().iter("testcase"))  # noqa: S314 our own
+        cases = list(ET.parse(report).getroot().iter("testcase"))  # noqa: S314 - our own file
     except (OSError, ET.ParseError):
         cases = []
     failed = 0
@@ -67,7 +67,7 @@ def read_report(result: Result, report: Path, status: int) -> Result:
     name = result.name
     if not failed and (status or not cases):
         failed = 1
-        name += f": exit status {status} from its runner, {len(cases)} tests reported"
+        name += f": exit status {status} with {len(cases)} tests reported"
     return replace(
         result,
         name=name,
@@ -79,7 +79,7 @@ def read_report(result: Result, report: Path, status: int) -> Result:
 
 
 def tell(result: Result, seconds: float) -> Result:
-    """Print a result as it comes, after its whole log where something failed."""
+    """Print a result, after its whole log if something failed; return it."""
     with PRINTING:
         if result.failed:
             replay(result.log)
@@ -91,7 +91,7 @@ def tell(result: Result, seconds: float) -> Result:
 
 
 def close(results: Sequence[Result]) -> int:
-    """Print why tests were skipped and the closing line; give the exit status."""
+    """Print the reasons of skipped tests and the totals; return the exit status."""
     reasons = Counter(reason for result in results for reason in result.reasons)
     for reason, times in reasons.most_common():
         print(f"skipped {times} times: {reason}")

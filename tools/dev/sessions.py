@@ -1,4 +1,4 @@
-"""Commands in sessions of their own: ended whole, with all that they started."""
+"""Commands in process groups of their own, killed with all their processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Sessions:
-    """The sessions that run just now, each for limit_s seconds at most."""
+    """Running commands, each limited to `limit_s` seconds."""
 
     def __init__(self, *, limit_s: float, every_s: float) -> None:
         self._limit_s = limit_s
@@ -36,9 +36,9 @@ class Sessions:
         changes: dict[str, str],
         meanwhile: Callable[[], None],
     ) -> int:
-        """Run a command into a log; give its status.
+        """Run a command with its output in a log; return its exit status.
 
-        `changes` are those of our environment; `meanwhile` is called each every_s
+        `changes` are made to our environment; `meanwhile` is called every `every_s`
         seconds.
         """
         with open_log(log) as output:
@@ -64,19 +64,19 @@ class Sessions:
                 print(f"\nkilled after {self._limit_s} s", file=output)
                 return -signal.SIGKILL
             finally:
-                end(process)
+                kill(process)
                 self._running.discard(process)
 
     def close(self) -> None:
-        """End all that runs and start no more."""
+        """Kill all running commands, and start no more."""
         with self._lock:
             self._closed = True
             for process in list(self._running):
-                end(process)
+                kill(process)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all of its session."""
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its process group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

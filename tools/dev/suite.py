@@ -1,7 +1,7 @@
-"""Run the whole suite: the C tests, and pytest on every Python once per hook.
+"""The whole suite: the C tests, then pytest on every Python found, once per hook.
 
-Environment: PYTHONS, more interpreters to try; ONLY=3.12, versions that begin so;
-ARGS, handed to pytest; LINEPROF_WERROR=ON, compiler warnings are errors.
+Environment: PYTHONS, more interpreters to use; ONLY=3.12, only versions that start
+with that; ARGS, passed to pytest; LINEPROF_WERROR=ON, compiler warnings are errors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tools.dev.envs import (
     stamp,
     write_stamp,
 )
-from tools.dev.pythons import advice, compiler_lacks, find
+from tools.dev.pythons import advice, compiler_missing, find
 from tools.dev.results import Result, close, progress, read_report, say, tell
 from tools.dev.sessions import Sessions
 
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
     from tools.dev.pythons import Python
 
 SET_UP_AT_ONCE = 2
-MOST_WORKERS = 8  # each collects all tests before it runs its share
-RUN_S = 300  # what one run takes, about, on one core
-LIMIT_S = 1200  # for one run of the suite: nothing in it waits
+MAX_WORKERS = 8  # each collects all tests before it runs its share
+RUN_S = 300  # estimate of one run on one core
+LIMIT_S = 1200  # for one run of the suite
 PROGRESS_S = 15
 SESSIONS = Sessions(limit_s=LIMIT_S, every_s=PROGRESS_S)
 STRICT = os.environ.get("LINEPROF_WERROR", "").upper() in {"1", "ON"}
 
 
 def main() -> int:
-    """Plan, run, sum up; the exit status is 1 when anything failed."""
-    lacks = compiler_lacks()
-    problem = advice(lacks) if lacks else ""
+    """Print the plan, run it and sum up; the exit status is 1 if anything failed."""
+    missing = compiler_missing()
+    problem = advice(missing) if missing else ""
     found, refused = find()
     pythons = [p for p in found if p.version.startswith(os.environ.get("ONLY", ""))]
     if not problem and not pythons:
@@ -63,12 +63,12 @@ def main() -> int:
         print(f"left out {line}")
     sys.stdout.flush()
 
-    with alone():
+    with locked():
         return run_all(pythons)
 
 
 def plan(pythons: list[Python]) -> str:
-    """Say what will run, and about how long that takes."""
+    """Return what will run, and about how long that takes."""
     runs = sum(len(python.hooks) for python in pythons)
     arguments = os.environ.get("ARGS", "")
     if arguments:
@@ -85,17 +85,17 @@ def plan(pythons: list[Python]) -> str:
 
 
 def workers() -> int:
-    """Give the number of processes that share the tests of a run."""
+    """Return the number of processes that share the tests of a run."""
     if sys.platform == "linux":
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
-    return min(cores, MOST_WORKERS)
+    return min(cores, MAX_WORKERS)
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Wait until no other run of the suite uses this checkout's environments."""
+def locked() -> Iterator[None]:
+    """Lock this checkout's environments, after any other run of the suite."""
     path = ROOT / ".venv-test" / "lock"
     path.parent.mkdir(exist_ok=True)
     with path.open("w") as lock:
@@ -108,9 +108,9 @@ def alone() -> Iterator[None]:
 
 
 def run_all(pythons: list[Python]) -> int:
-    """Run everything, as far as nobody interrupts; give the exit status.
+    """Run everything unless interrupted; return the exit status.
 
-    While the tests of one Python run, the next ones are set up.
+    While the tests of one Python run, the environments of the next are set up.
     """
     results = [run_native(pythons[0])]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -129,7 +129,7 @@ def run_all(pythons: list[Python]) -> int:
 
 
 def run_native(python: Python) -> Result:
-    """Build and run the C tests; the doubles are built with them."""
+    """Build the C tests and the doubles, and run the tests."""
     begun = time.monotonic()
     name = "C tests (ASan, UBSan)"
     try:
@@ -143,11 +143,11 @@ def run_native(python: Python) -> Result:
 
 
 def set_up(python: Python) -> Env | Result:
-    """Give an environment of a Python with lineprof; a failed result without one."""
+    """Return an environment with lineprof, or a failed result without one."""
     begun = time.monotonic()
     env = Env(ROOT / ".venv-test" / python.name)
     if not env.folder.exists():
-        say(f"{python.version}: its environment is made, which takes a while")
+        say(f"{python.version}: making its environment, which takes a while")
     try:
         make(env, python)
         require(env, "test.txt")
@@ -161,13 +161,13 @@ def set_up(python: Python) -> Env | Result:
 
 
 def install_peers(env: Env) -> None:
-    """Install what some tests compare with, each where this Python can have it."""
-    listed = REQUIREMENTS / "peers.txt"
-    for peer in listed.read_text(encoding="utf-8").split():
+    """Install other profilers for comparison, each if this Python can have it."""
+    requirements = REQUIREMENTS / "peers.txt"
+    for peer in requirements.read_text(encoding="utf-8").split():
         if not stamp(env, peer):
             try:
                 pip(env, "--only-binary=:all:", peer)
-            except StepError as error:  # its tests say that they skip, and why
+            except StepError as error:  # its tests are skipped, with a reason
                 with open_log(env.log) as log:
                     print(f"no {peer} here: {error}", file=log)
             write_stamp(env, peer, "tried")
@@ -178,32 +178,32 @@ def run_suite(env: Env, python: Python, hook: str) -> Result:
     begun = time.monotonic()
     log = env.folder / "log" / f"{hook}.txt"
     report = env.folder / "log" / f"{hook}.xml"
-    away = env.folder / "away"  # from here `import lineprof` misses the checkout
-    away.mkdir(exist_ok=True)
+    cwd = env.folder / "away"  # where `import lineprof` does not find the checkout
+    cwd.mkdir(exist_ok=True)
     for old in (log, report):
         old.unlink(missing_ok=True)
     command = [env.python, "-m", "pytest", f"--junitxml={report}"]
     command += [f"--numprocesses={workers()}", "--dist=worksteal"]
     command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
     command += ["-o", f"cache_dir={env.folder / 'cache' / hook}"]
-    command += chosen(shlex.split(os.environ.get("ARGS", "")))
+    command += pytest_arguments(shlex.split(os.environ.get("ARGS", "")))
     doubles = str(native.DOUBLES)
     changes = {"LINEPROF_CORE": hook, "LINEPROF_DOUBLES": doubles}
-    changes["PYTHONDONTWRITEBYTECODE"] = ""  # else each process compiles our helpers
+    changes["PYTHONDONTWRITEBYTECODE"] = ""  # each process would compile the helpers
     name = f"{python.version} {hook}"
 
     def tell_progress() -> None:
         say(f"{name}: {progress(log)} after {time.monotonic() - begun:.0f} s")
 
     status = SESSIONS.run(
-        command, log, cwd=away, changes=changes, meanwhile=tell_progress
+        command, log, cwd=cwd, changes=changes, meanwhile=tell_progress
     )
     result = read_report(Result(name, log), report, status)
     return tell(result, time.monotonic() - begun)
 
 
-def chosen(arguments: list[str]) -> list[object]:
-    """Give pytest's arguments with the whole paths of test files; all if none is."""
+def pytest_arguments(arguments: list[str]) -> list[object]:
+    """Return arguments with full paths of test files, or of all if there are none."""
     paths = [word for word in arguments if (ROOT / word.partition("::")[0]).is_file()]
     others = [word for word in arguments if word not in paths]
     return [*others, *([ROOT / path for path in paths] or [ROOT / "tests"])]

@@ -171,7 +171,7 @@ def check_python(python: Python) -> int:
         install(env)
     except StepError as error:
         replay(env.log)
-        print(f"{python.version}: {error}; its output stands above")
+        print(f"{python.version}: {error}; see its output above")
         return 1
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return sum(pool.map(lambda module: check(env, python, module), MODULES))

@@ -129,7 +129,7 @@ def main() -> int:
         native.build(this(), strict=False)
     except StepError as error:
         replay(log)
-        print(f"lineprof: {error}; its output stands above", file=sys.stderr)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as scratch:
         folder = asked.keep or Path(scratch)

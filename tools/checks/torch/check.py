@@ -199,7 +199,7 @@ def check_python(python: Python) -> int:
         install(env)
     except StepError as error:
         replay(env.log)
-        print(f"{python.version}: {error}; its output stands above")
+        print(f"{python.version}: {error}; see its output above")
         return 1
     runs = [*COMPARED, BY_ITSELF]
     if shutil.which("g++") or shutil.which("clang++"):

@@ -137,7 +137,7 @@ def check_python(python: Python) -> tuple[int, dict[str, int]]:
         tests = sources(env)
     except StepError as error:
         replay(env.log)
-        print(f"{python.version}: {error}; its output stands above")
+        print(f"{python.version}: {error}; see its output above")
         return 1, {}
     with tempfile.TemporaryDirectory() as scratch:
         found = play(env, tests, Path(scratch))
