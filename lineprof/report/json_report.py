@@ -41,7 +41,9 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     gpu, calls = gpu_fields(profile.gpu), call_fields(profile, raw=options.raw)
     functions = list(profile.functions)
     if options.skip_zero:
-        functions = [one for one in functions if one.thread_lines or one.key in gpu.functions]
+        functions = [
+            one for one in functions if one.thread_lines or one.key in gpu.functions
+        ]
     if options.sort:
         functions.sort(key=lambda function: function.total_ns)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
