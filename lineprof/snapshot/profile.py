@@ -409,7 +409,9 @@ def warnings_of(
     if not unavailable:
         return []
     unknown = sum(wait.ns for wait in waits if wait.cause == OTHER)
-    all_ns = sum(cell.time_ns for function in functions for cell in function.thread_lines)
+    all_ns = sum(
+        cell.time_ns for function in functions for cell in function.thread_lines
+    )
     if not unknown or unknown < all_ns * _SUBSTANTIAL:
         return []
     why = "this system does not tell (/proc/self/task/*/syscall)"
