@@ -57,7 +57,7 @@ def test_keys_that_nobody_knows_are_told_for_our_tables_alone(here: Path) -> Non
     [tool.lineprof.show]
     stripzeroes = true
     [tool.lineprof.view]
-    [tool.lineprof.cli.main]
+    [tool.lineprof.cli]
     colour = true
     [tool.lineprof.kernprof]
     gppu = "off"
@@ -79,7 +79,7 @@ def test_keys_that_nobody_knows_are_told_for_our_tables_alone(here: Path) -> Non
     viewed = viewer("view", "x.lprof", cwd=here)
     assert viewed.status == 0
     assert viewed.err.splitlines(keepends=True)[-1] == (
-        f"lineprof: {here}/lineprof.toml: [tool.lineprof.cli.main] knows no 'colour';"
+        f"lineprof: {here}/lineprof.toml: [tool.lineprof.cli] knows no 'colour';"
         " lineprof view --help lists all flags\n"
     )
 
@@ -225,7 +225,7 @@ def test_kernprof_and_the_viewer_obey(here: Path) -> None:
     assert shows(view("-zu1", "--no-summarize")) == [False] * 3
     assert shows(view("--no-config")) == [False, True, False]
     assert "\n     4         1 " in view("--no-config").out
-    (here / "other.toml").write_text("[tool.lineprof.cli.main]\nskip-zero = true\n")
+    (here / "other.toml").write_text("[tool.lineprof.cli]\nskip-zero = true\n")
     for flags in (["-c", "other.toml"], ["--config=other.toml"], ["--c", "other.toml"]):
         assert shows(view(*flags)) == [False] * 3
     assert view("--json").out.startswith("{")
@@ -233,7 +233,7 @@ def test_kernprof_and_the_viewer_obey(here: Path) -> None:
 
 def test_flags_of_ours_have_keys_for_the_viewer(here: Path) -> None:
     text = """
-    [tool.lineprof.cli.main]
+    [tool.lineprof.cli]
     unit = "auto"
     raw = true
     columns = ["await"]
@@ -262,7 +262,7 @@ def test_a_program_that_goes_elsewhere_finds_its_configuration(here: Path) -> No
         ("kernprof.rich = 'huh'", "rich of the table kernprof: bad value 'huh'; give"),
         ("kernprof.rich = []", "rich of the table kernprof: bad value []; give what"),
         (
-            "kernprof.output_file = 1",
+            "kernprof.outfile = 1",
             "outfile of the table kernprof: bad value 1; give",
         ),
         ("kernprof.verbose = ''", "verbose of the table kernprof: bad number ''; give"),
