@@ -1,4 +1,5 @@
-# Thin: the longer work is in tools/.  PYTHON=python3.12 chooses an interpreter.
+# Short targets: the work is done by the scripts in tools/. PYTHON=python3.12 chooses
+# the interpreter that runs them.
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports docs-pictures test test-newest test-gpu dev lint bench clean
@@ -9,47 +10,47 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
 
 demo: ## set up .venv and profile an example: ends in the table
-	@tools/run demo
+	@tools/run demo/demo
 
-demo-gpu-double: ## the table of a GPU, on any machine: a simulated one
-	@tools/run demo_gpu_double
+demo-gpu-double: ## the table of a simulated GPU, on any machine
+	@tools/run demo/demo_gpu
 
 test: ## the whole suite on every Python found, once per hook (ONLY=3.12 ARGS="-k hits")
-	@tools/run suite
+	@tools/run dev/suite
 
-test-newest: ## the suite on Python 3.14 and 3.15, in a Debian of its own: root alone (ONLY=3.15 NEWEST_ROOT=DIR)
-	@tools/run newest
+test-newest: ## the suite on Python 3.14 and 3.15 in a Debian sid; needs root (ONLY=3.15 NEWEST_ROOT=DIR)
+	@tools/run dev/newest
 
-test-gpu: ## what only a machine with a GPU can show (PYTHON=... ARGS="--list")
-	@tools/run test_gpu
+test-gpu: ## tests that need an NVIDIA GPU (PYTHON=... ARGS="--list")
+	@tools/run checks/gpu
 
 dev: ## set up .venv to work on lineprof: editable, linters, commit hooks
-	@tools/run dev
+	@tools/run dev/dev
 
-lint: ## ruff, mypy, stubtest, clang-format, codespell
-	@tools/run lint
+lint: ## ruff, mypy, import-linter, stubtest, clang-format, codespell
+	@tools/run dev/lint
 
 bench: ## added time per line event beside other profilers (ARGS="--help")
-	@tools/run bench
+	@tools/run dev/bench
 
-check-cupti: ## our declarations of CUPTI beside the headers of every version
-	@tools/run check_cupti
+check-cupti: ## lineprof's declarations of CUPTI against the headers of every version
+	@tools/run checks/cupti/check
 
 check-upstream: ## line_profiler's own tests with lineprof in its place (ONLY=3.12)
-	@tools/run check_upstream
+	@tools/run checks/upstream/check
 
 check-cpython: ## CPython's own tests with every function profiled (ONLY=3.12)
-	@tools/run check_cpython
+	@tools/run checks/cpython/check
 
-check-torch: ## PyTorch's programs alone and under kernprof; no GPU (ONLY=3.12)
-	@tools/run check_torch
+check-torch: ## PyTorch programs with and without kernprof; needs no GPU (ONLY=3.12)
+	@tools/run checks/torch/check
 
-check-exports: ## every export opened by its own reader (ARGS="--help")
-	@tools/run check_exports
+check-exports: ## every export format opened by the programs that read it (ARGS="--help")
+	@tools/run checks/exports/check
 
-docs-pictures: ## make the pictures of docs/ anew
-	@tools/run docs_pictures
+docs-pictures: ## make the pictures of docs/ again
+	@tools/run demo/docs_pictures
 
-clean: ## remove all that these commands made
-	rm -rf build dist .venv .venv-* .mypy_cache .pytest_cache .ruff_cache
+clean: ## remove everything that these commands made
+	rm -rf build dist .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

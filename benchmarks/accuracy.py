@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Are the reported times true? Totals and single lines beside untraced runs.
+"""Accuracy of the reported times: totals of functions, and single lines.
 
     python benchmarks/accuracy.py [--quick]
 
-A function's total over the time it takes without a profiler, run in turn; and
-what a line of one or two instructions is reported to take, beside the truth:
-the difference between a function with many such lines and one with half as many.
+The reported total of a function is divided by its time without a profiler, measured
+in turn. The reported time of a line of one or two instructions is compared with the
+true one: the difference between a function with many such lines and one with half as
+many, divided by their number.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rig import copies, lines, pairs
+from harness import copies, lines, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,10 +35,10 @@ TIGHT = (0.97, 1.03)
 
 @dataclass(frozen=True)
 class Case:
-    """A workload, the function whose total is judged, and the bounds it must keep.
+    """A workload, the function whose total is judged, and the bounds of the ratio.
 
-    `inside`: the function is timed alone, by its copy's own caller; else it is
-    all that the round does. Bounds of None: reported, not bound.
+    With `inside`, the function is timed alone, at its call; otherwise a round
+    consists of that one call. Without bounds, the ratio is only reported.
     """
 
     title: str
@@ -81,20 +82,20 @@ class Stopwatch:
         setattr(module, name, timed)
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Set the elapsed time to zero."""
         self.elapsed_ns = 0
 
 
 def profiler_of(core: str) -> Any:  # noqa: ANN401 - its types come with lineprof
     """Make a profiler with the hook `core`."""
-    from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - says --help without
+    from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - --help works without it
 
     return LineProfiler(core=core)
 
 
-def shortened(case: Case, shelf: copies.Copies) -> ModuleType:
-    """Load the case's workload with rounds so short that few are interrupted."""
-    module = shelf.load(next(w for w in copies.WORKLOADS if w.title == case.title))
+def shortened(case: Case, loader: copies.Copies) -> ModuleType:
+    """Load the case's workload with short rounds, so that few are interrupted."""
+    module = loader.load(next(w for w in copies.WORKLOADS if w.title == case.title))
     for name in ("ROUNDS", "ROWS"):
         if hasattr(module, name):
             setattr(module, name, getattr(module, name) // 5)
@@ -102,7 +103,7 @@ def shortened(case: Case, shelf: copies.Copies) -> ModuleType:
 
 
 def true_ns(case: Case, base: ModuleType) -> float:
-    """Give the time of the judged function in one untraced round, in ns."""
+    """Return the time of the judged function in one untraced round, in ns."""
     if not case.inside:
         return statistics.median(pairs.calm(base.run) for _ in range(ROUNDS))
     watch = Stopwatch(base, case.function)
@@ -113,10 +114,10 @@ def true_ns(case: Case, base: ModuleType) -> float:
     return statistics.median(times)
 
 
-def reported_over_true(case: Case, core: str, shelf: copies.Copies) -> float:
-    """Profile a round between untraced ones; give total over truth."""
-    module = shortened(case, shelf)
-    truth_ns = true_ns(case, shortened(case, shelf))
+def reported_over_true(case: Case, core: str, loader: copies.Copies) -> float:
+    """Profile a round between untraced ones; return reported over true time."""
+    module = shortened(case, loader)
+    truth_ns = true_ns(case, shortened(case, loader))
     profiler = profiler_of(core)
     for function in copies.profiled(module):
         profiler.add_function(function)
@@ -124,18 +125,18 @@ def reported_over_true(case: Case, core: str, shelf: copies.Copies) -> float:
         module.run()
         pairs.calm(module.run, before=profiler.reset)
     stats = profiler.get_stats()
-    del profiler  # some hooks trace for as long as it lives
-    truth_ns = (truth_ns + true_ns(case, shortened(case, shelf))) / 2
+    del profiler  # some hooks trace as long as a profiler exists
+    truth_ns = (truth_ns + true_ns(case, shortened(case, loader))) / 2
     found = next(f for f in stats.functions if f.name == case.function)
     return float(found.total_ns / truth_ns)
 
 
-def judge(case: Case, core: str, shelf: copies.Copies, samples: int) -> bool:
-    """Measure one case and print the verdict; False where a bound is missed."""
-    ratios = [reported_over_true(case, core, shelf) for _ in range(samples)]
+def judge(case: Case, core: str, loader: copies.Copies, samples: int) -> bool:
+    """Measure one case and print the verdict; False if a bound is missed."""
+    ratios = [reported_over_true(case, core, loader) for _ in range(samples)]
     ratio = statistics.median(ratios)
-    # A global tracer slows all plain Python lines: what it reports of a line
-    # with Python callees is what the line really took then, and no goal.
+    # A global trace function slows down all Python code. Its report of a line that
+    # calls Python code is true, but includes that, so there is no goal for it.
     bounds = case.bounds if core != "settrace" or not MODERN else None
     fine = bounds is None or bounds[0] <= ratio <= bounds[1]
     word = "           " if bounds is None else "reached    "
@@ -149,15 +150,15 @@ def judge(case: Case, core: str, shelf: copies.Copies, samples: int) -> bool:
 
 
 def judge_lines(core: str, folder: Path, samples: int) -> bool:
-    """Compare reported with true ns of single lines; False where a bound is missed."""
+    """Compare reported with true times of single lines; False if a bound is missed."""
     fine = True
     for line in lines.LINES:
         truth, reported, error = lines.measure(line, profiler_of, core, folder, samples)
         bound = 5.0 if MODERN else 10.0
-        bound = bound if line.bound else float("inf")
+        bound = bound if line.has_bound else float("inf")
         within = abs(error) <= bound
-        word = "reached    " if line.bound else "           "
-        goal = f"  (goal ± {bound:g} ns)" if line.bound else ""
+        word = "reached    " if line.has_bound else "           "
+        goal = f"  (goal ± {bound:g} ns)" if line.has_bound else ""
         print(
             f"{word if within else 'NOT REACHED'}  {core:<11} line `{line.text}`: "
             f"{reported:.1f} ns reported, {truth:.1f} ns true, {error:+.1f} ns{goal}",
@@ -168,16 +169,16 @@ def judge_lines(core: str, folder: Path, samples: int) -> bool:
 
 
 def main() -> int:
-    """Judge every hook; the status is 1 where a goal is missed."""
+    """Judge every hook; the exit status is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer samples")
     samples = 5 if parser.parse_args().quick else 15
     fine = True
     with tempfile.TemporaryDirectory(prefix="lineprof-accuracy-") as name:
-        shelf = copies.Copies(Path(name), itertools.count())
+        loader = copies.Copies(Path(name), itertools.count())
         for core in ("monitoring", "settrace") if MODERN else ("settrace",):
             for case in CASES:
-                fine &= judge(case, core, shelf, samples)
+                fine &= judge(case, core, loader, samples)
             fine &= judge_lines(core, Path(name), samples)
     return 0 if fine else 1
 

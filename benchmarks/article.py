@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The field's classic example under `kernprof -l`, beside the plain run.
+"""A classic example of line profiling under `kernprof -l`, compared with a plain run.
 
     python benchmarks/article.py [--quick]
 
-The look-up line must lead, and the run take at most 1.1 times the plain one:
-processor time of whole processes, start-up and the writing of the profile included.
-Of each, the calmest runs count: the program scans a list that fits no cache, so that
-what neighbours leave of the memory's speed makes more of a difference than a profiler.
+The line with the look-up must be the slowest, and the run must take at most 1.1 times
+as long as the plain one, in processor time of whole processes that includes start-up
+and writing the profile. Only the fastest runs of each count: the program scans a list
+larger than any cache, so that other processes slow it down by more than a profiler.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rig import processes
+from harness import processes
 
-PROGRAM = Path(__file__).resolve().parent / "programs" / "article.py"
+PROGRAM = Path(__file__).resolve().parent / "workloads" / "article.py"
 BOUND = 1.1
 LEADER = "in MILLION"
 RIVAL = (
@@ -30,8 +30,8 @@ RIVAL = (
 
 
 def leading_line(profile: Path) -> str:
-    """Give the text of the line that took most time in `look_up`."""
-    from lineprof import load_stats  # noqa: PLC0415 - says --help without
+    """Return the text of the line that took most time in `look_up`."""
+    from lineprof import load_stats  # noqa: PLC0415 - --help works without it
 
     functions = load_stats(str(profile)).functions
     function = next(f for f in functions if f.name == "look_up")
@@ -40,7 +40,7 @@ def leading_line(profile: Path) -> str:
 
 
 def main() -> int:
-    """Run and judge; the status is 1 where a goal is missed."""
+    """Run and judge; the exit status is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     rounds = 8 if parser.parse_args().quick else 24

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What recording a GPU costs a program, with a simulated one.
+"""Cost of recording a GPU, with a simulated one: per line event and per launch.
 
     python benchmarks/gpu_backend.py [--rounds 7]
 
-Per line event: a loop of tiny lines under lineprof, with the backend on over the same
-with `gpu="off"`. Per launch: a loop of launches of the double, which does no work but
-what any driver and CUPTI must, keeping its records; so what is added is theirs and
-ours, and `benchmarks/gpu_core.c` has our part alone. Needs a C compiler.
+Both are ratios of a run with the GPU backend on to a run with `gpu="off"`. The loop of
+launches calls a double of the driver, which does nothing but keep its records. The
+added time is therefore that of the double and of lineprof together;
+`benchmarks/gpu_core.c` measures lineprof's part alone. Needs a C compiler.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
+HELPERS = Path(__file__).resolve().parent.parent / "tests" / "helpers"
 LINES, LAUNCHES = 1_000_000, 20_000
 PROGRAM = f"""
 import ctypes, os, sys, time
@@ -50,7 +50,7 @@ for function, n in ((lines, {LINES}), (launches, {LAUNCHES})):
 
 
 def run(doubles: Path, mode: str) -> list[float]:
-    """Give the ns of a step of each loop, the backend "auto" or "off"."""
+    """Return the ns of a step of each loop, with the backend "auto" or "off"."""
     environment = {
         **os.environ,
         "LINEPROF_CUDA": str(doubles / "fake_cuda.so"),
@@ -59,7 +59,7 @@ def run(doubles: Path, mode: str) -> list[float]:
     }
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, mode],
-        cwd=doubles,  # not a checkout, whose lineprof is not built
+        cwd=doubles,  # not the checkout, whose lineprof has no extension
         env=environment,
         stdout=subprocess.PIPE,
         text=True,
@@ -73,8 +73,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
-    sys.path.insert(0, str(TESTS))
-    from gpu_double import build  # noqa: PLC0415  # where tests are
+    sys.path.insert(0, str(HELPERS))
+    from gpu_double import build  # noqa: PLC0415  # in tests/helpers
 
     off, on = [], []
     with tempfile.TemporaryDirectory() as folder:
@@ -82,12 +82,12 @@ def main() -> int:
         for _ in range(rounds):
             off.append(run(doubles, "off"))
             on.append(run(doubles, "auto"))
-    for place, name in enumerate(("two line events", "a line that launches")):
-        pairs = [(a[place], b[place]) for a, b in zip(off, on)]
+    for index, name in enumerate(("two line events", "a line that launches")):
+        pairs = [(a[index], b[index]) for a, b in zip(off, on)]
         ratio = statistics.median(b / a for a, b in pairs)
-        least = [min(column) for column in zip(*pairs)]
+        minima = [min(column) for column in zip(*pairs)]
         print(
-            f"{name:<22} off {least[0]:8.1f} ns  on {least[1]:8.1f} ns  x {ratio:.3f}"
+            f"{name:<22} off {minima[0]:8.1f} ns  on {minima[1]:8.1f} ns  x {ratio:.3f}"
         )
     return 0
 

@@ -1,13 +1,11 @@
-/* What the GPU's bookkeeping costs, without a GPU: ns for each launch on the
- * thread that launches, and for each record on the thread that reads it.  In
- * bash:
+/* Cost of the GPU's bookkeeping, without a GPU: ns for each launch on the
+ * thread that launches, and for each record on the thread that reads it.
  *
- *   cc -std=c11 -O2 -D_GNU_SOURCE -Icsrc benchmarks/gpu_core.c \
- *      csrc/lp_{blocks,busy,clock,corr,ledger,lines,open_lines,origins}.c \
- *      csrc/lp_{paths,recorder,sums,texts,timeline}.c -pthread -o gpu_core
+ *   cc -std=c11 -O2 -D_GNU_SOURCE -Icsrc csrc/record/[a-z]*.c \
+ *      csrc/gpu/[a-z]*.c benchmarks/gpu_core.c -pthread -ldl -o gpu_core
  *
  * The goals are 200 ns a launch and 50 ns a record.  Each figure is the
- * least of several rounds; ends with status 1 where a goal is missed.
+ * minimum of several rounds; the exit status is 1 if a goal is missed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +61,7 @@ static void
 set_depth(int depth)
 {
     while (rec->top > rec->frames) {
-        lp_recorder_leave(rec, rec->top, 0);
+        lp_recorder_leave(rec, rec->top, false, 0);
     }
     while (rec->top < rec->frames + depth) {
         lp_recorder_enter(rec, &code, counters, 1);
@@ -93,7 +91,7 @@ static void
 call(uint32_t i)
 {
     if (i > 0) {
-        lp_recorder_leave(rec, rec->top, 0);
+        lp_recorder_leave(rec, rec->top, false, 0);
     }
     lp_recorder_enter(rec, &code, counters, 1);
     lp_recorder_line(rec, rec->top, 3, 0, LP_LINE_FORWARD);

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Slow one line by a known amount: it must gain just that, and no other line.
+"""Ground truth: one line is slowed by a known time, and only its callers gain it too.
 
     python benchmarks/ground_truth.py [--quick]
 
-The test of Burchell and Marr (OOPSLA 2025, doi 10.1145/3763180), per line: the
-slowed line gains the delay times its executions, a line that calls it as much
+This is the test of Burchell and Marr (OOPSLA 2025, doi 10.1145/3763180), line by line.
+The slowed line gains the delay times its executions, a line that calls it the same
 (in recursion, once for each open call), any other line nothing; each within 3 %.
-Delays clock themselves in the profiled run (how much a profiler slows other code
-down is for overhead.py to say), and compared is the same program with empty delays.
-While a delay lasts, caches grow cold, the more so the busier the machine is: how much
-longer the code after it takes is measured without a profiler, and may fall on any line.
+Delays measure their own length in the profiled run, because overhead.py is about how
+much a profiler slows down other code. The run is compared with the same program with
+empty delays. During a delay the processor's caches get cold, so that the code after it
+takes longer. That aftermath is measured without a profiler, and any line may have it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rig import floors, slowed
+from harness import baselines, slowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     Key = tuple[str, int]
 
 TOLERANCE = 0.03
-BATCHES = 6  # of samples where a line is off: that rids it of noise, of nothing else
-IN_A_ROW = 10  # samples of a kind: the machine's speed drifts
-CALMEST = 4  # one run in so many counts: disturbances only ever add
-NUMBERS = range(1, 500)  # made as they are added: they leave the caches alone
+BATCHES = 6  # of samples at most, until all lines are right: more of them reduce noise
+IN_A_ROW = 10  # samples of a kind, because the machine's speed drifts
+FASTEST = 4  # one run in so many counts: disturbances only add time
+NUMBERS = range(1, 500)  # a range, so that the numbers are not in the caches
 GAUGE_TURNS = 1000
-RUN_NS = 60_000  # of delays: longer runs are more often disturbed
+RUN_NS = 60_000  # of delays in a run: longer runs are disturbed more often
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ NOTHING = Kind("nothing", 0)
 
 
 def add_up() -> int:
-    """Spend about 10 microseconds in Python lines that nobody profiles."""
+    """Spend about 10 microseconds in Python lines that are not profiled."""
     total = 0
     for i in range(500):
         total += i
@@ -76,7 +76,7 @@ def kinds(delays: ModuleType) -> Iterator[Kind]:
     """Yield the kinds of delay: chains of two lengths, work in C, and in Python."""
     turn_ns = min(delays.chain_ns(GAUGE_TURNS) for _ in range(100)) / GAUGE_TURNS
     for us in (1, 5):
-        turns = math.ceil(us * 1000 / turn_ns)  # not less
+        turns = math.ceil(us * 1000 / turn_ns)
         yield Kind(f"{us} µs of divisions", us * 1000, turns)
     work = functools.partial(sum, NUMBERS)
     yield Kind("sum() of 500 numbers", 5_000, work=work)
@@ -85,38 +85,38 @@ def kinds(delays: ModuleType) -> Iterator[Kind]:
 
 @dataclass(frozen=True)
 class Sample:
-    """One run: what it took, what its delays took, and its lines, in ns."""
+    """Times of one run, of its delays and of its lines, in ns."""
 
     wall_ns: int
     spent_ns: int
     times: dict[Key, int]
 
 
-def calmest(samples: list[Sample]) -> list[Sample]:
-    """Give the runs that were disturbed least."""
+def fastest(samples: list[Sample]) -> list[Sample]:
+    """Return the fastest runs, which were disturbed least."""
     ranked = sorted(samples, key=lambda sample: sample.wall_ns)
-    return ranked[: max(1, len(ranked) // CALMEST)]
+    return ranked[: max(1, len(ranked) // FASTEST)]
 
 
 def wall_ns(samples: list[Sample]) -> float:
-    """Give what one run took."""
-    return statistics.median(sample.wall_ns for sample in calmest(samples))
+    """Return the median time of a run."""
+    return statistics.median(sample.wall_ns for sample in fastest(samples))
 
 
 def spent_ns(samples: list[Sample]) -> float:
-    """Give what all delays of one run took."""
-    return statistics.median(sample.spent_ns for sample in calmest(samples))
+    """Return the median time of all delays of a run."""
+    return statistics.median(sample.spent_ns for sample in fastest(samples))
 
 
 def line_ns(samples: list[Sample], key: Key) -> float:
-    """Give what a line took in one run."""
-    return statistics.median(sample.times.get(key, 0) for sample in calmest(samples))
+    """Return the median time of a line in a run."""
+    return statistics.median(sample.times.get(key, 0) for sample in fastest(samples))
 
 
 def at_depth(depth: int, run: Callable[[], object]) -> None:
-    """Call `run` from so deep in the C stack.
+    """Call `run` at a depth of the C stack.
 
-    How fast a loop runs depends on where its locals lie, by some percent.
+    The speed of a loop depends on the addresses of its locals, by some percent.
     """
     if depth:
         list(map(at_depth, (depth - 1,), (run,)))
@@ -133,9 +133,9 @@ class Laboratory:
         """Shorten the program's runs."""
         self.variant, self.core, self.delays, self.kind = variant, core, delays, kind
         module = variant.module
-        count, _ = slowed.who_gains(variant)
+        count, _ = slowed.lines_that_gain(variant)
         module.ROUNDS = max(2, round(module.ROUNDS * RUN_NS / (kind.ns * count)))
-        self.count, self.opens = slowed.who_gains(variant)
+        self.count, self.opens = slowed.lines_that_gain(variant)
         module.delay = delays.delay  # type: ignore[attr-defined]
         # Samples: with delays and with empty ones, profiled and not.
         self.slow: list[Sample] = []
@@ -144,13 +144,13 @@ class Laboratory:
         self.plain_empty: list[Sample] = []
 
     def sample(self, rounds: int) -> None:
-        """Run everything some times more."""
-        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - says --help without
+        """Run all kinds of runs `rounds` times more."""
+        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - --help works without it
 
         for depth in range(rounds):
             self.plain_empty.append(self.run(NOTHING, depth))
             self.plain_slow.append(self.run(self.kind, depth))
-        # Lives no longer than needed: some hooks trace for as long as one does.
+        # Made late, because some hooks trace as long as a profiler exists.
         profiler = LineProfiler(core=self.core)
         for function in self.variant.functions:
             profiler.add_function(function)
@@ -159,9 +159,9 @@ class Laboratory:
             self.slow.append(self.profiled(self.kind, depth, profiler))
 
     def run(self, kind: Kind, depth: int, before: Callable[[], object] = int) -> Sample:
-        """Run the program twice: the second run counts, `before` comes before it."""
+        """Run the program twice; the second run counts, after a call of `before`."""
         kind.set(self.delays)
-        self.variant.module.run()  # warms the caches, whatever ran before
+        self.variant.module.run()  # warms the caches
         before()
         self.delays.take_spent()
         start = time.perf_counter_ns()
@@ -181,7 +181,7 @@ class Laboratory:
         return replace(sample, times=times)
 
     def errors(self) -> tuple[dict[Key, float], float]:
-        """Give for each line how far its gain is off, and the aftermath, in delays."""
+        """Return the error of each line's gain, and the aftermath, in delays."""
         spent = spent_ns(self.slow)
         gained = wall_ns(self.plain_slow) - wall_ns(self.plain_empty)
         after = max(0.0, gained - spent_ns(self.plain_slow)) / spent
@@ -193,19 +193,19 @@ class Laboratory:
         }, after
 
     def error(self, key: Key, gained_ns: float, spent: float, after: float) -> float:
-        """Give how far a line's gain is off, as a part of the truth.
+        """Return the error of a line's gain, as a part of the true gain.
 
-        `spent`: ns of all delays; `after`: their aftermath, as a part of that.
+        `spent` is the ns of all delays, `after` their aftermath as a part of that.
         """
         opens = self.opens[key] / self.count
         gained = gained_ns / spent
-        least, most = opens, opens + max(1.0, opens) * after
-        return (gained - min(max(gained, least), most)) / (opens or 1.0)
+        low, high = opens, opens + max(1.0, opens) * after
+        return (gained - min(max(gained, low), high)) / (opens or 1.0)
 
 
 @dataclass(frozen=True)
 class Error:
-    """How far a line's gain is from the truth, as a part of the truth."""
+    """Error of a line's gain, as a part of the true gain."""
 
     program: str
     slowed: int
@@ -213,7 +213,7 @@ class Error:
     error: float
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return one line of text."""
         return (
             f"{self.program}: line {self.slowed} slowed, line {self.line} "
             f"is off by {self.error:+.1%}"
@@ -225,7 +225,7 @@ def check(
 ) -> tuple[list[Error], float]:
     """Slow every marked line of every program by `kind`.
 
-    Give all errors, and the median of the aftermaths, in delays.
+    Return all errors, and the median of the aftermaths, in delays.
     """
     errors, afters = [], []
     for program in slowed.NAMES:
@@ -247,7 +247,7 @@ def check(
 
 
 def report(core: str, kind: Kind, errors: list[Error], after: float) -> bool:
-    """Print the verdict on one hook and kind; tell whether all lines are true."""
+    """Print the verdict on one hook and kind; return whether all lines are right."""
     worst = max(errors, key=lambda error: abs(error.error))
     wrong = [e for e in errors if abs(e.error) > TOLERANCE]
     print(
@@ -262,7 +262,7 @@ def report(core: str, kind: Kind, errors: list[Error], after: float) -> bool:
 
 
 def main() -> int:
-    """Check every hook; the status is 1 where a line is off by more than 3 %."""
+    """Check every hook; the exit status is 1 if a line is wrong by more than 3 %."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer samples")
     parser.add_argument("--rounds", type=int, help="samples of each variant")
@@ -272,8 +272,8 @@ def main() -> int:
     status = 0
     with tempfile.TemporaryDirectory(prefix="lineprof-truth-") as name:
         folder = Path(name)
-        floors.build(folder)
-        delays = floors.load(folder, "floor_delay")
+        baselines.build(folder)
+        delays = baselines.load(folder, "baseline_delay")
         for core in ("monitoring", "settrace") if modern else ("settrace",):
             for kind in kinds(delays):
                 errors, after = check(folder, core, delays, kind, rounds)

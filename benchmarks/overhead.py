@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What profiling costs: lineprof beside its floors and its rivals.
+"""Overhead of profiling: lineprof compared with baselines and other profilers.
 
     python benchmarks/overhead.py [--quick] [--python PY,PY…] [--json OUT]
 
 Every figure is the median of paired runs (plain, tool, plain, tool …) in one
 process, and then the median over several processes.  Needs a C compiler for the
-floors; line_profiler and coverage are compared where they are installed.
+baselines; line_profiler and coverage are compared if they are installed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rig import floors, goals, report
+from harness import baselines, goals, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,14 +33,14 @@ HERE = Path(__file__).resolve().parent
 
 
 def work(folder: Path, budget_s: float, *extra: str) -> dict[str, Any]:
-    """Run one worker process and give its figures."""
-    command = [sys.executable, "-m", "rig.worker", "--floors", str(folder)]
+    """Run one worker process and return its figures."""
+    command = [sys.executable, "-m", "harness.worker", "--baselines", str(folder)]
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [*command, "--budget", str(budget_s), *extra],
         check=True,
         stdout=subprocess.PIPE,
-        cwd=folder,  # not the checkout, whose lineprof is not built
+        cwd=folder,  # not the checkout, whose lineprof has no extension
         env={**os.environ, "PYTHONPATH": path},
     )
     result: dict[str, Any] = json.loads(done.stdout)
@@ -62,11 +62,11 @@ def median(runs: Sequence[Figures]) -> Figures:
 
 
 def measure(*, quick: bool) -> dict[str, Any]:
-    """Measure this Python: its own clock, then clock_gettime."""
+    """Measure this Python: with the clock that lineprof chooses, then clock_gettime."""
     processes, budget_s = (1, 0.15) if quick else (3, 0.35)
-    with tempfile.TemporaryDirectory(prefix="lineprof-floors-") as name:
+    with tempfile.TemporaryDirectory(prefix="lineprof-baselines-") as name:
         folder = Path(name)
-        floors.build(folder)
+        baselines.build(folder)
         own = [work(folder, budget_s) for _ in range(processes)]
         clock = [
             work(folder, budget_s, "--clock", "monotonic", "--only", goals.TIGHT)
@@ -81,7 +81,7 @@ def measure(*, quick: bool) -> dict[str, Any]:
 
 
 def cpu() -> str:
-    """Name the processor."""
+    """Return the name of the processor."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -116,8 +116,8 @@ def render(result: dict[str, Any]) -> Iterator[str]:
         yield verdict.line()
 
 
-def elsewhere(pythons: str, arguments: argparse.Namespace) -> int:
-    """Run this script under each of the named Pythons; keep the JSON of all."""
+def run_under(pythons: str, arguments: argparse.Namespace) -> int:
+    """Run this script under each of the named Pythons; write the JSON of all."""
     results: dict[str, Any] = {}
     status = 0
     for python in pythons.split(","):
@@ -134,14 +134,14 @@ def elsewhere(pythons: str, arguments: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Measure and print; the status says whether the measuring worked."""
+    """Measure and print; the exit status is 0 if the measuring worked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="under a minute, rougher")
     parser.add_argument("--python", help="interpreters to run under, with commas")
     parser.add_argument("--json", type=Path, help="also write all figures here")
     arguments = parser.parse_args()
     if arguments.python:
-        return elsewhere(arguments.python, arguments)
+        return run_under(arguments.python, arguments)
     result = measure(quick=arguments.quick)
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1), encoding="utf-8")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Profile programs of PyPI's pyperformance: hits as the oracle's, same results.
+"""Hits and results of PyPI's pyperformance programs, compared with an oracle.
 
     python benchmarks/pyperformance_check.py [NAME…]
 
 Needs pyperformance (`pip install --no-deps pyperformance`). Every function of a
-program is registered from outside; the program runs plainly, under the tests'
-oracle (`sys.settrace` in pure Python), and under each hook.
+program is added to the profiler; the program runs plainly, under the oracle of the
+tests (`sys.settrace` in pure Python), and under each hook.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rig import foreign
+from harness import foreign
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+HELPERS = Path(__file__).resolve().parent.parent / "tests" / "helpers"
+sys.path.insert(0, str(HELPERS))
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +35,8 @@ def without_zeros(hits: Hits) -> Hits:
 
 
 def by_oracle(program: foreign.Program) -> tuple[Hits, object]:
-    """Run under the oracle; give its hits and the program's result."""
-    import oracle  # noqa: PLC0415 - of the tests' folder
+    """Run under the oracle; return its hits and the program's result."""
+    import oracle  # noqa: PLC0415 - in tests/helpers
 
     module = foreign.load(program)
     judge = oracle.Oracle(module.__file__)
@@ -47,8 +48,8 @@ def by_oracle(program: foreign.Program) -> tuple[Hits, object]:
 
 
 def by_lineprof(program: foreign.Program, core: str) -> tuple[Hits, object]:
-    """Run under lineprof; give its hits and the program's result."""
-    from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - as late as possible
+    """Run under lineprof; return its hits and the program's result."""
+    from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415 - the oracle runs without it
 
     module = foreign.load(program)
     profiler = LineProfiler(core=core)
@@ -100,11 +101,13 @@ def check(program: foreign.Program) -> bool:
 
 
 def main() -> int:
-    """Check the programs named, or all; the status is 1 where one differs."""
+    """Check the named programs or all; the exit status is 1 if one differs."""
     wanted = sys.argv[1:]
     programs = [p for p in foreign.PROGRAMS if not wanted or p.name in wanted]
     passed = sum([check(program) for program in programs])
-    print(f"{passed} of {len(programs)} programs as the oracle and the plain run")
+    print(
+        f"{passed} of {len(programs)} programs agree with the oracle and the plain run"
+    )
     return 0 if passed == len(programs) else 1
 
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What lineprof costs before it measures anything.
+"""Start-up time of kernprof, and import time of lineprof.
 
     python benchmarks/startup.py [--quick]
 
-Processor time of interleaved processes, their interpreter's own start included.
-Judged is one budget: from the start of `kernprof -l` to the script's first line, as a
-ratio to `python -m cProfile` and to line_profiler's `kernprof -l` (where that is
-installed) in the same rounds; and `import lineprof` with profiling off, as a ratio
-to the bare interpreter. The minimum of many runs is judged, for whatever else the
-machine does only ever adds; the median of the paired ratios stands beside.
+Figures are processor time of whole processes that take turns, and include the start
+of the interpreter. There is one budget: from the start of `kernprof -l` to the script's
+first line, as a ratio to `python -m cProfile` and to line_profiler's `kernprof -l` (if
+installed) in the same rounds; and `import lineprof` with profiling off, as a ratio to
+the bare interpreter. The minimum of many runs is judged, because other processes only
+add time; the median of the paired ratios is printed with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rig import processes
+from harness import processes
 from whole_program import their_kernprof
 
 # On the reference machine either is 60 ms of processor time over the interpreter.
@@ -48,21 +48,21 @@ def first_line(folder: Path, rounds: int) -> dict[str, list[float]]:
         for name, words in commands.items():
             processes.seconds([*words, str(script)], folder)
             times[name].append(int(mark.read_text(encoding="utf-8")) / 1e9)
-    return {name: series[1:] for name, series in times.items()}  # files are warm
+    return {name: series[1:] for name, series in times.items()}  # without the first
 
 
 def verdict(title: str, ours: list[float], base: list[float], bound: float) -> bool:
-    """Print one ratio beside its bound; tell whether it is kept."""
-    least = min(ours) / min(base)
+    """Print one ratio and its bound; return whether it is within the bound."""
+    ratio = min(ours) / min(base)
     median = statistics.median(a / b for a, b in zip(ours, base))
-    kept = least <= bound
+    kept = ratio <= bound
     word = "reached    " if kept else "NOT REACHED"
-    print(f"{word}  {title:<52}{least:6.2f}  (goal ≤ {bound:g}; median {median:.2f})")
+    print(f"{word}  {title:<52}{ratio:6.2f}  (goal ≤ {bound:g}; median {median:.2f})")
     return kept
 
 
 def main() -> int:
-    """Measure and judge; the status is 1 where a goal is missed."""
+    """Measure and judge; the exit status is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     rounds = 11 if parser.parse_args().quick else 41

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a whole program costs under kernprof, no decorator: pyperformance's programs.
+"""Overhead of profiling whole programs, without decorators: pyperformance's programs.
 
     python benchmarks/whole_program.py [--rounds N] [--seconds S] [NAME…]
 
-Programs of pure Python run as they are (`pyperf` is stood in for), plainly, under
-`kernprof -l`, with `--max-overhead 1.2`, and under line_profiler's `kernprof -l -p`
-where that is installed. Processor time of the program's own jobs, functions found on
-the way included; the least of all rounds, which take turns. Needs pyperformance
-(`pip install --no-deps pyperformance`).
+Unchanged programs of pure Python run with a stub of `pyperf`: plainly, under
+`kernprof -l`, with `--max-overhead 1.2`, and under line_profiler's `kernprof -l -p` if
+installed. Figures are processor time of the program's own jobs, which includes the
+discovery of functions; the minimum of all rounds, which take turns. Needs
+pyperformance (`pip install --no-deps pyperformance`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rig import foreign
-from rig.goals import Verdict
+from harness import foreign
+from harness.goals import Verdict
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = (
@@ -31,13 +31,13 @@ PROGRAMS = (
     *("nqueens", "pyflate", "raytrace", "richards", "scimark", "spectral_norm"),
 )
 PLAIN, OURS, BUDGET, THEIRS = "plain", "lineprof", "budget 1.2", "line_profiler"
-MOST, MOST_BUDGET, LEAST_GAIN = 2.5, 1.3, 5.0
+MAX_PLAIN, MAX_BUDGET, MIN_GAIN = 2.5, 1.3, 5.0
 
 
 def their_kernprof() -> str | None:
-    """Give line_profiler's own script as code: lineprof's package hides it.
+    """Return code that runs line_profiler's kernprof, hidden by lineprof's package.
 
-    Were it run where it lies, what is installed would come before our stand-in.
+    Run from its own folder, it would find the installed pyperf before our stub.
     """
     try:
         files = importlib.metadata.files("line_profiler") or []
@@ -50,7 +50,7 @@ def their_kernprof() -> str | None:
 
 
 def commands(program: str) -> dict[str, list[str]]:
-    """Give each tool's words before the program's."""
+    """Return the arguments of Python for each tool, before those of the program."""
     ours = ["-m", "kernprof", "-lq", "-o", os.devnull]
     found = {PLAIN: [], OURS: ours, BUDGET: [*ours, "--max-overhead", "1.2"]}
     theirs = their_kernprof()
@@ -60,12 +60,10 @@ def commands(program: str) -> dict[str, list[str]]:
 
 
 def seconds(words: list[str], program: str, runs: int) -> float:
-    """Run a program once under a tool; give its jobs' processor time."""
+    """Run a program once under a tool; return the processor time of its jobs."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "seconds"
-        path = os.pathsep.join(
-            [str(HERE / "stand_ins"), os.environ.get("PYTHONPATH", "")]
-        )
+        path = os.pathsep.join([str(HERE / "stubs"), os.environ.get("PYTHONPATH", "")])
         subprocess.run(
             [sys.executable, *words, program],
             check=True,
@@ -82,23 +80,23 @@ def seconds(words: list[str], program: str, runs: int) -> float:
         return sum(map(float, result.read_text(encoding="ascii").split()))
 
 
-def measure(name: str, rounds: int, least_s: float) -> dict[str, float]:
-    """Give the seconds of one run of a program under each tool."""
+def measure(name: str, rounds: int, min_s: float) -> dict[str, float]:
+    """Return the seconds of one run of a program under each tool."""
     program = str(foreign.packages() / f"bm_{name}" / "run_benchmark.py")
     once = seconds([], program, 1)
-    runs = max(1, round(least_s / once))
+    runs = max(1, round(min_s / once))
     tools = commands(program)
     figures: dict[str, list[float]] = {tool: [] for tool in tools}
     for turn in range(rounds):
         for tool, words in tools.items():
             if tool == THEIRS and turn:
-                continue  # ten times as long, and far from every bound
+                continue  # once is enough: it is ten times as slow
             figures[tool].append(seconds(words, program, runs) / runs)
     return {tool: min(of_tool) for tool, of_tool in figures.items()}
 
 
 def row(name: str, figures: dict[str, float]) -> str:
-    """Render one program's line."""
+    """Return one program's line of the report."""
     plain = figures[PLAIN]
     parts = [f"{name:<12} {plain * 1e3:9.2f} ms"]
     for tool, spent in figures.items():
@@ -110,30 +108,30 @@ def row(name: str, figures: dict[str, float]) -> str:
 
 
 def gain(figures: dict[str, float]) -> float:
-    """Say how many times more line_profiler adds."""
+    """Return how many times as much time line_profiler adds."""
     plain = figures[PLAIN]
     return (figures[THEIRS] - plain) / max(figures[OURS] - plain, 1e-9)
 
 
 def goals(found: list[dict[str, float]]) -> list[Verdict]:
-    """Judge the medians."""
+    """Return the verdicts on the medians."""
 
     def slowed(tool: str) -> float:
         return statistics.median(one[tool] / one[PLAIN] for one in found)
 
     verdicts = [
-        Verdict("whole program, median slow-down", slowed(OURS), MOST, "x"),
-        Verdict("with --max-overhead 1.2, median", slowed(BUDGET), MOST_BUDGET, "x"),
+        Verdict("whole program, median slow-down", slowed(OURS), MAX_PLAIN, "x"),
+        Verdict("with --max-overhead 1.2, median", slowed(BUDGET), MAX_BUDGET, "x"),
     ]
     if all(THEIRS in one for one in found):
         gained = statistics.median(map(gain, found))
-        text = "line_profiler -p adds so many times more, median"
-        verdicts.append(Verdict(text, gained, LEAST_GAIN, "x", at_most=False))
+        text = "time added by line_profiler -p, over ours, median"
+        verdicts.append(Verdict(text, gained, MIN_GAIN, "x", is_maximum=False))
     return verdicts
 
 
 def main() -> int:
-    """Measure and print; the status is 1 where a goal is missed."""
+    """Measure and print; the exit status is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", default=PROGRAMS)
     parser.add_argument("--rounds", type=int, default=3)

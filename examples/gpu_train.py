@@ -39,7 +39,7 @@ def train_with_torch(torch: ModuleType, device: str) -> float:
 
 def train_with_cupy(cupy: ModuleType) -> float:
     """Fit a line by gradient descent, on batches from the host's memory."""
-    import numpy as np  # noqa: PLC0415  # where CuPy is, it is, too
+    import numpy as np  # noqa: PLC0415  # CuPy needs it
 
     numbers = np.random.default_rng(1)
     weights = cupy.zeros((INPUTS, 1), dtype=cupy.float32)
@@ -78,7 +78,7 @@ def has_gpu_of_cupy(cupy: ModuleType) -> bool:
 def main() -> None:
     """Train with the first of PyTorch and CuPy that has a GPU."""
     try:
-        import torch  # noqa: PLC0415  # it may not be there
+        import torch  # noqa: PLC0415  # it may be missing
     except ImportError:
         torch = None
     try:
@@ -90,10 +90,10 @@ def main() -> None:
     elif cupy is not None and has_gpu_of_cupy(cupy):
         where, loss = "CuPy on the GPU", profile(train_with_cupy)(cupy)
     elif torch is not None:
-        where = "PyTorch on the processor, for there is no GPU"
+        where = "PyTorch on the processor, because there is no GPU"
         loss = profile(train_with_torch)(torch, "cpu")
     else:
-        where = "plain Python on the processor, for there is no PyTorch or CuPy"
+        where = "plain Python on the processor, without PyTorch and CuPy"
         loss = profile(train_on_the_processor)()
     print(f"trained with {where}: the last loss is {loss:.4g}")
 

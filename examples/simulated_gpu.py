@@ -1,8 +1,8 @@
 """A training loop on a simulated GPU: every number of the device is made up.
 
-`make demo-gpu-double` runs it on any machine. The library that it drives stands in
-for NVIDIA's driver, another for CUPTI; they do no work and only tell lineprof what a
-GPU would have done.
+`make demo-gpu-double` runs it on any machine. It loads doubles of NVIDIA's driver and
+of CUPTI, which compute nothing and only report to lineprof the activities that a GPU
+would have had.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def to_device(size: int) -> None:
 
 
 def backward() -> None:
-    """Launch what autograd does, from a thread that is not Python's."""
+    """Launch kernels from a thread without Python, as autograd does."""
     launch_natively(MATMUL, 66_000, 4)
 
 

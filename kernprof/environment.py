@@ -137,8 +137,8 @@ _PACKAGES = (
 _NOT_HERE = ("__main__", "ipython_extension")  # not for a program under kernprof
 # Imported inside functions of lineprof, so perhaps while the program runs.
 _IN_FUNCTIONS = (
-    *("ast", "ctypes", "inspect", "pstats", "shlex", "sqlite3", "tempfile"),
-    "tokenize",
+    *("ast", "ctypes", "hashlib", "inspect", "linecache", "pstats", "shlex"),
+    *("sqlite3", "tempfile", "tokenize"),
 )
 
 

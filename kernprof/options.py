@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.config import ConfigSource
-    from lineprof.recording.core import TraceOptions
+    from lineprof.recording.trace import TraceOptions
 
 SCRIPT, MODULE, COMMAND, STDIN = "script", "module", "command", "stdin"
 
@@ -98,7 +98,7 @@ class RunOptions:
         details = (self.trace_lines, self.trace_memory)
         if self.trace is False or (self.trace is None and details == (None, None)):
             return self.trace
-        from lineprof.recording.core import TraceOptions  # noqa: PLC0415  # seldom asked for
+        from lineprof.recording.trace import TraceOptions  # noqa: PLC0415  # seldom asked for
 
         return TraceOptions(*details)
 
@@ -180,7 +180,7 @@ def megabytes(word: str) -> int:
 
 def min_duration(word: str) -> float:
     """Return a time in µs from 0 on, or infinity for "off"."""
-    from lineprof.recording.core import microseconds  # noqa: PLC0415  # seldom asked for
+    from lineprof.recording.trace import microseconds  # noqa: PLC0415  # seldom asked for
 
     time = microseconds(word)
     if time is None:

@@ -15,13 +15,14 @@ import time
 from typing import TYPE_CHECKING
 
 from kernprof.periodic_dump import PeriodicDump
-from lineprof.model.records import readable
+from lineprof.model.units import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from lineprof.model.records import Key
-    from lineprof.recording.profiler import Cost, LineProfiler
+    from lineprof.recording.discovery import Cost
+    from lineprof.recording.profiler import LineProfiler
 
 
 _MIN_COST_NS = 10_000_000  # in all, before anything is switched off
@@ -174,7 +175,7 @@ class BudgetWatch:
     def _why(self, key: Key, usage: Usage, elapsed: int) -> str:
         file, line, name = key
         hits = f"{usage.hits} hit{'s' * (usage.hits != 1)}"
-        took = readable(usage.cost_ns / _SECOND).strip()
+        took = format_seconds(usage.cost_ns / _SECOND).strip()
         return (
             f"{file}:{line} {name}: switched off after {elapsed / _SECOND:.2f} s, so"
             f" as to stay within --max-overhead {self._limit:g}: to measure its"

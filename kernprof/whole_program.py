@@ -222,7 +222,7 @@ class WholeProgram:
         """Return one line on which functions were recorded and why, or ""."""
         if not self._open:
             return self._summary_if_closed(profile)
-        functions = [one for one in profile.functions if one.cells or one.calls]
+        functions = [one for one in profile.functions if one.thread_lines or one.calls]
         files = {one.file for one in functions}
         recorded = "none of the program's own functions ran"
         if functions:

@@ -1,4 +1,4 @@
-"""Which line of my Python costs the time?
+"""lineprof, a line profiler for Python programs and the GPU work that they launch.
 
 ``@lineprof.profile`` marks functions, ``kernprof -l script.py`` runs a program
 and writes its profile, and ``python -m lineprof view`` shows it.
@@ -6,11 +6,13 @@ and writes its profile, and ``python -m lineprof view`` shows it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lineprof.recording.global_profiler import profile
 from lineprof.version import VERSION as __version__  # noqa: N811
 
-TYPE_CHECKING = False  # as a type checker knows; importing typing takes 5 ms
 if TYPE_CHECKING:
+    from lineprof import line_profiler
     from lineprof.ipython import load_ipython_extension, unload_ipython_extension
     from lineprof.line_profiler import main
     from lineprof.line_stats import LineStats, load_stats, show_func, show_text
@@ -35,35 +37,32 @@ __all__ = [
     "unload_ipython_extension",
 ]
 
+# The modules of the names that are imported at their first use.
+_HOMES = {
+    "LineProfiler": "lineprof.recording.profiler",
+    "LineStats": "lineprof.line_stats",
+    "gpu_status": "lineprof.recording.gpu",
+    "load_ipython_extension": "lineprof.ipython",
+    "load_stats": "lineprof.line_stats",
+    "main": "lineprof.line_profiler",
+    "show_func": "lineprof.line_stats",
+    "show_text": "lineprof.line_stats",
+    "start": "lineprof.recording.core",
+    "stop": "lineprof.recording.core",
+    "unload_ipython_extension": "lineprof.ipython",
+}
+
 
 def __getattr__(name: str) -> object:
-    """Import what costs time only when it is asked for."""
-    if name == "LineProfiler":
-        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415
+    """Import a public name at its first use."""
+    from importlib import import_module  # noqa: PLC0415  # not for the program's start
 
-        return LineProfiler
-    if name in ("start", "stop"):
-        from lineprof.recording import core  # noqa: PLC0415
-
-        return getattr(core, name)
-    if name in ("LineStats", "load_stats", "show_func", "show_text"):
-        from lineprof import line_stats  # noqa: PLC0415
-
-        return getattr(line_stats, name)
-    if name == "gpu_status":
-        from lineprof.recording.gpu import gpu_status  # noqa: PLC0415
-
-        return gpu_status
-    if name in ("load_ipython_extension", "unload_ipython_extension"):
-        from lineprof import ipython  # noqa: PLC0415
-
-        return getattr(ipython, name)
-    if name in ("line_profiler", "main"):
-        import lineprof.line_profiler as module  # noqa: PLC0415
-
-        return module if name == "line_profiler" else getattr(module, name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    if name == "line_profiler":
+        return import_module("lineprof.line_profiler")
+    if name not in _HOMES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Configuration in TOML, as line_profiler reads it: `ConfigSource`."""
+"""Configuration in TOML, as line_profiler reads it, and values of flags."""
 
 from __future__ import annotations
 
@@ -15,12 +15,8 @@ if TYPE_CHECKING:
     AnyPath = str | os.PathLike[str]
 
 
-# What holds where no file of configuration says otherwise.
-#
-# ``rc/line_profiler.toml`` says the same, with an explanation of each key; it is
-# not read, for a reader of TOML takes longer to import than all of lineprof.
-
-
+# The same as in ``rc/line_profiler.toml``, which explains each key. That file is not
+# read, because a reader of TOML takes longer to import than all of lineprof.
 DEFAULTS: dict[str, dict[str, object]] = {
     "kernprof": {
         "line-by-line": False,
@@ -72,36 +68,30 @@ DEFAULTS: dict[str, dict[str, object]] = {
 }
 
 
-# Files of configuration: which one holds, and what is in it.
-#
-# A program under a profiler waits for this: a few questions to the file system,
-# one file read, and no TOML parsed unless the file has something for us.
-
-
-VARIABLE = "LINE_PROFILER_RC"  # names the file that holds
-_NAMES_OF_OURS = ("lineprof.toml", "line_profiler.toml")
-NAMES = (*_NAMES_OF_OURS, "pyproject.toml")
-_OURS = (b"line_profiler", b"lineprof")
+VARIABLE = "LINE_PROFILER_RC"  # names the file to use
+_OWN_NAMES = ("lineprof.toml", "line_profiler.toml")
+NAMES = (*_OWN_NAMES, "pyproject.toml")
+_TABLES = (b"line_profiler", b"lineprof")
 
 
 class Found(NamedTuple):
-    """A file of configuration, and what was noticed on the way to it."""
+    """A file of configuration, and remarks on files that were passed over."""
 
-    path: str  # in full; "": there is none
+    path: str  # absolute; "" if there is none
     content: Mapping[str, object]
     remarks: tuple[str, ...] = ()
-    fault: str = ""  # of a file that is there for us alone, and of no use
+    fault: str = ""  # of a file that only we read, and that is no TOML
 
 
 class UnreadableError(Exception):
-    """A file that is no TOML; ``str()`` of it says why."""
+    """A file that is no TOML; ``str()`` of the error says why."""
 
 
 def find(variable: str | None = VARIABLE) -> Found:
-    """Return the file that holds: the one that `variable` names, or the nearest.
+    """Return the file to use: the one that `variable` names, or the nearest.
 
-    A file that cannot be read counts as none; remarked upon where its reader
-    may have counted on it. The first that has our name and is no TOML is a fault.
+    A file that cannot be read is passed over, with a remark if the user may expect it
+    to be used. The first file that has our name and is no TOML is a fault.
     """
     named = os.environ.get(variable) if variable else None
     remarks: list[str] = []
@@ -110,7 +100,7 @@ def find(variable: str | None = VARIABLE) -> Found:
         try:
             return Found(path, read(path), tuple(remarks), fault)
         except OSError as error:
-            if named:  # another's may be barred to us, and never meant for us
+            if named:  # other files may be another program's
                 remarks.append(f"ignoring {path}: {error.strerror}")
         except UnreadableError as error:
             remarks.append(f"ignoring {path}: {error}")
@@ -120,10 +110,10 @@ def find(variable: str | None = VARIABLE) -> Found:
 
 
 def _nearest() -> Iterator[str]:
-    """Yield the files that may hold, those of the current folder first."""
+    """Yield the files of configuration, those of the current folder first."""
     try:
         folder = os.getcwd()
-    except OSError:  # it is gone
+    except OSError:  # it was removed
         return
     above = None
     while folder != above:
@@ -135,15 +125,15 @@ def _nearest() -> Iterator[str]:
 
 
 def read(path: str, *, whole: bool = False) -> Mapping[str, object]:
-    """Return what a file of TOML holds; nothing, where it has nothing for us.
+    """Return the content of a file of TOML; {} if it does not mention our tables.
 
-    Raises OSError, or UnreadableError where it is no TOML; with `whole`, or by a
-    name of ours, also where it has nothing for us.
+    With `whole`, and for a file with our name, the content is always parsed. Raises
+    OSError, or UnreadableError if the file is no TOML.
     """
     with open(path, "rb") as stream:
         data = stream.read()
     whole = whole or _is_ours(path)
-    if not whole and not any(name in data for name in _OURS):
+    if not whole and not any(name in data for name in _TABLES):
         return {}
     from tomllib import loads  # noqa: PLC0415  # few files get here
 
@@ -154,24 +144,21 @@ def read(path: str, *, whole: bool = False) -> Mapping[str, object]:
 
 
 def _is_ours(path: str) -> bool:
-    """Tell whether a file can be there for nobody but us, by its name."""
-    return os.path.basename(path) in _NAMES_OF_OURS
-
-
-# The configuration as a command reads it: what is wrong is one line.
+    """Tell by its name whether only we read a file."""
+    return os.path.basename(path) in _OWN_NAMES
 
 
 class ConfigError(LineprofError):
-    """A file of configuration that was asked for is of no use."""
+    """An error in a file of configuration that a command was told to use."""
 
     status = 2
 
 
 def configuration(file: str | None, *, off: bool) -> ConfigSource:
-    """Return what `file` says, or the file that holds; with `off`, defaults.
+    """Return the configuration in `file`, else in the one found; with `off`, defaults.
 
-    Raises ConfigError if it is `file` that cannot be read or understood, or one
-    that was found by a name of ours and is no TOML.
+    Raises ConfigError if `file` cannot be read or understood, or if one that was found
+    has our name and is no TOML.
     """
     try:
         source = ConfigSource.from_config(not off if file is None else file)
@@ -184,9 +171,9 @@ def configuration(file: str | None, *, off: bool) -> ConfigSource:
 
 
 def column_widths(source: ConfigSource) -> Mapping[str, int] | None:
-    """Return how wide the table's columns are at least; None: as usual.
+    """Return the minimum widths of the table's columns; None without configuration.
 
-    Raises ConfigError for a width that is no whole number.
+    Raises ConfigError for a width that is no integer.
     """
     if not source.holds:
         return None
@@ -207,9 +194,9 @@ _SAMPLE = os.path.join(os.path.dirname(__file__), "rc", "line_profiler.toml")
 class ConfigSource:
     """Tables of configuration, and the file that they are from.
 
-    `conf_dict` has a value for every key of line_profiler's; `path` is the
-    file, in full, ours where none holds; `subtable` says which of its tables
-    this is. Equal are those of which these three are.
+    `conf_dict` has a value for every key that line_profiler has; `path` is the absolute
+    path of the file, that of our sample if none is used; `subtable` names the table
+    within the file. Two are equal if these three are.
     """
 
     __hash__ = None  # type: ignore[assignment]  # it can be changed
@@ -217,19 +204,19 @@ class ConfigSource:
     def __init__(
         self, conf_dict: Mapping[str, object], path: AnyPath, subtable: list[str]
     ) -> None:
-        """Take the tables, the file and the names of the tables around."""
+        """Take the tables, the file and the names of the enclosing tables."""
         self.conf_dict: Table = conf_dict  # type: ignore[assignment]
         self.subtable = subtable
-        self.own: Table = {}  # of [tool.lineprof]: what line_profiler does not know
-        self.remarks: tuple[str, ...] = ()  # what the user should know; a line each
-        self.fault = ""  # what is wrong with a file that a command should not ignore
-        self.holds = False  # whether the file has anything for us
+        self.own: Table = {}  # of [tool.lineprof]: keys that line_profiler lacks
+        self.remarks: tuple[str, ...] = ()  # warnings for the user, a line each
+        self.fault = ""  # an error in a file that a command should not ignore
+        self.holds = False  # whether a file is used
         self._path = path
 
     @property
     def path(self) -> Path:
-        """The file, in full."""
-        from pathlib import Path  # noqa: PLC0415  # who wants none need not wait
+        """The absolute path of the file."""
+        from pathlib import Path  # noqa: PLC0415  # slow, and seldom asked for
 
         return Path(self._path)
 
@@ -239,11 +226,11 @@ class ConfigSource:
 
     @property
     def file(self) -> str:
-        """The file, in full; "" where none holds."""
+        """The absolute path of the file; "" if none is used."""
         return "" if self._path == _SAMPLE else os.fspath(self._path)
 
     def copy(self) -> ConfigSource:
-        """Return the same with tables of its own."""
+        """Return a copy with tables of its own."""
         return self._like(_copied(self.conf_dict), list(self.subtable))
 
     def get_subconfig(
@@ -251,8 +238,9 @@ class ConfigSource:
     ) -> ConfigSource:
         """Return the table that is called `headers` in this one.
 
-        It is the very same dictionary, or, with `copy`, one of its own. Raises
-        KeyError where there is none; with `allow_absence` it is empty then.
+        Its dictionary is shared, or, with `copy`, copied. Raises KeyError if there is
+        no such table; with `allow_absence` the table is then empty. Raises TypeError
+        if the value is no table.
         """
         table: object = self.conf_dict
         own: object = self.own
@@ -268,10 +256,7 @@ class ConfigSource:
 
     @classmethod
     def from_default(cls, *, copy: bool = True) -> ConfigSource:
-        """Return what holds where no file says otherwise.
-
-        Without `copy` it has the tables that all who ask so share.
-        """
+        """Return the defaults; without `copy`, with tables that are shared."""
         table = _copied(DEFAULTS) if copy else DEFAULTS
         return cls(table, _SAMPLE, list(_NAMESPACE))
 
@@ -282,17 +267,17 @@ class ConfigSource:
         *,
         read_env: bool = True,
     ) -> ConfigSource:
-        """Return what a file of configuration says; its gaps filled by defaults.
+        """Return the values of a file of configuration, completed by the defaults.
 
         `config` is that file; None or True: the one that the variable
         LINE_PROFILER_RC names (unless `read_env` is off), else the nearest; False:
-        none; what was read before stays as it is. The nearest is lineprof.toml,
+        none; a ConfigSource is returned as it is. The nearest is lineprof.toml,
         line_profiler.toml or pyproject.toml in the current folder, else in the one
         above it, and so on.
 
-        Raises, where `config` is a file: FileNotFoundError if it is not there,
-        ValueError if it cannot be read, is no TOML or has something else where
-        a table should be. Another such file is left out, and `remarks` say so.
+        If `config` is a file, raises FileNotFoundError if it does not exist, and
+        ValueError if it cannot be read, is no TOML or has another value where a table
+        should be. Any other such file is passed over, with a line in `remarks`.
         """
         if isinstance(config, ConfigSource):
             return config
@@ -312,7 +297,7 @@ class ConfigSource:
 
     @classmethod
     def _from_file(cls, path: str) -> ConfigSource:
-        """Return what a certain file says; raises as `from_config`."""
+        """Return the values of the file at `path`; raises as `from_config`."""
         try:
             return cls._of(path, read(path, whole=True))
         except FileNotFoundError:
@@ -326,7 +311,7 @@ class ConfigSource:
 
     @classmethod
     def _of(cls, path: str, content: Mapping[str, object]) -> ConfigSource:
-        """Return what the file at `path` says; TableError."""
+        """Return the values in `content`, of the file at `path`; TableError."""
         merged = tables(_copied(DEFAULTS), content)
         source = cls(merged.known, path, list(_NAMESPACE))
         source.own, source.holds = merged.own, "tool" in content
@@ -362,38 +347,37 @@ def _copied(table: Mapping[str, object]) -> Table:
     }
 
 
-# From a file's tables to the ones that hold: defaults, line_profiler's, ours.
+# Merging of a file's tables: defaults, then line_profiler's, then ours.
 
-
-THEIRS, OURS = "line_profiler", "lineprof"
-_WITH_FLAGS = ("kernprof", "cli")  # their keys are flags: those who have them know
+LINE_PROFILER, LINEPROF = "line_profiler", "lineprof"
+_WITH_FLAGS = ("kernprof", "cli")  # their keys are flags, which the commands check
 
 
 class TableError(Exception):
-    """There is something else where a table should be."""
+    """An error for another value where a table should be."""
 
 
 class Tables(NamedTuple):
-    """What holds."""
+    """The merged tables of a file."""
 
-    known: Table  # a value for every key of line_profiler's
+    known: Table  # a value for every key that line_profiler has
     own: Table  # of [tool.lineprof]: flags that line_profiler does not have
-    remarks: tuple[str, ...]  # keys that nobody knows
+    remarks: tuple[str, ...]  # on unknown keys
 
 
 def tables(defaults: Table, content: Mapping[str, object]) -> Tables:
-    """Return what holds with a file of this `content`; TableError."""
+    """Return the tables of a file with this `content`, merged; TableError."""
     tool = _table(content, "tool", "")
-    theirs = _table(tool, THEIRS, "tool.")
-    ours = _table(tool, OURS, "tool.")
-    known = _merged(defaults, theirs, f"tool.{THEIRS}.")
-    known = _merged(known, ours, f"tool.{OURS}.")
+    line_profilers = _table(tool, LINE_PROFILER, "tool.")
+    ours = _table(tool, LINEPROF, "tool.")
+    known = _merged(defaults, line_profilers, f"tool.{LINE_PROFILER}.")
+    known = _merged(known, ours, f"tool.{LINEPROF}.")
     own, remarks = _left(defaults, ours)
-    return Tables(known, own, tuple(remarks))
+    return Tables(known=known, own=own, remarks=tuple(remarks))
 
 
 def _table(within: Mapping[str, object], key: str, prefix: str) -> Table:
-    """Return a table, empty where there is none; TableError where it is no table."""
+    """Return a table, {} if it is absent; TableError if the value is no table."""
     found = within.get(key, {})
     if isinstance(found, dict):
         return found
@@ -401,7 +385,7 @@ def _table(within: Mapping[str, object], key: str, prefix: str) -> Table:
 
 
 def _merged(defaults: Table, given: Table, prefix: str) -> Table:
-    """Return `defaults` with the values of those keys of theirs that are given."""
+    """Return `defaults`, with the values that are given for their keys."""
     return {
         key: _merged(default, _table(given, key, prefix), f"{prefix}{key}.")
         if isinstance(default, dict)
@@ -411,7 +395,7 @@ def _merged(defaults: Table, given: Table, prefix: str) -> Table:
 
 
 def _left(defaults: Table, given: Table) -> tuple[Table, list[str]]:
-    """Return the tables of flags without what `defaults` has, and what is wrong."""
+    """Return the flags that `defaults` lacks, by table, and remarks on other keys."""
     own: Table = {}
     remarks: list[str] = []
     for name, table in given.items():
@@ -427,30 +411,29 @@ def _left(defaults: Table, given: Table) -> tuple[Table, list[str]]:
 
 
 def unknown(key: str, table: str, known: Mapping[str, object]) -> str:
-    """Say that a table of [tool.lineprof], or "", that itself, has no such key."""
-    name = f"tool.{OURS}.{table}" if table else f"tool.{OURS}"
+    """Return a remark: `table` of [tool.lineprof], or with "" itself, has no `key`."""
+    name = f"tool.{LINEPROF}.{table}" if table else f"tool.{LINEPROF}"
     return f"[{name}] knows no {key!r}; known are: {', '.join(known)}"
 
 
-# Values and abbreviations of flags that are set to yes or no.
+# Values and abbreviations of flags.
 
-
-_WORDS = {
+_BOOLEANS = {
     **dict.fromkeys(("1", "on", "t", "true", "y", "yes"), True),
     **dict.fromkeys(("", "0", "off", "f", "false", "n", "no"), False),
 }
 
 
 def parse_bool(word: str) -> bool | None:
-    """Return what `word` stands for, in any case of letters; None if for neither."""
-    return _WORDS.get(word.lower())
+    """Return the truth value of `word`, in any case of letters; None if unknown."""
+    return _BOOLEANS.get(word.lower())
 
 
 def matching(begun: str, names: Iterable[str], older: Collection[str]) -> list[str]:
-    """Return the flags among `names` that `begun` abbreviates, or is.
+    """Return the flags among `names` that `begun` abbreviates.
 
-    Where several begin so, those in `older` alone count, if any: scripts may rely
-    on them.
+    If there are several, returns only those in `older`, if any: scripts may rely on
+    abbreviations of older flags.
     """
     found = [name for name in names if name.startswith(begun)]
     if begun in found:

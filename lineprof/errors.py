@@ -1,4 +1,4 @@
-"""What went wrong, and what to do about it, in one line that is safe to print."""
+"""Errors and warnings for users: cause and remedy in one printable line."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _C0_END, _DELETE, _C1_END = 0x20, 0x7F, 0xA0
 
-# Separators of lines and paragraphs, and marks that turn the text's direction.
+# Separators of lines and paragraphs, and marks that change the direction of text.
 DIRECTION_MARKS = "".join(
     map(chr, (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)))
 )
 
 
 def _escaped(char: str) -> str:
-    """Return one character as it would stand in a Python literal."""
+    """Return one character as an escape of a Python literal."""
     code = ord(char)
     plain = f"\\u{code:04x}" if code >= _C1_END else f"\\x{code:02x}"
     return _NAMED.get(char, plain)
@@ -38,7 +39,7 @@ def printable(text: str, *, keep: str = "") -> str:
     Control characters are those of C0 and C1, DEL and `DIRECTION_MARKS`.
     Those in `keep` stay as they are.
     """
-    if text.isprintable():  # the usual case, told by C code
+    if text.isprintable():  # the usual case, and fast
         return text
     return "".join(
         _escaped(char) if _is_control(char) and char not in keep else char
@@ -47,14 +48,13 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 class LineprofError(Exception):
-    """An error that its reader can do something about.
+    """An error with a cause (`message`) and a remedy (`hint`).
 
-    `message` says what happened and `hint` what to do; ``str()`` of it is one
-    line with both, without control characters, fit for a terminal.
+    ``str()`` of it is one line with both, without control characters.
     """
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        """Say what happened (`message`) and what to do (`hint`)."""
+        """Take the cause and the remedy."""
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -65,10 +65,10 @@ class LineprofError(Exception):
 
 
 def file_error(cause: Exception, message: str, *, hint: str) -> LineprofError:
-    """Return an error about a file, that can be caught as its `cause`, too.
+    """Return an error about a file that can also be caught as its `cause`.
 
-    So who writes ``except FileNotFoundError`` is served. It has the numbers and
-    names that an OSError has.
+    ``except FileNotFoundError``, for example, catches it. It has the `errno`,
+    `strerror` and `filename` of the cause.
     """
     if not isinstance(cause, OSError):
         return LineprofError(message, hint=hint)
@@ -85,23 +85,17 @@ def file_error(cause: Exception, message: str, *, hint: str) -> LineprofError:
 
 
 def not_a_file(mode: int, name: str) -> OSError:
-    """Return the error for `name`, which is a folder or a device by its `mode`."""
+    """Return the error for `name`, which by its `mode` is a folder or a device."""
     if stat.S_ISDIR(mode):
         return IsADirectoryError(errno.EISDIR, "it is a folder", name)
     return OSError(0, "it is not a regular file")
 
 
-# Warnings attributed to a line of the user's program, not of this package.
-
-
-_PACKAGE = os.path.join(os.path.dirname(__file__), "")
-
-
 def warn_at_caller(text: str) -> None:
     """Issue a UserWarning for the innermost line outside of this package."""
-    import warnings  # noqa: PLC0415  # seldom
+    import warnings  # noqa: PLC0415  # few programs get here
 
-    level, frame = 1, sys._getframe(1)  # noqa: SLF001  # there is no other
+    level, frame = 1, sys._getframe(1)  # noqa: SLF001  # no public one
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, stacklevel=level + 1)

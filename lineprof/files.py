@@ -1,4 +1,4 @@
-"""A file that a report goes to: placeholders in its name, whole or not at all."""
+"""Output files: placeholders in their names, and writing them atomically."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from lineprof.errors import LineprofError, not_a_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+
+# Names.
 
 
 def checked_name(template: str) -> str:
@@ -38,53 +41,8 @@ def name_of(template: str, *, pid: int, host: str, now: float) -> str:
 
 
 def _plain(host: str) -> str:
-    """Return a host's name as a file has it: it is read from a profile."""
+    """Return a host's name, which may come from a profile, as part of a file name."""
     return host.replace(os.sep, "_").replace("\0", "_")
-
-
-def write_file(lines: Iterable[str], name: str) -> None:
-    """Write `lines` to a file, in UTF-8: see `write_bytes`."""
-    write_bytes(encoded(lines), name, what="the report")
-
-
-def encoded(lines: Iterable[str]) -> Iterator[bytes]:
-    """Yield lines of text in UTF-8; halves of surrogate pairs come as escapes."""
-    for line in lines:
-        yield f"{line}\n".encode("utf-8", "backslashreplace")
-
-
-def write_bytes(chunks: Iterable[bytes], name: str, *, what: str) -> None:
-    """Write `chunks` to a file; LineprofError, about `what`, where that fails.
-
-    A file that is there is replaced once all is written, and stays as it is
-    if that fails. What is no file, like a pipe, is written to.
-    """
-    try:
-        if _is_file_or_free(name):
-
-            def fill(handle: int, _: str) -> None:
-                with open(handle, "wb", closefd=False) as stream:
-                    stream.writelines(chunks)
-
-            write_atomically(os.path.realpath(name), fill)
-        else:
-            with open(name, "wb") as stream:
-                stream.writelines(chunks)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise LineprofError(
-            f"cannot write {what} to {name!r}: {reason}", hint="choose another file"
-        ) from error
-
-
-def _is_file_or_free(name: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(name).st_mode)
-    except FileNotFoundError:
-        return True
-
-
-# Placeholders in the names of files: %p, %h, %q{VAR} and their like.
 
 
 def expand(
@@ -94,9 +52,9 @@ def expand(
 ) -> str:
     """Return `template` with its placeholders replaced.
 
-    ``%x`` gives what `letters` has for ``x``, ``%q{VAR}`` a variable of the
-    environment and ``%%`` a per cent sign. Raises `error` for any other and
-    for a variable that is not set.
+    ``%x`` gives the result of `letters` for ``x``, ``%q{VAR}`` a variable of the
+    environment and ``%%`` a per cent sign. Raises `error` for any other
+    placeholder, and for a variable that is not set.
     """
     done, rest = "", template
     while rest:
@@ -131,15 +89,57 @@ def _variable(name: str, template: str, error: type[LineprofError]) -> str:
     return value
 
 
-# Replacing a file: by the whole of another, or not at all.
+# Contents.
+
+
+def write_file(lines: Iterable[str], name: str) -> None:
+    """Write `lines` to a file, in UTF-8: see `write_bytes`."""
+    write_bytes(encoded(lines), name, what="the report")
+
+
+def encoded(lines: Iterable[str]) -> Iterator[bytes]:
+    """Yield lines of text in UTF-8; lone surrogates become escapes."""
+    for line in lines:
+        yield f"{line}\n".encode("utf-8", "backslashreplace")
+
+
+def write_bytes(chunks: Iterable[bytes], name: str, *, what: str) -> None:
+    """Write `chunks` to a file; LineprofError, about `what`, if that fails.
+
+    An existing file is replaced after all is written, and keeps its content if that
+    fails. Pipes and devices are written to directly.
+    """
+    try:
+        if _is_file_or_free(name):
+
+            def fill(handle: int, _: str) -> None:
+                with open(handle, "wb", closefd=False) as stream:
+                    stream.writelines(chunks)
+
+            write_atomically(os.path.realpath(name), fill)
+        else:
+            with open(name, "wb") as stream:
+                stream.writelines(chunks)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LineprofError(
+            f"cannot write {what} to {name!r}: {reason}", hint="choose another file"
+        ) from error
+
+
+def _is_file_or_free(name: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(name).st_mode)
+    except FileNotFoundError:
+        return True
 
 
 def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
-    """Have a new file filled beside `target`, and give it that name.
+    """Fill a new file beside `target`, and then give it that name.
 
-    `fill` gets its handle, which stays open, and its path. If it fails, or
-    anything else does, `target` stays as it was and no other file is left.
-    The null device takes any file and forgets it; OSError for what else is none.
+    `fill` gets the new file's handle, which stays open, and its path. If anything
+    fails, `target` keeps its content and no other file is left. Nothing is written to
+    the null device; OSError for folders and other devices.
     """
     if is_null_device(target):
         return
@@ -157,7 +157,7 @@ def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
 
 
 def is_null_device(target: str) -> bool:
-    """Tell whether it is /dev/null; OSError for anything else that is no file."""
+    """Tell whether `target` is /dev/null; OSError for a folder or another device."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:

@@ -10,21 +10,27 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from lineprof.model.profile import Profile, followed, has_numbers, kept
-from lineprof.model.records import Ticks, joined
+from lineprof.model.profile import (
+    Profile,
+    frozen_timings,
+    functions_from_timings,
+    is_stats_like,
+)
+from lineprof.model.records import merge_functions
+from lineprof.model.units import Ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any, Self, TextIO, Union
+    from typing import Any, Self, TextIO
 
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     from lineprof.config import ConfigSource
-    from lineprof.model.profile import Known, StatsLike, Ticked, Timings
+    from lineprof.model.profile import FrozenTimings, LineTicks, StatsLike, Timings
     from lineprof.model.records import FunctionStats
     from lineprof.report.options import Options
 
-    Config = Union[str, os.PathLike[str], ConfigSource, bool, None]
+    Config = str | os.PathLike[str] | ConfigSource | bool | None
 
 
 class LineStats(Profile):
@@ -35,7 +41,7 @@ class LineStats(Profile):
     """
 
     _timings: Timings | None = None  # as users have them; None: not asked for
-    _known: Known = {}  # noqa: RUF012  # of `_timings`, when `_functions` was made
+    _known: FrozenTimings = {}  # noqa: RUF012  # of `_timings`, when `_functions` was made
 
     __setattr__ = object.__setattr__  # type: ignore[assignment]  # not frozen
     __delattr__ = object.__delattr__  # type: ignore[assignment]
@@ -49,15 +55,17 @@ class LineStats(Profile):
     def functions(self) -> tuple[FunctionStats, ...]:
         """All functions with their lines, in order of registration."""
         if self._timings is not None:
-            now = kept(self._timings)
+            now = frozen_timings(self._timings)
             if list(now.items()) != list(self._known.items()):
                 known, self._known, self._ticks = self._known, now, now
-                self._functions = followed(self._functions, known, now, self._unit)
+                self._functions = functions_from_timings(
+                    self._functions, known, now, self._unit
+                )
         return self._functions
 
     @functions.setter
     def functions(self, functions: Iterable[FunctionStats]) -> None:
-        self._functions = joined(functions)
+        self._functions = merge_functions(functions)
         self._ticks = self._timings = None
 
     @property
@@ -68,7 +76,7 @@ class LineStats(Profile):
         """
         if self._timings is None:
             self._timings = super().timings
-            self._known = kept(self._timings)
+            self._known = frozen_timings(self._timings)
         return self._timings
 
     @timings.setter
@@ -94,7 +102,7 @@ class LineStats(Profile):
 
     def __iadd__(self, other: StatsLike) -> Self:
         """Add the numbers of `other` to this very object."""
-        if not has_numbers(other):
+        if not is_stats_like(other):
             return NotImplemented
         total = self.from_stats_objects(self, other)
         self.__dict__.update(total.__dict__, _timings=None, _known={})
@@ -200,7 +208,8 @@ def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     from the disk.
     """
     from lineprof.console.terminal import write_lines  # noqa: PLC0415
-    from lineprof.report.text import functions_of_timings, table_of  # noqa: PLC0415
+    from lineprof.report.line_table import function_tables_of_timings  # noqa: PLC0415
+    from lineprof.report.text import render_tables  # noqa: PLC0415
     from lineprof.source import Sources  # noqa: PLC0415  # only to print
 
     stream = sys.stdout if stream is None else stream
@@ -214,16 +223,15 @@ def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
         summarize=summarize,
         rich=rich,
     )
-    write_lines(
-        table_of(functions_of_timings(stats), unit, Sources({}), options), stream
-    )
+    tables = function_tables_of_timings(stats)
+    write_lines(render_tables(tables, unit, Sources({}), options), stream)
 
 
 def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     filename: str,
     start_lineno: int,
     func_name: str,
-    timings: Sequence[Ticked],
+    timings: Sequence[LineTicks],
     unit: float,
     output_unit: float | None = None,
     stream: TextIO | None = None,
@@ -238,24 +246,19 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     seconds. Nothing is printed for a function that never ran if `stripzeros`.
     """
     from lineprof.console.terminal import write_lines  # noqa: PLC0415
-    from lineprof.report.line_table import Scale, Table  # noqa: PLC0415
-    from lineprof.report.text import functions_of_timings, paint_of  # noqa: PLC0415
+    from lineprof.report.line_table import function_tables_of_timings  # noqa: PLC0415
+    from lineprof.report.text import table_layout  # noqa: PLC0415
     from lineprof.source import Sources  # noqa: PLC0415  # only to print
 
     stream = sys.stdout if stream is None else stream
     filename = os.fspath(filename)
-    (function,) = functions_of_timings({(filename, start_lineno, func_name): timings})
-    if stripzeros and not function.ran:
+    key = (filename, start_lineno, func_name)
+    (table,) = function_tables_of_timings({key: timings})
+    if stripzeros and not table.ran:
         return
-    options = _options(stream, config, rich=rich)
-    scale = Scale(
-        unit,
-        unit if output_unit is None else output_unit,
-        widths=options.column_widths or {},
-    )
-    table = Table(scale, screen=options.screen, paint=paint_of(options))
-    block = Sources({}).block(filename, start_lineno, func_name)
-    write_lines(table.of(function, block), stream)
+    options = _options(stream, config, unit=output_unit, rich=rich)
+    layout = table_layout(unit, options)
+    write_lines(layout.table(table, Sources({}).block(*key)), stream)
 
 
 def _options(stream: TextIO, config: Config, **asked: Any) -> Options:  # noqa: ANN401
@@ -264,7 +267,7 @@ def _options(stream: TextIO, config: Config, **asked: Any) -> Options:  # noqa: 
     from lineprof.report.options import Options  # noqa: PLC0415
 
     return Options(
-        screen=terminal_of(stream), column_widths=_column_widths(config), **asked
+        terminal=terminal_of(stream), column_widths=_column_widths(config), **asked
     )
 
 

@@ -1,4 +1,4 @@
-"""Who and where this process is."""
+"""Metadata of this process: MPI rank, host, working folder, names of threads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import sys
 import time
 
-# What starters of parallel programs tell each process, and how many there are.
+# Environment variables in which launchers of parallel programs give each process
+# its rank, and the number of processes.
 _RANKS = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMIX_RANK", ""),
@@ -18,7 +19,7 @@ _RANKS = (
 
 
 def rank() -> int | None:
-    """Return this process' rank in a parallel program, or None when alone."""
+    """Return this process' rank in a parallel program; None if it runs alone."""
     for name, size in _RANKS:
         value = os.environ.get(name, "")
         if value.isdigit() and os.environ.get(size, "2") != "1":
@@ -29,14 +30,13 @@ def rank() -> int | None:
 def python_version() -> str:
     """Return the interpreter's name and version, as in ``CPython 3.13.0``."""
     release = ".".join(map(str, sys.version_info[:3]))
-    name = (
-        "CPython" if sys.implementation.name == "cpython" else (sys.implementation.name)
-    )
+    name = sys.implementation.name
+    name = "CPython" if name == "cpython" else name
     return f"{name} {release}"
 
 
 def cwd() -> str:
-    """Return the working folder, or "" when it is gone."""
+    """Return the working folder, or "" if it was removed."""
     try:
         return os.getcwd()
     except OSError:
@@ -56,8 +56,8 @@ def unix_ns() -> int:
 def thread_names() -> dict[int, str]:
     """Return the names of the running threads by their native ids."""
     threads = getattr(sys.modules.get("threading"), "enumerate", None)
-    if threads is None:  # none but the first, or a module of the program's own
-        return {os.getpid(): "MainThread"}  # its number is the process', on Linux
+    if threads is None:  # not imported, or a module of the program's own
+        return {os.getpid(): "MainThread"}  # on Linux both have the same id
     return {
         thread.native_id: thread.name
         for thread in threads()

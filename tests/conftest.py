@@ -160,7 +160,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def clock(shared_folder: Path) -> Clock:
     """Time that passes only when it is told to."""
-    return Clock(double(shared_folder, "clock"))
+    return Clock(double(shared_folder, "python/clock.c"))
 
 
 @pytest.fixture(scope="session")

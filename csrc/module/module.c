@@ -183,7 +183,7 @@ module_natives(PyObject *Py_UNUSED(module), PyObject *args)
 {
     int on;
 
-    if (!PyArg_ParseTuple(args, "pI:natives", &on, &lp_c_functions_cost)) {
+    if (!PyArg_ParseTuple(args, "pI:c_functions", &on, &lp_c_functions_cost)) {
         return NULL;
     }
     lp_c_functions_on = on;
@@ -233,19 +233,19 @@ static PyMethodDef methods[] = {
     {"ticks", module_ticks, METH_NOARGS, NULL},
     {"scale", module_scale, METH_NOARGS, NULL},
     {"lost", module_lost, METH_NOARGS, NULL},
-    {"displaced", module_displaced, METH_NOARGS, NULL},
+    {"hook_displaced", module_displaced, METH_NOARGS, NULL},
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
-    {"natives", module_natives, METH_VARARGS, NULL},
-    {"split", module_split, METH_O, NULL},
+    {"c_functions", module_natives, METH_VARARGS, NULL},
+    {"split_times", module_split, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
-    {"audit", module_audit, METH_VARARGS, NULL},
-    {"took_turns", module_took_turns, METH_NOARGS, NULL},
-    {"set_strict", module_set_strict, METH_O, NULL},
-    {"trace", lp_trace_start, METH_VARARGS, NULL},
+    {"overhead_audit", module_audit, METH_VARARGS, NULL},
+    {"frames_switched", module_took_turns, METH_NOARGS, NULL},
+    {"set_greenlets", module_set_strict, METH_O, NULL},
+    {"trace_start", lp_trace_start, METH_VARARGS, NULL},
     {"monotonic_ns", lp_trace_monotonic_ns, METH_VARARGS, NULL},
-    {"waits_blind", lp_snapshot_waits_unavailable, METH_NOARGS, NULL},
+    {"off_cpu_unavailable", lp_snapshot_waits_unavailable, METH_NOARGS, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},
     {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

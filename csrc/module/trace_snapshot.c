@@ -12,7 +12,7 @@ lp_trace_start(PyObject *Py_UNUSED(module), PyObject *args)
     PyObject *ticks;
     lp_ticks min_line_ticks = LP_NO_LINE_SLICES;
 
-    if (!PyArg_ParseTuple(args, "nO:trace", &bytes, &ticks)) {
+    if (!PyArg_ParseTuple(args, "nO:trace_start", &bytes, &ticks)) {
         return NULL;
     }
     if (ticks != Py_None) {
@@ -128,7 +128,7 @@ lp_trace_windows(PyObject *op, PyObject *args)
     size_t n = 0;
     lp_trace_query self;
 
-    if (!PyArg_ParseTuple(args, "y#n:slice_windows", &wanted, &size, &max) ||
+    if (!PyArg_ParseTuple(args, "y#n:trace_windows", &wanted, &size, &max) ||
         !begin(&self, tracer, wanted, size)) {
         return NULL;
     }
@@ -222,8 +222,8 @@ lp_trace_columns(PyObject *op, PyObject *args)
     PyObject *columns;
     lp_trace_query self;
 
-    if (!PyArg_ParseTuple(args, "y#KKKK:slices", &wanted, &size, &until, &low,
-                          &high, &scale) ||
+    if (!PyArg_ParseTuple(args, "y#KKKK:trace_slices", &wanted, &size, &until,
+                          &low, &high, &scale) ||
         !begin(&self, (lp_tracer *)op, wanted, size)) {
         return NULL;
     }

@@ -356,10 +356,10 @@ get_ranged(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure))
 static PyMethodDef methods[] = {
     {"add_code", tracer_add_code, METH_VARARGS, NULL},
     {"has_code", tracer_has_code, METH_O, NULL},
-    {"set_enabling", tracer_set_enabling, METH_O, NULL},
-    {"is_enabling", tracer_is_enabling, METH_O, NULL},
+    {"set_activating", tracer_set_enabling, METH_O, NULL},
+    {"is_activating", tracer_is_enabling, METH_O, NULL},
     {"ignore", tracer_ignore, METH_O, NULL},
-    {"natives", tracer_natives, METH_NOARGS, NULL},
+    {"c_functions", tracer_natives, METH_NOARGS, NULL},
     {"costs", tracer_costs, METH_NOARGS, NULL},
     {"set_labels", tracer_set_labels, METH_VARARGS, NULL},
     {"enable", tracer_enable, METH_NOARGS, NULL},
@@ -368,9 +368,9 @@ static PyMethodDef methods[] = {
     {"disable_by_count", tracer_count_down, METH_NOARGS, NULL},
     {"reset", tracer_reset, METH_NOARGS, NULL},
     {"snapshot", tracer_snapshot, METH_NOARGS, NULL},
-    {"slice_windows", lp_trace_windows, METH_VARARGS, NULL},
-    {"slices", lp_trace_columns, METH_VARARGS, NULL},
-    {"waits", tracer_waits, METH_NOARGS, NULL},
+    {"trace_windows", lp_trace_windows, METH_VARARGS, NULL},
+    {"trace_slices", lp_trace_columns, METH_VARARGS, NULL},
+    {"off_cpu", tracer_waits, METH_NOARGS, NULL},
     {"close", tracer_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -378,7 +378,7 @@ static PyMethodDef methods[] = {
 static PyGetSetDef getset[] = {
     {"active", get_active, NULL, NULL, NULL},
     {"enable_count", get_count, NULL, NULL, NULL},
-    {"ranged", get_ranged, NULL, NULL, NULL},
+    {"has_nvtx_ranges", get_ranged, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

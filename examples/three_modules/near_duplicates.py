@@ -14,7 +14,7 @@ WORDS = ["line", "time", "call", "hit", "frame", "clock", "thread", "kernel"]
 
 
 def invent(count: int, length: int) -> list[str]:
-    """Make so many texts of so many words; every fourth is nearly the one before."""
+    """Return `count` texts of `length` words; every fourth is a near copy."""
     chance = random.Random(4)
     texts: list[str] = []
     for number in range(count):

@@ -1,3 +1,1 @@
 """Profiling by name: whole files, modules, classes and functions, undecorated."""
-
-from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Running a script with what is named in it profiled, as line_profiler spells it."""
+"""Profiling by name: of a program, and of modules that it imports.
+
+`run` is line_profiler's function to run a script; kernprof uses `ProfileTargets`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from lineprof.autoprofile.targets import (
     split_names,
     target_of,
 )
-from lineprof.bytecode.definitions import ALL, Import, functions_in, imports_in
+from lineprof.bytecode.definitions import functions_in
+from lineprof.bytecode.imports import ALL, Import, imports_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,93 +38,11 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+ANY = "*"  # among a program's own names: profile it even if it is not named
 
-# Modules as the program imports them: who waits for one is told of it.
-
-
-# A frame of this file is left out of tracebacks and of what `warnings` count,
+# A frame of this file is left out of tracebacks and of the stack levels of warnings,
 # as are all those of the import system.
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap_external>"
-
-
-class ImportHook:
-    """Waits for modules to be imported, once each.
-
-    While it waits for any it stands in `sys.meta_path`, and costs a look into
-    a set for each module that is imported.
-    """
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        """Call `tell` with the name of each module once it has been imported."""
-        self._tell = tell
-        self._awaited: set[str] = set()
-        self._packages: tuple[str, ...] = ()  # with a dot each
-
-    def expect(self, name: str) -> None:
-        """Wait for the module `name`; one that is there already is told of at once."""
-        if name in sys.modules:
-            self._tell(name)
-            return
-        self._awaited.add(name)
-        self._wait()
-
-    def expect_all_in(self, package: str) -> None:
-        """Wait for each module below `package`, until `stop`; as `expect` does."""
-        below = f"{package}."
-        if below in self._packages:
-            return
-        self._packages += (below,)
-        self._wait()
-        for name in [name for name in sys.modules if name.startswith(below)]:
-            self._tell(name)
-
-    def _wait(self) -> None:
-        if self not in sys.meta_path:
-            sys.meta_path.insert(0, self)
-
-    def stop(self) -> None:
-        """Wait no more."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Let the others find a module; see it loaded if it is awaited."""
-        if name not in self._awaited and not name.startswith(self._packages):
-            return None
-        for finder in list(sys.meta_path):
-            find = getattr(finder, "find_spec", None)
-            if finder is self or find is None:
-                continue
-            spec: ModuleSpec | None = find(name, path, target)
-            if spec is not None:
-                self._follow(spec)
-                return spec
-        return None
-
-    def _follow(self, spec: ModuleSpec) -> None:
-        own = getattr(spec.loader, "__dict__", None)
-        load = getattr(spec.loader, "exec_module", None)
-        if load is None or type(own) is not dict:  # a class: it loads no Python
-            return
-
-        def exec_module(module: ModuleType) -> None:
-            own.pop("exec_module", None)
-            load(module)
-            self._arrived(spec.name)
-
-        code = exec_module.__code__.replace(co_filename=_IMPORT_SYSTEM)
-        hidden = FunctionType(
-            code, globals(), "exec_module", None, exec_module.__closure__
-        )
-        own["exec_module"] = hidden
-
-    def _arrived(self, name: str) -> None:
-        self._awaited.discard(name)
-        if not self._awaited and not self._packages:
-            self.stop()
-        self._tell(name)
 
 
 def run(
@@ -130,14 +52,14 @@ def run(
     profile_imports: bool = False,  # noqa: FBT001, FBT002  # line_profiler's signature
     as_module: bool = False,  # noqa: FBT001, FBT002
 ) -> None:
-    """Run `script_file` as ``__main__``; ``ns["prof"]`` counts what `prof_mod` names.
+    """Run `script_file` as ``__main__``, and profile the targets in `prof_mod`.
 
-    These are paths and dotted names of modules, classes and functions that the
-    script imports; the script's own path stands for every function in it,
-    and with `profile_imports` for all that it imports, too. `ns` is what the
-    script finds as global names. With `as_module` the script is a module of its
-    package: ModuleNotFoundError where `sys.path` does not have it. Raises
-    OSError where it cannot be read, and what it raises itself.
+    These are paths and dotted names of modules, classes and functions that the script
+    imports; the script's own path stands for all functions in it and, with
+    `profile_imports`, for all of its imports. `ns` has the script's global names, and
+    ``ns["prof"]`` the profiler. With `as_module` the script is a module of its package.
+    Raises ModuleNotFoundError if `sys.path` does not have that module, OSError if the
+    file cannot be read, and whatever the script raises.
     """
     path = os.fspath(script_file)
     name = _module_name(path) if as_module else ""
@@ -148,7 +70,7 @@ def run(
     vars(main).update(ns)
     with open(path, "rb") as stream:
         code = compile(stream.read(), path, "exec", dont_inherit=True)
-    watching = ProfileTargets(
+    targets = ProfileTargets(
         ns["prof"],
         prof_mod,
         preimports=False,
@@ -158,10 +80,10 @@ def run(
     before = sys.modules.get("__main__")
     sys.modules["__main__"] = main
     try:
-        watching.begin(code, name)
-        exec(code, vars(main))  # noqa: S102  # it is the purpose
+        targets.begin(code, name)
+        exec(code, vars(main))  # noqa: S102  # the purpose of this function
     finally:
-        watching.end()
+        targets.end()
         if before is not None:
             sys.modules["__main__"] = before
 
@@ -173,16 +95,10 @@ def _module_name(path: str) -> str:
     return names[0]
 
 
-# Watching what users name: before a program runs, and as it imports.
-
-
-ANY = "*"
-
-
 class ProfileTargets:
-    """What is to be profiled of one program, beside what it decorates itself.
+    """The targets of one program that users name, besides functions that it decorates.
 
-    Nothing of the program is changed: a profiler learns which code to watch.
+    The program is not changed: its code objects are registered with a profiler.
     """
 
     def __init__(  # noqa: PLR0913
@@ -195,13 +111,13 @@ class ProfileTargets:
         imports: bool = False,
         complain: Callable[[str], object],
     ) -> None:
-        """Take what is named in `words`, which commas may part.
+        """Profile the targets in `words`, which may be separated by commas.
 
-        `own_names` are what the program itself goes by; ANY among them says
-        that it is to be profiled even if it is not named. With `preimports` the
-        rest is imported before the program runs; with `imports` a program that
-        is named is profiled with all that it imports itself. What cannot be
-        imported is told to `complain`, in one line.
+        `own_names` are names of the program itself; if `ANY` is among them, the program
+        is profiled even if it is not named. With `preimports`, other targets are
+        imported before the program runs; with `imports`, a program that is named is
+        profiled together with all of its imports. `complain` is called with one line
+        that lists the targets that cannot be imported.
         """
         self._profiler = profiler
         self._names = split_names(words)
@@ -211,24 +127,26 @@ class ProfileTargets:
         self._complain = complain
         self._targets: list[Target] = []
         self._failures: dict[str, str] = {}
-        self._running: list[str] = []  # names that the program could be imported by
+        self._running: list[str] = []  # names by which the program can be imported
         self._wanted: dict[str, list[Import]] = {}
-        self._lazy: dict[str, list[Import]] = {}  # by package: made by `__getattr__`
-        self._arrivals = ImportHook(self._arrived)
+        self._lazy: dict[
+            str, list[Import]
+        ] = {}  # by package: created by its `__getattr__`
+        self._import_hook = ImportHook(self._imported)
 
     def begin(self, code: CodeType, module: str = "") -> None:
-        """Watch all that was named, of the program `code` and of what it imports.
+        """Watch all targets, in the program `code` and in its imports.
 
-        To be called with the program's `sys.path`, just before it runs;
-        `module` is its full name if it runs as a module.
+        Call this with the program's `sys.path`, just before it runs; `module` is its
+        full name if it runs as a module.
         """
         file = os.path.realpath(code.co_filename)
         self._running = [module] if module else names_of_path(file)
         own = {*self._own_names, file}
-        whole = ANY in own
+        whole_program = ANY in own
         for given in self._names:
             if not {given, os.path.realpath(given)}.isdisjoint(own):
-                whole = True
+                whole_program = True
             else:
                 self._add(given)
         functions = list(functions_in(code))
@@ -242,16 +160,18 @@ class ProfileTargets:
         if self._preimports:
             self._import_all()
         if self._failures:
-            self._complain(_words(self._failures))
-        whole = whole or "" in parts.values()
-        self._follow_imports(code, module.rpartition(".")[0], whole)
+            self._complain(_failures_text(self._failures))
+        whole_program = whole_program or "" in parts.values()
+        self._follow_imports(
+            code, module.rpartition(".")[0], whole_program=whole_program
+        )
         for name, function in functions:
-            if whole or any(_is_part(name, part) for part in parts.values()):
+            if whole_program or any(_is_part(name, part) for part in parts.values()):
                 self._profiler.watch(function)
 
     def end(self) -> None:
-        """Watch nothing that is imported from now on."""
-        self._arrivals.stop()
+        """Stop watching imports."""
+        self._import_hook.stop()
 
     def _add(self, given: str) -> None:
         try:
@@ -260,7 +180,7 @@ class ProfileTargets:
             self._failures[given] = str(error)
 
     def _part_of_program(self, target: Target) -> str | None:
-        """Return what of the program `target` names, "" for all, None for nothing."""
+        """Return the part of the program that is `target`: "" for all, None if none."""
         for running in self._running:
             for path in target.below(running):
                 return ".".join(path)
@@ -279,7 +199,7 @@ class ProfileTargets:
                 self._try(target.given, self._import, target)
 
     def _try(self, name: str, action: Callable[[T], None], what: T) -> None:
-        """Import something; whatever a module of the program raises is a reason."""
+        """Call an action that imports; record any exception as a failure of `name`."""
         try:
             action(what)
         except NotFoundError as error:
@@ -312,37 +232,39 @@ class ProfileTargets:
             self._profiler.watch(function.__code__)
         return bool(functions)
 
-    # -- as it imports ------------------------------------------------------------
+    # -- as the program imports -------------------------------------------------
 
-    def _follow_imports(self, code: CodeType, package: str, whole: bool) -> None:  # noqa: FBT001
-        """Watch what the program itself imports, once that is there."""
-        self._imports = self._imports and whole
+    def _follow_imports(
+        self, code: CodeType, package: str, *, whole_program: bool
+    ) -> None:
+        """Watch targets in the program's own imports, once these are imported."""
+        self._imports = self._imports and whole_program
         for each in imports_in(code, package):
             if self._is_wanted(each):
                 self._wanted.setdefault(each.module, []).append(each)
-                if each.name not in {"", ALL}:  # which may be a module, too
+                if each.name not in {"", ALL}:  # which may also be a module
                     inner = Import(each.dotted)
                     self._wanted.setdefault(inner.module, []).append(inner)
         for name in list(self._wanted):
-            self._arrivals.expect(name)
+            self._import_hook.expect(name)
 
     def _is_wanted(self, each: Import) -> bool:
-        whole = each.module if each.name == ALL else each.dotted
+        dotted = each.module if each.name == ALL else each.dotted
         return self._imports or any(
-            target.covers(each.dotted, imported=False) or any(target.below(whole))
+            target.covers(each.dotted, imported=False) or any(target.below(dotted))
             for target in self._targets
         )
 
-    def _arrived(self, name: str) -> None:
-        """Watch what is wanted of a module that has just been imported."""
+    def _imported(self, name: str) -> None:
+        """Watch the targets in a module that has just been imported."""
         wanted = self._wanted.pop(name, [])
         for package, lazy in list(self._lazy.items()):
             wanted += lazy if name.startswith(f"{package}.") else []
         try:
             for each in wanted:
                 self._take(each, sys.modules.get(name))
-        except Exception as error:  # noqa: BLE001  # the import goes on
-            self._complain(f"cannot see what is in {name!r}: {error}")
+        except Exception as error:  # noqa: BLE001  # the import must not fail
+            self._complain(f"cannot look into {name!r}: {error}")
 
     def _take(self, each: Import, module: object) -> None:
         names = [each.name] if each.name != ALL else _public(module)
@@ -353,7 +275,7 @@ class ProfileTargets:
                 continue
             dotted = f"{each.module}.{name}" if name else each.module
             if name and isinstance(item, ModuleType) and dotted in sys.modules:
-                continue  # it is waited for by its own name
+                continue  # which is expected by its own name
             for target in self._targets:
                 for path in target.below(dotted):
                     self._watch(_inside(item, path))
@@ -362,16 +284,16 @@ class ProfileTargets:
                 self._watch(item)
 
     def _expect_later(self, each: Import, name: str, module: object) -> None:
-        """Look for a name that a package makes when asked, in what is below it."""
+        """Look for a name from a package's ``__getattr__`` in the modules below it."""
         lazy = self._lazy.get(each.module, [])
-        made = "__getattr__" in attributes(module) and each.name == name
-        if made and each not in lazy:
+        is_lazy = "__getattr__" in attributes(module) and each.name == name
+        if is_lazy and each not in lazy:
             self._lazy[each.module] = [*lazy, each]
-            self._arrivals.expect_all_in(each.module)
+            self._import_hook.expect_all_in(each.module)
 
 
 def _is_part(name: str, part: str | None) -> bool:
-    """Tell whether the function called `name` is the `part` of a program, or in it."""
+    """Return whether the function `name` is the `part` of a program, or in it."""
     if not part:
         return False
     inside = name.startswith(f"{part}.") and "<locals>" not in name
@@ -387,7 +309,7 @@ def _public(module: object) -> list[str]:
 
 
 def _inside(item: object, path: list[str]) -> object:
-    """Return what `path` leads to from `item`; None where it leads elsewhere."""
+    """Return the attribute of `item` at `path`; None for a module or if missing."""
     for part in path:
         try:
             item = attribute(item, [part])
@@ -398,7 +320,7 @@ def _inside(item: object, path: list[str]) -> object:
     return item
 
 
-def _words(failures: dict[str, str]) -> str:
+def _failures_text(failures: dict[str, str]) -> str:
     names = list(failures)
     reasons = [" ".join(reason.split()) for reason in failures.values()]
     if len(names) > 1:
@@ -407,3 +329,83 @@ def _words(failures: dict[str, str]) -> str:
         f"{len(names)} -p target{'s' if len(names) > 1 else ''} cannot be imported:"
         f" {names!r} ({'; '.join(reasons)})"
     )
+
+
+class ImportHook:
+    """A finder in `sys.meta_path` that reports the import of expected modules.
+
+    It is there only while modules are expected, and costs one look-up in a set for
+    each module that is imported.
+    """
+
+    def __init__(self, imported: Callable[[str], None]) -> None:
+        """Call `imported` with the name of each expected module after its import."""
+        self._imported = imported
+        self._expected: set[str] = set()
+        self._packages: tuple[str, ...] = ()  # each with a dot at its end
+
+    def expect(self, name: str) -> None:
+        """Expect the module `name`; if it is imported already, report it at once."""
+        if name in sys.modules:
+            self._imported(name)
+            return
+        self._expected.add(name)
+        self._install()
+
+    def expect_all_in(self, package: str) -> None:
+        """Expect each module below `package`, until `stop`."""
+        below = f"{package}."
+        if below in self._packages:
+            return
+        self._packages += (below,)
+        self._install()
+        for name in [name for name in sys.modules if name.startswith(below)]:
+            self._imported(name)
+
+    def _install(self) -> None:
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)
+
+    def stop(self) -> None:
+        """Expect no modules any more."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find an expected module with the other finders, and follow its import."""
+        if name not in self._expected and not name.startswith(self._packages):
+            return None
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            if finder is self or find is None:
+                continue
+            spec: ModuleSpec | None = find(name, path, target)
+            if spec is not None:
+                self._follow(spec)
+                return spec
+        return None
+
+    def _follow(self, spec: ModuleSpec) -> None:
+        own = getattr(spec.loader, "__dict__", None)
+        load = getattr(spec.loader, "exec_module", None)
+        if load is None or type(own) is not dict:  # a class: it loads no Python code
+            return
+
+        def exec_module(module: ModuleType) -> None:
+            own.pop("exec_module", None)
+            load(module)
+            self._loaded(spec.name)
+
+        code = exec_module.__code__.replace(co_filename=_IMPORT_SYSTEM)
+        hidden = FunctionType(
+            code, globals(), "exec_module", None, exec_module.__closure__
+        )
+        own["exec_module"] = hidden
+
+    def _loaded(self, name: str) -> None:
+        self._expected.discard(name)
+        if not self._expected and not self._packages:
+            self.stop()
+        self._imported(name)

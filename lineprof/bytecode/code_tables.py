@@ -1,20 +1,24 @@
-"""What the tracer has to know of a code object before it runs.
+"""Tables of a code object, from which the tracer interprets its line events.
 
-A line event names a line and no more. Whether it begins a statement anew,
-comes back to one that is under way, or goes round in a comprehension, is told
-by tables made here, once per function, from its source and its bytecode.
+A line event carries only a line number. Whether it starts a statement, returns to a
+statement that spans several lines, or repeats in a comprehension, is looked up in
+these tables. They are built once per function, from its source and its bytecode.
 """
 
 from __future__ import annotations
 
 import opcode
-import os
 import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
-from lineprof.bytecode.instructions import WITHIN, are_far, jump_marks, with_starts
+from lineprof.bytecode.instructions import (
+    COMPREHENSION,
+    are_far,
+    jump_marks,
+    with_starts,
+)
 from lineprof.source import file_state, text_of
 
 if TYPE_CHECKING:
@@ -26,51 +30,46 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
+_MAX_LINES = 1 << 22  # of one function: line numbers further apart are invalid
+_ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
+_AWAITS = COROUTINE | ASYNC_GENERATOR
+_STEPS = GENERATOR | _AWAITS
 
-# What a function and its lines are called in the timeline of an NVTX tool.
+# LP_CODE_... in csrc/engine/code.h
+_GENERATOR, _ACTIVATES_TRACER, _HAS_COMPREHENSION, _FAR = 1, 2, 4, 16
+
+_INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
+_COUNTS_INSTRUCTIONS = sys.version_info < (3, 12)  # tracing slows each of them
+_RESUME = opcode.opmap.get("RESUME", -1)
+_EXTENDED_ARG = opcode.opmap.get("EXTENDED_ARG", -1)  # untraced, with what follows
+_FOR_ITER = opcode.opmap.get("FOR_ITER", -1)
+_YIELD = opcode.opmap.get("YIELD_VALUE", -1)
+_CACHE = opcode.opmap.get("CACHE", -1)
+_PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
+_OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
 
-_MOST = 80  # characters of a line's source
+class CodeTables(NamedTuple):
+    """The arguments of ``Tracer.add_code`` after the code object and its key.
 
-
-def labels_of(
-    code: CodeType, lines: range, text: str | None = None
-) -> tuple[bytes, list[bytes | None]]:
-    """Return the label of `code` and those of `lines`, as UTF-8.
-
-    None for a line that has no code. `text` is the source of its file where
-    that can't be read.
+    Tables are packed integers in native byte order, one for each line or for each
+    instruction (two bytes of bytecode); None stands for an empty table.
     """
-    file = os.path.basename(code.co_filename)
-    source = _lines_of(text_of(code.co_filename) if text is None else text)
-    running = {line for _, _, line in code.co_lines() if line}
-    labels = [
-        _encoded(f"{file}:{line}", _source_line(source, line))
-        if line in running
-        else None
-        for line in lines
-    ]
-    return _encoded(f"{code.co_name} ({file}:{code.co_firstlineno})"), labels
+
+    first_line: int
+    n_lines: int
+    flags: int
+    awaits: bool
+    start: int  # byte offset of the instruction at which a call begins, or -1
+    statements: bytes | None  # uint32 a line: 1 + index of its statement's first line
+    instructions: bytes | None  # uint16 a line: number of bytecode instructions
+    marks: bytes | None  # uint8 an instruction: see `instructions.jump_marks`
+    resumes: bytes | None  # uint32 an instruction: its line
 
 
-def _source_line(source: list[str], line: int) -> str:
-    return source[line - 1].strip()[:_MOST] if line <= len(source) else ""
-
-
-def _encoded(name: str, source: str = "") -> bytes:
-    label = f"{name}  {source}" if source else name
-    return label.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
-
-
-@lru_cache(maxsize=16)  # a module's functions come in a row
-def _lines_of(text: str | None) -> list[str]:
-    return text.split("\n") if text else []
-
-
-# Registration of code objects with a tracer of the core.
-
-
-_CODE_ENABLES = 2  # in csrc/engine/code.h
+def runs_in_steps(code: CodeType) -> bool:
+    """Return whether calls of `code` make a generator or coroutine."""
+    return bool(code.co_flags & _STEPS)
 
 
 def register(  # noqa: PLR0913  # the properties of a code object
@@ -82,116 +81,78 @@ def register(  # noqa: PLR0913  # the properties of a code object
     labelled: bool = True,
     enables: bool = False,
 ) -> bool:
-    """Register `code` with `tracer`; False if its line numbers make no sense.
+    """Register `code` with `tracer`; False if its line numbers are invalid.
 
     A code object that is already registered, perhaps by another thread just now,
     stays as it is. `text` is the source of code that is in no file. If NVTX ranges
     are on and `labelled` is true, calls and lines of `code` are ranges. With
     `enables`, calls of `code` enable the tracer, from the first call on.
     """
-    shape = build_tables(code, text)
-    if shape is None or not _add(tracer, code, key, shape, enables=enables):
+    tables = build_tables(code, text)
+    if tables is None or not _add(tracer, code, key, tables, enables=enables):
         return tracer.has_code(code)
-    if labelled and tracer.ranged:
-        lines = range(shape.first_line, shape.first_line + shape.n_lines)
+    if labelled and tracer.has_nvtx_ranges:
+        from lineprof.bytecode.labels import labels_of  # noqa: PLC0415  # for NVTX tools only
+
+        lines = range(tables.first_line, tables.first_line + tables.n_lines)
         tracer.set_labels(code, *labels_of(code, lines, text))
     return True
 
 
 def _add(
-    tracer: Tracer, code: CodeType, key: object, shape: CodeTables, *, enables: bool
+    tracer: Tracer, code: CodeType, key: object, tables: CodeTables, *, enables: bool
 ) -> bool:
     return tracer.add_code(
         code,
         key,
-        shape.first_line,
-        shape.n_lines,
-        shape.flags | _CODE_ENABLES * enables,
-        shape.awaits,
-        shape.start,
-        shape.statements,
-        shape.instructions,
-        shape.marks,
-        shape.resumes,
+        tables.first_line,
+        tables.n_lines,
+        tables.flags | _ACTIVATES_TRACER * enables,
+        tables.awaits,
+        tables.start,
+        tables.statements,
+        tables.instructions,
+        tables.marks,
+        tables.resumes,
     )
 
 
-MOST_LINES = 1 << 22  # of one function; more is a generated file's fiction
-
-_ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
-_AWAITS = COROUTINE | ASYNC_GENERATOR
-_STEPS = GENERATOR | _AWAITS
-
-_CODE_STEPS, _CODE_GATHERS, _CODE_FAR = 1, 4, 16  # in csrc/engine/code.h
-
-_INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
-_TAXED = sys.version_info < (3, 12)  # tracing slows every instruction
-_RESUME = opcode.opmap.get("RESUME")
-_EXTENDED_ARG = opcode.opmap.get("EXTENDED_ARG", -1)  # untraced, with what follows
-_FOR_ITER = opcode.opmap.get("FOR_ITER", -1)
-_YIELD = opcode.opmap.get("YIELD_VALUE", -1)
-_CACHE = opcode.opmap.get("CACHE")
-_PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
-_OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
-
-
-class CodeTables(NamedTuple):
-    """The arguments of ``Tracer.add_code`` after the code object and its key.
-
-    Tables are packed integers of the machine, by line or by instruction (two
-    bytes of bytecode each), or None where there is nothing to tell.
-    """
-
-    first_line: int
-    n_lines: int
-    flags: int
-    awaits: bool
-    start: int  # byte offset of the instruction that begins a call
-    statements: bytes | None  # uint32 a line: 1 + offset of its statement's first
-    instructions: bytes | None  # uint16 a line: how many bytecode instructions
-    marks: bytes | None  # uint8 an instruction: how control came there
-    resumes: bytes | None  # uint32 an instruction: its line
-
-
-def runs_in_steps(code: CodeType) -> bool:
-    """Tell whether calls of `code` make a generator or coroutine."""
-    return bool(code.co_flags & _STEPS)
-
-
 def build_tables(code: CodeType, text: str | None = None) -> CodeTables | None:
-    """Return the shape of `code`, or None when its lines can't be counted.
+    """Return the tables of `code`, or None if its line numbers are invalid.
 
-    `text` is the source of its file where that can't be read.
+    `text` is the source of code that is in no file; None reads its file.
     """
     ranges = list(_merged(code.co_lines()))
     numbers = [line for _, _, line in ranges]
     if not numbers:
         return None
-    numbers.append(max(1, code.co_firstlineno))  # of a lambda whose body is below
+    numbers.append(max(1, code.co_firstlineno))  # a lambda may start above its body
     first, last = min(numbers), max(numbers)
-    if last - first >= MOST_LINES:
+    if last - first >= _MAX_LINES:
         return None
     n_lines = last - first + 1
     statements = _statement_table(code, first, n_lines, text)
-    steps = runs_in_steps(code)
+    in_steps = runs_in_steps(code)
     far = are_far(code, ranges)
     marks = jump_marks(code, statements=far or statements is not None)
-    gathers = marks is not None and WITHIN in marks
+    has_comprehension = marks is not None and COMPREHENSION in marks
     if far:
         marks = with_starts(marks, code, ranges)
     return CodeTables(
         first_line=first,
         n_lines=n_lines,
-        flags=_CODE_STEPS * steps | _CODE_GATHERS * gathers | _CODE_FAR * far,
+        flags=_GENERATOR * in_steps
+        | _HAS_COMPREHENSION * has_comprehension
+        | _FAR * far,
         awaits=bool(code.co_flags & _AWAITS),
         start=_start(code),
         statements=statements,
         instructions=_instruction_table(code, ranges, first, n_lines)
-        if _TAXED
+        if _COUNTS_INSTRUCTIONS
         else None,
         marks=marks,
         resumes=_line_table(code, ranges)
-        if _INLINED and (steps or marks is not None)
+        if _INLINED and (in_steps or marks is not None)
         else None,
     )
 
@@ -199,9 +160,9 @@ def build_tables(code: CodeType, text: str | None = None) -> CodeTables | None:
 def _merged(
     ranges: Iterable[tuple[int, int, int | None]],
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, line) of the runs of instructions of one line, in bytes.
+    """Yield (start, end, line) of adjacent instructions of one line, in bytes.
 
-    `ranges` has one for each place within a line, and some that have no line.
+    `ranges` has several for one line, by column, and some that have no line.
     """
     begin = last = current = 0
     for start, end, line in ranges:
@@ -233,18 +194,18 @@ def _zeros(kind: str, count: int) -> memoryview[int]:
 def _instruction_table(
     code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
 ) -> bytes:
-    from lineprof.bytecode.jumps import for_loops  # noqa: PLC0415  # later versions do without
+    from lineprof.bytecode.jumps import for_loops  # noqa: PLC0415  # for Python 3.11
 
     table = _zeros("H", n_lines)
     opcodes = code.co_code[::2]
-    # What stands before the head of a for loop runs once, the rest every turn.
+    # Instructions before the head of a for loop run once, the others in every turn.
     loops = for_loops(code) if _FOR_ITER in opcodes else []
     for begin, end, line in ranges:
         start = max((head for head in loops if begin <= head < end), default=begin)
         run = opcodes[start // 2 : end // 2]
         count = len(run) - run.count(_EXTENDED_ARG) - run.count(_CACHE)
         if _YIELD in run:
-            count = (count + 1) // 2  # run in two stays, before and after the yield
+            count = (count + 1) // 2  # half of them run before the yield
         table[line - first] = min(table[line - first] + count, 0xFFFF)
     return table.tobytes()
 
@@ -279,8 +240,8 @@ def _statement_table(
 def statement_spans(file: str, text: str | None = None) -> tuple[Span, ...]:
     """Return (first line, last line) of each simple statement of several lines.
 
-    Statements that share a line make one span. `text` is the source, None to
-    read it. Empty where there is none.
+    Statements that share a line make one span. `text` is the source; None reads
+    `file`. Empty if there is no source.
     """
     if text is None:
         state = file_state(file)
@@ -292,10 +253,10 @@ def statement_spans(file: str, text: str | None = None) -> tuple[Span, ...]:
 
 @lru_cache(maxsize=4096)
 def _spans_in(file: str, _state: tuple[int, ...]) -> tuple[Span, ...]:
-    """Return the spans of a file, for as long as it stays as it is.
+    """Return the spans of a file; `_state` is part of the key of the cache.
 
-    Functions of a whole program come as they are first called, in any order: each
-    file is to be parsed once. Its text is not kept.
+    Functions of a whole program are registered at their first call, in any order, and
+    each file is parsed once. Its text is not kept.
     """
     text = text_of(file)
     return tuple(_joined(sorted(_find_spans(text)))) if text else ()
@@ -303,21 +264,21 @@ def _spans_in(file: str, _state: tuple[int, ...]) -> tuple[Span, ...]:
 
 @lru_cache(maxsize=16)
 def _spans_of(text: str) -> tuple[Span, ...]:
-    """Return the spans of a text that is in no file, such as a cell of a notebook."""
+    """Return the spans of text that is in no file, such as a cell of a notebook."""
     return tuple(_joined(sorted(_find_spans(text))))
 
 
 def _find_spans(text: str) -> Iterator[Span]:
     try:
         flags = _ONLY_AST  # as ast.parse
-        waiting: list[ast.AST] = [compile(text, "?", "exec", flags, dont_inherit=True)]
+        pending: list[ast.AST] = [compile(text, "?", "exec", flags, dont_inherit=True)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    while waiting:
-        node = waiting.pop()
+    while pending:
+        node = pending.pop()
         parts = [part for name in _PARTS for part in getattr(node, name, ())]
-        waiting.extend(parts)
-        if not parts:  # a simple statement, or an empty file, which has no lines
+        pending.extend(parts)
+        if not parts:  # a simple statement, or an empty module, which has no `lineno`
             start, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
             if end > start:
                 yield start, end

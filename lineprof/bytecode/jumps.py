@@ -1,4 +1,4 @@
-"""Jumps and lines in bytecode, as the module `dis` reads it."""
+"""Jumps and lines in bytecode, read by the tables of `dis`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
-# From 3.14 on `dis` has it among the jumps: it names an END_SEND, but goes nowhere.
+# From 3.14 on `dis` lists it as a jump: its argument is the offset of an END_SEND.
 _NO_JUMP = dis.opmap.get("END_ASYNC_FOR", -1)
 _JUMPS = frozenset(dis.hasjrel) - {_NO_JUMP}
 _CACHE = dis.opmap.get("CACHE", -1)
 _EXTENDED = dis.EXTENDED_ARG
-_REAL = 256  # opcodes that bytecode can hold
+_OPCODES = 256  # that bytecode can hold
 _SWAP = dis.opmap.get("SWAP", -1)
-# The two that end a loop's iterator; from 3.14 on neither begins a line, nor does
-# what follows, where it is on the line of what stands before.
+# The two that end a loop's iterator. From 3.14 on neither begins a line, nor does the
+# next instruction, if it is on the line of the one before them.
 _END_FOR, _POP_ITER = dis.opmap.get("END_FOR", -1), dis.opmap.get("POP_ITER", -1)
 
 
 class UnknownBytecodeError(Exception):
-    """Bytecode of a Python that is newer than this module, and unlike those before."""
+    """Bytecode of a Python that is newer than this module, with unknown opcodes."""
 
 
 def _numbers(*names: str) -> frozenset[int]:
@@ -34,7 +34,7 @@ def _numbers(*names: str) -> frozenset[int]:
 
 
 def _caches(opcode: int) -> int:
-    """Return how many entries of a cache follow an instruction."""
+    """Return the number of cache entries that follow an instruction."""
     known = getattr(dis, "_inline_cache_entries", {})
     if sys.version_info >= (3, 13):  # by name
         return int(known.get(dis.opname[opcode], 0))
@@ -42,10 +42,10 @@ def _caches(opcode: int) -> int:
 
 
 class JumpTarget(NamedTuple):
-    """How a jump says where it goes."""
+    """The target of a kind of jump: `base` + `step` * argument bytes from the jump."""
 
-    first: int  # bytes from the jump to where its argument counts from
-    by: int  # bytes that one more of the argument is
+    base: int
+    step: int
 
 
 def _jump_target(opcode: int) -> JumpTarget:
@@ -54,26 +54,26 @@ def _jump_target(opcode: int) -> JumpTarget:
 
 
 _JUMP_TARGETS = {
-    opcode: _jump_target(opcode) for opcode in dis.hasjrel if opcode < _REAL
+    opcode: _jump_target(opcode) for opcode in dis.hasjrel if opcode < _OPCODES
 }
 
 _CALLED = _numbers(*(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ()))
 _HEADS = _numbers("FOR_ITER", "GET_ANEXT")
 _ITERATES = _numbers("GET_ITER", "GET_AITER")
-# Those that may go back to a loop's head.
+# Jumps that may go back to a loop's head.
 _BACKWARD = frozenset(
     opcode
     for opcode in _JUMP_TARGETS
     if not dis.opname[opcode].endswith("NO_INTERRUPT")
     and "BACKWARD" in dis.opname[opcode]
 )
-_ENDS = frozenset(  # nothing runs next
+_ENDS = frozenset(  # the next instruction does not run after these
     number
     for name, number in dis.opmap.items()
     if name.startswith(("RETURN", "RERAISE", "RAISE_VARARGS", "JUMP_"))
     and "_IF_" not in name
 )
-# From 3.12 on; on a later Python there may be others.
+# Of 3.12 and later; a newer Python may have others.
 _KNOWN_JUMPS = (
     "FOR_ITER SEND JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"
     " POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
@@ -84,10 +84,10 @@ _UNKNOWN_JUMPS = _INLINED and not _NEEDED.union(_KNOWN_JUMPS.split()).issubset(
     dis.opmap
 )
 
-# What may be in bytecode that is read here.
+# Opcodes that may be in bytecode that is read here.
 _KNOWN = frozenset(
     number
-    for number, name in enumerate(dis.opname[:_REAL])
+    for number, name in enumerate(dis.opname[:_OPCODES])
     if not name.startswith("<")
     and not (_INLINED and number in _JUMPS and name not in _KNOWN_JUMPS.split())
 )
@@ -98,18 +98,17 @@ class Jump(NamedTuple):
 
     start: int  # byte offsets
     target: int
-    gathers: bool  # goes back to the loop of a comprehension
+    in_comprehension: bool
 
 
 def loop_jumps(code: CodeType) -> list[Jump]:
     """Return the jumps back to the head of a loop.
 
     A comprehension's loop head follows a SWAP, which puts the result below the
-    iterator; a loop statement has no result to put anywhere, and makes its
-    iterator itself, where ``all()`` calls for one. The jumps inside
-    an ``await``, and those from the code of an exception, which stands at the
-    end, back to where it was raised, are no loops. UnknownBytecodeError where an
-    instruction is of an unknown kind.
+    iterator; that of ``all()`` follows a call. A loop statement creates its iterator
+    itself and has no result. Jumps inside an ``await``, and those from an exception
+    handler at the end back to where it was raised, are no loops. Raises
+    UnknownBytecodeError for an unknown opcode.
     """
     raw = code.co_code
     if _UNKNOWN_JUMPS or not _KNOWN.issuperset(raw[::2]):
@@ -126,17 +125,17 @@ def loop_jumps(code: CodeType) -> list[Jump]:
             continue
         place = places[target]
         head = steps[place][1]
-        if head in _HEADS or _leads(steps, places, place, offset):
-            gathers = _INLINED and head in _HEADS and _gathers(steps, place)
-            jumps.append(Jump(offset, target, gathers))
+        if head in _HEADS or _is_reachable(steps, places, place, offset):
+            inner = _INLINED and head in _HEADS and _is_comprehension(steps, place)
+            jumps.append(Jump(offset, target, in_comprehension=inner))
     return jumps
 
 
-def unheard(code: CodeType) -> list[int]:
-    """Return the offsets of jumps back whose line Python does not tell of.
+def jumps_without_event(code: CodeType) -> list[int]:
+    """Return the offsets of backward jumps for which Python has no line event.
 
-    There an outer loop of a comprehension goes on once an inner one is over: the
-    interpreter takes it to be on the line where the inner one began.
+    There an outer loop of a comprehension continues after an inner one: the interpreter
+    regards the jump as part of the line where the inner one began.
     """
     raw = code.co_code
     if _POP_ITER < 0 or _POP_ITER not in raw[::2]:
@@ -168,18 +167,18 @@ def _lines(code: CodeType) -> list[int | None]:
 
 
 def targets(code: CodeType) -> list[int]:
-    """Return the offsets that jumps go to."""
+    """Return the target offsets of jumps."""
     return [target for _, _, target in _steps(code.co_code) if target >= 0]
 
 
 def handlers(code: CodeType) -> list[int]:
-    """Return the offsets that exceptions go to."""
+    """Return the offsets of exception handlers."""
     entries = dis._parse_exception_table(code)  # type: ignore[attr-defined]  # noqa: SLF001
     return [entry.target for entry in entries]
 
 
 def _steps(raw: bytes) -> list[Step]:
-    """Return the instructions, caches left out."""
+    """Return the instructions without caches."""
     steps = []
     extended = 0
     for offset in range(0, len(raw), 2):
@@ -190,14 +189,14 @@ def _steps(raw: bytes) -> list[Step]:
         extended = arg << 8 if opcode == _EXTENDED else 0
         target = -1
         if opcode in _JUMP_TARGETS:
-            way = _JUMP_TARGETS[opcode]
-            target = offset + way.first + way.by * arg
+            kind = _JUMP_TARGETS[opcode]
+            target = offset + kind.base + kind.step * arg
         steps.append((offset, opcode, target))
     return steps
 
 
-def _gathers(steps: Sequence[Step], head: int) -> bool:
-    """Tell whether a loop's head is that of an expression."""
+def _is_comprehension(steps: Sequence[Step], head: int) -> bool:
+    """Return whether the instruction at `head` is a comprehension's loop head."""
     before = [step[1] for step in steps[max(0, head - 2) : head]]
     if before and before[-1] in _ITERATES:
         before.pop()
@@ -205,14 +204,14 @@ def _gathers(steps: Sequence[Step], head: int) -> bool:
     return before[-1:] == [_SWAP] or not _CALLED.isdisjoint(before[-1:])
 
 
-def _leads(
+def _is_reachable(
     steps: Sequence[Step], places: dict[int, int], start: int, offset: int
 ) -> bool:
-    """Tell whether control can come from a place to an offset by itself."""
+    """Return whether control can go from the instruction at `start` to `offset`."""
     seen: set[int] = set()
-    waiting = [start]
-    while waiting:
-        place = waiting.pop()
+    pending = [start]
+    while pending:
+        place = pending.pop()
         if place in seen or place >= len(steps):
             continue
         seen.add(place)
@@ -220,13 +219,13 @@ def _leads(
         if at == offset:
             return True
         if target >= 0:
-            waiting.append(places[target])
+            pending.append(places[target])
         if opcode not in _ENDS:
-            waiting.append(place + 1)
+            pending.append(place + 1)
     return False
 
 
 def for_loops(code: CodeType) -> list[int]:
-    """Return the offsets of the FOR_ITER that are jumped to."""
+    """Return the offsets of the FOR_ITER to which a jump goes."""
     raw, head = code.co_code, dis.opmap["FOR_ITER"]
     return [label for label in dis.findlabels(raw) if raw[label] == head]  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""The command `lineprof` and its subcommands: view, export and run."""

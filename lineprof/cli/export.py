@@ -1,4 +1,4 @@
-"""lineprof export: writes a profile as other programs read it."""
+"""`lineprof export`: writes a profile in the format of another program."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import Command
+from lineprof.cli.command import Command, find_profile, keep_profiles, read_profiles
+from lineprof.console.output import print_bytes, print_error
+from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
+from lineprof.files import write_bytes
 
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +19,7 @@ _STANDARD_OUTPUT = "-"
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    from lineprof.export import EXPORTS  # noqa: PLC0415  # not for other commands
+    from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
 
     formats = "; ".join(f"{one.name}: {one.help}" for one in EXPORTS.values())
     parser.add_argument(
@@ -35,16 +38,12 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    from lineprof.cli.command import existing, keep, read  # noqa: PLC0415
-    from lineprof.console.output import print_bytes, print_error  # noqa: PLC0415
-    from lineprof.console.progress import Progress  # noqa: PLC0415  # not for --help
-    from lineprof.export import EXPORTS  # noqa: PLC0415
-    from lineprof.files import write_bytes  # noqa: PLC0415
+    from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
 
     export = EXPORTS[parsed.format]
-    files = [existing(file) for file in parsed.files]
+    files = [find_profile(file) for file in parsed.files]
     with Progress() as progress:
-        stats = read(files, progress)
+        stats = read_profiles(files, progress)
     target = parsed.output or f"{os.path.splitext(files[0])[0]}{export.suffix}"
     if target == _STANDARD_OUTPUT:
         if not export.is_text and sys.stdout is not None and sys.stdout.isatty():
@@ -54,7 +53,7 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             )
         print_bytes(export.content(stats))
     else:
-        keep(files, target)
+        keep_profiles(files, target)
         with Progress() as progress:
             content = progress.written(export.content(stats), f"{export.name},")
             write_bytes(content, target, what="the export")

@@ -1,4 +1,7 @@
-"""lineprof view: shows what `kernprof` recorded."""
+"""`lineprof view`: shows a profile, by one of the views of `lineprof.report`.
+
+Its flags are those of all views, and most may have defaults in a TOML file.
+"""
 
 from __future__ import annotations
 
@@ -10,113 +13,34 @@ from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     Command,
-    checked,
-    existing,
-    keep,
-    negated,
-    read,
-    spelled_out,
+    argument_type,
+    find_profile,
+    keep_profiles,
+    read_profiles,
 )
-from lineprof.config import ConfigError, parse_bool
+from lineprof.config import (
+    ConfigError,
+    column_widths,
+    configuration,
+    matching,
+    parse_bool,
+)
 from lineprof.console.output import print_error, print_lines
+from lineprof.console.progress import Progress
+from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
-from lineprof.files import checked_name
+from lineprof.files import checked_name, name_of, write_file
 from lineprof.report import VIEWS
-from lineprof.report.options import ALL_ORDERS as ORDERS
-from lineprof.report.options import USUAL_HOT
+from lineprof.report.options import ALL_ORDERS, DEFAULT_HOT_LINES, Options
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from lineprof.config import ConfigSource
     from lineprof.model.profile import Profile
     from lineprof.model.records import Process
     from lineprof.report.options import Option, View
-
-
-def _add_flags(parser: argparse.ArgumentParser) -> None:
-
-    add_flags(parser)
-
-
-def _prepare(words: Sequence[str]) -> list[str]:
-
-    return prepare(words)
-
-
-def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    from lineprof.config import column_widths, configuration  # noqa: PLC0415
-    from lineprof.console.progress import Progress  # noqa: PLC0415
-    from lineprof.console.terminal import PLAIN, terminal_of  # noqa: PLC0415
-    from lineprof.report import VIEWS  # noqa: PLC0415
-    from lineprof.report.notes import notes  # noqa: PLC0415
-    from lineprof.report.options import Options  # noqa: PLC0415
-    from lineprof.source import Sources  # noqa: PLC0415  # not for --help
-
-    view: View = parsed.view
-    settings = configuration(parsed.config or None, off=parsed.config is False)
-    values = chosen_options(parser, parsed, settings)
-    values["column_widths"] = column_widths(settings)
-    files = [existing(file) for file in parsed.files]
-    with Progress() as progress:
-        stats = read(files, progress)
-    sources = Sources(stats.sources)
-    to_file = parsed.log_file is not None
-    options = Options(
-        **values,  # type: ignore[arg-type]
-        # line_profiler's table stays as it is, byte for byte.
-        waiting=view.name != "text",
-        screen=PLAIN if to_file else terminal_of(sys.stdout),
-    )
-    lines = view.render(stats, sources, options)
-    if to_file:
-        _write(lines, parsed.log_file, files, stats)
-    else:
-        print_lines(lines)
-    remarks = (*settings.remarks, *unknown_keys(settings))
-    beside = notes(stats, sources, tables=view.has_tables)
-    for note in (*remarks, *view.remarks(stats, options), *beside):
-        print_error(note)
-    if view is next(iter(VIEWS.values())):  # the tables, which may be many
-        from lineprof.report.notes import next_steps  # noqa: PLC0415
-
-        for step in next_steps(stats, files[0]) if len(files) == 1 else ():
-            print_error(step)
-
-
-def report_name(template: str, processes: Sequence[Process]) -> str:
-    """Return the name of a report's file, placeholders replaced: see `name_of`.
-
-    Process number and host are those of the first process that was measured, or
-    our own if there is none.
-    """
-    from lineprof.files import name_of  # noqa: PLC0415
-
-    pid, host = os.getpid(), os.uname().nodename
-    if processes:
-        pid, host = processes[0].pid, processes[0].host
-    return name_of(template, pid=pid, host=host, now=time.time())
-
-
-def _write(lines: Iterable[str], name: str, files: list[str], stats: Profile) -> None:
-    """Write the view to a file; LineprofError if it cannot be, or is the profile."""
-    from lineprof.console.progress import Progress  # noqa: PLC0415
-    from lineprof.files import write_file  # noqa: PLC0415
-
-    target = report_name(name, stats.processes)
-    keep(files, target)
-    with Progress() as progress:
-        write_file(progress.each(lines, "writing line"), target)
-
-
-COMMAND = Command(
-    "view", "show one profile, or several added up", _add_flags, _view, _prepare
-)
-
-
-# The flags of `lineprof view`: of all views at once, with defaults from a file.
-
 
 _DEFAULT, *_OTHERS = VIEWS.values()
 
@@ -124,7 +48,7 @@ _OPTIONS = {option.field: option for view in VIEWS.values() for option in view.o
 
 _BY_FLAG = {option.flags[-1]: option for option in _OPTIONS.values()}
 
-_BOOLEANS = [flag for flag, option in _BY_FLAG.items() if option.parse is None]
+_SWITCHES = [flag for flag, option in _BY_FLAG.items() if option.parse is None]
 
 _HOT = "--hot"
 
@@ -132,12 +56,11 @@ _SORT, _SORT_BY, _ORDER = "--sort", "--sort-by", "sort_by"
 
 _GENERAL = ("--help", "--version", "--config", "--no-config", "--log-file")
 
-# What line_profiler has, too: of these, the first letters will do.
-_OLDER = (
+# The long flags of line_profiler's viewer: scripts may rely on their abbreviations.
+_LINE_PROFILER_FLAGS = (
     *("--help", "--version", "--config", "--no-config", "--unit"),
     *("--rich", "--skip-zero", "--sort", "--summarize"),
 )
-
 
 _EPILOG = """\
 A long flag without a value may be followed by =yes or =no, or begin with --no-.
@@ -146,44 +69,157 @@ names, else from lineprof.toml, line_profiler.toml or pyproject.toml in this fol
 or the nearest above."""
 
 
-def prepare(words: Sequence[str]) -> list[str]:
-    """Return `words` as the parser takes them; LineprofError.
+def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Print the view that was chosen, or write it to the file of --log-file."""
+    from lineprof.report.notes import next_steps, notes  # noqa: PLC0415  # not for --help
+    from lineprof.source import Sources  # noqa: PLC0415
 
-    ``--sort`` with the name of an order is ``--sort-by``, and ``--hot`` has the
-    number of lines that it is given, if any.
+    view: View = parsed.view
+    settings = configuration(parsed.config or None, off=parsed.config is False)
+    values = _option_values(parser, parsed, settings)
+    values["column_widths"] = column_widths(settings)
+    files = [find_profile(file) for file in parsed.files]
+    with Progress() as progress:
+        profile = read_profiles(files, progress)
+    sources = Sources(profile.sources)
+    to_file = parsed.log_file is not None
+    options = Options(
+        **values,  # type: ignore[arg-type]
+        # line_profiler's table stays as it is, byte for byte.
+        waiting=view is not _DEFAULT,
+        terminal=PLAIN if to_file else terminal_of(sys.stdout),
+    )
+    lines = view.render(profile, sources, options)
+    if to_file:
+        _write(lines, parsed.log_file, files, profile)
+    else:
+        print_lines(lines)
+    for note in (
+        *settings.remarks,
+        *_unknown_keys(settings),
+        *view.notes(profile, options),
+        *notes(profile, sources, tables=view.has_tables),
+    ):
+        print_error(note)
+    if view is _DEFAULT and len(files) == 1:  # the tables, which may be many
+        for step in next_steps(profile, files[0]):
+            print_error(step)
+
+
+def _write(lines: Iterable[str], name: str, files: list[str], profile: Profile) -> None:
+    """Write the view to a file; LineprofError if that fails, or it is the profile."""
+    target = report_name(name, profile.processes)
+    keep_profiles(files, target)
+    with Progress() as progress:
+        write_file(progress.each(lines, "writing line"), target)
+
+
+def report_name(template: str, processes: Sequence[Process]) -> str:
+    """Return the name of a report's file, its placeholders replaced: see `name_of`.
+
+    Process number and host are those of the first process of the profile, or of
+    this process if there is none.
+    """
+    pid, host = os.getpid(), os.uname().nodename
+    if processes:
+        pid, host = processes[0].pid, processes[0].host
+    return name_of(template, pid=pid, host=host, now=time.time())
+
+
+# Rewriting of the arguments for `argparse`.
+#
+# Switches may be given a value: ``--sort=no`` is ``--no-sort``. `argparse` has no
+# such switches: if a value may follow, it takes the name of the file for the value.
+
+
+def _prepare(arguments: Sequence[str]) -> list[str]:
+    """Return `arguments` as the parser takes them; LineprofError for a wrong value.
+
+    ``--sort`` with the name of an order becomes ``--sort-by``, and ``--hot`` gets
+    the number of lines that follows, or the default.
     """
     others = [*_GENERAL, *(f"--{view.name}" for view in _OTHERS), *_BY_FLAG]
-    rest = spelled_out(list(map(_named, words)), _BOOLEANS, others, _OLDER)
+    rest = expand_flags(
+        [_named_order(argument) for argument in arguments],
+        _SWITCHES,
+        others,
+        _LINE_PROFILER_FLAGS,
+    )
     done: list[str] = []
     while rest and rest[0] != "--":
-        word = rest.pop(0)
+        argument = rest.pop(0)
         follows = rest[0] if rest else ""
-        if word == _SORT and follows in ORDERS:
-            word = f"{_SORT_BY}={rest.pop(0)}"
-        elif word == _HOT:
-            word = f"{_HOT}={rest.pop(0) if _is_count(follows) else USUAL_HOT}"
-        done.append(word)
+        if argument == _SORT and follows in ALL_ORDERS:
+            argument = f"{_SORT_BY}={rest.pop(0)}"
+        elif argument == _HOT:
+            count = rest.pop(0) if _is_count(follows) else DEFAULT_HOT_LINES
+            argument = f"{_HOT}={count}"
+        done.append(argument)
     return done + rest
 
 
-def _is_count(word: str) -> bool:
-    """Tell a number, be it a wrong one, from the name of a file that is there."""
+def _is_count(argument: str) -> bool:
+    """Tell a number, even an invalid one, from the name of an existing file."""
     try:
-        float(word)
+        float(argument)
     except ValueError:
         return False
-    return not os.path.lexists(word)
+    return not os.path.lexists(argument)
 
 
-def _named(word: str) -> str:
-    """Return ``--sort=ORDER`` as ``--sort-by=ORDER``, any other word as it is."""
-    flag, equals, value = word.partition("=")
+def _named_order(argument: str) -> str:
+    """Return ``--sort=ORDER`` as ``--sort-by=ORDER``, any other argument unchanged."""
+    flag, equals, value = argument.partition("=")
     if not (equals and value) or parse_bool(value) is not None:
-        return word
-    return f"{_SORT_BY}={value}" if flag in {"--so", "--sor", _SORT} else word
+        return argument
+    return f"{_SORT_BY}={value}" if flag in {"--so", "--sor", _SORT} else argument
 
 
-def add_flags(parser: argparse.ArgumentParser) -> None:
+def expand_flags(
+    arguments: Sequence[str],
+    switches: Collection[str],
+    others: Collection[str],
+    preferred: Collection[str] = (),
+) -> list[str]:
+    """Return `arguments` with long flags in full, and `switches` without values.
+
+    `others` are all other long flags. If an abbreviation fits several flags, those
+    in `preferred` alone count. Raises LineprofError for a switch's value that is
+    neither yes nor no.
+    """
+    opposites = {_negated(flag): flag for flag in switches}
+    names = {*switches, *opposites, *others}
+    rest = list(arguments)
+    done: list[str] = []
+    while rest and rest[0] != "--":
+        flag, equals, value = rest.pop(0).partition("=")
+        if flag.startswith("--"):
+            found = matching(flag, names, {*preferred, *map(_negated, preferred)})
+            flag = found[0] if len(found) == 1 else flag
+        if flag in opposites or flag in switches:
+            if not equals:
+                follows = bool(rest) and parse_bool(rest[0]) is not None
+                value = rest.pop(0) if follows else "yes"
+            is_on = parse_bool(value)
+            if is_on is None:
+                raise LineprofError(f"{flag} takes yes or no, not {value!r}")
+            switch = opposites.get(flag, flag)
+            is_on = is_on is not (flag in opposites)
+            done.append(switch if is_on else _negated(switch))
+        else:
+            done.append(flag + equals + value)
+    return done + rest
+
+
+def _negated(flag: str) -> str:
+    """Return the opposite of a long flag."""
+    return f"--no-{flag[2:]}"
+
+
+# The flags for `argparse`.
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags to `parser`."""
     parser.epilog = _EPILOG
     parser.add_argument("files", nargs="+", metavar="FILE", help="written by kernprof")
@@ -192,7 +228,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         *("-c", "--config"),
         metavar="FILE",
         help="take defaults from the table [tool.line_profiler.cli] or"
-        " [tool.lineprof.cli.main] of this TOML file",
+        " [tool.lineprof.cli] of this TOML file",
     )
     parser.add_argument(
         "--no-config",
@@ -203,7 +239,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--log-file",
-        type=checked(checked_name),
+        type=argument_type(checked_name),
         metavar="FILE",
         help="write there: %%p is the process measured, %%h its host, %%t the time,"
         " %%q{VAR} a variable",
@@ -216,7 +252,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_view(views: argparse._MutuallyExclusiveGroup, view: View) -> None:
-    """Add the flag that chooses a view, with the value that it takes, if any."""
+    """Add the flag that chooses a view, with its value if it takes one."""
     if view.value is None or view.value.parse is None:
         views.add_argument(
             f"--{view.name}",
@@ -232,7 +268,7 @@ def _add_view(views: argparse._MutuallyExclusiveGroup, view: View) -> None:
         dest="view",
         action=_Choose,
         const=view,
-        type=checked(view.value.parse),
+        type=argument_type(view.value.parse),
         default=_DEFAULT,
         metavar=view.value.metavar,
         help=view.help,
@@ -240,7 +276,7 @@ def _add_view(views: argparse._MutuallyExclusiveGroup, view: View) -> None:
 
 
 class _Choose(argparse.Action):
-    """Chooses a view and keeps what it is to show."""
+    """The choice of a view by a flag with a value, which is kept for the view."""
 
     def __call__(
         self,
@@ -249,7 +285,7 @@ class _Choose(argparse.Action):
         value: object,
         _flag: str | None = None,
     ) -> None:
-        """Take one value; of a view that has several they are kept in order."""
+        """Take one value; a view of several values gets them in order."""
         view: View = self.const
         option = view.value
         if option is not None:
@@ -260,12 +296,12 @@ class _Choose(argparse.Action):
 
 
 def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
-    """Add a flag; where it is not given, the namespace has no such name."""
+    """Add a flag; if it is not given, the namespace has no such attribute."""
     if option.parse is not None:
         parser.add_argument(
             *option.flags,
             dest=option.field,
-            type=checked(option.parse),
+            type=argument_type(option.parse),
             default=argparse.SUPPRESS,
             metavar=option.metavar,
             help=option.help,
@@ -273,7 +309,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         return
     for flags, action, text in (
         (option.flags, "store_true", option.help),
-        ((negated(option.flags[-1]),), "store_false", argparse.SUPPRESS),
+        ((_negated(option.flags[-1]),), "store_false", argparse.SUPPRESS),
     ):
         parser.add_argument(
             *flags,
@@ -284,13 +320,16 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         )
 
 
-def chosen_options(
+# The values of the options: as given, else from a TOML file, else the defaults.
+
+
+def _option_values(
     parser: argparse.ArgumentParser, parsed: argparse.Namespace, source: ConfigSource
 ) -> dict[str, object]:
-    """Return the options of the view that was chosen: as given, else from `source`.
+    """Return the values of the chosen view's options by field.
 
-    An option that the view does not take is a usage error if it was given.
-    Raises ConfigError for a value of the file that is none.
+    A flag that the view does not take is a usage error. Raises ConfigError for an
+    invalid value in the TOML file.
     """
     view: View = parsed.view
     given = dict(vars(parsed))
@@ -304,8 +343,8 @@ def chosen_options(
     if values.get(_ORDER) and values[_ORDER] not in view.orders:
         if hasattr(parsed, _ORDER):
             known = ", ".join(dict.fromkeys(view.orders))
-            where = "the table" if view is _DEFAULT else f"--{view.name}"
-            parser.error(f"{where} has no order {values[_ORDER]!r}; known are: {known}")
+            name = "the table" if view is _DEFAULT else f"--{view.name}"
+            parser.error(f"{name} has no order {values[_ORDER]!r}; known are: {known}")
         values[_ORDER] = ""  # the file's is for another view
     for field, option in _OPTIONS.items():
         if field in given:
@@ -330,7 +369,7 @@ def _takers(option: Option) -> list[View]:
 
 
 def _defaults(source: ConfigSource) -> dict[str, object]:
-    """Return the values of a file of configuration by the field that they set."""
+    """Return the values of a TOML file by the field that they set."""
     if not source.holds:
         return {}
     table = source.get_subconfig("cli")
@@ -342,10 +381,10 @@ def _defaults(source: ConfigSource) -> dict[str, object]:
     return values
 
 
-def unknown_keys(source: ConfigSource) -> list[str]:
-    """Return a line for each key of [tool.lineprof.cli.main] that is no flag."""
+def _unknown_keys(source: ConfigSource) -> list[str]:
+    """Return a line for each key of [tool.lineprof.cli] that no flag has."""
     return [
-        f"{source.file}: [tool.lineprof.cli.main] knows no {key!r};"
+        f"{source.file}: [tool.lineprof.cli] knows no {key!r};"
         " lineprof view --help lists all flags"
         for key in source.get_subconfig("cli").own
         if f"--{key.replace('_', '-')}" not in _BY_FLAG
@@ -353,7 +392,7 @@ def unknown_keys(source: ConfigSource) -> list[str]:
 
 
 def _value(option: Option, value: object, where: str) -> object:
-    """Return what the flag would be given for `value`; ConfigError if nothing."""
+    """Return a file's `value` as the flag's value; ConfigError if it is invalid."""
     if option.parse is None:
         if isinstance(value, bool):
             return value
@@ -368,3 +407,8 @@ def _value(option: Option, value: object, where: str) -> object:
         return option.parse(text)
     except LineprofError as error:
         raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+COMMAND = Command(
+    "view", "show one profile, or several added up", _add_flags, _view, _prepare
+)

@@ -1,4 +1,8 @@
-"""What commands print, on streams that may be full, closed or missing."""
+"""Output to the standard streams, which may be full, closed or missing.
+
+Two kinds: the output of a command of lineprof, whose errors the user is told, and
+messages at the end of a profiled program, which must not disturb it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,8 @@ from lineprof.errors import LineprofError, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_NO_STDOUT = (AttributeError, OSError, ValueError)
+# The program may have closed its streams, or put others there, which raise anything.
+_BROKEN_STREAM = Exception
 
 
 def print_error(text: str, name: str = "lineprof") -> None:
@@ -21,15 +26,27 @@ def print_error(text: str, name: str = "lineprof") -> None:
     print_stderr(f"{name}: {printable(text)}")
 
 
+def print_stderr(line: str) -> None:
+    """Print `line` on standard error, if there is one."""
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except _BROKEN_STREAM:
+        return
+
+
+# Output of a command.
+
+
 def print_lines(lines: Iterable[str]) -> None:
-    """Print `lines`; LineprofError where standard output does not take them."""
-    from lineprof.console.terminal import write_lines  # noqa: PLC0415
+    """Print `lines`; LineprofError if they cannot be written."""
+    from lineprof.console.terminal import write_lines  # noqa: PLC0415  # not in programs
 
     _print(lambda: write_lines(lines, sys.stdout))
 
 
 def print_bytes(chunks: Iterable[bytes]) -> None:
-    """Print `chunks` as they are; LineprofError as of `print_lines`."""
+    """Print `chunks` unchanged; LineprofError if they cannot be written."""
 
     def write() -> None:
         sys.stdout.flush()
@@ -39,7 +56,7 @@ def print_bytes(chunks: Iterable[bytes]) -> None:
 
 
 def _print(write: Callable[[], object]) -> None:
-    """Have `write` write to standard output; LineprofError where that fails."""
+    """Call `write`, which writes to standard output; LineprofError if that fails."""
     if sys.stdout is None:
         raise LineprofError("there is no standard output", hint="redirect it to a file")
     try:
@@ -61,67 +78,39 @@ def drop_output() -> None:
         handle = os.open(os.devnull, os.O_WRONLY)
         os.dup2(handle, sys.stdout.fileno())
         os.close(handle)
-    except _NO_STDOUT:
+    except (AttributeError, OSError, ValueError):  # it has no descriptor
         return
 
 
-# What is to be printed at a program's end, and the command that shows it again.
+# Output at the end of a program.
 
 
 class StdoutBuffer(io.StringIO):
-    """A text for standard output: it is a terminal if that is."""
+    """A buffer for text on its way to standard output: a terminal if that is one."""
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """That of standard output."""
+        """The encoding of standard output."""
         return getattr(sys.stdout, "encoding", None) or "utf-8"
 
     def isatty(self) -> bool:
-        """Tell whether standard output is a terminal."""
+        """Return whether standard output is a terminal."""
         try:
             return sys.stdout.isatty()
-        except Exception:  # noqa: BLE001  # the program may have put anything there
+        except _BROKEN_STREAM:
             return False
 
     def fileno(self) -> int:
-        """Return the number of standard output."""
+        """Return the file descriptor of standard output."""
         return sys.stdout.fileno()
 
 
-def python_command() -> str:
-    """Return how a shell calls this interpreter, as shortly as it can."""
-    if not sys.executable:  # it does not know
-        return "python"
-    from shutil import which  # noqa: PLC0415  # it is slow
-
-    for name in ("python", "python3", os.path.basename(sys.executable)):
-        if which(name) == sys.executable:
-            return name
-    return shlex.quote(sys.executable)
-
-
-# Words on the standard streams, which are the program's, too, and may be gone.
-
-
-# The program may have closed its streams, or put others there, which raise anything.
-_NO_STREAM = Exception
-
-
-def print_stderr(line: str) -> None:
-    """Print `line` on standard error, if there is one."""
-    try:
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
-    except _NO_STREAM:
-        return
-
-
 def print_message(text: str, *, dying: bool = False) -> None:
-    """Print `text` on standard output, if there is one that takes it.
+    """Print `text` on standard output, if that can be written to.
 
-    It goes past the stream's buffer, so that a reader that has gone is not
-    noticed, and answered by python with a message, for our words' sake. A
-    program that is `dying` of a signal does not get its buffer written.
+    The stream's buffer is bypassed: if the reader has gone, python would report
+    that at exit, though the program itself wrote nothing. If the program is
+    `dying` of a signal, its own buffer is not flushed.
     """
     if not text:
         return
@@ -136,5 +125,17 @@ def print_message(text: str, *, dying: bool = False) -> None:
         data = text.encode(stream.encoding, "backslashreplace")
         while data:
             data = data[os.write(stream.fileno(), data) :]
-    except _NO_STREAM:
+    except _BROKEN_STREAM:
         return
+
+
+def python_command() -> str:
+    """Return the shortest command that starts this interpreter from a shell."""
+    if not sys.executable:  # unknown to an embedded interpreter
+        return "python"
+    from shutil import which  # noqa: PLC0415  # it is slow
+
+    for name in ("python", "python3", os.path.basename(sys.executable)):
+        if which(name) == sys.executable:
+            return name
+    return shlex.quote(sys.executable)

@@ -1,4 +1,4 @@
-"""A line on a terminal that says how far a long task is, and goes with its end."""
+"""A progress line on a terminal, erased at the end of its task."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_PATIENCE = 0.5  # s without a word: most tasks are done by then
+_DELAY = 0.5  # s before the line appears: most tasks are done by then
 
-_PAUSE = 0.1  # s between two looks of the line
+_INTERVAL = 0.1  # s between two updates
 
 _ERASE = "\r\x1b[K"
 
-_USUAL_WIDTH = 80  # columns
+_DEFAULT_WIDTH = 80  # columns
 
 
 class Progress:
-    """One task's line on standard error; used as a context manager.
+    """The progress line of one task, on standard error; a context manager.
 
-    It is shown on terminals alone, from half a second on. What is shown is
-    counted as it goes by, by the thread that does the work: nothing runs beside
-    it. `stream` and `clock` (in s) are for tests.
+    It appears on terminals alone, after half a second. The thread that does the
+    work updates it; there is no other thread. `stream` and `clock` (in s) are for
+    tests.
     """
 
     def __init__(
@@ -39,10 +39,12 @@ class Progress:
         """Take the stream (default: standard error)."""
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
-        self._next = clock() + _PATIENCE
-        screen = terminal_of(self._stream)
-        self._is_on = screen.terminal
-        self._room = (screen.width or _USUAL_WIDTH) - 1  # what wraps can't be erased
+        self._next = clock() + _DELAY
+        terminal = terminal_of(self._stream)
+        self._is_on = terminal.is_terminal
+        self._room = (
+            terminal.width or _DEFAULT_WIDTH
+        ) - 1  # what wraps can't be erased
         self._shown = False
 
     def __enter__(self) -> Self:
@@ -51,15 +53,15 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self.erase()
 
-    def each(self, items: Iterable[T], doing: str, whole: int = 0) -> Iterator[T]:
-        """Yield `items` and say which one it is, of `whole` if that is known."""
-        of_whole = f" of {whole:,}" if whole else ""
+    def each(self, items: Iterable[T], doing: str, total: int = 0) -> Iterator[T]:
+        """Yield `items` and show the number of each, of `total` if that is known."""
+        of_total = f" of {total:,}" if total else ""
         for number, item in enumerate(items, 1):
-            self.say(lambda number=number: f"{doing} {number:,}{of_whole}")  # type: ignore[misc]
+            self.say(lambda number=number: f"{doing} {number:,}{of_total}")  # type: ignore[misc]
             yield item
 
     def written(self, chunks: Iterable[bytes], doing: str) -> Iterator[bytes]:
-        """Yield `chunks` and say how many megabytes they are so far."""
+        """Yield `chunks` and show how many megabytes they are so far."""
         size = 0
         for chunk in chunks:
             size += len(chunk)
@@ -67,15 +69,15 @@ class Progress:
             yield chunk
 
     def say(self, text: Callable[[], str]) -> None:
-        """Show what `text` returns, unless it is too early, or was just shown."""
+        """Show the result of `text`, unless an update is too early."""
         if not self._is_on or (now := self._clock()) < self._next:
             return
-        self._next = now + _PAUSE
+        self._next = now + _INTERVAL
         self._write(_ERASE + f"lineprof: {text()}"[: self._room])
         self._shown = True
 
     def erase(self) -> None:
-        """Take the line away, if it is there."""
+        """Erase the line, if it is shown."""
         if self._shown:
             self._shown = False
             self._write(_ERASE)

@@ -1,4 +1,4 @@
-"""What the reader's output can show: its width, its colours, its characters."""
+"""Terminals and other output streams: their width, colours and characters."""
 
 from __future__ import annotations
 
@@ -11,57 +11,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
-
-# The characters that trees and trails are drawn with, or their like in ASCII.
-
-
-class BoxCharacters(NamedTuple):
-    """One set of them: the first four are as wide as one another."""
-
-    tee: str  # before a branch that others follow
-    elbow: str  # before the last one
-    bar: str  # beside what is below the former
-    blank: str  # beside what is below the latter
-    arrow: str
-    dots: str  # for what is left out
-
-
-_BOX_CHARACTERS = BoxCharacters("├─ ", "└─ ", "│  ", "   ", "→", "…")
-
-_ASCII = BoxCharacters("|- ", "`- ", "|  ", "   ", "->", "...")
-
-
-def box_characters_of(screen: Terminal) -> BoxCharacters:
-    """Return those that `screen` can show."""
-    return _BOX_CHARACTERS if screen.boxes else _ASCII
-
-
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
-
-_BOX_SAMPLE = "│├└─→…"
+_BOLD, _RESET = "\x1b[1m", "\x1b[0m"
 
 
 class Terminal(NamedTuple):
     """A terminal, or (as made without arguments) a pipe, file or string."""
 
-    terminal: bool = False
+    is_terminal: bool = False
     width: int | None = None  # in columns; None: nothing is clipped
     colour: bool = False
-    boxes: bool = True  # its encoding has what trees are drawn with
+    boxes: bool = True  # its encoding has the characters of `BoxCharacters`
 
     def clean(self, text: str) -> str:
         r"""Return `text` without characters that would act on a terminal.
 
-        They come as escapes (``\x1b``), into a pipe, too, for its other end
-        is often a terminal. There tabs, form feeds and the marks of writing
+        They become escapes (``\x1b``), also in a pipe, because its other end is
+        often a terminal. In a pipe, tabs, form feeds and the marks of writing
         direction stay; on a terminal tabs become blanks.
         """
-        if self.terminal:
+        if self.is_terminal:
             return printable(text, keep="\t").expandtabs()
         return printable(text, keep="\t\f" + DIRECTION_MARKS)
 
     def clipped(self, text: str, column: int) -> str:
-        """Return of `text`, that starts at `column` (from 0), what fits the line."""
+        """Return the part of `text` that fits the line from `column` (from 0) on."""
         text = self.clean(text)
         if self.width is None:
             return text
@@ -69,43 +42,44 @@ class Terminal(NamedTuple):
         return text[:room] if text.isascii() else _fitting(text, room)
 
     def emphasized(self, line: str) -> str:
-        """Return `line` in bold where that can be shown."""
-        return f"{_BOLD}{line}{_PLAIN}" if self.colour else line
+        """Return `line`, in bold if the terminal has colours."""
+        return f"{_BOLD}{line}{_RESET}" if self.colour else line
 
 
 PLAIN = Terminal()
 
 
 def terminal_of(stream: TextIO) -> Terminal:
-    """Return what `stream` can show.
+    """Return the terminal behind `stream`, or PLAIN if there is none.
 
-    NO_COLOR (not empty) and TERM=dumb turn colour off; COLUMNS, where it is
-    a number, is the width.
+    NO_COLOR (not empty) and TERM=dumb turn colour off; COLUMNS, if it is a
+    number, is the width.
     """
     try:
-        terminal = stream.isatty()
+        is_terminal = stream.isatty()
     except (AttributeError, ValueError):  # any object that can write; a closed one
-        terminal = False
+        is_terminal = False
     boxes = _has_boxes(stream)
-    if not terminal:
+    if not is_terminal:
         return PLAIN if boxes else Terminal(boxes=False)
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    width = _width(stream)
-    return Terminal(terminal=True, width=width, colour=not plain, boxes=boxes)
+    return Terminal(
+        is_terminal=True, width=_width(stream), colour=not plain, boxes=boxes
+    )
 
 
 def _has_boxes(stream: TextIO) -> bool:
-    """Tell whether the encoding of `stream`, if it has any, has `_BOXES`."""
+    """Return whether the encoding of `stream` has the characters of trees."""
     encoding = getattr(stream, "encoding", None)
     try:
-        _BOX_SAMPLE.encode(encoding or "utf-8")
+        "".join(_BOX_CHARACTERS).encode(encoding or "utf-8")
     except (LookupError, TypeError, ValueError):
         return False
     return True
 
 
 def _width(stream: TextIO) -> int | None:
-    """Return the terminal's width in columns, or None if it does not say."""
+    """Return the terminal's width in columns, or None if it is unknown."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns):
         return int(columns)
@@ -120,19 +94,40 @@ def _fitting(text: str, room: int) -> str:
     import unicodedata  # noqa: PLC0415  # most sources are ASCII
 
     used = 0
-    for place, char in enumerate(text):
+    for index, char in enumerate(text):
         if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
-            continue  # drawn onto the one before, or not at all
+            continue  # drawn onto the character before it, or not at all
         used += 2 if unicodedata.east_asian_width(char) in "WF" else 1
         if used > room:
-            return text[:place]
+            return text[:index]
     return text
 
 
 def write_lines(lines: Iterable[str], stream: TextIO) -> None:
-    r"""Write `lines` to `stream`; what its encoding lacks comes as ``\u2014``."""
+    r"""Write `lines` to `stream`; characters that its encoding lacks as ``\u2014``."""
     encoding = getattr(stream, "encoding", None)
     for line in lines:
         if encoding and not line.isascii():
             line = line.encode(encoding, "backslashreplace").decode(encoding)  # noqa: PLW2901
         stream.write(f"{line}\n")
+
+
+class BoxCharacters(NamedTuple):
+    """The characters that trees and call paths are drawn with; four of one width."""
+
+    tee: str  # before a branch that others follow
+    elbow: str  # before the last one
+    bar: str  # beside the branches below a tee
+    blank: str  # beside the branches below an elbow
+    arrow: str
+    dots: str  # in place of something left out
+
+
+_BOX_CHARACTERS = BoxCharacters("├─ ", "└─ ", "│  ", "   ", "→", "…")
+
+_ASCII = BoxCharacters("|- ", "`- ", "|  ", "   ", "->", "...")
+
+
+def box_characters_of(terminal: Terminal) -> BoxCharacters:
+    """Return the box characters that `terminal` can show, else ones in ASCII."""
+    return _BOX_CHARACTERS if terminal.boxes else _ASCII

@@ -1,0 +1,1 @@
+"""Decoration: the functions in any callable, and the wrappers around them."""

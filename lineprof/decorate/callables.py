@@ -1,4 +1,4 @@
-"""From whatever a user decorates or names to functions with code objects."""
+"""Callables: their kinds, the functions in them, and the members of namespaces."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lineprof.decorate.code_copies import original
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Self, TypedDict, Union
+    from typing import Self, TypedDict
 
-    Namespace = Union[type, ModuleType]
+    Namespace = type | ModuleType
 
     Replace = Callable[[Namespace, dict[str, object]], object]
 
@@ -32,11 +32,9 @@ if TYPE_CHECKING:
     )
     Policies = Mapping[str, str]
 
-    Part = Union[FunctionType, type]
+    Part = FunctionType | type
 
-
-# The kinds of what can be decorated, which say how it is wrapped.
-
+# Kinds of callables.
 
 C_LEVEL_CALLABLE_TYPES = (
     types.BuiltinFunctionType,
@@ -101,21 +99,21 @@ def is_function(func: object) -> bool:
 
 
 def is_coroutine(func: object) -> bool:
-    """Return whether a call of `func` gives a coroutine."""
+    """Return whether a call of `func` returns a coroutine."""
     import inspect  # noqa: PLC0415  # seldom asked
 
     return inspect.iscoroutinefunction(func)
 
 
 def is_generator(func: object) -> bool:
-    """Return whether a call of `func` gives a generator."""
+    """Return whether a call of `func` returns a generator."""
     import inspect  # noqa: PLC0415  # seldom asked
 
     return inspect.isgeneratorfunction(func)
 
 
 def is_async_generator(func: object) -> bool:
-    """Return whether a call of `func` gives an asynchronous generator."""
+    """Return whether a call of `func` returns an asynchronous generator."""
     import inspect  # noqa: PLC0415  # seldom asked
 
     return inspect.isasyncgenfunction(func)
@@ -132,7 +130,7 @@ def is_staticmethod(f: object) -> bool:
 
 
 def is_boundmethod(f: object) -> bool:
-    """Return whether `f` is a method with its instance."""
+    """Return whether `f` is a bound method."""
     return isinstance(f, types.MethodType)
 
 
@@ -156,11 +154,157 @@ def is_cached_property(f: object) -> bool:
     return isinstance(f, functools.cached_property)
 
 
-# An enumeration of words, as line_profiler offers one.
+# Functions in a callable.
+
+# Types of wrappers, and the attributes that hold the wrapped callables.
+HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
+    ((classmethod, staticmethod, types.MethodType), ("__func__",)),
+    (
+        (functools.partial, functools.partialmethod, functools.cached_property),
+        ("func",),
+    ),
+    ((property,), ("fget", "fset", "fdel")),
+)
+
+
+def codes_of(target: object) -> list[CodeType]:
+    """Return the code objects that a call of `target` runs, or `target` if it is one.
+
+    Raises TypeError if it is neither callable nor holds a callable.
+    """
+    if isinstance(target, types.CodeType):
+        return [target]
+    return [function.__code__ for function in functions_of(target)]
+
+
+def functions_of(target: object, seen: set[int] | None = None) -> list[FunctionType]:
+    """Return the Python functions of a callable, a property, a method or a class.
+
+    Those of a class are defined in it, or in the classes in it. Functions whose ids
+    are in `seen` are left out; others are added to it. Raises TypeError if `target` is
+    neither callable nor holds a callable.
+    """
+    seen = set() if seen is None else seen
+    if isinstance(target, type):
+        return list(_functions_of_class(target, seen))
+    return [
+        function
+        for part in parts_of(target)
+        for function in (
+            _functions_of_class(part, seen)
+            if isinstance(part, type)
+            else _unseen(part, seen)
+        )
+    ]
+
+
+def parts_of(target: object) -> Iterator[Part]:
+    """Yield the functions and the classes that `target` calls.
+
+    Raises TypeError if it is neither callable nor holds a callable.
+    """
+    if isinstance(target, (FunctionType, type)):
+        yield target
+        return
+    for held in held_in(target):
+        yield from parts_of(held)
+
+
+def _unseen(function: FunctionType, seen: set[int]) -> Iterable[FunctionType]:
+    if id(function) in seen:
+        return ()
+    seen.add(id(function))
+    return (function,)
+
+
+def _functions_of_class(cls: type, seen: set[int]) -> Iterator[FunctionType]:
+    own_function = scope("children", cls, "func")
+    own_class = scope("children", cls, "class")
+    for member in list(vars(cls).values()):
+        try:
+            parts = list(parts_of(member))
+        except TypeError:  # no callable
+            continue
+        for part in parts:
+            if not isinstance(part, type):
+                yield from _unseen(part, seen) if own_function(part) else ()
+            elif own_class(part):
+                yield from _functions_of_class(part, seen)
+
+
+def held_in(target: object) -> list[object]:
+    """Return the callables that `target` is known to call.
+
+    Raises TypeError if it is neither callable nor holds a callable.
+    """
+    for kinds, names in HOLDERS:
+        if isinstance(target, kinds):
+            held = [getattr(target, name) for name in names]
+            return [part for part in held if part is not None]
+    if not callable(target):
+        msg = f"{target!r} is neither callable nor holds a callable"
+        raise TypeError(msg)
+    for name in (
+        "__wrapped__",
+        "py_func",
+    ):  # as of a cache; of a function that Numba compiled
+        if _has(target, name):
+            wrapped = getattr(target, name)
+            return [wrapped] if callable(wrapped) else []
+    calls = (vars(base).get("__call__") for base in type(target).__mro__)
+    call = next((one for one in calls if one is not None), None)
+    return [call] if isinstance(call, FunctionType) else []
+
+
+def _has(target: object, name: str) -> bool:
+    """Return whether `target` has an attribute without calling ``__getattr__``."""
+    own = getattr(target, "__dict__", None)
+    if isinstance(own, dict) and name in own:
+        return True
+    return any(name in vars(base) for base in type(target).__mro__)
+
+
+def innermost(function: FunctionType) -> FunctionType:
+    """Return the function inside all decorators' wrappers.
+
+    A wrapper that is just being defined, by a decorator that runs now, is returned
+    itself: ``@profile`` above ``@functools.wraps(f)`` is about its own lines.
+    """
+    seen = set()
+    while True:
+        function = original(function)
+        seen.add(id(function))
+        if "__wrapped__" not in function.__dict__ or _being_defined(function.__code__):
+            return function
+        inside = function.__dict__["__wrapped__"]
+        try:
+            parts = list(parts_of(inside))
+        except TypeError:
+            return function
+        if len(parts) != 1 or isinstance(parts[0], type) or id(parts[0]) in seen:
+            return function
+        function = parts[0]
+
+
+def _being_defined(code: CodeType) -> bool:
+    """Return whether a function that runs on this thread contains `code`."""
+    frame = sys._getframe(1)  # noqa: SLF001  # there is no public function
+    while frame is not None:
+        if any(constant is code for constant in frame.f_code.co_consts):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+# Members of classes and modules, and the policies by which they are selected.
+
+KINDS = ("func", "class", "module")
+
+DEFAULT_SCOPING_POLICIES = {"func": "siblings", "class": "siblings", "module": "exact"}
 
 
 class StringEnum(enum.StrEnum):
-    """Members are strings, and are found by their value in capitals or not."""
+    """Enumeration of strings; a member is found by its name or value in any case."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
@@ -171,13 +315,52 @@ class StringEnum(enum.StrEnum):
         return next((one for name, one in members if name.casefold() == wanted), None)
 
 
-# Selects the members of classes and modules that are profiled.
+class ScopingPolicy(StringEnum):
+    """Scope of the members of a class or a module, by where they are defined.
+
+    EXACT: functions that are defined in it, but no members of classes or modules in it.
+    CHILDREN: functions and classes that are defined in it, its direct submodules.
+    DESCENDANTS: these, and whatever is defined in them, at any depth.
+    SIBLINGS: these, and whatever is defined in the same module or package.
+    NONE: all members, wherever they are defined.
+    """
+
+    EXACT = "exact"
+    CHILDREN = "children"
+    DESCENDANTS = "descendants"
+    SIBLINGS = "siblings"
+    NONE = "none"
+
+    def get_filter(
+        self, namespace: type | ModuleType, obj_type: str
+    ) -> Callable[[object], bool]:
+        """Return a function that tells whether a member of `namespace` is in scope.
+
+        `obj_type` is the kind of the members: "func", "class" or "module".
+        """
+        return scope(self.value, namespace, obj_type)
+
+    @classmethod
+    def to_policies(
+        cls, policies: str | Policies | None = None
+    ) -> dict[str, ScopingPolicy]:
+        """Return the policy for each of "func", "class" and "module".
+
+        `policies` is one for all, or a mapping with one for each; None stands for
+        `DEFAULT_SCOPING_POLICIES`. Raises ValueError for an unknown policy, KeyError
+        if a mapping lacks a kind.
+        """
+        if policies is None:
+            policies = DEFAULT_SCOPING_POLICIES
+        if isinstance(policies, str):
+            return dict.fromkeys(KINDS, cls(policies))
+        return {kind: cls(policies[kind]) for kind in KINDS}
 
 
 def members_of(cls: type, policy: str = "children") -> dict[str, object]:
-    """Return the members of a class that are defined there, by name.
+    """Return the members of a class that are defined in it, by name.
 
-    They are callable or hold a callable: functions, properties, classes.
+    These are callable or hold a callable: functions, properties, classes.
     """
     of_function, of_class = scope(policy, cls, "func"), scope(policy, cls, "class")
     members = {}
@@ -260,16 +443,11 @@ def _full_name(namespace: Namespace) -> str:
     return f"{namespace.__module__}.{namespace.__qualname__}"
 
 
-# Which members of a class or a module belong to it, in five degrees.
-
-
 def scope(policy: str, namespace: Namespace, kind: str) -> Filter:
-    """Return what tells whether a member of `namespace` is to be profiled.
+    """Return a function that tells whether a member of `namespace` is in scope.
 
-    `kind` says of what kind the members are: "func", "class" or "module".
-    `policy` is "exact" (functions that are defined in the namespace), "children"
-    (classes and modules, too), "descendants" (at any depth), "siblings" (and what
-    stands beside the namespace) or "none" (all). KeyError for another.
+    `kind` is the kind of the members: "func", "class" or "module". `policy` is the
+    value of a `ScopingPolicy`. Raises KeyError for an unknown policy.
     """
     if kind == "module":
         if not isinstance(namespace, ModuleType):
@@ -282,11 +460,11 @@ def scope(policy: str, namespace: Namespace, kind: str) -> Filter:
     fits = filters[policy]
     if kind == "class":
         return _none if policy == "exact" else fits
-    return lambda member: fits(member) and not is_late(member)
+    return lambda member: fits(member) and not is_annotate_function(member)
 
 
-def is_late(member: object) -> bool:
-    """Tell whether it is the function that Python 3.14 makes of annotations."""
+def is_annotate_function(member: object) -> bool:
+    """Return whether `member` is the function that Python 3.14 makes of annotations."""
     code = getattr(member, "__code__", None)
     return isinstance(code, CodeType) and (
         code.co_name == "__annotate__"
@@ -355,7 +533,7 @@ def _in_module(module: str) -> dict[str, Filter]:
 
 
 def _modules(module: str) -> dict[str, Filter]:
-    """Return the filters for modules that are found in a module."""
+    """Return the filters for modules that are members of a module."""
     parent = module.rpartition(".")[0]
 
     def child(member: object) -> bool:
@@ -376,199 +554,12 @@ def _modules(module: str) -> dict[str, Filter]:
     }
 
 
-# What `LineProfiler.add_class` and `add_module` take of a namespace.
-
-
-KINDS = ("func", "class", "module")
-
-DEFAULT_SCOPING_POLICIES = {"func": "siblings", "class": "siblings", "module": "exact"}
-
-
-class ScopingPolicy(StringEnum):
-    """How near to a class or a module its members must be defined.
-
-    EXACT: functions that are defined in it; nothing is descended into.
-    CHILDREN: functions and classes that are defined in it, its direct submodules.
-    DESCENDANTS: and what is defined in those, at any depth.
-    SIBLINGS: and what stands beside it, in the same module or package.
-    NONE: whatever is found in it, wherever that was defined.
-    """
-
-    EXACT = "exact"
-    CHILDREN = "children"
-    DESCENDANTS = "descendants"
-    SIBLINGS = "siblings"
-    NONE = "none"
-
-    def get_filter(
-        self, namespace: type | ModuleType, obj_type: str
-    ) -> Callable[[object], bool]:
-        """Return what tells whether a member of `namespace` is in scope.
-
-        `obj_type` is the kind of the members: "func", "class" or "module".
-        """
-        return scope(self.value, namespace, obj_type)
-
-    @classmethod
-    def to_policies(
-        cls, policies: str | Policies | None = None
-    ) -> dict[str, ScopingPolicy]:
-        """Return the policy for each of "func", "class" and "module".
-
-        `policies` is one for all, or a mapping with one for each; None stands for
-        `DEFAULT_SCOPING_POLICIES`. ValueError for an unknown policy, KeyError where
-        a mapping lacks a kind.
-        """
-        if policies is None:
-            policies = DEFAULT_SCOPING_POLICIES
-        if isinstance(policies, str):
-            return dict.fromkeys(KINDS, cls(policies))
-        return {kind: cls(policies[kind]) for kind in KINDS}
-
-
 def __getattr__(name: str) -> object:
-    """Make the type of the mappings when it is asked for: typing takes 5 ms."""
+    """Create the type of mappings of policies at its first use."""
     if name != "ScopingPolicyDict":
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    from typing import TypedDict, Union  # noqa: PLC0415  # as said
+    from typing import TypedDict  # noqa: PLC0415  # seldom needed
 
-    policy = Union[str, ScopingPolicy]
+    policy = str | ScopingPolicy
     return TypedDict("ScopingPolicyDict", dict.fromkeys(KINDS, policy))  # type: ignore[operator]
-
-
-# What wraps functions, and the attributes that hold them.
-_HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
-    ((classmethod, staticmethod, types.MethodType), ("__func__",)),
-    (
-        (functools.partial, functools.partialmethod, functools.cached_property),
-        ("func",),
-    ),
-    ((property,), ("fget", "fset", "fdel")),
-)
-
-
-def codes_of(target: object) -> list[CodeType]:
-    """Return the code object that `target` is, or those that a call of it runs.
-
-    Raises TypeError where it is neither callable nor holds a callable.
-    """
-    if isinstance(target, types.CodeType):
-        return [target]
-    return [function.__code__ for function in functions_of(target)]
-
-
-def functions_of(target: object, seen: set[int] | None = None) -> list[FunctionType]:
-    """Return the Python functions of a callable, a property, a method or a class.
-
-    A class has those that are defined in it, and in the classes in it. Functions
-    whose ids are in `seen` are left out; others join it. Raises TypeError where
-    `target` is neither callable nor holds a callable.
-    """
-    seen = set() if seen is None else seen
-    if isinstance(target, type):
-        return list(_functions_of_class(target, seen))
-    return [
-        function
-        for part in parts_of(target)
-        for function in (
-            _functions_of_class(part, seen)
-            if isinstance(part, type)
-            else _unseen(part, seen)
-        )
-    ]
-
-
-def parts_of(target: object) -> Iterator[Part]:
-    """Yield the functions that `target` calls, and the classes as they are.
-
-    Raises TypeError where it is neither callable nor holds a callable.
-    """
-    if isinstance(target, (FunctionType, type)):
-        yield target
-        return
-    for held in held_in(target):
-        yield from parts_of(held)
-
-
-def _unseen(function: FunctionType, seen: set[int]) -> Iterable[FunctionType]:
-    if id(function) in seen:
-        return ()
-    seen.add(id(function))
-    return (function,)
-
-
-def _functions_of_class(cls: type, seen: set[int]) -> Iterator[FunctionType]:
-    own_function = scope("children", cls, "func")
-    own_class = scope("children", cls, "class")
-    for member in list(vars(cls).values()):
-        try:
-            parts = list(parts_of(member))
-        except TypeError:  # no callable
-            continue
-        for part in parts:
-            if not isinstance(part, type):
-                yield from _unseen(part, seen) if own_function(part) else ()
-            elif own_class(part):
-                yield from _functions_of_class(part, seen)
-
-
-def held_in(target: object) -> list[object]:
-    """Return what `target` calls, as far as that is kept where it can be found.
-
-    Raises TypeError where it is neither callable nor holds a callable.
-    """
-    for kinds, names in _HOLDERS:
-        if isinstance(target, kinds):
-            held = [getattr(target, name) for name in names]
-            return [part for part in held if part is not None]
-    if not callable(target):
-        msg = f"{target!r} is neither callable nor holds a callable"
-        raise TypeError(msg)
-    for name in ("__wrapped__", "py_func"):  # a cache, say; what Numba compiled
-        if _has(target, name):
-            wrapped = getattr(target, name)
-            return [wrapped] if callable(wrapped) else []
-    calls = (vars(base).get("__call__") for base in type(target).__mro__)
-    call = next((one for one in calls if one is not None), None)
-    return [call] if isinstance(call, FunctionType) else []
-
-
-def _has(target: object, name: str) -> bool:
-    """Return whether `target` has an attribute that its ``__getattr__`` gives not."""
-    own = getattr(target, "__dict__", None)
-    if isinstance(own, dict) and name in own:
-        return True
-    return any(name in vars(base) for base in type(target).__mro__)
-
-
-def innermost(function: FunctionType) -> FunctionType:
-    """Return the function that decorators have put others around.
-
-    A function that is just being defined, by a decorator that runs now, stands
-    for itself: ``@profile`` above ``@functools.wraps(f)`` is about its own lines.
-    """
-    hops = set()
-    while True:
-        function = original(function)
-        hops.add(id(function))
-        if "__wrapped__" not in function.__dict__ or _being_defined(function.__code__):
-            return function
-        inside = function.__dict__["__wrapped__"]
-        try:
-            parts = list(parts_of(inside))
-        except TypeError:
-            return function
-        if len(parts) != 1 or isinstance(parts[0], type) or id(parts[0]) in hops:
-            return function
-        function = parts[0]
-
-
-def _being_defined(code: CodeType) -> bool:
-    """Return whether a function that runs on this thread has `code` in it."""
-    frame = sys._getframe(1)  # noqa: SLF001  # there is no other
-    while frame is not None:
-        if any(constant is code for constant in frame.f_code.co_consts):
-            return True
-        frame = frame.f_back  # type: ignore[assignment]
-    return False

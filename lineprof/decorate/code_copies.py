@@ -1,4 +1,4 @@
-"""Copies of code objects: a decorated function runs a copy, which the core knows."""
+"""Copies of code objects: a decorated function runs a copy, known to the core."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType
 
-_TOOLS = 6  # that sys.monitoring has room for
+_TOOL_IDS = 6  # of sys.monitoring
 
 
 def identity(code: CodeType) -> tuple[object, ...]:
@@ -37,7 +37,7 @@ class CodeCopies:
 
     def __init__(self) -> None:
         """Start without copies."""
-        # By identity: equal code objects may stand for different functions.
+        # By `id`: equal code objects may belong to different functions.
         self._copies: dict[int, tuple[ref[CodeType], CodeType]] = {}
         place = id(self)
         _all[place] = ref(self, lambda _: _all.pop(place, None))
@@ -48,7 +48,7 @@ class CodeCopies:
         return known[1] if known is not None and known[0]() is code else None
 
     def get(self, code: CodeType) -> CodeType:
-        """Return the copy of `code`, made when it is first asked for."""
+        """Return the copy of `code`, created at the first call."""
         known = self.find(code)
         if known is not None:
             return known
@@ -57,7 +57,7 @@ class CodeCopies:
         def forget(_: object) -> None:
             copies.pop(place, None)
 
-        # At once: another thread may have made one by now.
+        # Atomic: another thread may have created a copy in between.
         return copies.setdefault(place, (ref(code, forget), copy))[1]
 
 
@@ -66,7 +66,7 @@ def _copy(code: CodeType) -> CodeType:
     copy = code.replace()
     if sys.version_info >= (3, 12):
         monitoring = sys.monitoring
-        for tool in range(_TOOLS):
+        for tool in range(_TOOL_IDS):
             if monitoring.get_tool(tool) not in (None, "lineprof"):
                 events = monitoring.get_local_events(tool, code)
                 if events:
@@ -74,7 +74,7 @@ def _copy(code: CodeType) -> CodeType:
     return copy
 
 
-_all: dict[int, ref[CodeCopies]] = {}  # of all live profilers, by id
+_all: dict[int, ref[CodeCopies]] = {}  # those of all live profilers, by id
 
 
 def copies_of(code: CodeType) -> Iterator[CodeType]:
@@ -113,7 +113,7 @@ def copy_function(func: FunctionType, code: CodeType) -> FunctionType:
     made.__module__ = func.__module__
     made.__doc__ = func.__doc__
     if sys.version_info >= (3, 14):
-        made.__annotate__ = func.__annotate__  # not evaluated before its time
+        made.__annotate__ = func.__annotate__  # not evaluated yet
     else:
         made.__annotations__ = func.__annotations__
     if sys.version_info >= (3, 12):

@@ -1,4 +1,10 @@
-"""Wrappers for every kind of callable, for profilers that are enabled by count."""
+"""Wrappers for every kind of callable, for profilers that are enabled by count.
+
+They serve functions without a code object of their own, and profilers that override
+`enable_by_count`; other decorated functions run a copy of their code. A wrapper is of
+the kind that it wraps. A suspended call is not counted: the profiler is disabled at
+every `yield` and `await`, and enabled again for the next step.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING
 
+from lineprof.bytecode.code_flags import ITERABLE_COROUTINE
 from lineprof.errors import warn_at_caller
 
 if TYPE_CHECKING:
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
     class Counter(Protocol):
-        """What is enabled and disabled by count."""
+        """A profiler that is enabled and disabled by count."""
 
         def enable_by_count(self) -> None:
             """Enable."""
@@ -25,32 +32,24 @@ if TYPE_CHECKING:
             """Undo it."""
 
 
-# Functions around functions, that enable a profiler for as long as these run.
-#
-# For functions without code of their own to be told by, and for profilers with an
-# `enable_by_count` of their own: else calls are told by their code. A wrapper is of
-# the kind that it wraps. What is suspended is not counted: a profiler is disabled at
-# every `yield` and `await`, and enabled again for the next step.
-
-
-_ITERABLE_COROUTINE = 0x100  # of `inspect`: a generator that `await` takes
+_MARK = "__lineprof_wrapper__"  # its profiler and id; functools.wraps copies it
 
 
 def wrapped(profiler: Counter, kind: str, func: Any) -> Any:  # noqa: ANN401
-    """Return a function like `func`, a callable of that `kind`.
+    """Return a wrapper of `func`, a callable of that `kind`.
 
-    It has ``__wrapped__``, and a code object of its own: cProfile tells functions
-    apart by these.
+    It has ``__wrapped__``, and a code object of its own, by which cProfile tells
+    functions apart.
     """
     wrapper: Any = _WRAPPERS[kind](profiler, func)
     code = wrapper.__code__
     flags = getattr(getattr(func, "__code__", None), "co_flags", 0)
     wrapper.__code__ = code.replace(
-        co_flags=code.co_flags | (flags & _ITERABLE_COROUTINE)
+        co_flags=code.co_flags | (flags & ITERABLE_COROUTINE)
     )
     functools.update_wrapper(wrapper, func)
     for name in ("cache_info", "cache_clear", "cache_parameters"):
-        if hasattr(func, name):  # they are no part of its __dict__
+        if hasattr(func, name):  # which are not in its __dict__
             setattr(wrapper, name, getattr(func, name))
     return wrapper
 
@@ -83,7 +82,7 @@ def _coroutine(profiler: Counter, func: Callable[..., Any]) -> Callable[..., Any
 def _async_generator(profiler: Counter, func: Callable[..., Any]) -> Callable[..., Any]:
     async def wrapper(*args: object, **kwargs: object) -> AsyncGenerator[Any, Any]:
         inner = func(*args, **kwargs)
-        # The event loop is to close the outer one alone, which closes this one.
+        # The event loop closes only the outer generator, which closes the inner one.
         hooks = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(None, None)
         try:
@@ -97,7 +96,7 @@ def _async_generator(profiler: Counter, func: Callable[..., Any]) -> Callable[..
                 return
             try:
                 sent = yield item
-            except BaseException as error:  # noqa: BLE001  # it is the inner one's
+            except BaseException as error:  # noqa: BLE001  # raised in the inner one
                 step = inner.athrow(error)
             else:
                 step = inner.asend(sent)
@@ -124,7 +123,7 @@ async def _awaiting(inner: Awaitable[T]) -> T:
 
 
 def _steps(profiler: Counter, inner: Any) -> Generator[Any, Any, Any]:  # noqa: ANN401
-    """Do what `inner` does, a generator or coroutine, enabled for each step."""
+    """Run `inner`, a generator or coroutine, enabled during each step."""
     step, value = inner.send, None
     while True:
         profiler.enable_by_count()
@@ -136,7 +135,7 @@ def _steps(profiler: Counter, inner: Any) -> Generator[Any, Any, Any]:  # noqa: 
             profiler.disable_by_count()
         try:
             value = yield item
-        except BaseException as error:  # noqa: BLE001  # it is the inner one's
+        except BaseException as error:  # noqa: BLE001  # raised in the inner one
             step, value = inner.throw, error
         else:
             step = inner.send
@@ -150,18 +149,15 @@ _WRAPPERS = {
 }
 
 
-_MARK = "__lineprof_wrapper__"  # its profiler and id; functools.wraps copies it
-
-
 class ByCountProfilerMixin:
-    """Decorates and runs code, by `enable_by_count` and `disable_by_count`.
+    """Decoration and running of code, by `enable_by_count` and `disable_by_count`.
 
     Each kind of callable has a method ``wrap_...``, which a profiler may override;
     `wrap_callable` calls the one for its argument.
     """
 
     def enable_by_count(self) -> None:
-        """Enable, if it is not enabled; each call needs a `disable_by_count`."""
+        """Enable, if not enabled yet; each call needs a `disable_by_count`."""
         raise NotImplementedError
 
     def disable_by_count(self) -> None:
@@ -173,10 +169,10 @@ class ByCountProfilerMixin:
     def wrap_callable(self, func: Any) -> Any:  # noqa: ANN401
         """Return `func` such that calls of it enable the profiler.
 
-        Functions, generators, coroutines, methods, partial objects, properties
-        and classes are understood. Raises TypeError if `func` is not callable.
+        `func` may be a function, generator, coroutine, method, partial object, property
+        or class. Raises TypeError if it is not callable.
         """
-        from lineprof.decorate.callables import kind_of  # noqa: PLC0415  # late, if at all
+        from lineprof.decorate.callables import kind_of  # noqa: PLC0415  # seldom needed
 
         kind = kind_of(func)
         if not kind:
@@ -190,7 +186,7 @@ class ByCountProfilerMixin:
 
         Those of a class are its members. Raises TypeError if `func` is not callable.
         """
-        from lineprof.decorate.callables import functions_of  # noqa: PLC0415  # late, if at all
+        from lineprof.decorate.callables import functions_of  # noqa: PLC0415  # seldom needed
 
         return list(functions_of(func))
 
@@ -199,15 +195,15 @@ class ByCountProfilerMixin:
         return self._wrapped("function", func)
 
     def wrap_generator(self, func: Callable[..., Any]) -> Any:  # noqa: ANN401
-        """Return a generator function around one; it is disabled between steps."""
+        """Return a generator function around `func`, disabled between steps."""
         return self._wrapped("generator", func)
 
     def wrap_coroutine(self, func: Callable[..., Any]) -> Any:  # noqa: ANN401
-        """Return a coroutine function around one."""
+        """Return a coroutine function around `func`."""
         return self._wrapped("coroutine", func)
 
     def wrap_async_generator(self, func: Callable[..., Any]) -> Any:  # noqa: ANN401
-        """Return an asynchronous generator function around one."""
+        """Return an asynchronous generator function around `func`."""
         return self._wrapped("async_generator", func)
 
     def wrap_classmethod(self, func: Any) -> Any:  # noqa: ANN401
@@ -219,7 +215,7 @@ class ByCountProfilerMixin:
         return _like(func, type(func)(self.wrap_callable(func.__func__)))
 
     def wrap_boundmethod(self, func: MethodType) -> MethodType:
-        """Return a method of the same instance."""
+        """Return a bound method of the same instance."""
         return type(func)(self.wrap_callable(func.__func__), func.__self__)
 
     def wrap_partial(self, func: Any) -> Any:  # noqa: ANN401
@@ -235,7 +231,7 @@ class ByCountProfilerMixin:
         return _like(func, type(func)(inner, *func.args, **func.keywords))
 
     def wrap_property(self, func: Any) -> Any:  # noqa: ANN401
-        """Return a property around the functions of one."""
+        """Return a property around the functions of `func`."""
         parts = (func.fget, func.fset, func.fdel)
         wrapped = [part and self.wrap_callable(part) for part in parts]
         made = _like(func, type(func)(*wrapped, func.__doc__))
@@ -270,7 +266,7 @@ class ByCountProfilerMixin:
             except (AttributeError, TypeError):
                 failed[name] = member
         if failed:
-            # Spelled as line_profiler's, which programs may filter by.
+            # In line_profiler's words, by which programs may filter warnings.
             which = f"{len(failed)} attribute(s) of {namespace!r} (`{{attr: value}}`)"
             warn_at_caller(f"cannot wrap {which}: {failed!r}")
         return namespace
@@ -303,7 +299,7 @@ class ByCountProfilerMixin:
         self.disable_by_count()
 
     def runcall(self, func: Callable[..., T], /, *args: Any, **kw: Any) -> T:  # noqa: ANN401
-        """Return ``func(*args, **kw)``, counted."""
+        """Return ``func(*args, **kw)``, with the profiler enabled."""
         self.enable_by_count()
         try:
             return func(*args, **kw)
@@ -316,7 +312,7 @@ class ByCountProfilerMixin:
         globals: dict[str, Any],  # noqa: A002
         locals: dict[str, Any],  # noqa: A002
     ) -> Self:
-        """Run the statements `cmd` in these namespaces, counted; returns self."""
+        """Run the statements `cmd` in these namespaces, enabled; returns self."""
         self.enable_by_count()
         try:
             exec(cmd, globals, locals)  # noqa: S102
@@ -325,7 +321,7 @@ class ByCountProfilerMixin:
         return self
 
     def run(self, cmd: str) -> Self:
-        """Run the statements `cmd` in ``__main__``, counted; returns self."""
+        """Run the statements `cmd` in ``__main__``, enabled; returns self."""
         import __main__  # noqa: PLC0415
 
         return self.runctx(cmd, __main__.__dict__, __main__.__dict__)
@@ -333,18 +329,18 @@ class ByCountProfilerMixin:
 
 def _like(old: Any, new: T) -> T:  # noqa: ANN401
     """Return `new` with the attributes that were set on `old`."""
-    theirs = getattr(new, "__dict__", None)
-    if theirs is not None:
+    attributes = getattr(new, "__dict__", None)
+    if attributes is not None:
         for name, value in vars(old).items():
-            theirs.setdefault(name, value)
+            attributes.setdefault(name, value)
     return new
 
 
 def __getattr__(name: str) -> object:
-    """Import the functions that tell kinds of callables apart, when first needed."""
+    """Import line_profiler's functions ``is_...`` when one is first needed."""
     if not name.startswith("is_") and name != "C_LEVEL_CALLABLE_TYPES":
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    from lineprof.decorate import callables  # noqa: PLC0415  # it imports functools
+    from lineprof.decorate import callables  # noqa: PLC0415  # seldom needed
 
     return getattr(callables, name)

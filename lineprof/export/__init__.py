@@ -1,7 +1,9 @@
-"""Files for other programs, by the name of their format.
+"""Exports: files for other programs, by the name of their format.
 
-An export's module has two functions of a profile: `content`, which yields the
-file's bytes, and, if there is anything to say, `remarks`.
+A format is an entry of the table below and a module of its name. The module has two
+functions of a profile: `content` yields the bytes of the file, `remarks` (optional)
+the differences from the profile, one line each. In a module with several formats they
+are called `<format>_content` and `<format>_remarks`.
 """
 
 from __future__ import annotations
@@ -20,35 +22,41 @@ __all__ = ["EXPORTS", "Export"]
 
 @dataclass(frozen=True)
 class Export:
-    """One format that other programs read.
+    """One file format of other programs.
 
-    Its module is imported once it is asked for its content: the formats are
-    many, and a command writes one.
+    Its module is imported when its functions are first called: there are many
+    formats, and a command writes one.
     """
 
     name: str
-    suffix: str  # of a file in it
+    suffix: str  # of a file's name
     help: str
-    is_text: bool = True  # that a person can read
-    module: str = ""  # of lineprof.export; "": of the same name
-    prefix: str = ""  # of its functions' names, where a module has several formats
+    is_text: bool = True  # and not binary
+    module: str = ""  # of lineprof.export, if it has several formats; "": `name`
 
-    def content(self, stats: Profile) -> Iterable[bytes]:
-        """Yield the file's content, piece by piece."""
+    def content(self, profile: Profile) -> Iterable[bytes]:
+        """Yield the content of the file, in chunks.
+
+        Raises OSError if a temporary file is needed and cannot be written.
+        """
         content: Callable[[Profile], Iterable[bytes]] = getattr(
-            self._loaded(), f"{self.prefix}content"
+            *self._function("content")
         )
-        return content(stats)
+        return content(profile)
 
-    def remarks(self, stats: Profile) -> Iterable[str]:
-        """Yield what the file says otherwise than the profile, a line each."""
-        said = getattr(self._loaded(), f"{self.prefix}remarks", None)
-        return () if said is None else said(stats)
+    def remarks(self, profile: Profile) -> Iterable[str]:
+        """Yield how the file differs from the profile, one line each."""
+        remarks: Callable[[Profile], Iterable[str]] | None = getattr(
+            *self._function("remarks"), None
+        )
+        return () if remarks is None else remarks(profile)
 
-    def _loaded(self) -> ModuleType:
+    def _function(self, name: str) -> tuple[ModuleType, str]:
+        """Return the module of the format, and the function's name in it."""
         from importlib import import_module  # noqa: PLC0415  # not for --help
 
-        return import_module(f"lineprof.export.{self.module or self.name}")
+        module = import_module(f"lineprof.export.{self.module or self.name}")
+        return module, f"{self.name}_{name}" if self.module else name
 
 
 _ALL = (
@@ -68,15 +76,8 @@ _ALL = (
         ".collapsed",
         "collapsed stacks, for flamegraph.pl and its kind",
         module="flame_graph",
-        prefix="collapsed_",
     ),
-    Export(
-        "svg",
-        ".svg",
-        "a flame graph, for a browser",
-        module="flame_graph",
-        prefix="svg_",
-    ),
+    Export("svg", ".svg", "a flame graph, for a browser", module="flame_graph"),
     Export(
         "pstats",
         ".pstats",
@@ -99,15 +100,8 @@ _ALL = (
         ".csv",
         "CSV, one row a line, times in nanoseconds",
         module="tables",
-        prefix="csv_",
     ),
-    Export(
-        "json",
-        ".json",
-        "JSON, as view --json shows it",
-        module="tables",
-        prefix="json_",
-    ),
+    Export("json", ".json", "JSON, as view --json shows it", module="tables"),
     Export(
         "sqlite",
         ".sqlite",

@@ -1,8 +1,8 @@
-"""A profile as Chrome's trace events: a JSON of slices, in microseconds.
+"""Timelines in Chrome's trace event format: JSON of slices, in microseconds.
 
-The format: "Trace Event Format", by the Chromium project. Its processes have
-threads, and nothing deeper: so a device is a process of its own, and each of
-its rows a thread. A process' number is the system's where no other has it.
+The format is "Trace Event Format", by the Chromium project. It has processes with
+threads, and nothing deeper: so a device is a process of its own, and each of its
+tracks a thread. A process keeps the system's number unless another one has it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import json
 from typing import TYPE_CHECKING
 
 from lineprof.export.encoding import quoted
-from lineprof.export.timeline import Count, timeline
+from lineprof.export.timeline import remarks, timeline
 from lineprof.export.timeline_tracks import (
     COUNTER,
     DEVICE,
     GROUP,
-    MOST_LABELS,
+    MAX_LABELS,
     NO_TRACK,
     PROCESS,
     THREAD,
+    Count,
     Span,
     Track,
 )
@@ -31,25 +32,27 @@ if TYPE_CHECKING:
     from lineprof.export.timeline_tracks import Label
     from lineprof.model.profile import Profile
 
-# Numbers from here on are given to what has none that all viewers take.
-_FIRST_OF_OURS = 1_000_000_000
+__all__ = ["content", "remarks"]
 
-_MOST = 1 << 16  # characters of a chunk
+# Numbers from here on are given to tracks without a number that all viewers take.
+_FIRST_OWN_NUMBER = 1_000_000_000
+
+_CHUNK = 1 << 16  # characters
 
 
-def content(stats: Profile) -> Iterator[bytes]:
+def content(profile: Profile) -> Iterator[bytes]:
     """Yield the JSON, a chunk at a time."""
     other = {"exporter": f"lineprof {VERSION}"}
     head = json.dumps({"displayTimeUnit": "ns", "otherData": other})
     texts = [f'{head[:-1]}, "traceEvents": [']
     size, skip = 0, 1  # the first event has no comma before it
     writer = _Writer()
-    for item in timeline(stats):
+    for item in timeline(profile):
         text = writer.text(item)
         texts.append(text[skip:])
         skip = 0
         size += len(text)
-        if size > _MOST:
+        if size > _CHUNK:
             yield "".join(texts).encode()
             texts, size = [], 0
     texts.append("\n]}\n")
@@ -57,15 +60,15 @@ def content(stats: Profile) -> Iterator[bytes]:
 
 
 class _Writer:
-    """Writes what a timeline yields; each event is a line."""
+    """Writes the items of a timeline; each event is a line."""
 
     def __init__(self) -> None:
-        self._places: dict[int, str] = {}  # of a row: "pid":1,"tid":2
-        self._names: dict[int, str] = {}  # of a row, after those that it is below
-        self._pids: dict[int, int] = {}  # of a row
-        self._processes: dict[int, str] = {}  # names, by row
-        self._taken: set[tuple[int, int]] = set()  # numbers of threads, by process
-        self._ours = _FIRST_OF_OURS
+        self._places: dict[int, str] = {}  # of a track: "pid":1,"tid":2
+        self._names: dict[int, str] = {}  # of a track, after those above it
+        self._pids: dict[int, int] = {}  # of a track
+        self._processes: dict[int, str] = {}  # names, by track
+        self._taken: set[tuple[int, int]] = set()  # (process, number of a thread)
+        self._last_number = _FIRST_OWN_NUMBER
         self._labels: dict[int, str] = {}
 
     def text(self, item: Track | Span | Count) -> str:
@@ -73,79 +76,80 @@ class _Writer:
         if isinstance(item, Span):
             return self._slice(item)
         if isinstance(item, Track):
-            return self._row(item)
-        name = quoted(self._names[item.row])
+            return self._track(item)
+        name = quoted(self._names[item.track])
         return (
-            f',\n{{"ph":"C",{self._places[item.row]},"ts":{_us(item.at)},'
+            f',\n{{"ph":"C",{self._places[item.track]},"ts":{_us(item.at)},'
             f'"name":{name},"args":{{"bytes":{item.value}}}}}'
         )
 
     def _slice(self, span: Span) -> str:
-        row, start, ns, label, correlation, ends, starts = span
-        place = self._places[row]
-        said = self._labels.get(label.number) or self._label(label)
-        if correlation:
-            comma = "" if said.endswith("{") else ","
-            said = f'{said}{comma}"correlation":{correlation}'
+        place, start, ns = self._places[span.track], span.start, span.ns
+        label = self._labels.get(span.label.number) or self._label(span.label)
+        if span.correlation:
+            comma = "" if label.endswith("{") else ","
+            label = f'{label}{comma}"correlation":{span.correlation}'
         text = (
             f',\n{{"ph":"X",{place},"ts":{start // 1000}.{start % 1000:03},'
-            f'"dur":{ns // 1000}.{ns % 1000:03},{said}}}}}'
+            f'"dur":{ns // 1000}.{ns % 1000:03},{label}}}}}'
         )
-        if not ends and not starts:
+        if not span.ends and not span.starts:
             return text
-        arrow = f'{place},"ts":{_us(start)},"cat":"launch","name":"launch"}}'
-        for number in starts:
-            text += f',\n{{"ph":"s","id":{number},{arrow}'
-        if ends:
-            text += f',\n{{"ph":"f","bp":"e","id":{ends},{arrow}'
+        flow = f'{place},"ts":{_us(start)},"cat":"launch","name":"launch"}}'
+        for number in span.starts:
+            text += f',\n{{"ph":"s","id":{number},{flow}'
+        if span.ends:
+            text += f',\n{{"ph":"f","bp":"e","id":{span.ends},{flow}'
         return text
 
     def _label(self, label: Label) -> str:
-        """Return the name of a slice and what is beside it, but for the ends."""
-        if len(self._labels) >= MOST_LABELS:
+        """Return name, category and arguments of a slice, without closing braces."""
+        if len(self._labels) >= MAX_LABELS:
             self._labels.clear()
         arguments = ",".join(
             f"{quoted(name)}:{quoted(value) if isinstance(value, str) else value}"
             for name, value in label.arguments
         )
         name, category = quoted(label.name), quoted(label.category)
-        said = f'"name":{name},"cat":{category},"args":{{{arguments}'
-        self._labels[label.number] = said
-        return said
+        text = f'"name":{name},"cat":{category},"args":{{{arguments}'
+        self._labels[label.number] = text
+        return text
 
-    def _row(self, row: Track) -> str:
-        """Return the events that name a row, and say its place."""
-        if row.kind in {PROCESS, DEVICE}:
-            name = row.name
-            if row.parent != NO_TRACK:
-                name = f"{name}, {self._processes[row.parent]}"
-            pid = self._number(0, row.native)
-            self._processes[row.number] = name
-            self._pids[row.number] = pid
-            return _meta(f'"pid":{pid}', "process", name, row.place)
-        pid = self._pids[row.number] = self._pids[row.parent]
-        outer = self._names.get(row.parent)
-        name = self._names[row.number] = f"{outer}: {row.name}" if outer else row.name
-        tid = self._number(pid, row.native if row.kind == THREAD else 0)
-        place = self._places[row.number] = f'"pid":{pid},"tid":{tid}'
-        if row.kind in {COUNTER, GROUP}:
+    def _track(self, track: Track) -> str:
+        """Return the events that name and order a track."""
+        if track.kind in {PROCESS, DEVICE}:
+            name = track.name
+            if track.parent != NO_TRACK:
+                name = f"{name}, {self._processes[track.parent]}"
+            pid = self._number(0, track.native)
+            self._processes[track.number] = name
+            self._pids[track.number] = pid
+            return _metadata(f'"pid":{pid}', "process", name, track.place)
+        pid = self._pids[track.number] = self._pids[track.parent]
+        outer = self._names.get(track.parent)
+        name = self._names[track.number] = (
+            f"{outer}: {track.name}" if outer else track.name
+        )
+        tid = self._number(pid, track.native if track.kind == THREAD else 0)
+        place = self._places[track.number] = f'"pid":{pid},"tid":{tid}'
+        if track.kind in {COUNTER, GROUP}:
             return ""
-        return _meta(place, "thread", name, row.place)
+        return _metadata(place, "thread", name, track.place)
 
     def _number(self, pid: int, native: int) -> int:
-        """Return `native`, or another number where that is taken or too great."""
-        if not 0 < native < _FIRST_OF_OURS or (pid, native) in self._taken:
-            self._ours += 1
-            return self._ours
+        """Return `native`, or another number if that is taken or too large."""
+        if not 0 < native < _FIRST_OWN_NUMBER or (pid, native) in self._taken:
+            self._last_number += 1
+            return self._last_number
         self._taken.add((pid, native))
         return native
 
 
-def _meta(place: str, what: str, name: str, order: int) -> str:
-    """Return the two events that name a process or thread, and say its place."""
+def _metadata(place: str, kind: str, name: str, order: int) -> str:
+    """Return the two events that name and order a process or thread."""
     return (
-        f',\n{{"ph":"M",{place},"name":"{what}_name","args":{{"name":{quoted(name)}}}}}'
-        f',\n{{"ph":"M",{place},"name":"{what}_sort_index",'
+        f',\n{{"ph":"M",{place},"name":"{kind}_name","args":{{"name":{quoted(name)}}}}}'
+        f',\n{{"ph":"M",{place},"name":"{kind}_sort_index",'
         f'"args":{{"sort_index":{order}}}}}'
     )
 

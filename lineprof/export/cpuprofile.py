@@ -1,7 +1,7 @@
-"""A profile as V8 writes one, for Chrome's developer tools and VS Code.
+"""Profiles in V8's format, for Chrome's developer tools and VS Code.
 
-The format: "Profiler.Profile" of the Chrome DevTools Protocol. A hit and a
-tick are a microsecond here, so that what readers make of them is the time.
+The format is "Profiler.Profile" of the Chrome DevTools Protocol. One hit and one tick
+are a microsecond here, so that readers show times.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.export.encoding import SpooledTexts, quoted, url
-from lineprof.export.stacks import Shares, remarks_of_calls, thread_name
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.stacks import LineShares, remarks_of_calls, thread_name
+from lineprof.export.timeline import MAX_DEPTH, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
-from lineprof.model.call_graph import in_depth, is_deeper
+from lineprof.model.call_graph import depth_first, depths
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lineprof.export.stacks import Share
+    from lineprof.export.stacks import LineShare
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 
 
-def content(stats: Profile) -> Iterator[bytes]:
+def content(profile: Profile) -> Iterator[bytes]:
     """Yield the JSON; times in microseconds."""
-    nodes, pieces = Nodes(stats, names_of_profile(stats)), SpooledTexts()
+    nodes, texts = Nodes(profile, names_of_profile(profile)), SpooledTexts()
     try:
-        make = of_traces if stats.traces else of_calls
-        keys, end_us = make(stats, nodes, pieces)
+        samples_of = _trace_samples if profile.traces else _call_samples
+        keys, end_us = samples_of(profile, nodes, texts)
         yield b'{"nodes":['
         yield from nodes.chunks()
         yield f'],\n"startTime":0,"endTime":{end_us}'.encode()
@@ -38,48 +38,46 @@ def content(stats: Profile) -> Iterator[bytes]:
             yield f',\n"{array}":['.encode()
             comma = False
             for key in keys:
-                for chunk in pieces.take((key, array)):
+                for chunk in texts.take((key, array)):
                     yield chunk if comma else chunk[1:]
                     comma = comma or bool(chunk)
             yield b"]"
         yield b"}\n"
     finally:
-        pieces.close()
+        texts.close()
 
 
-def remarks(stats: Profile) -> Iterator[str]:
-    """Yield what a reader of the file should know, a line each."""
-    if not stats.traces:
+def remarks(profile: Profile) -> Iterator[str]:
+    """Yield how the file differs from the profile, one line each."""
+    if not profile.traces:
         yield (
-            "the run had no --trace: the times are right, but the order of what is"
-            " shown as a timeline is not that of time"
+            "the run had no --trace: the times are right, but the order in the"
+            " timeline is not that of time"
         )
-        yield from remarks_of_calls(stats)
-        if is_deeper(stats.calls.nodes, MOST_DEEP):
+        yield from remarks_of_calls(profile)
+        if max(depths(profile.calls.nodes), default=0) > MAX_DEPTH:
             yield (
-                f"calls that are more than {MOST_DEEP} deep are shown side by side,"
-                " for readers go no deeper"
+                f"calls that are more than {MAX_DEPTH} deep are shown side by side,"
+                " as readers go no deeper"
             )
-    if len(stats.threads) > 1:
-        yield "the format knows one thread: they are shown one after the other"
-    left_out = sum(one.left_out for one in stats.traces)
-    if left_out:
-        yield f"{left_out} slices are not in the trace: there was no room for them"
+    if len(profile.threads) > 1:
+        yield "the format has one thread: all threads are shown one after the other"
+    yield from remarks_of_traces(profile)
 
 
-# The call tree of a V8 profile, as a list of nodes.
+# Nodes: the call tree.
 
 
-ROOT = 1  # the number of the node that all others are below
+ROOT = 1  # the root's number
 
-_MOST = 4096  # nodes of a chunk
+_CHUNK = 4096  # nodes
 
 
 class Nodes:
-    """All nodes: each is known by its number, from 1 on."""
+    """Nodes by number, from 1 on."""
 
-    def __init__(self, stats: Profile, names: ShortNames) -> None:
-        self._stats = stats
+    def __init__(self, profile: Profile, names: ShortNames) -> None:
+        self._profile = profile
         self._names = names
         self._children: list[list[int]] = []
         self._parents: list[int] = []
@@ -97,19 +95,19 @@ class Nodes:
         return len(self._frames)
 
     def thread(self, thread: int) -> int:
-        """Return the node of a thread; the root where there is but one."""
-        if len(self._stats.threads) < 2:  # noqa: PLR2004  # nothing to tell apart
+        """Return the node of a thread; the root if there is only one thread."""
+        if len(self._profile.threads) < 2:  # noqa: PLR2004  # nothing to tell apart
             return ROOT
         node = self._threads.get(thread)
         if node is None:
             name = "All threads"
             if thread != UNKNOWN_THREAD:
-                name = thread_name(self._stats, thread)
+                name = thread_name(self._profile, thread)
             node = self._threads[thread] = self._new(ROOT, _frame(name))
         return node
 
     def program(self, thread: int) -> int:
-        """Return the node of what a thread does outside of the profile."""
+        """Return the node of a thread's time outside of profiled functions."""
         parent = self.thread(thread)
         node = self._programs.get(parent)
         if node is None:
@@ -117,11 +115,11 @@ class Nodes:
         return node
 
     def above(self, node: int) -> int:
-        """Return the node below which those go that `node` calls.
+        """Return the node to put callees of `node` below.
 
-        That is itself, if it is not too deep for readers: they recurse.
+        It is `node` itself unless that is too deep for readers, which recurse.
         """
-        if self._depths[node - 1] < MOST_DEEP:
+        if self._depths[node - 1] < MAX_DEPTH:
             return node
         return self._parents[node - 1]
 
@@ -132,7 +130,7 @@ class Nodes:
             file, line, _ = key
             script = self._scripts.setdefault(file, len(self._scripts) + 1)
             frame = self._of_function[key] = _frame(
-                self._names.alone(key), script if file else 0, url(file), line - 1
+                self._names.label(key), script if file else 0, url(file), line - 1
             )
         return self._new(parent, frame)
 
@@ -141,12 +139,12 @@ class Nodes:
         self._hits[node - 1] += us
 
     def ticks(self, node: int) -> dict[int, int]:
-        """Return a node's time (us) by line, to be changed; line 0 is none."""
+        """Return a node's time (us) by line, to be changed; 0 is the whole function."""
         return self._ticks[node - 1]
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield them in JSON."""
-        texts: list[str] = []
+        """Yield all nodes in JSON."""
+        chunk: list[str] = []
         for index, frame in enumerate(self._frames):
             children = ",".join(map(str, self._children[index]))
             ticks = ",".join(
@@ -154,15 +152,15 @@ class Nodes:
                 for line, us in sorted(self._ticks[index].items())
                 if line
             )
-            texts.append(
+            chunk.append(
                 f'{"," if index else ""}\n{{"id":{index + 1},"callFrame":{frame},'
                 f'"hitCount":{self._hits[index]},"children":[{children}]'
                 + (f',"positionTicks":[{ticks}]}}' if ticks else "}")
             )
-            if len(texts) == _MOST:
-                yield "".join(texts).encode()
-                texts = []
-        yield "".join(texts).encode()
+            if len(chunk) == _CHUNK:
+                yield "".join(chunk).encode()
+                chunk = []
+        yield "".join(chunk).encode()
 
     def _new(self, parent: int, frame: str) -> int:
         self._children.append([])
@@ -186,35 +184,35 @@ def _frame(name: str, script: int = 0, address: str = "", line: int = -1) -> str
     )
 
 
-# The samples of a V8 profile: which node was on top, and for how long.
+# Samples: the node on top, and for how long.
 #
-# Each comes three times, for readers differ: V8's own charges the time before a
-# sample to the one before it, VS Code's the time before that. With the times
-# (0, t, 0) both find t.
+# Each sample is written three times, with the times (0, t, 0), because readers differ:
+# V8 charges the time before a sample to the previous one, VS Code to the sample itself.
 
 
-# Of a program whose ways to its functions are without number: what comes after
-# that many is charged to who called it.
-_MOST_NODES = 200_000
+_MAX_NODES = 200_000  # calls that would need more are charged to their caller
 
 
 class _Thread:
-    """The samples of one thread."""
+    """Samples of one thread."""
 
-    def __init__(self, thread: int, nodes: Nodes, pieces: SpooledTexts) -> None:
+    def __init__(self, thread: int, nodes: Nodes, texts: SpooledTexts) -> None:
         self.spent_us = 0
         self._thread = thread
         self._nodes = nodes
-        self._pieces = pieces
+        self._texts = texts
         self._ns = 0
 
-    def spend(self, node: int, lines: Iterable[Share]) -> None:
-        """Charge a node's lines, as one sample; what is rounded is kept."""
+    def spend(self, node: int, lines: Iterable[LineShare]) -> None:
+        """Charge times of lines to a node, as one sample.
+
+        Times are rounded so that no rounding errors add up.
+        """
         ns, before = self._ns, self.spent_us
         us = before
         ticks = self._nodes.ticks(node)
-        for line, more, _ in lines:
-            ns += more
+        for line, line_ns, _ in lines:
+            ns += line_ns
             until = (ns + 500) // 1000
             if until != us:
                 ticks[line] = ticks.get(line, 0) + until - us
@@ -222,43 +220,43 @@ class _Thread:
         self._ns, self.spent_us = ns, us
         if us != before:
             self._nodes.hit(node, us - before)
-            self._pieces.add((self._thread, "samples"), f",{node},{node},{node}")
-            self._pieces.add((self._thread, "timeDeltas"), f",0,{us - before},0")
+            self._texts.add((self._thread, "samples"), f",{node},{node},{node}")
+            self._texts.add((self._thread, "timeDeltas"), f",0,{us - before},0")
 
 
 class _Samples:
-    """The samples of all threads, and the nodes they are of."""
+    """Samples of all threads, and their nodes."""
 
-    def __init__(self, nodes: Nodes, pieces: SpooledTexts) -> None:
+    def __init__(self, nodes: Nodes, texts: SpooledTexts) -> None:
         self.nodes = nodes
-        self._pieces = pieces
+        self._texts = texts
         self._threads: dict[int, _Thread] = {}
 
     def of(self, thread: int) -> _Thread:
-        """Return those of a thread."""
+        """Return the samples of a thread."""
         found = self._threads.get(thread)
         if found is None:
-            found = _Thread(thread, self.nodes, self._pieces)
+            found = _Thread(thread, self.nodes, self._texts)
             self._threads[thread] = found
         return found
 
     def end(self) -> tuple[list[int], int]:
-        """Return the threads in order, and when the last one ends (us)."""
+        """Return the threads in order, and the end of the last one (us)."""
         spent = sum(one.spent_us for one in self._threads.values())
         return sorted(self._threads), spent
 
 
-def of_calls(
-    stats: Profile, nodes: Nodes, pieces: SpooledTexts
+def _call_samples(
+    profile: Profile, nodes: Nodes, texts: SpooledTexts
 ) -> tuple[list[int], int]:
-    """Make nodes and samples of the sums; return the threads, and the end (us)."""
-    samples, shares = _Samples(nodes, pieces), Shares(stats)
+    """Make nodes and samples of the call tree; return the threads, and the end (us)."""
+    samples, shares = _Samples(nodes, texts), LineShares(profile)
     numbers: dict[int, int] = {}
-    calls = stats.calls.nodes
-    for index in in_depth(calls):
+    calls = profile.calls.nodes
+    for index in depth_first(calls):
         one = calls[index]
-        top = one.parent == NO_NODE
-        parent = nodes.thread(one.thread) if top else numbers[one.parent]
+        is_root = one.parent == NO_NODE
+        parent = nodes.thread(one.thread) if is_root else numbers[one.parent]
         parent = nodes.above(parent)
         node = numbers[index] = nodes.add(parent, one.function)
         samples.of(one.thread).spend(node, shares.take(one))
@@ -267,14 +265,14 @@ def of_calls(
     return samples.end()
 
 
-def of_traces(
-    stats: Profile, nodes: Nodes, pieces: SpooledTexts
+def _trace_samples(
+    profile: Profile, nodes: Nodes, texts: SpooledTexts
 ) -> tuple[list[int], int]:
     """Make nodes and samples of the traces; return the threads, and the end (us)."""
-    samples = _Samples(nodes, pieces)
+    samples = _Samples(nodes, texts)
     tracks: dict[int, _Track] = {}
-    clock = Clock(stats)
-    for trace in stats.traces:
+    clock = Clock(profile)
+    for trace in profile.traces:
         zero = clock.zero_of(trace)
         for one in trace:
             start = zero + one.start_ns
@@ -289,7 +287,7 @@ def of_traces(
 
 
 class _Track:
-    """What is open on one thread."""
+    """Open slices of one thread."""
 
     def __init__(self, thread: int, nodes: Nodes, samples: _Thread, start: int) -> None:
         self._thread = thread
@@ -297,19 +295,18 @@ class _Track:
         self._samples = samples
         self._now = start
         self._open: list[tuple[int, int, int, Key]] = []  # end, node, line, function
-        self._ways: dict[tuple[int, Key], int] = {}  # nodes, by the one above
+        self._children: dict[tuple[int, Key], int] = {}  # by parent and function
 
     def open(self, key: Key, line: int, start: int, end: int) -> None:
-        """Open a function, or a line of one."""
-        self._until(start)
-        now = self._open
-        if now and end > now[-1][0]:
-            end = now[-1][0]
-        now.append((end, self._node(key, line), line, key))
+        """Open a slice of a function, or of a line of it."""
+        self._advance(start)
+        if self._open and end > self._open[-1][0]:
+            end = self._open[-1][0]
+        self._open.append((end, self._node(key, line), line, key))
 
     def close(self) -> None:
-        """Close all."""
-        self._until(self._open[0][0] if self._open else self._now)
+        """Close all slices."""
+        self._advance(self._open[0][0] if self._open else self._now)
 
     def _node(self, key: Key, line: int) -> int:
         above = self._open[-1] if self._open else None
@@ -317,19 +314,18 @@ class _Track:
             return above[1]
         parent = above[1] if above else self._nodes.thread(self._thread)
         parent = self._nodes.above(parent)
-        node = self._ways.get((parent, key))
+        node = self._children.get((parent, key))
         if node is None:
-            if len(self._nodes) >= _MOST_NODES and above:
+            if len(self._nodes) >= _MAX_NODES and above:
                 return parent
-            node = self._ways[parent, key] = self._nodes.add(parent, key)
+            node = self._children[parent, key] = self._nodes.add(parent, key)
         return node
 
-    def _until(self, at: int) -> None:
-        """Go on to `at`: what was on top until then has had its time."""
-        now = self._open
-        while now and now[-1][0] <= at:
-            self._spend(now[-1][0])
-            now.pop()
+    def _advance(self, at: int) -> None:
+        """Charge the time until `at` to the innermost slices, and close ended ones."""
+        while self._open and self._open[-1][0] <= at:
+            self._spend(self._open[-1][0])
+            self._open.pop()
         self._spend(at)
 
     def _spend(self, until: int) -> None:

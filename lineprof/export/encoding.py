@@ -1,14 +1,10 @@
-"""Protocol Buffers as they lie in a file: the few kinds of fields that we write.
-
-https://protobuf.dev/programming-guides/encoding/ says how. A message is the
-bytes of its fields one after the other, in any order.
-"""
+"""Encodings of export files: JSON text, Protocol Buffers, and large arrays of text."""
 
 from __future__ import annotations
 
 import json
 import os
-from pathlib import PurePosixPath
+from pathlib import Path
 from struct import pack
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -18,39 +14,39 @@ if TYPE_CHECKING:
     from typing import IO
 
 
-# Texts and files as JSON has them, whatever characters they hold.
+# JSON.
 
 
 def quoted(text: str) -> str:
-    """Return a text in JSON; halves of surrogate pairs come as escapes.
+    """Return a text in JSON; surrogates come as escapes.
 
-    JSON could hold these, but few readers take them. Other characters stay as
-    they are: Perfetto shows those that are written by their number as that.
+    JSON could hold surrogates, but few readers take them. Other characters are written
+    as they are, as Perfetto does not decode escapes.
     """
     plain = text.encode("utf-8", "backslashreplace").decode()
     return json.dumps(plain, ensure_ascii=False)
 
 
 def url(file: str) -> str:
-    """Return the address of a file; its name where that is no path."""
+    """Return the URL of a file; its name if that is no absolute path."""
     if not os.path.isabs(file):
         return file
-    return PurePosixPath(file).as_uri()
+    return Path(file).as_uri()
 
 
-# Many texts that grow side by side, in a bounded memory.
+# Texts that grow side by side in bounded memory.
 
 
-_MOST = 1 << 22  # characters in memory; above that they go to a file
+_MAX_IN_MEMORY = 1 << 22  # characters; more are written to a temporary file
 
-_READ = 1 << 18  # bytes that are read at once
+_READ = 1 << 18  # bytes read at once
 
 
 class SpooledTexts:
-    """Texts by key, each of pieces that come one after the other.
+    """Texts by key, each made of pieces that are added one after the other.
 
-    What JSON wants in one array after the other comes for all of them at once,
-    and there may be too much of it to keep.
+    JSON needs one array after the other, while the items of all arrays come mixed,
+    and there may be too many to keep in memory.
     """
 
     def __init__(self) -> None:
@@ -60,14 +56,14 @@ class SpooledTexts:
         self._places: dict[Hashable, list[tuple[int, int]]] = {}  # start, length
 
     def add(self, key: Hashable, piece: str) -> None:
-        """Put a piece, in ASCII, at the end of a text."""
+        """Add a piece, in ASCII, to the end of a text."""
         self._new.setdefault(key, []).append(piece)
         self._size += len(piece)
-        if self._size > _MOST:
+        if self._size > _MAX_IN_MEMORY:
             self._spill()
 
     def take(self, key: Hashable) -> Iterator[bytes]:
-        """Yield a text."""
+        """Yield a text in chunks, and forget it."""
         for start, length in self._places.pop(key, ()):
             assert self._file is not None  # noqa: S101  # it has these places
             for at in range(start, start + length, _READ):
@@ -76,15 +72,15 @@ class SpooledTexts:
         yield "".join(self._new.pop(key, ())).encode()
 
     def close(self) -> None:
-        """Forget all."""
+        """Forget all texts, and delete the temporary file."""
         self._new.clear()
         if self._file is not None:
             self._file.close()
 
     def _spill(self) -> None:
-        """Write to the file what is in memory."""
+        """Move all texts from memory to the temporary file."""
         if self._file is None:
-            self._file = TemporaryFile()  # noqa: SIM115  # `close` does it
+            self._file = TemporaryFile()  # noqa: SIM115  # `close` closes it
         at = self._file.seek(0, 2)
         for key, pieces in self._new.items():
             data = "".join(pieces).encode()
@@ -95,16 +91,22 @@ class SpooledTexts:
         self._size = 0
 
 
-_VARINT, _FIXED64, _BYTES = 0, 1, 2  # kinds of fields, as on the wire
+# Protocol Buffers: the few types of fields that are written here.
+#
+# See https://protobuf.dev/programming-guides/encoding/. A message is the bytes of its
+# fields one after the other, in any order.
 
-_LOW, _MORE = 0x7F, 0x80
+
+_VARINT, _FIXED64, _BYTES = 0, 1, 2  # wire types
+
+_LOW, _MORE = 0x7F, 0x80  # bits of a varint's byte
 
 _64_BITS = (1 << 64) - 1
 
-_PAIRS = 1 << 14  # two bytes of a varint hold a number below this
+_PAIRS = 1 << 14  # numbers below this take two bytes of a varint
 
-# The two bytes for each such number where more follow, and the one or two where
-# none does: a trace has millions.
+# The bytes of each such number, with more to follow and as the last ones. Tables,
+# because a trace has millions of numbers.
 _INNER = [bytes([i & _LOW | _MORE, i >> 7 | _MORE]) for i in range(_PAIRS)]
 
 _LAST = [
@@ -126,33 +128,33 @@ def varint(value: int) -> bytes:
     return b"".join(made)
 
 
-def tag(field: int, kind: int) -> bytes:
-    """Return what stands before a field's value."""
-    return varint(field << 3 | kind)
+def tag(field: int, wire_type: int) -> bytes:
+    """Return the tag of a field, which stands before its value."""
+    return varint(field << 3 | wire_type)
 
 
 def number(field: int, value: int) -> bytes:
-    """Return a field of a kind int32, int64, uint32, uint64, bool or enum."""
+    """Return a field of type int32, int64, uint32, uint64, bool or enum."""
     return tag(field, _VARINT) + varint(value)
 
 
 def fixed64(field: int, value: int) -> bytes:
-    """Return a field of the kind fixed64."""
+    """Return a field of type fixed64."""
     return tag(field, _FIXED64) + value.to_bytes(8, "little")
 
 
 def double(field: int, value: float) -> bytes:
-    """Return a field of the kind double."""
+    """Return a field of type double."""
     return tag(field, _FIXED64) + pack("<d", value)
 
 
 def message(field: int, content: bytes) -> bytes:
-    """Return a field of a kind bytes, or a message in another."""
+    """Return a field of type bytes, or an embedded message."""
     return tag(field, _BYTES) + varint(len(content)) + content
 
 
 def text(field: int, value: str) -> bytes:
-    """Return a field of the kind string; halves of surrogate pairs as escapes."""
+    """Return a field of type string; surrogates come as escapes."""
     return message(field, value.encode("utf-8", "backslashreplace"))
 
 

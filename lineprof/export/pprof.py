@@ -1,7 +1,7 @@
-"""A profile for ``go tool pprof`` and all that reads its files, by line.
+"""Profiles for ``go tool pprof`` and all readers of its files, by line.
 
-A gzip'd protocol buffer; ``proto/profile.proto`` of github.com/google/pprof is
-its description, and gives the fields their numbers.
+The file is a gzipped protocol buffer; ``proto/profile.proto`` of
+github.com/google/pprof specifies it, with the numbers of the fields.
 """
 
 from __future__ import annotations
@@ -44,68 +44,68 @@ _VALUES_TAG = tag(_SAMPLE_VALUES, 2)
 
 _GZIP = 16 + zlib.MAX_WBITS
 
-_LEVEL = 3  # of compression: 6 takes longer for a hundredth less
+_ZLIB_LEVEL = 3  # 6 takes longer and saves 1 %
 
 _CHUNK = 1 << 20  # bytes
 
 
-def content(stats: Profile) -> Iterator[bytes]:
-    """Yield the file of `stats`: time (ns), hits, calls; of GPU work its time (ns)."""
-    packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
-    waiting: list[bytes] = []
+def content(profile: Profile) -> Iterator[bytes]:
+    """Yield the file: time (ns), hits, calls; GPU time and time of copies (ns)."""
+    packer = zlib.compressobj(_ZLIB_LEVEL, wbits=_GZIP)
+    pieces: list[bytes] = []
     size = 0
-    for piece in _Profile(stats).fields():
-        waiting.append(piece)
+    for piece in _Writer(profile).fields():
+        pieces.append(piece)
         size += len(piece)
         if size > _CHUNK:
-            yield packer.compress(b"".join(waiting))
-            waiting, size = [], 0
-    yield packer.compress(b"".join(waiting))
+            yield packer.compress(b"".join(pieces))
+            pieces, size = [], 0
+    yield packer.compress(b"".join(pieces))
     yield packer.flush()
 
 
-class _Profile:
-    """One profile, with the numbers of all names and places that it has so far."""
+class _Writer:
+    """Writes a profile; it numbers all names and places at their first use."""
 
-    def __init__(self, stats: Profile) -> None:
-        self._stats = stats
-        self._names = names_of_profile(stats)
-        self._types = (*_TYPES, *_GPU_TYPES) if stats.gpu.sums else _TYPES
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._names = names_of_profile(profile)
+        self._types = (*_TYPES, *_GPU_TYPES) if profile.gpu.sums else _TYPES
         self._strings = {"": 0}
         self._functions: dict[Key, _Locations] = {}
-        self._frames: dict[Frame, bytes] = {}  # where calls are from
+        self._frames: dict[Frame, bytes] = {}  # locations of callers
         self._ids_left = count(1)  # of locations
         self._numbers = _Varints()
         self._labels: dict[int, bytes] = {}  # of each thread
 
     def fields(self) -> Iterator[bytes]:
-        """Yield the fields of the message; what names things follows its use."""
+        """Yield the fields of the message; names and places follow their use."""
         for kind, unit in self._types:
             content = number(1, self._string(kind)) + number(2, self._string(unit))
             yield message(_SAMPLE_TYPE, content)
-        for way in stacks.call_paths(self._stats):
-            yield self._of_way(way)
-        for stack in stacks.gpu_stacks(self._stats):
-            yield self._of_gpu(stack)
+        for path in stacks.call_path_shares(self._profile):
+            yield self._samples(path)
+        for stack in stacks.gpu_stacks(self._profile):
+            yield self._gpu_sample(stack)
         yield from self._about()
         yield from self._places()
         for string in self._strings:
             yield text(_STRING, string)
 
-    def _of_way(self, way: stacks.CallPathLines) -> bytes:
-        """Return the samples of a function as it was called by one way."""
-        callers = self._chain(way.callers)
-        label = self._label(way.thread)
+    def _samples(self, path: stacks.CallPathShare) -> bytes:
+        """Return the samples of a function at the end of one call path."""
+        callers = self._chain(path.callers)
+        label = self._label(path.thread)
         none = bytes(len(self._types) - len(_TYPES))
-        numbers, lines = self._numbers, self._lines(way.function)
+        numbers, lines = self._numbers, self._lines(path.function)
         made: list[bytes] = []
-        if way.calls:
-            values = b"\0\0" + numbers[way.calls] + none
-            leaf = lines[way.function[1]]
+        if path.calls:
+            values = b"\0\0" + numbers[path.calls] + none
+            leaf = lines[path.function[1]]
             made.append(_sample(leaf + callers, values, label))
         rest = b"\0" + none
-        sizes: dict[tuple[int, int], tuple[bytes, bytes]] = {}  # what stands between
-        for line, ns, hits in way.lines:  # the most of all there is: see _sample
+        sizes: dict[tuple[int, int], tuple[bytes, bytes]] = {}  # see _around
+        for line, ns, hits in path.lines:  # as in _sample, but faster: they are many
             leaf, values = lines[line], numbers[ns] + numbers[hits]
             size = (len(leaf), len(values))
             between = sizes.get(size)
@@ -116,14 +116,14 @@ class _Profile:
             made += (between[0], leaf, between[1], values, rest, label)
         return b"".join(made)
 
-    def _of_gpu(self, stack: Stack) -> bytes:
-        """Return the sample of what a device did."""
+    def _gpu_sample(self, stack: Stack) -> bytes:
+        """Return the sample of a device's work."""
         label = self._label(stack.thread)
         if stack.device >= 0:
-            one = self._stats.gpu.devices[stack.device]
+            one = self._profile.gpu.devices[stack.device]
             label += self._text_label("device", f"{one.device}: {one.name}")
             if stack.thread == UNKNOWN_THREAD:
-                label += self._of_process(one.process)
+                label += self._process_labels(one.process)
         if stack.stream is not None:
             label += self._text_label("stream", str(stack.stream))
         label += self._text_label("work", stack.work)
@@ -131,7 +131,7 @@ class _Profile:
         return _sample(self._chain(stack.frames), values, label)
 
     def _chain(self, frames: Sequence[Frame]) -> bytes:
-        """Return the numbers of frames, which come root first, from the leaf on."""
+        """Return the locations of `frames`, which come root first, leaf first."""
         found = self._frames
         ids = []
         for frame in reversed(frames):
@@ -161,23 +161,23 @@ class _Profile:
         if label is None:
             label = b""
             if thread != UNKNOWN_THREAD:
-                name = stacks.thread_name(self._stats, thread)
+                name = stacks.thread_name(self._profile, thread)
                 label = self._text_label("thread", printable(name))
-                label += self._of_process(self._stats.threads[thread].process)
+                label += self._process_labels(self._profile.threads[thread].process)
             self._labels[thread] = label
         return label
 
-    def _of_process(self, index: int) -> bytes:
-        one = self._stats.processes[index]
+    def _process_labels(self, index: int) -> bytes:
+        one = self._profile.processes[index]
         label = self._text_label("process", f"{one.pid} on {printable(one.host)}")
         if one.rank is not None:
             label += self._text_label("rank", str(one.rank))
         return label
 
     def _about(self) -> Iterator[bytes]:
-        """Yield what is known of the run."""
-        comments = [f"lineprof {VERSION}", *remarks(self._stats)]
-        processes = self._stats.processes
+        """Yield start, duration and comments of the run."""
+        comments = [f"lineprof {VERSION}", *remarks(self._profile)]
+        processes = self._profile.processes
         if processes:
             start = min(one.start_unix_ns for one in processes)
             end = max(one.start_unix_ns + one.wall_ns for one in processes)
@@ -198,14 +198,14 @@ class _Profile:
                 whole = tag(1, 0) + id_ + _LINE_TAG + numbers[len(content)] + content
                 yield _LOCATION_TAG + numbers[len(whole)] + whole
             file, first, _ = key
-            name = self._string(self._names.alone(key))
+            name = self._string(self._names.label(key))
             content = number(1, place) + number(2, name)
             content += number(4, self._string(printable(file))) + number(5, first)
             yield message(_FUNCTION, content)
 
 
 class _Varints(dict[int, bytes]):
-    """Numbers as they are written, each worked out once."""
+    """Varints by number, each made at its first use."""
 
     def __missing__(self, value: int) -> bytes:
         made = self[value] = varint(value)
@@ -213,7 +213,7 @@ class _Varints(dict[int, bytes]):
 
 
 class _Locations(dict[int, bytes]):
-    """The number, as it is written, of each location of one function, by line."""
+    """Varints of the locations of one function, by line; made at their first use."""
 
     def __init__(self, ids: Iterator[int]) -> None:
         super().__init__()
@@ -225,15 +225,16 @@ class _Locations(dict[int, bytes]):
 
 
 def _sample(locations: bytes, values: bytes, label: bytes) -> bytes:
-    """Return one sample; each but `label` as packed numbers, the leaf's first."""
+    """Return one sample; `locations` and `values` are packed, the leaf comes first."""
     before, between = _around(b"", len(locations), len(values), len(label))
     return before + locations + between + values + label
 
 
 def _around(callers: bytes, leaf: int, values: int, label: int) -> tuple[bytes, bytes]:
-    """Return what stands before a sample's leaf, and from there to its values.
+    """Return the bytes before a sample's leaf, and those from there to its values.
 
-    It depends on their sizes alone, in bytes: so many samples have it alike.
+    They depend on `callers` and on the sizes (bytes) alone, so many samples share
+    them.
     """
     before = _LOCATIONS_TAG + varint(leaf + len(callers))
     between = callers + _VALUES_TAG + varint(values)

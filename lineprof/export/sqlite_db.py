@@ -1,8 +1,9 @@
-"""The tables and views of the SQLite export: docs/exports.md says more.
+"""SQLite databases for people: plain tables, and views of them.
 
-All times are in nanoseconds (ns). A `..._id` is the `id` of a row of another
-table; NULL where it is not known, or of none. Starts count from the start of
-the first process.
+A ``.lprof`` file is a database, too, but its columns are packed; here each number has
+a row of its own. docs/exports.md describes the tables. All times are in nanoseconds
+(ns). A `..._id` is the `id` of a row of another table; NULL if there is none or it is
+unknown. Starts count from the start of the first process.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import tempfile
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from lineprof.export.timeline import in_order
+from lineprof.export.timeline import events_by_start, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 from lineprof.report.gpu_format import call_name, kernel_name
@@ -23,294 +24,18 @@ from lineprof.source import Sources
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from lineprof.model.gpu import Gpu, GpuEvent
+    from lineprof.model.gpu import Gpu
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
+    from lineprof.model.timelines import GpuEvent
 
-    Rows = Iterator[tuple[object, ...]]
+    Row = tuple[object, ...]
 
-    Ids = Mapping[Key, int]
-
-
-# A profile as an SQLite database for people: plain tables, and views of them.
-#
-# A ``.lprof`` file is a database, too, but its columns are packed. In this one
-# each number stands in a row of its own; `sqlite_schema` says which, and where.
-
+    Rows = Iterator[Row]
 
 _CHUNK = 1 << 20  # bytes
-
-
-def content(stats: Profile) -> Iterator[bytes]:
-    """Yield the database, once it is written to a folder of its own.
-
-    Raises OSError where that has no room.
-    """
-    with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
-        name = os.path.join(folder, "profile.sqlite")
-        try:
-            with closing(sqlite3.connect(name, isolation_level=None)) as database:
-                _fill(database, stats)
-        except sqlite3.Error as error:
-            raise OSError(0, f"SQLite says {error}", folder) from error
-        with open(name, "rb") as file:
-            while chunk := file.read(_CHUNK):
-                yield chunk
-
-
-def remarks(stats: Profile) -> Iterator[str]:
-    """Yield which tables are empty, and why, a line each."""
-    if not stats.calls.nodes:
-        yield "the profile does not say who called whom: edges and call_tree are empty"
-    if not stats.traces:
-        yield "the run had no --trace: slices is empty"
-    left_out = sum(one.left_out for one in stats.traces)
-    if left_out:
-        yield f"{left_out} slices are not in the trace: there was no room for them"
-    left_out = sum(run.left_out for run in stats.gpu.runs)
-    if left_out:
-        yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
-
-
-def _fill(database: sqlite3.Connection, stats: Profile) -> None:
-    """Write all of `stats`."""
-    # No one reads the file before it is whole, and if that fails no one ever does.
-    database.execute("PRAGMA journal_mode = OFF")
-    database.execute("PRAGMA synchronous = OFF")
-    database.execute("BEGIN")
-    for name, columns in TABLES.items():
-        texts = ", ".join(columns)
-        database.execute(f"CREATE TABLE {name} ({texts})")
-    for name, values in rows(stats):
-        places = ", ".join("?" * len(TABLES[name]))
-        database.executemany(
-            f"INSERT INTO {name} VALUES ({places})",  # noqa: S608  # of our own
-            map(_plain, values),
-        )
-    for name, query in VIEWS.items():
-        database.execute(f"CREATE VIEW {name} AS {query}")
-    database.execute("COMMIT")
-
-
-def _plain(row: Iterable[object]) -> list[object]:
-    """Return a row as SQLite takes it: halves of surrogate pairs as escapes."""
-    return [
-        one.encode("utf-8", "backslashreplace").decode()
-        if isinstance(one, str) and not one.isascii()
-        else one
-        for one in row
-    ]
-
-
-# The rows of the SQLite export that say what GPUs did.
-
-
-_NOWHERE = (None, None, None)
-
-
-def gpu_rows(
-    stats: Profile, ids: Ids, clock: Clock
-) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
-    """Yield each table's name and its rows."""
-    gpu = stats.gpu
-    yield (
-        "gpu_devices",
-        (
-            (index, one.process + 1, one.device, one.name, one.busy_ns)
-            for index, one in enumerate(gpu.devices, 1)
-        ),
-    )
-    yield "gpu_kernels", _sums(gpu, ids)
-    yield "gpu_by_line", _by_line(gpu, ids)
-    yield "gpu_events", _events(gpu, ids, clock)
-
-
-def _places(gpu: Gpu, ids: Ids) -> list[tuple[int | None, int, int]]:
-    """Return the thread, function and line of each path: the innermost line."""
-    places = []
-    for path in gpu.paths:
-        key, line = path.lines[-1]
-        thread = None if path.thread == UNKNOWN_THREAD else path.thread + 1
-        places.append((thread, ids[key], line))
-    return places
-
-
-def _sums(gpu: Gpu, ids: Ids) -> Rows:
-    places = _places(gpu, ids)
-    for one in gpu.sums:
-        thread, function, line = _NOWHERE if one.path == NO_PATH else places[one.path]
-        device = None if one.device == NO_DEVICE else one.device + 1
-        numbers = (one.count, one.ns, one.min_ns, one.max_ns, one.bytes)
-        name = _name(one.kind, one.name)
-        yield (function, line, thread, device, one.kind, name, *numbers)
-
-
-def _name(kind: str, name: str) -> str:
-    return kernel_name(name) if kind == KERNEL else call_name(name)
-
-
-def _by_line(gpu: Gpu, ids: Ids) -> Rows:
-    for key, lines in numbers_of_lines(gpu).items():
-        for line, one in lines.items():
-            yield (
-                *(ids[key], line, one.gpu_ns, one.self_ns, one.kernels),
-                *(one.memcpy_ns, one.memcpy_bytes, one.wait_ns),
-                *(one.alloc_bytes, one.free_bytes),
-            )
-
-
-def _events(gpu: Gpu, ids: Ids, clock: Clock) -> Rows:
-    places = _places(gpu, ids)
-    for timeline in gpu.timelines:
-        zero, process = clock.zero_of(timeline), timeline.process + 1
-        for one in in_order(timeline):
-            where = _NOWHERE if one.path == NO_PATH else places[one.path]
-            name = _name(one.kind, one.name)
-            yield (
-                *(process, *where, one.kind, name, zero + one.start_ns, one.ns),
-                *_device(one),
-                *(one.correlation, one.bytes or None, *_launch(one)),
-                *(one.source or None, one.target or None),
-            )
-
-
-def _device(one: GpuEvent) -> tuple[object, ...]:
-    """Return device, context and stream; those of a call are NULL."""
-    if one.device == NO_DEVICE:
-        return _NOWHERE
-    return one.device, one.context, one.stream
-
-
-def _launch(one: GpuEvent) -> tuple[object, ...]:
-    """Return how a kernel was launched."""
-    if one.kind != KERNEL:
-        return (None,) * 5
-    sizes = ["x".join(map(str, size)) for size in (one.grid, one.block)]
-    return (*sizes, one.registers, one.static_smem, one.dynamic_smem)
-
-
-# The rows of the SQLite export, table by table, as they are needed.
-
-
-class Ids(dict["Key", int]):
-    """The number of each function, given when it is first asked for."""
-
-    def __missing__(self, key: Key) -> int:
-        """Return the number of a function that is new."""
-        number = self[key] = len(self) + 1
-        return number
-
-
-def thread_id(thread: int) -> int | None:
-    """Return the id of a thread, or NULL."""
-    return None if thread == UNKNOWN_THREAD else thread + 1
-
-
-def rows(stats: Profile) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
-    """Yield each table's name and its rows: take these before the next table."""
-    ids = Ids()
-    yield "meta", [("exporter", f"lineprof {VERSION}")]
-    yield "meta", [("warning", text) for text in stats.warnings]
-    yield "processes", _processes(stats)
-    yield (
-        "threads",
-        [
-            (index, one.process + 1, one.native_id, one.name)
-            for index, one in enumerate(stats.threads, 1)
-        ],
-    )
-    for function in stats.functions:
-        ids[function.key]  # in this order
-    yield "lines", _lines(stats, ids)
-    yield "line_threads", _line_threads(stats, ids)
-    yield "edges", _edges(stats, ids)
-    yield "call_tree", _tree(stats, ids)
-    yield (
-        "waits",
-        (
-            (ids[one.function], one.line, thread_id(one.thread), one.cause, one.ns)
-            for one in stats.waits
-        ),
-    )
-    clock = Clock(stats)
-    yield from gpu_rows(stats, ids, clock)
-    yield "slices", _slices(stats, ids, clock)
-    yield "functions", _functions(stats, ids)
-
-
-def _processes(stats: Profile) -> Rows:
-    for index, one in enumerate(stats.processes, 1):
-        program = " ".join(one.argv)
-        place = (one.pid, one.host, one.rank, program, one.cwd, one.python)
-        times = (one.start_unix_ns, one.wall_ns, one.overhead_ns)
-        yield (index, *place, *times, one.exit)
-
-
-def _functions(stats: Profile, ids: Ids) -> Rows:
-    known = numbers_of(stats)
-    for key in known:
-        ids[key]  # those of C, too, that no one else has named
-    for key, number in ids.items():
-        file, line, name = key
-        one = known.get(key)
-        numbers = (0, 0, 0, 0)
-        if one is not None:
-            numbers = (one.calls, one.primitive_calls, one.self_ns, one.total_ns)
-        yield (number, file, name, line, *numbers)
-
-
-def _lines(stats: Profile, ids: Ids) -> Rows:
-    sources, own = Sources(stats.sources), own_line_ns(stats)
-    for function in stats.functions:
-        key = function.key
-        for row in function.rows:
-            yield (
-                *(ids[key], row.line, row.hits, own[key][row.line], row.time_ns),
-                *(row.await_ns, row.min_ns, row.max_ns),
-                sources.line(function.file, row.line),
-            )
-
-
-def _line_threads(stats: Profile, ids: Ids) -> Rows:
-    for function in stats.functions:
-        number = ids[function.key]
-        for cell in function.cells:
-            yield (number, cell.line, thread_id(cell.thread), cell.hits, cell.time_ns)
-
-
-def _edges(stats: Profile, ids: Ids) -> Rows:
-    gpu = gpu_of_edges(stats)
-    for one in edges(stats.calls):
-        yield (
-            None if one.caller is None else ids[one.caller],
-            *(one.line, ids[one.callee]),
-            *(one.calls, one.primitive_calls, one.total_ns, one.inclusive_ns),
-            gpu.get((one.caller, one.line, one.callee), 0),
-        )
-
-
-def _tree(stats: Profile, ids: Ids) -> Rows:
-    for index, one in enumerate(stats.calls.nodes, 1):
-        yield (
-            index,
-            None if one.parent == NO_NODE else one.parent + 1,
-            *(one.line, ids[one.function], thread_id(one.thread)),
-            *(one.calls, one.primitive_calls, one.total_ns, one.inclusive_ns),
-            one.self_ns,
-        )
-
-
-def _slices(stats: Profile, ids: Ids, clock: Clock) -> Rows:
-    for trace in stats.traces:
-        zero, process = clock.zero_of(trace), trace.process + 1
-        for one in trace:
-            yield (
-                *(process, thread_id(one.thread), ids[one.function], one.line),
-                *(zero + one.start_ns, one.ns),
-            )
-
 
 _LINE = ("function_id INTEGER REFERENCES functions", "line INTEGER")
 
@@ -331,20 +56,20 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("id INTEGER PRIMARY KEY", "pid INTEGER", "host TEXT", "rank INTEGER"),
         *("program TEXT", "cwd TEXT", "python TEXT"),
         *("start_unix_ns INTEGER", "wall_ns INTEGER"),
-        "overhead_ns INTEGER",  # the profiler's own, in no line's time
+        "overhead_ns INTEGER",  # of the profiler, in no line's time
         "exit TEXT",  # '' for a normal one
     ),
     "threads": ("id INTEGER PRIMARY KEY", _PROCESS, "native_id INTEGER", "name TEXT"),
     "functions": (
         *("id INTEGER PRIMARY KEY", "file TEXT", "name TEXT", "first_line INTEGER"),
         *("calls INTEGER", "primitive_calls INTEGER"),
-        "self_ns INTEGER",  # without what it called, as far as that is known
+        "self_ns INTEGER",  # without callees, as far as these are known
         "total_ns INTEGER",
     ),
     "lines": (
         *_LINE,
         "hits INTEGER",
-        "own_ns INTEGER",  # without what it called
+        "own_ns INTEGER",  # without callees
         "time_ns INTEGER",
         "await_ns INTEGER",  # suspended, not in time_ns
         *("min_ns INTEGER", "max_ns INTEGER"),
@@ -372,7 +97,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("id INTEGER PRIMARY KEY", _PROCESS, "device INTEGER", "name TEXT"),
         "busy_ns INTEGER",
     ),
-    # What the line itself launched or called, by kind and name.
+    # Work and calls of the line itself, by kind and name.
     "gpu_kernels": (
         *_LINE,
         _THREAD,
@@ -380,7 +105,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("kind TEXT", "name TEXT", "count INTEGER"),
         *("ns INTEGER", "min_ns INTEGER", "max_ns INTEGER", "bytes INTEGER"),
     ),
-    # With what the line called; own_gpu_ns without it.
+    # Callees included, except in own_gpu_ns.
     "gpu_by_line": (
         *_LINE,
         *("gpu_ns INTEGER", "own_gpu_ns INTEGER", "kernels INTEGER"),
@@ -419,7 +144,7 @@ _EDGES = """
 """
 
 VIEWS = {
-    # The dearest first, by their own time.
+    # The longest self time first.
     "hot_lines": """
         SELECT functions.file AS file, lines.line AS line, functions.name AS name,
             lines.hits AS hits, lines.own_ns AS own_ns, lines.time_ns AS time_ns,
@@ -432,8 +157,276 @@ VIEWS = {
             AND gpu_by_line.line = lines.line
         ORDER BY lines.own_ns DESC, lines.time_ns DESC
     """,
-    # Of each function (file, name): who calls it, from which line.
+    # Callers of each function (file, name), with their lines.
     "callers": _EDGES.format(mine="callee", other="caller", kind="caller"),
-    # Of each function: whom it calls, from which of its lines.
+    # Callees of each function, with its lines that call them.
     "callees": _EDGES.format(mine="caller", other="callee", kind="callee"),
 }
+
+
+def sqlite_content(profile: Profile) -> Iterator[bytes]:
+    """Yield the database, which is first written to a temporary folder.
+
+    Raises OSError if that fails, for lack of space say.
+    """
+    with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
+        name = os.path.join(folder, "profile.sqlite")
+        try:
+            with closing(sqlite3.connect(name, isolation_level=None)) as database:
+                _fill(database, profile)
+        except sqlite3.Error as error:
+            raise OSError(0, f"SQLite says {error}", folder) from error
+        with open(name, "rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
+
+def sqlite_remarks(profile: Profile) -> Iterator[str]:
+    """Yield which tables are empty or incomplete, and why, one line each."""
+    if not profile.calls.nodes:
+        yield "the profile does not say who called whom: edges and call_tree are empty"
+    if not profile.traces:
+        yield "the run had no --trace: slices is empty"
+    yield from remarks_of_traces(profile)
+    left_out = sum(run.left_out for run in profile.gpu.runs)
+    if left_out:
+        yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
+
+
+def _fill(database: sqlite3.Connection, profile: Profile) -> None:
+    """Create and fill all tables and views."""
+    # Nobody reads the file before it is complete: it needs no protection from crashes.
+    database.execute("PRAGMA journal_mode = OFF")
+    database.execute("PRAGMA synchronous = OFF")
+    database.execute("BEGIN")
+    for name, columns in TABLES.items():
+        database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+    for name, rows in _tables(profile):
+        marks = ", ".join("?" * len(TABLES[name]))
+        database.executemany(
+            f"INSERT INTO {name} VALUES ({marks})",  # noqa: S608  # a name in TABLES
+            map(_plain, rows),
+        )
+    for name, query in VIEWS.items():
+        database.execute(f"CREATE VIEW {name} AS {query}")
+    database.execute("COMMIT")
+
+
+def _plain(row: Iterable[object]) -> list[object]:
+    """Return a row as SQLite takes it, with surrogates as escapes."""
+    return [
+        one.encode("utf-8", "backslashreplace").decode()
+        if isinstance(one, str) and not one.isascii()
+        else one
+        for one in row
+    ]
+
+
+# Rows of the tables. A function gets its id when a row first refers to it.
+
+
+class Ids(dict["Key", int]):
+    """Ids of functions, each given at its first use."""
+
+    def __missing__(self, key: Key) -> int:
+        """Return the id of a new function."""
+        number = self[key] = len(self) + 1
+        return number
+
+
+def _thread_id(thread: int) -> int | None:
+    """Return the id of a thread; None if it is unknown."""
+    return None if thread == UNKNOWN_THREAD else thread + 1
+
+
+def _tables(profile: Profile) -> Iterator[tuple[str, Iterable[Row]]]:
+    """Yield each table's name and its rows, which must be read before the next table.
+
+    Functions come last: by then all of them have an id.
+    """
+    ids = Ids()
+    yield "meta", [("exporter", f"lineprof {VERSION}")]
+    yield "meta", [("warning", text) for text in profile.warnings]
+    yield "processes", _processes(profile)
+    yield (
+        "threads",
+        [
+            (index, one.process + 1, one.native_id, one.name)
+            for index, one in enumerate(profile.threads, 1)
+        ],
+    )
+    for function in profile.functions:
+        ids[function.key]  # the first ids, in the order of registration
+    yield "lines", _lines(profile, ids)
+    yield "line_threads", _line_threads(profile, ids)
+    yield "edges", _edges(profile, ids)
+    yield "call_tree", _tree(profile, ids)
+    yield (
+        "waits",
+        (
+            (ids[one.function], one.line, _thread_id(one.thread), one.cause, one.ns)
+            for one in profile.waits
+        ),
+    )
+    clock = Clock(profile)
+    yield from _gpu_tables(profile, ids, clock)
+    yield "slices", _slices(profile, ids, clock)
+    yield "functions", _functions(profile, ids)
+
+
+def _processes(profile: Profile) -> Rows:
+    for index, one in enumerate(profile.processes, 1):
+        program = " ".join(one.argv)
+        place = (one.pid, one.host, one.rank, program, one.cwd, one.python)
+        times = (one.start_unix_ns, one.wall_ns, one.overhead_ns)
+        yield (index, *place, *times, one.exit)
+
+
+def _functions(profile: Profile, ids: Ids) -> Rows:
+    totals = function_totals(profile)
+    for key in totals:
+        ids[key]  # also those that no other row refers to
+    for key, number in ids.items():
+        file, line, name = key
+        one = totals.get(key)
+        numbers = (0, 0, 0, 0)
+        if one is not None:
+            numbers = (one.calls, one.primitive_calls, one.self_ns, one.total_ns)
+        yield (number, file, name, line, *numbers)
+
+
+def _lines(profile: Profile, ids: Ids) -> Rows:
+    sources, self_ns = Sources(profile.sources), line_self_ns(profile)
+    for function in profile.functions:
+        key = function.key
+        for row in function.rows:
+            yield (
+                *(ids[key], row.line, row.hits, self_ns[key][row.line], row.time_ns),
+                *(row.await_ns, row.min_ns, row.max_ns),
+                sources.line(function.file, row.line),
+            )
+
+
+def _line_threads(profile: Profile, ids: Ids) -> Rows:
+    for function in profile.functions:
+        number = ids[function.key]
+        for one in function.thread_lines:
+            yield (number, one.line, _thread_id(one.thread), one.hits, one.time_ns)
+
+
+def _edges(profile: Profile, ids: Ids) -> Rows:
+    gpu = edge_gpu_ns(profile)
+    for one in edges(profile.calls):
+        yield (
+            None if one.caller is None else ids[one.caller],
+            *(one.line, ids[one.callee]),
+            *(one.calls, one.primitive_calls, one.total_ns, one.inclusive_ns),
+            gpu.get((one.caller, one.line, one.callee), 0),
+        )
+
+
+def _tree(profile: Profile, ids: Ids) -> Rows:
+    for index, one in enumerate(profile.calls.nodes, 1):
+        yield (
+            index,
+            None if one.parent == NO_NODE else one.parent + 1,
+            *(one.line, ids[one.function], _thread_id(one.thread)),
+            *(one.calls, one.primitive_calls, one.total_ns, one.inclusive_ns),
+            one.self_ns,
+        )
+
+
+def _slices(profile: Profile, ids: Ids, clock: Clock) -> Rows:
+    for trace in profile.traces:
+        zero, process = clock.zero_of(trace), trace.process + 1
+        for one in trace:
+            yield (
+                *(process, _thread_id(one.thread), ids[one.function], one.line),
+                *(zero + one.start_ns, one.ns),
+            )
+
+
+# Rows of GPU data.
+
+
+_NOWHERE = (None, None, None)
+
+
+def _gpu_tables(
+    profile: Profile, ids: Ids, clock: Clock
+) -> Iterator[tuple[str, Iterable[Row]]]:
+    """Yield the name and the rows of each table of GPU data."""
+    gpu = profile.gpu
+    yield (
+        "gpu_devices",
+        (
+            (index, one.process + 1, one.device, one.name, one.busy_ns)
+            for index, one in enumerate(gpu.devices, 1)
+        ),
+    )
+    yield "gpu_kernels", _sums(gpu, ids)
+    yield "gpu_by_line", _by_line(gpu, ids)
+    yield "gpu_events", _events(gpu, ids, clock)
+
+
+def _places(gpu: Gpu, ids: Ids) -> list[tuple[int | None, int, int]]:
+    """Return (thread_id, function_id, line) of each path's innermost line."""
+    places = []
+    for path in gpu.paths:
+        key, line = path.lines[-1]
+        places.append((_thread_id(path.thread), ids[key], line))
+    return places
+
+
+def _sums(gpu: Gpu, ids: Ids) -> Rows:
+    places = _places(gpu, ids)
+    for one in gpu.sums:
+        thread, function, line = _NOWHERE if one.path == NO_PATH else places[one.path]
+        device = None if one.device == NO_DEVICE else one.device + 1
+        numbers = (one.count, one.ns, one.min_ns, one.max_ns, one.bytes)
+        name = _name(one.kind, one.name)
+        yield (function, line, thread, device, one.kind, name, *numbers)
+
+
+def _name(kind: str, name: str) -> str:
+    return kernel_name(name) if kind == KERNEL else call_name(name)
+
+
+def _by_line(gpu: Gpu, ids: Ids) -> Rows:
+    for key, lines in numbers_of_lines(gpu).items():
+        for line, one in lines.items():
+            yield (
+                *(ids[key], line, one.gpu_ns, one.self_ns, one.kernels),
+                *(one.memcpy_ns, one.memcpy_bytes, one.wait_ns),
+                *(one.alloc_bytes, one.free_bytes),
+            )
+
+
+def _events(gpu: Gpu, ids: Ids, clock: Clock) -> Rows:
+    places = _places(gpu, ids)
+    for timeline in gpu.timelines:
+        zero, process = clock.zero_of(timeline), timeline.process + 1
+        for one in events_by_start(timeline):
+            where = _NOWHERE if one.path == NO_PATH else places[one.path]
+            name = _name(one.kind, one.name)
+            yield (
+                *(process, *where, one.kind, name, zero + one.start_ns, one.ns),
+                *_device(one),
+                *(one.correlation, one.bytes or None, *_launch(one)),
+                *(one.source or None, one.target or None),
+            )
+
+
+def _device(one: GpuEvent) -> tuple[object, ...]:
+    """Return device, context and stream; None for a call of the host."""
+    if one.device == NO_DEVICE:
+        return _NOWHERE
+    return one.device, one.context, one.stream
+
+
+def _launch(one: GpuEvent) -> tuple[object, ...]:
+    """Return the launch parameters of a kernel; None for other events."""
+    if one.kind != KERNEL:
+        return (None,) * 5
+    sizes = ["x".join(map(str, size)) for size in (one.grid, one.block)]
+    return (*sizes, one.registers, one.static_smem, one.dynamic_smem)

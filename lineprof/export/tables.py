@@ -1,4 +1,4 @@
-"""A profile as a table of plain values: one row a line, the same columns in each."""
+"""Tables of plain values: CSV, JSON and a DataFrame, with one row for each line."""
 
 from __future__ import annotations
 
@@ -25,55 +25,6 @@ if TYPE_CHECKING:
 
     Fields = dict[str, object]
 
-
-# A profile as CSV: one row a line, for spreadsheets and scripts.
-
-
-def csv_content(stats: Profile) -> Iterator[bytes]:
-    """Yield the CSV of `stats`: a row of titles, then one a line; times in ns.
-
-    An empty field is one that is not known. Characters that act on a terminal
-    come as escapes, for its content is often printed.
-    """
-    rows = rows_of(stats)
-    titles = list(rows[0]) if rows else columns_of({})
-    yield from encoded([_csv_row(titles)])
-    for row in rows:
-        yield from encoded([_csv_row(list(row.values()))])
-
-
-def _csv_row(values: list[object] | list[str]) -> str:
-    """Return one row, quoted where it has to be."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="")
-    writer.writerow([PLAIN.clean(v) if isinstance(v, str) else v for v in values])
-    return stream.getvalue()
-
-
-# A profile as a DataFrame of pandas, which may not be installed.
-
-
-def data_frame(stats: Profile) -> DataFrame:
-    """Return one row for each line: see `rows_of`; LineprofError without pandas."""
-    try:
-        import pandas as pd  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
-    except ImportError as error:
-        raise LineprofError(
-            f"to_pandas() needs pandas, which cannot be imported ({error})",
-            hint="install it: pip install pandas",
-        ) from error
-    rows = rows_of(stats)
-    return pd.DataFrame(rows, columns=list(rows[0]) if rows else columns_of({}))
-
-
-# A profile as the JSON that ``lineprof view --json`` shows.
-
-
-def json_content(stats: Profile) -> Iterator[bytes]:
-    """Yield the JSON of `stats`, times in nanoseconds."""
-    yield from encoded(json_report.render(stats, Sources(stats.sources), Options()))
-
-
 COLUMNS = (
     *("file", "function", "function_line", "line"),
     *("hits", "time_ns", "await_ns", "raw_ns", "min_ns", "max_ns"),
@@ -82,23 +33,22 @@ COLUMNS = (
 SOURCE = "source"  # the last column
 
 
-def rows_of(stats: Profile) -> list[Fields]:
-    """Return a row for each line that was measured; times in nanoseconds.
+def rows_of(profile: Profile) -> list[Fields]:
+    """Return a row for each measured line; times in nanoseconds.
 
-    The columns are `COLUMNS`, then those of GPU work that any line has, under
-    the names of the JSON view, then the line's source. None stands for what
-    is not known.
+    The columns are `COLUMNS`, then those of GPU work that any line has, under the
+    names in ``view --json``, then the line's source. An unknown value is None.
     """
-    sources = Sources(stats.sources)
-    gpu = gpu_fields(stats.gpu)
+    sources = Sources(profile.sources)
+    gpu = gpu_fields(profile.gpu)
     rows: list[Fields] = []
-    more: dict[str, None] = {}
-    for function in stats.functions:
+    gpu_columns: dict[str, None] = {}
+    for function in profile.functions:
         for row in _lines(function, gpu.lines_of(function.key)):
-            beside = dict(_flat(gpu.of_line(function.key, row.line)))
-            more.update(dict.fromkeys(beside))
+            gpu_values = dict(_flat(gpu.of_line(function.key, row.line)))
+            gpu_columns.update(dict.fromkeys(gpu_values))
             numbers: Fields = row._asdict()
-            if row.time_ns and not row.raw_ns:  # as in a profile of line_profiler
+            if row.time_ns and not row.raw_ns:  # in a profile of line_profiler
                 numbers["raw_ns"] = None
             source = sources.line(function.file, row.line)
             place = {
@@ -106,18 +56,18 @@ def rows_of(stats: Profile) -> list[Fields]:
                 "function": function.name,
                 "function_line": function.line,
             }
-            rows.append({**place, **numbers, **beside, SOURCE: source})
-    names = columns_of(more)
+            rows.append({**place, **numbers, **gpu_values, SOURCE: source})
+    names = columns_of(gpu_columns)
     return [{name: row.get(name) for name in names} for row in rows]
 
 
-def columns_of(more: dict[str, None]) -> list[str]:
-    """Return the names of all columns, with `more` before the source."""
-    return [*COLUMNS, *more, SOURCE]
+def columns_of(gpu_columns: dict[str, None]) -> list[str]:
+    """Return the names of all columns, with `gpu_columns` before the source."""
+    return [*COLUMNS, *gpu_columns, SOURCE]
 
 
 def _lines(function: FunctionStats, used_gpu: set[int]) -> list[LineTotals]:
-    """Return the lines of a function, those with no numbers but a GPU's, too."""
+    """Return the lines of a function; also those with GPU work alone."""
     rows = {row.line: row for row in function.rows}
     for line in used_gpu:
         rows.setdefault(line, LineTotals(line))
@@ -125,10 +75,52 @@ def _lines(function: FunctionStats, used_gpu: set[int]) -> list[LineTotals]:
 
 
 def _flat(fields: Fields) -> Iterator[tuple[str, object]]:
-    """Yield `fields`, each number of those by direction under a name of its own."""
+    """Yield `fields`; a field by direction as one for each direction."""
     for name, value in fields.items():
         if isinstance(value, dict):
             for direction, number in value.items():
                 yield name.replace("by_direction", direction), number
         else:
             yield name, value
+
+
+def csv_content(profile: Profile) -> Iterator[bytes]:
+    """Yield the CSV: a row of titles, then one for each line; times in ns.
+
+    An unknown value is an empty field. Characters that act on a terminal come as
+    escapes, because CSV is often printed.
+    """
+    rows = rows_of(profile)
+    titles = list(rows[0]) if rows else columns_of({})
+    yield from encoded([_csv_row(titles)])
+    for row in rows:
+        yield from encoded([_csv_row(list(row.values()))])
+
+
+def _csv_row(values: list[object] | list[str]) -> str:
+    """Return one row, with quotes if needed."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="")
+    writer.writerow([PLAIN.clean(v) if isinstance(v, str) else v for v in values])
+    return stream.getvalue()
+
+
+def json_content(profile: Profile) -> Iterator[bytes]:
+    """Yield the JSON of ``lineprof view --json``; times in ns."""
+    yield from encoded(json_report.render(profile, Sources(profile.sources), Options()))
+
+
+def data_frame(profile: Profile) -> DataFrame:
+    """Return a row for each line, as `rows_of` does.
+
+    Raises LineprofError if pandas cannot be imported.
+    """
+    try:
+        import pandas as pd  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
+    except ImportError as error:
+        raise LineprofError(
+            f"to_pandas() needs pandas, which cannot be imported ({error})",
+            hint="install it: pip install pandas",
+        ) from error
+    rows = rows_of(profile)
+    return pd.DataFrame(rows, columns=list(rows[0]) if rows else columns_of({}))

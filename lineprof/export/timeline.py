@@ -1,7 +1,7 @@
-"""A profile as a timeline: rows, the slices on them, arrows between these.
+"""Timelines of a profile: tracks, the slices on them, and flows between slices.
 
-What writes one goes through it once, and keeps nothing: there may be millions
-of slices. They come in the order of their start, row by row.
+A writer goes through a timeline once, as there may be millions of slices. They come in
+the order of their start, track by track.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 from heapq import heappop, heappush, heapreplace, merge
 from itertools import count
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lineprof.export.stacks import remarks_of_calls
 from lineprof.export.timeline_tracks import (
@@ -22,14 +22,14 @@ from lineprof.export.timeline_tracks import (
     RUNTIME_API,
     SUMS,
     Clock,
+    Count,
     Flows,
     Labels,
     Span,
     Track,
     Tracks,
 )
-from lineprof.model.call_graph import children, is_deeper
-from lineprof.model.call_graph import widths as widths_of
+from lineprof.model.call_graph import children, depths, subtree_ns
 from lineprof.model.gpu import (
     ALLOC,
     DIRECTIONS,
@@ -50,50 +50,52 @@ from lineprof.model.timelines import unpack_events
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
-    from typing import Any, Union
+    from typing import Any
 
     from lineprof.export.timeline_tracks import Label
-    from lineprof.model.gpu import Batch, GpuEvent
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode
-    from lineprof.model.timelines import Slice, Timeline, Trace
+    from lineprof.model.timelines import Batch, GpuEvent, Slice, Timeline, Trace
 
-    Item = Union[Track, Span, "Count"]
+    Item = Track | Span | Count
 
-    Open = tuple[int, int, GpuEvent, Iterator[GpuEvent]]  # start, place, next, rest
+    # Start and index of a batch, its next event, and the rest.
+    OpenBatch = tuple[int, int, GpuEvent, Iterator[GpuEvent]]
 
 
-def timeline(stats: Profile) -> Iterator[Item]:
-    """Yield each row, then what is on it; times in ns since the first process began.
+# Perfetto drops slices nested deeper than 512, and may end another slice instead.
+MAX_DEPTH = 500
 
-    A row comes before what is on it, and what is on a row in the order of its
-    start. Slices that lie within one another on a row are `MOST_DEEP` at most.
+
+def timeline(profile: Profile) -> Iterator[Item]:
+    """Yield each track, then its slices; times in ns since the first process began.
+
+    A track comes before its slices, and these come by their start. On a track, at
+    most `MAX_DEPTH` slices are nested.
     """
-    rows = Tracks(stats)
-    for item in _items(stats, rows):
-        if rows.new:
-            yield from rows.take_new()
+    tracks = Tracks(profile)
+    for item in _items(profile, tracks):
+        if tracks.new:
+            yield from tracks.take_new()
         yield item
 
 
-def remarks(stats: Profile) -> Iterator[str]:
-    """Yield what a reader of the timeline should know, a line each."""
-    if not stats.traces:
+def remarks(profile: Profile) -> Iterator[str]:
+    """Yield how the timeline differs from the profile, one line each."""
+    if not profile.traces:
         yield (
             "the run had no --trace: functions are shown by the sums of their calls,"
             " which are not in time order"
         )
-        yield from remarks_of_calls(stats)
-        if is_deeper(stats.calls.nodes, MOST_DEEP):
-            yield f"calls that are more than {MOST_DEEP} deep are cut, and shown as ..."
-    left_out = sum(one.left_out for one in stats.traces)
-    if left_out:
-        yield f"{left_out} slices are not in the trace: there was no room for them"
-    left_out = sum(run.left_out for run in stats.gpu.runs)
+        yield from remarks_of_calls(profile)
+        if max(depths(profile.calls.nodes), default=0) > MAX_DEPTH:
+            yield f"calls that are more than {MAX_DEPTH} deep are cut, and shown as ..."
+    yield from remarks_of_traces(profile)
+    left_out = sum(run.left_out for run in profile.gpu.runs)
     if left_out:
         yield f"{left_out} GPU records are not in the timeline: it was full"
-    if stats.traces and any(one.count for one in stats.gpu.timelines):
-        kinds = {one.kind for one in stats.gpu.sums}
+    if profile.traces and any(one.count for one in profile.gpu.timelines):
+        kinds = {one.kind for one in profile.gpu.sums}
         if not kinds & {RUNTIME, DRIVER}:
             yield (
                 "arrows start at the last time that a line ran before its kernel did;"
@@ -101,269 +103,270 @@ def remarks(stats: Profile) -> Iterator[str]:
             )
 
 
-def _items(stats: Profile, rows: Tracks) -> Iterator[Span | Count]:
-    labels = Labels(stats, names_of_profile(stats))
-    clock = Clock(stats)
-    arrow_numbers = count(1)
-    for process, one in enumerate(stats.processes):
-        if one.overhead_ns:
-            row = rows.overhead(process)
+def remarks_of_traces(profile: Profile) -> Iterator[str]:
+    """Yield a remark if slices of the traces were left out."""
+    left_out = sum(trace.left_out for trace in profile.traces)
+    if left_out:
+        yield (
+            f"{left_out} slices are not in the trace: there was no room for them;"
+            " a larger --trace-memory keeps more"
+        )
+
+
+def _items(profile: Profile, tracks: Tracks) -> Iterator[Span | Count]:
+    labels = Labels(profile, names_of_profile(profile))
+    clock = Clock(profile)
+    flow_numbers = count(1)
+    for index, process in enumerate(profile.processes):
+        if process.overhead_ns:
+            track = tracks.overhead(index)
             label = labels.make("estimated, in no function's time", "overhead")
-            yield Span(row, 0, one.overhead_ns, label)
-    if not stats.traces:
-        yield from sums(stats, rows, labels)
-    of_all: list[Trace | Timeline] = [*stats.traces, *stats.gpu.timelines]
-    for process in sorted({one.process for one in of_all}):
-        slices = TraceSlices(process, rows, labels)
-        traces = [one for one in stats.traces if one.process == process]
-        timelines = [one for one in stats.gpu.timelines if one.process == process]
-        if not timelines:  # no arrows either, and so nothing to keep back
+            yield Span(track=track, start=0, ns=process.overhead_ns, label=label)
+    if not profile.traces:
+        yield from summed_calls(profile, tracks, labels)
+    all_: list[Trace | Timeline] = [*profile.traces, *profile.gpu.timelines]
+    for index in sorted({one.process for one in all_}):
+        slices = TraceSlices(index, tracks, labels)
+        traces = [one for one in profile.traces if one.process == index]
+        timelines = [one for one in profile.gpu.timelines if one.process == index]
+        if not timelines:  # then there are no flows, and nothing is kept back
             for trace in traces:
                 yield from slices.of(trace, clock.zero_of(trace))
             continue
-        gpu = GpuSlices(stats, process, rows, labels)
-        arrows = Flows(arrow_numbers)
-        wanted = _launching(stats)
-        for start, is_slice, one in _in_order(traces, timelines, clock):
+        gpu = GpuSlices(profile, index, tracks, labels)
+        flows = Flows(flow_numbers)
+        launching = _launching(profile)
+        for start, is_slice, one in _by_start(traces, timelines, clock):
             if not is_slice:
-                yield from gpu.of(one, start, arrows)
+                yield from gpu.of(one, start, flows)
                 continue
             span = slices.span(one, start)
             if span is not None:
                 source = (one.thread, one.function, one.line)
-                yield from arrows.add(span, source if source in wanted else None)
-        yield from arrows.rest()
+                yield from flows.add(span, source if source in launching else None)
+        yield from flows.rest()
 
 
-def _launching(stats: Profile) -> set[Hashable]:
-    """Return the lines, and their functions, that launched anything."""
+def _launching(profile: Profile) -> set[Hashable]:
+    """Return the lines that launched work, and their functions (as line 0)."""
     found: set[Hashable] = set()
-    for path in stats.gpu.paths:
+    for path in profile.gpu.paths:
         key, line = path.lines[-1]
         found |= {(path.thread, key, line), (path.thread, key, 0)}
     return found
 
 
-def _in_order(
+def _by_start(
     traces: Iterable[Trace], timelines: Iterable[Timeline], clock: Clock
 ) -> Iterator[tuple[int, bool, Any]]:
-    """Yield slices and events by their start: that, and whether it is a slice."""
+    """Yield (start, whether it is a slice, the slice or event) by start."""
     streams = [
-        *(_placed(one, clock.zero_of(one), is_slice=True) for one in traces),
+        *(_with_start(one, clock.zero_of(one), is_slice=True) for one in traces),
         *(
-            _placed(in_order(one), clock.zero_of(one), is_slice=False)
+            _with_start(events_by_start(one), clock.zero_of(one), is_slice=False)
             for one in timelines
         ),
     ]
     return merge(*streams, key=itemgetter(0)) if len(streams) > 1 else streams[0]
 
 
-def _placed(
+def _with_start(
     stream: Iterable[Slice | GpuEvent], zero: int, *, is_slice: bool
 ) -> Iterator[tuple[int, bool, Any]]:
     for one in stream:
         yield max(0, zero + one.start_ns), is_slice, one
 
 
-# A GPU's events in order, in the memory of a few batches.
-#
-# They are recorded as they come, which is nearly in order: so a batch is opened
-# once the events of those before it have come to its first one.
+def events_by_start(timeline: Timeline) -> Iterator[GpuEvent]:
+    """Yield all events of a timeline by their start, in the memory of a few batches.
 
-
-def in_order(timeline: Timeline) -> Iterator[GpuEvent]:
-    """Yield all events of a timeline by their start."""
+    Events are recorded nearly in order. So a batch is opened when the events of those
+    before it have come to its first one.
+    """
     batches = timeline.batches
     closed = sorted(
         (
-            (_first(batch) - timeline.origin_ns, place)
-            for place, batch in enumerate(batches)
+            (_first_start(batch) - timeline.origin_ns, index)
+            for index, batch in enumerate(batches)
             if batch.events
         ),
         reverse=True,
     )
-    opened: list[Open] = []
+    opened: list[OpenBatch] = []
     while closed or opened:
         while closed and (not opened or closed[-1][0] <= opened[0][0]):
-            _, place = closed.pop()
-            some = batches[place]
-            part = replace(timeline, count=some.events, batches=(some,))
-            rest = iter(part)
+            _, index = closed.pop()
+            batch = batches[index]
+            rest = iter(replace(timeline, count=batch.events, batches=(batch,)))
             event = next(rest)
-            heappush(opened, (event.start_ns, place, event, rest))
-        _, place, event, rest = opened[0]
+            heappush(opened, (event.start_ns, index, event, rest))
+        _, index, event, rest = opened[0]
         yield event
         following = next(rest, None)
         if following is None:
             heappop(opened)
         else:
-            heapreplace(opened, (following.start_ns, place, following, rest))
+            heapreplace(opened, (following.start_ns, index, following, rest))
 
 
-def _first(batch: Batch) -> int:
-    """Return the least start (ns) of a batch's events."""
+def _first_start(batch: Batch) -> int:
+    """Return the first start (ns) of a batch's events."""
     data = dict(batch.columns).get("start")
     return 0 if data is None else min(unpack_events("start", data, batch.events))
 
 
-# What a GPU did, and what a program asked of it, as slices of a timeline.
+# Slices of GPU events.
 
 
 _HOST = {RUNTIME: RUNTIME_API, DRIVER: DRIVER_API, WAIT: GPU_WAIT}
 
 _LAUNCHED = frozenset({KERNEL, GRAPH, MEMCPY, MEMSET})
 
-# Places of a context's rows: copies by direction, then these.
+# Places of a context's tracks: copies by direction, then the others.
 _COPIES = {name: place for place, name in enumerate(DIRECTIONS, 1)}
 
 _MEMSET, _COMPUTE, _OTHER = 30, 31, 32
 
 
-class Count(NamedTuple):
-    """A counter's new value."""
-
-    row: int
-    at: int  # ns, on the axis of `Clock`
-    value: int
-
-
 class GpuSlices:
-    """From one process' events to slices."""
+    """Makes slices of the GPU events of one process."""
 
     def __init__(
-        self, stats: Profile, process: int, rows: Tracks, labels: Labels
+        self, profile: Profile, process: int, tracks: Tracks, labels: Labels
     ) -> None:
-        self._stats = stats
+        self._profile = profile
         self._process = process
-        self._rows = rows
+        self._tracks = tracks
         self._labels = labels
-        self._known: dict[tuple[object, ...], tuple[int, int]] = {}  # rows
-        self._allocated: dict[int, int] = {}  # bytes, by row
+        self._host_tracks: dict[tuple[str, int, int], int] = {}
+        self._device_tracks: dict[tuple[object, ...], tuple[int, int]] = {}
+        self._allocated: dict[int, int] = {}  # bytes, by track
         self._threads = {
             one.native_id: index
-            for index, one in enumerate(stats.threads)
+            for index, one in enumerate(profile.threads)
             if one.process == process
         }
 
-    def of(self, event: GpuEvent, start: int, arrows: Flows) -> Iterator[Span | Count]:
-        """Yield what goes on once `event` is there, which is at `start` (ns)."""
+    def of(self, event: GpuEvent, start: int, flows: Flows) -> Iterator[Span | Count]:
+        """Yield the slices that are ready once `event` starts, at `start` (ns)."""
         if event.kind in _HOST:
-            yield from self._call(event, start, arrows)
+            yield from self._call(event, start, flows)
         elif event.kind in {ALLOC, FREE}:
             yield self._memory(event, start)
         else:
-            yield from self._activity(event, start, arrows)
+            yield from self._activity(event, start, flows)
 
-    def _call(self, event: GpuEvent, start: int, arrows: Flows) -> Iterator[Span]:
-        """Yield a slice of the host."""
+    def _call(self, event: GpuEvent, start: int, flows: Flows) -> Iterator[Span]:
+        """Yield the slice of an API call or a wait."""
         thread = self.thread_of(event)
         native = event.thread if thread == UNKNOWN_THREAD else 0
         key = (event.kind, thread, native)
-        found = self._known.get(key)
-        if found is None:
-            row = self._rows.thread(self._process, thread, native)
-            row = self._rows.below_thread(row, _HOST[event.kind])
-            found = self._known[key] = (row, NO_TRACK)
-        row, _ = found
-        lane = self._rows.lane(row, start, start + event.ns)
-        label = self._labels.of_call(event)
-        # Of a call in a call the outer one, which comes first, is the source.
+        track = self._host_tracks.get(key)
+        if track is None:
+            parent = self._tracks.thread(self._process, thread, native)
+            track = self._tracks.below_thread(parent, _HOST[event.kind])
+            self._host_tracks[key] = track
+        # Of nested calls the outer one, which comes first, is the source.
         source = None if event.kind == WAIT else ("call", event.correlation)
-        if source and arrows.knows(source):
+        if source and flows.knows(source):
             source = None
-        span = Span(lane, start, event.ns, label, event.correlation)
-        yield from arrows.add(span, source)
+        span = Span(
+            track=self._tracks.lane(track, start, start + event.ns),
+            start=start,
+            ns=event.ns,
+            label=self._labels.of_call(event),
+            correlation=event.correlation,
+        )
+        yield from flows.add(span, source)
 
     def thread_of(self, event: GpuEvent) -> int:
-        """Return the index of the thread that an event is of, or UNKNOWN_THREAD.
+        """Return the index of an event's thread, or UNKNOWN_THREAD.
 
-        CUPTI numbers threads as pthread_self() does: the path knows more.
+        The path is asked first, as CUPTI numbers threads as pthread_self() does.
         """
         if event.path != NO_PATH:
-            path = self._stats.gpu.paths[event.path]
+            path = self._profile.gpu.paths[event.path]
             if not path.adopted and path.thread != UNKNOWN_THREAD:
                 return path.thread
         return self._threads.get(event.thread, UNKNOWN_THREAD)
 
     def _memory(self, event: GpuEvent, start: int) -> Count:
-        """Return how much of a device is allocated now, as far as it was seen."""
-        device = self._rows.device(self._process, max(0, event.device))
-        row = self._rows.memory(device)
+        """Return the bytes allocated on a device, as far as they were recorded."""
+        device = self._tracks.device(self._process, max(0, event.device))
+        track = self._tracks.memory(device)
         size = event.bytes if event.kind == ALLOC else -event.bytes
-        self._allocated[row] = max(0, self._allocated.get(row, 0) + size)
-        return Count(row, start, self._allocated[row])
+        self._allocated[track] = max(0, self._allocated.get(track, 0) + size)
+        return Count(track=track, at=start, value=self._allocated[track])
 
-    def _activity(self, event: GpuEvent, start: int, arrows: Flows) -> Iterator[Span]:
+    def _activity(self, event: GpuEvent, start: int, flows: Flows) -> Iterator[Span]:
         """Yield a slice of a device twice: by kind of work, and on its stream."""
-        label = self._labels.of_activity(event)
         end = start + event.ns
-        by_kind, by_stream = self._rows_of(event)
-        row = self._rows.lane(by_kind, start, end)
-        span = Span(row, start, event.ns, label, event.correlation)
-        yield from arrows.add(span)
+        by_kind, by_stream = self._tracks_of(event)
+        span = Span(
+            track=self._tracks.lane(by_kind, start, end),
+            start=start,
+            ns=event.ns,
+            label=self._labels.of_activity(event),
+            correlation=event.correlation,
+        )
+        yield from flows.add(span)
         if by_stream == NO_TRACK:
             return
-        stream = self._rows.lane(by_stream, start, end)
         ends = NO_FLOW
         if event.kind in _LAUNCHED:
-            ends = arrows.end(("call", event.correlation), *self._line(event))
-        yield from arrows.add(
-            Span(stream, start, event.ns, label, event.correlation, ends)
-        )
+            ends = flows.end(("call", event.correlation), *self._launches(event))
+        stream = self._tracks.lane(by_stream, start, end)
+        yield from flows.add(span._replace(track=stream, ends=ends))
 
-    def _rows_of(self, event: GpuEvent) -> tuple[int, int]:
-        """Return the row of its kind of work, and its stream's."""
+    def _tracks_of(self, event: GpuEvent) -> tuple[int, int]:
+        """Return the tracks of the kind of work and of the stream."""
         name = event.name if event.kind in {MEMCPY, MIGRATION} else ""
         key = (event.kind, name, event.device, event.context, event.stream)
-        found = self._known.get(key)
+        found = self._device_tracks.get(key)
         if found is None:
-            device = self._rows.device(self._process, max(0, event.device))
+            device = self._tracks.device(self._process, max(0, event.device))
             if event.kind == MIGRATION:
                 name = f"Unified memory ({event.name})"
-                found = self._rows.unified(device, name), NO_TRACK
+                found = self._tracks.unified(device, name), NO_TRACK
             else:
-                context = self._rows.context(device, event.context)
-                stream = self._rows.stream(context, event.stream)
-                found = self._kind_row(event, context), stream
-            self._known[key] = found
+                context = self._tracks.context(device, event.context)
+                stream = self._tracks.stream(context, event.stream)
+                found = self._kind_track(event, context), stream
+            self._device_tracks[key] = found
         return found
 
-    def _line(self, event: GpuEvent) -> Iterator[Hashable]:
-        """Yield what may have launched it: its line, or the function of that."""
+    def _launches(self, event: GpuEvent) -> Iterator[Hashable]:
+        """Yield the sources that may have launched it: its line, or the function."""
         if event.path == NO_PATH:
             return
-        path = self._stats.gpu.paths[event.path]
+        path = self._profile.gpu.paths[event.path]
         key, line = path.lines[-1]
         yield (path.thread, key, line)
         yield (path.thread, key, 0)
 
-    def _kind_row(self, event: GpuEvent, context: int) -> int:
+    def _kind_track(self, event: GpuEvent, context: int) -> int:
         if event.kind == MEMCPY:
             place = _COPIES.get(event.name, len(_COPIES))
-            return self._rows.work(context, f"MemCpy ({event.name})", place)
+            return self._tracks.work(context, f"MemCpy ({event.name})", place)
         if event.kind == MEMSET:
-            return self._rows.work(context, "Memset", _MEMSET)
+            return self._tracks.work(context, "Memset", _MEMSET)
         if event.kind in {KERNEL, GRAPH}:
-            return self._rows.work(context, "Compute", _COMPUTE)
-        return self._rows.work(context, f"Other ({event.kind})", _OTHER)
+            return self._tracks.work(context, "Compute", _COMPUTE)
+        return self._tracks.work(context, f"Other ({event.kind})", _OTHER)
 
 
-# The stays in functions and on lines, as slices of a timeline.
-
-
-# Perfetto drops what lies deeper than 512, and may end another slice in its place.
-MOST_DEEP = 500
+# Slices of traces.
 
 
 class TraceSlices:
-    """From one process' traces to slices."""
+    """Makes slices of the traces of one process."""
 
-    def __init__(self, process: int, rows: Tracks, labels: Labels) -> None:
+    def __init__(self, process: int, tracks: Tracks, labels: Labels) -> None:
         self._process = process
-        self._rows = rows
+        self._tracks = tracks
         self._labels = labels
-        # By thread, and whether it is a line's: the row, the ends of what is open.
-        self._tracks: dict[tuple[int, bool], tuple[int, list[int]]] = {}
+        # By thread, and whether it is a line's: the track, the ends of open slices.
+        self._open: dict[tuple[int, bool], tuple[int, list[int]]] = {}
 
     def of(self, trace: Trace, zero: int) -> Iterator[Span]:
         """Yield the slices of a trace whose time 0 is at `zero` (ns)."""
@@ -373,82 +376,82 @@ class TraceSlices:
                 yield span
 
     def span(self, one: Slice, start: int) -> Span | None:
-        """Return the slice of a stay that began at `start`; None if it lies too deep.
+        """Return a slice that began at `start`; None if it is nested too deep.
 
-        Of what lies too deep the outermost is a slice that says so.
+        Of slices that are nested too deep the outermost is shown, as cut.
         """
-        line = one.line
-        track = (one.thread, line != 0)
-        found = self._tracks.get(track)
+        key = (one.thread, one.line != 0)
+        found = self._open.get(key)
         if found is None:
-            found = self._tracks[track] = (self._row(*track), [])
-        row, ends = found
+            found = self._open[key] = (self._track(*key), [])
+        track, ends = found
         while ends and ends[-1] <= start:
             ends.pop()
         end = start + one.ns
         if ends and end > ends[-1]:
-            end = ends[-1]  # rounding makes no slice outlast what it lies in
+            end = ends[-1]  # rounding makes no slice outlast the one around it
         depth = len(ends)
-        if depth > MOST_DEEP:
+        if depth > MAX_DEPTH:
             return None
         ends.append(end)
-        if depth == MOST_DEEP:
-            return Span(row, start, end - start, self._labels.cut)
-        label = self._labels.of_slice(one.function, line)
-        return Span(row, start, end - start, label)
+        if depth == MAX_DEPTH:
+            label = self._labels.cut
+        else:
+            label = self._labels.of_slice(one.function, one.line)
+        return Span(track=track, start=start, ns=end - start, label=label)
 
-    def _row(self, thread: int, is_line: bool) -> int:  # noqa: FBT001  # of a key
-        row = self._rows.thread(self._process, thread)
-        return self._rows.below_thread(row, LINES) if is_line else row
+    def _track(self, thread: int, is_line: bool) -> int:  # noqa: FBT001  # of a key
+        track = self._tracks.thread(self._process, thread)
+        return self._tracks.below_thread(track, LINES) if is_line else track
 
 
-# Slices for a profile without intervals: the sums of its calls, side by side.
+# Slices of a profile without traces: the sums of its calls, side by side.
 #
-# A call's slice is as long as all its calls took together, and those that it
-# called lie within it, the longest first. A function that calls itself, or goes
-# on in another one, counts once: a slice is as long as what lies in it.
+# A node's slice is as long as all its calls took together. Its callees lie within it,
+# the longest first. Recursion, direct or not, counts once: a slice is as long as the
+# slices in it and its self time.
 
 
-def sums(stats: Profile, rows: Tracks, labels: Labels) -> Iterator[Span]:
-    """Yield the slices of all calls; of all functions where none is known."""
-    ends: dict[int, int] = {}  # of what is on a row (ns)
-    nodes = stats.calls.nodes
-    widths = widths_of(nodes)
+def summed_calls(profile: Profile, tracks: Tracks, labels: Labels) -> Iterator[Span]:
+    """Yield the slices of all calls, then those of functions without known calls."""
+    ends: dict[int, int] = {}  # of the slices on a track (ns)
+    nodes = profile.calls.nodes
+    widths = subtree_ns(nodes)
     below = children(nodes, widths)
     starts = [0] * len(nodes)
-    depths = [0] * len(nodes)
+    levels = depths(nodes)
     todo = below.get(NO_NODE, [])[::-1]
     while todo:
         index = todo.pop()
         node = nodes[index]
-        row = _row(stats, rows, node.thread)
+        track = _sums_track(profile, tracks, node.thread)
         if node.parent == NO_NODE:
-            starts[index] = ends.get(row, 0)
-            ends[row] = starts[index] + widths[index]
-        label = _label(node, labels)
-        if depths[index] == MOST_DEEP:
+            starts[index] = ends.get(track, 0)
+            ends[track] = starts[index] + widths[index]
+        label = _node_label(node, labels)
+        if levels[index] == MAX_DEPTH:
             label = labels.cut
-        yield Span(row, starts[index], widths[index], label)
+        yield Span(track=track, start=starts[index], ns=widths[index], label=label)
         at = starts[index]
-        inner = below.get(index, []) if depths[index] < MOST_DEEP else []
+        inner = below.get(index, []) if levels[index] < MAX_DEPTH else []
         for child in inner:
-            starts[child], depths[child] = at, depths[index] + 1
+            starts[child] = at
             at += widths[child]
-        todo += inner[::-1]  # they come out in the order of their start
-    yield from _others(stats, rows, labels, ends)
+        todo += inner[::-1]  # they are popped in the order of their start
+    yield from _without_calls(profile, tracks, labels, ends)
 
 
-def _row(stats: Profile, rows: Tracks, thread: int) -> int:
-    process = 0 if thread == UNKNOWN_THREAD else stats.threads[thread].process
-    return rows.below_thread(rows.thread(process, thread), SUMS)
+def _sums_track(profile: Profile, tracks: Tracks, thread: int) -> int:
+    process = 0 if thread == UNKNOWN_THREAD else profile.threads[thread].process
+    return tracks.below_thread(tracks.thread(process, thread), SUMS)
 
 
-def _label(node: CallNode, labels: Labels) -> Label:
-    like = labels.of_slice(node.function, 0)
+def _node_label(node: CallNode, labels: Labels) -> Label:
+    label = labels.of_slice(node.function, 0)
     return labels.make(
-        like.name,
-        like.category,
-        *like.arguments,
+        label.name,
+        label.category,
+        *label.arguments,
         ("called from line", node.line),
         ("calls", node.calls),
         ("primitive calls", node.primitive_calls),
@@ -458,32 +461,36 @@ def _label(node: CallNode, labels: Labels) -> Label:
     )
 
 
-def _others(
-    stats: Profile, rows: Tracks, labels: Labels, ends: dict[int, int]
+def _without_calls(
+    profile: Profile, tracks: Tracks, labels: Labels, ends: dict[int, int]
 ) -> Iterator[Span]:
-    """Yield the slices of functions of which no call is known, and their lines."""
-    called = {node.function for node in stats.calls.nodes}
-    for function in stats.functions:
-        if not function.cells or function.key in called:
+    """Yield the slices of functions without known calls, and of their lines."""
+    called = {node.function for node in profile.calls.nodes}
+    for function in profile.functions:
+        if not function.thread_lines or function.key in called:
             continue
-        row = _row(stats, rows, UNKNOWN_THREAD)
-        at = ends.get(row, 0)
-        lines = sorted(function.rows, key=lambda one: -one.time_ns)
-        width = max(function.total_ns, sum(line.time_ns for line in lines))
-        ends[row] = at + width
+        track = _sums_track(profile, tracks, UNKNOWN_THREAD)
+        at = ends.get(track, 0)
+        rows = sorted(function.rows, key=lambda row: -row.time_ns)
+        width = max(function.total_ns, sum(row.time_ns for row in rows))
+        ends[track] = at + width
         label = labels.of_slice(function.key, 0)
-        arguments = (("calls", function.calls), ("total_ns", function.total_ns))
-        yield Span(
-            row,
-            at,
-            width,
-            labels.make(label.name, label.category, *label.arguments, *arguments),
+        label = labels.make(
+            label.name,
+            label.category,
+            *label.arguments,
+            ("calls", function.calls),
+            ("total_ns", function.total_ns),
         )
-        for line in lines:
-            label = labels.of_slice(function.key, line.line)
-            arguments = (("hits", line.hits), ("time_ns", line.time_ns))
+        yield Span(track=track, start=at, ns=width, label=label)
+        for row in rows:
+            label = labels.of_slice(function.key, row.line)
             label = labels.make(
-                label.name, label.category, *label.arguments, *arguments
+                label.name,
+                label.category,
+                *label.arguments,
+                ("hits", row.hits),
+                ("time_ns", row.time_ns),
             )
-            yield Span(row, at, line.time_ns, label)
-            at += line.time_ns
+            yield Span(track=track, start=at, ns=row.time_ns, label=label)
+            at += row.time_ns

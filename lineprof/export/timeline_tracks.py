@@ -1,9 +1,9 @@
-"""The rows of a timeline, as NVIDIA's profilers have them; made when first used.
+"""Tracks of a timeline, arranged as NVIDIA's profilers do, and their slices.
 
-A process has threads, and devices; a thread its lines and its calls of CUDA's
-APIs; a device its contexts, a context a row for each kind of work and each
-stream. What overlaps on one row goes to further lanes of it, each a row of the
-same name: a viewer shows what lies within one another, and nothing else.
+A process has threads and devices; a thread its lines and its calls of CUDA's APIs; a
+device its contexts, a context a track for each kind of work and each stream. Slices
+that overlap on one track go to further lanes of it, tracks of the same name: viewers
+show nested slices, and no others.
 """
 
 from __future__ import annotations
@@ -19,71 +19,315 @@ from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.report.gpu_format import activity_name, call_name, kernel_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Hashable, Iterator
 
-    from lineprof.model.gpu import GpuEvent
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
-    from lineprof.model.timelines import Timeline, Trace
+    from lineprof.model.timelines import GpuEvent, Timeline, Trace
 
     Argument = tuple[str, int | float | str]
 
+PROCESS, THREAD, GROUP, DEVICE, SLICES, COUNTER = range(6)  # kinds of tracks
 
-# Arrows from what launched to what was launched, in a stream of slices.
-#
-# The slice that launched comes long before what a device makes of it, and a
-# writer has to know of an arrow where it starts. So the last so many slices are
-# kept back, and go on in their order once that many came after them.
-
-
-MAX_KEPT_FLOWS = 50_000  # slices; some 20 MB
+NO_TRACK = 0
 
 NO_FLOW = 0
 
+NO_PROCESS = -1
+
+# Places of the tracks below a thread, and the number of places for each thread.
+SUMS, LINES, RUNTIME_API, DRIVER_API, GPU_WAIT = range(1, 6)
+
+_THREAD_PLACES = 8
+
+_THREAD_TRACKS = {
+    SUMS: "Calls, summed: not in time order",
+    LINES: "Lines",
+    RUNTIME_API: "Runtime API",
+    DRIVER_API: "Driver API",
+    GPU_WAIT: "Waiting for the GPU",
+}
+
+MEMORY, UNIFIED = 1, 2  # places of a device's tracks, above its contexts
+
+# Places of each context, the first place of its streams, and contexts with places.
+_CONTEXT_PLACES, _STREAMS, _CONTEXTS = 1 << 16, 64, 8
+
+_DEVICES = 1 << 20  # the place of the first device, below all threads
+
+
+class Track(NamedTuple):
+    """One track; a writer describes it before its first slice."""
+
+    number: int  # its identity, from 1 on
+    parent: int  # the number of the track above it, or NO_TRACK
+    kind: int
+    name: str
+    place: int  # its order below the same process or device
+    process: int  # its index in Profile.processes, or NO_PROCESS
+    native: int = 0  # the system's number of a process or a thread; 0 if unknown
+
 
 class Span(NamedTuple):
-    """One interval on a row: a tuple, for there may be millions."""
+    """One interval on a track; a tuple, as there may be millions."""
 
-    row: int  # its Row's number
+    track: int  # its number
     start: int  # ns, on the axis of `Clock`
     ns: int
     label: Label
-    correlation: int = 0  # of a call and what it launched; 0: none
-    ends: int = NO_FLOW  # the number of the arrow that ends here
-    starts: tuple[int, ...] = ()  # those of the arrows that start here
+    correlation: int = 0  # id of a call and of its work on a device; 0: none
+    ends: int = NO_FLOW  # the flow that ends here
+    starts: tuple[int, ...] = ()  # the flows that start here
+
+
+class Count(NamedTuple):
+    """A counter's new value."""
+
+    track: int
+    at: int  # ns, on the axis of `Clock`
+    value: int
+
+
+# Tracks, made when they are first used.
+
+
+class Tracks:
+    """All tracks by what they are of; `new` has those that no one has taken yet."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._lanes: dict[int, list[tuple[int, int]]] = {}  # (track, end) of each
+        self._all: list[Track] = []
+        self._devices = {
+            (one.process, one.device): f"{one.name} ({one.device})"
+            for one in profile.gpu.devices
+        }
+        self.new: list[Track] = []
+
+    def take_new(self) -> Iterator[Track]:
+        """Yield the tracks made since the last time, parents first."""
+        new, self.new = self.new, []
+        yield from new
+
+    def process(self, process: int) -> int:
+        """Return the track of a process."""
+        key = (PROCESS, process)
+        if key in self._numbers:
+            return self._numbers[key]
+        if not 0 <= process < len(self._profile.processes):
+            return self._add(
+                key, kind=PROCESS, name="Process", place=0, process=NO_PROCESS
+            )
+        one = self._profile.processes[process]
+        rank = "" if one.rank is None else f", rank {one.rank}"
+        name = f"{' '.join(one.argv[:1]) or 'Process'} ({one.pid}{rank})"
+        return self._add(
+            key,
+            kind=PROCESS,
+            name=name,
+            place=process,
+            process=process,
+            native=one.pid,
+        )
+
+    def overhead(self, process: int) -> int:
+        """Return the track of the profiler's own time."""
+        name = "Profiling overhead: the sum"
+        return self._below(
+            self.process(process), ("overhead", process), name=name, place=1
+        )
+
+    def thread(self, process: int, thread: int, native: int = 0) -> int:
+        """Return the track of a thread: its index in Profile.threads.
+
+        `native` is the system's number of a thread that is not in the profile; 0 if
+        that is unknown, too.
+        """
+        parent = self.process(process)
+        is_known = thread != UNKNOWN_THREAD
+        key = (THREAD, process, thread, 0 if is_known else native)
+        if key in self._numbers:
+            return self._numbers[key]
+        name = f"Thread {native}" if native else "All threads"
+        place = _THREAD_PLACES * (len(self._profile.threads) + 1)
+        if is_known:
+            name = thread_name(self._profile, thread)
+            native = self._profile.threads[thread].native_id
+            place = _THREAD_PLACES * (thread + 1)
+        return self._add(
+            key,
+            parent=parent,
+            kind=THREAD,
+            name=name,
+            place=place,
+            process=process,
+            native=native,
+        )
+
+    def below_thread(self, thread: int, place: int) -> int:
+        """Return a track below that of a thread: SUMS, LINES, RUNTIME_API..."""
+        return self._below(
+            thread,
+            ("below", thread, place),
+            name=_THREAD_TRACKS[place],
+            place=self._all[thread - 1].place + place,
+        )
+
+    def device(self, process: int, device: int) -> int:
+        """Return the track of a device: CUDA's number in its process."""
+        parent = self.process(process)
+        key = (DEVICE, process, device)
+        if key in self._numbers:
+            return self._numbers[key]
+        return self._add(
+            key,
+            parent=parent,
+            kind=DEVICE,
+            name=self._devices.get((process, device), f"Device ({device})"),
+            place=_DEVICES + device,
+            process=process,
+        )
+
+    def memory(self, device: int) -> int:
+        """Return the counter of a device's memory."""
+        name = "Memory allocated"
+        return self._below(
+            device, (COUNTER, device), kind=COUNTER, name=name, place=MEMORY
+        )
+
+    def unified(self, device: int, name: str) -> int:
+        """Return the track of copies of unified memory to or from a device."""
+        return self._below(device, (UNIFIED, device, name), name=name, place=UNIFIED)
+
+    def context(self, device: int, context: int) -> int:
+        """Return the track of a context of a device."""
+        return self._below(
+            device,
+            (GROUP, device, context),
+            kind=GROUP,
+            name=f"Context {context}",
+            place=_CONTEXT_PLACES * (context % _CONTEXTS + 1),
+        )
+
+    def work(self, context: int, name: str, place: int) -> int:
+        """Return the track of one kind of a context's work."""
+        place += self._all[context - 1].place
+        return self._below(context, ("work", context, name), name=name, place=place)
+
+    def stream(self, context: int, stream: int) -> int:
+        """Return the track of a stream of a context."""
+        place = self._all[context - 1].place + _STREAMS
+        place += stream % (_CONTEXT_PLACES - _STREAMS)
+        key = ("stream", context, stream)
+        return self._below(context, key, name=f"Stream {stream}", place=place)
+
+    def lane(self, track: int, start: int, end: int) -> int:
+        """Return `track` or another lane of it that is free from `start` on.
+
+        It is taken until `end`. Times (ns) come in order.
+        """
+        lanes = self._lanes.setdefault(track, [(track, 0)])
+        for index, (lane, busy_until) in enumerate(lanes):
+            if busy_until <= start:
+                lanes[index] = (lane, end)
+                return lane
+        lane = self._append(self._all[track - 1])
+        lanes.append((lane, end))
+        return lane
+
+    def _below(
+        self,
+        parent: int,
+        key: tuple[object, ...],
+        *,
+        kind: int = SLICES,
+        name: str,
+        place: int,
+    ) -> int:
+        """Return the track `key` below `parent`; it is made at its first use."""
+        if key in self._numbers:
+            return self._numbers[key]
+        process = self._all[parent - 1].process
+        return self._add(
+            key, parent=parent, kind=kind, name=name, place=place, process=process
+        )
+
+    def _add(  # noqa: PLR0913  # the fields of a Track
+        self,
+        key: tuple[object, ...],
+        *,
+        parent: int = NO_TRACK,
+        kind: int,
+        name: str,
+        place: int,
+        process: int,
+        native: int = 0,
+    ) -> int:
+        number = self._append(
+            Track(
+                number=0,
+                parent=parent,
+                kind=kind,
+                name=name,
+                place=place,
+                process=process,
+                native=native,
+            )
+        )
+        self._numbers[key] = number
+        return number
+
+    def _append(self, like: Track) -> int:
+        """Add a track like this one, under a new number; return that."""
+        number = len(self._all) + 1
+        track = like._replace(number=number)
+        self._all.append(track)
+        self.new.append(track)
+        return number
+
+
+# Flows: arrows from a launch to the work that it launched.
+#
+# A launch comes long before its work, and a writer has to know of a flow where it
+# starts. So the last slices are kept back, and are yielded in their order once enough
+# others have come after them.
+
+
+MAX_KEPT_SPANS = 50_000  # some 20 MB
 
 
 class Flows:
-    """The slices that are kept back; `numbers` counts the arrows of all processes."""
+    """Spans that are kept back; `numbers` numbers the flows of all processes."""
 
     def __init__(self, numbers: Iterator[int]) -> None:
         self._numbers = numbers
         self._kept: deque[tuple[Span, Hashable]] = deque()
-        self._gone = 0  # slices that went on; the first one kept has this index
-        self._sources: dict[Hashable, int] = {}  # by what they may launch, an index
-        self._starts: dict[int, list[int]] = {}  # arrows, by index
+        self._yielded = 0  # the number of spans, and the index of the first kept one
+        self._sources: dict[Hashable, int] = {}  # index of a span, by its source
+        self._starts: dict[int, list[int]] = {}  # flows, by the index of their span
 
     def add(self, span: Span, source: Hashable = None) -> Iterator[Span]:
-        """Take a slice, and yield what goes on now.
+        """Keep a span, and yield the oldest one if too many are kept.
 
-        `source` names what may be launched from it: the last slice of a name
-        is meant by it.
+        `source` identifies launches from this span; of several spans with the same
+        source the last one counts.
         """
         if source is not None:
-            self._sources[source] = self._gone + len(self._kept)
+            self._sources[source] = self._yielded + len(self._kept)
         self._kept.append((span, source))
-        if len(self._kept) > MAX_KEPT_FLOWS:
+        if len(self._kept) > MAX_KEPT_SPANS:
             yield self._next()
 
     def knows(self, source: Hashable) -> bool:
-        """Tell whether a slice is kept that launches what `source` names."""
+        """Tell whether a span with this source is kept."""
         return source in self._sources
 
     def end(self, *sources: Hashable) -> int:
-        """Return the number of a new arrow from the first of `sources` that is there.
+        """Return a new flow from the span of the first of `sources` that is kept.
 
-        NO_ARROW where none is: it was never, or too long ago.
+        It is NO_FLOW if none is: there was no such span, or it is too long ago.
         """
         for source in sources:
             index = self._sources.get(source)
@@ -94,94 +338,98 @@ class Flows:
         return NO_FLOW
 
     def rest(self) -> Iterator[Span]:
-        """Yield what is left."""
+        """Yield the spans that are still kept."""
         while self._kept:
             yield self._next()
 
     def _next(self) -> Span:
         span, source = self._kept.popleft()
-        index = self._gone
-        self._gone += 1
+        index = self._yielded
+        self._yielded += 1
         if source is not None and self._sources.get(source) == index:
             del self._sources[source]
         starts = self._starts.pop(index, None)
         return span if starts is None else span._replace(starts=tuple(starts))
 
 
-# One clock for the timelines of several processes.
+# The common time axis of several processes.
 
 
-# Two processes of one host that are farther apart by one clock than by the
-# other (ns): its name stands for two machines, or it was started anew.
-_APART = 1_000_000_000
+# Largest difference (ns) of the two clocks between processes of one host: above it,
+# the host's name stands for two machines, or the machine was restarted.
+_MAX_APART = 1_000_000_000
 
 
 class Clock:
-    """Where a process' times lie on a common axis, whose 0 is the first start.
+    """Times of all processes on a common axis, whose 0 is the first start.
 
-    Processes of one host are put in place by CLOCK_MONOTONIC, which they
-    share; those of several by the time of day at their start.
+    Processes of one host are placed by CLOCK_MONOTONIC, which they share; different
+    hosts by the time of day at their start.
     """
 
-    def __init__(self, stats: Profile) -> None:
-        self._origins: dict[int, int] = {}  # of each process, the first one
-        both: list[Trace | Timeline] = [*stats.traces, *stats.gpu.timelines]
+    def __init__(self, profile: Profile) -> None:
+        self._origins: dict[int, int] = {}  # the first one of each process
+        both: list[Trace | Timeline] = [*profile.traces, *profile.gpu.timelines]
         for one in both:
             first = self._origins.get(one.process, one.origin_ns)
             self._origins[one.process] = min(first, one.origin_ns)
         starts = {
-            process: stats.processes[process].start_unix_ns
+            process: profile.processes[process].start_unix_ns
             for process in self._origins
-            if process < len(stats.processes)
+            if process < len(profile.processes)
         }
         zero = min(starts.values(), default=0)
         places = {process: start - zero for process, start in starts.items()}
         anchors: dict[str, int] = {}  # by host, its first process
         for process, place in places.items():
-            anchor = anchors.setdefault(stats.processes[process].host, process)
+            anchor = anchors.setdefault(profile.processes[process].host, process)
             same = self._origins[process] - self._origins[anchor] + places[anchor]
-            if abs(same - place) <= _APART:
+            if abs(same - place) <= _MAX_APART:
                 places[process] = same
-        least = min(places.values(), default=0)
-        self._places = {process: place - least for process, place in places.items()}
+        first_place = min(places.values(), default=0)
+        self._places = {
+            process: place - first_place for process, place in places.items()
+        }
 
     def zero_of(self, one: Trace | Timeline) -> int:
-        """Return where its time 0 lies (ns)."""
+        """Return the time (ns) on the axis at which its own times are 0."""
         place = self._places.get(one.process, 0)
         return place + one.origin_ns - self._origins[one.process]
 
 
-# What slices of a timeline are called; the many that are alike share a label.
+# Labels of slices; slices that are alike share one.
 
 
-MOST_LABELS = 1 << 16  # that are kept, here and by a writer
+MAX_LABELS = 1 << 16  # that are kept, here and by a writer
 
 
 @dataclass(frozen=True)
 class Label:
-    """The name of slices, and what is beside it."""
+    """Name, category and arguments of slices."""
 
-    number: int  # of this one: no other has it
+    number: int  # its identity
     name: str
     category: str
     arguments: tuple[Argument, ...]
 
 
 class Labels:
-    """The labels of all that a profile's timelines hold."""
+    """The labels of all slices of a profile."""
 
-    def __init__(self, stats: Profile, names: ShortNames) -> None:
+    def __init__(self, profile: Profile, names: ShortNames) -> None:
         self._names = names
-        self._paths = stats.gpu.paths
+        self._paths = profile.gpu.paths
         self._made = 0
-        self.cut = self.make("...", "cut")  # for all that lies deeper
+        self.cut = self.make("...", "cut")  # of slices that are nested too deep
         self._of_slices: dict[tuple[Key, int], Label] = {}
         self._of_events: dict[tuple[object, ...], Label] = {}
 
     def make(self, name: str, category: str, *arguments: Argument) -> Label:
-        """Return a label that no one else has."""
+        """Return a new label."""
         self._made += 1
-        return Label(self._made, name, category, arguments)
+        return Label(
+            number=self._made, name=name, category=category, arguments=arguments
+        )
 
     def of_slice(self, key: Key, line: int) -> Label:
         """Return the label of a function, or of one of its lines."""
@@ -196,16 +444,16 @@ class Labels:
                 )
             else:
                 more = (("file", file), ("line", first)) if file else ()
-                label = self.make(self._names.alone(key), "function", *more)
+                label = self.make(self._names.label(key), "function", *more)
             self._of_slices[key, line] = label
         return label
 
     def of_call(self, event: GpuEvent) -> Label:
-        """Return the label of a call of an API."""
+        """Return the label of an API call."""
         return self._of_event(event, (event.kind, event.name, event.path))
 
     def of_activity(self, event: GpuEvent) -> Label:
-        """Return the label of what a device did."""
+        """Return the label of work of a device."""
         work: tuple[object, ...] = (event.bytes, _rate(event))
         work = (*work, event.source, event.target)
         if event.kind == KERNEL:
@@ -216,7 +464,7 @@ class Labels:
     def _of_event(self, event: GpuEvent, key: tuple[object, ...]) -> Label:
         label = self._of_events.get(key)
         if label is None:
-            if len(self._of_events) >= MOST_LABELS:
+            if len(self._of_events) >= MAX_LABELS:
                 self._of_events.clear()
             label = self._of_events[key] = self._new(event)
         return label
@@ -260,196 +508,5 @@ def _copied(event: GpuEvent) -> list[Argument]:
 
 
 def _rate(event: GpuEvent) -> float:
-    """Return how fast it went in GB/s, to three digits; 0.0 where it took no time."""
+    """Return the rate of a copy in GB/s, to three digits; 0.0 if it took no time."""
     return float(f"{event.bytes / event.ns:.3g}") if event.ns else 0.0
-
-
-PROCESS, THREAD, GROUP, DEVICE, SLICES, COUNTER = range(6)  # kinds of rows
-
-NO_TRACK = 0
-
-NO_PROCESS = -1
-
-# Places of a thread's rows below it; a thread has room for so many.
-SUMS, LINES, RUNTIME_API, DRIVER_API, GPU_WAIT = range(1, 6)
-
-_OF_A_THREAD = 8
-
-_THREAD_TRACKS = {
-    SUMS: "Calls, summed: not in time order",
-    LINES: "Lines",
-    RUNTIME_API: "Runtime API",
-    DRIVER_API: "Driver API",
-    GPU_WAIT: "Waiting for the GPU",
-}
-
-# Places of a device's rows; a context has room for so many.
-MEMORY, UNIFIED = 1, 2
-
-_OF_A_CONTEXT, _STREAMS = 1 << 16, 64
-
-_DEVICES = 1 << 20  # they come below the threads
-
-
-class Track(NamedTuple):
-    """One row, that a writer says before what is on it."""
-
-    number: int  # of this one, from 1 on
-    parent: int  # the number of the one that it is below, or NO_ROW
-    kind: int
-    name: str
-    place: int  # among those below the same process or device
-    process: int  # its index in Profile.processes, or NO_PROCESS
-    native: int = 0  # the system's number of a process or a thread; 0: unknown
-
-
-class Tracks:
-    """All rows that were made; `new` has those that no one has taken yet."""
-
-    def __init__(self, stats: Profile) -> None:
-        self._stats = stats
-        self._found: dict[tuple[object, ...], int] = {}
-        self._lanes: dict[int, list[tuple[int, int]]] = {}  # (row, end) of each
-        self._all: list[Track] = []
-        self._devices = {
-            (one.process, one.device): f"{one.name} ({one.device})"
-            for one in stats.gpu.devices
-        }
-        self.new: list[Track] = []
-
-    def take_new(self) -> Iterator[Track]:
-        """Yield the rows made since the last time, parents first."""
-        new, self.new = self.new, []
-        yield from new
-
-    def process(self, process: int) -> int:
-        """Return the row of a process."""
-
-        def make() -> Track:
-            if not 0 <= process < len(self._stats.processes):
-                return self._row(NO_TRACK, PROCESS, "Process", 0, NO_PROCESS)
-            one = self._stats.processes[process]
-            rank = "" if one.rank is None else f", rank {one.rank}"
-            name = f"{' '.join(one.argv[:1]) or 'Process'} ({one.pid}{rank})"
-            return self._row(NO_TRACK, PROCESS, name, process, process, one.pid)
-
-        return self._get((PROCESS, process), make)
-
-    def overhead(self, process: int) -> int:
-        """Return the row of what profiling itself took."""
-        parent = self.process(process)
-        name = "Profiling overhead: the sum"
-        return self._get(
-            ("overhead", process), lambda: self._row(parent, SLICES, name, 1, process)
-        )
-
-    def thread(self, process: int, thread: int, native: int = 0) -> int:
-        """Return the row of a thread: its index in Profile.threads.
-
-        One that is not known has a `native` number, or not even that.
-        """
-
-        def make() -> Track:
-            name = f"Thread {native}" if native else "All threads"
-            known, place = native, _OF_A_THREAD * (len(self._stats.threads) + 1)
-            if thread != UNKNOWN_THREAD:
-                name = thread_name(self._stats, thread)
-                known = self._stats.threads[thread].native_id
-                place = _OF_A_THREAD * (thread + 1)
-            return self._row(parent, THREAD, name, place, process, known)
-
-        parent = self.process(process)
-        number = 0 if thread != UNKNOWN_THREAD else native
-        return self._get((THREAD, process, thread, number), make)
-
-    def below_thread(self, thread: int, place: int) -> int:
-        """Return a row below that of a thread: SUMS, LINES, RUNTIME_API..."""
-        row = self._all[thread - 1]
-        return self._get(
-            ("below", thread, place),
-            lambda: self._row(
-                thread, SLICES, _THREAD_TRACKS[place], row.place + place, row.process
-            ),
-        )
-
-    def device(self, process: int, device: int) -> int:
-        """Return the row of a device: CUDA's number in its process."""
-        parent = self.process(process)
-        name = self._devices.get((process, device), f"Device ({device})")
-        return self._get(
-            (DEVICE, process, device),
-            lambda: self._row(parent, DEVICE, name, _DEVICES + device, process),
-        )
-
-    def memory(self, device: int) -> int:
-        """Return the counter of a device's memory."""
-        name = "Memory allocated"
-        return self._below(device, (COUNTER, device), COUNTER, name, MEMORY)
-
-    def unified(self, device: int, name: str) -> int:
-        """Return the row of what moves unified memory to or from a device."""
-        return self._below(device, (UNIFIED, device, name), SLICES, name, UNIFIED)
-
-    def context(self, device: int, context: int) -> int:
-        """Return the row of a context of a device."""
-        place = _OF_A_CONTEXT * (context % _OF_A_THREAD + 1)
-        return self._below(
-            device, (GROUP, device, context), GROUP, f"Context {context}", place
-        )
-
-    def work(self, context: int, name: str, place: int) -> int:
-        """Return the row of one kind of a context's work."""
-        place += self._all[context - 1].place
-        return self._below(context, ("work", context, name), SLICES, name, place)
-
-    def stream(self, context: int, stream: int) -> int:
-        """Return the row of a stream of a context."""
-        place = self._all[context - 1].place + _STREAMS
-        place += stream % (_OF_A_CONTEXT - _STREAMS)
-        name = f"Stream {stream}"
-        return self._below(context, ("stream", context, stream), SLICES, name, place)
-
-    def lane(self, row: int, start: int, end: int) -> int:
-        """Return `row`, or one like it, on which nothing is from `start` on.
-
-        From now on something is, until `end`. Times (ns) come in order.
-        """
-        lanes = self._lanes.setdefault(row, [(row, 0)])
-        for index, (one, busy) in enumerate(lanes):
-            if busy <= start:
-                lanes[index] = (one, end)
-                return one
-        like = self._all[row - 1]
-        more = self._row(like.parent, like.kind, like.name, like.place, like.process)
-        self._add(more)
-        lanes.append((more.number, end))
-        return more.number
-
-    def _below(
-        self, parent: int, key: tuple[object, ...], kind: int, name: str, place: int
-    ) -> int:
-        process = self._all[parent - 1].process
-        return self._get(key, lambda: self._row(parent, kind, name, place, process))
-
-    def _row(  # noqa: PLR0913, PLR0917  # the fields of a Row
-        self,
-        parent: int,
-        kind: int,
-        name: str,
-        place: int,
-        process: int,
-        native: int = 0,
-    ) -> Track:
-        number = len(self._all) + 1
-        return Track(number, parent, kind, name, place, process, native)
-
-    def _get(self, key: tuple[object, ...], make: Callable[[], Track]) -> int:
-        number = self._found.get(key)
-        if number is None:
-            number = self._found[key] = self._add(make())
-        return number
-
-    def _add(self, row: Track) -> int:
-        self._all.append(row)
-        self.new.append(row)
-        return row.number

@@ -1,4 +1,4 @@
-"""lineprof in IPython and Jupyter: ``%load_ext lineprof``."""
+"""Extension of IPython and Jupyter: ``%load_ext lineprof``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Give `shell` the magics ``%lprun`` and ``%%lprun_all``."""
+    """Add the magics ``%lprun`` and ``%%lprun_all`` to `shell`."""
     from lineprof.ipython.magics import load  # noqa: PLC0415  # imports IPython
 
     load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Take all from `shell` that `load_ipython_extension` gave it."""
+    """Remove the magics from `shell`."""
     from lineprof.ipython.magics import unload  # noqa: PLC0415  # as above
 
     unload(shell)

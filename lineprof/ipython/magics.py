@@ -16,32 +16,28 @@ from IPython.display import display
 from lineprof.errors import LineprofError
 from lineprof.files import write_file
 from lineprof.ipython.cell import (
-    LPRUN,
-    LPRUN_ALL,
-    OptionError,
     add_await,
     compile_cell,
     compile_text,
     function_of,
     is_coroutine,
-    parse,
 )
-from lineprof.ipython.profiler import NotebookProfiler, put_right
+from lineprof.ipython.options import LPRUN, LPRUN_ALL, OptionError, parse
+from lineprof.ipython.profiler import NotebookProfiler, restore_lines
 from lineprof.report.html import html_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
     from types import CodeType, TracebackType
-    from typing import Any, Union
+    from typing import Any
 
     from IPython.core.interactiveshell import InteractiveShell
 
-    from lineprof.ipython.cell import Magic
+    from lineprof.ipython.options import Magic
     from lineprof.line_stats import LineStats
     from lineprof.recording.profiler import LineProfiler
 
-    Result = Union[NotebookProfiler, Awaitable[object], None]
-
+    Result = NotebookProfiler | Awaitable[object] | None
     Names = dict[str, Any]
 
 _NAMES = (("line", "lprun"), ("cell", "lprun_all"))
@@ -75,19 +71,20 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
         ``-u UNIT``: the unit of the times, in seconds (default: 1e-9).
 
         While the statement runs, ``profile`` is the profiler, as it is under
-        ``kernprof -l``: what it decorates counts, too. A statement may await.
+        ``kernprof -l``: functions that it decorates are also counted. The statement
+        may await.
         """
         __tracebackhide__ = True  # IPython leaves the frame out
-        asked = _parsed(line, LPRUN)
-        profiler = self._profiler(asked)
-        changed, notes = put_right(profiler.functions)
+        options = _parsed(line, LPRUN)
+        profiler = self._profiler(options)
+        changed, notes = restore_lines(profiler.functions)
         if changed:
-            profiler = self._profiler(asked)
+            profiler = self._profiler(options)
         profiler.notes = tuple(notes)
         profiler.keep_sources()
-        text = self.shell.transform_cell(asked.statement)
+        text = self.shell.transform_cell(options.statement)
         code = compile_text(self.shell, text, "<string>")
-        return self._run(code, profiler, asked)
+        return self._run(code, profiler, options)
 
     @cell_magic  # type: ignore[untyped-decorator]
     def lprun_all(self, line: str = "", cell: str = "") -> Result:
@@ -118,31 +115,33 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
         The cell may have magics and shell commands in it, and may await.
         """
         __tracebackhide__ = True  # IPython leaves the frame out
-        asked = _parsed(line, LPRUN_ALL)
+        options = _parsed(line, LPRUN_ALL)
         found = compile_cell(self.shell, cell)
-        codes = [found.code] if asked.top_level else [found.code, *found.functions]
+        codes = [found.code] if options.top_level else [found.code, *found.functions]
         profiler = NotebookProfiler()
         for code in codes:
             profiler.add_function(function_of(code))
         profiler.keep_sources([found.file])
-        return self._run(found.code, profiler, asked)
+        return self._run(found.code, profiler, options)
 
-    def _profiler(self, asked: Magic) -> NotebookProfiler:
+    def _profiler(self, options: Magic) -> NotebookProfiler:
         """Return a profiler with all functions that were named."""
-        profiler = NotebookProfiler(*map(self._function, asked.functions))
-        for name in asked.modules:
+        profiler = NotebookProfiler(*map(self._function, options.functions))
+        for name in options.modules:
             _add_module(profiler, name)
         return profiler
 
     def _function(self, name: str) -> object:
-        """Return what the expression `name` is; UsageError if it is nothing."""
+        """Return the value of the expression `name`; raises UsageError if it fails."""
         try:
             return eval(name, self.shell.user_global_ns, self.shell.user_ns)  # noqa: S307
         except Exception as error:  # noqa: BLE001  # the user's expression
             raise _not_found("function", name, error) from None
 
-    def _run(self, code: CodeType, profiler: NotebookProfiler, asked: Magic) -> Result:
-        """Run the code, show what came of it, and return what was asked for."""
+    def _run(
+        self, code: CodeType, profiler: NotebookProfiler, options: Magic
+    ) -> Result:
+        """Run the code, show the results, and return the magic's value."""
         __tracebackhide__ = True  # IPython leaves the frame out
         run = Run(profiler)
         names = self.shell.user_global_ns, self.shell.user_ns
@@ -153,22 +152,22 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
                 await run.await_(code, *names)
             else:
                 run.execute(code, *names)
-            return self._end(run, profiler, asked)
+            return self._end(run, profiler, options)
 
-        if asked.awaited:
+        if options.awaited:
             return finish()
         if not is_coroutine(code):
             run.execute(code, *names)
-            return self._end(run, profiler, asked)
+            return self._end(run, profiler, options)
         if _loop_is_running():
             raise UsageError("code that awaits has to be awaited here; see %autoawait")
         return self.shell.loop_runner(finish())  # type: ignore[no-any-return]
 
-    def _end(self, run: Run, profiler: NotebookProfiler, asked: Magic) -> Result:
-        if asked.keep_time:
+    def _end(self, run: Run, profiler: NotebookProfiler, options: Magic) -> Result:
+        if options.keep_time:
             self.shell.user_ns["_total_time_taken"] = run.seconds
-        show(self.shell, profiler, asked, run.message)
-        return profiler if asked.give else None
+        show(self.shell, profiler, options, run.message)
+        return profiler if options.return_profiler else None
 
 
 def _parsed(line: str, known: str) -> Magic:
@@ -179,7 +178,7 @@ def _parsed(line: str, known: str) -> Magic:
 
 
 def _add_module(profiler: NotebookProfiler, name: str) -> None:
-    """Register all functions of a module; UsageError if that cannot be done."""
+    """Register all functions of a module; raises UsageError if its import fails."""
     try:
         profiler.add_module(__import__(name, fromlist=[""]))
     except Exception as error:  # noqa: BLE001  # the user's module
@@ -206,38 +205,35 @@ def load(shell: InteractiveShell) -> None:
 
 
 def unload(shell: InteractiveShell) -> None:
-    """Take the magics from `shell`."""
+    """Remove the magics from `shell`."""
     for kind, name in _NAMES:
         shell.magics_manager.magics[kind].pop(name, None)
     if add_await in shell.input_transformers_post:
         shell.input_transformers_post.remove(add_await)
 
 
-# Running a statement or a cell under a profiler.
-
-
 _ABSENT = object()
 
 
 class Run:
-    """What a user's code did under a profiler."""
+    """A run of a statement or a cell under a profiler."""
 
-    seconds = 0.0  # that it took
-    message = ""  # how it ended; "" if it came to its end
+    seconds = 0.0  # duration
+    message = ""  # how the code ended; "" if normally
 
     def __init__(self, profiler: LineProfiler) -> None:
-        """Have run nothing yet."""
+        """Prepare a run under `profiler`."""
         self._profiler = profiler
         self._before: object = _ABSENT
 
     def execute(self, code: CodeType, global_names: Names, names: Names) -> None:
-        """Run `code`; of what it raises, SystemExit and KeyboardInterrupt end here."""
+        """Run `code`; SystemExit and KeyboardInterrupt in it become the message."""
         __tracebackhide__ = True  # IPython leaves the frame out
         with self:
             exec(code, global_names, names)  # noqa: S102
 
     async def await_(self, code: CodeType, global_names: Names, names: Names) -> None:
-        """Run the `code` of a coroutine, see `execute`."""
+        """Run the `code` of a coroutine: see `execute`."""
         __tracebackhide__ = True  # IPython leaves the frame out
         with self:
             await eval(code, global_names, names)  # noqa: S307
@@ -255,7 +251,7 @@ class Run:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        """Leave all as it was; tell whether `error` is dealt with."""
+        """Restore ``profile``; return True if the message tells of `error`."""
         self.seconds += perf_counter()
         self._profiler.disable_by_count()
         if self._before is _ABSENT:
@@ -268,33 +264,30 @@ class Run:
         return True
 
 
-# What a magic shows of its profiler: tables, files, and how the code ended.
-
-
 def show(
-    shell: InteractiveShell, profiler: NotebookProfiler, asked: Magic, message: str
+    shell: InteractiveShell, profiler: NotebookProfiler, options: Magic, message: str
 ) -> None:
-    """Show the tables, write the files that were asked for, and say what was done.
+    """Show the tables, and write the files that `options` name.
 
-    `message` tells how the code ended, "" for normally. Raises UsageError where
-    a file cannot be written.
+    `message` says how the code ended, "" if normally. Raises UsageError if a file
+    cannot be written.
     """
     stats = profiler.get_stats()
-    text = _table(stats, asked)
+    text = _table(stats, options)
     if getattr(shell, "kernel", None) is None:
         page(text)
     else:
-        # A page is for a person who looks on; what is displayed stays in the notebook.
-        html = html_of(stats, unit=asked.unit, skip_zero=asked.skip_zero)
+        # The pager's text is transient in a notebook; displayed output is kept in it.
+        html = html_of(stats, unit=options.unit, skip_zero=options.skip_zero)
         display({"text/plain": text, "text/html": html}, raw=True)
         profiler.shown_in = shell.execution_count
     try:
-        if asked.raw_file:
-            stats.to_file(asked.raw_file)
-            _say(f"Profile stats saved to file {asked.raw_file!r}.")
-        if asked.text_file:
-            write_file(text.split("\n"), asked.text_file)
-            _say(f"Profile printout saved to text file {asked.text_file!r}.")
+        if options.raw_file:
+            stats.to_file(options.raw_file)
+            _say(f"Profile stats saved to file {options.raw_file!r}.")
+        if options.text_file:
+            write_file(text.split("\n"), options.text_file)
+            _say(f"Profile printout saved to text file {options.text_file!r}.")
     except LineprofError as error:
         raise UsageError(str(error)) from None
     if message:
@@ -303,19 +296,19 @@ def show(
         _say(note)
 
 
-def _table(stats: LineStats, asked: Magic) -> str:
+def _table(stats: LineStats, options: Magic) -> str:
     """Return the text of line_profiler's table."""
     stream = io.StringIO()
-    stats.print(stream, output_unit=asked.unit, stripzeros=asked.skip_zero)
+    stats.print(stream, output_unit=options.unit, stripzeros=options.skip_zero)
     return stream.getvalue().rstrip()
 
 
 def _notes(stats: LineStats) -> list[str]:
-    """Return what the numbers lack, a sentence each."""
+    """Return the warnings of the profile."""
     if stats.functions:
         return list(stats.warnings)
     return ["No function was profiled; name some with -f, or a module with -m."]
 
 
 def _say(text: str) -> None:
-    print(f"\n*** {text}")  # noqa: T201  # as all magics do
+    print(f"\n*** {text}")  # noqa: T201  # as other magics do

@@ -1,4 +1,4 @@
-"""The profiler of a magic: it keeps the source as it was when the code ran."""
+"""The profiler of the magics: it keeps source, and restores lines after autoreload."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from lineprof.source import read_source, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Union
 
     from lineprof.line_stats import LineStats
     from lineprof.model.records import SourceFile
 
-    Scope = Union[ast.Module, ast.ClassDef]
+    Scope = ast.Module | ast.ClassDef
 
 
 class NotebookProfiler(LineProfiler):
-    """A `LineProfiler` whose results show the text that ran.
+    """A `LineProfiler` whose results show the source that ran.
 
-    Cells are edited and modules are loaded anew while a profile is still looked
-    at.
+    Cells may be edited and modules reloaded while a profile is still in use.
     """
 
-    shown_in = 0  # the number of the cell that has shown its table
-    notes: tuple[str, ...] = ()  # what to say beside its tables
+    shown_in = 0  # number of the cell that has shown its tables
+    notes: tuple[str, ...] = ()  # sentences shown below its tables
 
     def __init__(self, *functions: object) -> None:
         """Register `functions`."""
@@ -36,7 +34,7 @@ class NotebookProfiler(LineProfiler):
         self._kept: dict[str, SourceFile] = {}
 
     def keep_sources(self, files: Iterable[str] = ()) -> None:
-        """Keep the text of `files`, and that of the functions registered so far."""
+        """Keep the source of `files`, and of the functions registered so far."""
         codes = (getattr(one, "__code__", None) for one in self.functions)
         names = [code.co_filename for code in codes if code is not None]
         for file in dict.fromkeys([*files, *names]):
@@ -51,7 +49,7 @@ class NotebookProfiler(LineProfiler):
         return stats
 
     def _repr_html_(self) -> str | None:
-        """Return the tables for a notebook, but not right below the same ones."""
+        """Return the tables for a notebook; None directly below the same tables."""
         from IPython.core.getipython import get_ipython  # noqa: PLC0415  # shows this
 
         from lineprof.report.html import html_of  # noqa: PLC0415  # when it is shown
@@ -62,27 +60,24 @@ class NotebookProfiler(LineProfiler):
         return html_of(self.get_stats(), skip_zero=True)
 
 
-# Functions that autoreload has changed: their code gets its lines back.
-#
-# IPython's newer autoreload compiles a changed function alone, from a text of its
-# own making: its lines then begin at 1, and what is counted would stand beside
-# those of the file's beginning.
+# Lines of functions that autoreload has changed. IPython's newer autoreload compiles a
+# changed function alone, from generated text: its lines then start at 1, and counts
+# would be shown at the first lines of the file.
 
-
-_PATCHER = "IPython.extensions.deduperreload"
+_AUTORELOAD = "IPython.extensions.deduperreload"
 _SAME = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
-_FLAGS = 0x1FFFF  # of co_flags; those above say what `__future__` was imported
+_FLAGS = 0x1FFFF  # of co_flags, without those of `__future__` imports
 
 
-def put_right(functions: Iterable[object]) -> tuple[bool, list[str]]:
-    """Give functions the code that their file has, if it does the same.
+def restore_lines(functions: Iterable[object]) -> tuple[bool, list[str]]:
+    """Replace the code of functions by that of their file, if it does the same.
 
-    Returns whether there was any to give, and a sentence on each function whose
-    lines stay wrong.
+    Returns whether any was replaced, and a sentence about each function whose lines
+    remain wrong.
     """
-    if not any(name.startswith(_PATCHER) for name in sys.modules):
+    if not any(name.startswith(_AUTORELOAD) for name in sys.modules):
         return False, []
-    found, notes = False, []
+    replaced, notes = False, []
     files: dict[str, dict[str, CodeType]] = {}
     for function in functions:
         if not isinstance(function, FunctionType):
@@ -96,13 +91,13 @@ def put_right(functions: Iterable[object]) -> tuple[bool, list[str]]:
             continue
         if _same(code, right):
             function.__code__ = right
-            found = True
+            replaced = True
         else:
             notes.append(
                 f"the lines shown of {name} may not be those measured: autoreload has"
                 f" compiled it without them; reload {function.__module__} by hand"
             )
-    return found, notes
+    return replaced, notes
 
 
 def _codes(text: str, file: str) -> dict[str, CodeType]:
@@ -135,7 +130,7 @@ def _names(scope: Scope, prefix: str) -> Iterator[tuple[str, tuple[int, str]]]:
 
 
 def _same(one: CodeType, other: CodeType) -> bool:
-    """Tell whether two code objects do the same, wherever their lines are."""
+    """Return whether two code objects are equal, apart from their lines."""
     if any(getattr(one, name) != getattr(other, name) for name in _SAME):
         return False
     if (one.co_flags ^ other.co_flags) & _FLAGS:
@@ -144,7 +139,7 @@ def _same(one: CodeType, other: CodeType) -> bool:
         return False
     pairs = list(zip(one.co_consts, other.co_consts))
     if pairs and all(isinstance(text, str) for text in pairs[0]):
-        # A docstring: autoreload indents it further, and nothing runs it.
+        # A docstring, which autoreload indents further.
         pairs[0] = tuple(text.split() for text in pairs[0])
     return all(
         _same(mine, theirs)

@@ -1,0 +1,1 @@
+"""A profile as values: records, sums and merging; no files, no clock."""

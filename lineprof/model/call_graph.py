@@ -1,14 +1,14 @@
-"""Who called whom, summed: edges, numbers of functions, lines without callees.
+"""Call graphs: edges, totals of functions, self time of lines, call paths.
 
-All of it is worked out from a profile's call tree; nothing here recurses, for
-trees may be very deep.
+All of it is computed from a profile's call tree. No function here recurses, as trees
+may be very deep.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.gpu import GRAPH, KERNEL, MEMSET, NO_PATH
+from lineprof.model.gpu import GPU_TIME_KINDS, NO_PATH
 from lineprof.model.records import NO_NODE
 
 if TYPE_CHECKING:
@@ -17,15 +17,11 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallTree, Key
 
-    Place = tuple[Key | None, int]  # caller, its line
+    CallSite = tuple[Key | None, int]  # caller, its line; (None, 0): from outside
 
-    EdgeKey = tuple[Key | None, int, Key]  # caller, its line, what it called
+    EdgeKey = tuple[Key | None, int, Key]  # caller, its line, callee
 
-    Step = tuple[int, Key | None]
-
-_OF_C = ("", 0)  # what keys of functions of C begin with
-
-_GPU_TIME = frozenset({KERNEL, MEMSET, GRAPH})  # copies are apart
+_C_KEY = ("", 0)  # first two fields of the keys of C functions
 
 
 class Edge(NamedTuple):
@@ -36,33 +32,33 @@ class Edge(NamedTuple):
     callee: Key
     calls: int
     primitive_calls: int  # while no other call of the callee was open
-    total_ns: int  # of primitive calls' time: a function's edges make its total
-    inclusive_ns: int  # of every call's: what they are of the line's time
+    total_ns: int  # of primitive calls: a function's edges add up to its total
+    inclusive_ns: int  # of every call: the callee's part of the line's time
 
 
-class FunctionNumbers(NamedTuple):
-    """One function in all, from wherever it was called."""
+class FunctionTotals(NamedTuple):
+    """One function, summed over all its call paths."""
 
     calls: int
     primitive_calls: int  # while no other call of it was open
     self_ns: int  # in its own lines, without profiled functions that these called
-    total_ns: int  # with these; recursion counts once
+    total_ns: int  # with callees; recursion counts once
 
 
 def edges(tree: CallTree) -> tuple[Edge, ...]:
     """Return the edges of `tree`, in the order in which they first appear.
 
-    Each is the sum of its nodes, over all threads and all ways there.
+    Each is the sum of its nodes, over all threads and all call paths.
     """
     nodes = tree.nodes
     sums: dict[EdgeKey, list[int]] = {}
     for node in nodes:
         caller = None if node.parent == NO_NODE else nodes[node.parent].function
-        mine = sums.setdefault((caller, node.line, node.function), [0, 0, 0, 0])
-        mine[0] += node.calls
-        mine[1] += node.primitive_calls
-        mine[2] += node.total_ns
-        mine[3] += node.inclusive_ns
+        numbers = sums.setdefault((caller, node.line, node.function), [0, 0, 0, 0])
+        numbers[0] += node.calls
+        numbers[1] += node.primitive_calls
+        numbers[2] += node.total_ns
+        numbers[3] += node.inclusive_ns
     return tuple(
         [
             Edge(
@@ -70,153 +66,170 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
                 line=line,
                 callee=callee,
                 calls=calls,
-                primitive_calls=primitive,
-                total_ns=total,
-                inclusive_ns=inclusive,
+                primitive_calls=primitive_calls,
+                total_ns=total_ns,
+                inclusive_ns=inclusive_ns,
             )
-            for (caller, line, callee), (calls, primitive, total, inclusive) in (
-                sums.items()
-            )
+            for (caller, line, callee), (
+                calls,
+                primitive_calls,
+                total_ns,
+                inclusive_ns,
+            ) in sums.items()
         ]
     )
 
 
-def numbers_of(stats: Profile) -> dict[Key, FunctionNumbers]:
-    """Return the numbers of every function, those that only the tree has last.
+def function_totals(profile: Profile) -> dict[Key, FunctionTotals]:
+    """Return the totals of every function: registered ones first, then C functions.
 
-    They are the tree's. For a function that it does not have, and so for all of
-    a profile without one, every call counts as primitive, and all time that the
-    function took as its own.
+    They come from the call tree. For a function that is not in the tree, and so for
+    all functions of a profile without one, every call counts as primitive, and the
+    function's whole time as self time.
     """
     sums: dict[Key, list[int]] = {}
-    for node in stats.calls.nodes:
-        mine = sums.setdefault(node.function, [0, 0, 0, 0])
-        mine[0] += node.calls
-        mine[1] += node.primitive_calls
-        mine[2] += node.self_ns
-        mine[3] += node.total_ns
-    numbers: dict[Key, FunctionNumbers] = {}
-    for function in stats.functions:
-        found = sums.pop(function.key, None)
-        if found is None:
-            total = function.total_ns
-            found = [function.calls, function.calls, total, total]
-        numbers[function.key] = FunctionNumbers(*found)
-    numbers.update((key, FunctionNumbers(*found)) for key, found in sums.items())
-    return numbers
+    for node in profile.calls.nodes:
+        numbers = sums.setdefault(node.function, [0, 0, 0, 0])
+        numbers[0] += node.calls
+        numbers[1] += node.primitive_calls
+        numbers[2] += node.self_ns
+        numbers[3] += node.total_ns
+    in_tree = {
+        key: FunctionTotals(
+            calls=calls,
+            primitive_calls=primitive_calls,
+            self_ns=self_ns,
+            total_ns=total_ns,
+        )
+        for key, (calls, primitive_calls, self_ns, total_ns) in sums.items()
+    }
+    totals: dict[Key, FunctionTotals] = {}
+    for function in profile.functions:
+        found = in_tree.pop(function.key, None)
+        totals[function.key] = found or FunctionTotals(
+            calls=function.calls,
+            primitive_calls=function.calls,
+            self_ns=function.total_ns,
+            total_ns=function.total_ns,
+        )
+    return totals | in_tree
 
 
-def own_line_ns(stats: Profile) -> dict[Key, dict[int, int]]:
-    """Return the time (ns) of each line without what it called.
+def line_self_ns(profile: Profile) -> dict[Key, dict[int, int]]:
+    """Return the self time (ns) of each line: without its callees.
 
-    It is there for each line of each function that has a cell, and never below
-    0: in old files, and where greenlets took turns, edges may be more than a line.
+    It has each measured line of each function, and is never below 0: in old files,
+    and if greenlets took turns, edges may take longer than their line.
     """
-    called: dict[Place, int] = {}
-    for edge in edges(stats.calls):
-        place = (edge.caller, edge.line)
-        called[place] = called.get(place, 0) + edge.inclusive_ns
-    own: dict[Key, dict[int, int]] = {}
-    for function in stats.functions:
+    called: dict[CallSite, int] = {}
+    for edge in edges(profile.calls):
+        site = (edge.caller, edge.line)
+        called[site] = called.get(site, 0) + edge.inclusive_ns
+    self_ns: dict[Key, dict[int, int]] = {}
+    for function in profile.functions:
         key = function.key
         times: dict[int, int] = {}
-        for cell in function.cells:
-            times[cell.line] = times.get(cell.line, 0) + cell.time_ns
-        own[key] = {
+        for one in function.thread_lines:
+            times[one.line] = times.get(one.line, 0) + one.time_ns
+        self_ns[key] = {
             line: max(0, times[line] - called.get((key, line), 0))
             for line in sorted(times)
         }
-    return own
+    return self_ns
 
 
-def gpu_of_edges(stats: Profile) -> dict[EdgeKey, int]:
+# GPU time of edges.
+
+
+def edge_gpu_ns(profile: Profile) -> dict[EdgeKey, int]:
     """Return the GPU time (ns) of each edge that caused any.
 
-    That is the time of kernels, memsets and whole graphs, as `GpuNumbers.gpu_ns`
-    is. It counts once for each edge on the path of what was launched. A path has
-    a line that was open several times only where it was innermost: so an edge
-    that goes back to a function further out has nothing of it.
+    GPU time is that of kernels, memsets and whole graphs, as in `GpuNumbers.gpu_ns`.
+    It counts once for each edge on the call path of the launch. The path has a line
+    that was open several times only where it was innermost, so an edge back to a
+    function further out has no GPU time.
     """
-    gpu = stats.gpu
+    gpu = profile.gpu
     times: dict[int, int] = {}
     for one in gpu.sums:
-        if one.kind in _GPU_TIME and one.path != NO_PATH:
+        if one.kind in GPU_TIME_KINDS and one.path != NO_PATH:
             times[one.path] = times.get(one.path, 0) + one.ns
-    callees: dict[Place, dict[Key, None]] = {}
-    for edge in edges(stats.calls):
+    callees: dict[CallSite, dict[Key, None]] = {}
+    for edge in edges(profile.calls):
         callees.setdefault((edge.caller, edge.line), {})[edge.callee] = None
     found: dict[EdgeKey, int] = {}
     for path, ns in times.items():
-        for key in dict.fromkeys(_steps(gpu.paths[path].lines, callees)):
+        for key in dict.fromkeys(_edges_on_path(gpu.paths[path].lines, callees)):
             found[key] = found.get(key, 0) + ns
     return found
 
 
-def _steps(
-    lines: Collection[tuple[Key, int]], callees: Mapping[Place, Collection[Key]]
+def _edges_on_path(
+    lines: Collection[tuple[Key, int]], callees: Mapping[CallSite, Collection[Key]]
 ) -> Iterator[EdgeKey]:
     """Yield the edges along the lines of a path, the outermost first."""
-    place: Place = (None, 0)
+    site: CallSite = (None, 0)
     on_path = {key for key, _ in lines}
     for key, line in lines:
-        for callee in _between(place, key, callees, on_path):
-            yield (*place, callee)
-            place = (callee, 0)
-        place = (key, line)
+        for callee in _called_between(site, key, callees, on_path):
+            yield (*site, callee)
+            site = (callee, 0)
+        site = (key, line)
 
 
-def _between(
-    place: Place,
+def _called_between(
+    site: CallSite,
     key: Key,
-    callees: Mapping[Place, Collection[Key]],
+    callees: Mapping[CallSite, Collection[Key]],
     on_path: Collection[Key],
 ) -> list[Key]:
-    """Return what was called, one by the other, from a line to the path's next.
+    """Return the functions called, one by the other, from `site` down to `key`.
 
-    Functions of C are on no path: the tree tells which lie between. Where it has
-    no such edge all the same, lines between the two are left out, for they stand
-    further in: it is the edge to one of these, if there is just one.
+    C functions are not on the path of a launch: the call tree tells which lie
+    between. If the tree has no such edge, lines between the two are missing from the
+    path, as they stand further in: then it is the edge to the function of one of
+    these, if there is just one.
     """
-    known = callees.get(place, ())
+    known = callees.get(site, ())
     if not known or key in known:
         return [key]
-    ways: list[list[Key]] = [[one] for one in known if one[:2] == _OF_C]
-    seen = {way[-1] for way in ways}
-    for way in ways:
-        for one in callees.get((way[-1], 0), ()):
+    chains: list[list[Key]] = [[one] for one in known if one[:2] == _C_KEY]
+    seen = {chain[-1] for chain in chains}
+    for chain in chains:
+        for one in callees.get((chain[-1], 0), ()):
             if one == key:
-                return [*way, key]
-            if one[:2] == _OF_C and one not in seen:
+                return [*chain, key]
+            if one[:2] == _C_KEY and one not in seen:
                 seen.add(one)
-                ways.append([*way, one])
+                chains.append([*chain, one])
     others = [one for one in known if one in on_path]
     return others if len(others) == 1 else [key]
 
 
-# A call tree laid out: what lies in what, the longest first.
+# Walks over the nodes of a call tree, the longest first.
 
 
-def widths(nodes: Sequence[CallNode]) -> list[int]:
-    """Return what each node took with all nodes below it (ns)."""
-    found = [node.self_ns for node in nodes]
+def subtree_ns(nodes: Sequence[CallNode]) -> list[int]:
+    """Return the time (ns) of each node with all nodes below it."""
+    times = [node.self_ns for node in nodes]
     for index in range(len(nodes) - 1, -1, -1):
         parent = nodes[index].parent
         if parent != NO_NODE:
-            found[parent] += found[index]
-    return found
+            times[parent] += times[index]
+    return times
 
 
 def children(nodes: Sequence[CallNode], by: Sequence[int]) -> dict[int, list[int]]:
-    """Return the nodes below each, and below NO_NODE, the greatest `by` first."""
+    """Return the nodes below each node and below NO_NODE, the greatest `by` first."""
     found: dict[int, list[int]] = {}
     for index in sorted(range(len(nodes)), key=by.__getitem__, reverse=True):
         found.setdefault(nodes[index].parent, []).append(index)
     return found
 
 
-def in_depth(nodes: Sequence[CallNode]) -> Iterator[int]:
-    """Yield all nodes' indexes, each followed by those below it, the longest first."""
-    below = children(nodes, widths(nodes))
+def depth_first(nodes: Sequence[CallNode]) -> Iterator[int]:
+    """Yield the index of each node, followed by its children's, the longest first."""
+    below = children(nodes, subtree_ns(nodes))
     todo = below.get(NO_NODE, [])[::-1]
     while todo:
         index = todo.pop()
@@ -224,21 +237,29 @@ def in_depth(nodes: Sequence[CallNode]) -> Iterator[int]:
         todo += below.get(index, [])[::-1]
 
 
-def is_deeper(nodes: Sequence[CallNode], most: int) -> bool:
-    """Tell whether a node has more than `most` nodes above it."""
-    depths: list[int] = []
+def depths(nodes: Sequence[CallNode]) -> list[int]:
+    """Return the number of nodes above each node."""
+    found: list[int] = []
     for node in nodes:
-        depths.append(0 if node.parent == NO_NODE else depths[node.parent] + 1)
-    return max(depths, default=0) > most
+        found.append(0 if node.parent == NO_NODE else found[node.parent] + 1)
+    return found
 
 
-# The call tree with all threads together, and what each way down took.
+# Call paths: the call tree with all threads together.
 
 
 class CallPath:
-    """One function by one way down to it; without a function, all of them."""
+    """One function at the end of one call path; the root has no function."""
 
-    __slots__ = ("calls", "function", "inclusive_ns", "line", "parent", "self_ns", "to")
+    __slots__ = (
+        "calls",
+        "children",
+        "function",
+        "inclusive_ns",
+        "line",
+        "parent",
+        "self_ns",
+    )
 
     def __init__(
         self, parent: CallPath | None, line: int, function: Key | None
@@ -248,44 +269,47 @@ class CallPath:
         self.function = function
         self.calls = self.self_ns = 0
         self.inclusive_ns = 0  # the sum of `self_ns` here and below
-        self.to: dict[Step, CallPath] = {}
+        self.children: dict[tuple[int, Key | None], CallPath] = {}
 
-    def next(self, line: int, function: Key) -> CallPath:
-        """Return the way on from here; it is made where there was none."""
-        step = (line, function)
-        found = self.to.get(step)
+    def child(self, line: int, function: Key) -> CallPath:
+        """Return the path from here by a call from `line`; made at its first use."""
+        key = (line, function)
+        found = self.children.get(key)
         if found is None:
-            found = self.to[step] = CallPath(self, line, function)
+            found = self.children[key] = CallPath(self, line, function)
         return found
 
 
-def call_paths_of(stats: Profile) -> CallPath:
-    """Return all ways as one whose `to` are the roots, the longest first.
+def call_path_tree(profile: Profile) -> CallPath:
+    """Return the root of all call paths; its `children` are sorted, longest first.
 
-    Without a tree, each function is a root, with all that it called.
+    If the profile has no call tree, each function is a child of the root, and its
+    self time includes its callees.
     """
-    whole = CallPath(None, 0, None)
-    found: list[CallPath] = []
-    for node in stats.calls.nodes:
-        above = whole if node.parent == NO_NODE else found[node.parent]
-        way = above.next(node.line, node.function)
-        way.calls += node.calls
-        way.self_ns += node.self_ns
-        found.append(way)
-    if not found:
-        for function in stats.functions:
-            way = whole.next(0, function.key)
-            way.calls += function.calls
-            way.self_ns += function.total_ns
-            found.append(way)
-    _add_up([whole, *dict.fromkeys(found)])
-    return whole
+    root = CallPath(None, 0, None)
+    paths: list[CallPath] = []
+    for node in profile.calls.nodes:
+        above = root if node.parent == NO_NODE else paths[node.parent]
+        path = above.child(node.line, node.function)
+        path.calls += node.calls
+        path.self_ns += node.self_ns
+        paths.append(path)
+    if not paths:
+        for function in profile.functions:
+            path = root.child(0, function.key)
+            path.calls += function.calls
+            path.self_ns += function.total_ns
+            paths.append(path)
+    _add_up([root, *dict.fromkeys(paths)])
+    return root
 
 
-def _add_up(ways: Sequence[CallPath]) -> None:
-    """Work out what is inclusive; `ways` have parents before what they call."""
-    for way in reversed(ways):
-        way.inclusive_ns += way.self_ns
-        if way.parent:
-            way.parent.inclusive_ns += way.inclusive_ns
-        way.to = dict(sorted(way.to.items(), key=lambda item: -item[1].inclusive_ns))
+def _add_up(paths: Sequence[CallPath]) -> None:
+    """Set all `inclusive_ns` and sort all children; parents come first in `paths`."""
+    for path in reversed(paths):
+        path.inclusive_ns += path.self_ns
+        if path.parent:
+            path.parent.inclusive_ns += path.inclusive_ns
+        path.children = dict(
+            sorted(path.children.items(), key=lambda item: -item[1].inclusive_ns)
+        )

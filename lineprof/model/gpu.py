@@ -1,8 +1,10 @@
-"""GPU time by line and function: what each caused, with all that it called.
+"""GPU data of a profile: sums by call path, devices, and numbers of lines.
 
-A sum counts once for each distinct line on its path, so that recursion is
-safe, and for each function on it once. What no line has caused is
-`unattributed`: that and the lines' `self_ns` are the devices' total, always.
+A sum counts once for each distinct line on its call path, so that recursion is safe,
+and once for each function on it. What no line launched is `unattributed`: that and
+the lines' `self_ns` always add up to the total of the devices.
+
+Times are integers in nanoseconds (ns), sizes in bytes.
 """
 
 from __future__ import annotations
@@ -12,195 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Union
 
     from lineprof.model.records import Key
     from lineprof.model.timelines import Timeline
 
-    ByLine = Mapping[Key, Mapping[int, "GpuNumbers"]]
+    # A pattern of a mangled kernel name, or a function that tells whether one counts.
+    KernelFilter = str | Callable[[str], bool] | None
+
+    Copies = tuple[tuple[str, int, int, int], ...]  # direction, count, ns, bytes
 
     Kernels = tuple["GpuKernel", ...]
 
-    Found = dict[str, tuple[int, int, int, int]]  # count, ns, min, max by name
+NO_PATH = -1  # launched outside of any line of the profile, or by an unknown line
 
-    # A name's pattern; or what tells whether a name, as the compiler has it, counts.
-    Kernel = Union[str, Callable[[str], bool], None]
-
-    Copies = tuple[tuple[str, int, int, int], ...]
-
-
-class GpuKernel(NamedTuple):
-    """The launches of one kernel from one line."""
-
-    name: str  # as the compiler has it
-    count: int  # type: ignore[assignment]  # tuple.count, which nobody needs
-    ns: int
-    min_ns: int
-    max_ns: int
-
-
-def _chosen(gpu: Gpu, kernel: Kernel) -> Iterable[GpuSum]:
-    """Return all sums but those of kernels that are not asked for."""
-    if kernel is None:
-        return gpu.sums
-    if callable(kernel):
-        wanted = kernel
-    else:
-        from fnmatch import fnmatchcase  # noqa: PLC0415  # few ask for it
-
-        pattern = kernel
-
-        def wanted(name: str) -> bool:
-            return fnmatchcase(name, pattern)
-
-    names = {one.name for one in gpu.sums if one.kind == KERNEL}
-    known = {name for name in names if wanted(name)}
-    return [one for one in gpu.sums if one.kind != KERNEL or one.name in known]
-
-
-def _place(one: GpuSum, *, capture: bool) -> int:
-    """Return the index of the path that a sum is charged to, or NO_PATH."""
-    return one.origin if capture and one.origin != NO_PATH else one.path
-
-
-def _by_path(gpu: Gpu, kernel: Kernel, *, capture: bool) -> dict[int, GpuAccumulator]:
-    """Return what each path has; that of NO_PATH is there in any case."""
-    counters = {NO_PATH: GpuAccumulator()}
-    for one in _chosen(gpu, kernel):
-        if one.kind not in COUNTED:
-            continue
-        place = _place(one, capture=capture)
-        counter = counters.get(place)
-        if counter is None:
-            counter = counters[place] = GpuAccumulator()
-        counter.count(one)
-    for place, counter in counters.items():
-        if place != NO_PATH and gpu.paths[place].adopted:
-            counter.adopted()
-    return counters
-
-
-def _of_lines(
-    gpu: Gpu, kernel: Kernel, *, capture: bool
-) -> Iterator[tuple[GpuPath, GpuAccumulator]]:
-    """Yield each path that something is charged to, with what it has."""
-    for place, counter in _by_path(gpu, kernel, capture=capture).items():
-        if place != NO_PATH:
-            yield gpu.paths[place], counter
-
-
-def numbers_of_lines(
-    gpu: Gpu, *, kernel: Kernel = None, capture: bool = False, alone: bool = False
-) -> ByLine:
-    """Return the numbers of each line, by function and line.
-
-    They are those of the line with all that it called; with `alone`, of the
-    line itself. `kernel` leaves out all kernels but those whose name, as the
-    compiler has it, matches: a pattern as of file names, or a function of the
-    name. With `capture`, what a CUDA graph did is charged to where it was
-    captured, if that is known, and not to where it was launched.
-    """
-    lines: dict[tuple[Key, int], GpuAccumulator] = {}
-    for path, counter in _of_lines(gpu, kernel, capture=capture):
-        innermost = path.lines[-1]
-        for line in {innermost} if alone else set(path.lines):
-            mine = lines.get(line)
-            if mine is None:
-                mine = lines[line] = GpuAccumulator()
-            mine.add(counter, innermost=line == innermost)
-    functions: dict[Key, dict[int, GpuNumbers]] = {}
-    for (key, number), counter in sorted(lines.items(), key=lambda item: item[0]):
-        functions.setdefault(key, {})[number] = counter.value()
-    return functions
-
-
-def numbers_of_functions(
-    gpu: Gpu, *, kernel: Kernel = None, capture: bool = False
-) -> Mapping[Key, GpuNumbers]:
-    """Return the numbers of each function, with all that it called.
-
-    Here `self_ns` is that of all its lines. For the rest see
-    `numbers_of_lines`.
-    """
-    functions: dict[Key, GpuAccumulator] = {}
-    for path, counter in _of_lines(gpu, kernel, capture=capture):
-        innermost, _ = path.lines[-1]
-        for key in {key for key, _ in path.lines}:
-            mine = functions.get(key)
-            if mine is None:
-                mine = functions[key] = GpuAccumulator()
-            mine.add(counter, innermost=key == innermost)
-    return {key: counter.value() for key, counter in sorted(functions.items())}
-
-
-def unattributed(
-    gpu: Gpu, *, kernel: Kernel = None, capture: bool = False
-) -> GpuNumbers:
-    """Return the numbers of what no line has caused; all of it is its own."""
-    whole = GpuAccumulator()
-    nowhere = _by_path(gpu, kernel, capture=capture)[NO_PATH]
-    whole.add(nowhere, innermost=True)
-    return whole.value()
-
-
-def totals(gpu: Gpu, *, kernel: Kernel = None) -> GpuNumbers:
-    """Return the numbers of all that was recorded."""
-    whole = GpuAccumulator()
-    for counter in _by_path(gpu, kernel, capture=False).values():
-        whole.add(counter, innermost=True)
-    return whole.value()
-
-
-def kernels_of_lines(
-    gpu: Gpu, *, kernel: Kernel = None, capture: bool = False, alone: bool = False
-) -> Mapping[Key, Mapping[int, Kernels]]:
-    """Return the kernels of each line, by name, the longest time first.
-
-    The arguments are those of `numbers_of_lines`.
-    """
-    paths: dict[int, Found] = {}
-    for one in _chosen(gpu, kernel):
-        place = _place(one, capture=capture)
-        if one.kind == KERNEL and place != NO_PATH:
-            found = paths.setdefault(place, {})
-            _add_kernel(found, one.name, (one.count, one.ns, one.min_ns, one.max_ns))
-    lines: dict[tuple[Key, int], Found] = {}
-    for place, found in paths.items():
-        on = gpu.paths[place].lines
-        for line in set(on[-1:] if alone else on):
-            mine = lines.setdefault(line, {})
-            for name, numbers in found.items():
-                _add_kernel(mine, name, numbers)
-    functions: dict[Key, dict[int, Kernels]] = {}
-    for (key, number), found in sorted(lines.items(), key=lambda item: item[0]):
-        kernels = [
-            GpuKernel(name=name, count=count, ns=ns, min_ns=least, max_ns=most)
-            for name, (count, ns, least, most) in found.items()
-        ]
-        kernels.sort(key=lambda one: (-one.ns, one.name))
-        functions.setdefault(key, {})[number] = tuple(kernels)
-    return functions
-
-
-def _add_kernel(to: Found, name: str, numbers: tuple[int, int, int, int]) -> None:
-    mine = to.get(name)
-    if mine is not None:
-        count, ns, least, most = mine
-        more, more_ns, other_least, other_most = numbers
-        least = min(least, other_least)
-        numbers = (count + more, ns + more_ns, least, max(most, other_most))
-    to[name] = numbers
-
-
-# What a GPU did, as frozen values: sums by call path, devices, a timeline.
-#
-# Times are integers in nanoseconds (ns), sizes in bytes; nothing here touches a
-# file, a clock or a device.
-
-
-NO_PATH = -1  # launched outside of any line of the profile, or not known where
-
-NO_DEVICE = -1  # of waiting and of API calls: they are the host's
+NO_DEVICE = -1  # of waits and API calls, which are the host's
 
 KERNEL, MEMCPY, MEMSET, WAIT = "kernel", "memcpy", "memset", "wait"
 
@@ -208,7 +35,7 @@ RUNTIME, DRIVER, MIGRATION = "runtime", "driver", "migration"
 
 ALLOC, FREE, GRAPH = "alloc", "free", "graph"
 
-# By the number that the core gives a kind; what a newer one knows is UNKNOWN.
+# By the number that the core gives a kind; kinds of a newer core are UNKNOWN.
 KINDS = (
     *("", KERNEL, MEMCPY, MEMSET, WAIT, RUNTIME),
     *(DRIVER, MIGRATION, ALLOC, FREE, GRAPH),
@@ -216,40 +43,45 @@ KINDS = (
 
 UNKNOWN = "?"
 
-# Names of copies, in the order in which they are shown.
+GPU_TIME_KINDS = frozenset({KERNEL, MEMSET, GRAPH})  # copies are apart
+
+# Directions of copies, in the order in which they are shown.
 DIRECTIONS = (
     *("HtoD", "DtoH", "DtoD", "PtoP", "HtoH"),
     *("HtoA", "AtoH", "AtoA", "AtoD", "DtoA", UNKNOWN),
 )
 
-# What a copy reads or writes, by CUPTI's number (CUpti_ActivityMemoryKind).
+# Kinds of memory by CUPTI's number (CUpti_ActivityMemoryKind).
 MEMORIES = (
     *("Unknown", "Pageable", "Pinned", "Device", "Array"),
     *("Managed", "Device Static", "Managed Static"),
 )
 
 
-class GpuPath(NamedTuple):
-    """The lines that were open on a thread when it launched something.
+# Records.
 
-    One that was open several times stands once, where it was innermost.
+
+class GpuPath(NamedTuple):
+    """Call path of a launch: the lines that were open on its thread.
+
+    A line that was open several times stands once, where it was innermost.
     """
 
     thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
-    adopted: bool  # launched by a thread without lines: these are another's
+    adopted: bool  # launched by a thread without lines: these are of another thread
     lines: tuple[tuple[Key, int], ...]  # (function, line), the outermost first
-    range: int = 0  # the payload of the innermost line's NVTX range; 0: unknown
+    range: int = 0  # the payload of the innermost line's NVTX range; 0 if unknown
 
 
 class GpuSum(NamedTuple):
-    """All records of one kind, name and device from one path, summed."""
+    """All records of one kind, name and device from one call path, summed."""
 
     path: int  # its index in Gpu.paths, or NO_PATH
-    origin: int  # where the graph it is part of was captured: the same, or NO_PATH
+    origin: int  # of a graph: index in Gpu.paths of where it was captured, or NO_PATH
     kind: str  # one of KINDS
-    name: str  # of the kernel, as the compiler has it; of the API; a direction
+    name: str  # of a kernel, mangled; of an API call; the direction of a copy
     device: int  # its index in Gpu.devices, or NO_DEVICE
-    count: int  # type: ignore[assignment]  # tuple.count, which nobody needs
+    count: int  # type: ignore[assignment]  # hides tuple.count
     ns: int  # of a wait: how long the thread was blocked
     min_ns: int
     max_ns: int
@@ -262,58 +94,27 @@ class GpuDevice(NamedTuple):
     process: int  # its index in Profile.processes
     device: int  # CUDA's number in that process
     name: str
-    busy_ns: int  # time in which it did anything: overlaps count once
-    busy_exact: bool  # else it was busy for busy_ns or more
+    busy_ns: int  # while it did anything: overlaps count once
+    busy_exact: bool  # if False, it was busy for busy_ns or longer
     attributes: tuple[tuple[str, int], ...] = ()  # its limits, by name
 
 
 class GpuRun(NamedTuple):
-    """How a process' GPU work was measured, and what was lost."""
+    """Measurement of one process' GPU work, and the records that were lost."""
 
     process: int  # its index in Profile.processes
     backend: str  # cupti | nvtx | none
-    reason: str  # for that, in a sentence
+    reason: str  # for the choice of the backend, in a sentence
     present: bool  # there is a GPU
-    version: int = 0  # of CUPTI, as it gives it
+    version: int = 0  # of CUPTI, as CUPTI gives it
     dropped: int = 0  # records that CUPTI had no room for
     invalid: int = 0  # records without times
     outstanding: int = 0  # launches whose record did not come
     left_out: int = 0  # records that are in the sums, but not in the timeline
 
 
-class GpuEvent(NamedTuple):
-    """One record of a timeline."""
-
-    kind: str
-    name: str
-    start_ns: int  # since the process began to measure
-    ns: int
-    path: int  # its index in Gpu.paths, or NO_PATH
-    origin: int  # the same
-    device: int  # CUDA's number, or NO_DEVICE
-    context: int
-    stream: int
-    correlation: int
-    bytes: int
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    registers: int  # of each thread
-    static_smem: int  # bytes of shared memory of each block
-    dynamic_smem: int
-    source: str  # one of MEMORIES; "" where nothing is read
-    target: str
-    thread: int  # native id of the calling thread; 0 on a device
-
-
-class Batch(NamedTuple):
-    """Up to 65,536 events as columns, each packed by `lineprof.model.timelines`."""
-
-    events: int
-    columns: tuple[tuple[str, bytes], ...]  # one that is left out holds zeros
-
-
 class Gpu(NamedTuple):
-    """All that a profile knows of GPUs; without any, all is empty."""
+    """All GPU data of a profile; the default is none."""
 
     paths: tuple[GpuPath, ...] = ()
     sums: tuple[GpuSum, ...] = ()
@@ -325,25 +126,25 @@ class Gpu(NamedTuple):
 NO_GPU = Gpu()
 
 
-# What a GPU did, as numbers that are added up: kernels, copies, waiting.
+# Numbers of a line or function.
 
 
 class GpuNumbers(NamedTuple):
-    """What a GPU did for one line or function."""
+    """GPU work of one line or function."""
 
     gpu_ns: int = 0  # of kernels, memsets and whole graphs; copies are apart
-    self_ns: int = 0  # that of gpu_ns which no line further in has caused
-    adopted_ns: int = 0  # that of gpu_ns which threads without lines launched
+    self_ns: int = 0  # the part of gpu_ns that no line further in launched
+    adopted_ns: int = 0  # the part of gpu_ns that threads without lines launched
     kernels: int = 0
     memset_ns: int = 0
     memsets: int = 0
-    copies: Copies = ()  # (direction, count, ns, bytes), in the order of DIRECTIONS
-    wait_ns: int = 0  # the thread was blocked until the device was done
+    copies: Copies = ()  # in the order of DIRECTIONS
+    wait_ns: int = 0  # while the thread was blocked until the device was done
     waits: int = 0
     alloc_bytes: int = 0
     free_bytes: int = 0
     max_kernel_ns: int = 0
-    migrations: Copies = ()  # of managed memory, as `copies`
+    migrations: Copies = ()  # of managed memory, in the same form
 
     @property
     def memcpy_ns(self) -> int:
@@ -352,94 +153,280 @@ class GpuNumbers(NamedTuple):
 
     @property
     def memcpy_bytes(self) -> int:
-        """What all copies moved (bytes)."""
+        """Size of all copies (bytes)."""
         return sum(size for _, _, _, size in self.copies)
 
 
-# How each kind counts: the place in Counter.numbers of its time, count, bytes.
+class GpuKernel(NamedTuple):
+    """The launches of one kernel from one line."""
+
+    name: str  # mangled
+    count: int  # type: ignore[assignment]  # hides tuple.count
+    ns: int
+    min_ns: int
+    max_ns: int
+
+
+# Indexes in GpuAccumulator.numbers.
 _GPU, _SELF, _ADOPTED, _KERNELS, _MEMSET_NS, _MEMSETS, _WAIT_NS, _WAITS = range(8)
 
 _ALLOC, _FREE, _NUMBERS = 8, 9, 10
 
+# The numbers to which time, count and size of a kind of record are added.
 _NS = {KERNEL: (_GPU,), MEMSET: (_GPU, _MEMSET_NS), GRAPH: (_GPU,), WAIT: (_WAIT_NS,)}
 
 _COUNT = {KERNEL: _KERNELS, MEMSET: _MEMSETS, WAIT: _WAITS}
 
 _BYTES = {ALLOC: _ALLOC, FREE: _FREE}
 
-# Calls of the API are not among them: those of the driver are part of others.
-COUNTED = frozenset({*_NS, *_BYTES, MEMCPY, MIGRATION})
+# API calls are not counted: calls of the driver are part of calls of the runtime.
+_COUNTED = frozenset({*_NS, *_BYTES, MEMCPY, MIGRATION})
 
 
 class GpuAccumulator:
-    """Numbers while they are added up."""
+    """`GpuNumbers` while they are added up."""
 
-    __slots__ = ("copies", "longest", "migrations", "numbers")
+    __slots__ = ("copies", "max_kernel_ns", "migrations", "numbers")
 
     def __init__(self) -> None:
         self.numbers = [0] * _NUMBERS
-        self.longest = 0
+        self.max_kernel_ns = 0
         self.copies: dict[str, list[int]] = {}
         self.migrations: dict[str, list[int]] = {}
 
     def count(self, one: GpuSum) -> None:
         """Add a sum."""
         numbers, kind = self.numbers, one.kind
-        for place in _NS.get(kind, ()):
-            numbers[place] += one.ns
+        for index in _NS.get(kind, ()):
+            numbers[index] += one.ns
         if kind in _COUNT:
             numbers[_COUNT[kind]] += one.count
         if kind in _BYTES:
             numbers[_BYTES[kind]] += one.bytes
-        if kind == KERNEL and one.max_ns > self.longest:
-            self.longest = one.max_ns
+        if kind == KERNEL and one.max_ns > self.max_kernel_ns:
+            self.max_kernel_ns = one.max_ns
         if kind in {MEMCPY, MIGRATION}:
-            moved = self.copies if kind == MEMCPY else self.migrations
-            _add_copies(moved, one.name, [one.count, one.ns, one.bytes])
+            copies = self.copies if kind == MEMCPY else self.migrations
+            _add_copies(copies, one.name, [one.count, one.ns, one.bytes])
 
-    def adopted(self) -> None:
-        """Say that threads without lines launched all of it."""
+    def mark_adopted(self) -> None:
+        """Count all GPU time as launched by threads without lines."""
         self.numbers[_ADOPTED] = self.numbers[_GPU]
 
     def add(self, other: GpuAccumulator, *, innermost: bool) -> None:
-        """Add what a path has, of which `innermost` says where this stands."""
-        own = self.numbers[_SELF] + (other.numbers[_GPU] if innermost else 0)
+        """Add the numbers of a call path; its GPU time is self time if `innermost`."""
+        self_ns = self.numbers[_SELF] + (other.numbers[_GPU] if innermost else 0)
         self.numbers = list(map(add, self.numbers, other.numbers))
-        self.numbers[_SELF] = own
-        self.longest = max(self.longest, other.longest)
+        self.numbers[_SELF] = self_ns
+        self.max_kernel_ns = max(self.max_kernel_ns, other.max_kernel_ns)
         for name, numbers in other.copies.items():
             _add_copies(self.copies, name, numbers)
         for name, numbers in other.migrations.items():
             _add_copies(self.migrations, name, numbers)
 
     def value(self) -> GpuNumbers:
-        """Return the numbers."""
-        gpu, own, adopted, kernels, memset_ns, memsets, *rest = self.numbers
-        wait_ns, waits, alloc, free = rest
+        """Return the numbers so far."""
+        numbers = self.numbers
         return GpuNumbers(
-            gpu_ns=gpu,
-            self_ns=own,
-            adopted_ns=adopted,
-            kernels=kernels,
-            memset_ns=memset_ns,
-            memsets=memsets,
+            gpu_ns=numbers[_GPU],
+            self_ns=numbers[_SELF],
+            adopted_ns=numbers[_ADOPTED],
+            kernels=numbers[_KERNELS],
+            memset_ns=numbers[_MEMSET_NS],
+            memsets=numbers[_MEMSETS],
             copies=_in_order(self.copies),
-            wait_ns=wait_ns,
-            waits=waits,
-            alloc_bytes=alloc,
-            free_bytes=free,
-            max_kernel_ns=self.longest,
+            wait_ns=numbers[_WAIT_NS],
+            waits=numbers[_WAITS],
+            alloc_bytes=numbers[_ALLOC],
+            free_bytes=numbers[_FREE],
+            max_kernel_ns=self.max_kernel_ns,
             migrations=_in_order(self.migrations),
         )
 
 
-def _add_copies(to: dict[str, list[int]], name: str, numbers: list[int]) -> None:
-    mine = to.get(name)
-    to[name] = numbers if mine is None else list(map(add, mine, numbers))
+def _add_copies(copies: dict[str, list[int]], name: str, numbers: list[int]) -> None:
+    old = copies.get(name)
+    copies[name] = numbers if old is None else list(map(add, old, numbers))
 
 
 def _in_order(copies: Mapping[str, list[int]]) -> Copies:
     """Return copies in the order of DIRECTIONS; others last, by name."""
-    places = {name: place for place, name in enumerate(DIRECTIONS)}
-    names = sorted(copies, key=lambda name: (places.get(name, len(places)), name))
+    order = {name: index for index, name in enumerate(DIRECTIONS)}
+    names = sorted(copies, key=lambda name: (order.get(name, len(order)), name))
     return tuple((name, *copies[name]) for name in names)  # type: ignore[misc]
+
+
+# Numbers by line, by function, and in all.
+
+
+def numbers_of_lines(
+    gpu: Gpu,
+    *,
+    kernel: KernelFilter = None,
+    capture: bool = False,
+    alone: bool = False,
+) -> Mapping[Key, Mapping[int, GpuNumbers]]:
+    """Return the numbers of each line, by function and line.
+
+    A line's numbers include its callees; with `alone` they do not. `kernel` drops
+    kernels whose mangled name does not match: a pattern as of file names, or a
+    function of the name. With `capture`, the work of a CUDA graph is charged to the
+    line that captured the graph, if that is known, and not to the one that launched
+    it.
+    """
+    lines: dict[tuple[Key, int], GpuAccumulator] = {}
+    for path, numbers in _on_paths(gpu, kernel, capture=capture):
+        innermost = path.lines[-1]
+        for line in {innermost} if alone else set(path.lines):
+            found = lines.get(line)
+            if found is None:
+                found = lines[line] = GpuAccumulator()
+            found.add(numbers, innermost=line == innermost)
+    functions: dict[Key, dict[int, GpuNumbers]] = {}
+    for (key, number), numbers in sorted(lines.items(), key=lambda item: item[0]):
+        functions.setdefault(key, {})[number] = numbers.value()
+    return functions
+
+
+def numbers_of_functions(
+    gpu: Gpu, *, kernel: KernelFilter = None, capture: bool = False
+) -> Mapping[Key, GpuNumbers]:
+    """Return the numbers of each function, callees included.
+
+    `self_ns` is that of all lines of the function. The arguments are those of
+    `numbers_of_lines`.
+    """
+    functions: dict[Key, GpuAccumulator] = {}
+    for path, numbers in _on_paths(gpu, kernel, capture=capture):
+        innermost, _ = path.lines[-1]
+        for key in {key for key, _ in path.lines}:
+            found = functions.get(key)
+            if found is None:
+                found = functions[key] = GpuAccumulator()
+            found.add(numbers, innermost=key == innermost)
+    return {key: numbers.value() for key, numbers in sorted(functions.items())}
+
+
+def unattributed(
+    gpu: Gpu, *, kernel: KernelFilter = None, capture: bool = False
+) -> GpuNumbers:
+    """Return the numbers of work that no line launched; all of it is self time."""
+    total = GpuAccumulator()
+    total.add(_by_path(gpu, kernel, capture=capture)[NO_PATH], innermost=True)
+    return total.value()
+
+
+def totals(gpu: Gpu, *, kernel: KernelFilter = None) -> GpuNumbers:
+    """Return the numbers of all work."""
+    total = GpuAccumulator()
+    for numbers in _by_path(gpu, kernel, capture=False).values():
+        total.add(numbers, innermost=True)
+    return total.value()
+
+
+def kernels_of_lines(
+    gpu: Gpu,
+    *,
+    kernel: KernelFilter = None,
+    capture: bool = False,
+    alone: bool = False,
+) -> Mapping[Key, Mapping[int, Kernels]]:
+    """Return the kernels of each line, the longest time first.
+
+    The arguments are those of `numbers_of_lines`.
+    """
+    lines: dict[tuple[Key, int], dict[str, GpuKernel]] = {}
+    for path, one in _kernels_by_path(gpu, kernel, capture=capture):
+        for line in set(path.lines[-1:] if alone else path.lines):
+            _add_kernel(lines.setdefault(line, {}), one)
+    functions: dict[Key, dict[int, Kernels]] = {}
+    for (key, number), by_name in sorted(lines.items(), key=lambda item: item[0]):
+        kernels = sorted(by_name.values(), key=lambda one: (-one.ns, one.name))
+        functions.setdefault(key, {})[number] = tuple(kernels)
+    return functions
+
+
+def _kernels_by_path(
+    gpu: Gpu, kernel: KernelFilter, *, capture: bool
+) -> Iterator[tuple[GpuPath, GpuKernel]]:
+    """Yield each path with each kernel that was launched there."""
+    paths: dict[int, dict[str, GpuKernel]] = {}
+    for one in _selected(gpu, kernel):
+        path = _charged_path(one, capture=capture)
+        if one.kind == KERNEL and path != NO_PATH:
+            launches = GpuKernel(
+                name=one.name,
+                count=one.count,
+                ns=one.ns,
+                min_ns=one.min_ns,
+                max_ns=one.max_ns,
+            )
+            _add_kernel(paths.setdefault(path, {}), launches)
+    for path, by_name in paths.items():
+        for found in by_name.values():
+            yield gpu.paths[path], found
+
+
+def _add_kernel(by_name: dict[str, GpuKernel], one: GpuKernel) -> None:
+    old = by_name.get(one.name)
+    if old is not None:
+        one = GpuKernel(
+            name=one.name,
+            count=old.count + one.count,
+            ns=old.ns + one.ns,
+            min_ns=min(old.min_ns, one.min_ns),
+            max_ns=max(old.max_ns, one.max_ns),
+        )
+    by_name[one.name] = one
+
+
+def _on_paths(
+    gpu: Gpu, kernel: KernelFilter, *, capture: bool
+) -> Iterator[tuple[GpuPath, GpuAccumulator]]:
+    """Yield each path that work is charged to, with its numbers."""
+    for path, numbers in _by_path(gpu, kernel, capture=capture).items():
+        if path != NO_PATH:
+            yield gpu.paths[path], numbers
+
+
+def _by_path(
+    gpu: Gpu, kernel: KernelFilter, *, capture: bool
+) -> dict[int, GpuAccumulator]:
+    """Return the numbers of each path with work, and always those of NO_PATH."""
+    found = {NO_PATH: GpuAccumulator()}
+    for one in _selected(gpu, kernel):
+        if one.kind not in _COUNTED:
+            continue
+        path = _charged_path(one, capture=capture)
+        numbers = found.get(path)
+        if numbers is None:
+            numbers = found[path] = GpuAccumulator()
+        numbers.count(one)
+    for path, numbers in found.items():
+        if path != NO_PATH and gpu.paths[path].adopted:
+            numbers.mark_adopted()
+    return found
+
+
+def _charged_path(one: GpuSum, *, capture: bool) -> int:
+    """Return the index of the path that a sum is charged to, or NO_PATH."""
+    return one.origin if capture and one.origin != NO_PATH else one.path
+
+
+def _selected(gpu: Gpu, kernel: KernelFilter) -> Iterable[GpuSum]:
+    """Return all sums except those of kernels that `kernel` drops."""
+    if kernel is None:
+        return gpu.sums
+    if callable(kernel):
+        matches = kernel
+    else:
+        from fnmatch import fnmatchcase  # noqa: PLC0415  # few views use a pattern
+
+        pattern = kernel
+
+        def matches(name: str) -> bool:
+            return fnmatchcase(name, pattern)
+
+    names = {one.name for one in gpu.sums if one.kind == KERNEL}
+    selected = {name for name in names if matches(name)}
+    return [one for one in gpu.sums if one.kind != KERNEL or one.name in selected]

@@ -1,8 +1,8 @@
-"""A profile as a value: what one or several runs measured, line by line.
+"""A profile as a value: the measurements of one or several runs.
 
-Readers, views and exports take and make a `Profile`; what recording hands to
-users is a `LineStats`, which can be printed and written, too. Times are integers
-in nanoseconds (ns); nothing here touches a file or a clock.
+Readers, views and exports take and make a `Profile`; recording hands users its
+subclass `lineprof.LineStats`, which can be printed and written. Times are integers in
+nanoseconds (ns).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from lineprof.model.gpu import NO_GPU, Gpu
 from lineprof.model.records import (
-    NANOSECOND,
     NO_CALLS,
     UNKNOWN_THREAD,
     CallTree,
@@ -20,9 +19,9 @@ from lineprof.model.records import (
     SourceFile,
     Thread,
     ThreadLine,
-    Ticks,
-    joined,
+    merge_functions,
 )
+from lineprof.model.units import NANOSECOND, Ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key, LineBreakdown, Wait
     from lineprof.model.timelines import Trace
 
-    Ticked = tuple[int, int, int | float]  # line, hits, ticks
+    LineTicks = tuple[int, int, int | float]  # line, hits, ticks
 
-    Timings = Mapping[Key, Sequence[Ticked]]
+    Timings = Mapping[Key, Sequence[LineTicks]]  # as line_profiler has them
 
-    Known = dict[Key, tuple[Ticked, ...]]
+    FrozenTimings = dict[Key, tuple[LineTicks, ...]]
 
     class StatsLike(Protocol):
-        """What has line_profiler's two attributes."""
+        """Any object with the two attributes of line_profiler's statistics."""
 
         @property
         def timings(self) -> Timings:
@@ -50,12 +49,12 @@ if TYPE_CHECKING:
 
 
 class Profile:
-    """All that one or several runs recorded; frozen.
+    """All measurements of one or several runs; frozen.
 
     ``Profile(timings, unit)`` takes line_profiler's numbers: `timings` maps
     (file, first line, function) to a list of (line, hits, ticks), and `unit`
-    is a tick in seconds. Times are kept in whole nanoseconds. What this
-    package measures comes from `from_functions`.
+    is a tick in seconds. Times are kept in whole nanoseconds. `from_functions` takes
+    the records that this package measures.
     """
 
     processes: tuple[Process, ...]
@@ -63,25 +62,25 @@ class Profile:
     sources: Mapping[str, SourceFile]
     warnings: tuple[str, ...]
     gpu: Gpu
-    calls: CallTree = NO_CALLS  # pickles of before there were any do not have these
+    calls: CallTree = NO_CALLS  # defaults for pickles without these attributes
     waits: tuple[Wait, ...] = ()
     traces: tuple[Trace, ...] = ()
-    own_times: tuple[LineBreakdown, ...] = ()
+    breakdowns: tuple[LineBreakdown, ...] = ()
     _unit: float
     _functions: tuple[FunctionStats, ...]
-    _ticks: Known | None = None  # `timings` where ticks say more than nanoseconds
+    _ticks: FrozenTimings | None = None  # `timings` if ticks are finer than ns
 
-    __hash__ = None  # type: ignore[assignment]  # equal are also objects that are not
+    __hash__ = None  # type: ignore[assignment]  # an object that is no profile may be equal
 
     def __init__(
         self, timings: Timings, unit: float, *, warnings: Iterable[str] = ()
     ) -> None:
         """Take line_profiler's numbers; ValueError unless `unit` is above 0."""
-        rest = Profile.from_functions((), unit=unit, warnings=warnings)
+        empty = Profile.from_functions((), unit=unit, warnings=warnings)
         self.__dict__.update(
-            rest.__dict__,
-            _functions=followed((), {}, timings, unit),
-            _ticks=kept(timings),
+            empty.__dict__,
+            _functions=functions_from_timings((), {}, timings, unit),
+            _ticks=frozen_timings(timings),
         )
 
     @classmethod
@@ -98,25 +97,25 @@ class Profile:
         calls: CallTree = NO_CALLS,
         waits: Iterable[Wait] = (),
         traces: Iterable[Trace] = (),
-        own_times: Iterable[LineBreakdown] = (),
+        breakdowns: Iterable[LineBreakdown] = (),
         timings: Timings | None = None,
     ) -> Self:
         """Return the profile of `functions`, in their order.
 
-        Functions with the same file, line and name become one. `unit` (s) is
-        the tick of `timings`, and the table's unit unless that is given one;
-        ValueError unless it is above 0. `timings` are the same functions'
-        numbers where ticks say more than nanoseconds; they set the order.
+        Functions with the same file, line and name become one. `unit` (s) is the
+        tick of `timings` and the default unit of tables; ValueError unless it is
+        above 0. `timings` are the numbers of the same functions, for a unit that is
+        no whole number of nanoseconds; they set the order.
         """
-        whole = joined(functions)
+        merged = merge_functions(functions)
         if timings is not None:
-            found = {function.key: function for function in whole}
-            whole = tuple(found[key] for key in timings)
+            by_key = {function.key: function for function in merged}
+            merged = tuple(by_key[key] for key in timings)
         profile = cls.__new__(cls)
         profile.__dict__.update(
             _unit=Ticks(unit).unit,
-            _functions=whole,
-            _ticks=None if timings is None else kept(timings),
+            _functions=merged,
+            _ticks=None if timings is None else frozen_timings(timings),
             processes=tuple(processes),
             threads=tuple(threads),
             sources=dict(sources or {}),
@@ -125,7 +124,7 @@ class Profile:
             calls=calls,
             waits=tuple(waits),
             traces=tuple(traces),
-            own_times=tuple(own_times),
+            breakdowns=tuple(breakdowns),
         )
         return profile
 
@@ -143,10 +142,10 @@ class Profile:
         """Return the sum of one or several profiles.
 
         Functions are joined by file, line and name; the unit is the coarsest.
-        Where the text of a file differs, the first is kept and a warning
-        says so. Any object with ``timings`` and ``unit`` will do.
+        If the text of a file differs, the first is kept and a warning added. Any
+        object with ``timings`` and ``unit`` will do.
         """
-        from lineprof.model.merge import merge  # noqa: PLC0415  # it imports this
+        from lineprof.model.merge import merge  # noqa: PLC0415  # imports this module
 
         return cls.of(
             merge(
@@ -166,7 +165,7 @@ class Profile:
     def timings(self) -> Timings:
         """line_profiler's numbers: (file, line, name) to (line, hits, ticks)."""
         if self._ticks is None:
-            return timings_of(self._functions, self._unit)
+            return timings_from_functions(self._functions, self._unit)
         return {key: list(lines) for key, lines in self._ticks.items()}
 
     @property
@@ -176,16 +175,16 @@ class Profile:
 
     @property
     def why_empty(self) -> str:
-        """One line that says why nothing was measured; "" when something was."""
-        return why_empty(self.functions, self.processes)
+        """The reason why nothing was measured, in one line; "" if something was."""
+        return _why_empty(self.functions, self.processes)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both hold the same `timings` and `unit`.
+        """Tell whether both have the same `timings` and `unit`.
 
-        Any object with these two will do. Processes, threads, source, calls and
-        GPU data are not compared.
+        Any object with these two attributes will do. Processes, threads, source,
+        calls and GPU data are not compared.
         """
-        if not has_numbers(other):
+        if not is_stats_like(other):
             return NotImplemented
         return bool(self.timings == other.timings and self.unit == other.unit)
 
@@ -194,8 +193,8 @@ class Profile:
         return f"{type(self).__name__}({self.timings}, {self.unit:.2G})"
 
     def __add__(self, other: StatsLike) -> Self:
-        """Return both together: see `from_stats_objects`."""
-        if not has_numbers(other):
+        """Return the sum of both: see `from_stats_objects`."""
+        if not is_stats_like(other):
             return NotImplemented
         return self.from_stats_objects(self, other)
 
@@ -212,17 +211,14 @@ class Profile:
 _STATE = tuple(vars(Profile.from_functions(())))  # the attributes of each object
 
 
-def has_numbers(other: object) -> TypeGuard[StatsLike]:
+def is_stats_like(other: object) -> TypeGuard[StatsLike]:
     """Tell whether `other` has line_profiler's two attributes."""
     return hasattr(other, "timings") and hasattr(other, "unit")
 
 
-# Why a profile has nothing to show.
-
-
-def why_empty(functions: Sequence[FunctionStats], processes: Iterable[Process]) -> str:
-    """Return one line that says why nothing was measured; "" when something was."""
-    if any(function.cells for function in functions):
+def _why_empty(functions: Sequence[FunctionStats], processes: Iterable[Process]) -> str:
+    """Return the reason why nothing was measured, in one line; "" if something was."""
+    if any(function.thread_lines for function in functions):
         return ""
     count = len(functions)
     if not count:
@@ -243,15 +239,13 @@ def why_empty(functions: Sequence[FunctionStats], processes: Iterable[Process]) 
     )
 
 
-# line_profiler's numbers beside ours: from one to the other, and added up.
-#
-# Its numbers are whole ticks of any unit, ours whole nanoseconds; a tick can be
-# shorter than that. So both are kept where both are known.
+# line_profiler's numbers: whole ticks of any unit, where ours are whole nanoseconds.
+# A tick can be shorter than a nanosecond, so both are kept if both are known.
 
 
-def timings_of(
+def timings_from_functions(
     functions: Iterable[FunctionStats], unit: float
-) -> dict[Key, list[Ticked]]:
+) -> dict[Key, list[LineTicks]]:
     """Return line_profiler's numbers of `functions`, in ticks of `unit` (s)."""
     ticks = Ticks(unit)
     return {
@@ -262,18 +256,21 @@ def timings_of(
     }
 
 
-def kept(timings: Timings) -> Known:
-    """Return what `timings` is now: whoever holds it may change it."""
+def frozen_timings(timings: Timings) -> FrozenTimings:
+    """Return a copy of `timings` as it is now: its owner may change it."""
     return {key: tuple(lines) for key, lines in timings.items()}
 
 
-def followed(
-    functions: Iterable[FunctionStats], known: Known, timings: Timings, unit: float
+def functions_from_timings(
+    functions: Iterable[FunctionStats],
+    known: FrozenTimings,
+    timings: Timings,
+    unit: float,
 ) -> tuple[FunctionStats, ...]:
-    """Return the functions that `timings` speaks of, in its order.
+    """Return the functions that are named by `timings`, in its order.
 
-    Those of `functions` stay whose numbers are still those of `known`: they
-    hold more than numbers. `unit` is in seconds.
+    A function of `functions` is kept if its numbers are still those in `known`, as it
+    holds more than numbers. `unit` is in seconds.
     """
     ticks = Ticks(unit)
     old = {function.key: function for function in functions}
@@ -284,7 +281,7 @@ def followed(
             file=key[0],
             name=key[2],
             line=key[1],
-            cells=tuple(
+            thread_lines=tuple(
                 ThreadLine(
                     line=line,
                     thread=UNKNOWN_THREAD,
@@ -298,21 +295,25 @@ def followed(
     )
 
 
-def summed(profiles: Sequence[StatsLike], unit: float) -> dict[Key, list[Ticked]]:
+def sum_timings(
+    profiles: Sequence[StatsLike], unit: float
+) -> dict[Key, list[LineTicks]]:
     """Return the sum of all numbers in ticks of `unit` (s), as line_profiler does.
 
-    Those of the finest unit come first; each sum is rounded once, half to even.
+    Profiles with the finest unit come first; each sum is rounded once, half to even.
     """
     sums: dict[Key, dict[int, tuple[int, float]]] = {}
     for profile in sorted(profiles, key=lambda one: one.unit):
         factor = profile.unit / unit
         for key, lines in profile.timings.items():
-            of_function = sums.setdefault(key, {})
+            line_sums = sums.setdefault(key, {})
             for line, hits, ticks in lines:
-                more = ticks if factor == 1 else ticks * factor
-                hits_before, before = of_function.get(line, (0, 0))
-                of_function[line] = (hits_before + hits, before + more)
+                scaled = ticks if factor == 1 else ticks * factor
+                old_hits, old_ticks = line_sums.get(line, (0, 0))
+                line_sums[line] = (old_hits + hits, old_ticks + scaled)
     return {
-        key: [(line, hits, round(ticks)) for line, (hits, ticks) in sorted(of.items())]
-        for key, of in sums.items()
+        key: [
+            (line, hits, round(ticks)) for line, (hits, ticks) in sorted(lines.items())
+        ]
+        for key, lines in sums.items()
     }

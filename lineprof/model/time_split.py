@@ -1,4 +1,4 @@
-"""Each line's time split: Python, C functions, the system, waiting, and calls."""
+"""Split of a line's time: Python, C functions, system, waiting and callees; MPI."""
 
 from __future__ import annotations
 
@@ -10,85 +10,23 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallTree, Key
 
-    Place = tuple[Key, int]  # function, its line
+    Line = tuple[Key, int]  # function, its line
 
-    Sums = dict[Place, int]  # ns
-
-
-# Which calls are messages between processes, and how long lines were in them.
-#
-# MPI and NCCL wait for a message by asking for it again and again: the thread is on
-# a processor all the while, so such a wait is none that the system could tell of.
-
-
-TORCH = "torch/distributed/distributed_c10d.py"  # the end of its path
-
-_OF_C = (
-    "mpi4py.MPI.",
-    "cupy_backends.cuda.libs.nccl.",
-    "cupy.cuda.nccl.",
-    "NcclCommunicator.",  # the same, where methods do not tell their module
-)
-
-
-def is_torch(file: str) -> bool:
-    """Tell whether `file` is the one with torch.distributed's own collectives."""
-    return file.endswith(TORCH) and file[: -len(TORCH)][-1:] in {"", "/"}
-
-
-def is_collective(key: Key) -> bool:
-    """Tell whether a function is a collective, or sends or receives a message."""
-    file, _, name = key
-    if not file:
-        return name.startswith(_OF_C)
-    return is_torch(file) and not name.startswith("<")  # no import is one
-
-
-def mpi_of_lines(stats: Profile) -> dict[Key, dict[int, int]]:
-    """Return the time (ns) of each line that was in such calls for any.
-
-    As the line's time does, it counts what the line called, however deep. What a
-    collective calls in turn is a part of it; lines in it have none themselves.
-    In recursion the lines that call a function again, while it is under way, lack
-    what that call sent: the call tree has it at the outermost call.
-    """
-    nodes = stats.calls.nodes
-    functions = {node.function for node in nodes}
-    wanted = {function for function in functions if is_collective(function)}
-    if not wanted:
-        return {}
-    within = [False] * len(nodes)
-    sums = [0] * len(nodes)
-    for place, node in enumerate(nodes):
-        below = node.parent != NO_NODE and within[node.parent]
-        within[place] = below or node.function in wanted
-        if within[place] and not below:
-            sums[place] = node.inclusive_ns
-    found: dict[Key, dict[int, int]] = {}
-    for place in range(len(nodes) - 1, -1, -1):  # children before their parents
-        node = nodes[place]
-        if not sums[place] or node.parent == NO_NODE:
-            continue
-        sums[node.parent] += sums[place]
-        caller = nodes[node.parent].function
-        if caller[0]:  # a way has each function once, and so each line
-            lines = found.setdefault(caller, {})
-            lines[node.line] = lines.get(node.line, 0) + sums[place]
-    return found
+    LineTimes = dict[Line, int]  # ns
 
 
 class TimeSplit(NamedTuple):
-    """What a line's time was: together, these are its time (ns)."""
+    """Parts of a line's time (ns); their sum is the line's time."""
 
     python_ns: int  # on a processor, in none of the others
     native_ns: int  # on a processor, in C functions that the line called
-    system_ns: int  # on a processor, in the kernel, wherever it was called from
-    own_wait_ns: int  # on no processor, profiled Python functions apart
+    system_ns: int  # on a processor, in the kernel, called from Python or from C
+    own_wait_ns: int  # off-CPU, without profiled Python functions
     callees_ns: int  # in profiled Python functions that it or its C functions called
 
     @property
     def time_ns(self) -> int:
-        """The line's time."""
+        """The line's time (ns)."""
         return (
             self.python_ns
             + self.native_ns
@@ -98,72 +36,134 @@ class TimeSplit(NamedTuple):
         )
 
 
-def split_of_lines(stats: Profile) -> dict[Key, dict[int, TimeSplit]]:
-    """Return the parts of the time of each line that has any.
+def line_time_splits(profile: Profile) -> dict[Key, dict[int, TimeSplit]]:
+    """Return the split of each line that has time; {} if the run did not ask for it.
 
-    It is {} for a profile that was not asked for them. What C functions call back
-    that is not profiled is theirs; a Python function that is not profiled is the
-    line's own. Where the core's rounding, or the grain of the system's clock, would
-    make a part longer than what it is part of, it is as long as that.
+    Python functions without a profile count for their caller: the line, or the C
+    function that called them back. A part that would be longer than the time it is
+    part of, by the core's rounding or the coarse clock of the system, is cut to it.
     """
-    if not stats.own_times:
+    if not profile.breakdowns:
         return {}
-    parts: dict[str, Sums] = {part: {} for part in PARTS}
-    for one in stats.own_times:
-        sums, place = parts[one.part], (one.function, one.line)
-        sums[place] = sums.get(place, 0) + one.ns
-    native, calls = _called(stats.calls)
+    parts: dict[str, LineTimes] = {part: {} for part in PARTS}
+    for one in profile.breakdowns:
+        times, place = parts[one.part], (one.function, one.line)
+        times[place] = times.get(place, 0) + one.ns
+    in_c, in_python = _callee_times(profile.calls)
     found: dict[Key, dict[int, TimeSplit]] = {}
-    for function in stats.functions:
+    for function in profile.functions:
         for row in function.rows:
             place = (function.key, row.line)
             if row.time_ns:
-                below = min(calls.get(place, 0), row.time_ns)
-                of_c = min(native.get(place, 0), row.time_ns - below)
-                own = row.time_ns - below - of_c
+                callees_ns = min(in_python.get(place, 0), row.time_ns)
+                c_ns = min(in_c.get(place, 0), row.time_ns - callees_ns)
                 found.setdefault(function.key, {})[row.line] = _split(
-                    own,
-                    of_c,
-                    below,
-                    {part: parts[part].get(place, 0) for part in PARTS},
+                    self_ns=row.time_ns - callees_ns - c_ns,
+                    c_ns=c_ns,
+                    callees_ns=callees_ns,
+                    parts={part: parts[part].get(place, 0) for part in PARTS},
                 )
     return found
 
 
-def _split(own: int, of_c: int, calls: int, parts: dict[str, int]) -> TimeSplit:
-    """Return the parts of a line's own time and that of its C functions."""
-    waited = min(parts[WAIT], own)
-    system = min(parts[SYSTEM], own - waited)
-    c_waited = min(parts[C_WAIT], of_c)
-    c_system = min(parts[C_SYSTEM], of_c - c_waited)
+def _split(
+    *, self_ns: int, c_ns: int, callees_ns: int, parts: dict[str, int]
+) -> TimeSplit:
+    """Return the split of a line's self time and of the time of its C functions."""
+    wait_ns = min(parts[WAIT], self_ns)
+    system_ns = min(parts[SYSTEM], self_ns - wait_ns)
+    c_wait_ns = min(parts[C_WAIT], c_ns)
+    c_system_ns = min(parts[C_SYSTEM], c_ns - c_wait_ns)
     return TimeSplit(
-        python_ns=own - waited - system,
-        native_ns=of_c - c_waited - c_system,
-        system_ns=system + c_system,
-        own_wait_ns=waited + c_waited,
-        callees_ns=calls,
+        python_ns=self_ns - wait_ns - system_ns,
+        native_ns=c_ns - c_wait_ns - c_system_ns,
+        system_ns=system_ns + c_system_ns,
+        own_wait_ns=wait_ns + c_wait_ns,
+        callees_ns=callees_ns,
     )
 
 
-def _called(tree: CallTree) -> tuple[Sums, Sums]:
-    """Return what lines called: time in C functions, and in those of Python.
+def _callee_times(tree: CallTree) -> tuple[LineTimes, LineTimes]:
+    """Return the times (ns) of lines in C functions and in Python functions.
 
-    A call from within a C function is one of the line that called that.
+    A call from within a C function counts for the line that called the C function.
     """
-    native: Sums = {}
-    calls: Sums = {}
-    lines: list[Place | None] = []  # of Python, from which each node was called
+    in_c: LineTimes = {}
+    in_python: LineTimes = {}
+    lines: list[Line | None] = []  # the calling line of each node, in Python
     for node in tree.nodes:
         line = None
         if node.parent != NO_NODE:
-            above = tree.nodes[node.parent].function
-            line = (above, node.line) if above[0] else lines[node.parent]
+            caller = tree.nodes[node.parent].function
+            line = (caller, node.line) if caller[0] else lines[node.parent]
         lines.append(line)
-        if line is not None:
-            sums, ns = (
-                (calls, node.inclusive_ns)
-                if node.function[0]
-                else (native, node.self_ns)
-            )
-            sums[line] = sums.get(line, 0) + ns
-    return native, calls
+        if line is None:
+            continue
+        if node.function[0]:
+            in_python[line] = in_python.get(line, 0) + node.inclusive_ns
+        else:
+            in_c[line] = in_c.get(line, 0) + node.self_ns
+    return in_c, in_python
+
+
+# Messages between processes: collectives, and calls that send or receive.
+#
+# MPI and NCCL wait for a message by polling: the thread is on a processor all the
+# while, so the system does not count it as waiting.
+
+
+_TORCH_FILE = "torch/distributed/distributed_c10d.py"  # the end of its path
+
+_C_PREFIXES = (
+    "mpi4py.MPI.",
+    "cupy_backends.cuda.libs.nccl.",
+    "cupy.cuda.nccl.",
+    "NcclCommunicator.",  # of cupy, if the method does not tell its module
+)
+
+
+def is_torch(file: str) -> bool:
+    """Tell whether `file` is the one with torch.distributed's collectives."""
+    before = file.removesuffix(_TORCH_FILE)
+    return before != file and before[-1:] in {"", "/"}
+
+
+def is_collective(key: Key) -> bool:
+    """Tell whether a function is a collective, or sends or receives a message."""
+    file, _, name = key
+    if not file:
+        return name.startswith(_C_PREFIXES)
+    return is_torch(file) and not name.startswith("<")  # <module> is the import
+
+
+def line_mpi_ns(profile: Profile) -> dict[Key, dict[int, int]]:
+    """Return the time (ns) in such calls of each line that has any.
+
+    As the line's time does, it includes callees, however deep. Functions called by a
+    collective are part of it; lines in a collective have no MPI time themselves. In
+    recursion, a line that calls a function which is open already lacks the messages
+    of that call: the call tree has them at the outermost call.
+    """
+    nodes = profile.calls.nodes
+    functions = {node.function for node in nodes}
+    collectives = {function for function in functions if is_collective(function)}
+    if not collectives:
+        return {}
+    is_within = [False] * len(nodes)
+    sums = [0] * len(nodes)
+    for index, node in enumerate(nodes):
+        is_below = node.parent != NO_NODE and is_within[node.parent]
+        is_within[index] = is_below or node.function in collectives
+        if is_within[index] and not is_below:
+            sums[index] = node.inclusive_ns
+    found: dict[Key, dict[int, int]] = {}
+    for index in range(len(nodes) - 1, -1, -1):  # children before their parents
+        node = nodes[index]
+        if not sums[index] or node.parent == NO_NODE:
+            continue
+        sums[node.parent] += sums[index]
+        caller = nodes[node.parent].function
+        if caller[0]:  # a call path has each function once, and so each line
+            lines = found.setdefault(caller, {})
+            lines[node.line] = lines.get(node.line, 0) + sums[index]
+    return found

@@ -1,4 +1,8 @@
-"""A timeline's events in packed columns: see `lineprof.model.timelines`."""
+"""Timelines: GPU events and slices of lines one by one, in packed columns.
+
+A slice is one stretch of time in a function or on a line; a trace holds the slices
+of a process, a timeline its GPU events. Times are integers in nanoseconds (ns).
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,6 @@ from lineprof.model.gpu import (
     RUNTIME,
     UNKNOWN,
     WAIT,
-    Batch,
-    GpuEvent,
 )
 
 if TYPE_CHECKING:
@@ -33,16 +35,23 @@ if TYPE_CHECKING:
     Values = Sequence[int]
 
 
-# Columns of integers, packed: docs/format.md says how, byte by byte.
+# Packed columns of integers: docs/format.md specifies them, byte by byte.
 
 
-_LEVEL = 3  # of zlib: above it, half the speed for a twentieth of the size
+class Batch(NamedTuple):
+    """Up to 65,536 events or slices, as packed columns."""
+
+    events: int
+    columns: tuple[tuple[str, bytes], ...]  # a missing one holds zeros
+
+
+_ZLIB_LEVEL = 3  # a higher one takes twice the time for 5 % less
 
 
 def packed(kind: str, data: bytes, *, differences: bool = False) -> bytes:
-    """Return a column of values of the array module's `kind`, packed.
+    """Return a packed column of values with the array module's typecode `kind`.
 
-    `data` is in the machine's byte order. What mostly grows is kept as the
+    `data` is in the machine's byte order. A column that mostly grows is kept as
     `differences` to the value before.
     """
     values = array(kind, data)
@@ -52,16 +61,16 @@ def packed(kind: str, data: bytes, *, differences: bool = False) -> bytes:
     if sys.byteorder == "big":
         values.byteswap()
     data = values.tobytes()
-    # All lowest bytes first, then those above: what varies little lies together.
-    return zlib.compress(b"".join([data[i::size] for i in range(size)]), _LEVEL)
+    # All lowest bytes first, then the next ones: bytes that vary little lie together.
+    return zlib.compress(b"".join([data[i::size] for i in range(size)]), _ZLIB_LEVEL)
 
 
 def unpacked(
     kind: str, data: bytes, count: int, *, differences: bool = False
 ) -> array[int]:
-    """Return the values of a packed column, `count` of them.
+    """Return the `count` values of a packed column.
 
-    ValueError unless `data` is exactly that: no more than that is unpacked.
+    ValueError unless `data` has exactly that many; no more are ever unpacked.
     """
     size = array(kind).itemsize
     stream = zlib.decompressobj()
@@ -72,8 +81,8 @@ def unpacked(
     if len(planes) != count * size or not stream.eof or stream.unused_data:
         raise ValueError(f"is not of {count} events")
     raw = bytearray(len(planes))
-    for place in range(size):
-        raw[place::size] = planes[place * count : (place + 1) * count]
+    for i in range(size):
+        raw[i::size] = planes[i * count : (i + 1) * count]
     values = array(kind, bytes(raw))
     if sys.byteorder == "big":
         values.byteswap()
@@ -85,24 +94,51 @@ def _differences(values: array[int]) -> list[int]:
 
 
 def _wrapped(kind: str, numbers: Iterable[int], size: int) -> array[int]:
-    """Return `numbers` as an array; what is beyond its integers wraps around."""
+    """Return `numbers` as an array; integers that do not fit wrap around."""
     try:
-        return array(kind, numbers)  # most of the time
+        return array(kind, numbers)  # the usual case
     except OverflowError:
         mask = (1 << 8 * size) - 1
         return array(kind, [number & mask for number in numbers])
 
 
-EVENTS_PER_BATCH = 65_536  # events
+# GPU events.
 
-# The columns and the array module's typecode of each: I has 4 bytes, Q has 8.
+
+class GpuEvent(NamedTuple):
+    """One GPU event: work of a device, a wait, or a call of CUDA's API."""
+
+    kind: str
+    name: str
+    start_ns: int  # since the process began to measure
+    ns: int
+    path: int  # its index in Gpu.paths, or NO_PATH
+    origin: int  # of a graph: the path that captured it, or NO_PATH
+    device: int  # CUDA's number, or NO_DEVICE
+    context: int
+    stream: int
+    correlation: int
+    bytes: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    registers: int  # of each thread
+    static_smem: int  # bytes of shared memory of each block
+    dynamic_smem: int
+    source: str  # one of MEMORIES; "" if nothing is read
+    target: str
+    thread: int  # native id of the calling thread; 0 on a device
+
+
+EVENTS_PER_BATCH = 65_536
+
+# Columns and their typecodes in the array module: I has 4 bytes, Q has 8.
 EVENT_COLUMNS = {
     "kind": "B",  # number in KINDS
     "name": "I",  # index in Timeline.names
     "start": "Q",  # ns on CLOCK_MONOTONIC
     "ns": "Q",
-    "path": "I",  # 0: none; 1 is Gpu.paths[Timeline.first_path]
-    "origin": "I",  # the same
+    "path": "I",  # 0: NO_PATH; 1 is Gpu.paths[Timeline.first_path]
+    "origin": "I",  # in the same way
     "device": "I",
     "context": "I",
     "stream": "I",
@@ -115,21 +151,18 @@ EVENT_COLUMNS = {
 
 EVENT_SIZES = {name: array(kind).itemsize for name, kind in EVENT_COLUMNS.items()}
 
-# What mostly grows is kept as the difference to the event before.
+# Columns that mostly grow: kept as differences to the event before.
 EVENT_DIFFERENCES = frozenset({"start", "correlation"})
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """A process' events, packed; iterating yields a `GpuEvent` at a time.
+    """GPU events of one process, packed; iterating yields `GpuEvent` by start."""
 
-    They come in the order of their start.
-    """
-
-    process: int  # its index in LineStats.processes
+    process: int  # its index in Profile.processes
     count: int  # of events
     origin_ns: int  # where `GpuEvent.start_ns` is 0, on CLOCK_MONOTONIC
-    first_path: int  # index in Gpu.paths of what the columns call 1
+    first_path: int  # index in Gpu.paths of the columns' path 1
     names: tuple[str, ...]
     launches: tuple[tuple[int, ...], ...]  # grid, block, registers, both smems
     batches: tuple[Batch, ...]
@@ -139,7 +172,7 @@ class Timeline:
 
 
 def pack_events(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
-    """Return events as batches; `columns` are in the machine's byte order."""
+    """Return batches of events; `columns` are in the machine's byte order."""
     count = len(columns["kind"])
     return tuple(
         _event_batch(columns, start, min(EVENTS_PER_BATCH, count - start))
@@ -154,13 +187,13 @@ def _event_batch(columns: Mapping[str, bytes], start: int, events: int) -> Batch
         if data.strip(b"\0"):
             kind, grows = EVENT_COLUMNS[name], name in EVENT_DIFFERENCES
             columns_.append((name, packed(kind, data, differences=grows)))
-    return Batch(events, tuple(columns_))
+    return Batch(events=events, columns=tuple(columns_))
 
 
 def unpack_events(name: str, data: bytes, events: int) -> Values:
-    """Return the values of a packed column of so many events.
+    """Return the values of a packed column of `events` events.
 
-    ValueError unless `data` is exactly that: no more than that is unpacked.
+    ValueError unless `data` has exactly that many; no more are ever unpacked.
     """
     try:
         return unpacked(
@@ -171,22 +204,22 @@ def unpack_events(name: str, data: bytes, events: int) -> Values:
 
 
 def _column(batches: Iterable[Batch], name: str) -> Values:
-    """Return a column of all `batches`; zeros where it was left out."""
-    whole = array(EVENT_COLUMNS[name])
+    """Return a column of all `batches`; zeros if a batch does not have it."""
+    values = array(EVENT_COLUMNS[name])
     for batch in batches:
         data = dict(batch.columns).get(name)
         if data is None:
-            whole.frombytes(bytes(batch.events * whole.itemsize))
+            values.frombytes(bytes(batch.events * values.itemsize))
         else:
-            whole.extend(unpack_events(name, data, batch.events))
-    return whole
+            values.extend(unpack_events(name, data, batch.events))
+    return values
 
 
 def events(timeline: Timeline) -> Iterator[GpuEvent]:
     """Yield the events in order of their start.
 
-    That takes the memory of one batch when they were recorded in order, and
-    80 bytes an event when not.
+    That takes the memory of one batch if they were recorded in order, else 80 bytes
+    for each event.
     """
     starts = _column(timeline.batches, "start")
     if all(map(le, starts, islice(starts, 1, None))):
@@ -202,7 +235,7 @@ def events(timeline: Timeline) -> Iterator[GpuEvent]:
 
 def _events(timeline: Timeline, rows: Iterable[Values]) -> Iterator[GpuEvent]:
     launches = [_launch(*one) for one in timeline.launches]
-    path_0 = timeline.first_path - 1
+    path_0 = timeline.first_path - 1  # the columns count paths from 1
     for row in rows:
         code, name, start, ns, path, origin, device, context, stream = row[:9]
         correlation, size, launch, memory, thread = row[9:]
@@ -247,35 +280,65 @@ def _launch(  # noqa: PLR0913, PLR0917  # a row of Timeline.launches
 
 
 def _memory(kind: str, number: int) -> str:
-    """Return the kind of memory that a copy or another event reads or writes."""
+    """Return the kind of memory by its number; "" if the event is no copy."""
     if not number and kind not in {MEMCPY, MIGRATION}:
         return ""
     return MEMORIES[number] if number < len(MEMORIES) else MEMORIES[0]
 
 
-# A trace's slices in packed columns: see `lineprof.columns`.
+# Slices.
 
 
-SLICES_PER_BATCH = 65_536  # slices
+class Slice(NamedTuple):
+    """One stretch of time in a function, or on one of its lines."""
 
-# The columns and the array module's typecode of each: I has 4 bytes, Q has 8.
+    start_ns: int  # since the process began to measure, as GpuEvent.start_ns
+    ns: int
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
+    function: Key
+    line: int  # 0: the whole function, up to its return or its next suspension
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Slices of one process, packed; iterating yields `Slice` by start.
+
+    Of two that start together the longer one comes first. Two slices of a thread
+    lie within one another, or apart.
+    """
+
+    process: int  # its index in Profile.processes
+    count: int  # of slices
+    left_out: int  # slices that there was no room for
+    origin_ns: int  # where `Slice.start_ns` is 0, on CLOCK_MONOTONIC
+    functions: tuple[Key, ...]
+    threads: tuple[int, ...]  # indexes in Profile.threads, by number in the columns
+    batches: tuple[Batch, ...]
+
+    def __iter__(self) -> Iterator[Slice]:
+        return slices(self)
+
+
+SLICES_PER_BATCH = 65_536
+
+# Columns and their typecodes in the array module: I has 4 bytes, Q has 8.
 SLICE_COLUMNS = {
     "thread": "I",  # index in Trace.threads
     "function": "I",  # index in Trace.functions
     "line": "I",  # 0: the whole function
-    "start": "Q",  # ns on CLOCK_MONOTONIC; kept as the difference to the one before
+    "start": "Q",  # ns on CLOCK_MONOTONIC; kept as differences to the slice before
     "ns": "Q",
 }
 
 _SLICE_SIZES = {name: array(kind).itemsize for name, kind in SLICE_COLUMNS.items()}
 
-_GROWS = "start"
+_START = "start"
 
 
 def pack_slices(columns: Sequence[bytes]) -> tuple[Batch, ...]:
-    """Return slices as batches; `columns` are those of COLUMNS, in its order.
+    """Return batches of slices; `columns` are in the order of SLICE_COLUMNS.
 
-    They are in the machine's byte order.
+    Their values are in the machine's byte order.
     """
     count = len(columns[0]) // _SLICE_SIZES["thread"]
     return tuple(
@@ -285,28 +348,28 @@ def pack_slices(columns: Sequence[bytes]) -> tuple[Batch, ...]:
 
 
 def _slice_batch(columns: Sequence[bytes], start: int, count: int) -> Batch:
-    made = []
+    columns_ = []
     for (name, size), column in zip(_SLICE_SIZES.items(), columns):
         data = column[start * size : (start + count) * size]
         if data.strip(b"\0"):
             kind = SLICE_COLUMNS[name]
-            made.append((name, packed(kind, data, differences=name == _GROWS)))
-    return Batch(count, tuple(made))
+            columns_.append((name, packed(kind, data, differences=name == _START)))
+    return Batch(events=count, columns=tuple(columns_))
 
 
 def unpack_slices(name: str, data: bytes, count: int) -> Values:
-    """Return the values of a packed column of so many slices.
+    """Return the values of a packed column of `count` slices.
 
-    ValueError unless `data` is exactly that: no more than that is unpacked.
+    ValueError unless `data` has exactly that many; no more are ever unpacked.
     """
     try:
-        return unpacked(SLICE_COLUMNS[name], data, count, differences=name == _GROWS)
+        return unpacked(SLICE_COLUMNS[name], data, count, differences=name == _START)
     except ValueError as error:
         raise ValueError(f"a column {name} {error}") from error
 
 
-def columns_of(batch: Batch) -> tuple[Values, ...]:
-    """Return the values of all COLUMNS of a batch; zeros for one that is left out."""
+def slice_columns(batch: Batch) -> tuple[Values, ...]:
+    """Return the values of all SLICE_COLUMNS; zeros for one that the batch lacks."""
     data = dict(batch.columns)
     return tuple(
         unpack_slices(name, data[name], batch.events)
@@ -317,16 +380,16 @@ def columns_of(batch: Batch) -> tuple[Values, ...]:
 
 
 def slices(trace: Trace) -> Iterator[Slice]:
-    """Yield the slices in order of their start, the longer of two first.
+    """Yield the slices by their start, the longer of two first.
 
-    That takes the memory of one batch when they are kept in that order, as they
-    are recorded, and 200 bytes a slice when not.
+    That takes the memory of one batch if they are stored in that order, as they are
+    recorded, else 200 bytes for each slice.
     """
     if _is_in_order(trace.batches):
         for batch in trace.batches:
-            yield from _slices(trace, zip(*columns_of(batch)))
+            yield from _slices(trace, zip(*slice_columns(batch)))
         return
-    rows = [row for batch in trace.batches for row in zip(*columns_of(batch))]
+    rows = [row for batch in trace.batches for row in zip(*slice_columns(batch))]
     rows.sort(key=lambda row: (row[3], -row[4]))
     yield from _slices(trace, rows)
 
@@ -335,10 +398,10 @@ def _is_in_order(batches: Iterable[Batch]) -> bool:
     last = 0
     for batch in batches:
         data = dict(batch.columns)
-        if _GROWS not in data:
+        if _START not in data:
             starts: Values = (0,)
         else:
-            starts = unpack_slices(_GROWS, data[_GROWS], batch.events)
+            starts = unpack_slices(_START, data[_START], batch.events)
         if starts[0] < last or not all(map(le, starts, islice(starts, 1, None))):
             return False
         last = starts[-1]
@@ -355,39 +418,3 @@ def _slices(trace: Trace, rows: Iterable[tuple[int, ...]]) -> Iterator[Slice]:
             function=functions[function],
             line=line,
         )
-
-
-# When functions and long lines ran, one by one, as frozen values.
-#
-# Times are integers in nanoseconds (ns); nothing here touches a file or a clock.
-
-
-class Slice(NamedTuple):
-    """One stay in a function, or on one of its lines."""
-
-    start_ns: int  # since the process began to measure, as GpuEvent.start_ns
-    ns: int
-    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
-    function: Key
-    line: int  # 0: the whole function, up to its return or its next suspension
-
-
-@dataclass(frozen=True)
-class Trace:
-    """A process' slices, packed; iterating yields a `Slice` at a time.
-
-    They come in the order of their start, the longer of two first: those of a
-    thread lie within one another, or apart.
-    """
-
-    process: int  # its index in Profile.processes
-    count: int  # of slices
-    left_out: int  # of slices: there was no room for them
-    origin_ns: int  # where `Slice.start_ns` is 0, on CLOCK_MONOTONIC
-    functions: tuple[Key, ...]
-    threads: tuple[int, ...]  # index in Profile.threads of each that the columns name
-    batches: tuple[Batch, ...]
-
-    def __iter__(self) -> Iterator[Slice]:
-
-        return slices(self)

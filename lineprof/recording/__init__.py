@@ -1,0 +1,1 @@
+"""Recording: LineProfiler, and its session with the C core."""

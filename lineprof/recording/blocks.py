@@ -1,8 +1,8 @@
 """Blocks: the lines inside a ``with`` statement, counted under a name.
 
-A block may stand anywhere, at the top of a module, too, and in functions that are
-not decorated. It is a profiler of its own for the code around it, enabled while the
-block runs; of what that counts, the lines of the block are kept.
+A block may be anywhere, also at the top of a module and in functions that are not
+decorated. It has a tracer of its own for the code around it, enabled while the block
+runs; the profile keeps only the counts of the block's lines.
 """
 
 from __future__ import annotations
@@ -27,104 +27,108 @@ class Block:
     """A named block: ``with profiler.block("load"):``."""
 
     def __init__(self, blocks: Blocks, name: str) -> None:
-        """Take where blocks are kept, and the name."""
+        """Start outside; `blocks` are those of the profiler."""
         self._blocks = blocks
         self._name = name
-        self._entered: list[tuple[_Part, int]] = []  # a block may be entered again
+        # A block may be entered again while it runs.
+        self._entered: list[tuple[_WithStatement, int]] = []
 
     def __enter__(self) -> None:
         """Count the lines of the ``with`` statement from here on."""
-        part = self._blocks.part(_frame_of_with(), self._name)
-        part.tracer.enable_by_count()
-        self._entered.append((part, self._blocks.ticks()))
+        statement = self._blocks.statement(_frame_of_with(), self._name)
+        statement.tracer.enable_by_count()
+        self._entered.append((statement, self._blocks.ticks()))
 
     def __exit__(self, *_: object) -> None:
-        """Count no more; an exception goes on."""
+        """Stop counting; an exception propagates."""
         now = self._blocks.ticks()
-        part, since = self._entered.pop()
-        part.tracer.disable_by_count()
-        part.end(now - since)
+        statement, start = self._entered.pop()
+        statement.tracer.disable_by_count()
+        statement.end(now - start)
 
 
 class Blocks:
     """The blocks of one profiler, in the order in which they were first entered."""
 
     def __init__(self, core: ModuleType, hook: str, texts: Mapping[str, str]) -> None:
-        """Take the C module, the event source, and source that is in no file."""
+        """Start empty; `texts` has source that is in no file (``python -c``).
+
+        `core` is the C module, `hook` the event source.
+        """
         self.ticks = core.ticks
         self._core, self._hook = core, hook
         self._texts = texts
-        self._parts: dict[Key, _Part] = {}
+        self._statements: dict[Key, _WithStatement] = {}
 
-    def part(self, frame: FrameType, name: str) -> _Part:
-        """Return the part for a block that `frame` is about to enter."""
+    def statement(self, frame: FrameType, name: str) -> _WithStatement:
+        """Return the ``with`` statement that `frame` is about to enter."""
         code = frame.f_code
         key = (code.co_filename, frame.f_lineno, name)
-        part = self._parts.get(key)
-        if part is None:
-            made = _Part(key, self._core.Tracer(self._hook))
-            part = self._parts.setdefault(key, made)  # another thread's, if it has one
-        if not part.tracer.has_code(code):
-            register(part.tracer, code, key, self._texts.get(code.co_filename))
-        return part
+        statement = self._statements.get(key)
+        if statement is None:
+            made = _WithStatement(key, self._core.Tracer(self._hook))
+            statement = self._statements.setdefault(key, made)  # or another thread's
+        if not statement.tracer.has_code(code):
+            register(statement.tracer, code, key, self._texts.get(code.co_filename))
+        return statement
 
     def codes(self) -> Iterator[Code]:
-        """Yield what was counted, as ``Tracer.snapshot`` has it."""
-        for part in list(self._parts.values()):  # a thread may enter a new one
-            yield from part.codes(self._texts)
+        """Yield the counts of all blocks, in the form of ``Tracer.snapshot``."""
+        for statement in list(self._statements.values()):  # a thread may add one
+            yield from statement.codes(self._texts)
 
     def waits(self) -> Iterator[RawWait]:
-        """Yield what its lines waited, as ``Tracer.waits`` has it."""
-        for part in list(self._parts.values()):
-            yield from part.tracer.waits()
+        """Yield the waits of the blocks' lines, in the form of ``Tracer.off_cpu``."""
+        for statement in list(self._statements.values()):
+            yield from statement.tracer.off_cpu()
 
     def reset(self) -> None:
-        """Forget what was counted so far."""
-        for part in list(self._parts.values()):
-            part.reset()
+        """Set all counts to zero."""
+        for statement in list(self._statements.values()):
+            statement.reset()
 
 
-class _Part:
-    """One ``with`` statement: its profiler, and how often it was done."""
+class _WithStatement:
+    """One ``with`` statement: its tracer, the number and the time of its runs."""
 
     def __init__(self, key: Key, tracer: Tracer) -> None:
-        """Take what it is called, file, line and name, and its profiler."""
+        """Start without runs; `key` is file, line and name, `tracer` its own."""
         self.tracer = tracer
         self._key = key
-        # By thread, so that none writes over another's: how often it came to the
-        # end, and ticks from the beginnings to the ends.
+        # By thread, so that no thread overwrites the counts of another: number of
+        # runs, and their ticks.
         self._ended: dict[int, tuple[int, int]] = {}
 
     def end(self, ticks: int) -> None:
-        """Count that the statement was done, in so many ticks."""
+        """Count a run of the statement that took `ticks`."""
         thread = get_ident()
-        times, before = self._ended.get(thread, (0, 0))
-        self._ended[thread] = (times + 1, before + ticks)
+        runs, ticks_before = self._ended.get(thread, (0, 0))
+        self._ended[thread] = (runs + 1, ticks_before + ticks)
 
     def reset(self) -> None:
-        """Forget what was counted so far."""
+        """Set all counts to zero."""
         self.tracer.reset()
         self._ended.clear()
 
     def codes(self, texts: Mapping[str, str]) -> Iterator[Code]:
-        """Yield what was counted on the lines of the block."""
+        """Yield the counts of the block's lines."""
         file, entered_at, name = self._key
-        first, last = self._place(texts)
+        first, last = self._first_and_last_line(texts)
         ended = list(self._ended.values())
-        entered = sum(times for times, _ in ended)
+        runs = sum(count for count, _ in ended)
         for code in self.tracer.snapshot()[1]:
             lines = [line for line in code[5] if entered_at < line[0] <= last]
-            if entered:  # the line of the `with` itself, which came before us
+            if runs:  # the line of the `with`, which started before the tracer
                 ticks = sum(ticks for _, ticks in ended) if last == first else 0
                 thread = lines[0][1] if lines else UNKNOWN_THREAD
-                lines.insert(0, _line_of_with(first, thread, entered, ticks))
-            yield ((file, first, name), entered, 0, 0, 0, lines, code[6])
-            entered = 0
+                lines.insert(0, _line_of_with(first, thread, runs, ticks))
+            yield ((file, first, name), runs, 0, 0, 0, lines, code[6])
+            runs = 0
 
-    def _place(self, texts: Mapping[str, str]) -> tuple[int, float]:
+    def _first_and_last_line(self, texts: Mapping[str, str]) -> tuple[int, float]:
         """Return the block's first and last line.
 
-        Without source, that where it was entered, and all lines are its own.
+        Without source, these are the line where it was entered, and infinity.
         """
         from lineprof.source import (  # noqa: PLC0415  # at the end
             block,
@@ -145,9 +149,9 @@ def _line_of_with(number: int, thread: int, hits: int, ticks: int) -> Line:
 
 
 def _frame_of_with() -> FrameType:
-    """Return the frame of the ``with``, past a contextlib.ExitStack that entered."""
-    frame = sys._getframe(2)  # noqa: SLF001  # of who called __enter__
-    between = getattr(sys.modules.get("contextlib"), "__file__", None)
-    while frame.f_code.co_filename == between and frame.f_back:
+    """Return the frame of the ``with``, skipping those of a contextlib.ExitStack."""
+    frame = sys._getframe(2)  # noqa: SLF001  # the caller of __enter__
+    contextlib_file = getattr(sys.modules.get("contextlib"), "__file__", None)
+    while frame.f_code.co_filename == contextlib_file and frame.f_back:
         frame = frame.f_back
     return frame

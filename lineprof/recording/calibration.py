@@ -1,9 +1,9 @@
-"""What an event costs, so that it can be taken out of the numbers.
+"""Calibration: the cost of an event, which is subtracted from the times.
 
-Most of an event's cost lies outside the profiler: in the interpreter, before
-and after the call of the hook. A second look at the clock would not see it.
-So it is measured as a whole: small functions run with and without events, and
-the difference is the cost. Takes a few milliseconds at the first use.
+Most of an event's cost lies outside the profiler: in the interpreter, before and
+after the call of the hook, where a second reading of the clock does not see it. So
+the whole cost is measured: small functions run with and without events, and the
+difference is the cost. Calibration takes a few milliseconds at the first use.
 """
 
 from __future__ import annotations
@@ -20,15 +20,11 @@ if TYPE_CHECKING:
     Make = Callable[[], tuple[FunctionType, Sequence[FunctionType]]]
 
 
-# Short loops that are timed with and without events, in turn.
-#
-# Other processes, and neighbours on the same processor, slow most runs down, for
-# milliseconds on end. So runs are short, all loops take part in every round, and of
-# each loop the least counts: over the rounds it meets the machine at its best.
-
-
-STEPS = 40  # of a loop in one run
-ROUNDS = 24
+# Short loops are timed with and without events, in turn. Other processes slow most
+# runs down, for several milliseconds at a time. So runs are short, every round runs
+# all loops, and the minimum of each loop counts.
+_STEPS = 40  # of a loop in one run
+_ROUNDS = 24
 
 
 def function_of(source: str, **names: object) -> FunctionType:
@@ -40,38 +36,38 @@ def function_of(source: str, **names: object) -> FunctionType:
 
 
 class Loop:
-    """A function that takes a number of steps, and the least that they took."""
+    """A function that runs a number of steps, and its minimum times."""
 
     def __init__(self, function: FunctionType, arguments: Sequence[object]) -> None:
-        """Take the function, and its arguments after the number of steps."""
+        """Time `function`, which takes the number of steps and then `arguments`."""
         self._function = function
         self._arguments = arguments
-        self._none = self._all = float("inf")
+        self._min_empty = self._min_full = float("inf")
 
     def run(self, core: ModuleType) -> None:
-        """Time no step, and `STEPS` of them."""
+        """Time a call with no step and one with `_STEPS` steps."""
         ticks, function, arguments = core.ticks, self._function, self._arguments
         start = ticks()
         function(0, *arguments)
         middle = ticks()
-        function(STEPS, *arguments)
+        function(_STEPS, *arguments)
         end = ticks()
-        self._none = min(self._none, middle - start)
-        self._all = min(self._all, end - middle)
+        self._min_empty = min(self._min_empty, middle - start)
+        self._min_full = min(self._min_full, end - middle)
 
     @property
     def step(self) -> float:
-        """Ticks of one step, the loop's own call apart."""
-        return (self._all - self._none) / STEPS
+        """Ticks of one step, without the call of the loop."""
+        return (self._min_full - self._min_empty) / _STEPS
 
 
 class Case:
-    """A loop without events, and the same with them."""
+    """A loop without events, and the same loop with events."""
 
     def __init__(self, make: Make, watched: int) -> None:
-        """Make both: `make` gives a loop's function and its further arguments.
+        """Create both: `make` returns the loop's function and its further arguments.
 
-        The events are those of number `watched` among them.
+        Events come from the function at index `watched` among them.
         """
         self.plain = Loop(*make())
         function, arguments = make()
@@ -85,15 +81,15 @@ class Case:
 
 
 class Bench:
-    """Cases that are measured together, with the events of one hook."""
+    """Cases that are measured in the same rounds, with the events of one hook."""
 
     def __init__(self, core: ModuleType, hook: str) -> None:
-        """Take the C module and the hook."""
+        """Measure with the C module `core` and the event source `hook`."""
         self._core = core
         self._hook = hook
         self._cases: list[Case] = []
-        # This one slows everything for as long as a tracer lives.
-        self._apart = hook == "settrace" and sys.version_info >= (3, 12)
+        # This hook slows down all code while a tracer exists.
+        self._plain_first = hook == "settrace" and sys.version_info >= (3, 12)
 
     def case(self, make: Make, watched: int = 0) -> Case:
         """Add a case: see `Case`."""
@@ -101,25 +97,25 @@ class Bench:
         return self._cases[-1]
 
     def loop(self, source: str) -> Case:
-        """Add the case of a loop that calls nothing."""
+        """Add the case of a loop without calls."""
         return self.case(lambda: (function_of(source), ()))
 
     def run(self) -> None:
         """Measure all cases."""
-        if self._apart:
-            for _ in range(ROUNDS):
+        if self._plain_first:
+            for _ in range(_ROUNDS):
                 self._run_plain()
-        self.run_traced(plain=not self._apart)
+        self.run_traced(plain=not self._plain_first)
 
     def run_traced(self, *, plain: bool = False) -> None:
-        """Measure all cases with events; with `plain` in turn with the others."""
-        # On the clock that is in use: a first tracer would choose one anew.
+        """Measure all cases with events; with `plain`, also without, in turn."""
+        # With the clock in use: the first tracer of a process chooses one.
         clock = "monotonic" if self._core.clock()[0] == "monotonic" else "auto"
         tracer = self._core.Tracer(self._hook, None, clock)
         try:
             for case in self._cases:
                 register(tracer, case.code, text="", labelled=False)
-            for _ in range(ROUNDS):
+            for _ in range(_ROUNDS):
                 if plain:
                     self._run_plain()
                 tracer.enable()
@@ -134,7 +130,9 @@ class Bench:
             case.plain.run(self._core)
 
 
-_TAXED = sys.version_info < (3, 12)  # every instruction of a traced line costs
+# Loops that are measured, as source.
+
+_COUNTS_INSTRUCTIONS = sys.version_info < (3, 12)  # tracing slows each of them
 
 _LONG = "        a = " + " + ".join(["i"] * 12)
 _LOOP = """\
@@ -174,7 +172,7 @@ def caller(n, called):
     for i in range(n):
         called()
 """
-_NATIVE = """\
+_C_CALLER = """\
 def loop(n):
     called = abs
     for i in range(n):
@@ -184,7 +182,7 @@ _OUTER = """\
 def outer():
     return inner()
 """
-_HIGH = "\n" * 300  # above the numbers that the interpreter keeps ready made
+_HIGH = "\n" * 300  # line numbers above the interpreter's cached integers
 
 
 class Costs(NamedTuple):
@@ -200,14 +198,14 @@ class Costs(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """What events cost, and what a traced turn of the loop took by itself."""
+    """Costs of events, and the time of one traced turn of the loop, for `remeasure`."""
 
     costs: Costs = Costs()
-    turn: float = 0.0  # in ticks; 0: unknown
+    turn: float = 0.0  # in ticks; 0: not calibrated
 
 
 def set_costs(core: ModuleType, costs: Costs) -> None:
-    """Have the core take `costs` out of the numbers from now on."""
+    """Have the core subtract `costs` from the times from now on."""
     core.set_costs(
         costs.line,
         costs.high_line,
@@ -224,23 +222,23 @@ def measure(core: ModuleType, hook: str) -> Calibration:
     set_costs(core, Costs())
     bench = Bench(core, hook)
     short = bench.loop(_LOOP)
-    other = bench.loop(_LONG_LOOP if _TAXED else _HIGH + _LOOP)
+    other = bench.loop(_LONG_LOOP if _COUNTS_INSTRUCTIONS else _HIGH + _LOOP)
     called = bench.case(
         lambda: (function_of(_CALLER), (function_of(_CALLED),)), watched=1
     )
     resumed = bench.case(
         lambda: (function_of(_CONSUMER), (function_of(_GENERATOR),)), watched=1
     )
-    plain = _plain_cases(bench) if _TAXED else ()
+    plain = _plain_cases(bench) if _COUNTS_INSTRUCTIONS else ()
     bench.run()
     line, high, instruction = _line_costs(short, other)
-    small = line + 2 * instruction  # of a line that does next to nothing
+    small = line + 2 * instruction  # a line of two instructions
     ticks = {
         "line": line,
         "high_line": high,
         "instruction": instruction,
         "call": called.added - small,
-        # A turn: two lines, and once more the one that the resumed step ends.
+        # One turn has two lines, and the resumed one again.
         "resume": resumed.added - 3 * small,
     }
     if plain:
@@ -254,9 +252,9 @@ def measure(core: ModuleType, hook: str) -> Calibration:
 
 
 def _line_costs(short: Case, other: Case) -> tuple[float, float, float]:
-    """Ticks of a line event, of one above line 256, and per instruction."""
-    turn = short.added / 5  # five lines of two instructions
-    if not _TAXED:
+    """Return ticks of a line event, of one above line 256, and of an instruction."""
+    turn = short.added / 5  # of a line: five lines of two instructions
+    if not _COUNTS_INSTRUCTIONS:
         return turn, max(turn, other.added / 5), 0.0
     long = other.added / 3  # three lines of 2, 24 and 24
     instruction = max(0.0, (long - turn) / ((2 + 24 + 24) / 3 - 2))
@@ -265,7 +263,7 @@ def _line_costs(short: Case, other: Case) -> tuple[float, float, float]:
 
 
 def _plain_cases(bench: Bench) -> tuple[Case, Case]:
-    """Add unprofiled calls from a profiled line, and calls below them."""
+    """Add cases of unprofiled calls from a profiled line, and of calls in these."""
     return (
         bench.case(lambda: (function_of(_PLAIN_CALLER), (function_of(_CALLED),))),
         bench.case(
@@ -277,28 +275,28 @@ def _plain_cases(bench: Bench) -> tuple[Case, Case]:
     )
 
 
-def native_cost(core: ModuleType, hook: str) -> int:
-    """Measure what the events of one call of a C function cost, as `Costs` has it.
+def c_function_cost(core: ModuleType, hook: str) -> int:
+    """Measure the cost of the events of one call of a C function, in units of `Costs`.
 
-    Leaves the core without such events.
+    Such events are off afterwards.
     """
     steps = []
     for on in (False, True):
-        core.natives(on, 0)
+        core.c_functions(on, 0)
         bench = Bench(core, hook)
-        loop = bench.loop(_NATIVE)
+        loop = bench.loop(_C_CALLER)
         bench.run_traced()
         steps.append(loop.traced.step)
-    core.natives(False, 0)
+    core.c_functions(False, 0)
     one: int = core.COST_ONE
     return round(max(0.0, steps[1] - steps[0]) * one)
 
 
 def remeasure(core: ModuleType, hook: str, before: Calibration) -> float:
-    """Return how much of the costs holds now: 1.0, or less on a faster machine.
+    """Return the factor of the costs at present: 1.0, or less if events are faster.
 
-    The speed of a machine changes while a program runs; what is taken out must
-    never be more than the events cost at any time.
+    The speed of a machine changes while a program runs; the subtracted costs must
+    never exceed the real ones.
     """
     if not before.turn:
         return 1.0

@@ -1,6 +1,6 @@
-"""Functions that were compiled to machine code: their lines run without events.
+"""Compiled functions, whose lines run without events: Numba, Cython, torch.compile.
 
-Nothing here imports Numba or Cython; what they made is known by its type.
+None of these packages is imported: compiled functions are recognised by their types.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     Key = tuple[object, ...]
-
     Place = tuple[str, int, str]  # file, first line, name
 
 _NUMBA = "numba.core.dispatcher"
-_NAMED = 30  # so many functions are named, the others counted
+_DYNAMO = "torch._dynamo"
+_MAX_NAMED = 30  # functions named in one warning; the others are counted
+
+# Compiled to machine code, by type.
 
 
 def compiled_in(target: object) -> Iterator[tuple[str, str]]:
@@ -48,7 +50,7 @@ def compiled_in(target: object) -> Iterator[tuple[str, str]]:
 
 
 def compiler_of(target: object) -> str:
-    """Return what compiled a function, "" for one that runs as Python."""
+    """Return the compiler of a function, "" if it runs as Python bytecode."""
     if is_cython_callable(target):
         return "Cython"
     kind = type(target)
@@ -61,31 +63,29 @@ def compiler_of(target: object) -> str:
 
 
 def numba_in(identities: Collection[Key]) -> Iterator[tuple[str, str]]:
-    """Yield the same for what Numba compiled of functions with these identities.
+    """Yield the same for the functions with these identities that Numba compiled.
 
-    Its decorator may stand above ours, or where we are shown no decorators.
+    Its decorator may be above `@profile`, which then does not see the compiled one.
     """
     dispatcher = getattr(sys.modules.get(_NUMBA), "Dispatcher", None)
     if not isinstance(dispatcher, type) or not identities:
         return
-    import gc  # noqa: PLC0415  # seldom
-
     for found in gc.get_objects():
-        # isinstance() would ask a proxy for what it stands for.
+        # isinstance() would evaluate a proxy.
         if dispatcher in type(found).__mro__ and getattr(found, "overloads", None):
             code = getattr(getattr(found, "py_func", None), "__code__", None)
             if isinstance(code, CodeType) and identity(code) in identities:
                 yield "Numba", _name(found)
 
 
-def sentences(found: Collection[tuple[str, str]]) -> list[str]:
-    """Return what to say of compiled functions, a sentence for each compiler."""
+def warnings_of(found: Collection[tuple[str, str]]) -> list[str]:
+    """Return a warning for each compiler in `found`, pairs of compiler and function."""
     names: dict[str, list[str]] = {}
     for compiler, name in found:
         names.setdefault(compiler, []).append(name)
     return [
-        f"{compiler} compiled {_listed(some)}: lines that ran so were not seen"
-        for compiler, some in names.items()
+        f"{compiler} compiled {_listed(functions)}: lines that ran so were not seen"
+        for compiler, functions in names.items()
     ]
 
 
@@ -104,24 +104,12 @@ def _name(target: object) -> str:
     return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
-def _listed(names: list[str]) -> str:
-    if len(names) > _NAMED:
-        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
-    return ", ".join(names)
+# Compiled by ``torch.compile``. Its compiler, Dynamo, reads a function's bytecode and
+# from then on runs code of its own, which no event source sees. Warnings name the
+# functions whose lines are missing, as far as torch tells.
 
+_RESUMED = "torch_dynamo_resume_in_"  # prefix of functions that run after a graph break
 
-# What ``torch.compile`` ran in the program's stead, as far as torch can be asked.
-#
-# Its compiler, Dynamo, reads a function's bytecode and runs code of its own from
-# then on, which no event source sees: what is missing is named instead. Nothing
-# here imports torch, and nothing of it is changed.
-
-
-PACKAGE = "torch._dynamo"
-_RESUMED = "torch_dynamo_resume_in_"  # names of what runs after a graph break
-_MAX_NAMED = 30  # so many functions are named, the others counted
-
-# What is said of functions whose lines are missing.
 _COMPILED = (
     "torch.compile ran code of its own for {}: lines that ran there were not seen, "
     "their time is in the line that made the call"
@@ -151,16 +139,16 @@ def missing_lines(
 ) -> list[str]:
     """Return sentences that name those of `functions` whose lines torch.compile hid.
 
-    The last speaks of the program as a whole, where torch no longer knows all that
-    it compiled. `modules` stands for ``sys.modules``.
+    If torch no longer knows all functions that it compiled, the last sentence is about
+    the whole program. `modules` replaces ``sys.modules``.
     """
     modules = sys.modules if modules is None else modules
-    if PACKAGE not in modules:
+    if _DYNAMO not in modules:
         return []
     try:
         compiled = _compiled(modules)
         taken, is_all = _taken(modules)
-    except Exception:  # noqa: BLE001  # torch's inside, of whatever version
+    except Exception:  # noqa: BLE001  # internals of torch, of any version
         return [_UNKNOWN] if _has_compiled(modules) else []
     hidden: dict[str, list[str]] = {}
     for function in functions:
@@ -169,16 +157,13 @@ def missing_lines(
             hidden.setdefault(sentence, []).append(name)
     if compiled and not is_all:
         hidden[_SOME] = [_shown(place) for place in sorted(compiled)]
-    return [
-        sentence.format(_listed_in_a_sentence(names))
-        for sentence, names in hidden.items()
-    ]
+    return [sentence.format(_listed(names)) for sentence, names in hidden.items()]
 
 
 def _hidden(
     function: FunctionType, compiled: Mapping[Place, int], taken: set[Place]
 ) -> tuple[str, str]:
-    """Return the sentence that a function belongs to, or "", and its name there."""
+    """Return the sentence about a function, or "", and the function's name in it."""
     inner = function.__dict__.get("_torchdynamo_orig_callable")
     original = getattr(inner, "__code__", None)
     if isinstance(original, CodeType):
@@ -190,16 +175,16 @@ def _hidden(
 
 
 def _compiled(modules: Mapping[str, ModuleType]) -> dict[Place, int]:
-    """Return what Dynamo compiled, and how many times."""
+    """Return the functions that Dynamo compiled, and how many times."""
     times: dict[Place, int] = {}
-    for metrics in modules[f"{PACKAGE}.utils"].get_compilation_metrics():
+    for metrics in modules[f"{_DYNAMO}.utils"].get_compilation_metrics():
         name, file = metrics.co_name, metrics.co_filename
         if metrics.has_guarded_code and not name.startswith(_RESUMED):
             place = (file, metrics.co_firstlineno, name)
             times[place] = times.get(place, 0) + 1
-    # The metrics outlive a reset, but only the newest are kept.
-    entries_of = modules[f"{PACKAGE}.eval_frame"]._debug_get_cache_entry_list  # noqa: SLF001
-    for known in list(modules[f"{PACKAGE}.convert_frame"].input_codes.seen):
+    # Metrics survive a reset of Dynamo, but only the newest are kept.
+    entries_of = modules[f"{_DYNAMO}.eval_frame"]._debug_get_cache_entry_list  # noqa: SLF001
+    for known in list(modules[f"{_DYNAMO}.convert_frame"].input_codes.seen):
         code = known()
         entries = entries_of(code) if code is not None else ()
         if entries and not code.co_name.startswith(_RESUMED):
@@ -209,20 +194,20 @@ def _compiled(modules: Mapping[str, ModuleType]) -> dict[Place, int]:
 
 
 def _has_compiled(modules: Mapping[str, ModuleType]) -> bool:
-    """Return whether Dynamo was at work; True where that can't be told."""
+    """Return whether Dynamo compiled anything; True if that is unknown."""
     try:
-        return bool(modules[f"{PACKAGE}.utils"].counters.get("frames"))
+        return bool(modules[f"{_DYNAMO}.utils"].counters.get("frames"))
     except Exception:  # noqa: BLE001  # as above
         return True
 
 
 def _taken(modules: Mapping[str, ModuleType]) -> tuple[set[Place], bool]:
-    """Return what Dynamo read, and whether that is all it ever read.
+    """Return the functions whose bytecode Dynamo read, and whether these are all.
 
-    What it takes into its callers' code leaves no other trace than the cache
-    of the bytecode that it read.
+    A function that it inlined into the caller's code is only found in the cache of
+    the bytecode that it read.
     """
-    module = modules[f"{PACKAGE}.bytecode_transformation"]
+    module = modules[f"{_DYNAMO}.bytecode_transformation"]
     cache = module._cached_cleaned_instructions  # noqa: SLF001
     info = cache.cache_info()
     is_all = info.maxsize is None or info.currsize < info.maxsize
@@ -230,7 +215,7 @@ def _taken(modules: Mapping[str, ModuleType]) -> tuple[set[Place], bool]:
 
 
 def _keys(cache: Callable[..., object]) -> Iterator[CodeType]:
-    """Yield the code objects for which a ``functools.lru_cache`` has an answer."""
+    """Yield the code objects in the keys of a ``functools.lru_cache``."""
     for held in gc.get_referents(cache):
         for key in list(held) if type(held) is dict else ():
             first = key[0] if isinstance(key, tuple) and key else key
@@ -249,8 +234,8 @@ def _shown(place: Place, function: object = None, times: int = 1) -> str:
     return f"{name} ({os.path.basename(file)}:{line}{often})"
 
 
-def _listed_in_a_sentence(names: Sequence[str]) -> str:
-    """Return names as a sentence has them."""
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them."""
     *first, last = names[:_MAX_NAMED]
     if len(names) > _MAX_NAMED:
         return f"{', '.join([*first, last])} and {len(names) - _MAX_NAMED} more"

@@ -1,4 +1,8 @@
-"""Recording of a timeline: every slice of time in a function or on a line."""
+"""The session of one LineProfiler with the C core: event source, run, GPU, timeline.
+
+This is the only module that imports `lineprof._core`; its functions hand the C module
+on to the other modules.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import _core, process_info
-from lineprof.config import parse_bool
 from lineprof.errors import LineprofError
 from lineprof.process_info import python_version
 from lineprof.recording.calibration import Calibration, measure, set_costs
@@ -22,21 +25,18 @@ if TYPE_CHECKING:
     from lineprof._core import Tracer
     from lineprof.model.records import Process
     from lineprof.recording.gpu import GpuOptions
-    from lineprof.snapshot.gpu import Taken
-    from lineprof.snapshot.profile import RawTrace
+    from lineprof.recording.trace import TraceOptions, TraceRecorder
 
 
-# The choice of a core: where events come from, and why from there.
-
+# The choice of a core: the source of events, and the reason for it.
 
 CORES = ("auto", "monitoring", "settrace")
-_THEIRS = {
+_CORES_OF_LINE_PROFILER = {
     **dict.fromkeys(("old", "legacy", "ctrace"), "settrace"),
     **dict.fromkeys(("new", "sys.monitoring", "sysmon"), "monitoring"),
 }
-# Costs are the process', and none while they are measured: by one thread at a time.
+# Event costs belong to the process and are 0 during calibration: one thread at a time.
 _opening = RLock()
-
 os.register_at_fork(after_in_child=_opening._at_fork_reinit)  # type: ignore[attr-defined] # noqa: SLF001
 
 
@@ -52,15 +52,16 @@ class OpenCore(NamedTuple):
 def wanted_core() -> str:
     """Return the core that the environment asks for: ``LINEPROF_CORE``.
 
-    Where that says nothing, line_profiler's variable ``LINE_PROFILER_CORE`` does,
-    in its words; those that mean nothing here mean nothing there.
+    If that is not set, ``LINE_PROFILER_CORE`` counts, with line_profiler's names of
+    cores; unknown names are ignored, as line_profiler does.
     """
-    wanted = os.environ.get("LINEPROF_CORE")
-    if not wanted:
-        wanted = _THEIRS.get(os.environ.get("LINE_PROFILER_CORE", "").lower())
-    if wanted == "monitoring" and sys.version_info < (3, 12):
-        wanted = os.environ.get("LINEPROF_CORE")  # line_profiler takes what there is
-    return wanted or "auto"
+    if wanted := os.environ.get("LINEPROF_CORE"):
+        return wanted
+    name = os.environ.get("LINE_PROFILER_CORE", "").lower()
+    core = _CORES_OF_LINE_PROFILER.get(name, "auto")
+    if core == "monitoring" and sys.version_info < (3, 12):
+        return "auto"  # line_profiler falls back to its other core
+    return core
 
 
 def wanted_clock() -> str:
@@ -69,10 +70,10 @@ def wanted_clock() -> str:
 
 
 def open_core(module: ModuleType, wanted: str, clock: object) -> OpenCore:
-    """Open the core `wanted`, or for "auto" the best that can be had.
+    """Open the core `wanted`, or for "auto" the best one that is available.
 
-    `module` is the C module, `clock` None or a capsule. LineprofError says why
-    there is none.
+    `module` is the C module, `clock` None or a capsule (see `LineProfiler`). Raises
+    LineprofError if no such core is available.
     """
     if wanted not in CORES:
         raise LineprofError(
@@ -91,32 +92,32 @@ def open_core(module: ModuleType, wanted: str, clock: object) -> OpenCore:
         except (RuntimeError, ValueError) as error:
             refused.append(str(error))
             continue
-        reason = "; ".join([how, *refused, *_why(wanted, in_use)])
+        reason = "; ".join([how, *refused, *_reasons(wanted, in_use)])
         return OpenCore(tracer, calibration, name, reason)
-    why = "; ".join(refused) or f"{python_version()} has none"
+    reason = "; ".join(refused) or f"{python_version()} has none"
     raise LineprofError(
-        f"the core {wanted!r} can't be had: {why}",
+        f"the core {wanted!r} is not available: {reason}",
         hint="use --core auto, or LINEPROF_CORE=auto",
     )
 
 
-def _why(wanted: str, in_use: str | None) -> list[str]:
+def _reasons(wanted: str, in_use: str | None) -> list[str]:
     if wanted != "auto":
         return ["it was asked for"]
     return ["another profiler of this process uses it"] if in_use else []
 
 
 def _open(module: ModuleType, hook: str, clock: object) -> tuple[Tracer, Calibration]:
-    known = (
+    calibration = (
         _calibrated(module, hook, wanted_clock()) if clock is None else Calibration()
     )
     tracer = module.Tracer(hook, clock, wanted_clock())
-    set_costs(module, known.costs)
-    return tracer, known
+    set_costs(module, calibration.costs)
+    return tracer, calibration
 
 
 class _Calibrations:
-    """The costs of hooks on clocks, each measured when it is first asked for."""
+    """Cache of calibrations by hook and clock, each measured at its first use."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[ModuleType, str, str], Calibration] = {}
@@ -133,13 +134,10 @@ class _Calibrations:
 _calibrated = _Calibrations()
 
 
-# Callbacks for when the program first uses a LineProfiler of its own.
-#
-# Whole-program profiling, which nobody asked for in the program, then turns off.
-
-
-# Each is called with a profiler when that is made, when it is given something to
-# count, and when it is enabled: often. Empty except under kernprof.
+# Callbacks for the program's first use of a LineProfiler of its own: whole-program
+# profiling, which the program did not ask for, then turns off. Each is called with a
+# profiler when that is made, when code is registered with it, and when it is enabled.
+# Empty except under kernprof.
 on_first_use: list[Callable[[object], object]] = []
 
 
@@ -147,9 +145,6 @@ def notify_first_use(profiler: object) -> None:
     """Call all callbacks with `profiler`, which the program uses."""
     for callback in tuple(on_first_use):  # one may remove itself
         callback(profiler)
-
-
-# Metadata of one profiler's run: start, process, own cost, warnings.
 
 
 class RunInfo:
@@ -165,7 +160,7 @@ class RunInfo:
 
     def opened(self) -> None:
         """Note the state of the core right after the tracer was opened."""
-        self._displaced = self._core.displaced()
+        self._displaced = self._core.hook_displaced()
 
     @property
     def cost(self) -> int:
@@ -213,16 +208,16 @@ class RunInfo:
             )
         lost = self._core.lost() - self._lost
         if lost > 0:
-            warnings.append(f"{lost} calls went uncounted: memory was out")
+            warnings.append(f"{lost} calls were not counted: out of memory")
         if uncharged := self._core.gpu_lost():
             warnings.append(
                 f"{uncharged} calls of the GPU's API are charged to a calling line or"
-                " to none: memory was out, or the program has too many call paths"
+                " to none: out of memory, or the program has too many call paths"
             )
-        if self._core.displaced() > self._displaced:
+        if self._core.hook_displaced() > self._displaced:
             warnings.append(
-                "another frame evaluator (torch.compile's?) put the profiler's out of "
-                "its place when it ended: calls since then went uncounted"
+                "another frame evaluator (torch.compile's?) displaced the profiler's "
+                "when it ended: calls since then were not counted"
             )
         if "torch._dynamo" in sys.modules:
             from lineprof.recording.compiled import missing_lines  # noqa: PLC0415  # at the end
@@ -231,11 +226,8 @@ class RunInfo:
         return warnings
 
 
-# One LineProfiler's session with the C core; the only module that imports `_core`.
-
-
 def held_tool_ids() -> set[int]:
-    """Return the ids of ``sys.monitoring`` that lineprof holds just now."""
+    """Return the tool ids of ``sys.monitoring`` that lineprof holds at present."""
     if _core.hook() != "monitoring":
         return set()
     get_tool = sys.monitoring.get_tool  # type: ignore[attr-defined]
@@ -243,17 +235,17 @@ def held_tool_ids() -> set[int]:
 
 
 def start() -> None:
-    """Count lines and GPU work from now on, after `stop`; as cudaProfilerStart does.
+    """Resume counting lines and GPU work after `stop`, as cudaProfilerStart does.
 
-    Functions under way count from their next line on.
+    Running functions count from their next line on.
     """
     _core.collect(True)
 
 
 def stop() -> None:
-    """Count nothing from now on, in any profiler, until `start`.
+    """Pause counting in all profilers, until `start`.
 
-    Lines under way end here; by cudaProfilerStop, those of its thread alone.
+    Current lines end here; with cudaProfilerStop, only those of the calling thread.
     """
     _core.collect(False)
 
@@ -290,7 +282,7 @@ class CoreSession:
 
     def enable(self) -> None:
         """Count from now on, in every thread."""
-        _core.set_strict("greenlet" in sys.modules)
+        _core.set_greenlets("greenlet" in sys.modules)
         self.tracer.enable()
 
     def reset(self) -> None:
@@ -304,122 +296,6 @@ def _trace_recorder(
 ) -> TraceRecorder | None:
     if not trace and (trace is not None or "LINEPROF_TRACE" not in os.environ):
         return None
+    from lineprof.recording.trace import trace_recorder  # noqa: PLC0415  # seldom asked for
 
     return trace_recorder(_core, trace)
-
-
-NO_LINES = float("inf")  # µs that no stay on a line is as long as
-LONG_US = 10.0  # µs: shorter stays on a line are not recorded
-MEMORY_MB = 128
-_MOST_MB = 1 << 20
-_MB = 1 << 20  # bytes
-_LAST = (1 << 64) - 2  # ticks; one more means that no lines are recorded
-
-
-class TraceOptions(NamedTuple):
-    """What to record one by one; None is what the environment says, or the usual."""
-
-    lines_us: float | None = None  # stays from so long on: LINEPROF_TRACE_LINES, or 10
-    memory_mb: int | None = None  # in all threads together: LINEPROF_TRACE_MB, or 128
-
-
-def trace_recorder(
-    core: ModuleType,
-    asked: TraceOptions | bool | None,  # noqa: FBT001  # what a profiler was told
-) -> TraceRecorder | None:
-    """Return a recorder if a timeline was `asked` for; None takes ``LINEPROF_TRACE``.
-
-    LineprofError if a variable of the environment has an invalid value.
-    """
-    if asked is None:
-        word = os.environ.get("LINEPROF_TRACE", "")
-        asked = parse_bool(word)
-        if asked is None:
-            raise _bad("LINEPROF_TRACE", word, "yes or no")
-    if asked is False:
-        return None
-    options = TraceOptions() if asked is True else asked
-    memory = options.memory_mb
-    return TraceRecorder(
-        core,
-        _lines() if options.lines_us is None else options.lines_us,
-        _memory() if memory is None else memory,
-    )
-
-
-def microseconds(word: str) -> float | None:
-    """Return what ``10`` or ``off`` means, in µs; None where it means nothing."""
-    if word == "off":
-        return NO_LINES
-    try:
-        number = float(word)
-    except ValueError:
-        return None
-    return number if 0 <= number < NO_LINES else None
-
-
-def _lines() -> float:
-    word = os.environ.get("LINEPROF_TRACE_LINES") or str(LONG_US)
-    number = microseconds(word)
-    if number is None:
-        raise _bad("LINEPROF_TRACE_LINES", word, "microseconds, or off")
-    return number
-
-
-def _memory() -> int:
-    word = os.environ.get("LINEPROF_TRACE_MB") or str(MEMORY_MB)
-    if not word.isdecimal() or not 0 < int(word) <= _MOST_MB:
-        raise _bad("LINEPROF_TRACE_MB", word, "megabytes from 1 on")
-    return int(word)
-
-
-def _bad(name: str, word: str, hint: str) -> LineprofError:
-    return LineprofError(f"{word!r} is no value of {name}", hint=f"give {hint}")
-
-
-class TraceRecorder:
-    """One profiler's request for a timeline.
-
-    All profilers of the process share one trace buffer: the options of the last
-    request hold, and recording goes on while any `TraceRecorder` is alive.
-    """
-
-    _alive = 0
-
-    def __init__(self, core: ModuleType, lines_us: float, memory_mb: int) -> None:
-        """Record functions from now on, so that their cost is calibrated, too."""
-        self._core, self._lines_us = core, lines_us
-        self._memory_mb = memory_mb
-        self._bytes = min(memory_mb, _MOST_MB) * _MB
-        self._began = 0
-        core.trace(self._bytes, None)
-        TraceRecorder._alive += 1
-
-    def __del__(self) -> None:
-        """Stop recording after the last request."""
-        TraceRecorder._alive -= 1
-        if not TraceRecorder._alive:
-            self._core.trace(0, None)
-
-    def begin(self) -> None:
-        """Also record lines, now that the clock is open."""
-        ticks = None
-        if self._lines_us < NO_LINES:
-            ticks = min((int(self._lines_us * 1000) << 32) // self._core.scale(), _LAST)
-        self._core.trace(self._bytes, ticks)
-        self._began = self._core.ticks()
-
-    def of(self, tracer: Tracer, gpu: Taken | None) -> RawTrace:
-        """Return the trace of `tracer`, which is not read out yet.
-
-        Its times start where those of `gpu` do.
-        """
-        from lineprof.snapshot.profile import RawTrace  # noqa: PLC0415  # at the end
-
-        return RawTrace(
-            self._core,
-            tracer,
-            self._began,
-            gpu.raw["origin_ns"] if gpu and gpu.raw else None,
-            self._memory_mb,
-        )

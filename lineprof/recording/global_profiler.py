@@ -1,15 +1,14 @@
-"""``from lineprof import profile``: a decorator that does nothing until asked.
+"""The global profiler ``lineprof.profile``: a decorator that is off at first.
 
-It is asked by the environment variable ``LINE_PROFILE``, by ``--line-profile``
+It is turned on by the environment variable ``LINE_PROFILE``, by ``--line-profile``
 among the program's arguments, by `GlobalProfiler.enable`, or by running under
-``kernprof``, which takes it over. Off, it returns functions as they are.
+``kernprof``, which replaces its profiler. Off, it returns functions unchanged.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-import shlex
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -25,36 +24,41 @@ from lineprof.errors import LineprofError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-    from typing import Any, TypeVar, Union
+    from typing import Any, TypeVar
 
     from lineprof.config import ConfigSource
     from lineprof.line_stats import LineStats
     from lineprof.recording.profiler import LineProfiler
 
     F = TypeVar("F", bound=Callable[..., Any])
-    Config = Union[str, os.PathLike[str], ConfigSource, bool, None]
+    Config = str | os.PathLike[str] | ConfigSource | bool | None
 
 
-# What ``lineprof.profile`` prints and writes when a program ends.
+_OFF = frozenset(("", "0", "off", "false", "f", "no", "n"))
+_TABLES = ("setup", "write", "show")
+_CONFIGURED = frozenset(
+    (*(f"{table}_config" for table in _TABLES), "output_prefix", "config")
+)
 
 
 def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:
     """Print the summary and write the files that `profile` is set to.
 
-    Their names are relative to `folder`, where that is not the current one.
-    A file that can't be written is one line on stderr, never an exception: the
-    program has ended and its exit status stays what it was. A standard output
-    that takes nothing keeps no file from being written.
+    File names are relative to `folder`, or to the current folder if that is "". A file
+    that cannot be written gives one line on stderr and no exception: the program has
+    ended, and its exit status stays. Files are written even if stdout is closed.
     """
     write = profile.write_config
     prefix = os.path.join(folder, os.fspath(profile.output_prefix))
     if write["stdout"]:
-        page = StdoutBuffer()
-        stats.print(page, **profile.show_config, config=profile.config)
-        print_message(page.getvalue())
+        buffer = StdoutBuffer()
+        stats.print(buffer, **profile.show_config, config=profile.config)
+        print_message(buffer.getvalue())
     for path in _text_paths(prefix, write):
         _guarded(path, functools.partial(_write_text, path, profile, stats))
     if write["lprof"]:
+        import shlex  # noqa: PLC0415  # slow, and needed at the end
+
         path = f"{prefix}.lprof"
         if _guarded(path, functools.partial(stats.to_file, path)):
             command = f"{python_command()} -m lineprof -rtmz {shlex.quote(path)}"
@@ -77,7 +81,7 @@ def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
 
 
 def _guarded(path: str, write: Callable[[], None]) -> bool:
-    """Write the file at `path`, and say so; tell whether that could be done."""
+    """Write the file at `path` and print a message; return whether that worked."""
     try:
         write()
     except (LineprofError, OSError) as error:
@@ -88,30 +92,24 @@ def _guarded(path: str, write: Callable[[], None]) -> bool:
     return True
 
 
-_OFF = frozenset(("", "0", "off", "false", "f", "no", "n"))
-_TABLES = ("setup", "write", "show")
-_CONFIGURED = frozenset(
-    (*(f"{table}_config" for table in _TABLES), "output_prefix", "config")
-)
-
-
 class GlobalProfiler:
-    """The profiler that ``lineprof.profile`` is.
+    """The class of ``lineprof.profile``.
 
-    `enabled` is None until the first decoration decides it, by `setup_config`. At
-    the end of the program an enabled one prints a summary and writes
+    `enabled` is None until the first decoration, which sets it by `setup_config`. At
+    the end of the program an enabled profiler prints a summary and writes
     ``<output_prefix>.txt``, a copy with the time in its name, and
-    ``<output_prefix>.lprof``; which of these is told by `write_config`, and how it
-    looks by `show_config`. These are the tables of the configuration file, which is
-    read when they are first needed: `config` names it, None looks for one, False
-    does without. ValueError and FileNotFoundError for a bad one that is named.
+    ``<output_prefix>.lprof``; `write_config` chooses among these, and `show_config`
+    has the options of the tables. These are tables of the configuration file, which is
+    read when one is first needed. `config` names the file, None searches for one, False
+    takes the defaults. Raises ValueError or FileNotFoundError if a named file is
+    invalid or missing.
     """
 
     setup_config: dict[str, list[str]]
     write_config: dict[str, Any]
     show_config: dict[str, Any]
     output_prefix: str
-    config: str | bool  # the file of configuration, in full; False for none
+    config: str | bool  # full path of the configuration file; False without one
 
     def __init__(self, config: Config = None) -> None:
         """Stay undecided."""
@@ -126,7 +124,7 @@ class GlobalProfiler:
         )
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        """Read the configuration, once one of its tables is asked for."""
+        """Read the configuration at the first access to one of its tables."""
         if name not in _CONFIGURED:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         from lineprof.config import ConfigSource  # noqa: PLC0415  # only now
@@ -145,7 +143,7 @@ class GlobalProfiler:
         return self.__dict__[name]
 
     def __call__(self, func: F) -> F:
-        """Decorate `func` when profiling is on; else return it as it is."""
+        """Decorate `func` if profiling is on; otherwise return it unchanged."""
         if self.enabled is None:
             self._decide()
         if not self.enabled:
@@ -155,9 +153,9 @@ class GlobalProfiler:
     def enable(self, output_prefix: str | None = None) -> None:
         """Profile the functions that are decorated from now on.
 
-        `output_prefix` is the start of the paths of the files to write. A process
-        that multiprocessing started runs the program's file again, and has no
-        say: it would write over what the program itself has measured.
+        `output_prefix` is the start of the paths of the files to write. In a process
+        that multiprocessing started, which runs the program's file again, this has no
+        effect: its files would overwrite those of the program itself.
         """
         if output_prefix is not None:
             self.output_prefix = output_prefix
@@ -166,7 +164,7 @@ class GlobalProfiler:
             self._profiler()
 
     def disable(self) -> None:
-        """Leave the functions that are decorated from now on as they are."""
+        """Return functions that are decorated from now on unchanged."""
         self.enabled = False
 
     def show(self) -> None:
@@ -174,7 +172,6 @@ class GlobalProfiler:
         self._show("")
 
     def _show(self, folder: str) -> None:
-
         if self._profile is not None:
             show(self, self._profile.get_stats(), folder)
 
@@ -190,17 +187,17 @@ class GlobalProfiler:
         return self._profiler().block(name)
 
     def start(self) -> None:
-        """Count on, after `stop`, what was decorated; nothing if profiling is off."""
+        """Resume counting after `stop`; no effect if profiling is off."""
         if self._profile is not None:
             self._profile.start()
 
     def stop(self) -> None:
-        """Count nothing until `start`: during a warm-up, say."""
+        """Pause counting until `start`, for example during a warm-up."""
         if self._profile is not None:
             self._profile.stop()
 
     def reset(self) -> None:
-        """Forget what was counted so far; what is decorated goes on counting."""
+        """Set all counts to zero; decorated functions continue to count."""
         if self._profile is not None:
             self._profile.reset()
 
@@ -219,7 +216,7 @@ class GlobalProfiler:
         if self._profile is None:
             from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415
 
-            # Threads that decorate at once have the same one.
+            # Threads that decorate at the same time share one.
             self._profile = self.__dict__.setdefault("_own", LineProfiler())
         if "_registered" not in self.__dict__ and not self._taken_over:
             import atexit  # noqa: PLC0415
@@ -232,14 +229,14 @@ class GlobalProfiler:
         return self._profile
 
     def _at_exit(self, owner: int, folder: str) -> None:
-        """Write the files where the program began, wherever it has gone since."""
+        """Write the files relative to `folder`, where the program started."""
         from lineprof.process_info import cwd  # noqa: PLC0415  # at the end
 
         if os.getpid() == owner and not self._taken_over:
             self._show("" if folder == cwd() else folder)
 
     def _kernprof_overwrite(self, profiler: LineProfiler) -> None:
-        """Hand over to a runner's profiler, which writes its own file."""
+        """Use a runner's profiler from now on, which writes its own file."""
         self._before = (self._profile, self.enabled, self._taken_over)
         self._profile = profiler
         self._taken_over = True
@@ -251,7 +248,7 @@ class GlobalProfiler:
 
 
 def _is_child() -> bool:
-    """Tell whether multiprocessing started this process, to run or to serve."""
+    """Return whether multiprocessing started this process, as a worker or a server."""
     module = sys.modules.get("multiprocessing.process")
     if module is not None and module.parent_process() is not None:
         return True
@@ -263,13 +260,13 @@ def _is_child() -> bool:
 
 
 class _NoBlock:
-    """A block that nobody counts."""
+    """A block that is not counted, for when profiling is off."""
 
     def __enter__(self) -> None:
-        """Count nothing."""
+        """Do nothing."""
 
     def __exit__(self, *_: object) -> None:
-        """Let an exception go on."""
+        """Let an exception propagate."""
 
 
 _NO_BLOCK = _NoBlock()

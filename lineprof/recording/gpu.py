@@ -1,4 +1,7 @@
-"""The choice of what records GPUs, and why; opened once in a process."""
+"""Recording of GPU work: the choice of a backend, CUPTI libraries, one profiler's part.
+
+The process has one GPU session: once a profiler has opened it, it stays open.
+"""
 
 from __future__ import annotations
 
@@ -18,29 +21,39 @@ CHOICES = ("auto", "off", "nvtx")
 RANGES = ("auto", "line", "func", "off")
 GRAPHS = ("node", "graph")  # a record for each node of a graph, or one for all
 
-# What a driver makes for its devices: of servers and PCs, WSL, and Jetson.
-_NODES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu", "/dev/nvgpu/igpu0/ctrl")
-_TAKEN = "(39)"  # CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+# Device files of the drivers for servers and PCs, WSL, and Jetson.
+_DEVICE_FILES = (
+    "/dev/nvidiactl",
+    "/dev/dxg",
+    "/dev/nvhost-ctrl-gpu",
+    "/dev/nvgpu/igpu0/ctrl",
+)
+_IN_USE = "(39)"  # CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 _EVENTS = 1_000_000  # records that the timeline keeps, 66 bytes each
 
 
 class GpuOptions(NamedTuple):
-    """What to record of GPUs; None is what the environment says, or the usual."""
+    """Options of GPU recording; None takes the environment's variable, or the default.
 
-    choice: str | None = None  # of CHOICES: LINEPROF_GPU, else auto
-    calls: bool | None = None  # of the API: LINEPROF_GPU_API, else not
-    memory: bool | None = None  # allocated and freed: LINEPROF_GPU_MEMORY, else not
-    migrations: bool | None = None  # of managed memory: LINEPROF_UVM, else not
-    graphs: str | None = None  # of GRAPHS: LINEPROF_CUDA_GRAPH, else node
-    events: int | None = None  # to keep one by one: LINEPROF_GPU_EVENTS
+    `choice` is one of `CHOICES`; `calls` are those of CUDA's API; `memory` records
+    what is allocated and freed; `migrations` are those of managed memory; `graphs` is
+    one of `GRAPHS`; `events` is the number of records that are kept one by one.
+    """
+
+    choice: str | None = None  # LINEPROF_GPU, or auto
+    calls: bool | None = None  # LINEPROF_GPU_API, or off
+    memory: bool | None = None  # LINEPROF_GPU_MEMORY, or off
+    migrations: bool | None = None  # LINEPROF_UVM, or off
+    graphs: str | None = None  # LINEPROF_CUDA_GRAPH, or node
+    events: int | None = None  # LINEPROF_GPU_EVENTS, or a million
 
 
 class GpuStatus(NamedTuple):
-    """Whether GPU work is recorded, and why; ``str()`` says it in one line."""
+    """State of GPU recording, and the reason for it; ``str()`` gives one line."""
 
     backend: str  # cupti | none
-    reason: str  # a sentence without its stop
-    present: bool  # there is a GPU
+    reason: str  # a sentence without its full stop
+    present: bool  # whether there is a GPU
     ranges: str = "off"  # NVTX ranges: line | func | off
     ranges_reason: str = ""
 
@@ -53,10 +66,10 @@ class GpuStatus(NamedTuple):
 
 
 class _Session:
-    """What the process has come to; `core` is the C module."""
+    """State of GPU recording in this process."""
 
     def __init__(self) -> None:
-        self.core: ModuleType | None = None  # once it has a session with a tool
+        self.core: ModuleType | None = None  # the C module, once a backend is open
         self.gpu: GpuStatus | None = None
         self.ranges: tuple[str, str] | None = None
 
@@ -64,7 +77,7 @@ class _Session:
 _session = _Session()
 
 
-@atexit.register  # as early as can be: the last to run, after the program's own
+@atexit.register  # registered early, so that it runs after the program's own
 def _close() -> None:
     if _session.core is not None:
         _session.core.gpu_close()
@@ -73,7 +86,7 @@ def _close() -> None:
 def gpu_status() -> GpuStatus:
     """Return whether GPU work is recorded in this process, and why.
 
-    Before the first `LineProfiler` nothing is. The backend is "cupti" or
+    Nothing is recorded before the first `LineProfiler`. The backend is "cupti" or
     "none".
     """
     gpu = _session.gpu or GpuStatus("none", "no profiler was made yet", _is_present())
@@ -82,7 +95,10 @@ def gpu_status() -> GpuStatus:
 
 
 def wanted(name: str, given: str | None, choices: tuple[str, ...]) -> str:
-    """Return what was asked for: `given`, else the variable's, else the first."""
+    """Return `given`, or the value of the variable `name`, or the first of `choices`.
+
+    Raises LineprofError if it is none of `choices`.
+    """
     word = given or os.environ.get(name) or choices[0]
     if word not in choices:
         raise LineprofError(
@@ -93,23 +109,22 @@ def wanted(name: str, given: str | None, choices: tuple[str, ...]) -> str:
 
 
 def open_ranges(core: ModuleType, mode: str | None) -> None:
-    """Turn NVTX ranges on where a tool listens, once in a process.
+    """Turn NVTX ranges on if a tool listens to them, once in a process.
 
-    `mode` is one of RANGES, None for the environment's ``LINEPROF_NVTX``.
+    `mode` is one of `RANGES`; None takes ``LINEPROF_NVTX``.
     """
     word = wanted("LINEPROF_NVTX", mode, RANGES)
     if _session.ranges and mode is None:
-        return  # as the first profiler has it
+        return  # by the first profiler
     on, reason = core.nvtx_open(word)
     _session.ranges = (core.nvtx_mode() if on else "off", reason)
 
 
 def open_gpu(core: ModuleType, given: GpuOptions | str | None) -> GpuStatus:
-    """Have GPU work recorded where that can be, and return how it stands.
+    """Record GPU work if that is possible, and return the state of recording.
 
-    `given` is what to record, or one of CHOICES. Nothing but LineprofError
-    for another word is raised, and no call of CUDA or CUPTI is made where
-    there is no device and no driver.
+    `given` is a choice or the options. Raises LineprofError for an invalid option, and
+    nothing else. CUDA and CUPTI are not called if there is no device or driver.
     """
     options = given if isinstance(given, GpuOptions) else GpuOptions(given)
     word = wanted("LINEPROF_GPU", options.choice, CHOICES)
@@ -127,11 +142,11 @@ def open_gpu(core: ModuleType, given: GpuOptions | str | None) -> GpuStatus:
 
 def _is_present() -> bool:
     forced = os.environ.get("LINEPROF_GPU_FORCE") == "1"
-    return forced or any(os.path.exists(node) for node in _NODES)
+    return forced or any(os.path.exists(file) for file in _DEVICE_FILES)
 
 
 def _why_not(word: str) -> GpuStatus | None:
-    """Return why there is nothing to open, if so."""
+    """Return the state without a backend, or None if one is to be opened."""
     if word != "auto":
         asked = "off" if word == "off" else "only NVTX ranges"
         return GpuStatus("none", f"{asked}, as was asked for", present=False)
@@ -143,7 +158,6 @@ def _why_not(word: str) -> GpuStatus | None:
 
 
 def _open(core: ModuleType, options: GpuOptions, graphs: str) -> GpuStatus:
-
     try:
         opened, why = core.gpu_open(
             "cupti",
@@ -155,7 +169,7 @@ def _open(core: ModuleType, options: GpuOptions, graphs: str) -> GpuStatus:
             graphs == "graph",
             _events() if options.events is None else options.events,
         )
-    except (OverflowError, ValueError) as error:  # a path or number beyond C's
+    except (OverflowError, ValueError) as error:  # a path or number that C cannot hold
         opened, why = False, str(error)
     if not opened:
         return GpuStatus("none", _reason(why), present=True)
@@ -170,14 +184,14 @@ def _is_on(name: str, given: bool | None) -> bool:  # noqa: FBT001
 
 
 def _events() -> int:
-    """Return how many records the environment wants kept one by one."""
+    """Return how many records to keep one by one, by ``LINEPROF_GPU_EVENTS``."""
     given = os.environ.get("LINEPROF_GPU_EVENTS", "")
     return int(given) if given.isdecimal() else _EVENTS
 
 
 def _reason(why: str) -> str:
-    """Return why CUPTI could not be opened, as users understand it."""
-    if not why.endswith(_TAKEN):
+    """Return the reason `why` CUPTI could not be opened, in users' terms."""
+    if not why.endswith(_IN_USE):
         return f"CUPTI can't be used: {why}"
     if "NSYS_PROFILING_SESSION_ID" in os.environ:
         holder = "Nsight Systems"
@@ -188,22 +202,20 @@ def _reason(why: str) -> str:
     return f"CUPTI takes one tool at a time and is held by {holder}"
 
 
-# Where CUPTI may be: the paths and names to try, best first.
+# CUPTI libraries: folders of CUDA's wheels, of toolkits and environments.
 
-
-# In CUDA's wheels, and under a toolkit's or environment's folder.
 _IN_WHEELS = ("nvidia/cu13/lib", "nvidia/cuda_cupti/lib")
 _IN_TOOLKITS = ("extras/CUPTI/lib64", "lib64", "lib")
 _NAMES = ("libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7")
 
 
 def libraries() -> tuple[str, ...]:
-    """Return names and paths of CUPTI libraries, the best first.
+    """Return names and paths of CUPTI libraries, in the order in which to try them.
 
-    ``LINEPROF_CUPTI`` stands alone. Else comes one that is mapped already;
-    then those in wheels, for a framework that comes to load its own by name
-    gets the one that is there; then what the loader knows, and toolkits. One
-    that is newer than the driver refuses, and the next is tried.
+    ``LINEPROF_CUPTI``, if it is set, is the only one. Otherwise: a library that the
+    process has mapped; those in wheels, because a framework that later loads CUPTI by
+    name gets the one that is loaded; names for the loader; toolkits. A library that
+    is newer than the driver fails to open, and the next one is tried.
     """
     given = os.environ.get("LINEPROF_CUPTI")
     if given:
@@ -213,7 +225,7 @@ def libraries() -> tuple[str, ...]:
     wheels = [
         path
         for root in sys.path
-        if isinstance(root, str)  # the import system passes over all else, too
+        if isinstance(root, str)  # the import system ignores others, too
         for folder in _IN_WHEELS
         for path in _in(os.path.join(root or ".", folder))
     ]
@@ -240,7 +252,7 @@ def _is_cupti(path: str) -> bool:
 
 
 def _mapped() -> list[str]:
-    """Return the files of CUDA that this process has mapped."""
+    """Return the files of CUDA libraries that this process has mapped."""
     try:
         with open("/proc/self/maps", "rb") as stream:
             lines = stream.read().splitlines()
@@ -251,7 +263,7 @@ def _mapped() -> list[str]:
 
 
 def _major(mapped: list[str]) -> str:
-    """Return the version of the CUDA runtime that is loaded; "" if none is."""
+    """Return the major version of the loaded CUDA runtime, or ""."""
     for path in mapped:
         name, _, version = os.path.basename(path).partition(".so.")
         if name == "libcudart":
@@ -269,14 +281,11 @@ def _in(folder: str) -> list[str]:
     return sorted(found, reverse=True)
 
 
-# GPU work from the moment on that a profiler begins.
-
-
 class GpuWork:
-    """What of the process' GPU work is one profiler's."""
+    """One profiler's part of the GPU work that the process records."""
 
     def __init__(self, core: ModuleType, options: GpuOptions | str | None) -> None:
-        """Begin now; `core` is the C module, `options` are those of `open_gpu`."""
+        """Start now; `core` is the C module, `options` are those of `open_gpu`."""
         self._core = core
         self._baseline: Baseline | None = None
         before = core.gpu_is_open()
@@ -285,7 +294,7 @@ class GpuWork:
             self.restart()
 
     def restart(self) -> None:
-        """Begin anew: what was recorded so far is not this profiler's."""
+        """Start again: records so far do not belong to this profiler."""
         if not self._core.gpu_is_open():
             return
         from lineprof.snapshot.gpu import baseline_of  # noqa: PLC0415  # with a GPU
@@ -294,9 +303,9 @@ class GpuWork:
         self._baseline = baseline_of(self._core.gpu_snapshot())
 
     def take(self) -> Taken | None:
-        """Return all since the beginning, once the device is done with it.
+        """Return all records since the start; waits until the device has finished.
 
-        None where there is no GPU, or nobody asked for one.
+        Returns None if there is no GPU, or recording is off.
         """
         status = self.status
         if self._core.gpu_forked():

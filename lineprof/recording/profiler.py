@@ -1,22 +1,18 @@
 """LineProfiler: decorates functions, switches counting on and off, gives results.
 
-Each of its parts is a class or a module of its own: the session with the C core, the
-registry of what is counted, results, discovery, attributes of old versions.
+It is composed of parts: `core` (the session with the C core), `registry` (the code
+objects that are counted), `results`, `discovery`, and `legacy` (attributes of older
+versions of line_profiler).
 """
 
 from __future__ import annotations
 
-import gc
-import sys
 from threading import get_ident
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, NamedTuple
-from weakref import ref
+from typing import TYPE_CHECKING
 
-from lineprof.bytecode.instructions import unread
-from lineprof.decorate.code_copies import identity
 from lineprof.decorate.wrappers import ByCountProfilerMixin
-from lineprof.recording.calibration import native_cost, remeasure
+from lineprof.recording import discovery, legacy
 from lineprof.recording.core import (
     CoreSession,
     notify_first_use,
@@ -26,195 +22,37 @@ from lineprof.recording.core import (
 )
 from lineprof.recording.gpu import gpu_status
 from lineprof.recording.registry import Registry, functions_to_add
+from lineprof.recording.results import Results
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from types import ModuleType
-    from typing import Any, TextIO, TypeVar, Union
+    from typing import Any, TextIO, TypeVar
 
-    from lineprof._core import Tracer
     from lineprof.decorate.callables import Policies, ScopingPolicy
     from lineprof.line_stats import LineStats
-    from lineprof.model.profile import Timings
-    from lineprof.model.records import Key
     from lineprof.recording.blocks import Block, Blocks
-    from lineprof.recording.core import TraceOptions, TraceRecorder
+    from lineprof.recording.discovery import Cost
     from lineprof.recording.gpu import GpuOptions, GpuStatus
-    from lineprof.snapshot.calls import RawTree
-    from lineprof.snapshot.gpu import Taken
-    from lineprof.snapshot.profile import Code, RawWait
-
-    Entry = dict[str, object]
+    from lineprof.recording.legacy import Entry
+    from lineprof.recording.trace import TraceOptions
 
     F = TypeVar("F", bound=Callable[..., Any])
-    Path = Union[str, os.PathLike[str]]
-    Scoping = Union[ScopingPolicy, str, Policies, None]
-    OldEntry = dict[str, object]  # of a line, in the attributes of line_profiler 3
-
-    Counted = tuple[list[tuple[int, str]], Sequence[Code], RawTree, list[RawWait]]
+    Path = str | os.PathLike[str]
+    Scoping = ScopingPolicy | str | Policies | None
 
 
-# Discovery of functions at their first call, and the cost of measuring each.
-
-
-class Cost(NamedTuple):
-    """What it took so far to measure one code object, and what that did."""
-
-    key: Key
-    code: CodeType | None  # None: it is gone
-    calls: int
-    hits: int
-    cost_ns: int  # of measuring it, estimated
-    time_ns: int  # in its own lines, without what these called
-
-
-def discover(
-    module: ModuleType,
-    registry: Registry,
-    decide: Callable[[CodeType], bool | None] | None,
-) -> None:
-    """Have `decide` choose which code objects `registry` watches, at their first call.
-
-    `module` is the C module. See `LineProfiler.discover`.
-    """
-    if decide is None:
-        module.discover(None)
-        return
-    wants, known = decide, ref(registry)  # the core must not keep a profiler alive
-
-    def ask(code: CodeType) -> bool | None:
-        registry = known()
-        if registry is None:
-            return False
-        wanted = wants(code)
-        if wanted:
-            registry.watch(code)
-        return wanted
-
-    module.discover(ask)
-
-
-def count_c_functions(session: CoreSession, *, on: bool, split: bool) -> None:
-    """Count calls of C functions from now on: see `LineProfiler.c_functions`."""
-    module, cost = session.module, 0
-    if on and session.calibration.turn:  # not with a clock of tests
-        cost = native_cost(module, session.core)
-    module.natives(on, cost)
-    module.split(on and split)
-
-
-def audit(
-    module: ModuleType, call: Callable[[], int | None] | None, cost_ns: int
-) -> None:
-    """Call `call` after each `cost_ns` of measuring: see `LineProfiler.audit`."""
-    if cost_ns < 1:
-        message = f"a step of {cost_ns} ns: give 1 or more"
-        raise ValueError(message)
-    module.audit(call, cost_ns)
-
-
-def costs(session: CoreSession) -> list[Cost]:
-    """Return what measuring has cost so far: see `LineProfiler.costs`."""
-    one, rate = session.module.COST_ONE, session.module.scale()
-    return [
-        Cost(
-            (str(key[0]), int(str(key[1])), str(key[2])),
-            code,
-            calls,
-            hits,
-            (own // one * rate) >> 32,
-            max(0, ((ticks - cost // one) * rate) >> 32),
-        )
-        for key, code, calls, hits, own, ticks, cost in session.tracer.costs()
-    ]
-
-
-# Attributes of line_profiler's older versions, computed when they are read.
-
-
-def code_map(
-    functions: Iterable[FunctionType], timings: Timings
-) -> dict[CodeType, dict[int, Entry]]:
-    """Return hits and times in ns by code object and line."""
-    made: dict[CodeType, dict[int, Entry]] = {}
-    for code in _codes(functions):
-        file, _, name, *_ = identity(code)
-        rows = timings.get((str(file), code.co_firstlineno, str(name)), ())
-        made[code] = {row[0]: _entry(code, *row) for row in rows}
-    return made
-
-
-def c_code_map(
-    functions: Iterable[FunctionType], timings: Timings
-) -> dict[int, dict[int, Entry]]:
-    """Return the same by the hash of each line."""
-    made: dict[int, dict[int, Entry]] = {}
-    for code, rows in code_map(functions, timings).items():
-        numbers = dict(zip(_lines(code), _hashes(code)))
-        for line, entry in rows.items():
-            number = numbers.get(line, hash(code.co_code) ^ line)
-            made[number] = {line: {**entry, "code": number}}
-        for number in numbers.values():
-            made.setdefault(number, {})
-    return made
-
-
-def code_hash_map(functions: Iterable[FunctionType]) -> dict[CodeType, list[int]]:
-    """Return the hashes of the lines of each code object."""
-    return {code: _hashes(code) for code in _codes(functions)}
-
-
-def dupes_map(functions: Iterable[FunctionType]) -> dict[bytes, list[CodeType]]:
-    """Return the code objects by their bytecode."""
-    made: dict[bytes, list[CodeType]] = {}
-    for code in _codes(functions):
-        made.setdefault(code.co_code, []).append(code)
-    return made
-
-
-def last_time(functions: Iterable[FunctionType]) -> dict[CodeType, Entry]:
-    """Return the line of each code object's innermost call on this thread."""
-    known = {identity(code): code for code in _codes(functions)}
-    made: dict[CodeType, Entry] = {}
-    frame = sys._getframe(1)  # noqa: SLF001  # there is no other
-    while frame is not None:
-        code = known.get(identity(frame.f_code))
-        if code is not None:
-            made.setdefault(code, {"f_lineno": frame.f_lineno})
-        frame = frame.f_back  # type: ignore[assignment]
-    return made
-
-
-def _entry(code: CodeType, line: int, hits: int, time: float) -> Entry:
-    return {"code": code, "lineno": line, "total_time": time, "nhits": hits}
-
-
-def _codes(functions: Iterable[FunctionType]) -> list[CodeType]:
-    """Return the code objects of functions, each once."""
-    return list({id(one.__code__): one.__code__ for one in functions}.values())
-
-
-def _hashes(code: CodeType) -> list[int]:
-    return [hash(code.co_code) ^ line for line in _lines(code)]
-
-
-def _lines(code: CodeType) -> Iterator[int]:
-    import dis  # noqa: PLC0415  # it is slow
-
-    yield from sorted({line for _, line in dis.findlinestarts(code) if line})
-
-
-# Methods by which a function is decorated: if a subclass overrides one, each
-# decoration calls it.
-_STEPS = frozenset(
+# Methods that decorate a function: one that a subclass overrides is called at each
+# decoration.
+_DECORATING = frozenset(
     (
         *("add_callable", "add_function", "get_underlying_functions"),
         *("wrap_callable", "wrap_function", "wrap_generator", "wrap_coroutine"),
         "wrap_async_generator",
     )
 )
-# The same for each call of a decorated function.
+# Methods that each call of a decorated function calls, if a subclass overrides one.
 _SWITCHES = frozenset(("enable", "disable", "enable_by_count", "disable_by_count"))
 
 
@@ -226,18 +64,18 @@ class LineProfiler(ByCountProfilerMixin):
     for the length of a decorated call, inside ``with profiler:``, or between
     `enable` and `disable`.
 
-    `core` says where events come from: "monitoring" (Python 3.12 and later),
+    `core` is the source of events: "monitoring" (Python 3.12 and later),
     "settrace", or "auto"; None takes the environment's ``LINEPROF_CORE``. `clock`
-    is for tests: a capsule "lineprof.clock" with a C function that gives ns.
+    is for tests: a capsule "lineprof.clock" with a C function that returns ns.
     `gpu` is "auto" (record GPU work if there is a GPU), "nvtx" (only ranges for
-    other tools), "off", or a `lineprof.recording.gpu.GpuOptions`; `nvtx` is "auto", "line",
-    "func" or "off". None takes ``LINEPROF_GPU``, ``LINEPROF_NVTX``. Once a profiler
-    records GPU work, the process does so until it ends. With `trace`, each slice of
-    time in a function or on a line is kept, for a timeline: a
-    `lineprof.recording.core.TraceOptions` says which; None takes ``LINEPROF_TRACE``.
+    other tools), "off", or a `lineprof.recording.gpu.GpuOptions`; `nvtx` is "auto",
+    "line", "func" or "off". None takes ``LINEPROF_GPU``, ``LINEPROF_NVTX``. Once a
+    profiler records GPU work, the process does so until it ends. With `trace`, each
+    slice of time in a function or on a line is kept, for a timeline: a
+    `lineprof.recording.trace.TraceOptions` says which; None takes ``LINEPROF_TRACE``.
 
-    `wrap_trace` and `set_frame_local_trace` are line_profiler's, and change
-    nothing: other tracers always keep their events.
+    `wrap_trace` and `set_frame_local_trace` are line_profiler's, and have no effect:
+    other tracers always keep their events.
 
     Raises LineprofError if the core is not available.
     """
@@ -248,9 +86,10 @@ class LineProfiler(ByCountProfilerMixin):
 
     timer_unit = 1e-9  # seconds in a tick of get_stats().timings
 
-    _direct = True  # no subclass overrides a step of decorating,
-    _by_code = True  # nor what a decorated call does,
-    _own_switches = False  # nor `enable` and `disable`
+    # Set by `__init_subclass__`:
+    _direct = True  # neither _DECORATING nor _SWITCHES are overridden
+    _by_code = True  # _SWITCHES are not overridden
+    _own_switches = False  # `enable` or `disable` is overridden
 
     _blocks: Blocks | None = None
 
@@ -258,11 +97,11 @@ class LineProfiler(ByCountProfilerMixin):
     _tracing = {"wrap_trace": False, "set_frame_local_trace": False}  # noqa: RUF012
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401
-        """Note which steps the subclass overrides."""
+        """Note which methods the subclass overrides."""
         super().__init_subclass__(**kwargs)
         place = cls.__mro__.index(LineProfiler)
         own = {name for base in cls.__mro__[:place] for name in vars(base)}
-        cls._direct = not own & (_STEPS | _SWITCHES)
+        cls._direct = not own & (_DECORATING | _SWITCHES)
         cls._by_code = not own & _SWITCHES
         cls._own_switches = bool(own & {"enable", "disable"})
 
@@ -300,18 +139,17 @@ class LineProfiler(ByCountProfilerMixin):
     def __call__(self, func: F) -> F:
         """Decorate `func`: its lines count whenever it is called.
 
-        Functions, methods, generators, coroutines, properties, partial
-        objects and classes (whose members are decorated in place) are
-        understood; a callable without Python code comes back as it is.
-        Decorating twice gives the same object. Raises TypeError if `func` is
-        not callable.
+        `func` may be a function, method, generator, coroutine, property, partial
+        object or class (whose members are decorated in place). Other callables, which
+        have no Python code, are returned unchanged. Decorating twice has no further
+        effect. Raises TypeError if `func` is not callable.
         """
         if (
             self._direct
             and isinstance(func, FunctionType)
             and "__wrapped__" not in func.__dict__
         ):
-            if self._tracer.is_enabling(func.__code__) or not self._register(func):
+            if self._tracer.is_activating(func.__code__) or not self._register(func):
                 return func
             return self._registry.copy_of(func)  # type: ignore[return-value]
         self.add_callable(func)
@@ -320,21 +158,21 @@ class LineProfiler(ByCountProfilerMixin):
     def wrap_callable(self, func: Any) -> Any:  # noqa: ANN401
         """Return `func` such that calls of it enable the profiler.
 
-        As `__call__` does, but nothing is registered. Callables without Python
-        code come back as they are. Raises TypeError if `func` is not callable.
+        As `__call__` does, but nothing is registered. Callables without Python code
+        are returned unchanged. Raises TypeError if `func` is not callable.
         """
         if not isinstance(func, (FunctionType, type)) and callable(func):
             from lineprof.decorate.callables import kind_of  # noqa: PLC0415  # seldom
 
-            if kind_of(func) == "function":  # an object that can be called
+            if kind_of(func) == "function":  # a callable object
                 return self._wrap_object(func)
         return super().wrap_callable(func)
 
     def _wrap_object(self, func: Any) -> Any:  # noqa: ANN401
-        """Leave `func`, perhaps a cache, as it is: the functions in it are watched."""
+        """Watch the functions in `func`, such as a cache, and return it unchanged."""
         for function in self.get_underlying_functions(func):
             if self._add_code(function.__code__):
-                self._tracer.set_enabling(function.__code__)
+                self._tracer.set_activating(function.__code__)
         return func
 
     def _wrapped(self, kind: str, func: Any) -> Any:  # noqa: ANN401
@@ -347,7 +185,7 @@ class LineProfiler(ByCountProfilerMixin):
 
         Returns `func` itself if its calls do so already.
         """
-        if self._tracer.is_enabling(func.__code__):
+        if self._tracer.is_activating(func.__code__):
             return func
         inner = self._registry.wrapped_code(func)
         if inner is not None:
@@ -356,14 +194,14 @@ class LineProfiler(ByCountProfilerMixin):
         return self._registry.copy_of(func)
 
     def _already_a_wrapper(self, func: object) -> bool:
-        """Return whether calls of the function enable the profiler as it is."""
+        """Return whether calls of `func` already enable the profiler."""
         if isinstance(func, FunctionType):
-            if self._tracer.is_enabling(func.__code__):
+            if self._tracer.is_activating(func.__code__):
                 return True
             if "__wrapped__" in func.__dict__:
                 from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom
 
-                if self._tracer.is_enabling(innermost(func).__code__):
+                if self._tracer.is_activating(innermost(func).__code__):
                     return True
         return super()._already_a_wrapper(func)
 
@@ -487,7 +325,7 @@ class LineProfiler(ByCountProfilerMixin):
         self._tracer.ignore(code)
 
     def _register(self, function: FunctionType) -> bool:
-        """Register a function to be shown; False if its line numbers make no sense."""
+        """Register a function to be shown; False if its line numbers are invalid."""
         if self._registry.has_function(function):
             return True
         if on_first_use:
@@ -495,14 +333,14 @@ class LineProfiler(ByCountProfilerMixin):
         return self._registry.add_function(function)
 
     def _add_code(self, code: CodeType) -> bool:
-        """Register a code object; False if its line numbers make no sense."""
+        """Register a code object; False if its line numbers are invalid."""
         if on_first_use:
             notify_first_use(self)
         return self._registry.add_code(code)
 
     def _watch_code(self, code: CodeType) -> int:
         """Watch a code object; return 1 if it was not watched before, else 0."""
-        if self._tracer.is_enabling(code):
+        if self._tracer.is_activating(code):
             return 0
         if on_first_use:
             notify_first_use(self)
@@ -512,7 +350,7 @@ class LineProfiler(ByCountProfilerMixin):
 
     @property
     def enable_count(self) -> int:
-        """How many decorated calls and ``with`` blocks are under way."""
+        """Number of decorated calls and ``with`` blocks that are running."""
         return self._tracer.enable_count
 
     def enable(self) -> None:
@@ -524,12 +362,12 @@ class LineProfiler(ByCountProfilerMixin):
         self._session.enable()
 
     def disable(self) -> None:
-        """Stop counting, however often it was enabled; lines under way end here."""
+        """Stop counting, whatever the count of enables; current lines end here."""
         if get_ident() not in self._switching:
             self._tracer.disable()
 
     def enable_by_count(self) -> None:
-        """Enable, if it is not enabled; each call needs a `disable_by_count`."""
+        """Enable, if not enabled yet; each call needs a `disable_by_count`."""
         if self._own_switches and not self.enable_count:
             self._call_switch(self.enable)
         if on_first_use:
@@ -549,7 +387,7 @@ class LineProfiler(ByCountProfilerMixin):
     def _call_switch(self, switch: Callable[[], None]) -> None:
         """Call the `enable` or `disable` of a subclass, which calls that of this class.
 
-        The latter does nothing meanwhile on this thread: the count switches.
+        The latter has no effect on this thread during the call.
         """
         self._switching.add(get_ident())
         try:
@@ -558,11 +396,11 @@ class LineProfiler(ByCountProfilerMixin):
             self._switching.discard(get_ident())
 
     def start(self) -> None:
-        """Count on after `stop`: what the module's `start` does."""
+        """Resume counting after `stop`, in all profilers: see `lineprof.start`."""
         start()
 
     def stop(self) -> None:
-        """Count nothing, in any profiler, until `start`: see the module's `stop`."""
+        """Pause counting in all profilers, until `start`: see `lineprof.stop`."""
         stop()
 
     def block(self, name: str = "block") -> Block:
@@ -592,28 +430,26 @@ class LineProfiler(ByCountProfilerMixin):
     def discover(self, decide: Callable[[CodeType], bool | None] | None) -> None:
         """Call `decide` at the first call of each code object that is not registered.
 
-        That is once for each, on the thread that makes the call, before the
-        first line runs. If it returns true, the code is watched from that call on,
-        as by `watch`; if false, it is not; if None, no code of the same file is.
-        Its exceptions are dropped, and the code is not watched. With None instead
-        of a callable, discovery ends. Only one profiler of a process can discover
-        at a time: the last one that was told to.
+        It is called once for each, on the thread that makes the call, before the first
+        line runs. If it returns true, the code is watched from that call on, as by
+        `watch`; if false, it is not; if None, no code of the same file is. Exceptions
+        in it are ignored, and the code is not watched. With None instead of a callable,
+        discovery ends. A process has one discovery at a time: the last call counts.
         """
-        discover(self._session.module, self._registry, decide)
+        discovery.discover(self._session.module, self._registry, decide)
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
 
-        This applies to functions that are registered later, in any profiler: call
-        it first. It costs about 100 ns a call. Before Python 3.12, classes and other
-        callables are not seen, and nothing is seen while the program has a profile
-        function of its own; if `core` is settrace on a later Python, nothing is.
+        This applies to functions that any profiler registers later, so call it first.
+        It costs about 100 ns a call. Before Python 3.12, classes and other callables
+        are not counted, and nothing is while the program has a profile function of its
+        own; with the core "settrace" on a later Python, nothing is counted.
 
-        With `split`, the time that lines and their C functions themselves waited,
-        and that they spent in the kernel, is also recorded, if they take more than
-        30 us; that costs a microsecond each.
+        With `split`, the time that lines and their C functions waited or spent in the
+        kernel is also recorded, if they take more than 30 us; that costs 1 us each.
         """
-        count_c_functions(self._session, on=on, split=split)
+        discovery.count_c_functions(self._session, on=on, split=split)
 
     def audit(
         self, call: Callable[[], int | None] | None, cost_ns: int = 10_000_000
@@ -621,20 +457,20 @@ class LineProfiler(ByCountProfilerMixin):
         """Call `call` each time that measuring has cost a thread another `cost_ns`.
 
         The cost is an estimate, for all profilers together. The call is made on that
-        thread, just before a profiled call. `call` may look at `costs` and unwatch
-        something; if it returns a number, that is the new `cost_ns`. Its exceptions
-        are dropped. With None instead of a callable, this ends. Raises ValueError if
-        `cost_ns` is less than 1.
+        thread, just before a profiled call. `call` may read `costs` and unwatch code;
+        if it returns a number, that is the new `cost_ns`. Exceptions in it are ignored.
+        With None instead of a callable, the calls end. Raises ValueError if `cost_ns`
+        is less than 1.
         """
-        audit(self._session.module, call, cost_ns)
+        discovery.audit(self._session.module, call, cost_ns)
 
     def costs(self) -> list[Cost]:
         """Return the cost of measuring so far, by code object.
 
-        Lines under way count up to their last event. Any thread may call this, and
-        no other thread is stopped meanwhile.
+        Current lines count up to their last event. Any thread may call this; no other
+        thread is stopped.
         """
-        return costs(self._session)
+        return discovery.costs(self._session)
 
     # -- results --------------------------------------------------------------------
 
@@ -651,18 +487,17 @@ class LineProfiler(ByCountProfilerMixin):
     def get_stats(self) -> LineStats:
         """Return all that was counted so far, times in ns.
 
-        Lines that are under way count up to now.
+        Current lines count up to now.
         """
         return self._results.stats(
             self._blocks, end=self.exit, from_start=self.from_start
         )
 
     def stats_so_far(self) -> LineStats:
-        """Return the same while the program runs, for a thread beside it.
+        """Return the same while the program runs, from another thread.
 
-        No other thread is stopped: costs count as they were first calibrated. GPU
-        work is left out, because the device would have to be waited for, and so is
-        the timeline, because it may be long.
+        No thread is stopped, and calibration is not repeated. GPU work is left out,
+        because reading it waits for the device; so is the timeline, which may be long.
         """
         return self._results.stats_so_far(self._blocks, from_start=self.from_start)
 
@@ -720,132 +555,34 @@ class LineProfiler(ByCountProfilerMixin):
         self._tracing["set_frame_local_trace"] = bool(value)
 
     @property
-    def code_map(self) -> dict[CodeType, dict[int, OldEntry]]:
+    def code_map(self) -> dict[CodeType, dict[int, Entry]]:
         """Hits and times in ns, by code object and line; computed when read."""
-        return code_map(self.functions, self.get_stats().timings)
+        return legacy.code_map(self.functions, self.get_stats().timings)
 
     @property
-    def c_code_map(self) -> dict[int, dict[int, OldEntry]]:
+    def c_code_map(self) -> dict[int, dict[int, Entry]]:
         """The same by the hash of each line; computed when read."""
-        return c_code_map(self.functions, self.get_stats().timings)
+        return legacy.c_code_map(self.functions, self.get_stats().timings)
 
     @property
     def code_hash_map(self) -> dict[CodeType, list[int]]:
         """The hashes of the lines of each code object; computed when read."""
-        return code_hash_map(self.functions)
+        return legacy.code_hash_map(self.functions)
 
     @property
     def dupes_map(self) -> dict[bytes, list[CodeType]]:
         """Code objects by their bytecode; computed when read."""
-        return dupes_map(self.functions)
+        return legacy.dupes_map(self.functions)
 
     @property
-    def last_time(self) -> dict[CodeType, OldEntry]:
+    def last_time(self) -> dict[CodeType, Entry]:
         """The current line of this thread, by code object; empty while disabled."""
-        return last_time(self.functions) if self._tracer.active else {}
+        return legacy.last_time(self.functions) if self._tracer.active else {}
 
     @property
-    def c_last_time(self) -> dict[int, OldEntry]:
+    def c_last_time(self) -> dict[int, Entry]:
         """The same by the hash of the bytecode; KeyError without functions."""
         if not self.functions:
             msg = "no profiling data: no function is registered"
             raise KeyError(msg)
         return {hash(code.co_code): entry for code, entry in self.last_time.items()}
-
-
-# Profiles of what one LineProfiler has counted, read from the C core.
-
-
-class Results:
-    """Reads out the core session of one profiler."""
-
-    def __init__(self, session: CoreSession, registry: Registry) -> None:
-        """Read out `session`, for the code objects in `registry`."""
-        self._session = session
-        self._registry = registry
-
-    def stats(self, blocks: Blocks | None, *, end: str, from_start: bool) -> LineStats:
-        """Return all that was counted so far, with GPU work and the timeline.
-
-        `end` says how the program ended, "" if it ended normally. `from_start` is
-        False if the program itself says when counting starts.
-        """
-        session = self._session
-        gpu = session.gpu.take()
-        holds = remeasure(session.module, session.core, session.calibration)
-        self._registry.note_compiled_by_numba()
-        return self._stats(blocks, holds, gpu, session.trace, end, from_start)
-
-    def stats_so_far(self, blocks: Blocks | None, *, from_start: bool) -> LineStats:
-        """Return the same while the program runs, for a thread beside it.
-
-        Nothing is kept from running: costs count as they were first calibrated, and
-        GPU work, for which the device would have to be waited for, is left out, as
-        is the timeline, which may be long.
-        """
-        return self._stats(blocks, 1.0, None, None, "still running", from_start)
-
-    def _stats(  # noqa: PLR0913, PLR0917  # the parts of a profile
-        self,
-        blocks: Blocks | None,
-        holds: float,
-        gpu: Taken | None,
-        trace: TraceRecorder | None,
-        end: str,
-        from_start: bool,  # noqa: FBT001
-    ) -> LineStats:
-        """Return what was counted; `holds` is the share of the costs to subtract."""
-        from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
-        from lineprof.snapshot.profile import Parts, TickScale, profile_of  # noqa: PLC0415  # at the end
-
-        session, registry = self._session, self._registry
-        module, tracer, run = session.module, session.tracer, session.run_info
-        ids, counted, calls, waits = _counted(tracer)
-        codes: list[Code] = [one for one in counted if not registry.is_hidden(one[0])]
-        natives = tracer.natives()
-        block_codes: list[Code] = []
-        if blocks is not None:
-            block_codes = list(blocks.codes())
-            waits += blocks.waits()
-        scale = TickScale(module.scale(), module.COST_ONE, holds)
-        core, cost = (session.core, session.core_reason), scale.cost_ns(run.cost)
-        process = run.process(core=core, overhead_ns=cost, end=end)
-        warnings = [
-            *registry.warnings,
-            *run.warnings(registry.functions, from_start=from_start),
-            *_compiled_warnings(registry),
-            *unread(),
-        ]
-        if module.took_turns():
-            warnings.append("greenlets took turns: who called whom is partly a guess")
-        parts = Parts(
-            gpu=gpu,
-            blocks=block_codes,
-            calls=calls,
-            natives=natives,
-            trace=trace.of(tracer, gpu) if trace else None,
-            waits=waits,
-            blind=module.waits_blind(),
-            split=module.split(None),
-        )
-        return LineStats.of(profile_of(ids, codes, scale, process, warnings, parts))
-
-
-def _counted(tracer: Tracer) -> Counted:
-    """Return what `tracer` has counted, and what lines waited for."""
-    collects = gc.isenabled()
-    gc.disable()  # before 3.12 a collection may run the program's code meanwhile
-    try:
-        return *tracer.snapshot(), tracer.waits()
-    finally:
-        if collects:
-            gc.enable()
-
-
-def _compiled_warnings(registry: Registry) -> list[str]:
-    """Return warnings about compiled functions, whose lines are not profiled."""
-    if not registry.compiled:
-        return []
-    from lineprof.recording.compiled import sentences  # noqa: PLC0415  # seldom needed
-
-    return sentences(registry.compiled)

@@ -29,7 +29,7 @@ _IDENTITY = 5  # items of `identity`, with which each key of the core begins
 
 
 class Registry:
-    """The code objects registered with one tracer, and the functions they belong to."""
+    """Code objects registered with one tracer, and the functions they belong to."""
 
     def __init__(self, module: ModuleType, tracer: Tracer) -> None:
         """Start empty; `module` is the C module, `tracer` that of the profiler."""
@@ -41,7 +41,7 @@ class Registry:
         self._tracer = tracer
         self._copies = CodeCopies()
         self._known: dict[Key, object] = {}  # identities of `functions`
-        # Identities of other registered code objects: are they shown?
+        # Identities of other registered code objects, and whether these are shown.
         self._unlisted: dict[Key, bool] = {}
 
     # -- functions ------------------------------------------------------------------
@@ -54,7 +54,7 @@ class Registry:
         return self._tracer.has_code(function.__code__) and not self._unlisted
 
     def add_function(self, function: FunctionType) -> bool:
-        """Register `function`, to be shown; False if its line numbers make no sense."""
+        """Register `function`, to be shown; False if its line numbers are invalid."""
         code = function.__code__
         if not self.add_code(code):
             return False
@@ -77,7 +77,7 @@ class Registry:
         self.compiled.update(dict.fromkeys(compiled_in(target)))
 
     def note_compiled_by_numba(self) -> None:
-        """Record registered functions that Numba compiled, whoever called it."""
+        """Record the registered functions that Numba has compiled."""
         if "numba.core.dispatcher" not in sys.modules:
             return
         from lineprof.recording.compiled import numba_in  # noqa: PLC0415  # seldom needed
@@ -88,18 +88,18 @@ class Registry:
     # -- code objects ---------------------------------------------------------------
 
     def add_code(self, code: CodeType, *, enables: bool = False) -> bool:
-        """Register `code` and its copies; False if its line numbers make no sense.
+        """Register `code` and its copies; False if its line numbers are invalid.
 
         With `enables`, calls of `code` enable the profiler, from the first call on.
         """
         if self._tracer.has_code(code):
             return True
-        self._module.set_strict("greenlet" in sys.modules)
+        self._module.set_greenlets("greenlet" in sys.modules)
         text = self.texts.get(code.co_filename)
         if not register(self._tracer, code, identity(code), text, enables=enables):
             self.warnings.append(
                 f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
-                "its lines can't be counted, their numbers make no sense"
+                "its lines cannot be counted: their line numbers are invalid"
             )
             return False
         for copy in copies_of(code):
@@ -109,18 +109,18 @@ class Registry:
     def watch(self, code: CodeType) -> bool:
         """Register `code` so that all its calls enable the profiler.
 
-        Returns False if they did before, or if its line numbers make no sense.
+        Returns False if they already did, or if its line numbers are invalid.
         """
-        if self._tracer.is_enabling(code) or not self.add_code(code, enables=True):
+        if self._tracer.is_activating(code) or not self.add_code(code, enables=True):
             return False
         if (key := identity(code)) not in self._known:
             self._unlisted.setdefault(key, True)
         for copy in (code, *copies_of(code)):
-            self._tracer.set_enabling(copy)
+            self._tracer.set_activating(copy)
         return True
 
     def is_hidden(self, key: Sequence[object]) -> bool:
-        """Return whether the code object that the core knows by `key` is not shown."""
+        """Return whether the code object with the core's `key` is not shown."""
         shown = self._unlisted and self._unlisted.get(tuple(key[:_IDENTITY]))
         return shown is False
 
@@ -129,14 +129,14 @@ class Registry:
     def copy_of(self, func: FunctionType) -> FunctionType:
         """Return a copy of `func` whose calls enable the profiler.
 
-        It has a code object of its own, by which the core tells its calls from
-        calls of `func`. No wrapper is in between that a call, a traceback or
-        `inspect` would have to pass. If `func` is not registered, its own lines are
-        not shown. Returns `func` itself if its line numbers make no sense.
+        It has a code object of its own, by which the core tells its calls from calls
+        of `func`. There is no wrapper that a call, a traceback or `inspect` would
+        have to pass. If `func` is not registered, its lines are not shown. Returns
+        `func` itself if its line numbers are invalid.
         """
         code = func.__code__
         copy = self._copies.get(code)
-        if not self._tracer.is_enabling(copy) and not self._add_copy(code, copy):
+        if not self._tracer.is_activating(copy) and not self._add_copy(code, copy):
             return func
         return copy_function(func, copy)
 
@@ -168,7 +168,7 @@ class Registry:
             if not register(tracer, copy, (*key, "copy"), text):
                 return False
             if enabling:
-                tracer.set_enabling(copy)
+                tracer.set_activating(copy)
         return True
 
 

@@ -1,90 +1,98 @@
-"""The ways to look at a profile, by name."""
+"""The registry of views: each flag of `lineprof view`, and the module that obeys it.
+
+| flag                      | module                  |
+|---------------------------|-------------------------|
+| (none)                    | text, line_table        |
+| --json                    | json_report             |
+| --hot                     | functions               |
+| --functions               | functions               |
+| --callers                 | functions               |
+| --tree                    | call_tree               |
+| --drill                   | drill_down, lookup      |
+| --gpu-summary             | gpu_summary, gpu_format |
+| --gpu-trace, --api-trace  | gpu_trace, gpu_format   |
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from lineprof.report import json_report, text
 from lineprof.report.options import (
-    COUNT,
+    COLUMNS,
     CSV,
     DEPTH,
+    FUNCTION_ORDERS,
     GPU_COLUMNS,
     GPU_SELF,
     GRAPH_ORIGIN,
+    HOT_LINES,
     KERNEL,
     LIMIT,
     MIN_PERCENT,
     OCCUPANCY,
-    ORDERS_OF_FUNCTIONS,
+    RAW,
+    RICH,
     SKIP_ZERO,
+    SORT,
     SORT_BY,
+    SUMMARIZE,
+    TABLE_ORDERS,
     TARGETS,
     TOP_KERNELS,
+    UNIT,
     UVM,
     Option,
     Options,
     View,
 )
-from lineprof.report.text import MORE_COLUMNS, RICH, UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lineprof.model.profile import Profile
-    from lineprof.source import Sources
+    from collections.abc import Callable, Iterable
 
 __all__ = ["VIEWS", "Option", "Options", "View"]
 
 
-# The views of who called whom; made when asked for.
+def _lazy(module: str, function: str) -> Callable[..., Iterable[str]]:
+    """Return a function of one of this package's modules, imported when called."""
+
+    def call(*arguments: Any) -> Iterable[str]:  # noqa: ANN401
+        imported = import_module(f"{__name__}.{module}")
+        lines: Iterable[str] = getattr(imported, function)(*arguments)
+        return lines
+
+    return call
 
 
-def _functions(stats: Profile, _: Sources, options: Options) -> Iterable[str]:
-    from lineprof.report.functions import functions  # noqa: PLC0415  # few ask for it
+TEXT = View(
+    name="text",
+    suffix=".txt",
+    help="the table of line_profiler (the default)",
+    options=(
+        *(UNIT, SKIP_ZERO, SORT, SUMMARIZE, RICH, RAW, COLUMNS, SORT_BY),
+        *(GPU_COLUMNS, GPU_SELF, TOP_KERNELS, KERNEL, GRAPH_ORIGIN),
+    ),
+    render=_lazy("text", "render"),
+    orders=TABLE_ORDERS,
+)
 
-    return functions(stats, options)
-
-
-def _drill(stats: Profile, sources: Sources, options: Options) -> Iterable[str]:
-    from lineprof.report.drill_down import drill  # noqa: PLC0415
-
-    return drill(stats, sources, options)
-
-
-def _callers(stats: Profile, sources: Sources, options: Options) -> Iterable[str]:
-    from lineprof.report.functions import callers  # noqa: PLC0415
-
-    return callers(stats, sources, options)
-
-
-def _tree(stats: Profile, sources: Sources, options: Options) -> Iterable[str]:
-    from lineprof.report.call_tree import tree  # noqa: PLC0415
-
-    return tree(stats, sources, options)
-
-
-def _hot(stats: Profile, sources: Sources, options: Options) -> Iterable[str]:
-    from lineprof.report.functions import hot  # noqa: PLC0415
-
-    return hot(stats, sources, options)
-
-
-def _remarks(stats: Profile, options: Options) -> Iterable[str]:
-    from lineprof.report.functions import of_calls  # noqa: PLC0415
-
-    return of_calls(stats, options)
-
+JSON = View(
+    name="json",
+    suffix=".json",
+    help="JSON for other programs, times in nanoseconds",
+    options=(SKIP_ZERO, SORT, RAW),
+    render=_lazy("json_report", "render"),
+)
 
 HOT = View(
     name="hot",
     suffix=".hot.txt",
     help="the lines that took most time themselves, of all files: ten, or N",
     options=(),
-    render=_hot,
-    remarks=_remarks,
+    render=_lazy("functions", "hot"),
+    notes=_lazy("functions", "call_notes"),
     has_tables=False,
-    value=COUNT,
+    value=HOT_LINES,
 )
 
 FUNCTIONS = View(
@@ -93,10 +101,10 @@ FUNCTIONS = View(
     help="each function with its calls, its own time and that of all it called, as"
     " cProfile",
     options=(SKIP_ZERO, SORT_BY, LIMIT),
-    render=_functions,
-    remarks=_remarks,
+    render=_lazy("functions", "functions"),
+    notes=_lazy("functions", "call_notes"),
     has_tables=False,
-    orders=ORDERS_OF_FUNCTIONS,
+    orders=FUNCTION_ORDERS,
 )
 
 TREE = View(
@@ -104,8 +112,8 @@ TREE = View(
     suffix=".tree.txt",
     help="the calls as a tree, the longest first",
     options=(DEPTH, MIN_PERCENT),
-    render=_tree,
-    remarks=_remarks,
+    render=_lazy("call_tree", "tree"),
+    notes=_lazy("functions", "call_notes"),
     has_tables=False,
 )
 
@@ -116,10 +124,10 @@ DRILL = View(
     " '*fit*') calls; given again, the next step down",
     options=(
         *(DEPTH, MIN_PERCENT, UNIT, RICH),
-        *(MORE_COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),
+        *(COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),
     ),
-    render=_drill,
-    remarks=_remarks,
+    render=_lazy("drill_down", "drill"),
+    notes=_lazy("functions", "call_notes"),
     has_tables=False,
     value=TARGETS,
 )
@@ -129,61 +137,19 @@ CALLERS = View(
     suffix=".callers.txt",
     help="from where a function is called, how often, and what it cost",
     options=(),
-    render=_callers,
-    remarks=_remarks,
+    render=_lazy("functions", "callers"),
+    notes=_lazy("functions", "call_notes"),
     has_tables=False,
     value=TARGETS,
 )
 
-CALL_VIEWS = (HOT, FUNCTIONS, TREE, DRILL, CALLERS)
-
-
-# The views of GPU data alone, as nvprof prints them; made when asked for.
-
-
-def _summary(stats: Profile, _: Sources, options: Options) -> Iterable[str]:
-    from lineprof.report.gpu_summary import summary  # noqa: PLC0415  # few ask for it
-
-    return summary(stats, options)
-
-
-def _gpu_trace(stats: Profile, _: Sources, options: Options) -> Iterable[str]:
-    from lineprof.report.gpu_trace import gpu_trace  # noqa: PLC0415
-
-    return gpu_trace(stats, options)
-
-
-def _api_trace(stats: Profile, _: Sources, options: Options) -> Iterable[str]:
-    from lineprof.report.gpu_trace import api_trace  # noqa: PLC0415
-
-    return api_trace(stats, options)
-
-
-def _of_sums(stats: Profile, options: Options) -> Iterable[str]:
-    from lineprof.report.gpu_summary import of_sums  # noqa: PLC0415
-
-    return of_sums(stats, options)
-
-
-def _of_activities(stats: Profile, options: Options) -> Iterable[str]:
-    from lineprof.report.gpu_summary import of_activities  # noqa: PLC0415
-
-    return of_activities(stats, options)
-
-
-def _of_calls(stats: Profile, options: Options) -> Iterable[str]:
-    from lineprof.report.gpu_summary import of_calls  # noqa: PLC0415
-
-    return of_calls(stats, options)
-
-
-SUMMARY = View(
+GPU_SUMMARY = View(
     name="gpu-summary",
     suffix=".gpu-summary.txt",
     help="each kernel, copy, memset and CUDA call with its time, as nvprof",
     options=(KERNEL, GRAPH_ORIGIN, UVM, CSV),
-    render=_summary,
-    remarks=_of_sums,
+    render=_lazy("gpu_summary", "gpu_summary"),
+    notes=_lazy("gpu_summary", "summary_notes"),
 )
 
 GPU_TRACE = View(
@@ -191,8 +157,8 @@ GPU_TRACE = View(
     suffix=".gpu-trace.txt",
     help="each activity of a GPU in order of its start, as nvprof",
     options=(KERNEL, GRAPH_ORIGIN, UVM, OCCUPANCY, CSV),
-    render=_gpu_trace,
-    remarks=_of_activities,
+    render=_lazy("gpu_trace", "gpu_trace"),
+    notes=_lazy("gpu_trace", "gpu_trace_notes"),
 )
 
 API_TRACE = View(
@@ -200,13 +166,14 @@ API_TRACE = View(
     suffix=".api-trace.txt",
     help="each CUDA call in order of its start, as nvprof",
     options=(CSV,),
-    render=_api_trace,
-    remarks=_of_calls,
+    render=_lazy("gpu_trace", "api_trace"),
+    notes=_lazy("gpu_trace", "api_trace_notes"),
 )
 
-GPU_VIEWS = (SUMMARY, GPU_TRACE, API_TRACE)
-
-
 VIEWS = {
-    view.name: view for view in (text.VIEW, json_report.VIEW, *CALL_VIEWS, *GPU_VIEWS)
+    view.name: view
+    for view in (
+        *(TEXT, JSON, HOT, FUNCTIONS, TREE, DRILL, CALLERS),
+        *(GPU_SUMMARY, GPU_TRACE, API_TRACE),
+    )
 }

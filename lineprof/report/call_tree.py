@@ -1,13 +1,16 @@
-"""The call tree by cost, however deep it is: nothing here recurses."""
+"""The view --tree: the call tree, most expensive calls first.
+
+Nothing here recurses, because the tree may be deeper than the interpreter's stack.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import BoxCharacters, box_characters_of
-from lineprof.model.call_graph import CallPath, call_paths_of
+from lineprof.model.call_graph import CallPath, call_path_tree
 from lineprof.model.names import short_names
-from lineprof.report.text_grid import grid, percent, percent_of, times_for
+from lineprof.report.text_grid import grid, percent, percent_of, time_unit_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,98 +20,98 @@ if TYPE_CHECKING:
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
-_ALL = 100  # %
+_HOT_PERCENT = 20  # of the total, in the function itself
 
-_EMPHASIZED = 20  # % of the whole, in the function itself
+_MAX_CHAIN = 8  # functions that do little but call the next one
 
-_LONGEST_CHAIN = 8  # of functions that do little but call the next one
+_CHAIN_ENDS = 3  # functions shown of a longer chain, first and last
 
-_ENDS = 3  # of a longer chain, at its beginning and at its end
-
-_MOST_INDENTED = 16  # levels: below them, indentation begins anew
+_MAX_INDENT = 16  # levels: below them, indentation begins anew
 
 
-class _Spot(NamedTuple):
-    """Where a row stands."""
+class _Position(NamedTuple):
+    """The position of a row in the drawing of the tree."""
 
-    head: str  # what is drawn before it
-    under: str  # and before what is below it
+    before: str  # drawn before the row
+    before_children: str  # drawn before the rows below it
     depth: int  # of indentation
 
 
 class _Row(NamedTuple):
-    """One row; without a way, `words` say what is left out."""
+    """One row: a call path, or a text about call paths that are left out."""
 
-    way: CallPath | None
-    spot: _Spot
+    path: CallPath | None
+    position: _Position
     ns: int
     calls: int
-    words: str = ""
-    recurs: bool = False
+    text: str = ""
+    is_recursion: bool = False
 
 
-class _Todo(NamedTuple):
-    """A way that is to be shown, with all below it."""
+class _Subtree(NamedTuple):
+    """A call path that is still to be shown, with all below it."""
 
-    way: CallPath
+    path: CallPath
     level: int
-    spot: _Spot
+    position: _Position
 
 
 class _Leave(NamedTuple):
-    """Here all is shown that is below these functions."""
+    """The end of the rows below these functions."""
 
     functions: tuple[Key | None, ...]
 
 
-def tree(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    """Yield a row for each way down that took `options.min_percent` of the whole.
+def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield a row for each call path that took `options.min_percent` of the total.
 
-    Times are those of the function with all that it called there, and add up:
-    what stands below a row, with the function's own time, is its time.
+    Times include callees and add up: the rows below a row and the function's self
+    time are the row's time.
     """
-    whole = call_paths_of(stats)
-    total = whole.inclusive_ns
-    words_of = _Words(stats, sources, box_characters_of(options.screen))
-    times = times_for([total])
+    root = call_path_tree(profile)
+    total_ns = root.inclusive_ns
+    labels = _Labels(profile, sources, box_characters_of(options.terminal))
+    times = time_unit_for([total_ns])
     cells, hot = [], []
-    for row in _Walk(whole, options).rows():
-        numbers = (times.text(row.ns), percent(row.ns, total), f"{row.calls}")
-        cells.append((*numbers, row.spot.head + words_of.row(row)))
-        own_ns = row.way.self_ns if row.way else 0
-        hot.append(percent_of(own_ns, total) >= _EMPHASIZED)
+    for row in _Walk(root, options).rows():
+        numbers = (times.text(row.ns), percent(row.ns, total_ns), f"{row.calls}")
+        cells.append((*numbers, row.position.before + labels.of(row)))
+        self_ns = row.path.self_ns if row.path else 0
+        hot.append(percent_of(self_ns, total_ns) >= _HOT_PERCENT)
     titles = (*times.titles("Time"), "Share", "Calls", "Function, and its hottest line")
-    yield from grid(titles, cells, options.screen, hot=hot)
+    yield from grid(titles, cells, options.terminal, hot=hot)
 
 
-class _Words:
-    """What is said of a function: its name, and the line that took most time."""
+class _Labels:
+    """The labels of rows: a function's name, and the line that took most time."""
 
-    def __init__(self, stats: Profile, sources: Sources, glyphs: BoxCharacters) -> None:
-        self._functions = {function.key: function for function in stats.functions}
+    def __init__(
+        self, profile: Profile, sources: Sources, characters: BoxCharacters
+    ) -> None:
+        self._functions = {function.key: function for function in profile.functions}
         self._names = short_names(self._functions)
         self._sources = sources
-        self._arrow = glyphs.arrow
+        self._arrow = characters.arrow
         self._hottest: dict[Key, str] = {}
 
-    def row(self, row: _Row) -> str:
-        """Return what stands in a row."""
-        key = row.way.function if row.way else None
-        if row.way is None or key is None:
-            return row.words
-        words = f":{row.way.line} " if row.way.line else ""
-        words += self._names.called(key)
-        if row.recurs:
-            words += " (recursion)"
+    def of(self, row: _Row) -> str:
+        """Return the label of a row."""
+        key = row.path.function if row.path else None
+        if row.path is None or key is None:
+            return row.text
+        label = f":{row.path.line} " if row.path.line else ""
+        label += self._names.called(key)
+        if row.is_recursion:
+            label += " (recursion)"
         if key not in self._hottest:
-            self._hottest[key] = self._line(key)
-        return words + self._hottest[key]
+            self._hottest[key] = self._hottest_line(key)
+        return label + self._hottest[key]
 
-    def _line(self, key: Key) -> str:
-        """Return number and text of its hottest line, with what that called."""
+    def _hottest_line(self, key: Key) -> str:
+        """Return number and text of a function's hottest line, callees included."""
         function = self._functions.get(key)
         times: dict[int, int] = {}
-        for cell in function.cells if function else ():
+        for cell in function.thread_lines if function else ():
             times[cell.line] = times.get(cell.line, 0) + cell.time_ns
         if not any(times.values()):
             return ""
@@ -118,100 +121,110 @@ class _Words:
 
 
 class _Walk:
-    """Goes down all ways, the longest first."""
+    """A walk down all call paths, the longest first."""
 
-    def __init__(self, whole: CallPath, options: Options) -> None:
-        self._whole = whole
-        self._least_ns = options.min_percent / _ALL * whole.inclusive_ns
-        self._deepest = options.depth
-        self._glyphs = box_characters_of(options.screen)
-        self._open: dict[Key | None, int] = {}  # functions on the way, how often
+    def __init__(self, root: CallPath, options: Options) -> None:
+        self._root = root
+        self._min_ns = options.min_percent / 100 * root.inclusive_ns
+        self._max_depth = options.depth
+        self._characters = box_characters_of(options.terminal)
+        self._on_path: dict[Key | None, int] = {}  # functions and how often
 
     def rows(self) -> Iterator[_Row]:
-        """Yield all rows, those of a function's calls below it."""
-        stack: list[_Todo | _Row | _Leave] = []
-        self._push(stack, self._whole, 0, None)
+        """Yield all rows, each followed by the rows below it."""
+        stack: list[_Subtree | _Row | _Leave] = []
+        self._push(stack, self._root, 0, None)
         while stack:
             top = stack.pop()
             if isinstance(top, _Row):
                 yield top
-            elif isinstance(top, _Todo):
+            elif isinstance(top, _Subtree):
                 yield from self._chained(stack, top)
             else:
                 for function in top.functions:
-                    self._open[function] -= 1
+                    self._on_path[function] -= 1
 
     def _chained(
-        self, stack: list[_Todo | _Row | _Leave], todo: _Todo
+        self, stack: list[_Subtree | _Row | _Leave], subtree: _Subtree
     ) -> Iterator[_Row]:
-        """Yield a way and, as long as there is just one, the next one below it."""
-        chain = self._chain(todo)
-        skipped = range(_ENDS, len(chain) - _ENDS)
-        if len(chain) <= _LONGEST_CHAIN:
+        """Yield a call path and, as long as there is just one below it, that one."""
+        chain = self._chain(subtree)
+        skipped = range(_CHAIN_ENDS, len(chain) - _CHAIN_ENDS)
+        if len(chain) <= _MAX_CHAIN:
             skipped = range(0)
-        spot = todo.spot
-        for place, way in enumerate(chain):
-            if place and (place not in skipped or place == skipped[0]):
-                spot = self._below(spot, todo.level + place, is_last=True)
-            recurs = bool(self._open.get(way.function))
-            self._open[way.function] = self._open.get(way.function, 0) + 1
-            if place not in skipped:
-                yield _Row(way, spot, way.inclusive_ns, way.calls, recurs=recurs)
-            elif place == skipped[0]:
-                words = f"{self._glyphs.dots} {len(skipped)} levels, one way down"
-                yield _Row(None, spot, way.inclusive_ns, way.calls, words)
-        stack.append(_Leave(tuple(way.function for way in chain)))
-        self._push(stack, chain[-1], todo.level + len(chain) - 1, spot)
+        position = subtree.position
+        for index, path in enumerate(chain):
+            if index and (index not in skipped or index == skipped[0]):
+                position = self._below(position, subtree.level + index, is_last=True)
+            is_recursion = bool(self._on_path.get(path.function))
+            self._on_path[path.function] = self._on_path.get(path.function, 0) + 1
+            if index not in skipped:
+                yield _Row(
+                    path,
+                    position,
+                    path.inclusive_ns,
+                    path.calls,
+                    is_recursion=is_recursion,
+                )
+            elif index == skipped[0]:
+                text = f"{self._characters.dots} {len(skipped)} levels, one call each"
+                yield _Row(None, position, path.inclusive_ns, path.calls, text)
+        stack.append(_Leave(tuple(path.function for path in chain)))
+        self._push(stack, chain[-1], subtree.level + len(chain) - 1, position)
 
-    def _chain(self, todo: _Todo) -> list[CallPath]:
-        """Return a way and those below it down to one that branches, or works."""
-        chain = [todo.way]
-        while chain[-1].self_ns < self._least_ns:
-            shown, rest_ns, _ = self._shown(chain[-1], todo.level + len(chain) - 1)
-            if len(shown) != 1 or rest_ns >= self._least_ns:
+    def _chain(self, subtree: _Subtree) -> list[CallPath]:
+        """Return a call path and those below it down to one that branches or works."""
+        chain = [subtree.path]
+        while chain[-1].self_ns < self._min_ns:
+            shown, rest_ns, _ = self._shown(chain[-1], subtree.level + len(chain) - 1)
+            if len(shown) != 1 or rest_ns >= self._min_ns:
                 break
             chain.append(shown[0])
         return chain
 
-    def _shown(self, way: CallPath, level: int) -> tuple[list[CallPath], int, int]:
-        """Return what to show below a way; time and number of what is left out."""
-        if self._deepest and level >= self._deepest:
+    def _shown(self, path: CallPath, level: int) -> tuple[list[CallPath], int, int]:
+        """Return the call paths to show below one; time and number of the others."""
+        if self._max_depth and level >= self._max_depth:
             return [], 0, 0
-        ways = [*way.to.values()]
-        shown = [one for one in ways if one.inclusive_ns >= self._least_ns]
-        rest = ways[len(shown) :]  # they are sorted
+        paths = [*path.children.values()]
+        shown = [one for one in paths if one.inclusive_ns >= self._min_ns]
+        rest = paths[len(shown) :]  # they are sorted
         return shown, sum(one.inclusive_ns for one in rest), len(rest)
 
     def _push(
         self,
-        stack: list[_Todo | _Row | _Leave],
-        way: CallPath,
+        stack: list[_Subtree | _Row | _Leave],
+        path: CallPath,
         level: int,
-        spot: _Spot | None,
+        position: _Position | None,
     ) -> None:
-        """Put what is below a way onto the stack, what is to be shown first last."""
-        shown, rest_ns, count = self._shown(way, level)
-        items: list[_Todo | _Row | _Leave] = []
-        has_rest = rest_ns > 0 and rest_ns >= self._least_ns
-        for place, one in enumerate(shown):
-            is_last = place == len(shown) - 1 and not has_rest
-            below = self._below(spot, level + 1, is_last=is_last)
-            items.append(_Todo(one, level + 1, below))
+        """Put all below a call path onto the stack, the first row to show last."""
+        shown, rest_ns, count = self._shown(path, level)
+        items: list[_Subtree | _Row | _Leave] = []
+        has_rest = rest_ns > 0 and rest_ns >= self._min_ns
+        for index, one in enumerate(shown):
+            is_last = index == len(shown) - 1 and not has_rest
+            below = self._below(position, level + 1, is_last=is_last)
+            items.append(_Subtree(one, level + 1, below))
         if has_rest:
-            below = self._below(spot, level + 1, is_last=True)
-            calls = sum(one.calls for one in [*way.to.values()][len(shown) :])
-            words = f"{self._glyphs.dots} {count} more"
-            items.append(_Row(None, below, rest_ns, calls, words))
+            below = self._below(position, level + 1, is_last=True)
+            calls = sum(one.calls for one in [*path.children.values()][len(shown) :])
+            text = f"{self._characters.dots} {count} more"
+            items.append(_Row(None, below, rest_ns, calls, text))
         stack.extend(reversed(items))
 
-    def _below(self, spot: _Spot | None, level: int, *, is_last: bool) -> _Spot:
-        """Return where stands what is called at `spot`; None is for the roots."""
-        if spot is None:
-            return _Spot("", "", 0)
-        indent, depth = spot.under, spot.depth + 1
-        if depth > _MOST_INDENTED:
+    def _below(
+        self, position: _Position | None, level: int, *, is_last: bool
+    ) -> _Position:
+        """Return the position of a callee of `position`; None is for the roots."""
+        if position is None:
+            return _Position("", "", 0)
+        indent, depth = position.before_children, position.depth + 1
+        if depth > _MAX_INDENT:
             indent, depth = f"[{level}] ", 0
-        glyphs = self._glyphs
+        characters = self._characters
         if is_last:
-            return _Spot(indent + glyphs.elbow, indent + glyphs.blank, depth)
-        return _Spot(indent + glyphs.tee, indent + glyphs.bar, depth)
+            return _Position(
+                indent + characters.elbow, indent + characters.blank, depth
+            )
+        return _Position(indent + characters.tee, indent + characters.bar, depth)

@@ -1,38 +1,38 @@
-"""All functions with calls and times, as cProfile has them."""
+"""Views of calls as grids: --functions, --hot and --callers."""
 
 from __future__ import annotations
 
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
 from lineprof.report.lookup import Finder
-from lineprof.report.options import ORDERS_OF_FUNCTIONS
+from lineprof.report.options import FUNCTION_ORDERS
 from lineprof.report.text_grid import (
-    Times,
+    TimeUnit,
     counted,
     grid,
     in_words,
     percent,
     percent_of,
-    times_for,
+    time_unit_for,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lineprof.model.call_graph import Edge, FunctionNumbers
+    from lineprof.model.call_graph import Edge, FunctionTotals
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
+_UNKNOWN_CALLER = "not known from where"
 
-# What a reader of the views of calls should know beside their rows, a line each.
-
+_HOT_PERCENT = 20  # of the time of all lines
 
 NO_CALLS = (
     "the profile does not say who called whom: a function's time is that of all its"
@@ -40,46 +40,242 @@ NO_CALLS = (
 )
 
 
-def of_calls(stats: Profile, _: Options) -> Iterator[str]:
-    """Yield what the profile does not know of calls."""
-    if not stats.calls.nodes:
-        if not stats.why_empty:  # that will be said, and is enough
+def call_notes(profile: Profile, _: Options) -> Iterator[str]:
+    """Yield what the profile does not know about calls."""
+    if not profile.calls.nodes:
+        if not profile.why_empty:  # which is printed anyway
             yield NO_CALLS
-    elif stats.calls.folded:
+    elif profile.calls.folded:
         yield (
-            f"there were too many ways to keep them all: {stats.calls.folded} calls"
-            " count where another way to the same function stands"
+            f"there were too many call paths to keep them all: {profile.calls.folded}"
+            " calls count on another call path to the same function"
         )
 
 
-# Who calls one function: the lines, how often, and what it cost.
+# --functions: all functions with calls and times, as cProfile prints them.
 
 
-_UNKNOWN = "not known from where"
+class _FunctionRow(NamedTuple):
+    """One row of --functions."""
+
+    key: Key
+    numbers: FunctionTotals
+    gpu_ns: int
+
+    @property
+    def per_call(self) -> float:
+        """Time by primitive call (ns), as pstats has it."""
+        return self.numbers.total_ns / (self.numbers.primitive_calls or 1)
+
+
+# Sort keys of the orders; times and counts are negative, so that the greatest come
+# first.
+_ORDERS: Mapping[str, Callable[[_FunctionRow], tuple[object, ...]]] = {
+    "calls": lambda row: (-row.numbers.calls,),
+    "primitive": lambda row: (-row.numbers.primitive_calls,),
+    "self": lambda row: (-row.numbers.self_ns,),
+    "cumulative": lambda row: (-row.numbers.total_ns,),
+    "per-call": lambda row: (-row.per_call,),
+    "gpu": lambda row: (-row.gpu_ns,),
+    "name": lambda row: (row.key[2], row.key[0], row.key[1]),
+    "file": lambda row: row.key,
+}
+
+
+def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
+    """Yield a row for each function, in the order of `options.sort_by`."""
+    rows = _function_rows(profile, options)
+    numbers = [row.numbers for row in rows]
+    calls = sum(one.calls for one in numbers)
+    primitive = sum(one.primitive_calls for one in numbers)
+    summary = counted(calls, "call")
+    if primitive != calls:
+        summary += f" ({primitive} of them primitive)"
+    summary += f" of {counted(len(rows), 'function')}"
+    if profile.calls.nodes:
+        summary += f": {in_words(sum(one.self_ns for one in numbers))} in all"
+    rows.sort(key=_ORDERS[FUNCTION_ORDERS[options.sort_by or "cumulative"]])
+    shown = rows[: options.limit or None]
+    yield summary
+    yield ""
+    has_gpu = any(row.gpu_ns for row in rows)
+    times = time_unit_for(max(row.numbers.total_ns, row.gpu_ns) for row in rows)
+    self_time, cumulative, gpu = times.titles("Self", "Cumulative", "GPU")
+    titles = ["Calls", self_time, "Per Call", cumulative, "Per Call", "Function"]
+    if has_gpu:
+        titles.insert(-1, gpu)
+    names = short_names(row.key for row in rows)
+    cells = [
+        (*_function_texts(row, times, has_gpu=has_gpu), names.function(row.key))
+        for row in shown
+    ]
+    yield from grid(titles, cells, options.terminal)
+    if len(rows) > len(shown):
+        yield ""
+        more = len(rows) - len(shown)
+        yield f"{more} more {'is' if more == 1 else 'are'} not shown"
+
+
+def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
+    gpu = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
+    ran = {
+        function.key
+        for function in profile.functions
+        if any(cell.hits or cell.time_ns for cell in function.thread_lines)
+    }
+    return [
+        _FunctionRow(key, numbers, gpu[key].gpu_ns if key in gpu else 0)
+        for key, numbers in function_totals(profile).items()
+        if not options.skip_zero
+        or (numbers.calls or numbers.total_ns or key in ran or key in gpu)
+    ]
+
+
+def _function_texts(
+    row: _FunctionRow, times: TimeUnit, *, has_gpu: bool
+) -> Iterator[str]:
+    """Yield the numbers of a row; those per call are blank if there was no call."""
+    numbers = row.numbers
+    calls, primitive = numbers.calls, numbers.primitive_calls
+    yield f"{calls}" if calls == primitive else f"{calls}/{primitive}"
+    yield times.text(numbers.self_ns)
+    yield _each(numbers.self_ns, calls)
+    yield times.text(numbers.total_ns)
+    yield _each(numbers.total_ns, primitive)
+    if has_gpu:
+        yield times.text(row.gpu_ns) if row.gpu_ns else ""
+
+
+def _each(ns: int, count: int) -> str:
+    return in_words(ns / count) if count else ""
+
+
+# --hot: the lines of the whole program that took most time themselves.
+
+
+class _HotLine(NamedTuple):
+    """One line that took time."""
+
+    key: Key
+    line: int
+    self_ns: int  # without its callees
+    gpu_ns: int  # of work that it launched itself
+
+
+def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the `options.lines` most expensive lines, the most expensive first.
+
+    They are sorted by self time or GPU time, whichever is greater: a line may do
+    no more than launch a kernel.
+    """
+    rows = _hot_lines(profile)
+    shown = nlargest(options.lines, rows, key=lambda row: max(row.self_ns, row.gpu_ns))
+    self_ns, gpu_ns = sum(row.self_ns for row in rows), sum(row.gpu_ns for row in rows)
+    gpu_words = f" and {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
+    yield (
+        f"{len(shown)} of {len(rows)} lines, of all that took {in_words(self_ns)}"
+        f"{gpu_words} themselves:"
+    )
+    yield ""
+    times = time_unit_for(max(row.self_ns, row.gpu_ns) for row in shown)
+    own_title, gpu_title, wait_title = times.titles("Own", "GPU", "Wait")
+    waits = _hot_waits(profile, shown)
+    titles = [own_title, "% Own"]
+    titles += [wait_title] if any(waits.values()) else []
+    titles += [gpu_title, "% GPU"] if gpu_ns else []
+    names = short_names(function.key for function in profile.functions)
+    hits = _hot_hits(profile, {(row.key, row.line) for row in shown})
+    cells = []
+    for row in shown:
+        texts = [times.text(row.self_ns), percent(row.self_ns, self_ns)]
+        if any(waits.values()):
+            waited = waits[row.key, row.line]
+            texts.append(times.text(waited) if waited else "")
+        if gpu_ns:
+            shares = (times.text(row.gpu_ns), percent(row.gpu_ns, gpu_ns))
+            texts += shares if row.gpu_ns else ("", "")
+        texts += [f"{hits[row.key, row.line]}", names.line(row.key[0], row.line)]
+        source = sources.line(row.key[0], row.line) or ""
+        cells.append([*texts, row.key[2], source.strip()])
+    titles += ["Hits", "Line", "Function", "Line Contents"]
+    is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in shown]
+    yield from grid(titles, cells, options.terminal, words=3, hot=is_hot)
+
+
+def _hot_waits(profile: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], int]:
+    """Return the waits (ns) of lines; 0 for lines that called functions.
+
+    The waits of a line are known only together with those of its callees.
+    """
+    found = {(row.key, row.line): 0 for row in rows}
+    for wait in profile.waits:
+        if (wait.function, wait.line) in found:
+            found[wait.function, wait.line] += wait.ns
+    for edge in edges(profile.calls) if any(found.values()) else ():
+        if edge.caller is not None and (edge.caller, edge.line) in found:
+            found[edge.caller, edge.line] = 0
+    return found
+
+
+def _hot_lines(profile: Profile) -> list[_HotLine]:
+    """Return all lines that took time."""
+    gpu = numbers_of_lines(profile.gpu, alone=True) if profile.gpu.sums else {}
+    own = line_self_ns(profile)
+    rows = []
+    for key in dict.fromkeys((*own, *gpu)):
+        of_cpu, of_gpu = own.get(key, {}), gpu.get(key, {})
+        for line in dict.fromkeys((*of_cpu, *of_gpu)):
+            gpu_ns = of_gpu[line].self_ns if line in of_gpu else 0
+            if of_cpu.get(line) or gpu_ns:
+                rows.append(_HotLine(key, line, of_cpu.get(line, 0), gpu_ns))
+    return rows
+
+
+def _hot_hits(
+    profile: Profile, wanted: set[tuple[Key, int]]
+) -> dict[tuple[Key, int], int]:
+    """Return the hits of the lines that are `wanted`."""
+    hits = dict.fromkeys(wanted, 0)
+    keys = {key for key, _ in wanted}
+    for function in profile.functions:
+        if function.key in keys:
+            for cell in function.thread_lines:
+                if (function.key, cell.line) in hits:
+                    hits[function.key, cell.line] += cell.hits
+    return hits
+
+
+# --callers: the lines that call a function, how often, and their cost.
+
+
+class _CallSums(NamedTuple):
+    """Sums over calls of one function."""
+
+    calls: int
+    primitive_calls: int
+    total_ns: int  # recursion counts once
+    inclusive_ns: int  # each call counts, however deep in a recursion
 
 
 class _CallerRow(NamedTuple):
-    """One line that calls, or all together."""
+    """One row of --callers: a line that calls the function, or the sum of all."""
 
     place: str
     caller: str
     source: str
-    calls: int
-    primitive_calls: int
-    total_ns: int
-    inclusive_ns: int
+    sums: _CallSums
     gpu_ns: int
 
 
-def callers(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    """Yield who calls each of `options.targets`; LineprofError for an unknown one."""
-    numbers = numbers_of(stats)
+def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the callers of each of `options.targets`; LineprofError if unknown."""
+    numbers = function_totals(profile)
     finder = Finder(numbers)
-    every = edges(stats.calls)
-    gpu = gpu_of_edges(stats) if stats.gpu.sums else {}
-    gpu_of = numbers_of_functions(stats.gpu) if stats.gpu.sums else {}
-    for place, key in enumerate(map(finder.function, options.targets)):
-        if place:
+    every = edges(profile.calls)
+    gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
+    gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
+    for index, key in enumerate(map(finder.function, options.targets)):
+        if index:
             yield ""
         into = [edge for edge in every if edge.callee == key]
         into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
@@ -104,261 +300,72 @@ def _caller_row(
         if file:
             place = names.line(file, edge.line)
             text = (sources.line(file, edge.line) or "").strip()
-        else:  # of C: it has no lines
+        else:  # a C function has no lines
             caller = names.function(edge.caller)
     if edge.caller == edge.callee:
         caller += " (itself)"
-    return _CallerRow(
-        place,
-        caller,
-        text,
-        edge.calls,
-        edge.primitive_calls,
-        edge.total_ns,
-        edge.inclusive_ns,
-        gpu_ns,
+    sums = _CallSums(
+        calls=edge.calls,
+        primitive_calls=edge.primitive_calls,
+        total_ns=edge.total_ns,
+        inclusive_ns=edge.inclusive_ns,
     )
+    return _CallerRow(place=place, caller=caller, source=text, sums=sums, gpu_ns=gpu_ns)
 
 
 def _caller_table(
-    rows: list[_CallerRow], whole: FunctionNumbers, gpu_ns: int, options: Options
+    rows: list[_CallerRow], function: FunctionTotals, gpu_ns: int, options: Options
 ) -> Iterator[str]:
-    """Yield the rows and below them their sum, which is the function's `whole`.
+    """Yield the rows and below them their sum, which is the function's numbers.
 
-    GPU time is not summed: what a function that recurs has launched counts for
-    each line on the way.
+    GPU time is not summed: work that a recursive function launched counts for
+    each line on the call path.
     """
-    known = _caller_sums(rows)
-    calls, primitive = whole.calls - known[0], whole.primitive_calls - known[1]
-    rest_ns = whole.total_ns - known[2]
-    if not rows or calls > 0 or rest_ns > 0:
-        rest = (max(0, calls), max(0, primitive), max(0, rest_ns), max(0, rest_ns))
-        rows = [*rows, _CallerRow("", _UNKNOWN, "", *rest, gpu_ns=0)]
-    total = _CallerRow("", "all together", "", *_caller_sums(rows), gpu_ns=gpu_ns)
-    times = times_for(max(row.inclusive_ns, row.gpu_ns) for row in (*rows, total))
+    known = _added(rows)
+    rest_ns = function.total_ns - known.total_ns
+    if not rows or function.calls > known.calls or rest_ns > 0:
+        rest = _CallSums(
+            calls=max(0, function.calls - known.calls),
+            primitive_calls=max(0, function.primitive_calls - known.primitive_calls),
+            total_ns=max(0, rest_ns),
+            inclusive_ns=max(0, rest_ns),
+        )
+        rows = [*rows, _CallerRow("", _UNKNOWN_CALLER, "", sums=rest, gpu_ns=0)]
+    total = _CallerRow("", "all together", "", sums=_added(rows), gpu_ns=gpu_ns)
+    shown = [*rows, total]
+    times = time_unit_for(max(row.sums.inclusive_ns, row.gpu_ns) for row in shown)
     once, inclusive, gpu = times.titles("Time", "Inclusive", "GPU")
     titles = ["Calls", once, "Share", "Line", "Caller", "Line Contents"]
-    recursive = any(row.inclusive_ns != row.total_ns for row in rows)
+    recursive = any(row.sums.inclusive_ns != row.sums.total_ns for row in rows)
     if total.gpu_ns:
         titles.insert(3, gpu)
-    if recursive:  # each call counts, however deep it is
+    if recursive:
         titles.insert(3, inclusive)
-    cells = [
-        _caller_texts(row, total, times, recursive=recursive) for row in (*rows, total)
-    ]
-    yield from grid(titles, cells, options.screen, words=3)
+    cells = [_caller_texts(row, total, times, recursive=recursive) for row in shown]
+    yield from grid(titles, cells, options.terminal, words=3)
 
 
-def _caller_sums(rows: list[_CallerRow]) -> tuple[int, int, int, int]:
-    """Return the sums of calls, primitive calls and both times."""
-    return (
-        sum(row.calls for row in rows),
-        sum(row.primitive_calls for row in rows),
-        sum(row.total_ns for row in rows),
-        sum(row.inclusive_ns for row in rows),
+def _added(rows: list[_CallerRow]) -> _CallSums:
+    """Return the sums over all rows."""
+    return _CallSums(
+        calls=sum(row.sums.calls for row in rows),
+        primitive_calls=sum(row.sums.primitive_calls for row in rows),
+        total_ns=sum(row.sums.total_ns for row in rows),
+        inclusive_ns=sum(row.sums.inclusive_ns for row in rows),
     )
 
 
 def _caller_texts(
-    row: _CallerRow, total: _CallerRow, times: Times, *, recursive: bool
+    row: _CallerRow, total: _CallerRow, times: TimeUnit, *, recursive: bool
 ) -> Sequence[str]:
-    calls = f"{row.calls}"
-    if row.primitive_calls != row.calls:
-        calls += f"/{row.primitive_calls}"
-    texts = [calls, times.text(row.total_ns), percent(row.total_ns, total.total_ns)]
+    sums = row.sums
+    calls = f"{sums.calls}"
+    if sums.primitive_calls != sums.calls:
+        calls += f"/{sums.primitive_calls}"
+    share = percent(sums.total_ns, total.sums.total_ns)
+    texts = [calls, times.text(sums.total_ns), share]
     if recursive:
-        texts.append(times.text(row.inclusive_ns))
+        texts.append(times.text(sums.inclusive_ns))
     if total.gpu_ns:
         texts.append(times.text(row.gpu_ns) if row.gpu_ns else "")
     return [*texts, row.place, row.caller, row.source]
-
-
-class _FunctionRow(NamedTuple):
-    """One function."""
-
-    key: Key
-    numbers: FunctionNumbers
-    gpu_ns: int
-
-    @property
-    def per_call(self) -> float:
-        """Its time by primitive call, as pstats has it (ns)."""
-        return self.numbers.total_ns / (self.numbers.primitive_calls or 1)
-
-
-# Each order's key, the least first: times and counts are negative, for their
-# greatest are to come first.
-_ORDERS: Mapping[str, Callable[[_FunctionRow], tuple[object, ...]]] = {
-    "calls": lambda row: (-row.numbers.calls,),
-    "primitive": lambda row: (-row.numbers.primitive_calls,),
-    "self": lambda row: (-row.numbers.self_ns,),
-    "cumulative": lambda row: (-row.numbers.total_ns,),
-    "per-call": lambda row: (-row.per_call,),
-    "gpu": lambda row: (-row.gpu_ns,),
-    "name": lambda row: (row.key[2], row.key[0], row.key[1]),
-    "file": lambda row: row.key,
-}
-
-
-def functions(stats: Profile, options: Options) -> Iterator[str]:
-    """Yield a row for each function, in the order of `options.sort_by`."""
-    rows = _function_rows(stats, options)
-    numbers = [row.numbers for row in rows]
-    calls = sum(one.calls for one in numbers)
-    primitive = sum(one.primitive_calls for one in numbers)
-    together = counted(calls, "call")
-    if primitive != calls:
-        together += f" ({primitive} of them primitive)"
-    together += f" of {counted(len(rows), 'function')}"
-    if stats.calls.nodes:
-        together += f": {in_words(sum(one.self_ns for one in numbers))} in all"
-    rows.sort(key=_ORDERS[ORDERS_OF_FUNCTIONS[options.sort_by or "cumulative"]])
-    shown = rows[: options.limit or None]
-    yield together
-    yield ""
-    has_gpu = any(row.gpu_ns for row in rows)
-    times = times_for(max(row.numbers.total_ns, row.gpu_ns) for row in rows)
-    own, total, gpu = times.titles("Self", "Cumulative", "GPU")
-    titles = ["Calls", own, "Per Call", total, "Per Call", "Function"]
-    if has_gpu:
-        titles.insert(-1, gpu)
-    names = short_names(row.key for row in rows)
-    cells = [
-        (*_function_texts(row, times, has_gpu=has_gpu), names.function(row.key))
-        for row in shown
-    ]
-    yield from grid(titles, cells, options.screen)
-    if len(rows) > len(shown):
-        yield ""
-        more = len(rows) - len(shown)
-        yield f"{more} more {'is' if more == 1 else 'are'} not shown"
-
-
-def _function_rows(stats: Profile, options: Options) -> list[_FunctionRow]:
-    gpu = numbers_of_functions(stats.gpu) if stats.gpu.sums else {}
-    ran = {
-        function.key
-        for function in stats.functions
-        if any(cell.hits or cell.time_ns for cell in function.cells)
-    }
-    return [
-        _FunctionRow(key, numbers, gpu[key].gpu_ns if key in gpu else 0)
-        for key, numbers in numbers_of(stats).items()
-        if not options.skip_zero
-        or (numbers.calls or numbers.total_ns or key in ran or key in gpu)
-    ]
-
-
-def _function_texts(row: _FunctionRow, times: Times, *, has_gpu: bool) -> Iterator[str]:
-    """Yield the numbers of a row; what is per call is blank where none was."""
-    numbers = row.numbers
-    calls, primitive = numbers.calls, numbers.primitive_calls
-    yield f"{calls}" if calls == primitive else f"{calls}/{primitive}"
-    yield times.text(numbers.self_ns)
-    yield _each(numbers.self_ns, calls)
-    yield times.text(numbers.total_ns)
-    yield _each(numbers.total_ns, primitive)
-    if has_gpu:
-        yield times.text(row.gpu_ns) if row.gpu_ns else ""
-
-
-def _each(ns: int, count: int) -> str:
-    return in_words(ns / count) if count else ""
-
-
-# The lines of the whole program that took most time themselves.
-
-
-_EMPHASIZED = 20  # %
-
-
-class _HotLine(NamedTuple):
-    """One line."""
-
-    key: Key
-    line: int
-    own_ns: int  # without what it called
-    gpu_ns: int  # that no line further in has caused
-
-
-def hot(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    """Yield the `options.lines` most expensive lines, the first one first.
-
-    What counts is the greater of a line's own time and the GPU time that it
-    has caused itself: a line may do no more than start a kernel.
-    """
-    rows = _hot_lines(stats)
-    shown = nlargest(options.lines, rows, key=lambda row: max(row.own_ns, row.gpu_ns))
-    own, gpu = (sum(row.own_ns for row in rows), sum(row.gpu_ns for row in rows))
-    gpu_words = f" and {in_words(gpu)} on GPUs" if gpu else ""
-    yield (
-        f"{len(shown)} of {len(rows)} lines, of all that took {in_words(own)}"
-        f"{gpu_words} themselves:"
-    )
-    yield ""
-    times = times_for(max(row.own_ns, row.gpu_ns) for row in shown)
-    of_cpu, of_gpu, of_waits = times.titles("Own", "GPU", "Wait")
-    waits = _hot_waits(stats, shown)
-    titles = [of_cpu, "% Own"]
-    titles += [of_waits] if any(waits.values()) else []
-    titles += [of_gpu, "% GPU"] if gpu else []
-    names = short_names(function.key for function in stats.functions)
-    hits = _hot_hits(stats, {(row.key, row.line) for row in shown})
-    cells = []
-    for row in shown:
-        texts = [times.text(row.own_ns), percent(row.own_ns, own)]
-        if any(waits.values()):
-            waited = waits[row.key, row.line]
-            texts.append(times.text(waited) if waited else "")
-        if gpu:
-            shares = (times.text(row.gpu_ns), percent(row.gpu_ns, gpu))
-            texts += shares if row.gpu_ns else ("", "")
-        texts += [f"{hits[row.key, row.line]}", names.line(row.key[0], row.line)]
-        source = sources.line(row.key[0], row.line) or ""
-        cells.append([*texts, row.key[2], source.strip()])
-    titles += ["Hits", "Line", "Function", "Line Contents"]
-    is_hot = [percent_of(row.own_ns, own) >= _EMPHASIZED for row in shown]
-    yield from grid(titles, cells, options.screen, words=3, hot=is_hot)
-
-
-def _hot_waits(stats: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], int]:
-    """Return how long lines waited (ns); 0 for those that called anything.
-
-    What they waited is known with what they called alone, as their time is.
-    """
-    found = {(row.key, row.line): 0 for row in rows}
-    for wait in stats.waits:
-        if (wait.function, wait.line) in found:
-            found[wait.function, wait.line] += wait.ns
-    for edge in edges(stats.calls) if any(found.values()) else ():
-        if edge.caller is not None and (edge.caller, edge.line) in found:
-            found[edge.caller, edge.line] = 0
-    return found
-
-
-def _hot_lines(stats: Profile) -> list[_HotLine]:
-    """Return all lines that took any time."""
-    gpu = numbers_of_lines(stats.gpu, alone=True) if stats.gpu.sums else {}
-    own = own_line_ns(stats)
-    rows = []
-    for key in dict.fromkeys((*own, *gpu)):
-        of_cpu, of_gpu = own.get(key, {}), gpu.get(key, {})
-        for line in dict.fromkeys((*of_cpu, *of_gpu)):
-            gpu_ns = of_gpu[line].self_ns if line in of_gpu else 0
-            if of_cpu.get(line) or gpu_ns:
-                rows.append(_HotLine(key, line, of_cpu.get(line, 0), gpu_ns))
-    return rows
-
-
-def _hot_hits(
-    stats: Profile, wanted: set[tuple[Key, int]]
-) -> dict[tuple[Key, int], int]:
-    """Return how often each of the lines that are `wanted` ran."""
-    hits = dict.fromkeys(wanted, 0)
-    keys = {key for key, _ in wanted}
-    for function in stats.functions:
-        if function.key in keys:
-            for cell in function.cells:
-                if (function.key, cell.line) in hits:
-                    hits[function.key, cell.line] += cell.hits
-    return hits

@@ -1,4 +1,4 @@
-"""What views call the work of a GPU, and the lines of Python that caused it."""
+"""Formats of GPU data: names of kernels and calls, times and sizes, occupancy."""
 
 from __future__ import annotations
 
@@ -22,55 +22,143 @@ from lineprof.model.gpu import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lineprof.model.gpu import Gpu, GpuEvent, GpuSum
+    from lineprof.model.gpu import Gpu, GpuSum
+    from lineprof.model.timelines import GpuEvent
     from lineprof.report.options import Options
 
-    # Returns the name, or None where it cannot; and may take for ever.
-    Demangler = Callable[[bytes], "bytes | None"]
+    # Returns the name, or None if it cannot; and may take for ever.
+    Demangler = Callable[[bytes], bytes | None]
+
+LINE_TITLE = "Python Line"  # of the column with the profiled line
+
+NOWHERE = "-"  # in place of a line: outside of all profiled functions
+
+_ACTIVITIES = frozenset({KERNEL, MEMCPY, MEMSET, GRAPH})
 
 
-# The names of kernels as their source has them: C++ ones are demangled.
+@cache
+def kernel_name(name: str) -> str:
+    """Return the demangled name of a kernel, fit for a terminal."""
+    return printable(demangled(name))
+
+
+def call_name(name: str) -> str:
+    """Return the name of a call without its version: cudaMemcpy_v3020 is cudaMemcpy."""
+    plain, _, version = name.rpartition("_v")
+    return printable(plain if plain and version.isdecimal() else name)
+
+
+def activity_name(kind: str, name: str) -> str:
+    """Return the name of an activity as nvprof prints it."""
+    if kind == MEMSET:
+        return "[CUDA memset]"
+    shown = kernel_name(name)
+    if kind == MEMCPY:
+        return f"[CUDA memcpy {shown}]" if name != UNKNOWN else "[CUDA memcpy]"
+    if kind == MIGRATION:
+        return f"[Unified Memory Memcpy {shown}]"
+    return shown or f"[CUDA {kind}]"
+
+
+def kernel_filter(pattern: str | None) -> Callable[[str], bool] | None:
+    """Return a test of kernels' mangled names for --kernel; None: all fit.
+
+    `pattern` is one as for file names, for the mangled or the demangled name.
+    """
+    if pattern is None:
+        return None
+    from fnmatch import fnmatchcase  # noqa: PLC0415  # few ask for it
+
+    def matches(name: str) -> bool:
+        return fnmatchcase(name, pattern) or fnmatchcase(demangled(name), pattern)
+
+    return cache(matches)
+
+
+def event_filter(options: Options) -> Callable[[GpuSum | GpuEvent], bool]:
+    """Return a test whether a sum or an event is an activity to be shown."""
+    kinds = _ACTIVITIES | {MIGRATION} if options.uvm else _ACTIVITIES
+    matches = kernel_filter(options.kernel)
+
+    def is_shown(one: GpuSum | GpuEvent) -> bool:
+        if one.kind not in kinds:
+            return False
+        return one.kind != KERNEL or matches is None or matches(one.name)
+
+    return is_shown
+
+
+class Places:
+    """The innermost profiled line of each call path, as text."""
+
+    def __init__(self, gpu: Gpu, options: Options) -> None:
+        """Take the call paths; files are shown without their folder unless in CSV."""
+        known: dict[tuple[str, int], str] = {}
+        self._texts = []
+        self._capture = options.graph_origin
+        for path in gpu.paths:
+            (file, _, _), line = path.lines[-1]
+            place = (file, line)
+            if place not in known:
+                name = file if options.csv else os.path.basename(file)
+                known[place] = printable(f"{name}:{line}")
+            self._texts.append(known[place])
+        self.width = max(map(len, known.values()), default=0)
+
+    def of(self, one: GpuSum | GpuEvent) -> str:
+        """Return the line that a sum or an event is charged to, or NOWHERE."""
+        path = self.path(one)
+        return NOWHERE if path == NO_PATH else self._texts[path]
+
+    def path(self, one: GpuSum | GpuEvent) -> int:
+        """Return the index of the call path of a sum or an event, or NO_PATH."""
+        if self._capture and one.origin != NO_PATH:
+            return one.origin
+        return one.path
+
+
+# Demangled names of C++ kernels.
 #
-# The C++ runtime does it, where there is one. It is asked in a thread of its
-# own and for a limited time, for a name of 200 characters, made for the purpose,
-# can stand for one of gigabytes.
+# The C++ runtime demangles them, if there is one. It runs in a thread of its own and
+# for a limited time, because a name of 200 characters, made for the purpose, can
+# stand for one of gigabytes.
 
 
 _LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib")
 
 _SYMBOL = "__cxa_demangle"
 
-_LONGEST = 16 * 1024  # characters, of either name; no compiler gives such
+_MAX_NAME = 16 * 1024  # characters, of either name; no compiler makes longer ones
 
-_STACK = 16 * 1024 * 1024  # bytes; some runtimes recurse with each character
+_STACK_SIZE = 16 * 1024 * 1024  # bytes; some runtimes recurse with each character
 
-_PATIENCE = 1.0  # s; an honest name takes microseconds
+_TIMEOUT = 1.0  # s; a name of a compiler takes microseconds
 
 
 @cache
 def demangled(name: str) -> str:
-    """Return `name` as C++ source has it; as it is if it is no mangled C++ name.
+    """Return a mangled C++ `name` as C++ source has it, any other name unchanged.
 
-    It is also left as it is where no C++ runtime is found, or where that
-    cannot read it: GCC's reads 1,024 characters at most.
+    It also stays unchanged if no C++ runtime is found or the runtime cannot
+    demangle it: GCC's reads 1,024 characters at most.
     """
-    if not name.startswith("_Z") or not name.isprintable() or len(name) > _LONGEST:
+    if not name.startswith("_Z") or not name.isprintable() or len(name) > _MAX_NAME:
         return name
     for demangler in _demanglers():
-        text = _in_time(demangler, name.encode())
-        if text is not None and len(text) <= _LONGEST:
+        text = _call_with_timeout(demangler, name.encode())
+        if text is not None and len(text) <= _MAX_NAME:
             return text.decode("utf-8", "backslashreplace")
     return name
 
 
 @cache
 def _demanglers() -> list[Demangler]:
-    """Return what can demangle: one of each C++ runtime that is found."""
+    """Return the demanglers of all C++ runtimes that are found."""
     return [one for one in map(_demangler, _LIBRARIES) if one is not None]
 
 
 def _demangler(library: str) -> Demangler | None:
-    """Return the demangler of a C++ runtime; None where there is none."""
+    """Return the demangler of a C++ runtime; None if it is not installed."""
     try:
         function = ctypes.CDLL(library)[_SYMBOL]
     except (OSError, AttributeError):
@@ -93,30 +181,30 @@ def _demangler(library: str) -> Demangler | None:
     return demangle
 
 
-def _in_time(demangler: Demangler, name: bytes) -> bytes | None:
-    """Return what `demangler` says of `name`, None if it does not come to an end.
+def _call_with_timeout(demangler: Demangler, name: bytes) -> bytes | None:
+    """Return the result of `demangler`, or None if it does not end in time.
 
-    After one such name no other is demangled: there may be many. The thread
-    that is still at it ends with the process.
+    After a timeout no name is demangled any more: there may be many like it. The
+    thread that still runs ends with the process.
     """
-    answers: list[bytes | None] = []
+    results: list[bytes | None] = []
     thread = threading.Thread(
-        target=lambda: answers.append(demangler(name)), daemon=True
+        target=lambda: results.append(demangler(name)), daemon=True
     )
-    before = threading.stack_size(_STACK)
+    before = threading.stack_size(_STACK_SIZE)
     try:
         thread.start()
     except RuntimeError:  # no more threads
         return None
     finally:
         threading.stack_size(before)
-    thread.join(_PATIENCE)
-    if not answers:
+    thread.join(_TIMEOUT)
+    if not results:
         _demanglers().clear()
-    return answers[0] if answers else None
+    return results[0] if results else None
 
 
-# Theoretical occupancy: how many of a multiprocessor's warps a kernel can fill.
+# Theoretical occupancy: the share of a multiprocessor's warps that a kernel can fill.
 #
 # The rules are those of CUDA's own calculator, cuda_occupancy.h of the CUDA
 # toolkit (`cudaOccMaxActiveBlocksPerMultiprocessor`, version 12.1), for a kernel
@@ -139,7 +227,7 @@ _SMEM_RESERVED = 1024  # bytes a block, that CUDA takes from Ampere on
 
 
 def warps_per_block(threads: int, attributes: Mapping[str, int]) -> int | None:
-    """Return how many warps a block of `threads` has; None where it is not known."""
+    """Return the number of warps of a block of `threads`, or None if unknown."""
     size = attributes.get("warp_size", 0)
     return -(-threads // size) if size > 0 and threads > 0 else None
 
@@ -150,140 +238,54 @@ def occupancy(
     """Return the greatest share of a multiprocessor's warps in flight, 0 to 1.
 
     `threads` and `smem` (bytes, static and dynamic) are those of a block,
-    `registers` of a thread, `attributes` the device's. None where these are
-    not known, or where no such block could run on it.
+    `registers` of a thread, `attributes` the device's. None if these are unknown,
+    or if no such block could run on the device.
     """
     warps = warps_per_block(threads, attributes)
     if warps is None or any(attributes.get(name, -1) < 0 for name in _NEEDED):
         return None
     if attributes["cc_major"] < _OLDEST:
         return None
-    most = attributes["threads_per_sm"] // attributes["warp_size"]
+    max_warps = attributes["threads_per_sm"] // attributes["warp_size"]
     blocks = min(
         attributes["blocks_per_sm"],
-        most // warps,
+        max_warps // warps,
         _blocks_by_registers(warps, registers, attributes),
         _blocks_by_smem(smem, attributes),
     )
-    return blocks * warps / most if blocks > 0 else None
+    return blocks * warps / max_warps if blocks > 0 else None
 
 
 def _blocks_by_registers(
     warps: int, registers: int, attributes: Mapping[str, int]
 ) -> int:
-    """Return for how many blocks of `warps` there are registers."""
+    """Return the number of blocks of `warps` that registers suffice for."""
     if registers <= 0:
         return attributes["blocks_per_sm"]
     capability = (attributes["cc_major"], attributes["cc_minor"])
     partitions = 2 if capability == (6, 0) else 4
-    of_warp = _up(registers * attributes["warp_size"], _REGISTER_UNIT)
-    in_partition = attributes["registers_per_sm"] // partitions // of_warp
-    return in_partition * partitions // warps
+    per_warp = _rounded_up(registers * attributes["warp_size"], _REGISTER_UNIT)
+    per_partition = attributes["registers_per_sm"] // partitions // per_warp
+    return per_partition * partitions // warps
 
 
 def _blocks_by_smem(smem: int, attributes: Mapping[str, int]) -> int:
-    """Return for how many blocks there is shared memory."""
+    """Return the number of blocks that shared memory suffices for."""
     if attributes["cc_major"] >= _AMPERE:
-        of_block = _up(smem + _SMEM_RESERVED, _SMEM_UNIT)
+        per_block = _rounded_up(smem + _SMEM_RESERVED, _SMEM_UNIT)
     else:
-        of_block = _up(smem, _SMEM_UNIT_BEFORE_AMPERE)
-    if not of_block:
+        per_block = _rounded_up(smem, _SMEM_UNIT_BEFORE_AMPERE)
+    if not per_block:
         return attributes["blocks_per_sm"]
-    return attributes["smem_per_sm"] // of_block
+    return attributes["smem_per_sm"] // per_block
 
 
-def _up(number: int, unit: int) -> int:
-    """Return the least multiple of `unit` that is not below `number`."""
+def _rounded_up(number: int, unit: int) -> int:
+    """Return `number` rounded up to a multiple of `unit`."""
     return -(-number // unit) * unit
 
 
-NOWHERE = "-"  # in the place of a line: outside of all that are profiled
-
-_ACTIVITIES = frozenset({KERNEL, MEMCPY, MEMSET, GRAPH})
-
-
-@cache
-def kernel_name(name: str) -> str:
-    """Return the name of a kernel, fit for a terminal."""
-    return printable(demangled(name))
-
-
-def call_name(name: str) -> str:
-    """Return the name of a call as source has it: cudaMemcpy for cudaMemcpy_v3020."""
-    plain, _, version = name.rpartition("_v")
-    return printable(plain if plain and version.isdecimal() else name)
-
-
-def activity_name(kind: str, name: str) -> str:
-    """Return what nvprof calls an activity."""
-    if kind == MEMSET:
-        return "[CUDA memset]"
-    shown = kernel_name(name)
-    if kind == MEMCPY:
-        return f"[CUDA memcpy {shown}]" if name != UNKNOWN else "[CUDA memcpy]"
-    if kind == MIGRATION:
-        return f"[Unified Memory Memcpy {shown}]"
-    return shown or f"[CUDA {kind}]"
-
-
-def matcher(pattern: str | None) -> Callable[[str], bool] | None:
-    """Return what tells whether a kernel's name, as compiled, is asked for.
-
-    None when all are: `pattern` is one as of file names.
-    """
-    if pattern is None:
-        return None
-    from fnmatch import fnmatchcase  # noqa: PLC0415  # few ask for it
-
-    def matches(name: str) -> bool:
-        return fnmatchcase(name, pattern) or fnmatchcase(demangled(name), pattern)
-
-    return cache(matches)
-
-
-def wanted(options: Options) -> Callable[[GpuSum | GpuEvent], bool]:
-    """Return what tells whether a sum or an event is an activity to be shown."""
-    kinds = _ACTIVITIES | {MIGRATION} if options.uvm else _ACTIVITIES
-    matches = matcher(options.kernel)
-
-    def is_wanted(one: GpuSum | GpuEvent) -> bool:
-        if one.kind not in kinds:
-            return False
-        return one.kind != KERNEL or matches is None or matches(one.name)
-
-    return is_wanted
-
-
-class Places:
-    """The innermost profiled line of each path, as text."""
-
-    def __init__(self, gpu: Gpu, options: Options) -> None:
-        """Take the paths; files are shown without their folder unless in CSV."""
-        known: dict[tuple[str, int], str] = {}
-        self._texts = []
-        self._capture = options.graph_origin
-        for path in gpu.paths:
-            (file, _, _), line = path.lines[-1]
-            place = (file, line)
-            if place not in known:
-                name = file if options.csv else os.path.basename(file)
-                known[place] = printable(f"{name}:{line}")
-            self._texts.append(known[place])
-        self.width = max(map(len, known.values()), default=0)
-
-    def of(self, one: GpuSum | GpuEvent) -> str:
-        """Return the line that a sum or an event is charged to, or NOWHERE."""
-        path = self.path(one)
-        return NOWHERE if path == NO_PATH else self._texts[path]
-
-    def path(self, one: GpuSum | GpuEvent) -> int:
-        """Return the index of the path that it is charged to, or NO_PATH."""
-        if self._capture and one.origin != NO_PATH:
-            return one.origin
-        return one.path
-
-
-# Times and sizes as nvprof writes them: five digits and a unit; and for CSV.
+# Times and sizes: as nvprof prints them, with five digits and a unit; and for CSV.
 
 
 _SECOND = 1e9  # ns
@@ -294,7 +296,7 @@ _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
 
 
 def _digits(number: float, more: int = 0) -> str:
-    """Return a number below 1,000 with five digits, and so many `more`."""
+    """Return a number below 1,000 with five digits, and `more` after the point."""
     places = 4 if number < 10 else 3 if number < 100 else 2  # noqa: PLR2004
     return f"{number:.{places + more}f}"
 
@@ -318,7 +320,7 @@ def size_text(size: float) -> str:
 
 
 def rate_text(size: int, ns: int) -> str:
-    """Return how fast `size` bytes went in `ns`."""
+    """Return the rate of `size` bytes in `ns`."""
     return f"{size_text(size / ns * _SECOND)}/s"
 
 

@@ -1,4 +1,4 @@
-"""What stands in the table beside line_profiler's columns where a GPU was used."""
+"""GPU columns of the table, and the totals of GPU work below it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from lineprof.model.gpu import (
     totals,
     unattributed,
 )
-from lineprof.model.records import NANOSECOND, readable
-from lineprof.report.gpu_format import kernel_name, matcher, size_text, time_text
+from lineprof.model.units import NANOSECOND, format_seconds
+from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
 from lineprof.report.line_table import ExtraColumns, decimal
-from lineprof.report.options import USUAL_COLUMNS
+from lineprof.report.options import USUAL_GPU_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,14 +31,13 @@ if TYPE_CHECKING:
     from lineprof.report.options import Options
 
 
-# The columns of the table that tell of GPUs, by the names of --gpu-columns.
-
-
 _MEGABYTE = 1e6  # bytes
 
-_MARKED = 20  # with more than one part in so many adopted, a line is marked
+_ADOPTED_PARTS = 20  # a line is marked if more than one part of these is adopted
 
 _NARROW, _WIDE = 8, 10
+
+_HOT_PERCENT = 20  # of the function's GPU time
 
 _TO_DEVICE = frozenset({"HtoD", "HtoA"})
 
@@ -48,23 +47,23 @@ _ON_DEVICE = frozenset({"DtoD", "DtoA", "AtoD", "AtoA", "PtoP"})
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What is known of one line's work on GPUs."""
+class GpuLine:
+    """The GPU numbers of one line."""
 
     numbers: GpuNumbers
     kernels: Kernels
-    whole_ns: int  # GPU time of its function
+    function_ns: int  # GPU time of its function
     tick: float  # of the table's unit, in ns; 0: each time has its own
 
     def time(self, ns: float, width: int) -> str:
         """Return a time (ns) in the table's unit; "" for none."""
         if not self.tick:
-            return readable(ns * NANOSECOND) if ns else ""
+            return format_seconds(ns * NANOSECOND) if ns else ""
         return decimal(ns / self.tick, width) if ns else ""
 
     def percent(self) -> float:
         """Return the share in the function's GPU time."""
-        return 100 * self.numbers.gpu_ns / self.whole_ns if self.whole_ns else 0
+        return 100 * self.numbers.gpu_ns / self.function_ns if self.function_ns else 0
 
 
 @dataclass(frozen=True)
@@ -73,28 +72,28 @@ class GpuColumn:
 
     title: str
     width: int
-    text: Callable[[Measured], str]
-    own_title: str = ""  # where numbers are those of the line itself
+    text: Callable[[GpuLine], str]
+    self_title: str = ""  # with --gpu-self
 
 
-def _adopted(line: Measured) -> bool:
-    """Tell whether more than 5 % of the GPU time was launched by other threads."""
-    return line.numbers.adopted_ns * _MARKED > line.numbers.gpu_ns
+def _adopted(line: GpuLine) -> bool:
+    """Return whether more than 5 % of the GPU time was launched by other threads."""
+    return line.numbers.adopted_ns * _ADOPTED_PARTS > line.numbers.gpu_ns
 
 
-def _gpu_time(line: Measured) -> str:
+def _gpu_time(line: GpuLine) -> str:
     text = line.time(line.numbers.gpu_ns, _WIDE).lstrip()
     return f"~{text}" if _adopted(line) else text
 
 
-def _percent_text(line: Measured) -> str:
+def _percent_text(line: GpuLine) -> str:
     return f"{line.percent():5.1f}" if line.numbers.gpu_ns else ""
 
 
-def _mean(line: Measured) -> str:
+def _mean(line: GpuLine) -> str:
     count = sum(kernel.count for kernel in line.kernels)
-    whole = sum(kernel.ns for kernel in line.kernels)
-    return line.time(whole / count, _WIDE) if count else ""
+    ns = sum(kernel.ns for kernel in line.kernels)
+    return line.time(ns / count, _WIDE) if count else ""
 
 
 def _time(title: str, ns: Callable[[GpuNumbers], int]) -> GpuColumn:
@@ -106,9 +105,9 @@ def _number(title: str, count: Callable[[GpuNumbers], int]) -> GpuColumn:
 
 
 def _megabytes(title: str, size: Callable[[GpuNumbers], int]) -> GpuColumn:
-    def text(line: Measured) -> str:
-        whole = size(line.numbers)
-        return decimal(whole / _MEGABYTE, _NARROW) if whole else ""
+    def text(line: GpuLine) -> str:
+        total = size(line.numbers)
+        return decimal(total / _MEGABYTE, _NARROW) if total else ""
 
     return GpuColumn(title, _NARROW, text)
 
@@ -122,7 +121,7 @@ def _bytes(copies: Copies, directions: frozenset[str]) -> int:
 
 
 def _copies(title: str, directions: frozenset[str]) -> tuple[GpuColumn, GpuColumn]:
-    """Return the columns of the time and of the size of some copies."""
+    """Return the columns of the time and the size of copies in some directions."""
     return (
         _time(f"{title} Time", lambda numbers: _ns(numbers.copies, directions)),
         _megabytes(f"{title} MB", lambda numbers: _bytes(numbers.copies, directions)),
@@ -164,35 +163,115 @@ def _columns() -> dict[str, GpuColumn]:
 GPU_COLUMNS = _columns()
 
 
-# What stands below the tables: the GPUs' totals, and what they leave open.
+def with_gpu(
+    tables: list[FunctionTable], gpu: Gpu, options: Options, unit: float
+) -> list[FunctionTable]:
+    """Return `tables`, with GPU columns for the functions that used a GPU.
+
+    `unit` is the tables' unit in seconds, or AUTO_UNIT.
+    """
+    kernel, capture = kernel_filter(options.kernel), options.graph_origin
+    alone = options.gpu_self
+    lines = numbers_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
+    kernels = kernels_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
+    functions = numbers_of_functions(gpu, kernel=kernel, capture=capture)
+    done = []
+    for table in tables:
+        total = functions.get(table.key)
+        if total is None:
+            done.append(table)
+            continue
+        own_kernels = kernels.get(table.key, {})
+        gpu_lines = {
+            number: GpuLine(
+                numbers=numbers,
+                kernels=own_kernels.get(number, ()),
+                function_ns=total.gpu_ns,
+                tick=unit / NANOSECOND,
+            )
+            for number, numbers in lines.get(table.key, {}).items()
+        }
+        extra = _extra_columns(gpu_lines, options)
+        done.append(
+            table._replace(extra=extra, gpu_ns=total.gpu_ns, wait_ns=total.wait_ns)
+        )
+    return done
 
 
-_BUSY = frozenset({KERNEL, MEMCPY, MEMSET, GRAPH})  # what counts as that
+def _extra_columns(lines: Mapping[int, GpuLine], options: Options) -> ExtraColumns:
+    """Return the GPU columns of a function with these `lines` by number."""
+    names = USUAL_GPU_COLUMNS if options.gpu_columns is None else options.gpu_columns
+    columns = [GPU_COLUMNS[name] for name in names]
+    texts = {
+        number: [column.text(line) for column in columns]
+        for number, line in lines.items()
+    }
+    if options.gpu_columns is None:  # leave out columns without data
+        full = [any(row) for row in zip(*texts.values())]
+        columns = [column for column, any_ in zip(columns, full) if any_]
+        texts = {
+            number: [text for text, any_ in zip(row, full) if any_]
+            for number, row in texts.items()
+        }
+    return ExtraColumns(
+        columns=tuple(_titled(column, options) for column in columns),
+        texts={number: row for number, row in texts.items() if any(row)},
+        below={
+            number: _kernel_rows(line, options.top_kernels)
+            for number, line in lines.items()
+            if options.top_kernels
+        },
+        hot=frozenset(n for n, line in lines.items() if line.percent() > _HOT_PERCENT),
+    )
 
-_MOST_DEVICES = 8  # that get a line each
+
+def _titled(column: GpuColumn, options: Options) -> tuple[str, int]:
+    """Return the title and the width of a column."""
+    title = column.self_title if options.gpu_self else ""
+    title = title or column.title
+    return title, max(column.width, len(title))
 
 
-def footer(stats: Profile, options: Options) -> Iterator[str]:
-    """Yield the totals of all GPU data, or why a GPU's are missing; or nothing."""
-    gpu = stats.gpu
+def _kernel_rows(line: GpuLine, count: int) -> list[str]:
+    """Return a row for each of the `count` kernels that took longest."""
+    gpu_ns = line.numbers.gpu_ns or 1
+    return [
+        f"| {kernel.count} x {time_text(kernel.ns / kernel.count)}"
+        f" = {time_text(kernel.ns)} ({100 * kernel.ns / gpu_ns:.1f} %)"
+        f" {kernel_name(kernel.name)}"
+        for kernel in line.kernels[:count]
+    ]
+
+
+# Lines below the tables: the totals of the GPUs, and missing data.
+
+
+_BUSY = frozenset({KERNEL, MEMCPY, MEMSET, GRAPH})  # kinds that busy time counts
+
+_MAX_DEVICE_LINES = 8  # with more devices, one line for each model
+
+
+def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
+    """Yield the totals of all GPU data, or why those of a GPU are missing."""
+    gpu = profile.gpu
     if not gpu.sums:
         yield from _lost(gpu)
         yield from why_off(gpu)
         return
-    matches = matcher(options.kernel)
-    whole = totals(gpu, kernel=matches)
-    nowhere = unattributed(gpu, kernel=matches, capture=options.graph_origin)
-    yield from _work(whole)
-    if options.kernel is not None and not whole.kernels:
+    matches = kernel_filter(options.kernel)
+    total = totals(gpu, kernel=matches)
+    outside = unattributed(gpu, kernel=matches, capture=options.graph_origin)
+    yield from _totals(total)
+    if options.kernel is not None and not total.kernels:
         yield f"No kernel's name matches {printable(options.kernel)!r}; try '*part*'"
-    yield from _devices(stats)
-    yield from _elsewhere(whole, nowhere)
+    yield from _devices(profile)
+    yield from _unattributed(total, outside)
     yield from _lost(gpu)
     yield from why_off(gpu)
 
 
 def why_off(gpu: Gpu) -> Iterator[str]:
-    """Yield why there are no numbers of a GPU that is there."""
+    """Yield why there are no numbers of a GPU that the machine has."""
     off = [run for run in gpu.runs if run.present and run.backend != "cupti"]
     for reason in dict.fromkeys(run.reason for run in off):
         yield f"GPU columns off: {printable(reason)}"
@@ -202,15 +281,15 @@ def _seconds(ns: int) -> str:
     return f"{ns * NANOSECOND:g} s"
 
 
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "0 %"
+def _percent(part: int, total: int) -> str:
+    return f"{100 * part / total:.1f} %" if total else "0 %"
 
 
-def _work(whole: GpuNumbers) -> Iterator[str]:
-    """Yield what the devices did."""
-    memsets = f" and {whole.memsets} memsets" if whole.memsets else ""
-    yield f"GPU time: {_seconds(whole.gpu_ns)} in {whole.kernels} kernels{memsets}"
-    for what, copies in (("Copies", whole.copies), ("Migrations", whole.migrations)):
+def _totals(total: GpuNumbers) -> Iterator[str]:
+    """Yield the totals of kernels, copies and waits."""
+    memsets = f" and {total.memsets} memsets" if total.memsets else ""
+    yield f"GPU time: {_seconds(total.gpu_ns)} in {total.kernels} kernels{memsets}"
+    for what, copies in (("Copies", total.copies), ("Migrations", total.migrations)):
         if copies:
             ns = sum(ns for _, _, ns, _ in copies)
             each = [
@@ -218,15 +297,15 @@ def _work(whole: GpuNumbers) -> Iterator[str]:
                 for direction, count, _, size in copies
             ]
             yield f"{what}: {_seconds(ns)}: {', '.join(each)}"
-    if whole.waits:
-        yield f"Waiting for the GPU: {_seconds(whole.wait_ns)} in {whole.waits} calls"
+    if total.waits:
+        yield f"Waiting for the GPU: {_seconds(total.wait_ns)} in {total.waits} calls"
 
 
-def _devices(stats: Profile) -> Iterator[str]:
-    """Yield how busy the devices were: each, or all of one name where many are."""
-    gpu = stats.gpu
+def _devices(profile: Profile) -> Iterator[str]:
+    """Yield the busy time of each device, or of each model if there are many."""
+    gpu = profile.gpu
     groups: dict[object, list[GpuDevice]] = {}
-    few = len(gpu.devices) <= _MOST_DEVICES
+    few = len(gpu.devices) <= _MAX_DEVICE_LINES
     for place, device in enumerate(gpu.devices):
         groups.setdefault(place if few else device.name, []).append(device)
     for same in groups.values():
@@ -234,9 +313,9 @@ def _devices(stats: Profile) -> Iterator[str]:
         name = printable(first.name)
         name = f"{name} ({first.device})" if few else f"{len(same)} x {name}"
         busy = sum(device.busy_ns for device in same)
-        least = "" if all(device.busy_exact for device in same) else ">= "
-        text = f"Busy: {name} {least}{_seconds(busy)}"
-        walls = [stats.processes[device.process].wall_ns for device in same]
+        at_least = "" if all(device.busy_exact for device in same) else ">= "
+        text = f"Busy: {name} {at_least}{_seconds(busy)}"
+        walls = [profile.processes[device.process].wall_ns for device in same]
         if all(walls):
             run = "run's" if len(same) == 1 else "runs'"
             text += (
@@ -247,37 +326,37 @@ def _devices(stats: Profile) -> Iterator[str]:
 
 
 def _overlap(gpu: Gpu) -> Iterator[str]:
-    """Yield how much was done at the same time, if anything was."""
+    """Yield how much work overlapped, if any did."""
     busy = sum(device.busy_ns for device in gpu.devices)
     done = sum(one.ns for one in gpu.sums if one.kind in _BUSY)
     if busy and done > busy:
-        most = "" if all(device.busy_exact for device in gpu.devices) else "<= "
+        at_most = "" if all(device.busy_exact for device in gpu.devices) else "<= "
         yield (
-            f"Overlap: GPU time and copies are {most}{done / busy:.2f} times"
+            f"Overlap: GPU time and copies are {at_most}{done / busy:.2f} times"
             " the busy time"
         )
 
 
-def _elsewhere(whole: GpuNumbers, nowhere: GpuNumbers) -> Iterator[str]:
-    """Yield what was launched where no profiled line was open."""
-    if nowhere.gpu_ns or nowhere.copies:
-        copies = nowhere.memcpy_ns
+def _unattributed(total: GpuNumbers, outside: GpuNumbers) -> Iterator[str]:
+    """Yield the work that was launched outside of profiled lines."""
+    if outside.gpu_ns or outside.copies:
+        copies = outside.memcpy_ns
         yield (
-            f"Unattributed: {_seconds(nowhere.gpu_ns)}"
-            f" ({_percent(nowhere.gpu_ns, whole.gpu_ns)})"
+            f"Unattributed: {_seconds(outside.gpu_ns)}"
+            f" ({_percent(outside.gpu_ns, total.gpu_ns)})"
             + (f" and {_seconds(copies)} of copies" if copies else "")
             + ", launched outside of profiled lines"
         )
-    if whole.adopted_ns:
+    if total.adopted_ns:
         yield (
-            f"Adopted (~): {_seconds(whole.adopted_ns)}"
-            f" ({_percent(whole.adopted_ns, whole.gpu_ns)}), launched by threads"
+            f"Adopted (~): {_seconds(total.adopted_ns)}"
+            f" ({_percent(total.adopted_ns, total.gpu_ns)}), launched by threads"
             " without profiled lines while the line was open"
         )
 
 
 def _lost(gpu: Gpu) -> Iterator[str]:
-    """Yield what the numbers lack."""
+    """Yield the numbers of records that are missing."""
     lost = [
         f"{number} {what}"
         for number, what in (
@@ -295,86 +374,5 @@ def _lost(gpu: Gpu) -> Iterator[str]:
 
 
 def _listed(items: Iterable[str]) -> str:
-    *most, last = items
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-_HOT_PERCENT = 20
-
-
-def with_gpu(
-    functions: list[FunctionTable], gpu: Gpu, options: Options, unit: float
-) -> list[FunctionTable]:
-    """Return `functions`, those that used a GPU with columns that tell of it.
-
-    `unit` is the table's, in seconds.
-    """
-    kernel, capture = matcher(options.kernel), options.graph_origin
-    alone = options.gpu_self
-    lines = numbers_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
-    kernels = kernels_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
-    whole = numbers_of_functions(gpu, kernel=kernel, capture=capture)
-    tick = unit / NANOSECOND
-
-    def of(function: FunctionTable) -> FunctionTable:
-        key = (function.file, function.line, function.name)
-        if key not in whole:
-            return function
-        total = whole[key]
-        of_line = kernels.get(key, {})
-        measured = {
-            number: Measured(numbers, of_line.get(number, ()), total.gpu_ns, tick)
-            for number, numbers in lines.get(key, {}).items()
-        }
-        return function._replace(
-            beside=_beside(measured, options),
-            gpu_ns=total.gpu_ns,
-            wait_ns=total.wait_ns,
-        )
-
-    return [of(function) for function in functions]
-
-
-def _beside(measured: Mapping[int, Measured], options: Options) -> ExtraColumns:
-    """Return the columns of a function whose lines are `measured`."""
-    names = USUAL_COLUMNS if options.gpu_columns is None else options.gpu_columns
-    columns = [GPU_COLUMNS[name] for name in names]
-    texts = {
-        number: [column.text(line) for column in columns]
-        for number, line in measured.items()
-    }
-    if options.gpu_columns is None:  # leave out those that say nothing
-        full = [any(row) for row in zip(*texts.values())]
-        columns = [column for column, any_ in zip(columns, full) if any_]
-        texts = {
-            number: [text for text, any_ in zip(row, full) if any_]
-            for number, row in texts.items()
-        }
-    return ExtraColumns(
-        columns=tuple(_titled(column, options) for column in columns),
-        texts={number: row for number, row in texts.items() if any(row)},
-        below={
-            number: _top(line, options.top_kernels)
-            for number, line in measured.items()
-            if options.top_kernels
-        },
-        hot=frozenset(n for n, one in measured.items() if one.percent() > _HOT_PERCENT),
-    )
-
-
-def _titled(column: GpuColumn, options: Options) -> tuple[str, int]:
-    """Return the title and the width of a column."""
-    title = column.own_title if options.gpu_self else ""
-    title = title or column.title
-    return title, max(column.width, len(title))
-
-
-def _top(line: Measured, count: int) -> list[str]:
-    """Return what is said of the `count` kernels that took longest."""
-    whole = line.numbers.gpu_ns or 1
-    return [
-        f"| {kernel.count} x {time_text(kernel.ns / kernel.count)}"
-        f" = {time_text(kernel.ns)} ({100 * kernel.ns / whole:.1f} %)"
-        f" {kernel_name(kernel.name)}"
-        for kernel in line.kernels[:count]
-    ]
+    *others, last = items
+    return f"{', '.join(others)} and {last}" if others else last

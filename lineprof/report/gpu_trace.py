@@ -1,4 +1,8 @@
-"""A GPU's activities one by one, in order of their start, as nvprof prints them."""
+"""The views --gpu-trace and --api-trace: GPU activities and CUDA calls in order.
+
+Rows are laid out as nvprof prints them. They are generated lazily, because a
+timeline can have millions of events.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,12 @@ from lineprof.errors import printable
 from lineprof.model.gpu import DRIVER, KERNEL, NO_PATH, RUNTIME
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.report.gpu_format import (
+    LINE_TITLE,
     NOWHERE,
     Places,
     activity_name,
     call_name,
+    event_filter,
     microseconds,
     milliseconds,
     occupancy,
@@ -20,78 +26,302 @@ from lineprof.report.gpu_format import (
     rate_text,
     size_text,
     time_text,
-    wanted,
     warps_per_block,
 )
-from lineprof.report.gpu_summary import calls_left_out, left_out
+from lineprof.report.gpu_summary import CALLS_NOT_RECORDED, has_calls, why_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Protocol
 
-    from lineprof.model.gpu import GpuDevice, GpuEvent
+    from lineprof.model.gpu import Gpu, GpuDevice
     from lineprof.model.profile import Profile
-    from lineprof.model.timelines import Timeline
+    from lineprof.model.timelines import GpuEvent, Timeline
     from lineprof.report.options import Options
+    from lineprof.source import Sources
 
     Size = tuple[int, int, int]
 
-    class Trace(Protocol):
-        """One kind of trace."""
+_HEADER = (
+    "   Start  Duration            Grid Size      Block Size     Regs*    SSMem*"
+    "    DSMem*      Size  Throughput      SrcMemType      DstMemType"
+)
 
-        header: str
-        csv_titles: tuple[str, ...]
-        csv_units: str
+_LEGEND = (
+    "",
+    "Regs: registers of each thread.",
+    "SSMem, DSMem: static and dynamic shared memory of each block.",
+)
 
-        def is_wanted(self, event: GpuEvent) -> bool:
-            """Tell whether an event is of this trace."""
+_OCCUPANCY_LEGEND = (
+    "Warps: of each block.  Occupancy: the theoretical one, the greatest share of"
+    " a multiprocessor's warps that can be in flight."
+)
 
-        def text(self, event: GpuEvent, process: int) -> str:
-            """Return a row of text; `process` is an index in Profile.processes."""
+_NONE, _DEVICE, _THREAD = "-", "Device", "Thread"
 
-        def fields(self, event: GpuEvent, process: int) -> tuple[str, ...]:
-            """Return a row of CSV."""
+_CACHED_LAUNCHES = 4096  # shapes of launches whose texts are kept
+
+_CSV_TITLES = (
+    *("Start", "Duration", "Grid X", "Grid Y", "Grid Z"),
+    *("Block X", "Block Y", "Block Z", "Registers Per Thread"),
+    *("Static SMem", "Dynamic SMem", "Size", "Throughput"),
+    *("SrcMemType", "DstMemType", "Device", "Context", "Stream"),
+    *("Name", "Correlation_ID", "Range", LINE_TITLE, "Process"),
+)
+
+_CSV_UNITS = "ms,us,,,,,,,,B,B,B,GB/s,,,,,,,,,,"
 
 
-# Calls of CUDA's API one by one, in order of their start, as nvprof prints them.
+def gpu_trace(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
+    """Yield a row for each activity, and below them what is missing."""
+    yield from _rows(_GpuTrace(profile, options), profile, options)
+    if options.csv:
+        return
+    if any(timeline.count for timeline in profile.gpu.timelines):
+        yield from _LEGEND
+        if options.occupancy:
+            yield _OCCUPANCY_LEGEND
+    yield from _missing_activities(profile.gpu)
 
 
-_LINE_TITLE = "Python Line"
-
-
-def api_trace(stats: Profile, options: Options) -> Iterator[str]:
+def api_trace(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each call, and below them what is missing."""
-    yield from rows(_ApiTrace(stats, options), stats, options)
+    yield from _rows(_ApiTrace(profile, options), profile, options)
     if not options.csv:
-        yield from calls_left_out(stats.gpu)
+        yield from _missing_calls(profile.gpu)
+
+
+def gpu_trace_notes(profile: Profile, options: Options) -> Iterable[str]:
+    """Return what a trace of activities as CSV lacks; text says that itself."""
+    return _missing_activities(profile.gpu) if options.csv else ()
+
+
+def api_trace_notes(profile: Profile, options: Options) -> Iterable[str]:
+    """Return what a trace of calls as CSV lacks; text says that itself."""
+    return _missing_calls(profile.gpu) if options.csv else ()
+
+
+def _missing_activities(gpu: Gpu) -> Iterator[str]:
+    """Yield what a trace of activities does not show."""
+    yield from why_nothing(gpu)
+    if gpu.sums and not any(timeline.count for timeline in gpu.timelines):
+        yield "The profile has no timeline; --gpu-summary shows the sums"
+    count = sum(run.left_out for run in gpu.runs)
+    if count:
+        yield (
+            f"The timeline was full: {count} records are in --gpu-summary alone;"
+            " kernprof -l --gpu-events N keeps more"
+        )
+
+
+def _missing_calls(gpu: Gpu) -> Iterator[str]:
+    """Yield what a trace of calls does not show."""
+    if gpu.sums and not has_calls(gpu):
+        yield f"API calls were {CALLS_NOT_RECORDED}"
+    else:
+        yield from _missing_activities(gpu)
+
+
+def _rows(
+    trace: _GpuTrace | _ApiTrace, profile: Profile, options: Options
+) -> Iterator[str]:
+    """Yield the rows of all timelines, one process after the other."""
+    timelines = [one for one in profile.gpu.timelines if one.count]
+    if options.csv:
+        yield ",".join(map(quoted, trace.csv_titles))
+        yield trace.csv_units
+    for number, timeline in enumerate(timelines):
+        if options.csv:
+            for event in filter(trace.is_shown, timeline):
+                yield ",".join(trace.fields(event, timeline.process))
+            continue
+        if len(timelines) > 1:
+            yield from _heading(profile, timeline, first=not number)
+        yield trace.header
+        for event in filter(trace.is_shown, timeline):
+            yield trace.text(event, timeline.process)
+
+
+def _heading(profile: Profile, timeline: Timeline, *, first: bool) -> Iterator[str]:
+    """Yield the process of a timeline: its starts count from the process's start."""
+    if not first:
+        yield ""
+    process = profile.processes[timeline.process]
+    rank = "" if process.rank is None else f", rank {process.rank}"
+    yield f"Process {process.pid} on {printable(process.host)}{rank}:"
+
+
+def _pid(profile: Profile, process: int) -> str:
+    """Return the system's number of a process of the profile."""
+    return f"{profile.processes[process].pid}"
+
+
+class _GpuTrace:
+    """Rows of activities; `process` is an index in Profile.processes."""
+
+    def __init__(self, profile: Profile, options: Options) -> None:
+        self._profile = profile
+        self._places = Places(profile.gpu, options)
+        self._line_width = max(len(LINE_TITLE), self._places.width)
+        self._devices = {
+            (one.process, one.device): printable(f"{one.name} ({one.device})")
+            for one in profile.gpu.devices
+        }
+        self._device_width = max(map(len, [_DEVICE, *self._devices.values()]))
+        self._occupancies = (
+            _Occupancies(profile.gpu.devices) if options.occupancy else None
+        )
+        self.is_shown = event_filter(options)
+        titles = f" {'Warps':>5} {'Occupancy':>9}" if options.occupancy else ""
+        self.header = (
+            f"{_HEADER}  {_DEVICE:>{self._device_width}}   Context    Stream{titles}"
+            f" {'Range':>12}  {LINE_TITLE:<{self._line_width}}  Name"
+        )
+        more = ("Warps Per Block", "Occupancy") if options.occupancy else ()
+        self.csv_titles = (*_CSV_TITLES, *more)
+        self.csv_units = _CSV_UNITS + (",,%" if options.occupancy else "")
+
+    def text(self, event: GpuEvent, process: int) -> str:
+        """Return a row of text."""
+        name = activity_name(event.kind, event.name)
+        launch = _NO_LAUNCH
+        if event.kind == KERNEL:
+            name = f"{name} [{event.correlation}]"
+            launch = _launch(event.grid, event.block, *_resources(event))
+        size = size_text(event.bytes) if event.bytes else _NONE
+        occupancies = ""
+        if self._occupancies:
+            warps, share = self._occupancies.of(event, process)
+            occupancies = f" {warps or _NONE:>5} {f'{share}%' if share else _NONE:>9}"
+        device = self._device(event, process) or _NONE
+        return (
+            f"{time_text(event.start_ns):>8} {time_text(event.ns):>9}{launch}"
+            f" {size:>9} {_rate(event):>11}"
+            f" {event.source or _NONE:>15} {event.target or _NONE:>15}"
+            f"  {device:>{self._device_width}} {event.context:>9} {event.stream:>9}"
+            f"{occupancies} {self._range(event) or _NONE:>12}"
+            f"  {self._places.of(event):<{self._line_width}}  {name}"
+        )
+
+    def fields(self, event: GpuEvent, process: int) -> tuple[str, ...]:
+        """Return a row of CSV."""
+        launch: tuple[str, ...] = ("",) * 9
+        if event.kind == KERNEL:
+            launch = tuple(map(str, (*event.grid, *event.block, *_resources(event))))
+        timed = event.bytes and event.ns
+        place = self._places.of(event)
+        return (
+            milliseconds(event.start_ns),
+            microseconds(event.ns),
+            *launch,
+            f"{event.bytes}" if event.bytes else "",
+            f"{event.bytes / event.ns:.6f}" if timed else "",
+            *(quoted(memory) for memory in (event.source, event.target)),
+            quoted(self._device(event, process)),
+            *(quoted(f"{number}") for number in (event.context, event.stream)),
+            quoted(activity_name(event.kind, event.name)),
+            f"{event.correlation}",
+            self._range(event),
+            quoted("" if place == NOWHERE else place),
+            _pid(self._profile, process),
+            *(self._occupancies.of(event, process) if self._occupancies else ()),
+        )
+
+    def _device(self, event: GpuEvent, process: int) -> str:
+        return self._devices.get((process, event.device), f"({event.device})")
+
+    def _range(self, event: GpuEvent) -> str:
+        """Return the payload of the NVTX range around an event's launch, or ""."""
+        path = self._places.path(event)
+        payload = 0 if path == NO_PATH else self._profile.gpu.paths[path].range
+        return f"{payload or ''}"
+
+
+class _Occupancies:
+    """The occupancy of multiprocessors by kernels, by launch."""
+
+    def __init__(self, devices: Iterable[GpuDevice]) -> None:
+        self._attributes = {
+            (one.process, one.device): dict(one.attributes) for one in devices
+        }
+        self._cached = lru_cache(maxsize=_CACHED_LAUNCHES)(self._computed)
+
+    def of(self, event: GpuEvent, process: int) -> tuple[str, str]:
+        """Return the warps of a block and the occupancy in %, each "" if unknown."""
+        if event.kind != KERNEL:
+            return "", ""
+        return self._cached((process, event.device), event.block, *_resources(event))
+
+    def _computed(
+        self,
+        device: tuple[int, int],
+        block: Size,
+        registers: int,
+        static_smem: int,
+        dynamic_smem: int,
+    ) -> tuple[str, str]:
+        attributes = self._attributes.get(device, {})
+        threads = block[0] * block[1] * block[2]
+        warps = warps_per_block(threads, attributes)
+        share = occupancy(threads, registers, static_smem + dynamic_smem, attributes)
+        return f"{warps or ''}", "" if share is None else f"{100 * share:.1f}"
+
+
+def _resources(event: GpuEvent) -> tuple[int, int, int]:
+    """Return a thread's registers and a block's static and dynamic shared memory."""
+    return event.registers, event.static_smem, event.dynamic_smem
+
+
+def _rate(event: GpuEvent) -> str:
+    if not event.bytes or not event.ns:
+        return _NONE
+    return rate_text(event.bytes, event.ns)
+
+
+@lru_cache(maxsize=_CACHED_LAUNCHES)
+def _launch(
+    grid: Size, block: Size, registers: int, static_smem: int, dynamic_smem: int
+) -> str:
+    """Return the columns from the grid's size to shared memory."""
+    sizes = ["({} {} {})".format(*size) for size in (grid, block)]
+    return _launch_columns(
+        *sizes, f"{registers}", size_text(static_smem), size_text(dynamic_smem)
+    )
+
+
+def _launch_columns(*texts: str) -> str:
+    return "".join(f" {text:>{width}}" for text, width in zip(texts, (20, 15, 9, 9, 9)))
+
+
+_NO_LAUNCH = _launch_columns(*[_NONE] * 5)
 
 
 class _ApiTrace:
-    """Rows of calls."""
+    """Rows of calls; `process` is an index in Profile.processes."""
 
     csv_titles: tuple[str, ...] = (
         *("Start", "Duration", "Name", "Correlation_ID"),
-        *("Thread", _LINE_TITLE, "Process"),
+        *(_THREAD, LINE_TITLE, "Process"),
     )
     csv_units = "ms,us,,,,,"
 
-    def __init__(self, stats: Profile, options: Options) -> None:
-        self._stats = stats
-        self._places = Places(stats.gpu, options)
-        self._line_width = max(len(_LINE_TITLE), self._places.width)
-        self._names = [printable(thread.name) for thread in stats.threads]
+    def __init__(self, profile: Profile, options: Options) -> None:
+        self._profile = profile
+        self._places = Places(profile.gpu, options)
+        self._line_width = max(len(LINE_TITLE), self._places.width)
+        self._names = [printable(thread.name) for thread in profile.threads]
         self._numbered = {
             (thread.process, thread.native_id): name
-            for thread, name in zip(stats.threads, self._names)
+            for thread, name in zip(profile.threads, self._names)
         }
-        self._thread_width = max(map(len, ["Thread", *self._names]))
+        self._thread_width = max(map(len, [_THREAD, *self._names]))
         self.header = (
-            f"   Start  Duration  {'Thread':>{self._thread_width}}"
-            f"  {_LINE_TITLE:<{self._line_width}}  Name"
+            f"   Start  Duration  {_THREAD:>{self._thread_width}}"
+            f"  {LINE_TITLE:<{self._line_width}}  Name"
         )
 
-    def is_wanted(self, event: GpuEvent) -> bool:
-        """Tell whether it is a call."""
+    def is_shown(self, event: GpuEvent) -> bool:
+        """Return whether an event is a call."""
         return event.kind in {RUNTIME, DRIVER}
 
     def text(self, event: GpuEvent, process: int) -> str:
@@ -113,236 +343,17 @@ class _ApiTrace:
             f"{event.correlation}",
             quoted(self._thread(event, process)),
             quoted("" if place == NOWHERE else place),
-            pid(self._stats, process),
+            _pid(self._profile, process),
         )
 
     def _thread(self, event: GpuEvent, process: int) -> str:
-        """Return a thread's name, or its number where it has none.
+        """Return a thread's name, or its number if it has no name.
 
-        CUPTI numbers threads as pthread_self() does and not as the system: the
-        path knows more.
+        CUPTI numbers threads as pthread_self() does, not as the system; the call
+        path knows the thread as the system does.
         """
         if event.path != NO_PATH:
-            path = self._stats.gpu.paths[event.path]
+            path = self._profile.gpu.paths[event.path]
             if not path.adopted and path.thread != UNKNOWN_THREAD:
                 return self._names[path.thread]
         return self._numbered.get((process, event.thread)) or f"{event.thread}"
-
-
-_HEADER = (
-    "   Start  Duration            Grid Size      Block Size     Regs*    SSMem*"
-    "    DSMem*      Size  Throughput      SrcMemType      DstMemType"
-)
-
-_LEGEND = (
-    "",
-    "Regs: registers of each thread.",
-    "SSMem, DSMem: static and dynamic shared memory of each block.",
-)
-
-_OCCUPANCY_LEGEND = (
-    "Warps: of each block.  Occupancy: the theoretical one, the greatest share of"
-    " a multiprocessor's warps that can be in flight."
-)
-
-_NONE, _DEVICE, _LINE = "-", "Device", "Python Line"
-
-_SHAPES = 4096  # of launches whose texts are kept
-
-_CSV_TITLES = (
-    *("Start", "Duration", "Grid X", "Grid Y", "Grid Z"),
-    *("Block X", "Block Y", "Block Z", "Registers Per Thread"),
-    *("Static SMem", "Dynamic SMem", "Size", "Throughput"),
-    *("SrcMemType", "DstMemType", "Device", "Context", "Stream"),
-    *("Name", "Correlation_ID", "Range", "Python Line", "Process"),
-)
-
-_CSV_UNITS = "ms,us,,,,,,,,B,B,B,GB/s,,,,,,,,,,"
-
-
-def gpu_trace(stats: Profile, options: Options) -> Iterator[str]:
-    """Yield a row for each activity, and below them what is missing."""
-    trace = _GpuTrace(stats, options)
-    yield from rows(trace, stats, options)
-    if options.csv:
-        return
-    if any(timeline.count for timeline in stats.gpu.timelines):
-        yield from _LEGEND
-        if options.occupancy:
-            yield _OCCUPANCY_LEGEND
-    yield from left_out(stats.gpu)
-
-
-class _GpuTrace:
-    """Rows of activities."""
-
-    def __init__(self, stats: Profile, options: Options) -> None:
-        self._stats = stats
-        self._places = Places(stats.gpu, options)
-        self._line_width = max(len(_LINE), self._places.width)
-        self._devices = {
-            (one.process, one.device): printable(f"{one.name} ({one.device})")
-            for one in stats.gpu.devices
-        }
-        self._device_width = max(map(len, [_DEVICE, *self._devices.values()]))
-        self._filling = _Filling(stats.gpu.devices) if options.occupancy else None
-        self.is_wanted = wanted(options)
-        filling = f" {'Warps':>5} {'Occupancy':>9}" if options.occupancy else ""
-        self.header = (
-            f"{_HEADER}  {_DEVICE:>{self._device_width}}   Context    Stream{filling}"
-            f" {'Range':>12}  {_LINE:<{self._line_width}}  Name"
-        )
-        more = ("Warps Per Block", "Occupancy") if options.occupancy else ()
-        self.csv_titles = (*_CSV_TITLES, *more)
-        self.csv_units = _CSV_UNITS + (",,%" if options.occupancy else "")
-
-    def text(self, event: GpuEvent, process: int) -> str:
-        """Return a row of text."""
-        name = activity_name(event.kind, event.name)
-        launch = _NO_LAUNCH
-        if event.kind == KERNEL:
-            name = f"{name} [{event.correlation}]"
-            launch = _launch(event.grid, event.block, *_needs(event))
-        size = size_text(event.bytes) if event.bytes else _NONE
-        filling = ""
-        if self._filling:
-            warps, share = self._filling.of(event, process)
-            filling = f" {warps or _NONE:>5} {f'{share}%' if share else _NONE:>9}"
-        device = self._device(event, process) or _NONE
-        return (
-            f"{time_text(event.start_ns):>8} {time_text(event.ns):>9}{launch}"
-            f" {size:>9} {_rate(event):>11}"
-            f" {event.source or _NONE:>15} {event.target or _NONE:>15}"
-            f"  {device:>{self._device_width}} {event.context:>9} {event.stream:>9}"
-            f"{filling} {self._range(event) or _NONE:>12}"
-            f"  {self._places.of(event):<{self._line_width}}  {name}"
-        )
-
-    def fields(self, event: GpuEvent, process: int) -> tuple[str, ...]:
-        """Return a row of CSV."""
-        launch: tuple[str, ...] = ("",) * 9
-        if event.kind == KERNEL:
-            launch = tuple(map(str, (*event.grid, *event.block, *_needs(event))))
-        timed = event.bytes and event.ns
-        place = self._places.of(event)
-        return (
-            milliseconds(event.start_ns),
-            microseconds(event.ns),
-            *launch,
-            f"{event.bytes}" if event.bytes else "",
-            f"{event.bytes / event.ns:.6f}" if timed else "",
-            *(quoted(memory) for memory in (event.source, event.target)),
-            quoted(self._device(event, process)),
-            *(quoted(f"{number}") for number in (event.context, event.stream)),
-            quoted(activity_name(event.kind, event.name)),
-            f"{event.correlation}",
-            self._range(event),
-            quoted("" if place == NOWHERE else place),
-            pid(self._stats, process),
-            *(self._filling.of(event, process) if self._filling else ()),
-        )
-
-    def _device(self, event: GpuEvent, process: int) -> str:
-        return self._devices.get((process, event.device), f"({event.device})")
-
-    def _range(self, event: GpuEvent) -> str:
-        """Return the payload of the NVTX range that it was launched in, or ""."""
-        path = self._places.path(event)
-        payload = 0 if path == NO_PATH else self._stats.gpu.paths[path].range
-        return f"{payload or ''}"
-
-
-class _Filling:
-    """How a kernel's blocks fill a multiprocessor."""
-
-    def __init__(self, devices: Iterable[GpuDevice]) -> None:
-        self._attributes = {
-            (one.process, one.device): dict(one.attributes) for one in devices
-        }
-        self._known = lru_cache(maxsize=_SHAPES)(self._found)
-
-    def of(self, event: GpuEvent, process: int) -> tuple[str, str]:
-        """Return the warps of a block and the occupancy in %; "" if not known."""
-        if event.kind != KERNEL:
-            return "", ""
-        return self._known((process, event.device), event.block, *_needs(event))
-
-    def _found(
-        self,
-        device: tuple[int, int],
-        block: Size,
-        registers: int,
-        static_smem: int,
-        dynamic_smem: int,
-    ) -> tuple[str, str]:
-        attributes = self._attributes.get(device, {})
-        threads = block[0] * block[1] * block[2]
-        warps = warps_per_block(threads, attributes)
-        share = occupancy(threads, registers, static_smem + dynamic_smem, attributes)
-        return f"{warps or ''}", "" if share is None else f"{100 * share:.1f}"
-
-
-def _needs(event: GpuEvent) -> tuple[int, int, int]:
-    """Return a thread's registers and a block's static and dynamic shared memory."""
-    return event.registers, event.static_smem, event.dynamic_smem
-
-
-def _rate(event: GpuEvent) -> str:
-    if not event.bytes or not event.ns:
-        return _NONE
-    return rate_text(event.bytes, event.ns)
-
-
-@lru_cache(maxsize=_SHAPES)
-def _launch(
-    grid: Size, block: Size, registers: int, static_smem: int, dynamic_smem: int
-) -> str:
-    """Return the columns from the grid's size to shared memory."""
-    sizes = ["({} {} {})".format(*size) for size in (grid, block)]
-    return _launch_columns(
-        *sizes, f"{registers}", size_text(static_smem), size_text(dynamic_smem)
-    )
-
-
-def _launch_columns(*texts: str) -> str:
-    return "".join(f" {text:>{width}}" for text, width in zip(texts, (20, 15, 9, 9, 9)))
-
-
-_NO_LAUNCH = _launch_columns(*[_NONE] * 5)
-
-
-# What the traces have in common: a row an event, made when it is printed.
-#
-# A timeline can have millions of events: none of its rows is kept.
-
-
-def pid(stats: Profile, process: int) -> str:
-    """Return the number of a process as the system gave it."""
-    return f"{stats.processes[process].pid}"
-
-
-def rows(trace: Trace, stats: Profile, options: Options) -> Iterator[str]:
-    """Yield the rows of all timelines, one process after the other."""
-    timelines = [one for one in stats.gpu.timelines if one.count]
-    if options.csv:
-        yield ",".join(map(quoted, trace.csv_titles))
-        yield trace.csv_units
-    for place, timeline in enumerate(timelines):
-        if options.csv:
-            for event in filter(trace.is_wanted, timeline):
-                yield ",".join(trace.fields(event, timeline.process))
-            continue
-        if len(timelines) > 1:
-            yield from _heading(stats, timeline, first=not place)
-        yield trace.header
-        for event in filter(trace.is_wanted, timeline):
-            yield trace.text(event, timeline.process)
-
-
-def _heading(stats: Profile, timeline: Timeline, *, first: bool) -> Iterator[str]:
-    """Yield whose timeline follows: starts count from the start of its process."""
-    if not first:
-        yield ""
-    process = stats.processes[timeline.process]
-    rank = "" if process.rank is None else f", rank {process.rank}"
-    yield f"Process {process.pid} on {printable(process.host)}{rank}:"

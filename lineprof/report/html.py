@@ -1,6 +1,6 @@
-"""A profile as HTML for notebooks: a table a function, the hot lines coloured.
+"""A profile as HTML for notebooks: a table for each function, hot lines coloured.
 
-One element with all that it needs: no script, nothing to load.
+The HTML is one self-contained element: no script, nothing to load.
 """
 
 from __future__ import annotations
@@ -10,10 +10,17 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
-from lineprof.model.records import AUTO_UNIT
-from lineprof.report.line_table import AWAIT, COLUMNS, Column, FunctionTable, Scale
+from lineprof.model.units import AUTO_UNIT
+from lineprof.report.line_table import (
+    AWAIT,
+    COLUMNS,
+    Column,
+    FunctionTable,
+    Scale,
+    footer,
+    function_tables,
+)
 from lineprof.report.options import Options
-from lineprof.report.text import footer_of, functions_of
 from lineprof.source import Sources
 
 if TYPE_CHECKING:
@@ -37,32 +44,32 @@ class _Row:
 
 
 def html_of(
-    stats: Profile, *, unit: float | None = None, skip_zero: bool = False
+    profile: Profile, *, unit: float | None = None, skip_zero: bool = False
 ) -> str:
-    """Return the tables of `stats` as HTML.
+    """Return the tables of `profile` as HTML.
 
-    `unit` (s) is that of the times; None gives each the one that it reads best
-    in. Functions that never ran are named below the tables, but not if `skip_zero`.
+    `unit` (s) is that of the times; None gives each time the one that it reads
+    best in. Functions that never ran are named below the tables, unless `skip_zero`.
     """
-    return "\n".join(_page(stats, AUTO_UNIT if unit is None else unit, skip_zero))
+    return "\n".join(_page(profile, AUTO_UNIT if unit is None else unit, skip_zero))
 
 
-def _page(stats: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # noqa: FBT001
+def _page(profile: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # noqa: FBT001
     options = Options(unit=unit)
-    functions, sources = functions_of(stats, options), Sources(stats.sources)
+    functions, sources = function_tables(profile, options), Sources(profile.sources)
     yield f'<div class="lineprof"><style>{STYLE}</style>'
     for function in functions:
         if function.ran:
-            scale = Scale(stats.unit, unit, sum(line.time for line in function.lines))
+            scale = Scale(profile.unit, unit, sum(line.time for line in function.lines))
             block = sources.block(function.file, function.line, function.name)
             yield from _function(function, scale, block)
     idle = [function for function in functions if not function.ran]
     if idle and not skip_zero:
         yield from _idle(idle)
-    for note in [*stats.warnings, *footer_of(stats, options)]:
+    for note in [*profile.warnings, *footer(profile, options)]:
         yield f"<div>{_text(note)}</div>"
     if not functions:
-        yield f"<div>{_text(stats.why_empty)}</div>"
+        yield f"<div>{_text(profile.why_empty)}</div>"
     yield "</div>"
 
 
@@ -79,7 +86,7 @@ def _function(
     yield '<div class="lp-wide"><table><thead><tr>'
     columns = _columns(function)
     titles = [column.title for column in columns]
-    titles += [title for title, _ in function.beside.columns]
+    titles += [title for title, _ in function.extra.columns]
     for title in ["Line", *titles]:
         unit = _unit(scale.output_unit) if title == "Time" else ""
         yield f"<th>{_text(title)}{unit}</th>"
@@ -90,14 +97,14 @@ def _function(
 
 
 def _unit(unit: float) -> str:
-    """Return what a column's title says of its unit (s)."""
+    """Return the unit (s) of a column for its title."""
     if unit == AUTO_UNIT:
         return ""
     return f" ({_UNITS.get(unit, f'{unit:g} s')})"
 
 
 def _columns(function: FunctionTable) -> tuple[Column, ...]:
-    """Return the columns of a table, that of awaiting only where it says something."""
+    """Return the columns of a table, with Await only if a line has such time."""
     waits = any(line.awaited for line in function.lines)
     return (*COLUMNS, AWAIT) if waits else COLUMNS
 
@@ -108,18 +115,18 @@ def _rows(
     scale: Scale,
     block: Sequence[str] | None,
 ) -> Iterator[_Row]:
-    """Yield the lines of a function; without source, those that were measured."""
-    beside, lines = function.beside, {line.number: line for line in function.lines}
-    measured = sorted({*lines, *beside.texts})
+    """Yield the lines of a function; without source, only those with numbers."""
+    extra, lines = function.extra, {line.number: line for line in function.lines}
+    measured = sorted({*lines, *extra.texts})
     numbered = enumerate(block, function.line) if block else ((n, "") for n in measured)
-    blank, none = [""] * len(columns), [""] * len(beside.columns)
+    blank, none = [""] * len(columns), [""] * len(extra.columns)
     for number, source in numbered:
         line = lines.get(number)
         cells = [c.text(line, scale).strip() for c in columns] if line else blank
-        more = beside.texts.get(number, none)
+        more = extra.texts.get(number, none)
         share = (scale.percent(line.time) or 0) / 100 if line else 0.0
-        below = beside.below.get(number, ())
-        hot = number in beside.hot
+        below = extra.below.get(number, ())
+        hot = number in extra.hot
         yield _Row(number, [*cells, *more], share, source, below, hot)
 
 
@@ -146,21 +153,21 @@ def _idle(functions: Sequence[FunctionTable]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return any text as HTML shows it, without characters that would act."""
+    """Return any text for HTML, escaped and without control characters."""
     clean = printable(text, keep="\t")
     return escape(clean.encode("utf-8", "backslashreplace").decode())
 
 
-# How the HTML tables look, in light and dark pages: colours are laid over theirs.
+# Style, for light and dark pages: colours are laid over the page's own.
 
 
 _HEAT = "255,112,0"  # red, green, blue
 
-_LEAST_SHARE = 0.01  # of the time; less leaves a line without heat
+_MIN_SHARE = 0.01  # of the time, for a line to be coloured
 
-_FAINT, _FULL = 0.08, 0.55  # how much of the page's own colour the heat covers
+_MIN_OPACITY, _MAX_OPACITY = 0.08, 0.55  # of the heat colour
 
-# Twice the class: pages have styles of their own for tables.
+# The class twice, to win over the page's own styles for tables.
 STYLE = """
 .lineprof.lineprof{font-size:13px;line-height:1.35}
 .lineprof.lineprof details{margin:.3em 0 .9em}
@@ -186,10 +193,9 @@ font:inherit;white-space:pre;overflow:visible}
 def heat(share: float) -> str:
     """Return the style of a line that took `share` (0 to 1) of the time, "" if little.
 
-    It stands at the line itself: where a page takes our style sheet away, it
-    mostly leaves this.
+    It is an attribute of the row: pages that strip style sheets mostly keep it.
     """
-    if share < _LEAST_SHARE:
+    if share < _MIN_SHARE:
         return ""
-    cover = _FAINT + (_FULL - _FAINT) * min(1.0, share)
-    return f"background-color:rgba({_HEAT},{cover:.2f})"
+    opacity = _MIN_OPACITY + (_MAX_OPACITY - _MIN_OPACITY) * min(1.0, share)
+    return f"background-color:rgba({_HEAT},{opacity:.2f})"

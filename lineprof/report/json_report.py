@@ -1,11 +1,12 @@
-"""The profile for other programs, as JSON: docs/json.md describes it."""
+"""The view --json: a profile for other programs, as docs/json.md describes it."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import (
     GpuNumbers,
     numbers_of_functions,
@@ -14,59 +15,52 @@ from lineprof.model.gpu import (
     unattributed,
 )
 from lineprof.model.records import LineTotals
-from lineprof.model.time_split import mpi_of_lines, split_of_lines
-from lineprof.report.options import RAW, SKIP_ZERO, SORT, Options, View, uncalibrated
+from lineprof.model.time_split import line_mpi_ns, line_time_splits
+from lineprof.report.options import uncalibrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lineprof.model.call_graph import FunctionNumbers
+    from lineprof.model.call_graph import FunctionTotals
     from lineprof.model.gpu import Gpu
     from lineprof.model.profile import Profile
     from lineprof.model.records import FunctionStats, Key
     from lineprof.model.time_split import TimeSplit
+    from lineprof.report.options import Options
     from lineprof.source import Sources
-
-    JsonFields = tuple["GpuFields", "CallFields"]
 
     Fields = dict[str, object]
 
-FORMAT = 1  # raised when a field changes its meaning or goes
+FORMAT = 1  # raised when a field changes its meaning or is removed
 
 
-def render(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    """Yield the profile as one JSON object; every measured line on a line."""
+def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the profile as one JSON object, with each measured line on one line."""
     if options.raw:
-        stats = uncalibrated(stats)
-
-    gpu = gpu_fields(stats.gpu)
-    fields = (gpu, call_fields(stats, raw=options.raw))
-    functions = list(stats.functions)
+        profile = uncalibrated(profile)
+    gpu, calls = gpu_fields(profile.gpu), call_fields(profile, raw=options.raw)
+    functions = list(profile.functions)
     if options.skip_zero:
-        functions = [one for one in functions if one.cells or one.key in gpu.functions]
+        functions = [one for one in functions if one.thread_lines or one.key in gpu.functions]
     if options.sort:
         functions.sort(key=lambda function: function.total_ns)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
     yield ' "functions": ['
-    yield from _separated(_function(one, sources, fields) for one in functions)
+    yield from _separated(_function(one, sources, calls, gpu) for one in functions)
     yield " ],"
-    if stats.calls.nodes:
+    if profile.calls.nodes:
         yield ' "calls": ['
-        yield from _separated([f"  {_json(edge)}"] for edge in call_list(stats))
+        yield from _separated([f"  {json.dumps(edge)}"] for edge in _calls(profile))
         yield " ],"
     yield ' "processes": ['
-    yield from _separated([f"  {_json(one._asdict())}"] for one in stats.processes)
+    yield from _separated(
+        [f"  {json.dumps(one._asdict())}"] for one in profile.processes
+    )
     yield " ],"
-    once = summary(stats.gpu)
-    yield f' "warnings": {_json(stats.warnings)}{"," if once else "}"}'
-    if once:
-        yield f' "gpu": {_json(once)}}}'
-
-
-def _json(value: object) -> str:
-    import json  # noqa: PLC0415  # the other views need none
-
-    return json.dumps(value)
+    gpu_totals = _gpu_totals(profile.gpu)
+    yield f' "warnings": {json.dumps(profile.warnings)}{"," if gpu_totals else "}"}'
+    if gpu_totals:
+        yield f' "gpu": {json.dumps(gpu_totals)}}}'
 
 
 def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -85,10 +79,9 @@ def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _function(
-    function: FunctionStats, sources: Sources, fields: JsonFields
+    function: FunctionStats, sources: Sources, calls: CallFields, gpu: GpuFields
 ) -> Iterator[str]:
-    gpu, calls = fields
-    known = {
+    values = {
         "file": function.file,
         "name": function.name,
         "line": function.line,
@@ -97,20 +90,19 @@ def _function(
         **calls.of_function(function.key),
         **gpu.of_function(function.key),
     }
-    yield f'  {_json(known)[:-1]}, "lines": ['
-    yield from _separated([line] for line in _lines(function, sources, fields))
+    yield f'  {json.dumps(values)[:-1]}, "lines": ['
+    yield from _separated([line] for line in _lines(function, sources, calls, gpu))
     yield "  ]}"
 
 
 def _lines(
-    function: FunctionStats, sources: Sources, fields: JsonFields
+    function: FunctionStats, sources: Sources, calls: CallFields, gpu: GpuFields
 ) -> Iterator[str]:
-    gpu, calls = fields
     rows = {row.line: row for row in function.rows}
-    for line in gpu.lines_of(function.key):  # these may have no numbers of their own
+    for line in gpu.lines_of(function.key):  # some were not measured on the CPU
         rows.setdefault(line, LineTotals(line))
     for line, row in sorted(rows.items()):
-        known = {
+        values = {
             "line": line,
             "hits": row.hits,
             "time_ns": row.time_ns,
@@ -121,51 +113,42 @@ def _lines(
             **gpu.of_line(function.key, line),
             "source": sources.line(function.file, line),
         }
-        yield f"   {_json(known)}"
+        yield f"   {json.dumps(values)}"
 
 
 def _extremes(row: LineTotals) -> dict[str, object]:
-    """Return the times of the shortest and the longest execution, if known."""
+    """Return the minimum and maximum times of an execution, if known."""
     if row.min_ns is None or row.max_ns is None:
         return {}
     return {"min_ns": row.min_ns, "max_ns": row.max_ns}
 
 
-VIEW = View(
-    name="json",
-    suffix=".json",
-    help="JSON for other programs, times in nanoseconds",
-    options=(SKIP_ZERO, SORT, RAW),
-    render=render,
-)
-
-
-# What the JSON of a profile says of calls and waits: docs/json.md describes it.
+# Fields of calls and waits.
 
 
 @dataclass(frozen=True)
 class CallFields:
-    """What lines and functions have of calls and waits, worked out once."""
+    """The numbers of calls and waits of a profile, computed once."""
 
-    functions: Mapping[Key, FunctionNumbers]
-    own_ns: Mapping[Key, Mapping[int, int]]
+    functions: Mapping[Key, FunctionTotals]
+    self_ns: Mapping[Key, Mapping[int, int]]
     waits: Mapping[tuple[Key, int], Mapping[str, int]]  # ns by cause
     mpi_ns: Mapping[Key, Mapping[int, int]]
     splits: Mapping[Key, Mapping[int, TimeSplit]]
 
     def of_function(self, key: Key) -> Fields:
-        """Return a function's fields; none when no call of it is known."""
+        """Return a function's fields; none if no call of it is known."""
         numbers = self.functions.get(key)
         if numbers is None:
             return {}
         return {"primitive_calls": numbers.primitive_calls, "self_ns": numbers.self_ns}
 
     def of_line(self, key: Key, line: int) -> Fields:
-        """Return a line's fields; none of what is not known of it."""
+        """Return those of a line's fields that are known."""
         fields: Fields = {}
-        own = self.own_ns.get(key, {}).get(line)
-        if own is not None:
-            fields["self_ns"] = own
+        self_ns = self.self_ns.get(key, {}).get(line)
+        if self_ns is not None:
+            fields["self_ns"] = self_ns
         if (key, line) in self.waits:
             fields["off_cpu_ns_by_cause"] = self.waits[key, line]
         mpi = self.mpi_ns.get(key, {}).get(line)
@@ -177,30 +160,30 @@ class CallFields:
         return fields
 
 
-def call_fields(stats: Profile, *, raw: bool) -> CallFields:
+def call_fields(profile: Profile, *, raw: bool) -> CallFields:
     """Return the fields of all lines and functions.
 
-    Of `raw` times, which have the profiler's cost, none is a line's own: the
-    cost of what it called is not known apart.
+    With `raw` times, which include the profiler's cost, lines have no self time:
+    the cost in their callees is not known.
     """
     waits: dict[tuple[Key, int], dict[str, int]] = {}
-    for wait in stats.waits:
+    for wait in profile.waits:
         causes = waits.setdefault((wait.function, wait.line), {})
         causes[wait.cause] = causes.get(wait.cause, 0) + wait.ns
-    known = bool(stats.calls.nodes)
+    has_calls = bool(profile.calls.nodes)
     return CallFields(
-        functions=numbers_of(stats) if known else {},
-        own_ns=own_line_ns(stats) if known and not raw else {},
+        functions=function_totals(profile) if has_calls else {},
+        self_ns=line_self_ns(profile) if has_calls and not raw else {},
         waits=waits,
-        mpi_ns=mpi_of_lines(stats),
-        splits={} if raw else split_of_lines(stats),
+        mpi_ns=line_mpi_ns(profile),
+        splits={} if raw else line_time_splits(profile),
     )
 
 
-def call_list(stats: Profile) -> Iterator[Fields]:
-    """Yield each edge by the names that docs/json.md has."""
-    gpu = gpu_of_edges(stats)
-    for edge in edges(stats.calls):
+def _calls(profile: Profile) -> Iterator[Fields]:
+    """Yield the fields of each edge of the call graph."""
+    gpu = edge_gpu_ns(profile)
+    for edge in edges(profile.calls):
         fields: Fields = {
             "caller": edge.caller,
             "line": edge.line,
@@ -214,23 +197,23 @@ def call_list(stats: Profile) -> Iterator[Fields]:
         yield fields if ns is None else {**fields, "gpu_ns": ns}
 
 
-# What the JSON of a profile says of GPUs: docs/json.md describes it.
+# Fields of GPU data.
 
 
 @dataclass(frozen=True)
 class GpuFields:
-    """The GPU numbers of a profile, worked out once."""
+    """The GPU numbers of a profile, computed once."""
 
     lines: Mapping[Key, Mapping[int, GpuNumbers]]
     functions: Mapping[Key, GpuNumbers]
 
     def of_function(self, key: Key) -> Fields:
-        """Return a function's fields; none when there are no GPU data of it."""
+        """Return a function's fields; none if it has no GPU data."""
         numbers = self.functions.get(key)
         return fields(numbers) if numbers else {}
 
     def of_line(self, key: Key, line: int) -> Fields:
-        """Return a line's fields; none when there are no GPU data of it."""
+        """Return a line's fields; none if it has no GPU data."""
         numbers = self.lines.get(key, {}).get(line)
         return fields(numbers) if numbers else {}
 
@@ -245,7 +228,7 @@ def gpu_fields(gpu: Gpu) -> GpuFields:
 
 
 def fields(numbers: GpuNumbers) -> Fields:
-    """Return numbers by the names that docs/json.md has."""
+    """Return the fields of GPU numbers."""
     return {
         "gpu_ns": numbers.gpu_ns,
         "gpu_self_ns": numbers.self_ns,
@@ -267,8 +250,8 @@ def fields(numbers: GpuNumbers) -> Fields:
     }
 
 
-def summary(gpu: Gpu) -> Fields | None:
-    """Return what stands once in a profile; None if it knows nothing of GPUs."""
+def _gpu_totals(gpu: Gpu) -> Fields | None:
+    """Return the GPU data of the whole profile; None if there are none."""
     runs = gpu.runs
     if not (gpu.sums or any(run.present or run.backend != "none" for run in runs)):
         return None

@@ -1,15 +1,16 @@
-"""The table of one function, byte for byte as line_profiler 5.1 prints it.
+"""The table of one function: its columns, and the values of its lines.
 
-More columns can stand beside those of line_profiler.
+The first columns are those of line_profiler 5.1. A column more is one `Column` in
+`EXTRA_COLUMNS`, whose name --columns then knows; a number that no column has yet is
+one more field of `Line`, filled in by `_lines`. Layout is the matter of `text` and
+`html`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.model.records import (
-    AUTO_UNIT,
     CAUSES,
     GIL,
     IO,
@@ -17,106 +18,154 @@ from lineprof.model.records import (
     OTHER,
     RUNNABLE,
     SLEEP,
-    readable,
 )
-from lineprof.model.time_split import mpi_of_lines, split_of_lines
+from lineprof.model.time_split import line_mpi_ns, line_time_splits
+from lineprof.model.units import AUTO_UNIT, Ticks, format_seconds
 from lineprof.report.text_grid import in_words, percent, percent_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Protocol
 
-    from lineprof.model.profile import Profile
-    from lineprof.model.records import FunctionStats, Key, Ticks
+    from lineprof.model.profile import LineTicks, Profile, Timings
+    from lineprof.model.records import FunctionStats, Key
     from lineprof.report.options import Options
 
-    ByLine = Mapping[int, Mapping[str, int]]  # time (ns) by the names of columns
+    Times = Mapping[str, int]  # ns by cause of waiting, or by name of a column
+    ByLine = Mapping[int, Times]
 
-    class Paint(Protocol):
-        """How rows are coloured; nothing in what it is given acts on a terminal."""
+_MAX_ACRONYM = 3  # letters of a cause whose title is in capitals
 
-        def row(self, start: str, share: float) -> str:
-            """Return a row up to its source; `share` (%) is what its line took."""
+_MIN_PERCENT = 1  # of a function's time in waits or MPI, for a line below its table
 
-        def source(
-            self, file: str, whole: Sequence[str], sizes: Sequence[int]
-        ) -> Sequence[str] | None:
-            """Return the starts, of these `sizes`, of lines; None where that fails."""
+_MIN_WAIT_NS = 1_000_000  # the same
 
-        def heading(self, text: str) -> str:
-            """Return the titles of the columns."""
+_WAITING = {
+    GIL: "for the interpreter's lock",
+    LOCK: "for locks",
+    SLEEP: "asleep",
+    IO: "for input and output",
+    RUNNABLE: "for a processor",
+    OTHER: "for something else",
+}
 
-        def place(self, text: str, file: str) -> str:
-            """Return a text that speaks of `file`."""
+NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
 
+NO_MPI = (
+    "The profile has no calls of MPI or torch.distributed: mpi4py's are counted after"
+    " kernprof -l --builtins, on Python 3.12 and later"
+)
 
-# The columns of the table: what each says of a line, and in which unit.
-
-
-_WORD = 4  # letters: what is shorter is an acronym
+NO_SPLIT = (
+    "The profile does not tell Python, native and system time apart: kernprof -l"
+    " --split makes one that does"
+)
 
 
 class Line(NamedTuple):
-    """What is known of one line; its times are in ticks of the profile's unit."""
+    """The numbers of one line; its times are in ticks of the profile's unit."""
 
     number: int
     hits: int
     time: float
     awaited: float = 0
-    least: float | None = None  # time of the shortest execution, if known
-    most: float | None = None  # and of the longest
+    min: float | None = None  # time of the shortest execution, if known
+    max: float | None = None  # and of the longest
     waits: Mapping[str, float] | None = None  # by cause; None: not known
-    parts: Mapping[str, float] | None = None  # by column, of those in PART_COLUMNS
+    breakdown: Mapping[str, float] | None = None  # by column: see BREAKDOWN_COLUMNS
+
+
+class ExtraColumns(NamedTuple):
+    """Columns of one function that are made elsewhere, as texts."""
+
+    columns: tuple[tuple[str, int], ...]  # title and minimum width
+    texts: Mapping[int, Sequence[str]]  # by line number, one for each column
+    below: Mapping[int, Sequence[str]]  # rows under the source of a line
+    hot: frozenset[int] = frozenset()  # lines to emphasize
+
+
+class FunctionTable(NamedTuple):
+    """The table of one function; times in ticks of the profile's unit."""
+
+    file: str
+    line: int
+    name: str
+    lines: tuple[Line, ...]
+    total: float  # wall time counted once; more in the lines if it recursed
+    extra: ExtraColumns = ExtraColumns((), {}, {})
+    gpu_ns: int = 0  # with its callees
+    wait_ns: int = 0  # for a GPU
+    footer: tuple[str, ...] = ()  # lines below the table
+
+    @property
+    def key(self) -> Key:
+        """The key of the function."""
+        return self.file, self.line, self.name
+
+    @property
+    def ran(self) -> bool:
+        """Whether any of its lines ran."""
+        if self.extra.texts:
+            return True
+        return any(line.hits or line.time for line in self.lines)
+
+    def with_rows_below(self, rows: Mapping[int, Sequence[str]]) -> FunctionTable:
+        """Return the table with `rows` under the source of lines, after its own."""
+        own = self.extra.below
+        below = {n: [*own.get(n, ()), *rows.get(n, ())] for n in (*own, *rows)}
+        return self._replace(extra=self.extra._replace(below=below))
 
 
 class Scale(NamedTuple):
-    """The units of a table: from ticks to what is printed."""
+    """The units of a table: from ticks to the numbers in its columns."""
 
     unit: float  # seconds in a tick
-    output_unit: float  # seconds in the unit of the columns
+    output_unit: float  # seconds in the unit of the columns, or AUTO_UNIT
     sum: float = 0  # of a function's lines, in ticks
-    widths: Mapping[str, int] = {}  # least ones, by the names of columns
+    widths: Mapping[str, int] = {}  # minimum, by the configuration keys of columns
 
     def text(self, ticks: float, column: Column, count: int = 1) -> str:
-        """Return a `count`-th of a time as `column` has it, in the output unit."""
+        """Return a time divided by `count` in the output unit, as `column` has it."""
         if self.output_unit == AUTO_UNIT:
-            return readable(ticks * self.unit / count)
+            return format_seconds(ticks * self.unit / count)
         number = ticks * (self.unit / self.output_unit) / count
         return decimal(number, self.width(column))
 
     def total(self, ticks: float) -> str:
-        """Return a function's time, in seconds but for AUTO_UNIT."""
+        """Return a function's time: in seconds, unless the unit is AUTO_UNIT."""
         if self.output_unit == AUTO_UNIT:
-            return readable(ticks * self.unit).rstrip()
+            return format_seconds(ticks * self.unit).rstrip()
         return f"{ticks * self.unit:g} s"
 
     def width(self, column: Column) -> int:
-        """Return the least width of `column`."""
-        return max(column.width, self.widths.get(column.name, 0))
+        """Return the minimum width of `column`."""
+        return max(column.width, self.widths.get(column.key, 0))
 
     def percent(self, ticks: float) -> float | None:
-        """Return the share of the function, if it took any time."""
+        """Return the share in the function's time, if it took any."""
         return 100 * ticks / self.sum if self.sum else None
 
 
 class Column(NamedTuple):
-    """One column: its title and width, and the text of a line in it."""
+    """One column: its title, its minimum width, and the text of a line in it."""
 
     title: str
     width: int
     text: Callable[[Line, Scale], str]
     grows: bool = True  # as wide as its widest text
-    name: str = ""  # in line_profiler's configuration
+    key: str = ""  # in line_profiler's configuration
 
 
 def decimal(number: float, width: int) -> str:
-    """Return one digit after the point, or three digits where that is too wide."""
+    """Return one digit after the point, or three digits if that is too wide."""
     text = f"{number:5.1f}"
     return text if len(text) <= width else f"{number:5.3g}"
 
 
+# The columns of line_profiler.
+
+
 def _hits(line: Line, scale: Scale) -> str:
-    text = f"{int(line.hits)}"  # who makes their own numbers may have fractions
+    text = f"{int(line.hits)}"  # numbers of a user's own may have fractions
     return text if len(text) <= scale.width(HITS) else f"{line.hits:g}"
 
 
@@ -135,16 +184,32 @@ def _percent(line: Line, scale: Scale) -> str:
     return "" if percent is None else f"{percent:5.1f}"
 
 
+NUMBER = Column("Line #", 6, lambda line, _: str(line.number), False, "line")
+
+HITS = Column("Hits", 9, _hits, key="hits")
+
+TIME = Column("Time", 12, _time, key="time")
+
+PER_HIT = Column("Per Hit", 8, _per_hit, key="perhit")
+
+PERCENT = Column("% Time", 8, _percent, False, "percent")
+
+COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
+
+
+# More columns, by the names that --columns takes.
+
+
 def _awaited(line: Line, scale: Scale) -> str:
     return scale.text(line.awaited, AWAIT) if line.awaited else ""
 
 
-def _least(line: Line, scale: Scale) -> str:
-    return "" if line.least is None else scale.text(line.least, MIN)
+def _min(line: Line, scale: Scale) -> str:
+    return "" if line.min is None else scale.text(line.min, MIN)
 
 
-def _most(line: Line, scale: Scale) -> str:
-    return "" if line.most is None else scale.text(line.most, MAX)
+def _max(line: Line, scale: Scale) -> str:
+    return "" if line.max is None else scale.text(line.max, MAX)
 
 
 def _cpu(line: Line, scale: Scale) -> str:
@@ -158,90 +223,157 @@ def _wait(line: Line, scale: Scale) -> str:
     return scale.text(ticks, WAIT) if ticks else ""
 
 
-def _cause(name: str) -> Column:
-    """Return the column of one cause of waiting."""
+def _cause_column(cause: str) -> Column:
+    """Return the column of the waits of one cause."""
 
     def text(line: Line, scale: Scale) -> str:
-        ticks = (line.waits or {}).get(name, 0)
+        ticks = (line.waits or {}).get(cause, 0)
         return scale.text(ticks, column) if ticks else ""
 
-    title = name.upper() if len(name) < _WORD else name.capitalize()
+    title = cause.upper() if len(cause) <= _MAX_ACRONYM else cause.capitalize()
     column = Column(title, 9, text)
     return column
 
 
-def _part(name: str, title: str) -> Column:
+def _breakdown_column(name: str, title: str) -> Column:
     """Return the column of one part of a line's time."""
 
     def text(line: Line, scale: Scale) -> str:
-        ticks = (line.parts or {}).get(name, 0)
+        ticks = (line.breakdown or {}).get(name, 0)
         return scale.text(ticks, column) if ticks else ""
 
     column = Column(title, 9, text)
     return column
 
 
-NUMBER = Column("Line #", 6, lambda line, _: str(line.number), False, "line")
-
-HITS = Column("Hits", 9, _hits, name="hits")
-
-TIME = Column("Time", 12, _time, name="time")
-
-PER_HIT = Column("Per Hit", 8, _per_hit, name="perhit")
-
-PERCENT = Column("% Time", 8, _percent, False, "percent")
-
 AWAIT = Column("Await", 12, _awaited)
 
-MIN = Column("Min", 9, _least)
+MIN = Column("Min", 9, _min)
 
-MAX = Column("Max", 9, _most)
+MAX = Column("Max", 9, _max)
 
 CPU = Column("CPU", 12, _cpu)
 
 WAIT = Column("Wait", 12, _wait)
 
-COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
-
-# A line's time is what it was on a processor (cpu) and what it waited, together.
-WAIT_COLUMNS = {"cpu": CPU, "wait": WAIT, **{name: _cause(name) for name in CAUSES}}
-
-SPLIT_COLUMNS = {  # together, these are a line's time
-    "python": _part("python", "Python"),
-    "native": _part("native", "Native"),
-    "system": _part("system", "System"),
-    "ownwait": _part("ownwait", "Own Wait"),
-    "callees": _part("callees", "Callees"),
+# cpu (on a processor) and wait are a line's time; the causes are the line's wait.
+WAIT_COLUMNS = {
+    "cpu": CPU,
+    "wait": WAIT,
+    **{cause: _cause_column(cause) for cause in CAUSES},
 }
 
-PART_COLUMNS = {"mpi": _part("mpi", "MPI"), **SPLIT_COLUMNS}
+SPLIT_COLUMNS = {  # together, these are a line's time
+    "python": _breakdown_column("python", "Python"),
+    "native": _breakdown_column("native", "Native"),
+    "system": _breakdown_column("system", "System"),
+    "ownwait": _breakdown_column("ownwait", "Own Wait"),
+    "callees": _breakdown_column("callees", "Callees"),
+}
+
+BREAKDOWN_COLUMNS = {"mpi": _breakdown_column("mpi", "MPI"), **SPLIT_COLUMNS}
 
 EXTRA_COLUMNS = {
     "await": AWAIT,
     "min": MIN,
     "max": MAX,
     **WAIT_COLUMNS,
-    **PART_COLUMNS,
+    **BREAKDOWN_COLUMNS,
 }
 
 
-# What the tables say of parts of a line's time: MPI, Python, C, the system.
+# The tables of a profile.
 
 
-_MIN_MPI_PERCENT = 1  # of a function, to speak of
+def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
+    """Return the table of each function, with GPU columns if it used a GPU."""
+    ticks, timings = Ticks(profile.unit), profile.timings
+    waits = waits_by_line(profile) if profile.waits else None
+    breakdowns = breakdowns_by_line(profile)
+    has_wait_line = options.waiting or has_wait_columns(options.columns)
+    tables = []
+    for function in profile.functions:
+        timed = timings[function.key]
+        wall_ns = function.recursive_ns
+        own_waits = None if waits is None else waits.get(function.key, {})
+        own_breakdowns = breakdowns.get(function.key, {})
+        footer = mpi_line(function, own_breakdowns)
+        if own_waits and has_wait_line:
+            footer = (*wait_line(function, own_waits), *footer)
+        table = FunctionTable(
+            file=function.file,
+            line=function.line,
+            name=function.name,
+            lines=tuple(_lines(function, timed, ticks, own_waits, own_breakdowns)),
+            total=sum(time for *_, time in timed)
+            if wall_ns is None
+            else ticks.from_ns(wall_ns),
+            footer=footer,
+        )
+        tables.append(table)
+    if not profile.gpu.sums:
+        return tables
+    from lineprof.report.gpu_table import with_gpu  # noqa: PLC0415  # few have GPUs
 
-NO_MPI = (
-    "The profile has no calls of MPI or torch.distributed: mpi4py's are counted after"
-    " kernprof -l --builtins, on Python 3.12 and later"
-)
-
-NO_SPLIT = (
-    "The profile does not tell Python, native and system time apart: kernprof -l"
-    " --split makes one that does"
-)
+    unit = profile.unit if options.unit is None else options.unit
+    return with_gpu(tables, profile.gpu, options, unit)
 
 
-def parts_of(stats: Profile) -> dict[Key, dict[int, dict[str, int]]]:
+def _lines(
+    function: FunctionStats,
+    timed: Sequence[LineTicks],
+    ticks: Ticks,
+    waits: ByLine | None,
+    breakdowns: ByLine,
+) -> Iterator[Line]:
+    """Yield the lines of a function; `timed` is exact if nanoseconds are not."""
+    rows = {row.line: row for row in function.rows}
+    for number, hits, time in timed:
+        row = rows[number]
+        yield Line(
+            number=number,
+            hits=hits,
+            time=time,
+            awaited=ticks.from_ns(row.await_ns),
+            min=None if row.min_ns is None else ticks.from_ns(row.min_ns),
+            max=None if row.max_ns is None else ticks.from_ns(row.max_ns),
+            waits=None if waits is None else _in_ticks(waits.get(number), ticks),
+            breakdown=_in_ticks(breakdowns.get(number), ticks),
+        )
+
+
+def _in_ticks(times: Times | None, ticks: Ticks) -> dict[str, float]:
+    """Return times (ns) in ticks."""
+    return {name: ticks.from_ns(ns) for name, ns in (times or {}).items()}
+
+
+def function_tables_of_timings(timings: Timings) -> list[FunctionTable]:
+    """Return the tables of line_profiler's numbers."""
+    return [
+        FunctionTable(
+            file=file,
+            line=line,
+            name=name,
+            lines=tuple(
+                Line(number=number, hits=hits, time=time)
+                for number, hits, time in lines
+            ),
+            total=sum(time for _, _, time in lines),
+        )
+        for (file, line, name), lines in timings.items()
+    ]
+
+
+def waits_by_line(profile: Profile) -> dict[Key, dict[int, dict[str, int]]]:
+    """Return the waits (ns) of each function, by line and cause."""
+    found: dict[Key, dict[int, dict[str, int]]] = {}
+    for wait in profile.waits:
+        line = found.setdefault(wait.function, {}).setdefault(wait.line, {})
+        line[wait.cause] = line.get(wait.cause, 0) + wait.ns
+    return found
+
+
+def breakdowns_by_line(profile: Profile) -> dict[Key, dict[int, dict[str, int]]]:
     """Return the parts (ns) of each function's time, by line and column."""
     found: dict[Key, dict[int, dict[str, int]]] = {
         key: {
@@ -254,279 +386,80 @@ def parts_of(stats: Profile) -> dict[Key, dict[int, dict[str, int]]]:
             }
             for line, split in lines.items()
         }
-        for key, lines in split_of_lines(stats).items()
+        for key, lines in line_time_splits(profile).items()
     }
-    for key, lines in mpi_of_lines(stats).items():
+    for key, lines in line_mpi_ns(profile).items():
         for line, ns in lines.items():
             found.setdefault(key, {}).setdefault(line, {})["mpi"] = ns
     return found
 
 
-def in_ticks(of_line: Mapping[str, int] | None, ticks: Ticks) -> dict[str, float]:
-    """Return the parts of a line in the profile's ticks."""
-    return {name: ticks.from_ns(ns) for name, ns in (of_line or {}).items()}
+# Lines below the table of a function.
 
 
-def mpi_below_table(function: FunctionStats, parts: ByLine) -> tuple[str, ...]:
-    """Return how long a function was in MPI, if that was more than 1 % of its time."""
-    ns = sum(of_line.get("mpi", 0) for of_line in parts.values())
-    whole = sum(cell.time_ns for cell in function.cells)
-    if not ns or percent_of(ns, whole) <= _MIN_MPI_PERCENT:
-        return ()
-    return (f"MPI: {percent(ns, whole)} of these times: {in_words(ns)} in its calls",)
+def wait_line(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
+    """Return a line on how long a function waited, by cause; nothing for little.
 
-
-def split_footer(stats: Profile, options: Options) -> Iterator[str]:
-    """Yield that columns of parts are empty for want of data, if they were chosen."""
-    if "mpi" in options.columns and not mpi_of_lines(stats):
-        yield NO_MPI
-    if not stats.own_times and not SPLIT_COLUMNS.keys().isdisjoint(options.columns):
-        yield NO_SPLIT
-
-
-_MOST_BLANK_ROWS = 100_000  # where source is missing; no function is that long
-
-_HOT_PERCENT = 20
-
-_LEAST_SOURCE = 24  # columns of it; else lines are wrapped and not cut
-
-
-class ExtraColumns(NamedTuple):
-    """More columns of one function, and lines below its own; made elsewhere."""
-
-    columns: tuple[tuple[str, int], ...]  # title and least width
-    texts: Mapping[int, Sequence[str]]  # by line number, one for each column
-    below: Mapping[int, Sequence[str]]  # what stands under the source of a line
-    hot: frozenset[int] = frozenset()  # lines to emphasize
-
-
-class FunctionTable(NamedTuple):
-    """One function to show; times in ticks of the profile's unit."""
-
-    file: str
-    line: int
-    name: str
-    lines: tuple[Line, ...]
-    total: float  # wall time counted once; more in the lines if it recursed
-    beside: ExtraColumns = ExtraColumns((), {}, {})
-    gpu_ns: int = 0  # with all that it called
-    wait_ns: int = 0  # for a GPU
-    after: tuple[str, ...] = ()  # what is said below its lines
-
-    @property
-    def ran(self) -> bool:
-        """Tell whether any of its lines did."""
-        if self.beside.texts:
-            return True
-        return any(line.hits or line.time for line in self.lines)
-
-
-class Table(NamedTuple):
-    """How tables are laid out and scaled."""
-
-    scale: Scale
-    columns: tuple[Column, ...] = COLUMNS
-    screen: Terminal = PLAIN
-    paint: Paint | None = None  # None: as it is
-
-    def of(self, function: FunctionTable, block: Sequence[str] | None) -> Iterator[str]:
-        """Yield the lines about one function; `block` is None for no source."""
-        yield f"Total time: {self.scale.total(function.total)}"
-        yield from self._heading(function, found=block is not None)
-        yield ""
-        yield from self._rows(function, block)
-        for words in function.after:
-            yield self.screen.clipped(words, 0)
-        yield ""
-
-    def _heading(self, function: FunctionTable, *, found: bool) -> Iterator[str]:
-        file = self.screen.clean(function.file)
-        if found:
-            name = self.screen.clean(function.name)
-            if self.paint:
-                file = self.paint.place(file, function.file)
-            yield f"File: {file}"
-            yield f"Function: {name} at line {function.line}"
-        else:
-            yield ""
-            yield f"Could not find file {file}"
-            yield "Are you sure you are running this program from the same directory"
-            yield "that you ran the profiler from?"
-            yield "Continuing without the function's contents."
-
-    def _rows(
-        self, function: FunctionTable, block: Sequence[str] | None
-    ) -> Iterator[str]:
-        scale = self.scale._replace(sum=sum(line.time for line in function.lines))
-        beside = function.beside
-        columns = [(c.title, scale.width(c), c.grows) for c in self.columns]
-        columns += [(title, width, True) for title, width in beside.columns]
-        cells = self._cells(function, scale)
-        widths = [scale.width(NUMBER), *_widths(columns, cells.values())]
-        start = _row(NUMBER.title, [c[0] for c in columns], widths)
-        screen = self._screen(beside, len(start))
-        header = f"{start}Line Contents"
-        for text in (header, "=" * len(header)):
-            text = screen.clipped(text, 0)  # noqa: PLW2901
-            yield self.paint.heading(text) if self.paint else text
-        rows = list(_numbered(function, block))
-        sources = self._sources(function, rows, screen, len(start))
-        shares = self._shares(function, scale)
-        blank = [""] * len(columns)
-        for (number, _), source in zip(rows, sources):
-            start = _row(str(number), cells.get(number, blank), widths)
-            yield self._line(start, source, shares.get(number, 0))
-            for more in beside.below.get(number, ()):
-                yield " " * len(start) + screen.clipped(more, len(start))
-
-    def _sources(
-        self,
-        function: FunctionTable,
-        rows: Sequence[tuple[int, str]],
-        screen: Terminal,
-        start: int,
-    ) -> Iterable[str]:
-        """Return the source of `rows` as it is shown from column `start` on."""
-        clipped = [screen.clipped(text, start) for _, text in rows]
-        if self.paint:
-            whole = [screen.clean(text) for _, text in rows]
-            painted = self.paint.source(function.file, whole, list(map(len, clipped)))
-            return painted or clipped
-        return clipped
-
-    def _line(self, start: str, source: str, share: float) -> str:
-        """Return one row, shown as what it took (`share`, %) asks for."""
-        if self.paint:
-            return self.paint.row(start, share) + source
-        line = start + source
-        return self.screen.emphasized(line) if share >= _HOT_PERCENT else line
-
-    def _screen(self, beside: ExtraColumns, start: int) -> Terminal:
-        """Return the screen, without end where more columns leave no source on it."""
-        width, more = self.screen.width, beside.columns or self.columns != COLUMNS
-        if more and width is not None and width - start < _LEAST_SOURCE:
-            return self.screen._replace(width=None)
-        return self.screen
-
-    def _cells(self, function: FunctionTable, scale: Scale) -> dict[int, list[str]]:
-        """Return the texts of each line, in all columns."""
-        beside = function.beside
-        texts = {
-            line.number: [column.text(line, scale) for column in self.columns]
-            for line in function.lines
-        }
-        if not beside.columns:
-            return texts
-        own, more = [""] * len(self.columns), [""] * len(beside.columns)
-        return {
-            number: [*texts.get(number, own), *beside.texts.get(number, more)]
-            for number in [*texts, *beside.texts]
-        }
-
-    def _shares(self, function: FunctionTable, scale: Scale) -> dict[int, float]:
-        """Return the share (%) of each line in its function, GPU time included."""
-        shares = {line.number: scale.percent(line.time) or 0 for line in function.lines}
-        return {**shares, **dict.fromkeys(function.beside.hot, 100.0)}
-
-
-def _widths(
-    columns: Sequence[tuple[str, int, bool]], rows: Iterable[Sequence[str]]
-) -> list[int]:
-    """Return the width of each column (title, least width, whether it grows)."""
-    widths = [width for _, width, _ in columns]
-    for row in rows:
-        for place, text in enumerate(row):
-            if columns[place][2]:
-                widths[place] = max(widths[place], len(text))
-    return widths
-
-
-def _row(number: str, texts: Sequence[str], widths: Sequence[int]) -> str:
-    """Return a row up to where the source begins."""
-    padded = [text.rjust(width) for text, width in zip([number, *texts], widths)]
-    return " ".join([*padded, " "])
-
-
-def _numbered(
-    function: FunctionTable, block: Sequence[str] | None
-) -> Iterable[tuple[int, str]]:
-    """Return the number and text of each line to show."""
-    if block is not None:
-        return enumerate(block, function.line)
-    measured = sorted(
-        {*[line.number for line in function.lines], *function.beside.texts}
-    )
-    measured = measured or [function.line]
-    count = measured[-1] - min(measured[0], function.line) + 1
-    if count > _MOST_BLANK_ROWS:
-        return ((number, "") for number in measured)
-    return ((function.line + place, "") for place in range(count))
-
-
-# What the tables say of waiting: by line, and in a line below a function.
-
-
-_MIN_WAIT_PERCENT = 1  # of a function, to speak of
-
-_MIN_WAIT_NS = 1_000_000  # the same
-
-_WORDS = {
-    GIL: "for the interpreter's lock",
-    LOCK: "for locks",
-    SLEEP: "asleep",
-    IO: "for input and output",
-    RUNNABLE: "for a processor",
-    OTHER: "for something else",
-}
-
-NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
-
-
-def waits_of(stats: Profile) -> dict[Key, dict[int, dict[str, int]]]:
-    """Return the waits (ns) of each function, by line and cause."""
-    found: dict[Key, dict[int, dict[str, int]]] = {}
-    for wait in stats.waits:
-        line = found.setdefault(wait.function, {}).setdefault(wait.line, {})
-        line[wait.cause] = line.get(wait.cause, 0) + wait.ns
-    return found
-
-
-def waits_below_table(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
-    """Return how long a function waited, if that was much, and for what in the main.
-
-    Much is more than 1 % of its time, and 1 ms or more: a busy machine keeps every
-    program waiting now and then. Causes of less are something else, all together.
+    Little is up to 1 % of its time, or less than 1 ms: a busy machine keeps every
+    program waiting now and then. Causes with little time count as something else.
     """
-    whole = sum(cell.time_ns for cell in function.cells)
+    total_ns = sum(cell.time_ns for cell in function.thread_lines)
     causes: dict[str, int] = {}
     for line in waits.values():
         for cause, ns in line.items():
             causes[cause] = causes.get(cause, 0) + ns
-    ns = sum(causes.values())
-    if not _is_much(ns, whole):
+    wait_ns = sum(causes.values())
+    if not _is_long(wait_ns, total_ns):
         return ()
-    named = {c: of_it for c, of_it in causes.items() if _is_much(of_it, whole)}
-    others = ns - sum(of_it for c, of_it in named.items() if c != OTHER)
-    if named and _is_much(others, whole):
-        named[OTHER] = others
+    long = {cause: ns for cause, ns in causes.items() if _is_long(ns, total_ns)}
+    others = wait_ns - sum(ns for cause, ns in long.items() if cause != OTHER)
+    if long and _is_long(others, total_ns):
+        long[OTHER] = others
     parts = [
-        f"{in_words(ns)} {_WORDS.get(cause, f'for {cause}')}"
-        for cause, ns in sorted(named.items(), key=lambda item: -item[1])
+        f"{in_words(ns)} {_WAITING.get(cause, f'for {cause}')}"
+        for cause, ns in sorted(long.items(), key=lambda item: -item[1])
     ]
-    words = ", ".join(parts) or in_words(ns)
-    return (f"Waiting: {percent(ns, whole)} of these times: {words}",)
+    text = ", ".join(parts) or in_words(wait_ns)
+    return (f"Waiting: {percent(wait_ns, total_ns)} of these times: {text}",)
 
 
-def _is_much(ns: int, whole: int) -> bool:
-    return percent_of(ns, whole) > _MIN_WAIT_PERCENT and ns >= _MIN_WAIT_NS
+def _is_long(ns: int, total_ns: int) -> bool:
+    return percent_of(ns, total_ns) > _MIN_PERCENT and ns >= _MIN_WAIT_NS
 
 
-def waits_footer(stats: Profile, options: Options) -> Iterator[str]:
-    """Yield that columns of waits are empty for want of data, if they were chosen."""
-    if not stats.waits and are_wanted(options.columns):
+def mpi_line(function: FunctionStats, breakdowns: ByLine) -> tuple[str, ...]:
+    """Return a line on a function's time in MPI, if that is more than 1 %."""
+    ns = sum(times.get("mpi", 0) for times in breakdowns.values())
+    total_ns = sum(cell.time_ns for cell in function.thread_lines)
+    if not ns or percent_of(ns, total_ns) <= _MIN_PERCENT:
+        return ()
+    return (
+        f"MPI: {percent(ns, total_ns)} of these times: {in_words(ns)} in its calls",
+    )
+
+
+# Lines below all tables.
+
+
+def footer(profile: Profile, options: Options) -> Iterator[str]:
+    """Yield which chosen columns have no data, and the totals of GPU work, if any."""
+    yield from waits_footer(profile, options)
+    if "mpi" in options.columns and not line_mpi_ns(profile):
+        yield NO_MPI
+    if not profile.breakdowns and not SPLIT_COLUMNS.keys().isdisjoint(options.columns):
+        yield NO_SPLIT
+    if profile.gpu.sums or any(run.present for run in profile.gpu.runs):
+        from lineprof.report.gpu_table import gpu_footer  # noqa: PLC0415  # few have GPUs
+
+        yield from gpu_footer(profile, options)
+
+
+def waits_footer(profile: Profile, options: Options) -> Iterator[str]:
+    """Yield that the profile knows no waits, if columns of waits were chosen."""
+    if not profile.waits and has_wait_columns(options.columns):
         yield NO_WAITS
 
 
-def are_wanted(columns: Iterable[str]) -> bool:
-    """Tell whether columns of waits are among the chosen ones."""
+def has_wait_columns(columns: Iterable[str]) -> bool:
+    """Return whether columns of waits are among the chosen ones."""
     return not WAIT_COLUMNS.keys().isdisjoint(columns)

@@ -1,4 +1,4 @@
-"""What a user means by a function's or a line's name in a profile."""
+"""Lookup of functions and lines by the names that users type."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 _MODULE = "<module>"
 
-_MOST_LISTED = 8
+_MAX_LISTED = 8  # names in an error message
 
-_GLOB = frozenset("*?[")
+_WILDCARDS = frozenset("*?[")
 
 
 class Finder:
-    """Finds functions and files of a profile by what a user calls them."""
+    """The functions and files of a profile, to be found by name."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         """Take every function of the profile."""
@@ -32,18 +32,18 @@ class Finder:
         self.names = short_names(self._keys)
 
     def function(self, text: str) -> Key:
-        """Return the function called `text`; LineprofError unless it is just one.
+        """Return the function named `text`; LineprofError unless there is just one.
 
-        A name will do, or its last parts (``fit`` for ``Model.fit``), both with
-        a file before it (``model.py:fit``), of whose path the last parts will
-        do; what a view prints (``model.py:8(fit)``); a file, for its module
-        code; and a pattern as of file names. A full name goes before a part,
-        and a part before a pattern. What calls a class, in C, has the name of the
-        class and braces around it: without them it is the class.
+        `text` is a name, or its last parts (``fit`` for ``Model.fit``), also after
+        a file or the last parts of its path (``model.py:fit``); a name as views
+        print it (``model.py:8(fit)``); a file, for its module code; or a pattern
+        as for file names. A full name goes before a part, and a part before a
+        pattern. The C function that calls a class has the name of the class in
+        braces; without them the name is that of the class.
         """
-        text = _in_profile(text)
+        text = _relative(text)
         for test in self._tests(text):
-            found = _without_twins([key for key in self._keys if test(key)])
+            found = _prefer_python([key for key in self._keys if test(key)])
             if len(found) == 1:
                 return found[0]
             if found:
@@ -54,12 +54,12 @@ class Finder:
         )
 
     def place(self, text: str) -> tuple[str, int] | None:
-        """Return the file and line that `text` names (``model.py:8``), or None.
+        """Return the file and line that `text` names (``model.py:8``).
 
-        None is returned for what names no line. Raises LineprofError for a file
+        None is returned if `text` names no line. Raises LineprofError for a file
         that the profile does not have, or has several of.
         """
-        name, _, number = _in_profile(text).rpartition(":")
+        name, _, number = _relative(text).rpartition(":")
         if not (name and number.isascii() and number.isdigit()):
             return None
         if any(key[2] == text for key in self._keys):
@@ -77,10 +77,10 @@ class Finder:
 
     def _files_called(self, name: str) -> list[str]:
         """Return the files that `name` may mean: the best matches alone."""
-        wholes = (name, f"{name}.py")
+        names = (name, f"{name}.py")
         for test in (
-            lambda file: file in wholes,
-            lambda file: file.endswith(tuple(f"/{whole}" for whole in wholes)),
+            lambda file: file in names,
+            lambda file: file.endswith(tuple(f"/{one}" for one in names)),
             lambda file: _matches(file, name),
         ):
             found = [file for file in self._files if test(file)]
@@ -89,19 +89,19 @@ class Finder:
         return []
 
     def _tests(self, text: str) -> Iterable[Test]:
-        """Yield what tells whether a function is called `text`, the best first."""
+        """Yield tests whether `text` names a function, the strictest first."""
         names = self.names
         yield lambda key: text in {key[2], names.function(key), names.called(key)}
         path, _, name = text.rpartition(":")
         place, _, inner = text.partition("(")
         file, _, number = place.rpartition(":")
 
-        def is_placed(key: Key) -> bool:
+        def has_place(key: Key) -> bool:
             if f"{key[1]}({key[2]})" == f"{number}({inner[:-1]})":
                 return text.endswith(")") and _ends(key[0], file)
             return bool(path) and key[2] == name and _ends(key[0], path)
 
-        yield is_placed
+        yield has_place
         yield lambda key: key[2].endswith(f".{text}")
         yield (
             lambda key: (
@@ -110,11 +110,11 @@ class Finder:
         )
         files = frozenset(self._files_called(text))
         yield lambda key: key[2] == _MODULE and key[0] in files
-        if _GLOB & {*text}:
+        if _WILDCARDS & {*text}:
             yield lambda key: _is_like(key, text)
 
     def _nearest(self, text: str) -> str:
-        """Return what to do about a function that is not there."""
+        """Return a hint for a function that the profile does not have."""
         by_name: dict[str, list[Key]] = {}
         for key in self._keys:
             for name in {key[2], key[2].rpartition(".")[2]}:
@@ -124,8 +124,8 @@ class Finder:
         return _suggestion([self.names.function(key) for key in keys])
 
 
-def _without_twins(keys: list[Key]) -> list[Key]:
-    """Return `keys` without functions of C that are called as one of Python is."""
+def _prefer_python(keys: list[Key]) -> list[Key]:
+    """Return `keys` without C functions that have the name of a Python function."""
     names = [key[2] for key in keys if key[0]]
     ends = tuple(f".{name}" for name in names)
     return [
@@ -133,27 +133,27 @@ def _without_twins(keys: list[Key]) -> list[Key]:
     ]
 
 
-def _in_profile(path: str) -> str:
-    """Return a path without its ``./`` and ``../``: its last parts will do."""
+def _relative(path: str) -> str:
+    """Return a path without its ``./`` and ``../``: its last parts suffice."""
     while path.startswith(("./", "../")):
         path = path.partition("/")[2]
     return path
 
 
 def _ends(file: str, path: str) -> bool:
-    """Tell whether the last parts of `file` are `path`, with or without its .py."""
+    """Return whether the last parts of `file` are `path`, with or without its .py."""
     ends = (f"/{path}", f"/{path}.py")
     return f"/{file}".endswith(ends)
 
 
 def _matches(file: str, pattern: str) -> bool:
-    return bool(_GLOB & {*pattern}) and (
+    return bool(_WILDCARDS & {*pattern}) and (
         fnmatchcase(file, pattern) or fnmatchcase(file, f"*/{pattern}")
     )
 
 
 def _is_like(key: Key, pattern: str) -> bool:
-    """Tell whether a function's name, or its file and name, fit a pattern."""
+    """Return whether a function's name, or its file and name, fit a pattern."""
     file, _, name = key
     if fnmatchcase(name, pattern):
         return True
@@ -164,8 +164,8 @@ def _is_like(key: Key, pattern: str) -> bool:
 
 
 def _near(text: str, known: Collection[str]) -> list[str]:
-    """Return what is known that looks most like `text`."""
-    from difflib import get_close_matches  # noqa: PLC0415  # for mistakes alone
+    """Return the known names that look most like `text`."""
+    from difflib import get_close_matches  # noqa: PLC0415  # for errors alone
 
     return get_close_matches(text, known, n=3)
 
@@ -177,12 +177,12 @@ def _suggestion(names: list[str]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - _MOST_LISTED
-    return ", ".join(names[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_LISTED
+    return ", ".join(names[:_MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _ambiguous(text: str, what: str, names: list[str]) -> LineprofError:
+def _ambiguous(text: str, noun: str, names: list[str]) -> LineprofError:
     return LineprofError(
-        f"{text!r} may be {len(names)} {what} of the profile",
+        f"{text!r} may be {len(names)} {noun} of the profile",
         hint=f"name one of them: {_listed(names)}",
     )

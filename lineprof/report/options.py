@@ -1,4 +1,4 @@
-"""What a view is: a name, the options it takes, and a function that yields lines."""
+"""The options of the views, the flags that set them, and the `View` record."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.errors import LineprofError
 from lineprof.model.profile import Profile
+from lineprof.model.units import AUTO_UNIT, Ticks
+from lineprof.report.line_table import EXTRA_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -14,40 +16,23 @@ if TYPE_CHECKING:
     from lineprof.model.records import ThreadLine
     from lineprof.source import Sources
 
+DEFAULT_HOT_LINES = 10
 
-# What --sort-by, and --sort with a name after it, may be given.
+_DEFAULT_MIN_PERCENT = 1.0
 
+_VIEWER_UNIT = 1e-6  # s, as line_profiler's viewer
 
-ORDERS_OF_TABLES = ("gpu", "time", "hits", "wait", "line")
+_MAX_COUNT_DIGITS = 9
 
-# Of --functions, by each of its names: those of `pstats` are taken, too.
-ORDERS_OF_FUNCTIONS = {
-    **dict.fromkeys(("calls", "ncalls"), "calls"),
-    **dict.fromkeys(("primitive", "pcalls"), "primitive"),
-    **dict.fromkeys(("self", "tottime", "time"), "self"),
-    **dict.fromkeys(("cumulative", "cumtime"), "cumulative"),
-    **dict.fromkeys(("per-call", "percall"), "per-call"),
-    "gpu": "gpu",
-    "name": "name",
-    **dict.fromkeys(("file", "filename", "module", "line", "nfl", "stdname"), "file"),
-}
+_MAX_PERCENT = 100
 
-ALL_ORDERS = tuple(dict.fromkeys((*ORDERS_OF_TABLES, *ORDERS_OF_FUNCTIONS)))
+_ALL, _NONE = "all", "none"  # GPU columns
 
-
-def parse_order(text: str) -> str:
-    """Return the name of an order; LineprofError for one that no view knows."""
-    if text not in ALL_ORDERS:
-        raise LineprofError(
-            f"there is no order {text!r}",
-            hint=f"known are: {', '.join(ORDERS_OF_TABLES)};"
-            f" of --functions: {', '.join(dict.fromkeys(ORDERS_OF_FUNCTIONS.values()))}",
-        )
-    return text
+_SWITCH = {"on": True, "off": False}
 
 
 class Options(NamedTuple):
-    """How the reader wants to see a profile."""
+    """The options of a view, chosen by the reader of a profile."""
 
     unit: float | None = None  # s; None: the profile's own; AUTO_UNIT: each its own
     skip_zero: bool = False  # leave out functions that never ran
@@ -55,25 +40,25 @@ class Options(NamedTuple):
     details: bool = True  # the lines of each function
     summarize: bool = False  # one line a function
     raw: bool = False  # times as measured, the profiler's own cost included
-    columns: tuple[str, ...] = ()  # beyond the usual ones
+    columns: tuple[str, ...] = ()  # names of line_table.EXTRA_COLUMNS
     gpu_columns: tuple[str, ...] | None = None  # None: the usual ones that have data
-    gpu_self: bool = False  # GPU numbers of a line without what it called
+    gpu_self: bool = False  # GPU numbers of a line without its callees'
     top_kernels: int = 0  # to list under each line
     sort_by: str = ""  # one of the view's orders; "": see `sort`
     kernel: str | None = None  # a pattern of names; kernels of others do not count
     graph_origin: bool = False  # a graph's kernels count where it was captured
-    uvm: bool = True  # migrations of managed memory, too
+    uvm: bool = True  # include migrations of managed memory
     occupancy: bool = False  # warps of a block, and theoretical occupancy
     csv: bool = False  # for spreadsheets and programs
-    rich: bool = False  # colours by the package rich, where the screen has any
-    column_widths: Mapping[str, int] | None = None  # least ones
+    rich: bool = False  # colours by the package rich, if the terminal has colours
+    column_widths: Mapping[str, int] | None = None  # minimum, by configuration key
     targets: tuple[str, ...] = ()  # functions and lines, as users name them
     limit: int = 0  # of rows; 0: all
-    lines: int = 10  # of those that took most time
-    depth: int = 0  # levels of calls; 0: as many as the view sees fit
-    min_percent: float = 1  # calls with a smaller share in the whole are left out
-    waiting: bool = False  # say below a table what its function waited for
-    screen: Terminal = PLAIN
+    lines: int = DEFAULT_HOT_LINES  # rows of --hot
+    depth: int = 0  # levels of calls; 0: the view's default
+    min_percent: float = _DEFAULT_MIN_PERCENT  # of the total, for a call to be shown
+    waiting: bool = False  # a line below each table about its function's waits
+    terminal: Terminal = PLAIN
 
 
 class Option(NamedTuple):
@@ -87,8 +72,7 @@ class Option(NamedTuple):
     parse: Callable[[str], object] | None = None  # None: a switch; else LineprofError
 
 
-def _nothing(*_: object) -> Iterable[str]:
-    """Have nothing to remark."""
+def _no_notes(*_: object) -> Iterable[str]:
     return ()
 
 
@@ -96,71 +80,49 @@ class View(NamedTuple):
     """One way to look at a profile."""
 
     name: str
-    suffix: str  # of a file with it
+    suffix: str  # of the name of a file with this view
     help: str
     options: tuple[Option, ...]
     render: Callable[[Profile, Sources, Options], Iterable[str]]
-    remarks: Callable[[Profile, Options], Iterable[str]] = _nothing  # beside it
-    value: Option | None = None  # what its own flag is given
-    orders: Collection[str] = ()  # that it knows, for --sort-by
+    notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # for stderr
+    value: Option | None = None  # the value of the flag that chooses the view
+    orders: Collection[str] = ()  # that --sort-by may name
     has_tables: bool = True  # with the source of all functions
 
 
-RAW = Option(
-    "raw", ("--raw",), "times as measured, the profiler's own cost not taken out"
-)
-
-SKIP_ZERO = Option(
-    "skip_zero", ("-z", "--skip-zero"), "leave out functions that never ran"
-)
-
-SORT = Option("sort", ("-t", "--sort"), "sort by total time, the greatest last")
+# Orders: the values of --sort-by, and of --sort if a name follows it.
 
 
-def uncalibrated(stats: Profile) -> Profile:
-    """Return `stats` with the times of lines as they were measured.
+TABLE_ORDERS = ("gpu", "time", "hits", "wait", "line")
 
-    The total of a recursive function is known only without the profiler's
-    cost and stays.
-    """
+# The orders of --functions by all their names; `pstats` has most of these.
+FUNCTION_ORDERS = {
+    **dict.fromkeys(("calls", "ncalls"), "calls"),
+    **dict.fromkeys(("primitive", "pcalls"), "primitive"),
+    **dict.fromkeys(("self", "tottime", "time"), "self"),
+    **dict.fromkeys(("cumulative", "cumtime"), "cumulative"),
+    **dict.fromkeys(("per-call", "percall"), "per-call"),
+    "gpu": "gpu",
+    "name": "name",
+    **dict.fromkeys(("file", "filename", "module", "line", "nfl", "stdname"), "file"),
+}
 
-    def measured(cell: ThreadLine) -> ThreadLine:
-        return cell._replace(time_ns=max(cell.time_ns, cell.raw_ns))
-
-    return Profile.from_functions(
-        (
-            function._replace(cells=tuple(map(measured, function.cells)))
-            for function in stats.functions
-        ),
-        processes=stats.processes,
-        threads=stats.threads,
-        sources=stats.sources,
-        warnings=stats.warnings,
-        unit=stats.unit,
-        gpu=stats.gpu,
-        calls=stats.calls,
-        waits=stats.waits,
-        traces=stats.traces,
-        own_times=stats.own_times,
-    )
+ALL_ORDERS = tuple(dict.fromkeys((*TABLE_ORDERS, *FUNCTION_ORDERS)))
 
 
-# The flags of all views of GPU data. What obeys them is imported when asked.
+# Names of GPU columns: those shown if they have data, and those shown if asked for.
 
 
-USUAL_COLUMNS = ("time", "percent", "kernels", "copy", "mb", "wait")
+USUAL_GPU_COLUMNS = ("time", "percent", "kernels", "copy", "mb", "wait")
 
-MORE_COLUMNS = (
+MORE_GPU_COLUMNS = (
     *("self", "adopted", "memset", "memsets", "max", "mean", "waits"),
     *("h2d", "h2d-mb", "d2h", "d2h-mb", "d2d", "d2d-mb", "uvm", "uvm-mb"),
     *("alloc", "free"),
 )
 
-ALL, NONE = "all", "none"
 
-_COUNT_DIGITS = 9
-
-_SWITCH = {"on": True, "off": False}
+# Parsers of the flags' values. They raise LineprofError for an invalid value.
 
 
 def _one_of(text: str, what: str, known: Iterable[str]) -> str:
@@ -172,67 +134,118 @@ def _one_of(text: str, what: str, known: Iterable[str]) -> str:
     return text
 
 
+def parse_order(text: str) -> str:
+    """Return the name of an order of any view."""
+    if text not in ALL_ORDERS:
+        of_functions = ", ".join(dict.fromkeys(FUNCTION_ORDERS.values()))
+        raise LineprofError(
+            f"there is no order {text!r}",
+            hint=f"known are: {', '.join(TABLE_ORDERS)}; of --functions:"
+            f" {of_functions}",
+        )
+    return text
+
+
+def parse_unit(text: str) -> float:
+    """Return a unit in seconds, or AUTO_UNIT."""
+    if text == "auto":
+        return AUTO_UNIT
+    try:
+        return Ticks(float(text)).unit
+    except ValueError:
+        raise LineprofError(
+            f"{text!r} is not a unit of time",
+            hint="give seconds above 0, like 1e-3, or auto",
+        ) from None
+
+
+def parse_columns(text: str) -> tuple[str, ...]:
+    """Return the names of extra columns."""
+    names = tuple(filter(None, text.split(",")))
+    return tuple(_one_of(name, "column", EXTRA_COLUMNS) for name in names)
+
+
 def parse_gpu_columns(text: str) -> tuple[str, ...]:
-    """Return names of columns; LineprofError for one that is not known."""
-    known = (*USUAL_COLUMNS, *MORE_COLUMNS)
-    if text == ALL:
+    """Return the names of GPU columns."""
+    known = (*USUAL_GPU_COLUMNS, *MORE_GPU_COLUMNS)
+    if text == _ALL:
         return known
-    if text == NONE:
+    if text == _NONE:
         return ()
     names = [name for name in text.split(",") if name]
     for name in names:
-        _one_of(name, "GPU column", (*known, ALL, NONE))
-        if name in {ALL, NONE}:
-            raise LineprofError(f"{name!r} stands for itself", hint="name no others")
+        _one_of(name, "GPU column", (*known, _ALL, _NONE))
+        if name in {_ALL, _NONE}:
+            raise LineprofError(f"{name!r} cannot be combined", hint="name it alone")
     return tuple(dict.fromkeys(names))
 
 
 def parse_count(text: str) -> int:
-    """Return a number above 0; LineprofError if it is none."""
-    if text.isascii() and text.isdigit() and len(text) <= _COUNT_DIGITS and int(text):
+    """Return a number above 0."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_COUNT_DIGITS
+    if is_number and int(text):
         return int(text)
     raise LineprofError(f"{text!r} is not a number above 0", hint="give one like 5")
 
 
+def parse_percent(text: str) -> float:
+    """Return a share from 0 to 100."""
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = -1.0
+    if not 0 <= percent <= _MAX_PERCENT:
+        raise LineprofError(
+            f"{text!r} is not a percentage", hint="give a number from 0 to 100"
+        )
+    return percent
+
+
 def parse_switch(text: str) -> bool:
-    """Return whether `text` is on; LineprofError if it is not off either."""
+    """Return whether `text` is on; it may also be off."""
     if text not in _SWITCH:
         raise LineprofError(f"{text!r} is neither on nor off", hint="give one of them")
     return _SWITCH[text]
 
 
-KERNEL = Option(
-    "kernel",
-    ("--kernel",),
-    "count only kernels whose name (demangled or not) matches, as of files:"
-    " '*gemm*'; copies and memsets stay",
-    default=None,
-    metavar="GLOB",
-    parse=str,
+# Flags of the tables.
+
+
+UNIT = Option(
+    "unit",
+    ("-u", "--unit"),
+    "unit of the times in seconds, above 0, or auto: four digits of each"
+    f" time, and the unit that it reads best in (default: {_VIEWER_UNIT:g})",
+    default=_VIEWER_UNIT,
+    metavar="UNIT",
+    parse=parse_unit,
 )
 
-GRAPH_ORIGIN = Option(
-    "graph_origin",
-    ("--graph-origin",),
-    "charge what a CUDA graph did to the line that captured it, not to the one"
-    " that launched it",
+SKIP_ZERO = Option(
+    "skip_zero", ("-z", "--skip-zero"), "leave out functions that never ran"
 )
 
-CSV = Option("csv", ("--csv",), "values with commas between, and a row of units")
+SORT = Option("sort", ("-t", "--sort"), "sort by total time, the greatest last")
 
-UVM = Option(
-    "uvm",
-    ("--uvm",),
-    "on or off: migrations of managed memory, if they were recorded (default: on)",
-    default=True,
-    metavar="on|off",
-    parse=parse_switch,
+SUMMARIZE = Option("summarize", ("-m", "--summarize"), "add one line a function")
+
+RICH = Option(
+    "rich",
+    ("-r", "--rich"),
+    "highlight the source, on a terminal and if the package rich is installed",
 )
 
-OCCUPANCY = Option(
-    "occupancy",
-    ("--occupancy",),
-    "add the warps of a block and the theoretical occupancy",
+RAW = Option(
+    "raw", ("--raw",), "times as measured, the profiler's own cost not taken out"
+)
+
+COLUMNS = Option(
+    "columns",
+    ("--columns",),
+    f"columns to add, with commas between: {', '.join(EXTRA_COLUMNS)}",
+    default=(),
+    metavar="NAMES",
+    parse=parse_columns,
 )
 
 SORT_BY = Option(
@@ -247,12 +260,16 @@ SORT_BY = Option(
     parse=parse_order,
 )
 
+
+# Flags of GPU data, in the tables and in the views of their own.
+
+
 GPU_COLUMNS = Option(
     "gpu_columns",
     ("--gpu-columns",),
     "columns where a function used a GPU, with commas between:"
-    f" {', '.join(USUAL_COLUMNS)} (those that have data are the default),"
-    f" {', '.join(MORE_COLUMNS)}; or all, or none",
+    f" {', '.join(USUAL_GPU_COLUMNS)} (those that have data are the default),"
+    f" {', '.join(MORE_GPU_COLUMNS)}; or all, or none",
     default=None,
     metavar="NAMES",
     parse=parse_gpu_columns,
@@ -274,30 +291,42 @@ TOP_KERNELS = Option(
     parse=parse_count,
 )
 
-TABLE = (SORT_BY, GPU_COLUMNS, GPU_SELF, TOP_KERNELS, KERNEL, GRAPH_ORIGIN)
+KERNEL = Option(
+    "kernel",
+    ("--kernel",),
+    "count only kernels whose name (demangled or not) matches, as of files:"
+    " '*gemm*'; copies and memsets stay",
+    default=None,
+    metavar="GLOB",
+    parse=str,
+)
+
+GRAPH_ORIGIN = Option(
+    "graph_origin",
+    ("--graph-origin",),
+    "charge what a CUDA graph did to the line that captured it, not to the one"
+    " that launched it",
+)
+
+UVM = Option(
+    "uvm",
+    ("--uvm",),
+    "on or off: migrations of managed memory, if they were recorded (default: on)",
+    default=True,
+    metavar="on|off",
+    parse=parse_switch,
+)
+
+OCCUPANCY = Option(
+    "occupancy",
+    ("--occupancy",),
+    "add the warps of a block and the theoretical occupancy",
+)
+
+CSV = Option("csv", ("--csv",), "values with commas between, and a row of units")
 
 
-# The flags of the views of calls. What obeys them is imported when asked.
-
-
-USUAL_HOT = 10  # lines
-
-USUAL_PERCENT = 1.0
-
-_MOST_PERCENT = 100
-
-
-def parse_percent(text: str) -> float:
-    """Return a share from 0 to 100; LineprofError if it is none."""
-    try:
-        percent = float(text)
-    except ValueError:
-        percent = -1.0
-    if not 0 <= percent <= _MOST_PERCENT:
-        raise LineprofError(
-            f"{text!r} is not a percentage", hint="give a number from 0 to 100"
-        )
-    return percent
+# Flags of the views of calls.
 
 
 LIMIT = Option(
@@ -322,13 +351,43 @@ MIN_PERCENT = Option(
     "min_percent",
     ("--min-percent",),
     "leave out calls with a smaller share in the whole, in %%"
-    f" (default: {USUAL_PERCENT:g})",
-    default=USUAL_PERCENT,
+    f" (default: {_DEFAULT_MIN_PERCENT:g})",
+    default=_DEFAULT_MIN_PERCENT,
     metavar="SHARE",
     parse=parse_percent,
 )
 
-# What two views take behind their own flag, and what --hot may take.
+# The values of --drill and --callers, and of --hot.
 TARGETS = Option("targets", (), "", default=(), metavar="WHAT", parse=str)
 
-COUNT = Option("lines", (), "", default=USUAL_HOT, metavar="N", parse=parse_count)
+HOT_LINES = Option(
+    "lines", (), "", default=DEFAULT_HOT_LINES, metavar="N", parse=parse_count
+)
+
+
+def uncalibrated(profile: Profile) -> Profile:
+    """Return `profile` as --raw asks for it, with the times of lines as measured.
+
+    The total of a recursive function is known only without the profiler's
+    cost and stays.
+    """
+
+    def measured(cell: ThreadLine) -> ThreadLine:
+        return cell._replace(time_ns=max(cell.time_ns, cell.raw_ns))
+
+    return Profile.from_functions(
+        (
+            function._replace(thread_lines=tuple(map(measured, function.thread_lines)))
+            for function in profile.functions
+        ),
+        processes=profile.processes,
+        threads=profile.threads,
+        sources=profile.sources,
+        warnings=profile.warnings,
+        unit=profile.unit,
+        gpu=profile.gpu,
+        calls=profile.calls,
+        waits=profile.waits,
+        traces=profile.traces,
+        breakdowns=profile.breakdowns,
+    )

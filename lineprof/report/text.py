@@ -1,79 +1,44 @@
-"""The table of line_profiler, byte for byte, from a profile or from its numbers.
+"""The text view: tables as line_profiler 5.1 prints them, byte for byte.
 
-With the unit AUTO_UNIT each time has four digits and a unit of its own: the
-times of one table, and time and time per hit of one line, can be a million
-times apart, and the share of each line is there to compare them by.
+More columns can stand beside those of line_profiler. With the unit AUTO_UNIT each
+time has four digits and a unit of its own: the times of one table, and time and time
+per hit of one line, can be a million times apart.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.errors import LineprofError
-from lineprof.model.records import AUTO_UNIT, Ticks, readable
-from lineprof.report import line_table, options
+from lineprof.console.terminal import PLAIN, Terminal
+from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report.line_table import (
     COLUMNS,
     EXTRA_COLUMNS,
-    FunctionTable,
-    Line,
+    NUMBER,
+    Column,
     Scale,
-    Table,
+    footer,
+    function_tables,
 )
-from lineprof.report.options import (
-    ORDERS_OF_TABLES,
-    RAW,
-    SKIP_ZERO,
-    SORT,
-    Option,
-    Options,
-    View,
-    uncalibrated,
-)
+from lineprof.report.options import uncalibrated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from lineprof.model.profile import Profile, Ticked, Timings
-    from lineprof.model.records import FunctionStats, Key
-    from lineprof.report.line_table import Paint
+    from lineprof.model.profile import Profile
+    from lineprof.report.highlight import Painter
+    from lineprof.report.line_table import ExtraColumns, FunctionTable
+    from lineprof.report.options import Options
     from lineprof.source import Sources
 
+_MAX_BLANK_ROWS = 100_000  # without source; no function is that long
 
-# The usual tables of single functions, with more below their lines.
+_MIN_SOURCE_WIDTH = 24  # columns; if less is left, lines are wrapped and not cut
 
+_HOT_PERCENT = 20  # of the function
 
-class FunctionTables:
-    """The tables of a profile's functions, one at a time."""
-
-    def __init__(self, stats: Profile, sources: Sources, options: Options) -> None:
-        """Take a profile of no more functions than are to be shown."""
-        self._layout = layout(stats.unit, options)
-        self._sources = sources
-        self._functions = {
-            (one.file, one.line, one.name): one for one in functions_of(stats, options)
-        }
-
-    def heading(self) -> Iterator[str]:
-        """Yield what stands above all of them."""
-        yield from heading(self._layout)
-
-    def of(self, key: Key, below: Mapping[int, list[str]]) -> Iterator[str]:
-        """Yield the table of one function, `below` each line what is said of it."""
-        function = self._functions[key]
-        beside = function.beside
-        both = {line: [*beside.below.get(line, ())] for line in (*beside.below, *below)}
-        for line, words in below.items():
-            both[line] += words
-        function = function._replace(beside=beside._replace(below=both))
-        block = self._sources.block(function.file, function.line, function.name)
-        yield from self._layout.of(function, block)
-
-
-_VIEWER_UNIT = 1e-6  # s, as line_profiler's viewer
-
-# What functions are sorted by, the greatest last: by the names in OF_TABLES.
-ORDERS: Mapping[str, Callable[[FunctionTable], tuple[object, ...]]] = {
+# The orders of functions, the greatest last: see options.TABLE_ORDERS.
+_ORDERS: Mapping[str, Callable[[FunctionTable], tuple[object, ...]]] = {
     "gpu": lambda function: (function.gpu_ns,),
     "time": lambda function: (function.total,),
     "hits": lambda function: (sum(line.hits for line in function.lines),),
@@ -82,221 +47,228 @@ ORDERS: Mapping[str, Callable[[FunctionTable], tuple[object, ...]]] = {
 }
 
 
-def parse_unit(text: str) -> float:
-    """Return a unit in seconds, or AUTO_UNIT; LineprofError if it is neither."""
-    if text == "auto":
-        return AUTO_UNIT
-    try:
-        return Ticks(float(text)).unit
-    except ValueError:
-        raise LineprofError(
-            f"{text!r} is not a unit of time",
-            hint="give seconds above 0, like 1e-3, or auto",
-        ) from None
-
-
-def parse_columns(text: str) -> tuple[str, ...]:
-    """Return the names of extra columns; LineprofError for one that is not known."""
-    names = tuple(filter(None, text.split(",")))
-    for name in names:
-        if name not in EXTRA_COLUMNS:
-            raise LineprofError(
-                f"there is no column {name!r}",
-                hint=f"known are: {', '.join(EXTRA_COLUMNS)}",
-            )
-    return names
-
-
-def render(stats: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    """Yield the table of `stats`, line by line."""
+def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the tables of `profile`, line by line."""
     if options.raw:
-        stats = uncalibrated(stats)
-    yield from table_of(functions_of(stats, options), stats.unit, sources, options)
-    below = list(footer_of(stats, options))
+        profile = uncalibrated(profile)
+    tables = function_tables(profile, options)
+    yield from render_tables(tables, profile.unit, sources, options)
+    below = list(footer(profile, options))
     if below and options.summarize:
         yield ""
     yield from below
 
 
-def footer_of(stats: Profile, options: Options) -> Iterator[str]:
-    """Yield what stands below the tables: GPU work as a whole, if any."""
-    yield from line_table.waits_footer(stats, options)
-    yield from line_table.split_footer(stats, options)
-    if stats.gpu.sums or any(run.present for run in stats.gpu.runs):
-        from lineprof.report.gpu_table import footer  # noqa: PLC0415  # few have GPUs
-
-        yield from footer(stats, options)
-
-
-def functions_of(stats: Profile, options: Options) -> list[FunctionTable]:
-    """Return the functions of `stats` in its ticks, with what a GPU did for them."""
-    ticks, timings = Ticks(stats.unit), stats.timings
-    waited = line_table.waits_of(stats) if stats.waits else None
-    split = line_table.parts_of(stats)
-    functions = [
-        _function(function, timings[function.key], ticks, waited, split, options)
-        for function in stats.functions
-    ]
-    if not stats.gpu.sums:
-        return functions
-    from lineprof.report.gpu_table import with_gpu  # noqa: PLC0415  # few have GPUs
-
-    unit = stats.unit if options.unit is None else options.unit
-    return with_gpu(functions, stats.gpu, options, unit)
-
-
-def _function(  # noqa: PLR0913, PLR0917  # what there is to say of one
-    function: FunctionStats,
-    lines: Sequence[Ticked],
-    ticks: Ticks,
-    waited: Mapping[Key, line_table.ByLine] | None,
-    split: Mapping[Key, line_table.ByLine],
-    options: Options,
-) -> FunctionTable:
-    """Return one function; its `lines` are exact where nanoseconds are not."""
-    rows = {row.line: row for row in function.rows}
-    of_lines = None if waited is None else waited.get(function.key, {})
-    split_lines = split.get(function.key, {})
-
-    def line(number: int, hits: int, time: float) -> Line:
-        row = rows[number]
-        least, most = [
-            None if ns is None else ticks.from_ns(ns) for ns in (row.min_ns, row.max_ns)
-        ]
-        waiting = None
-        if of_lines is not None:
-            of_line = of_lines.get(number, {})
-            waiting = {cause: ticks.from_ns(ns) for cause, ns in of_line.items()}
-        awaited = ticks.from_ns(row.await_ns)
-        split_line = line_table.in_ticks(split_lines.get(number), ticks)
-        return Line(number, hits, time, awaited, least, most, waiting, split_line)
-
-    wall_ns = function.recursive_ns
-    wanted = options.waiting or line_table.are_wanted(options.columns)
-    said = (
-        line_table.waits_below_table(function, of_lines) if of_lines and wanted else ()
-    )
-    return FunctionTable(
-        function.file,
-        function.line,
-        function.name,
-        tuple(line(*numbers) for numbers in lines),
-        sum(t for *_, t in lines) if wall_ns is None else ticks.from_ns(wall_ns),
-        after=(*said, *line_table.mpi_below_table(function, split_lines)),
-    )
-
-
-def functions_of_timings(timings: Timings) -> list[FunctionTable]:
-    """Return the functions of line_profiler's numbers."""
-    return [
-        FunctionTable(
-            file,
-            line,
-            name,
-            tuple(Line(*numbers) for numbers in lines),
-            sum(time for _, _, time in lines),
-        )
-        for (file, line, name), lines in timings.items()
-    ]
-
-
-def table_of(
+def render_tables(
     functions: list[FunctionTable], unit: float, sources: Sources, options: Options
 ) -> Iterator[str]:
     """Yield the tables of `functions`, whose times are in ticks of `unit` (s)."""
-    table = layout(unit, options)
+    layout = table_layout(unit, options)
     order = options.sort_by or ("time" if options.sort else "")
     if order:
-        functions = sorted(functions, key=ORDERS[order])
-    yield from heading(table)
+        functions = sorted(functions, key=_ORDERS[order])
+    yield from layout.heading()
     if options.details:
         for function in functions:
             if function.ran or not options.skip_zero:
-                yield from table.of(
-                    function,
-                    sources.block(function.file, function.line, function.name),
-                )
+                yield from layout.table(function, sources.block(*function.key))
     if options.summarize:
         for function in functions:
             if function.total or not options.skip_zero:
-                yield _summary(function, table)
+                yield layout.summary(function)
 
 
-def layout(unit: float, options: Options) -> Table:
-    """Return how a table is laid out whose times are in ticks of `unit` (s)."""
-    output_unit = unit if options.unit is None else options.unit
-    scale = Scale(unit, output_unit, widths=options.column_widths or {})
-    extra = tuple(EXTRA_COLUMNS[name] for name in dict.fromkeys(options.columns))
-    return Table(scale, COLUMNS + extra, options.screen, paint_of(options))
+def table_layout(unit: float, options: Options) -> TableLayout:
+    """Return the layout of tables whose times are in ticks of `unit` (s)."""
+    return TableLayout(
+        scale=Scale(
+            unit=unit,
+            output_unit=unit if options.unit is None else options.unit,
+            widths=options.column_widths or {},
+        ),
+        columns=(
+            *COLUMNS,
+            *(EXTRA_COLUMNS[name] for name in dict.fromkeys(options.columns)),
+        ),
+        terminal=options.terminal,
+        painter=_painter(options),
+    )
 
 
-def heading(table: Table) -> Iterator[str]:
-    """Yield what stands above all tables."""
-    unit = table.scale.output_unit
-    auto = unit == AUTO_UNIT
-    yield f"Timer unit: {'beside each time' if auto else f'{unit:g} s'}"
-    yield ""
-
-
-def _summary(function: FunctionTable, table: Table) -> str:
-    """Return one line about a function."""
-    clean, paint, scale = table.screen.clean, table.paint, table.scale
-    total = f"{function.total * scale.unit:6.2f} seconds"
-    if scale.output_unit == AUTO_UNIT:
-        total = readable(function.total * scale.unit).rjust(11)
-    file = clean(function.file)
-    file = paint.place(file, function.file) if paint else file
-    return f"{total} - {file}:{function.line} - {clean(function.name)}"
-
-
-def paint_of(options: Options) -> Paint | None:
-    """Return how rows are coloured, or None where they are not to be, or cannot."""
-    if not (options.rich and options.screen.colour):
+def _painter(options: Options) -> Painter | None:
+    """Return a painter for rows, if colours are asked for and possible."""
+    if not (options.rich and options.terminal.colour):
         return None
-    from lineprof.report.text_grid import painter  # noqa: PLC0415  # imports rich
+    from lineprof.report.highlight import painter  # noqa: PLC0415  # imports rich
 
     return painter()
 
 
-UNIT = Option(
-    "unit",
-    ("-u", "--unit"),
-    "unit of the times in seconds, above 0, or auto: four digits of each"
-    f" time, and the unit that it reads best in (default: {_VIEWER_UNIT:g})",
-    default=_VIEWER_UNIT,
-    metavar="UNIT",
-    parse=parse_unit,
-)
+class TableLayout(NamedTuple):
+    """The layout of tables: units, columns, and the terminal to fit."""
 
-RICH = Option(
-    "rich",
-    ("-r", "--rich"),
-    "highlight the source, on a terminal and if the package rich is installed",
-)
+    scale: Scale
+    columns: tuple[Column, ...] = COLUMNS
+    terminal: Terminal = PLAIN
+    painter: Painter | None = None  # None: no colours but for hot lines
 
-MORE_COLUMNS = Option(
-    "columns",
-    ("--columns",),
-    f"columns to add, with commas between: {', '.join(EXTRA_COLUMNS)}",
-    default=(),
-    metavar="NAMES",
-    parse=parse_columns,
-)
+    def heading(self) -> Iterator[str]:
+        """Yield the lines above all tables."""
+        unit = self.scale.output_unit
+        auto = unit == AUTO_UNIT
+        yield f"Timer unit: {'beside each time' if auto else f'{unit:g} s'}"
+        yield ""
 
-VIEW = View(
-    name="text",
-    suffix=".txt",
-    help="the table of line_profiler (the default)",
-    options=(
-        UNIT,
-        SKIP_ZERO,
-        SORT,
-        Option("summarize", ("-m", "--summarize"), "add one line a function"),
-        RICH,
-        RAW,
-        MORE_COLUMNS,
-        *options.TABLE,
-    ),
-    render=render,
-    orders=ORDERS_OF_TABLES,
-)
+    def summary(self, function: FunctionTable) -> str:
+        """Return one line about a function."""
+        scale = self.scale
+        total = f"{function.total * scale.unit:6.2f} seconds"
+        if scale.output_unit == AUTO_UNIT:
+            total = format_seconds(function.total * scale.unit).rjust(11)
+        name = self.terminal.clean(function.name)
+        return f"{total} - {self._file(function)}:{function.line} - {name}"
+
+    def table(
+        self, function: FunctionTable, block: Sequence[str] | None
+    ) -> Iterator[str]:
+        """Yield the table of one function; `block` is its source, None if unknown."""
+        yield f"Total time: {self.scale.total(function.total)}"
+        yield from self._function_heading(function, found=block is not None)
+        yield ""
+        yield from self._rows(function, block)
+        for text in function.footer:
+            yield self.terminal.clipped(text, 0)
+        yield ""
+
+    def _function_heading(
+        self, function: FunctionTable, *, found: bool
+    ) -> Iterator[str]:
+        if found:
+            name = self.terminal.clean(function.name)
+            yield f"File: {self._file(function)}"
+            yield f"Function: {name} at line {function.line}"
+        else:
+            yield ""
+            yield f"Could not find file {self.terminal.clean(function.file)}"
+            yield "Are you sure you are running this program from the same directory"
+            yield "that you ran the profiler from?"
+            yield "Continuing without the function's contents."
+
+    def _file(self, function: FunctionTable) -> str:
+        """Return the file of a function, as a link if rows are painted."""
+        file = self.terminal.clean(function.file)
+        return self.painter.place(file, function.file) if self.painter else file
+
+    def _rows(
+        self, function: FunctionTable, block: Sequence[str] | None
+    ) -> Iterator[str]:
+        """Yield the titles and a row for each line."""
+        scale = self.scale._replace(sum=sum(line.time for line in function.lines))
+        extra = function.extra
+        columns = [(c.title, scale.width(c), c.grows) for c in self.columns]
+        columns += [(title, width, True) for title, width in extra.columns]
+        cells = self._cells(function, scale)
+        widths = [scale.width(NUMBER), *_widths(columns, cells.values())]
+        start = _row_start(NUMBER.title, [c[0] for c in columns], widths)
+        terminal = self._wide_enough(extra, len(start))
+        header = f"{start}Line Contents"
+        for text in (header, "=" * len(header)):
+            clipped = terminal.clipped(text, 0)
+            yield self.painter.heading(clipped) if self.painter else clipped
+        rows = list(_numbered_source(function, block))
+        sources = self._sources(function, rows, terminal, len(start))
+        shares = _shares(function, scale)
+        blank = [""] * len(columns)
+        for (number, _), source in zip(rows, sources):
+            start = _row_start(str(number), cells.get(number, blank), widths)
+            yield self._row(start, source, shares.get(number, 0))
+            for text in extra.below.get(number, ()):
+                yield " " * len(start) + terminal.clipped(text, len(start))
+
+    def _cells(self, function: FunctionTable, scale: Scale) -> dict[int, list[str]]:
+        """Return the texts of each line in all columns, by line number."""
+        extra = function.extra
+        texts = {
+            line.number: [column.text(line, scale) for column in self.columns]
+            for line in function.lines
+        }
+        if not extra.columns:
+            return texts
+        blank, extra_blank = [""] * len(self.columns), [""] * len(extra.columns)
+        return {
+            number: [*texts.get(number, blank), *extra.texts.get(number, extra_blank)]
+            for number in [*texts, *extra.texts]
+        }
+
+    def _wide_enough(self, extra: ExtraColumns, start: int) -> Terminal:
+        """Return the terminal, without width if more columns leave no room for source.
+
+        Lines are then wrapped by the terminal instead of cut.
+        """
+        width = self.terminal.width
+        has_more = extra.columns or self.columns != COLUMNS
+        if has_more and width is not None and width - start < _MIN_SOURCE_WIDTH:
+            return self.terminal._replace(width=None)
+        return self.terminal
+
+    def _sources(
+        self,
+        function: FunctionTable,
+        rows: Sequence[tuple[int, str]],
+        terminal: Terminal,
+        start: int,
+    ) -> Iterable[str]:
+        """Return the source of `rows`, cut to the room from column `start` on."""
+        clipped = [terminal.clipped(text, start) for _, text in rows]
+        if self.painter:
+            lines = [terminal.clean(text) for _, text in rows]
+            sizes = [len(text) for text in clipped]
+            return self.painter.source(function.file, lines, sizes) or clipped
+        return clipped
+
+    def _row(self, start: str, source: str, share: float) -> str:
+        """Return one row, emphasized by the `share` (%) of its line."""
+        if self.painter:
+            return self.painter.row(start, share) + source
+        row = start + source
+        return self.terminal.emphasized(row) if share >= _HOT_PERCENT else row
+
+
+def _shares(function: FunctionTable, scale: Scale) -> dict[int, float]:
+    """Return the share (%) of each line in its function; 100 for hot GPU lines."""
+    shares = {line.number: scale.percent(line.time) or 0 for line in function.lines}
+    return {**shares, **dict.fromkeys(function.extra.hot, 100.0)}
+
+
+def _widths(
+    columns: Sequence[tuple[str, int, bool]], rows: Iterable[Sequence[str]]
+) -> list[int]:
+    """Return the width of each column (title, minimum width, whether it grows)."""
+    widths = [width for _, width, _ in columns]
+    for row in rows:
+        for index, text in enumerate(row):
+            if columns[index][2]:
+                widths[index] = max(widths[index], len(text))
+    return widths
+
+
+def _row_start(number: str, texts: Sequence[str], widths: Sequence[int]) -> str:
+    """Return a row up to its source."""
+    padded = [text.rjust(width) for text, width in zip([number, *texts], widths)]
+    return " ".join([*padded, " "])
+
+
+def _numbered_source(
+    function: FunctionTable, block: Sequence[str] | None
+) -> Iterable[tuple[int, str]]:
+    """Return the number and source of each row; the source may be unknown."""
+    if block is not None:
+        return enumerate(block, function.line)
+    measured = sorted(
+        {*[line.number for line in function.lines], *function.extra.texts}
+    )
+    measured = measured or [function.line]
+    count = measured[-1] - min(measured[0], function.line) + 1
+    if count > _MAX_BLANK_ROWS:
+        return ((number, "") for number in measured)
+    return ((function.line + index, "") for index in range(count))

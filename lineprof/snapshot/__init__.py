@@ -1,0 +1,1 @@
+"""A profile made from the tuples of the measuring core."""

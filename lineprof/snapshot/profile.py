@@ -1,4 +1,4 @@
-"""From the core's raw counters to a profile's values."""
+"""The profile of this process, from the tuples of the core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from lineprof.model.records import (
     ThreadLine,
     Wait,
 )
-from lineprof.model.timelines import SLICES_PER_BATCH, Trace, pack_slices
 from lineprof.process_info import thread_names
 from lineprof.snapshot.calls import of_c, remarks, tree_of
 from lineprof.source import read_source
@@ -31,36 +30,77 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from lineprof._core import Tracer
-    from lineprof.model.gpu import Batch, Gpu
+    from lineprof.model.gpu import Gpu
     from lineprof.model.records import Key, Process
+    from lineprof.model.timelines import Batch, Trace
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.gpu import Taken
 
-    # number, thread, hits, ticks, cost, awaited, least, most, cost of a hit
+    # Tuples of the core, in the order of `LineRow`, `CodeRow` and `WaitRow`.
     Line = tuple[int, int, int, int, int, int, int, int, int]
-    # key, calls, total, its cost, recursed, lines, serial
     Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line], int]
-
-    # serial of the code, line, the core's thread, index in CAUSES, ns
     RawWait = tuple[int, int, int, int, int]
+
     KeyLine = tuple[Key, int]
-    Place = tuple[Key, int, int]  # with the index of a thread
+    Place = tuple[Key, int, int]  # function, line and the index of a thread
+
+
+class LineRow(NamedTuple):
+    """One line as one thread ran it, as the core counted it."""
+
+    line: int
+    thread: int  # the core's number
+    hits: int
+    ticks: int
+    cost: int  # of measuring, in parts of a tick
+    await_ticks: int
+    min_ticks: int  # of the shortest execution; below 0: no whole one known
+    max_ticks: int
+    hit_cost: int  # of one execution
+
+
+class CodeRow(NamedTuple):
+    """One code object, as the core counted it."""
+
+    key: tuple[object, ...]  # file, first line, name, ...
+    calls: int
+    ticks: int  # of all calls, recursion counted once
+    cost: int
+    recursed: int  # whether it ever did
+    lines: Sequence[Line]
+    serial: int
+
+    @property
+    def function(self) -> Key:
+        """The function that the code object belongs to."""
+        file, line, name, *_ = self.key
+        return (str(file), int(str(line)), str(name))
+
+
+class WaitRow(NamedTuple):
+    """Time of one line without a processor, or in the kernel, by cause."""
+
+    serial: int  # of the code object
+    line: int
+    thread: int  # the core's number
+    cause: int  # index in CAUSES, then _UNSEEN, then an index in PARTS
+    ns: int
 
 
 class TickScale(NamedTuple):
-    """From ticks of the core's clock, and costs in parts of one, to ns."""
+    """Conversion of the core's ticks, and of costs in parts of a tick, to ns."""
 
     ns_per_tick: int  # times 2**32
     cost_one: int  # parts in a tick
-    holds: float = 1.0  # how much of a calibrated cost is taken out
+    cost_share: float = 1.0  # of a calibrated cost that is taken out
 
     def ns(self, ticks: int) -> int:
-        """Return `ticks` in ns, as the clock saw them."""
+        """Return `ticks` in ns, measuring included."""
         return (ticks * self.ns_per_tick) >> 32
 
     def cost_ns(self, cost: int) -> int:
         """Return a cost in ns."""
-        return self.ns(int(cost * self.holds) // self.cost_one)
+        return self.ns(int(cost * self.cost_share) // self.cost_one)
 
     def net_ns(self, ticks: int, cost: int) -> int:
         """Return `ticks` less their cost in ns, never below 0."""
@@ -68,174 +108,160 @@ class TickScale(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What there may be beside lines, as the core gives it."""
+    """Raw data of the core beside lines, which not every profile has."""
 
     gpu: Taken | None = None
     blocks: Sequence[Code] = ()  # shown as functions, too
     calls: RawTree | None = None
-    natives: Iterable[tuple[int, str]] = ()  # functions of C, by their serials
+    c_functions: Iterable[tuple[int, str]] = ()  # serial and name
     trace: RawTrace | None = None
     waits: Iterable[RawWait] = ()
-    blind: bool = False  # nobody could look what threads waited for
-    split: bool = False  # `waits` have lines' own times, too
+    waits_unavailable: bool = False  # the system does not tell what threads wait for
+    own_times: bool = False  # `waits` also has the breakdown of lines' own times
 
 
 def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     ids: Sequence[tuple[int, str]],
-    codes: Sequence[Code],
+    codes: Iterable[Code],
     scale: TickScale,
     process: Process,
     warnings: Iterable[str],
     parts: Parts,
 ) -> Profile:
-    """Return the profile of a process from what ``Tracer.snapshot`` gives.
+    """Return the profile of a process from the result of ``Tracer.snapshot``.
 
     `ids` has the native ids and the names of threads when they were first seen.
-    Of the core's tree and trace all but `codes` and functions of C is left out.
+    Calls and slices of code objects that are not in `codes` are left out, except
+    those of C functions.
     """
-    everything = [*codes, *parts.blocks]
-    places = _places(everything)
-    functions = _functions(everything, scale, places)
+    code_rows = list(map(CodeRow._make, codes))
+    shown_rows = [*code_rows, *map(CodeRow._make, parts.blocks)]
+    threads = _thread_indexes(shown_rows)
+    functions = _functions(shown_rows, scale, threads)
     files = dict.fromkeys(function.file for function in functions)
-    place_of = _placing(places, len(ids))
-    own, shown = {**_keys(codes), **of_c(parts.natives)}, _keys(everything)
+    shown = {code.serial: code.function for code in shown_rows}
+    called = {code.serial: code.function for code in code_rows}
+    called.update(of_c(parts.c_functions))
+
+    def place_of(number: int) -> int:
+        """Return the index of the core's thread; a new one if it ran no lines."""
+        if not 0 <= number < len(ids):
+            return UNKNOWN_THREAD
+        return threads.setdefault(number, len(threads))
+
     tree, gpu = NO_CALLS, NO_GPU
     traces: tuple[Trace, ...] = ()
     if parts.calls:
-        tree, functions = tree_of(parts.calls, own, place_of, scale, functions)
+        tree, functions = tree_of(parts.calls, called, place_of, scale, functions)
     if parts.trace:
-        traces = parts.trace.read(own, place_of, scale.ns_per_tick)
+        traces = parts.trace.read(called, place_of, scale.ns_per_tick)
         warnings = [*warnings, *parts.trace.warnings(traces)]
     if parts.gpu:
-        gpu = _gpu(parts.gpu, shown, place_of, scale)
-    rows = list(parts.waits)
-    waits = waits_of(rows, shown, place_of, functions)
-    said = warnings_of(waits, functions, blind=parts.blind)
+        from lineprof.snapshot.gpu import gpu_of  # noqa: PLC0415  # only with a GPU
+
+        gpu = gpu_of(parts.gpu, shown, place_of, scale)
+    wait_rows = list(map(WaitRow._make, parts.waits))
+    waits = waits_of(wait_rows, shown, place_of, functions)
+    wait_warnings = warnings_of(waits, functions, unavailable=parts.waits_unavailable)
     return Profile.from_functions(
         functions,
         processes=(process,),
-        threads=_threads(ids, places, thread_names()),
+        threads=_threads(ids, threads, thread_names()),
         sources={file: read_source(file) for file in files},
-        warnings=[*warnings, *remarks(tree), *said],
+        warnings=[*warnings, *remarks(tree), *wait_warnings],
         gpu=gpu,
         calls=tree,
         traces=traces,
         waits=waits,
-        own_times=own_times_of(rows, shown, place_of) if parts.split else (),
+        breakdowns=own_times_of(wait_rows, shown, place_of) if parts.own_times else (),
     )
 
 
-def _placing(places: dict[int, int], known: int) -> Callable[[int], int]:
-    """Return what gives a thread its place: one without lines, too, the next one."""
-
-    def place_of(number: int) -> int:
-        if not 0 <= number < known:
-            return UNKNOWN_THREAD
-        return places.setdefault(number, len(places))
-
-    return place_of
-
-
-def _key(code: Code) -> Key:
-    """Return what tells the function of a code object from others."""
-    file, line, name, *_ = code[0]
-    return (str(file), int(str(line)), str(name))
-
-
-def _keys(codes: Iterable[Code]) -> dict[int, Key]:
-    """Return the functions of code objects by their serials."""
-    return {code[6]: _key(code) for code in codes}
-
-
-def _gpu(
-    taken: Taken,
-    keys: Mapping[int, Key],
-    place_of: Callable[[int], int],
-    scale: TickScale,
-) -> Gpu:
-    """Return the GPU data; threads that only launched get places, too."""
-    from lineprof.snapshot.gpu import gpu_of  # noqa: PLC0415  # only with a GPU
-
-    return gpu_of(taken, keys, place_of, scale)
+# Functions and threads.
 
 
 def _functions(
-    codes: Sequence[Code], scale: TickScale, threads: Mapping[int, int]
+    codes: Iterable[CodeRow], scale: TickScale, threads: Mapping[int, int]
 ) -> Sequence[FunctionStats]:
-    """Return a `FunctionStats` per function, in order of registration.
+    """Return the functions in order of registration.
 
-    Code objects of the same file, line and name are one function. `threads`
-    maps the core's thread numbers to the profile's.
+    Code objects of the same file, line and name are one function. `threads` has the
+    index of a thread in the profile by the core's number.
     """
-    parts: dict[Key, list[Code]] = {}
+    groups: dict[Key, list[CodeRow]] = {}
     for code in codes:
-        parts.setdefault(_key(code), []).append(code)
-    return tuple(
-        _function(name, group, scale, threads) for name, group in parts.items()
-    )
+        groups.setdefault(code.function, []).append(code)
+    return tuple(_function(key, group, scale, threads) for key, group in groups.items())
 
 
 def _function(
-    key: Key, codes: Sequence[Code], scale: TickScale, threads: Mapping[int, int]
+    key: Key, codes: Sequence[CodeRow], scale: TickScale, threads: Mapping[int, int]
 ) -> FunctionStats:
-    file, line, name = key
-    total = sum(scale.net_ns(code[2], code[3]) for code in codes)
+    file, first_line, name = key
+    total = sum(scale.net_ns(code.ticks, code.cost) for code in codes)
     return FunctionStats(
         file=file,
         name=name,
-        line=line,
+        line=first_line,
         cells=tuple(
-            ThreadLine(
-                line=number,
-                thread=threads.get(thread, UNKNOWN_THREAD),
-                hits=hits,
-                time_ns=scale.net_ns(ticks, cost),
-                await_ns=scale.ns(awaited),
-                raw_ns=scale.ns(ticks),
-                min_ns=None if least < 0 else scale.net_ns(least, weight),
-                max_ns=None if most < 0 else scale.net_ns(most, weight),
-            )
+            _thread_line(line, scale, threads)
             for code in codes
-            for number, thread, hits, ticks, cost, awaited, least, most, weight in (
-                code[5]
-            )
+            for line in map(LineRow._make, code.lines)
         ),
-        calls=sum(code[1] for code in codes),
-        recursive_ns=total if any(code[4] for code in codes) else None,
+        calls=sum(code.calls for code in codes),
+        recursive_ns=total if any(code.recursed for code in codes) else None,
     )
 
 
-def _places(codes: Sequence[Code]) -> dict[int, int]:
-    """Return the place of each of the core's threads that ran profiled lines."""
-    used = {line[1] for code in codes for line in code[5]} - {UNKNOWN_THREAD}
-    return {thread: place for place, thread in enumerate(sorted(used))}
+def _thread_line(
+    line: LineRow, scale: TickScale, threads: Mapping[int, int]
+) -> ThreadLine:
+    def one_ns(ticks: int) -> int | None:
+        """Return the time of one execution, None if it is not known."""
+        return None if ticks < 0 else scale.net_ns(ticks, line.hit_cost)
+
+    return ThreadLine(
+        line=line.line,
+        thread=threads.get(line.thread, UNKNOWN_THREAD),
+        hits=line.hits,
+        time_ns=scale.net_ns(line.ticks, line.cost),
+        await_ns=scale.ns(line.await_ticks),
+        raw_ns=scale.ns(line.ticks),
+        min_ns=one_ns(line.min_ticks),
+        max_ns=one_ns(line.max_ticks),
+    )
+
+
+def _thread_indexes(codes: Iterable[CodeRow]) -> dict[int, int]:
+    """Return the index of each of the core's threads that ran profiled lines."""
+    used = {
+        line.thread for code in codes for line in map(LineRow._make, code.lines)
+    } - {UNKNOWN_THREAD}
+    return {thread: index for index, thread in enumerate(sorted(used))}
 
 
 def _threads(
-    known: Sequence[tuple[int, str]], places: Iterable[int], names: Mapping[int, str]
+    ids: Sequence[tuple[int, str]], numbers: Iterable[int], names: Mapping[int, str]
 ) -> Iterator[Thread]:
-    """Yield the threads of the core's numbers in `places`, in that order.
+    """Yield the threads of the core's `numbers`, in that order.
 
-    `known` has the core's native ids and names of when the threads were first
-    seen; `names` what those that still run are called now.
+    `ids` has the native ids and the names of when the threads were first seen;
+    `names` the present names of those that still run.
     """
-    for number in places:
-        native_id, name = known[number]
+    for number in numbers:
+        native_id, name = ids[number]
         yield Thread(process=0, native_id=native_id, name=names.get(native_id) or name)
 
 
-# From the core's slices to a profile's traces.
-
-
-_WINDOW = 4 * SLICES_PER_BATCH  # slices that are read out at once, about
+# Traces, from the core's slices.
 
 
 class RawTrace(NamedTuple):
-    """What the core has of one profiler, before it is read out."""
+    """The slices that the core keeps for one profiler, before they are read."""
 
     core: ModuleType
     tracer: Tracer
-    began: int  # ticks: when the profiler asked for it
+    began: int  # ticks: when the profiler asked for the trace
     origin_ns: int | None  # where the time of GPU work begins, on CLOCK_MONOTONIC
     memory_mb: int
 
@@ -245,18 +271,23 @@ class RawTrace(NamedTuple):
         place_of: Callable[[int], int],
         scale: int,
     ) -> tuple[Trace, ...]:
-        """Return all slices as one trace, or none at all.
+        """Return all slices as one trace; () if there are none.
 
-        `keys` has the functions by the serials of their codes; `place_of` gives
-        the place of the core's thread of a number; `scale` is what the core makes ns of
-        ticks by. Slices are packed as they are read: that takes no more memory
-        than a window of them, and what is packed.
+        `keys` has the functions by the serials of their codes; `place_of` returns
+        the index in the profile of the core's thread number; `scale` is the core's
+        own, from ticks to ns. Slices are packed as they are read, so that only a
+        window of them is in memory unpacked.
         """
+        from lineprof.model.timelines import (  # noqa: PLC0415  # few profiles have any
+            SLICES_PER_BATCH,
+            Trace,
+        )
+
         functions: dict[Key, int] = {}
         wanted = array("I", bytes(4 * (max(keys, default=0) + 1)))
         for serial, key in keys.items():
             wanted[serial] = functions.setdefault(key, len(functions)) + 1
-        windows = self.tracer.slice_windows(wanted.tobytes(), _WINDOW)
+        windows = self.tracer.trace_windows(wanted.tobytes(), 4 * SLICES_PER_BATCH)
         used: set[int] = set()
         batches = tuple(self._batches(wanted.tobytes(), windows, scale, used))
         count, left_out = sum(batch.events for batch in batches), windows[1]
@@ -286,81 +317,83 @@ class RawTrace(NamedTuple):
         used: set[int],
     ) -> Iterator[Batch]:
         """Yield all slices, window by window; the threads' numbers go to `used`."""
+        from lineprof.model.timelines import pack_slices  # noqa: PLC0415
+
         until, _, starts = windows
         for low, high in itertools.pairwise(starts):
-            columns = self.tracer.slices(wanted, until, low, high, scale)
+            columns = self.tracer.trace_slices(wanted, until, low, high, scale)
             used.update(array("I", columns[0]))
             yield from pack_slices(columns)
 
     def warnings(self, traces: Iterable[Trace]) -> list[str]:
-        """Return what the traces lack, a sentence each."""
+        """Return a sentence for each trace that lacks slices."""
         return [
             f"the timeline ends early: its memory ({self.memory_mb} MB) was full;"
-            f" {trace.left_out} later stays in functions and on lines are left out"
+            f" {trace.left_out} later slices of functions and lines are left out"
             " of it (kernprof -l --trace-memory MB keeps more)"
             for trace in traces
             if trace.left_out
         ]
 
 
-# From the core's raw waits to a profile's values.
+# Waits, from the core's raw ones.
 
-
-_UNSEEN = len(CAUSES)  # the core's number: blocked while nobody looked
+_UNSEEN = len(CAUSES)  # the core's number of: blocked, of unknown cause
+_FIRST_PART = 1 + _UNSEEN  # the core's number of the first of PARTS
 _SUBSTANTIAL = 0.1  # of the time of all lines
 
 
 def waits_of(
-    rows: Iterable[RawWait],
+    rows: Iterable[WaitRow],
     keys: Mapping[int, Key],
     place_of: Callable[[int], int],
     functions: Iterable[FunctionStats],
 ) -> tuple[Wait, ...]:
-    """Return the waits of the lines of `functions`, from ``Tracer.waits``.
+    """Return the waits of the lines of `functions`, from ``Tracer.off_cpu``.
 
     `keys` has the function of each of the core's code objects; waits of others
-    are left out. `place_of` gives a thread's index in the profile. What a line
-    waited while nobody looked is taken to be as what was seen of it. Waits are
-    never longer than the line's time.
+    are left out. `place_of` returns a thread's index in the profile. Waits of unknown
+    cause are divided as the known ones of the same line. Waits are never longer than
+    the line's time.
     """
-    most = {
+    times = {
         (function.key, cell.line, cell.thread): cell.time_ns
         for function in functions
-        for cell in function.cells
+        for cell in function.thread_lines
     }
     found: dict[Place, list[int]] = {}
-    for serial, line, thread, cause, ns in rows:
-        if serial in keys and cause <= _UNSEEN:
-            place = (keys[serial], line, place_of(thread))
-            found.setdefault(place, [0] * (_UNSEEN + 1))[cause] += ns
-    seen = _seen(found)
+    for row in rows:
+        if row.serial in keys and row.cause <= _UNSEEN:
+            place = (keys[row.serial], row.line, place_of(row.thread))
+            found.setdefault(place, [0] * (_UNSEEN + 1))[row.cause] += row.ns
+    known = _known_causes(found)
     return tuple(
         Wait(function=key, line=line, thread=thread, cause=cause, ns=ns)
-        for (key, line, thread), times in found.items()
-        for cause, ns in _capped(
-            _named(times, seen[key, line]), most.get((key, line, thread), 0)
+        for (key, line, thread), by_cause in found.items()
+        for cause, ns in _limited(
+            _divided(by_cause, known[key, line]), times.get((key, line, thread), 0)
         )
     )
 
 
 def own_times_of(
-    rows: Iterable[RawWait],
+    rows: Iterable[WaitRow],
     keys: Mapping[int, Key],
     place_of: Callable[[int], int],
 ) -> tuple[LineBreakdown, ...]:
-    """Return what lines were themselves, from the same rows; one if there is none."""
-    first = 1 + _UNSEEN
+    """Return the breakdown of lines' own times, from the same rows.
+
+    If there is none, returns one of 0 ns, which tells that it was asked for.
+    """
     found: dict[tuple[Key, int, int, str], int] = {}
-    for serial, line, thread, number, ns in rows:
-        if serial in keys and number >= first:
-            part = PARTS[number - first]
-            place = (keys[serial], line, place_of(thread), part)
-            found[place] = found.get(place, 0) + ns
-    for key in () if found else keys.values():
-        unknown = LineBreakdown(
-            function=key, line=key[1], thread=UNKNOWN_THREAD, part=PARTS[0], ns=0
-        )
-        return (unknown,)
+    for row in rows:
+        if row.serial in keys and row.cause >= _FIRST_PART:
+            part = PARTS[row.cause - _FIRST_PART]
+            place = (keys[row.serial], row.line, place_of(row.thread), part)
+            found[place] = found.get(place, 0) + row.ns
+    if not found and keys:
+        key = next(iter(keys.values()))
+        found[key, key[1], UNKNOWN_THREAD, PARTS[0]] = 0
     return tuple(
         LineBreakdown(function=key, line=line, thread=thread, part=part, ns=ns)
         for (key, line, thread, part), ns in found.items()
@@ -368,22 +401,24 @@ def own_times_of(
 
 
 def warnings_of(
-    waits: Iterable[Wait], functions: Iterable[FunctionStats], *, blind: bool
+    waits: Iterable[Wait], functions: Iterable[FunctionStats], *, unavailable: bool
 ) -> list[str]:
-    """Return a sentence where the system hides what threads waited for.
+    """Return a sentence if the system hides what threads waited for.
 
-    None where they hardly waited.
+    Returns [] if they hardly waited.
     """
-    unknown = sum(wait.ns for wait in waits if wait.cause == OTHER) if blind else 0
-    all_ns = sum(cell.time_ns for function in functions for cell in function.cells)
+    if not unavailable:
+        return []
+    unknown = sum(wait.ns for wait in waits if wait.cause == OTHER)
+    all_ns = sum(cell.time_ns for function in functions for cell in function.thread_lines)
     if not unknown or unknown < all_ns * _SUBSTANTIAL:
         return []
     why = "this system does not tell (/proc/self/task/*/syscall)"
     return [f"what lines waited for is not known: {why}"]
 
 
-def _seen(found: Mapping[Place, Sequence[int]]) -> dict[KeyLine, list[int]]:
-    """Return what was seen of each line, all threads together; none is ready."""
+def _known_causes(found: Mapping[Place, Sequence[int]]) -> dict[KeyLine, list[int]]:
+    """Return each line's times by known cause, all threads together; 0 if runnable."""
     sums: dict[KeyLine, list[int]] = {}
     for (key, line, _), times in found.items():
         total = sums.setdefault((key, line), [0] * _UNSEEN)
@@ -393,22 +428,22 @@ def _seen(found: Mapping[Place, Sequence[int]]) -> dict[KeyLine, list[int]]:
     return sums
 
 
-def _named(times: Sequence[int], seen: Sequence[int]) -> list[int]:
-    """Return the times (ns) by cause, what was unseen split as `seen` is."""
-    named, unseen, all_seen = list(times[:_UNSEEN]), times[_UNSEEN], sum(seen)
-    for cause, ns in enumerate(seen):
-        part = unseen * ns // all_seen if all_seen else 0
-        named[cause] += part
-        times_left = unseen - part
-        unseen, all_seen = times_left, all_seen - ns
-    named[CAUSES.index(OTHER)] += unseen
-    return named
+def _divided(times: Sequence[int], known: Sequence[int]) -> list[int]:
+    """Return the times (ns) by cause, the unknown one divided as `known` is."""
+    divided, left, known_left = list(times[:_UNSEEN]), times[_UNSEEN], sum(known)
+    for cause, ns in enumerate(known):
+        part = left * ns // known_left if known_left else 0
+        divided[cause] += part
+        left -= part
+        known_left -= ns
+    divided[CAUSES.index(OTHER)] += left
+    return divided
 
 
-def _capped(times: Sequence[int], most: int) -> Iterator[tuple[str, int]]:
-    """Yield the causes' names and times, less where they are `most` in all."""
+def _limited(times: Sequence[int], max_ns: int) -> Iterator[tuple[str, int]]:
+    """Yield the causes' names and times, scaled down to `max_ns` in all."""
     total = sum(times)
     for cause, ns in zip(CAUSES, times):
-        kept = ns if total <= most else ns * most // total
+        kept = ns if total <= max_ns else ns * max_ns // total
         if kept:
             yield cause, kept

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Self
 
-    from lineprof.model.profile import Ticked
+    from lineprof.model.profile import LineTicks
     from lineprof.model.records import Key
 
 _CLASSES = frozenset(
@@ -203,7 +203,7 @@ def _of(value: object, kind: type) -> Any:  # noqa: ANN401
     return value
 
 
-def _functions(timings: dict[Any, Any]) -> Iterator[tuple[Key, list[Ticked]]]:
+def _functions(timings: dict[Any, Any]) -> Iterator[tuple[Key, list[LineTicks]]]:
     """Yield the functions, each value checked."""
     rows = characters = 0
     for key, lines in timings.items():
@@ -223,7 +223,7 @@ def _parts(value: object) -> tuple[Any, Any, Any]:
     return tuple(value)  # type: ignore[arg-type,return-value]
 
 
-def _line(values: tuple[Any, Any, Any]) -> Ticked:
+def _line(values: tuple[Any, Any, Any]) -> LineTicks:
     number, hits, ticks = values
     _natural(number, _MOST_LINES, "line")
     _natural(hits, _MOST_HITS, "number of hits")

@@ -1,4 +1,4 @@
-"""Reading a profile's file, which anyone may have made or damaged."""
+"""Reader of ``.lprof`` files, which anyone may have made or damaged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from lineprof.errors import LineprofError, file_error, not_a_file
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
-    NANOSECOND,
     NO_NODE,
     OTHER,
     PARTS,
@@ -27,6 +26,15 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
     Wait,
+)
+from lineprof.model.units import NANOSECOND
+from lineprof.storage.rows import (
+    Damaged,
+    check_natural,
+    check_tables,
+    indexes_of,
+    known,
+    rows_of,
 )
 from lineprof.storage.schema import (
     APPLICATION_ID,
@@ -45,13 +53,7 @@ from lineprof.storage.schema import (
     TRACES,
     WAITS,
     WARNINGS,
-    Damaged,
-    check_tables,
-    known,
-    natural,
-    places_of,
-    rows_of,
-    uri,
+    database_uri,
 )
 
 if TYPE_CHECKING:
@@ -59,9 +61,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.model.records import Key
-    from lineprof.storage.schema import Rows, Table
+    from lineprof.storage.schema import Table
 
-    Places = Mapping[object, int]
+    Indexes = Mapping[object, int]  # by id
+    Keys = Mapping[object, Key]  # of functions, by id
 
 _MAGIC = b"SQLite format 3\0"
 _PICKLE = b"\x80"  # of protocol 2 or later: line_profiler's
@@ -69,32 +72,34 @@ _HEADER_BYTES = 100
 _HEAD_BYTES = 4096
 _USER_VERSION = slice(60, 64)  # where SQLite's header has them:
 _APPLICATION_ID = slice(68, 72)  # https://www.sqlite.org/fileformat2.html, 1.3
-_MOST_BYTES = 1 << 27  # of one value
+_MAX_VALUE_BYTES = 1 << 27
 _AGAIN = "record it again"
 
 
 def load_file(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`.
 
-    Nothing in the file is executed or believed: whatever is in it, the answer
-    is a profile or LineprofError, with the file's name and what to do. It is
-    opened for reading only, without locks. Where it cannot be opened, the error
-    is a FileNotFoundError, or what else Python has for it, too.
+    Nothing in the file is executed or believed: whatever is in it, the result is a
+    profile or a LineprofError that names the file and a remedy. The file is opened
+    for reading only, without locks. If it cannot be opened, the error is also an
+    OSError, such as FileNotFoundError.
     """
     name = os.fsdecode(path)
     try:
         head = _head(name)
         if head[:1] == _PICKLE:
-            from lineprof.storage.line_profiler_files import load_pickle as read  # noqa: PLC0415  # rare
+            from lineprof.storage.line_profiler_files import (  # noqa: PLC0415  # rare
+                load_pickle,
+            )
 
-            return read(name)
+            return load_pickle(name)
         _check_kind(name, head)
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
     try:
         # immutable: no locks and no journal, whatever lies beside the file
-        place = uri(os.path.abspath(name), "mode=ro&immutable=1")
-        with closing(sqlite3.connect(place, uri=True)) as db:
+        uri = database_uri(os.path.abspath(name), "mode=ro&immutable=1")
+        with closing(sqlite3.connect(uri, uri=True)) as db:
             _restrict(db)
             return _profile(db, check_tables(db))
     except (
@@ -120,7 +125,7 @@ def _unreadable(name: str, error: OSError | ValueError) -> LineprofError:
 
 
 def _head(name: str) -> bytes:
-    """Return the first bytes of a regular file; OSError for any other thing."""
+    """Return the first bytes of a regular file; OSError for anything else."""
     mode = os.stat(name).st_mode
     if not stat.S_ISREG(mode):
         raise not_a_file(mode, name)
@@ -154,9 +159,9 @@ def _check_kind(name: str, head: bytes) -> None:
 
 
 def _restrict(db: sqlite3.Connection) -> None:
-    """Let nothing in the database act, and no value be too big."""
+    """Switch off all that a database can execute, and values that are too big."""
     db.text_factory = _text
-    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
     for pragma in (
         "trusted_schema = OFF",
         "cell_size_check = ON",
@@ -169,198 +174,178 @@ def _restrict(db: sqlite3.Connection) -> None:
 
 
 def _text(data: bytes) -> str:
-    """Return a TEXT value; a byte that is not UTF-8 as Python's file names do."""
+    """Return a TEXT value; bytes that are not UTF-8 become surrogates."""
     return data.decode("utf-8", "surrogateescape")
 
 
-def _process(values: Mapping[str, Any]) -> Process:
-    argv = json.loads(values["argv"])
-    if not isinstance(argv, list) or not all(type(one) is str for one in argv):
-        raise Damaged("the arguments of a process are no list of texts")
-    return Process(**{**values, "argv": tuple(argv)})
-
-
-def _functions(
-    rows: Rows,
-    cells: Rows,
-    keys: dict[object, Key],
-    threads: dict[object, int],
-) -> list[FunctionStats]:
-    """Return all functions in order of their position, with their cells."""
-    by_function: dict[object, list[ThreadLine]] = {index: [] for index in keys}
-    places = {None: UNKNOWN_THREAD, **threads}
-    for index, line, thread, hits, time, await_, raw, least, most in cells:
-        cell = ThreadLine(
-            line=line,
-            thread=known(places, thread, "thread"),
-            hits=hits,
-            time_ns=time,
-            await_ns=await_,
-            raw_ns=raw,
-            min_ns=least,
-            max_ns=most,
+def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> Profile:
+    """Return the profile in an open and checked database that has `tables`."""
+    file_rows = list(FILES.named(rows_of(db, FILES)))
+    process_rows, thread_rows = rows_of(db, PROCESSES), rows_of(db, THREADS)
+    function_rows = list(FUNCTIONS.named(rows_of(db, FUNCTIONS)))
+    paths = {row["id"]: row["path"] for row in file_rows}
+    keys = {
+        row["id"]: (
+            known(paths, row["file_id"], "file"),
+            row["first_line"],
+            row["name"],
         )
-        known(by_function, index, "function").append(cell)
-    return [
-        FunctionStats(
-            file=keys[index][0],
-            name=name,
-            line=line,
-            cells=tuple(by_function[index]),
-            calls=calls,
-            recursive_ns=recursive,
-        )
-        for index, _, name, line, calls, recursive, _ in sorted(
-            rows, key=lambda row: (row[-1], row[0])
-        )
-    ]
+        for row in function_rows
+    }
+    processes, threads = indexes_of(process_rows), indexes_of(thread_rows)
+    cells = _cells(db, keys, threads)
+    meta: dict[str, str] = dict(rows_of(db, META))
+    return Profile.from_functions(
+        [
+            FunctionStats(
+                file=keys[row["id"]][0],
+                name=row["name"],
+                line=row["first_line"],
+                thread_lines=tuple(cells[row["id"]]),
+                calls=row["calls"],
+                recursive_ns=row["recursive_ns"],
+            )
+            for row in sorted(
+                function_rows, key=lambda row: (row["position"], row["id"])
+            )
+        ],
+        processes=[_process(row) for row in PROCESSES.named(process_rows)],
+        threads=[
+            Thread(
+                process=known(processes, row["process_id"], "process"),
+                native_id=row["native_id"],
+                name=row["name"],
+            )
+            for row in THREADS.named(thread_rows)
+        ],
+        sources={
+            row["path"]: SourceFile(
+                file=row["path"], text=row["text"], sha256=row["sha256"] or ""
+            )
+            for row in file_rows
+            if row["sha256"] is not None or row["text"] is not None
+        },
+        warnings=[text for (text,) in rows_of(db, WARNINGS)],
+        unit=float(meta.get("unit", NANOSECOND)),
+        **_optional(db, tables, keys, (processes, threads), meta.get(FOLDED, "0")),
+    )
 
 
 def _optional(
     db: sqlite3.Connection,
     tables: frozenset[Table],
-    keys: dict[object, Key],
-    places: tuple[dict[object, int], dict[object, int]],
+    keys: Keys,
+    indexes: tuple[Indexes, Indexes],
     folded: str,
 ) -> dict[str, Any]:
     """Return the parts that not every profile has, as arguments of `from_functions`.
 
-    `places` has the indexes of processes and of threads by their ids.
+    `indexes` are those of processes and of threads.
     """
     found: dict[str, Any] = {}
-    processes, threads = places
+    processes, threads = indexes
     if GPU_RUNS in tables:
         from lineprof.storage.reader_gpu import gpu_of  # noqa: PLC0415  # few have any
 
         found["gpu"] = gpu_of(db, keys, processes, threads)
     if CALL_NODES in tables:
-        named = named_functions(db, keys)
-        found["calls"] = calls_of(db, named, threads, int(folded))
-        found["waits"] = waits_of(db, named, threads)
+        keys = _with_called(db, keys)
+        found["calls"] = _calls(db, keys, threads, int(folded))
+        found["waits"] = _waits(db, keys, threads)
         if OWN_TIMES in tables:
-            found["own_times"] = own_times_of(db, named, threads)
+            found["breakdowns"] = _own_times(db, keys, threads)
         if TRACES in tables:
             from lineprof.storage.reader_gpu import traces_of  # noqa: PLC0415
 
-            found["traces"] = traces_of(db, named, processes, threads)
+            found["traces"] = traces_of(db, keys, processes, threads)
     return found
 
 
-def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> Profile:
-    """Return the profile in an open and checked database that has `tables`."""
-    files = rows_of(db, FILES)
-    processes = rows_of(db, PROCESSES)
-    threads = rows_of(db, THREADS)
-    functions = rows_of(db, FUNCTIONS)
-    paths = {index: path for index, path, *_ in files}
-    keys = {
-        index: (known(paths, file, "file"), line, name)
-        for index, file, name, line, *_ in functions
-    }
-    process_places, thread_places = places_of(processes), places_of(threads)
-    cells = rows_of(db, CELLS)
-    meta: dict[str, str] = dict(rows_of(db, META))
-    return Profile.from_functions(
-        _functions(functions, cells, keys, thread_places),
-        processes=[_process(PROCESSES.fields(row)) for row in processes],
-        threads=[
-            Thread(
-                process=known(process_places, process, "process"),
-                native_id=native_id,
-                name=name,
-            )
-            for _, process, native_id, name in threads
-        ],
-        sources={
-            path: SourceFile(file=path, text=text, sha256=sha256 or "")
-            for _, path, sha256, text in files
-            if sha256 is not None or text is not None
-        },
-        warnings=[text for (text,) in rows_of(db, WARNINGS)],
-        unit=float(meta.get("unit", NANOSECOND)),
-        **_optional(
-            db, tables, keys, (process_places, thread_places), meta.get(FOLDED, "0")
-        ),
-    )
+def _process(row: dict[str, Any]) -> Process:
+    argv = json.loads(row.pop("argv"))
+    if not isinstance(argv, list) or not all(type(one) is str for one in argv):
+        raise Damaged("the arguments of a process are no list of texts")
+    del row["id"]
+    return Process(**row, argv=tuple(argv))
 
 
-# Reading the calls of a profile's file, which anyone may have made or damaged.
+def _cells(
+    db: sqlite3.Connection, keys: Keys, threads: Indexes
+) -> dict[object, list[ThreadLine]]:
+    """Return the measured lines of each function, by its id."""
+    found: dict[object, list[ThreadLine]] = {row_id: [] for row_id in keys}
+    threads = {None: UNKNOWN_THREAD, **threads}
+    for row in CELLS.named(rows_of(db, CELLS)):
+        cells = known(found, row.pop("function_id"), "function")
+        thread = known(threads, row.pop("thread_id"), "thread")
+        cells.append(ThreadLine(thread=thread, **row))  # the rest has the same names
+    return found
 
 
-def named_functions(
-    db: sqlite3.Connection, keys: Mapping[object, Key]
-) -> dict[object, Key]:
-    """Return what tells functions from each other, by their ids.
-
-    These are `keys`, and the functions that calls, waits and traces alone name.
-    """
-    named = dict(keys)
-    for index, file, name, line in rows_of(db, CALL_FUNCTIONS):
-        if index in named:
-            raise Damaged(f"there are two functions {index}")
-        named[index] = (file, line, name)
-    return named
+def _with_called(db: sqlite3.Connection, keys: Keys) -> Keys:
+    """Return `keys`, and the functions that only calls, waits and traces name."""
+    found = dict(keys)
+    for row in CALL_FUNCTIONS.named(rows_of(db, CALL_FUNCTIONS)):
+        if row["id"] in found:
+            raise Damaged(f"there are two functions {row['id']}")
+        found[row["id"]] = (row["file"], row["first_line"], row["name"])
+    return found
 
 
-def calls_of(
-    db: sqlite3.Connection,
-    keys: Mapping[object, Key],
-    threads: Places,
-    folded: int,
+def _calls(
+    db: sqlite3.Connection, keys: Keys, threads: Indexes, folded: int
 ) -> CallTree:
-    """Return the call tree in an open and checked database; Damaged if it is.
-
-    `keys` and `threads` have the functions, and the indexes of the others, by
-    their ids; `folded` is the tree's.
-    """
-    natural([folded], "a call tree")
-    return CallTree(tuple(_nodes(db, keys, threads)), folded)
+    """Return the call tree; Damaged if it is."""
+    check_natural([folded], "a call tree")
+    return CallTree(nodes=tuple(_nodes(db, keys, threads)), folded=folded)
 
 
-def _nodes(
-    db: sqlite3.Connection, keys: Mapping[object, Key], threads: Places
-) -> Iterator[CallNode]:
-    found = {None: UNKNOWN_THREAD, **threads}
-    placed: dict[object, tuple[int, object]] = {}  # index and thread of those before
-    for place, row in enumerate(rows_of(db, CALL_NODES)):
-        index, parent, function, line, thread, calls, primitive, *times = row
-        own, total, inclusive = times
-        above = NO_NODE
-        if parent is not None:
-            above, its_thread = known(placed, parent, "node before its child, called")
-            if its_thread != thread:
-                raise Damaged(f"node {index} has another thread than node {parent}")
-        if line < 0 or min(calls, primitive, *times) < 0:
-            raise Damaged(f"node {index} has a number below 0")
-        placed[index] = (place, thread)
-        yield CallNode(
-            parent=above,
-            line=line,
-            function=known(keys, function, "function"),
-            thread=known(found, thread, "thread"),
-            calls=calls,
-            primitive_calls=primitive,
-            self_ns=own,
-            total_ns=total,
-            inclusive_ns=inclusive,
+def _nodes(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> Iterator[CallNode]:
+    threads = {None: UNKNOWN_THREAD, **threads}
+    earlier: dict[object, tuple[int, object]] = {}  # index and thread, by id
+    rows = CALL_NODES.named(rows_of(db, CALL_NODES))
+    for index, row in enumerate(rows):
+        row_id, parent_id, thread_id = row["id"], row["parent_id"], row["thread_id"]
+        parent = NO_NODE
+        if parent_id is not None:
+            parent, its_thread = known(
+                earlier, parent_id, "node before its child, called"
+            )
+            if its_thread != thread_id:
+                raise Damaged(f"node {row_id} has another thread than node {parent_id}")
+        node = CallNode(
+            parent=parent,
+            line=row["line"],
+            function=known(keys, row["function_id"], "function"),
+            thread=known(threads, thread_id, "thread"),
+            calls=row["calls"],
+            primitive_calls=row["primitive_calls"],
+            self_ns=row["self_ns"],
+            total_ns=row["total_ns"],
+            inclusive_ns=row["inclusive_ns"],
         )
+        if min(node.line, node.calls, node.primitive_calls) < 0 or (
+            min(node.self_ns, node.total_ns, node.inclusive_ns) < 0
+        ):
+            raise Damaged(f"node {row_id} has a number below 0")
+        earlier[row_id] = (index, thread_id)
+        yield node
 
 
-def waits_of(
-    db: sqlite3.Connection, keys: Mapping[object, Key], threads: Places
-) -> tuple[Wait, ...]:
-    """Return the waits in an open and checked database; Damaged if they are.
+def _waits(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> tuple[Wait, ...]:
+    """Return the waits; Damaged if they are.
 
-    Of a cause that only a later version knows, nothing is known here.
+    A cause that only a later version knows becomes OTHER.
     """
-    found = {None: UNKNOWN_THREAD, **threads}
+    threads = {None: UNKNOWN_THREAD, **threads}
     sums: dict[tuple[Key, int, int, str], int] = {}
-    for function, line, thread, cause, ns in rows_of(db, WAITS):
-        natural([line, ns], "a wait")
-        key = known(keys, function, "function")
-        reason = cause if cause in CAUSES else OTHER
-        place = (key, line, known(found, thread, "thread"), reason)
-        sums[place] = sums.get(place, 0) + ns
+    for row in WAITS.named(rows_of(db, WAITS)):
+        check_natural([row["line"], row["ns"]], "a wait")
+        function = known(keys, row["function_id"], "function")
+        thread = known(threads, row["thread_id"], "thread")
+        cause = row["cause"] if row["cause"] in CAUSES else OTHER
+        place = (function, row["line"], thread, cause)
+        sums[place] = sums.get(place, 0) + row["ns"]
     return tuple(
         [
             Wait(function=function, line=line, thread=thread, cause=cause, ns=ns)
@@ -369,21 +354,24 @@ def waits_of(
     )
 
 
-def own_times_of(
-    db: sqlite3.Connection, keys: Mapping[object, Key], threads: Places
+def _own_times(
+    db: sqlite3.Connection, keys: Keys, threads: Indexes
 ) -> tuple[LineBreakdown, ...]:
-    """Return what lines were themselves; Damaged if that is.
+    """Return the breakdown of lines' own times; Damaged if it is.
 
     Parts that only a later version knows are left out.
     """
-    found = {None: UNKNOWN_THREAD, **threads}
-    times: list[LineBreakdown] = []
-    for function, line, thread, part, ns in rows_of(db, OWN_TIMES):
-        natural([line, ns], "an own time")
-        key = known(keys, function, "function")
-        place = known(found, thread, "thread")
-        if part in PARTS:
-            times.append(
-                LineBreakdown(function=key, line=line, thread=place, part=part, ns=ns)
-            )
-    return tuple(times)
+    threads = {None: UNKNOWN_THREAD, **threads}
+    found: list[LineBreakdown] = []
+    for row in OWN_TIMES.named(rows_of(db, OWN_TIMES)):
+        check_natural([row["line"], row["ns"]], "an own time")
+        one = LineBreakdown(
+            function=known(keys, row["function_id"], "function"),
+            line=row["line"],
+            thread=known(threads, row["thread_id"], "thread"),
+            part=row["part"],
+            ns=row["ns"],
+        )
+        if one.part in PARTS:
+            found.append(one)
+    return tuple(found)

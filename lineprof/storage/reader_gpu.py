@@ -1,4 +1,8 @@
-"""Reading the GPU data of a profile's file, which anyone may have made or damaged."""
+"""Reader of the GPU data and the traces in a ``.lprof`` file.
+
+Events and slices stay packed in batches of columns; each batch is unpacked once, to
+check that it is fit to use.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from typing import TYPE_CHECKING
 from lineprof.model.gpu import (
     NO_DEVICE,
     NO_PATH,
-    Batch,
     Gpu,
     GpuDevice,
     GpuPath,
@@ -22,10 +25,18 @@ from lineprof.model.timelines import (
     EVENTS_PER_BATCH,
     SLICE_COLUMNS,
     SLICES_PER_BATCH,
+    Batch,
     Timeline,
     Trace,
-    columns_of,
+    slice_columns,
     unpack_events,
+)
+from lineprof.storage.rows import (
+    Damaged,
+    check_natural,
+    indexes_of,
+    known,
+    rows_of,
 )
 from lineprof.storage.schema import (
     GPU_BATCHES,
@@ -39,17 +50,12 @@ from lineprof.storage.schema import (
     GPU_SUMS,
     GPU_TIMELINE_NAMES,
     GPU_TIMELINES,
-    MOST_EVENTS,
+    MAX_EVENTS,
     TRACE_BATCHES,
     TRACE_COLUMNS,
     TRACE_FUNCTIONS,
     TRACE_THREADS,
     TRACES,
-    Damaged,
-    known,
-    natural,
-    places_of,
-    rows_of,
 )
 
 if TYPE_CHECKING:
@@ -60,88 +66,116 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key
     from lineprof.storage.schema import Rows, Table
 
-    Places = Mapping[object, int]
+    Indexes = Mapping[object, int]  # by id
+    Keys = Mapping[object, Key]  # of functions, by id
+    Names = Mapping[object, str]  # by id
 
-
-# Reading batches of packed columns: timelines have some, and traces.
-#
-# They stay packed; whose they are sees to it that they are fit to use.
-
-
-@dataclass(frozen=True)
-class Batches:
-    """Where something has its batches, and how they are spoken of."""
-
-    batches: Table
-    columns: Table
-    names: Iterable[str]  # of columns; later versions' are passed over
-    longest: int  # so much in one
-    owner: str  # "timeline"
-    items: str  # "events"
-
-    def read(self, db: sqlite3.Connection, owners: Rows) -> dict[object, list[Batch]]:
-        """Return the batches in order, by the id that is first in `owners`' rows.
-
-        Damaged where one has none, is too long, or all together are.
-        """
-        rows = rows_of(db, self.batches)
-        columns = self._columns(db, places_of(rows))
-        most = MOST_EVENTS
-        found: dict[object, list[Batch]] = {index: [] for index, *_ in owners}
-        for index, owner, count in rows:
-            if not 0 < count <= self.longest:
-                raise Damaged(f"a batch has {count} {self.items}")
-            most -= count
-            if most < 0:
-                text = f"the {self.owner}s have more than {MOST_EVENTS} {self.items}"
-                raise Damaged(text)
-            own = columns[index]
-            made = tuple((name, own[name]) for name in self.names if name in own)
-            known(found, owner, self.owner).append(Batch(count, made))
-        return found
-
-    def _columns(
-        self, db: sqlite3.Connection, batches: Iterable[object]
-    ) -> dict[object, dict[str, bytes]]:
-        columns: dict[object, dict[str, bytes]] = {index: {} for index in batches}
-        for index, name, data in rows_of(db, self.columns):
-            of_batch = known(columns, index, "batch")
-            if name in of_batch:
-                raise Damaged(f"a batch has two columns {name}")
-            of_batch[name] = data
-        return columns
-
-    def grouped(self, owners: Rows, parts: Rows) -> dict[object, list[Any]]:
-        """Return `parts` by the owner in their first column, which is cut off."""
-        groups: dict[object, list[Any]] = {index: [] for index, *_ in owners}
-        for owner, *part in parts:
-            known(groups, owner, self.owner).append(part)
-        return groups
+_INTEGER_END = 1 << 63  # of SQLite's integers
+_LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 
 
 def gpu_of(
-    db: sqlite3.Connection,
-    keys: Mapping[object, Key],
-    processes: Places,
-    threads: Places,
+    db: sqlite3.Connection, keys: Keys, processes: Indexes, threads: Indexes
 ) -> Gpu:
     """Return the GPU data in an open and checked database; Damaged if they are.
 
     `keys`, `processes` and `threads` have the functions, and the indexes of
     the others, by their ids.
     """
-    names = {row[0]: row[1] for row in rows_of(db, GPU_NAMES)}
+    names: Names = dict(rows_of(db, GPU_NAMES))
     path_rows = rows_of(db, GPU_PATHS)
     device_rows = rows_of(db, GPU_DEVICES)
-    paths, devices = places_of(path_rows), places_of(device_rows)
-    made = list(_paths(db, path_rows, keys, threads))
+    paths, devices = indexes_of(path_rows), indexes_of(device_rows)
     return Gpu(
-        paths=tuple(made),
+        paths=tuple(_paths(db, path_rows, keys, threads)),
         sums=tuple(_sums(db, names, paths, devices)),
-        devices=tuple(_device(row, processes) for row in device_rows),
-        runs=tuple(_run(row, processes) for row in rows_of(db, GPU_RUNS)),
-        timelines=tuple(timelines_of(db, names, processes, len(made))),
+        devices=tuple(
+            _device(row, processes) for row in GPU_DEVICES.named(device_rows)
+        ),
+        runs=tuple(
+            _run(row, processes) for row in GPU_RUNS.named(rows_of(db, GPU_RUNS))
+        ),
+        timelines=tuple(_timelines(db, names, processes, len(path_rows))),
     )
+
+
+def _paths(
+    db: sqlite3.Connection, rows: Rows, keys: Keys, threads: Indexes
+) -> Iterator[GpuPath]:
+    lines: dict[object, list[tuple[Key, int]]] = {row_id: [] for row_id, *_ in rows}
+    for row in GPU_PATH_LINES.named(rows_of(db, GPU_PATH_LINES)):
+        key = known(keys, row["function_id"], "function")
+        known(lines, row["path_id"], "path").append((key, row["line"]))
+    threads = {None: UNKNOWN_THREAD, **threads}
+    for row in GPU_PATHS.named(rows):
+        if not lines[row["id"]]:
+            raise Damaged(f"path {row['id']} has no lines")
+        check_natural([row["nvtx_payload"]], "a path")
+        yield GpuPath(
+            thread=known(threads, row["thread_id"], "thread"),
+            adopted=_bool(row["adopted"]),
+            lines=tuple(lines[row["id"]]),
+            range=row["nvtx_payload"],
+        )
+
+
+def _sums(
+    db: sqlite3.Connection, names: Names, paths: Indexes, devices: Indexes
+) -> Iterator[GpuSum]:
+    paths = {None: NO_PATH, **paths}
+    devices = {None: NO_DEVICE, **devices}
+    for row in GPU_SUMS.named(rows_of(db, GPU_SUMS)):
+        one = GpuSum(
+            path=known(paths, row["path_id"], "path"),
+            origin=known(paths, row["origin_id"], "path"),
+            kind=row["kind"],
+            name=known(names, row["name_id"], "name"),
+            device=known(devices, row["device_id"], "device"),
+            count=row["count"],
+            ns=row["ns"],
+            min_ns=row["min_ns"],
+            max_ns=row["max_ns"],
+            bytes=row["bytes"],
+        )
+        check_natural([one.count, one.ns, one.min_ns, one.max_ns, one.bytes], "a sum")
+        if one.min_ns > one.max_ns:
+            raise Damaged(f"a sum has min_ns {one.min_ns} above max_ns {one.max_ns}")
+        yield one
+
+
+def _device(row: Mapping[str, Any], processes: Indexes) -> GpuDevice:
+    check_natural([row["device"], row["busy_ns"]], "a device")
+    attributes = json.loads(row["attributes"])
+    if not isinstance(attributes, dict) or not all(
+        type(value) is int and 0 <= value < _INTEGER_END
+        for value in attributes.values()
+    ):
+        raise Damaged("the attributes of a device are no numbers by name")
+    return GpuDevice(
+        process=known(processes, row["process_id"], "process"),
+        device=row["device"],
+        name=row["name"],
+        busy_ns=row["busy_ns"],
+        busy_exact=_bool(row["busy_exact"]),
+        attributes=tuple(attributes.items()),
+    )
+
+
+def _run(row: Mapping[str, Any], processes: Indexes) -> GpuRun:
+    one = GpuRun(
+        process=known(processes, row["process_id"], "process"),
+        backend=row["backend"],
+        reason=row["reason"],
+        present=_bool(row["present"]),
+        version=row["version"],
+        dropped=row["dropped"],
+        invalid=row["invalid"],
+        outstanding=row["outstanding"],
+        left_out=row["left_out"],
+    )
+    counts = (one.version, one.dropped, one.invalid, one.outstanding, one.left_out)
+    check_natural(counts, "a run")
+    return one
 
 
 def _bool(number: int) -> bool:
@@ -150,132 +184,105 @@ def _bool(number: int) -> bool:
     return number == 1
 
 
-def _paths(
-    db: sqlite3.Connection,
-    rows: Rows,
-    keys: Mapping[object, Key],
-    threads: Places,
-) -> Iterator[GpuPath]:
-    lines: dict[object, list[tuple[Key, int]]] = {index: [] for index, *_ in rows}
-    for path, function, line in rows_of(db, GPU_PATH_LINES):
-        key = known(keys, function, "function")
-        known(lines, path, "path").append((key, line))
-    for index, thread, adopted, payload in rows:
-        if not lines[index]:
-            raise Damaged(f"path {index} has no lines")
-        place = UNKNOWN_THREAD
-        if thread is not None:
-            place = known(threads, thread, "thread")
-        natural([payload], "a path")
-        yield GpuPath(
-            thread=place,
-            adopted=_bool(adopted),
-            lines=tuple(lines[index]),
-            range=payload,
-        )
+# Batches of packed columns: timelines and traces have some.
 
 
-def _sums(
-    db: sqlite3.Connection, names: Mapping[object, str], paths: Places, devices: Places
-) -> Iterator[GpuSum]:
-    for path, origin, kind, name, device, *numbers in rows_of(db, GPU_SUMS):
-        natural(numbers, "a sum")
-        count, ns, least, most, size = numbers
-        if least > most:
-            raise Damaged(f"a sum has a least time of {least} and a greatest of {most}")
-        yield GpuSum(
-            path=NO_PATH if path is None else known(paths, path, "path"),
-            origin=NO_PATH if origin is None else known(paths, origin, "path"),
-            kind=kind,
-            name=known(names, name, "name"),
-            device=NO_DEVICE if device is None else known(devices, device, "device"),
-            count=count,
-            ns=ns,
-            min_ns=least,
-            max_ns=most,
-            bytes=size,
-        )
+@dataclass(frozen=True)
+class _Batches:
+    """The tables with the batches of timelines, or of traces."""
+
+    batches: Table
+    columns: Table
+    names: Iterable[str]  # of columns; other ones, of later versions, are left out
+    max_items: int  # in one batch
+    owner: str  # "timeline"
+    items: str  # "events"
+
+    def read(self, db: sqlite3.Connection, owners: Rows) -> dict[object, list[Batch]]:
+        """Return the batches in order, by the id that is first in `owners`' rows.
+
+        Damaged if a batch is empty or too long, or all of them together are too long.
+        """
+        rows = rows_of(db, self.batches)
+        columns = self._columns(db, rows)
+        room = MAX_EVENTS
+        found: dict[object, list[Batch]] = {owner_id: [] for owner_id, *_ in owners}
+        for batch_id, owner_id, count in rows:
+            if not 0 < count <= self.max_items:
+                raise Damaged(f"a batch has {count} {self.items}")
+            room -= count
+            if room < 0:
+                text = f"the {self.owner}s have more than {MAX_EVENTS} {self.items}"
+                raise Damaged(text)
+            of_batch = columns[batch_id]
+            data = tuple(
+                (name, of_batch[name]) for name in self.names if name in of_batch
+            )
+            known(found, owner_id, self.owner).append(Batch(count, data))
+        return found
+
+    def _columns(
+        self, db: sqlite3.Connection, batches: Rows
+    ) -> dict[object, dict[str, bytes]]:
+        """Return the packed columns of each batch by their names, by its id."""
+        columns: dict[object, dict[str, bytes]] = {
+            batch_id: {} for batch_id, *_ in batches
+        }
+        for batch_id, name, data in rows_of(db, self.columns):
+            of_batch = known(columns, batch_id, "batch")
+            if name in of_batch:
+                raise Damaged(f"a batch has two columns {name}")
+            of_batch[name] = data
+        return columns
+
+    def grouped(self, owners: Rows, parts: Rows) -> dict[object, list[Any]]:
+        """Return `parts` by the owner's id in their first column, which is cut off."""
+        groups: dict[object, list[Any]] = {owner_id: [] for owner_id, *_ in owners}
+        for owner_id, *part in parts:
+            known(groups, owner_id, self.owner).append(part)
+        return groups
 
 
-def _device(row: tuple[Any, ...], processes: Places) -> GpuDevice:
-    _, process, device, name, busy_ns, exact, text = row
-    natural([device, busy_ns], "a device")
-    limits = json.loads(text)
-    if not isinstance(limits, dict) or not all(map(_is_limit, limits.values())):
-        raise Damaged("the attributes of a device are no numbers by name")
-    return GpuDevice(
-        process=known(processes, process, "process"),
-        device=device,
-        name=name,
-        busy_ns=busy_ns,
-        busy_exact=_bool(exact),
-        attributes=tuple(limits.items()),
-    )
-
-
-def _is_limit(value: object) -> bool:
-    return type(value) is int and 0 <= value < 1 << 63
-
-
-def _run(row: tuple[Any, ...], processes: Places) -> GpuRun:
-    process, backend, reason, present, *numbers = row
-    natural(numbers, "a run")
-    version, dropped, invalid, outstanding, left_out = numbers
-    return GpuRun(
-        process=known(processes, process, "process"),
-        backend=backend,
-        reason=reason,
-        present=_bool(present),
-        version=version,
-        dropped=dropped,
-        invalid=invalid,
-        outstanding=outstanding,
-        left_out=left_out,
-    )
-
-
-# Reading the timelines of a profile's file, which anyone may have made or damaged.
-#
-# They stay packed; each batch is unpacked once, to see that it will be fit to use.
-
-
-_INTEGER_END = 1 << 63  # of those that SQLite can hold
-
-_EVENT_BATCHES = Batches(
-    GPU_BATCHES, GPU_COLUMNS, EVENT_COLUMNS, EVENTS_PER_BATCH, "timeline", "events"
+_EVENT_BATCHES = _Batches(
+    batches=GPU_BATCHES,
+    columns=GPU_COLUMNS,
+    names=EVENT_COLUMNS,
+    max_items=EVENTS_PER_BATCH,
+    owner="timeline",
+    items="events",
+)
+_SLICE_BATCHES = _Batches(
+    batches=TRACE_BATCHES,
+    columns=TRACE_COLUMNS,
+    names=SLICE_COLUMNS,
+    max_items=SLICES_PER_BATCH,
+    owner="trace",
+    items="slices",
 )
 
-_LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 
-
-def timelines_of(
-    db: sqlite3.Connection,
-    names: Mapping[object, str],
-    processes: Places,
-    n_paths: int,
+def _timelines(
+    db: sqlite3.Connection, names: Names, processes: Indexes, n_paths: int
 ) -> Iterator[Timeline]:
-    """Yield the timelines in an open and checked database; Damaged if they are.
-
-    `names` and `processes` have texts and indexes by their ids; `n_paths` is
-    how many paths there are.
-    """
+    """Yield the timelines; Damaged or ValueError if they are damaged."""
     rows = rows_of(db, GPU_TIMELINES)
-    own_names = _EVENT_BATCHES.grouped(rows, rows_of(db, GPU_TIMELINE_NAMES))
+    used_names = _EVENT_BATCHES.grouped(rows, rows_of(db, GPU_TIMELINE_NAMES))
     launches = _EVENT_BATCHES.grouped(rows, rows_of(db, GPU_LAUNCHES))
     batches = _EVENT_BATCHES.read(db, rows)
-    for index, process, events, origin_ns, first_path in rows:
-        natural([origin_ns, first_path], "a timeline")
+    for row in GPU_TIMELINES.named(rows):
+        row_id, events = row["id"], row["events"]
+        check_natural([row["origin_ns"], row["first_path"]], "a timeline")
         timeline = Timeline(
-            process=known(processes, process, "process"),
+            process=known(processes, row["process_id"], "process"),
             count=events,
-            origin_ns=origin_ns,
-            first_path=first_path,
-            names=tuple([known(names, name, "name") for (name,) in own_names[index]]),
-            launches=tuple(map(_launch, launches[index])),
-            batches=tuple(batches[index]),
+            origin_ns=row["origin_ns"],
+            first_path=row["first_path"],
+            names=tuple([known(names, name, "name") for (name,) in used_names[row_id]]),
+            launches=tuple(map(_launch, launches[row_id])),
+            batches=tuple(batches[row_id]),
         )
         if sum(batch.events for batch in timeline.batches) != events:
-            raise Damaged(f"timeline {index} has other than {events} events")
+            raise Damaged(f"timeline {row_id} has other than {events} events")
         _check_timeline(timeline, n_paths)
         yield timeline
 
@@ -307,21 +314,8 @@ def _check_timeline(timeline: Timeline, n_paths: int) -> None:
                 raise Damaged(f"an event has the {name} {max(values)}")
 
 
-# Reading the traces of a profile's file, which anyone may have made or damaged.
-#
-# They stay packed; each batch is unpacked once, to see that it will be fit to use.
-
-
-_SLICE_BATCHES = Batches(
-    TRACE_BATCHES, TRACE_COLUMNS, SLICE_COLUMNS, SLICES_PER_BATCH, "trace", "slices"
-)
-
-
 def traces_of(
-    db: sqlite3.Connection,
-    keys: Mapping[object, Key],
-    processes: Places,
-    threads: Places,
+    db: sqlite3.Connection, keys: Keys, processes: Indexes, threads: Indexes
 ) -> tuple[Trace, ...]:
     """Return the traces in an open and checked database; Damaged if they are.
 
@@ -329,25 +323,28 @@ def traces_of(
     the others, by their ids.
     """
     rows = rows_of(db, TRACES)
-    places = {None: UNKNOWN_THREAD, **threads}
+    threads = {None: UNKNOWN_THREAD, **threads}
     functions = _SLICE_BATCHES.grouped(rows, rows_of(db, TRACE_FUNCTIONS))
-    used = _SLICE_BATCHES.grouped(rows, rows_of(db, TRACE_THREADS))
+    used_threads = _SLICE_BATCHES.grouped(rows, rows_of(db, TRACE_THREADS))
     batches = _SLICE_BATCHES.read(db, rows)
     traces = []
-    for index, process, count, left_out, origin_ns in rows:
-        natural([left_out, origin_ns], "a trace")
-        if sum(batch.events for batch in batches[index]) != count:
-            raise Damaged(f"trace {index} has other than {count} slices")
+    for row in TRACES.named(rows):
+        row_id = row["id"]
+        check_natural([row["left_out"], row["origin_ns"]], "a trace")
+        if sum(batch.events for batch in batches[row_id]) != row["slices"]:
+            raise Damaged(f"trace {row_id} has other than {row['slices']} slices")
         trace = Trace(
-            process=known(processes, process, "process"),
-            count=count,
-            left_out=left_out,
-            origin_ns=origin_ns,
+            process=known(processes, row["process_id"], "process"),
+            count=row["slices"],
+            left_out=row["left_out"],
+            origin_ns=row["origin_ns"],
             functions=tuple(
-                [known(keys, id_, "function") for (id_,) in functions[index]]
+                [known(keys, one, "function") for (one,) in functions[row_id]]
             ),
-            threads=tuple([known(places, id_, "thread") for (id_,) in used[index]]),
-            batches=tuple(batches[index]),
+            threads=tuple(
+                [known(threads, one, "thread") for (one,) in used_threads[row_id]]
+            ),
+            batches=tuple(batches[row_id]),
         )
         _check_trace(trace)
         traces.append(trace)
@@ -356,12 +353,14 @@ def traces_of(
 
 def _check_trace(trace: Trace) -> None:
     """Raise Damaged or ValueError unless every slice makes sense."""
-    ends = (
-        *(len(trace.threads), len(trace.functions)),
-        *(1 << 32, _INTEGER_END, _INTEGER_END),
-    )
+    ends = {
+        "thread": len(trace.threads),
+        "function": len(trace.functions),
+        "line": 1 << 32,
+        "start": _INTEGER_END,
+        "ns": _INTEGER_END,
+    }
     for batch in trace.batches:
-        columns: Iterable[Any] = columns_of(batch)
-        for name, values, end in zip(SLICE_COLUMNS, columns, ends):
-            if max(values) >= end:
+        for name, values in zip(SLICE_COLUMNS, slice_columns(batch)):
+            if max(values) >= ends[name]:
                 raise Damaged(f"a slice has the {name} {max(values)}")

@@ -1,123 +1,41 @@
-"""The tables of a ``.lprof`` file, an SQLite database: docs/format.md says more."""
+"""Tables of a ``.lprof`` file, an SQLite database: docs/format.md explains them.
+
+Rows are written by the names of columns (`Table.row`) and read by them
+(`Table.named`), so that a new column needs a line here, one in the writer and one in
+the reader.
+"""
 
 from __future__ import annotations
 
-import sqlite3
-from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     Rows = list[tuple[Any, ...]]
 
-
-# The rows of a profile's file, no value of which is believed.
-
-
-MOST_ROWS = 20_000_000  # of one table
-
-
-class Damaged(Exception):  # noqa: N818  # it is a reason, not an error
-    """What in the file is not as a profile has it."""
-
-
-def check_tables(db: sqlite3.Connection) -> frozenset[Table]:
-    """Return the tables that there are; then nothing but reading is possible.
-
-    Raises Damaged unless our tables are sound, plain ones, and none is missing.
-    """
-    plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
-    names = {name for (name,) in db.execute(plain)}
-    tables = list(TABLES)
-    for group in OPTIONAL_TABLES:
-        if any(table.name in names for table in group):
-            tables += group
-    for table in tables:
-        if table.name not in names:
-            raise Damaged(f"it has no table {table.name}")
-        for *_, hidden in db.execute(f"PRAGMA table_xinfo({table.name})"):
-            if hidden:
-                raise Damaged(f"table {table.name} computes its values")
-        for (finding,) in db.execute(f"PRAGMA quick_check({table.name})"):
-            if finding != "ok":
-                raise Damaged(str(finding).splitlines()[-1])
-
-    def allow(action: int, *_: object) -> int:
-        allowed = action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
-        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
-
-    db.set_authorizer(allow)  # no function, no recursion, no change
-    return frozenset(tables)
-
-
-def _value(value: object, kind: type) -> object:
-    """Return a stored value as Python has it; Damaged if it is of another type."""
-    if isinstance(value, bytes) and kind is str:
-        return value.decode("utf-8", "surrogatepass")
-    if type(value) is not kind:
-        raise Damaged(f"{value!r:.40} where {kind.__name__} is due")
-    return value
-
-
-def rows_of(db: sqlite3.Connection, table: Table) -> Rows:
-    """Return all rows of a table, with every value's type checked."""
-    rows: Rows = []
-    fit = set()  # types of the values of rows that need no change
-    for row in db.execute(table.select):
-        if len(rows) == MOST_ROWS:
-            raise Damaged(f"too many rows in {table.name}")
-        types = tuple(map(type, row))
-        if types not in fit:
-            checked = _checked(row, table)
-            if all(map(is_, checked, row)):
-                fit.add(types)
-            row = checked  # noqa: PLW2901  # the same row, as Python has it
-        rows.append(row)
-    return rows
-
-
-def _checked(row: tuple[object, ...], table: Table) -> tuple[object, ...]:
-    """Return a row as Python has it; Damaged if a value is of another type."""
-    return tuple(
-        [
-            None if value is None and column.optional else _value(value, column.kind)
-            for column, value in zip(table.columns, row)
-        ]
-    )
-
-
-def places_of(rows: Rows) -> dict[object, int]:
-    """Return the place of each row by the id in its first column."""
-    return {index: place for place, (index, *_) in enumerate(rows)}
-
-
-def known(places: Mapping[Any, Any], index: object, kind: str) -> Any:  # noqa: ANN401
-    """Return what an id stands for; Damaged if it stands for nothing."""
-    if index not in places:
-        raise Damaged(f"there is no {kind} {index}")
-    return places[index]
-
-
-def natural(numbers: Iterable[int], what: str) -> None:
-    """Raise Damaged if one of `numbers` is below 0."""
-    for number in numbers:
-        if number < 0:
-            raise Damaged(f"{what} has {number}")
-
-
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
 SCHEMA_VERSION = 1  # raised when an old reader would misread a new file
-MOST_EVENTS = 100_000_000  # of all timelines together; of all traces, slices
-FOLDED = "calls_folded"  # the key in META of CallTree.folded, where that is not 0
-
+MAX_EVENTS = 100_000_000  # of all timelines together; of all traces, slices
+FOLDED = "calls_folded"  # the key in META of CallTree.folded, if that is not 0
 
 _SQL = {int: "INTEGER", str: "TEXT", bytes: "BLOB"}
 
 
+def database_uri(path: str, query: str) -> str:
+    """Return the URI of the file at `path`, an absolute one, for sqlite3.connect.
+
+    Characters that have a meaning in a URI are encoded, as
+    https://www.sqlite.org/uri.html asks for.
+    """
+    for character, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+        path = path.replace(character, code)
+    return f"file://{path}?{query}"
+
+
 class Column(NamedTuple):
-    """One column; `kind` is the type that every value in it has."""
+    """One column; `kind` is the type of every value in it."""
 
     name: str
     kind: type[int | str | bytes]
@@ -125,35 +43,40 @@ class Column(NamedTuple):
 
     @property
     def sql(self) -> str:
-        """Its definition in CREATE TABLE."""
+        """The column's definition in CREATE TABLE."""
         if self.name == "id":
             return "id INTEGER PRIMARY KEY"
         kind = _SQL[self.kind]
         return f"{self.name} {kind}" + ("" if self.optional else " NOT NULL")
 
 
-class Table(NamedTuple):
+class Table:
     """One table; its rows have an order, that of their rowid."""
 
-    name: str
-    columns: tuple[Column, ...]
+    def __init__(self, name: str, columns: tuple[Column, ...]) -> None:
+        """Take the name and the columns."""
+        self.name = name
+        self.columns = columns
+        self.names = tuple([column.name for column in columns])
 
-    @property
-    def _names(self) -> str:
-        return ", ".join(column.name for column in self.columns)
+    def row(self, **values: object) -> tuple[object, ...]:
+        """Return `values` in the order of the columns.
 
-    def row(self, index: int, values: Mapping[str, object]) -> tuple[object, ...]:
-        """Return what an INSERT takes: the id `index`, then `values` by column."""
-        return (index, *[values[column.name] for column in self.columns[1:]])
+        Raises KeyError for a column without a value, TypeError for a value without
+        a column.
+        """
+        if len(values) > len(self.names):
+            raise TypeError(f"{self.name} has no {values.keys() - set(self.names)}")
+        return tuple(map(values.__getitem__, self.names))
 
-    def fields(self, row: Sequence[Any]) -> dict[str, Any]:
-        """Return the values of a row by the names of the columns, without its id."""
-        names = [column.name for column in self.columns]
-        return dict(zip(names[1:], row[1:]))
+    def named(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+        """Yield the values of each row by the names of the columns."""
+        for row in rows:
+            yield dict(zip(self.names, row))
 
     @property
     def create(self) -> str:
-        """The statement that makes it."""
+        """The statement that makes the table."""
         columns = ", ".join(column.sql for column in self.columns)
         return f"CREATE TABLE {self.name} ({columns})"
 
@@ -161,12 +84,12 @@ class Table(NamedTuple):
     def insert(self) -> str:
         """The statement that adds a row."""
         values = ", ".join("?" * len(self.columns))
-        return f"INSERT INTO {self.name} ({self._names}) VALUES ({values})"  # noqa: S608
+        return f"INSERT INTO {self.name} ({', '.join(self.names)}) VALUES ({values})"  # noqa: S608
 
     @property
     def select(self) -> str:
         """The statement that reads all rows in order."""
-        return f"SELECT {self._names} FROM {self.name} ORDER BY rowid"  # noqa: S608
+        return f"SELECT {', '.join(self.names)} FROM {self.name} ORDER BY rowid"  # noqa: S608
 
 
 def _ints(*names: str) -> tuple[Column, ...]:
@@ -176,6 +99,8 @@ def _ints(*names: str) -> tuple[Column, ...]:
 def _texts(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name, str) for name in names)
 
+
+# Every profile has these.
 
 META = Table("meta", _texts("key", "value"))
 FILES = Table(
@@ -223,7 +148,8 @@ CELLS = Table(
 )
 WARNINGS = Table("warnings", _texts("text"))
 
-# Of a profile with GPU data alone.
+# Only profiles with GPU data have these.
+
 GPU_RUNS = Table(
     "gpu_runs",
     (
@@ -277,7 +203,9 @@ GPU_BATCHES = Table("gpu_batches", _ints("id", "timeline_id", "events"))
 GPU_COLUMNS = Table(
     "gpu_columns", (*_ints("batch_id"), *_texts("name"), Column("data", bytes))
 )
-# Of a profile that has calls or waits alone.
+
+# Only profiles with calls, waits, traces or own times have these.
+
 CALL_FUNCTIONS = Table(
     "call_functions", (*_ints("id"), *_texts("file", "name"), *_ints("first_line"))
 )
@@ -300,7 +228,9 @@ WAITS = Table(
         *_ints("ns"),
     ),
 )
-# Of a profile that was asked what lines were themselves; the same holds.
+
+# Only profiles that have the breakdown of lines' own times have this.
+
 OWN_TIMES = Table(
     "own_times",
     (
@@ -311,7 +241,8 @@ OWN_TIMES = Table(
     ),
 )
 
-# Of a profile with traces alone; their functions are those of the calls.
+# Only profiles with traces have these; their functions are those of the calls.
+
 TRACES = Table("traces", _ints("id", "process_id", "slices", "left_out", "origin_ns"))
 TRACE_FUNCTIONS = Table("trace_functions", _ints("trace_id", "function_id"))
 TRACE_THREADS = Table(
@@ -331,16 +262,3 @@ CALL_TABLES = (CALL_FUNCTIONS, CALL_NODES, WAITS)
 TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, TRACE_BATCHES, TRACE_COLUMNS)
 # A file has all tables of such a group, or none of them.
 OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, (OWN_TIMES,), TRACE_TABLES)
-
-
-# A file's name as SQLite takes it together with the way to open it.
-
-
-def uri(path: str, how: str) -> str:
-    """Return the URI of the file at `path`, an absolute one, with the query `how`.
-
-    What has a meaning in a URI is encoded: https://www.sqlite.org/uri.html
-    """
-    for character, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
-        path = path.replace(character, code)
-    return f"file://{path}?{how}"

@@ -1,4 +1,4 @@
-"""Writing a profile to its file: the whole of it or nothing."""
+"""Writer of ``.lprof`` files: the whole profile or nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError, file_error
 from lineprof.files import write_atomically
-from lineprof.model.gpu import NO_DEVICE, NO_GPU, NO_PATH
+from lineprof.model.gpu import NO_GPU
 from lineprof.model.records import NO_CALLS, NO_NODE, UNKNOWN_THREAD
 from lineprof.storage.schema import (
     APPLICATION_ID,
@@ -18,62 +18,41 @@ from lineprof.storage.schema import (
     FILES,
     FOLDED,
     FUNCTIONS,
-    GPU_BATCHES,
-    GPU_COLUMNS,
-    GPU_DEVICES,
-    GPU_LAUNCHES,
-    GPU_NAMES,
-    GPU_PATH_LINES,
-    GPU_PATHS,
-    GPU_RUNS,
-    GPU_SUMS,
-    GPU_TIMELINE_NAMES,
-    GPU_TIMELINES,
     META,
-    MOST_EVENTS,
     OWN_TIMES,
     PROCESSES,
     SCHEMA_VERSION,
     TABLES,
     THREADS,
-    TRACE_BATCHES,
-    TRACE_COLUMNS,
-    TRACE_FUNCTIONS,
-    TRACE_THREADS,
-    TRACES,
     WAITS,
     WARNINGS,
     Column,
     Table,
-    uri,
+    database_uri,
 )
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Union
 
-    from lineprof.model.gpu import Gpu
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Key, Process
-    from lineprof.model.timelines import Trace
+    from lineprof.model.records import Key
 
     Row = Iterable[object]
-    Value = Union[int, str, bytes, None]
+    Value = int | str | bytes | None
 
 _PLAIN = frozenset({int, type(None)})
 
 
 def save(stats: Profile, path: str | os.PathLike[str]) -> None:
-    """Write `stats` to `path`; what was there before stays until it is done.
+    """Write `stats` to a new file, and then give that file the name `path`.
 
-    The file is made under another name in the same folder and then renamed,
-    so that a reader sees the old one or the new one, never half of it. A
-    link is followed; the null device takes the profile and forgets it.
-    Raises LineprofError when it cannot be written, and leaves nothing behind; it
-    is an OSError, too, where that was the reason.
+    A reader sees the old file or the new one, never half of one. A link is
+    followed; the null device takes the profile and forgets it. Raises LineprofError
+    if the file cannot be written, and leaves nothing behind; the error is also an
+    OSError if that was the reason.
     """
-    import sqlite3  # noqa: PLC0415  # for a Python that was built without it
+    import sqlite3  # noqa: PLC0415  # this module also serves a Python without SQLite
 
     name = os.fsdecode(path)
     try:
@@ -99,7 +78,7 @@ def _remedy(reason: str) -> str:
 def _write(stats: Profile, target: str) -> None:
     """Write to a new file beside `target`, and give it that name."""
 
-    def fill(handle: int, new: str) -> None:  # made there, and not by SQLite
+    def fill(handle: int, new: str) -> None:
         _fill(stats, new)
         os.fsync(handle)
 
@@ -108,7 +87,7 @@ def _write(stats: Profile, target: str) -> None:
 
 
 def _sync_folder(folder: str) -> None:
-    """Make the new name last; some file systems cannot, and need not."""
+    """Make the new name durable, on file systems that can."""
     try:
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -121,12 +100,12 @@ def _sync_folder(folder: str) -> None:
 
 def _fill(stats: Profile, path: str) -> None:
     """Write all tables into the empty file at `path`."""
-    import sqlite3  # noqa: PLC0415
+    import sqlite3  # noqa: PLC0415  # as in `save`
 
-    # No locks (a network's file system may have none, and nobody knows the
-    # name), no journal and no sync: a file that fails is thrown away.
-    place = uri(path, "mode=rw&nolock=1")
-    db = sqlite3.connect(place, uri=True, isolation_level=None)
+    # No locks (a network's file system may have none, and the name is new), no
+    # journal and no sync: a file that fails is thrown away.
+    uri = database_uri(path, "mode=rw&nolock=1")
+    db = sqlite3.connect(uri, uri=True, isolation_level=None)
     try:
         for pragma in (
             "journal_mode = OFF",
@@ -137,42 +116,12 @@ def _fill(stats: Profile, path: str) -> None:
         ):
             db.execute(f"PRAGMA {pragma}")
         db.execute("BEGIN")
-        for table in TABLES:
-            db.execute(table.create)
-        _insert(db, META, _meta(stats))
-        _insert(db, FILES, _files(stats))
-        _insert(db, PROCESSES, _processes(stats.processes))
-        _insert(db, THREADS, _threads(stats))
-        _insert(db, FUNCTIONS, _functions(stats))
-        _insert(db, CELLS, _cells(stats))
-        _insert(db, WARNINGS, ((text,) for text in stats.warnings))
-        for table, rows in _optional(stats):
+        for table, rows in _tables(stats):
             db.execute(table.create)
             _insert(db, table, rows)
         db.execute("COMMIT")
     finally:
         db.close()
-
-
-def _optional(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
-    """Yield the tables, with their rows, that not every profile has."""
-    if stats.gpu != NO_GPU:
-        yield from _gpu(stats)
-    if stats.calls != NO_CALLS or stats.waits or stats.traces or stats.own_times:
-        yield from call_tables(stats)
-    if stats.traces:
-        yield from trace_tables(stats)
-
-
-def _gpu(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
-    """Yield the tables of GPU data with their rows."""
-    events = sum(timeline.count for timeline in stats.gpu.timelines)
-    if events > MOST_EVENTS:
-        raise LineprofError(
-            f"a profile can't hold {events} GPU events (at most {MOST_EVENTS})",
-            hint="merge fewer profiles, or record fewer events",
-        )
-    yield from gpu_tables(stats)
 
 
 def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
@@ -220,317 +169,189 @@ def _text(text: str) -> str | bytes:
     return text
 
 
+def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
+    """Yield the tables of the file, each with its rows."""
+    ids = function_ids(stats)
+    rows = {
+        META: _meta(stats),
+        FILES: _files(stats),
+        PROCESSES: _processes(stats),
+        THREADS: _threads(stats),
+        FUNCTIONS: _functions(stats),
+        CELLS: _cells(stats),
+        WARNINGS: ((text,) for text in stats.warnings),
+    }
+    for table in TABLES:
+        yield table, rows[table]
+    if stats.gpu != NO_GPU:
+        from lineprof.storage.writer_gpu import gpu_tables  # noqa: PLC0415  # few have
+
+        yield from gpu_tables(stats)
+    if stats.calls != NO_CALLS or stats.waits or stats.traces or stats.breakdowns:
+        yield CALL_FUNCTIONS, _call_functions(stats, ids)
+        yield CALL_NODES, _call_nodes(stats, ids)
+        yield WAITS, _waits(stats, ids)
+    if stats.breakdowns:
+        yield OWN_TIMES, _own_times(stats, ids)
+    if stats.traces:
+        from lineprof.storage.writer_gpu import trace_tables  # noqa: PLC0415
+
+        yield from trace_tables(stats, ids)
+
+
+def function_ids(stats: Profile) -> dict[Key, int]:
+    """Return the ids of the profile's functions, and then of those it only names.
+
+    Those are called, waited in or traced, but have no measured lines: C functions
+    above all.
+    """
+    keys = dict.fromkeys([function.key for function in stats.functions])
+    keys.update(dict.fromkeys([node.function for node in stats.calls.nodes]))
+    keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
+    keys.update(dict.fromkeys([one.function for one in stats.breakdowns]))
+    for trace in stats.traces:
+        keys.update(dict.fromkeys(trace.functions))
+    return {key: index for index, key in enumerate(keys)}
+
+
+def id_of(index: int, records: Sequence[object], none: int, kind: str) -> int | None:
+    """Return the id of the record with `index`; None, which is NULL, for `none`.
+
+    IndexError if there is no such record; `kind` is its name in the message.
+    """
+    if index == none:
+        return None
+    if not 0 <= index < len(records):
+        raise IndexError(f"there is no {kind} {index} in the profile")
+    return index
+
+
 def _meta(stats: Profile) -> Iterator[Row]:
-    yield ("unit", repr(stats.unit))
+    yield META.row(key="unit", value=repr(stats.unit))
     if stats.calls.folded:
-        yield (FOLDED, str(stats.calls.folded))
+        yield META.row(key=FOLDED, value=stats.calls.folded)
 
 
-def _paths(stats: Profile) -> dict[str, int]:
-    """Return the ids of all files that the profile speaks of."""
+def _path_ids(stats: Profile) -> dict[str, int]:
+    """Return the ids of all files that the profile names."""
     paths = dict.fromkeys(function.file for function in stats.functions)
     paths.update(dict.fromkeys(stats.sources))
     return {path: index for index, path in enumerate(paths)}
 
 
 def _files(stats: Profile) -> Iterator[Row]:
-    for path, index in _paths(stats).items():
+    for path, index in _path_ids(stats).items():
         source = stats.sources.get(path)
-        known = (source.sha256, source.text) if source else (None, None)
-        yield (index, path, *known)
+        yield FILES.row(
+            id=index,
+            path=path,
+            sha256=source.sha256 if source else None,
+            text=source.text if source else None,
+        )
 
 
-def _processes(processes: Iterable[Process]) -> Iterator[Row]:
-    for index, process in enumerate(processes):
-        values = {**process._asdict(), "argv": json.dumps(process.argv)}
-        yield PROCESSES.row(index, values)
+def _processes(stats: Profile) -> Iterator[Row]:
+    for index, process in enumerate(stats.processes):
+        yield PROCESSES.row(
+            id=index,
+            pid=process.pid,
+            host=process.host,
+            rank=process.rank,
+            argv=json.dumps(process.argv),
+            cwd=process.cwd,
+            python=process.python,
+            start_unix_ns=process.start_unix_ns,
+            wall_ns=process.wall_ns,
+            core=process.core,
+            core_reason=process.core_reason,
+            clock=process.clock,
+            overhead_ns=process.overhead_ns,
+            version=process.version,
+            exit=process.exit,
+        )
 
 
 def _threads(stats: Profile) -> Iterator[Row]:
     for index, thread in enumerate(stats.threads):
-        yield (index, thread.process, thread.native_id, thread.name)
+        yield THREADS.row(
+            id=index,
+            process_id=thread.process,
+            native_id=thread.native_id,
+            name=thread.name,
+        )
 
 
 def _functions(stats: Profile) -> Iterator[Row]:
-    paths = _paths(stats)
+    paths = _path_ids(stats)
     for index, function in enumerate(stats.functions):
-        yield (
-            index,
-            paths[function.file],
-            function.name,
-            function.line,
-            function.calls,
-            function.recursive_ns,
-            index,
+        yield FUNCTIONS.row(
+            id=index,
+            file_id=paths[function.file],
+            name=function.name,
+            first_line=function.line,
+            calls=function.calls,
+            recursive_ns=function.recursive_ns,
+            position=index,
         )
 
 
 def _cells(stats: Profile) -> Iterator[Row]:
     for index, function in enumerate(stats.functions):
-        for cell in function.cells:
-            if not UNKNOWN_THREAD <= cell.thread < len(stats.threads):
-                raise IndexError(f"{cell} is of no thread of the profile")
-            yield (
-                index,
-                cell.line,
-                None if cell.thread == UNKNOWN_THREAD else cell.thread,
-                cell.hits,
-                cell.time_ns,
-                cell.await_ns,
-                cell.raw_ns,
-                cell.min_ns,
-                cell.max_ns,
+        for cell in function.thread_lines:
+            yield CELLS.row(
+                function_id=index,
+                line=cell.line,
+                thread_id=id_of(cell.thread, stats.threads, UNKNOWN_THREAD, "thread"),
+                hits=cell.hits,
+                time_ns=cell.time_ns,
+                await_ns=cell.await_ns,
+                raw_ns=cell.raw_ns,
+                min_ns=cell.min_ns,
+                max_ns=cell.max_ns,
             )
 
 
-# The rows of a profile's file that hold calls and waits.
+def _call_functions(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
+    for (file, line, name), index in list(ids.items())[len(stats.functions) :]:
+        yield CALL_FUNCTIONS.row(id=index, file=file, name=name, first_line=line)
 
 
-def function_ids(stats: Profile) -> dict[Key, int]:
-    """Return the ids of the profile's functions, and then of those it only names.
-
-    They are called, waited in or traced, and no function whose lines are known:
-    those of C, above all.
-    """
-    keys = dict.fromkeys([function.key for function in stats.functions])
-    keys.update(dict.fromkeys([node.function for node in stats.calls.nodes]))
-    keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
-    keys.update(dict.fromkeys([one.function for one in stats.own_times]))
-    for trace in stats.traces:
-        keys.update(dict.fromkeys(trace.functions))
-    return {key: index for index, key in enumerate(keys)}
-
-
-def call_tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
-    """Yield each table of calls with its rows.
-
-    IndexError when they speak of a thread or a node that there is not.
-    """
-    ids = function_ids(stats)
-    named = list(ids.items())[len(stats.functions) :]
-    yield CALL_FUNCTIONS, ((i, file, name, line) for (file, line, name), i in named)
-    yield CALL_NODES, _nodes(stats, ids)
-    yield WAITS, _waits(stats, ids)
-    if stats.own_times:
-        yield OWN_TIMES, _own_times(stats, ids)
-
-
-def _thread(place: int, stats: Profile) -> int | None:
-    """Return the id of a thread; NULL where it is not known."""
-    if place == UNKNOWN_THREAD:
-        return None
-    if not 0 <= place < len(stats.threads):
-        raise IndexError(f"there is no thread {place} in the profile")
-    return place
-
-
-def _nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
-    for index, node in enumerate(stats.calls.nodes):
-        if not NO_NODE <= node.parent < index:
+def _call_nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
+    nodes = stats.calls.nodes
+    for index, node in enumerate(nodes):
+        if node.parent >= index:
             raise IndexError(f"{node} stands before its parent")
-        yield (
-            index,
-            None if node.parent == NO_NODE else node.parent,
-            ids[node.function],
-            node.line,
-            _thread(node.thread, stats),
-            node.calls,
-            node.primitive_calls,
-            node.self_ns,
-            node.total_ns,
-            node.inclusive_ns,
+        yield CALL_NODES.row(
+            id=index,
+            parent_id=id_of(node.parent, nodes, NO_NODE, "node"),
+            function_id=ids[node.function],
+            line=node.line,
+            thread_id=id_of(node.thread, stats.threads, UNKNOWN_THREAD, "thread"),
+            calls=node.calls,
+            primitive_calls=node.primitive_calls,
+            self_ns=node.self_ns,
+            total_ns=node.total_ns,
+            inclusive_ns=node.inclusive_ns,
         )
 
 
 def _waits(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
     for wait in stats.waits:
-        thread = _thread(wait.thread, stats)
-        yield (ids[wait.function], wait.line, thread, wait.cause, wait.ns)
+        yield WAITS.row(
+            function_id=ids[wait.function],
+            line=wait.line,
+            thread_id=id_of(wait.thread, stats.threads, UNKNOWN_THREAD, "thread"),
+            cause=wait.cause,
+            ns=wait.ns,
+        )
 
 
 def _own_times(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
-    for one in stats.own_times:
-        thread = _thread(one.thread, stats)
-        yield (ids[one.function], one.line, thread, one.part, one.ns)
-
-
-# The rows of a profile's file that hold GPU data.
-
-
-def gpu_tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
-    """Yield each table of GPU data with its rows.
-
-    IndexError or KeyError when they speak of what the profile does not have.
-    """
-    gpu = stats.gpu
-    texts = [one.name for one in gpu.sums]
-    texts += [name for timeline in gpu.timelines for name in timeline.names]
-    names = {name: index for index, name in enumerate(dict.fromkeys(texts))}
-    yield GPU_RUNS, _runs(gpu)
-    yield GPU_DEVICES, _gpu_devices(gpu)
-    yield GPU_NAMES, ((index, name) for name, index in names.items())
-    yield GPU_PATHS, _gpu_paths(stats)
-    yield GPU_PATH_LINES, _gpu_path_lines(stats)
-    yield GPU_SUMS, _gpu_sums(gpu, names)
-    yield GPU_TIMELINES, _gpu_timelines(gpu)
-    yield (
-        GPU_TIMELINE_NAMES,
-        (
-            (index, names[name])
-            for index, timeline in enumerate(gpu.timelines)
-            for name in timeline.names
-        ),
-    )
-    yield (
-        GPU_LAUNCHES,
-        (
-            (index, *launch)
-            for index, timeline in enumerate(gpu.timelines)
-            for launch in timeline.launches
-        ),
-    )
-    yield GPU_BATCHES, _gpu_batches(gpu)
-    yield GPU_COLUMNS, _gpu_columns(gpu)
-
-
-def _id(place: int, of: Sequence[object], none: int) -> int | None:
-    """Return the id of what has the index `place`; NULL for `none`."""
-    if place == none:
-        return None
-    if not 0 <= place < len(of):
-        raise IndexError(f"there is no index {place} in the profile")
-    return place
-
-
-def _runs(gpu: Gpu) -> Iterator[Row]:
-    for run in gpu.runs:
-        yield (
-            run.process,
-            run.backend,
-            run.reason,
-            run.present,
-            run.version,
-            run.dropped,
-            run.invalid,
-            run.outstanding,
-            run.left_out,
+    for one in stats.breakdowns:
+        yield OWN_TIMES.row(
+            function_id=ids[one.function],
+            line=one.line,
+            thread_id=id_of(one.thread, stats.threads, UNKNOWN_THREAD, "thread"),
+            part=one.part,
+            ns=one.ns,
         )
-
-
-def _gpu_devices(gpu: Gpu) -> Iterator[Row]:
-    for index, device in enumerate(gpu.devices):
-        yield (
-            index,
-            device.process,
-            device.device,
-            device.name,
-            device.busy_ns,
-            device.busy_exact,
-            json.dumps(dict(device.attributes)),
-        )
-
-
-def _gpu_paths(stats: Profile) -> Iterator[Row]:
-    for index, path in enumerate(stats.gpu.paths):
-        thread = _id(path.thread, stats.threads, UNKNOWN_THREAD)
-        yield (index, thread, path.adopted, path.range)
-
-
-def _gpu_path_lines(stats: Profile) -> Iterator[Row]:
-    places = {function.key: place for place, function in enumerate(stats.functions)}
-    for index, path in enumerate(stats.gpu.paths):
-        for key, line in path.lines:
-            yield (index, places[key], line)
-
-
-def _gpu_sums(gpu: Gpu, names: Mapping[str, int]) -> Iterator[Row]:
-    for one in gpu.sums:
-        yield (
-            _id(one.path, gpu.paths, NO_PATH),
-            _id(one.origin, gpu.paths, NO_PATH),
-            one.kind,
-            names[one.name],
-            _id(one.device, gpu.devices, NO_DEVICE),
-            one.count,
-            one.ns,
-            one.min_ns,
-            one.max_ns,
-            one.bytes,
-        )
-
-
-def _gpu_timelines(gpu: Gpu) -> Iterator[Row]:
-    for index, one in enumerate(gpu.timelines):
-        yield (index, one.process, one.count, one.origin_ns, one.first_path)
-
-
-def _gpu_batches(gpu: Gpu) -> Iterator[Row]:
-    index = 0
-    for timeline, one in enumerate(gpu.timelines):
-        for batch in one.batches:
-            yield (index, timeline, batch.events)
-            index += 1
-
-
-def _gpu_columns(gpu: Gpu) -> Iterator[Row]:
-    batches = [batch for one in gpu.timelines for batch in one.batches]
-    for index, batch in enumerate(batches):
-        for name, data in batch.columns:
-            yield (index, name, data)
-
-
-# The rows of a profile's file that hold traces.
-
-
-def trace_tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
-    """Yield each table of traces with its rows.
-
-    IndexError when they speak of a thread that there is not; LineprofError when
-    there are more slices than can be read again.
-    """
-    count = sum(trace.count for trace in stats.traces)
-    if count > MOST_EVENTS:
-        raise LineprofError(
-            f"a profile can't hold {count} slices of time (at most {MOST_EVENTS})",
-            hint="merge fewer profiles, or record less: kernprof -l --trace-memory MB",
-        )
-    yield TRACES, _traces(stats.traces)
-    yield TRACE_FUNCTIONS, _trace_functions(stats)
-    yield TRACE_THREADS, _trace_threads(stats)
-    yield TRACE_BATCHES, _trace_batches(stats.traces)
-    yield TRACE_COLUMNS, _trace_columns(stats.traces)
-
-
-def _traces(traces: Iterable[Trace]) -> Iterator[Row]:
-    for index, one in enumerate(traces):
-        yield (index, one.process, one.count, one.left_out, one.origin_ns)
-
-
-def _trace_functions(stats: Profile) -> Iterator[Row]:
-    ids = function_ids(stats)
-    for index, one in enumerate(stats.traces):
-        for key in one.functions:
-            yield (index, ids[key])
-
-
-def _trace_threads(stats: Profile) -> Iterator[Row]:
-    for index, one in enumerate(stats.traces):
-        for thread in one.threads:
-            if not UNKNOWN_THREAD <= thread < len(stats.threads):
-                raise IndexError(f"there is no thread {thread} in the profile")
-            yield (index, None if thread == UNKNOWN_THREAD else thread)
-
-
-def _trace_batches(traces: Iterable[Trace]) -> Iterator[Row]:
-    index = 0
-    for trace, one in enumerate(traces):
-        for batch in one.batches:
-            yield (index, trace, batch.events)
-            index += 1
-
-
-def _trace_columns(traces: Iterable[Trace]) -> Iterator[Row]:
-    batches = [batch for one in traces for batch in one.batches]
-    for index, batch in enumerate(batches):
-        for name, data in batch.columns:
-            yield (index, name, data)

@@ -1,4 +1,4 @@
-"""kernprof -p: what is profiled without a decorator."""
+"""kernprof -p: profiling by name, without a decorator."""
 
 from __future__ import annotations
 

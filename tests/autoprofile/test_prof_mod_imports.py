@@ -27,7 +27,7 @@ main()
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with a package and a script."""
+    """Return a folder with a package and a script."""
     library(tmp_path)
     write(tmp_path, "x.py", SCRIPT)
     return tmp_path

@@ -30,7 +30,7 @@ print(main(), __name__, __file__, sys.modules['__main__'].extra)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a folder with a package and a script, first on sys.path."""
+    """Return a folder with a package and a script, first on sys.path."""
     library(tmp_path)
     write(tmp_path, "x.py", SCRIPT)
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -1,4 +1,4 @@
-"""``with profile.block("name"):`` counts the lines in it, wherever it stands."""
+"""``with profile.block("name"):`` counts the lines of its statement, anywhere."""
 
 from __future__ import annotations
 

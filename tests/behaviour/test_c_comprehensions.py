@@ -1,4 +1,4 @@
-"""Functions of C that comprehensions call are called by the line."""
+"""C functions that comprehensions call: the line is their caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from running import hook_name
 
 from lineprof import load_stats
 from lineprof.model.call_graph import edges
-from lineprof.model.time_split import split_of_lines
+from lineprof.model.time_split import line_time_splits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +103,7 @@ def test_calls_in_comprehensions_are_those_of_their_line(tmp_path: Path) -> None
 
 def test_their_time_is_native(tmp_path: Path) -> None:
     stats = profiled(DIGESTS, "--split", tmp_path)
-    ((key, lines),) = split_of_lines(stats).items()
+    ((key, lines),) = line_time_splits(stats).items()
     assert key[2] == "work"
     for line in (7, 8, 9):
         one = lines[line]

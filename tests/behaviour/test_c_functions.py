@@ -1,4 +1,4 @@
-"""C functions as callees: who called which, how often, and for how long."""
+"""C functions as callees: their callers, numbers of calls, and times."""
 
 from __future__ import annotations
 

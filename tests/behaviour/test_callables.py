@@ -1,4 +1,4 @@
-"""Whatever can be called can be decorated, and stays what it was."""
+"""Decoration of every kind of callable, which keeps its behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closures, nested functions and lambdas: one entry for all that are alike."""
+"""Closures, nested functions and lambdas: those of one definition share an entry."""
 
 from __future__ import annotations
 

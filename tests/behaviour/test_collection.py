@@ -1,4 +1,4 @@
-"""Collection switched off and on in the middle of a program."""
+"""Counting that is paused and resumed in the middle of a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coroutines and asynchronous generators: as generators, driven by a loop."""
+"""Coroutines and asynchronous generators: like generators, run by an event loop."""
 
 from __future__ import annotations
 

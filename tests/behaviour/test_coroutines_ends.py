@@ -1,4 +1,4 @@
-"""How coroutines and asynchronous generators end."""
+"""Ends of coroutines and asynchronous generators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exceptions: raised, caught, passed on, and always out of the open line."""
+"""Exceptions: raised, caught, passed on; each ends the current line."""
 
 from __future__ import annotations
 

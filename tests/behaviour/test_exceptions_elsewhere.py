@@ -1,4 +1,4 @@
-"""Exceptions out of with, iterators and operators; except* and match."""
+"""Exceptions from with, iterators and operators; except* and match."""
 
 from __future__ import annotations
 

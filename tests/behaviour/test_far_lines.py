@@ -1,6 +1,6 @@
-"""Lines far down in long functions: 3.12 and 3.13 are slow to tell of them.
+"""Lines far down in long functions, whose LINE events are slow in 3.12 and 3.13.
 
-There such functions have other events than others; every rule holds for them, too.
+There such functions have INSTRUCTION events; the same rules hold for them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Generators: a resume goes on in its line, whoever resumes and wherever."""
+"""Generators: a resumed one continues in its line, whatever resumes it."""
 
 from __future__ import annotations
 

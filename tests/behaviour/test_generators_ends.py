@@ -1,4 +1,4 @@
-"""How generators end: thrown into, closed, dropped, never."""
+"""Ends of generators: by an exception, closed, dropped, or never."""
 
 from __future__ import annotations
 

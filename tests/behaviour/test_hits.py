@@ -1,4 +1,4 @@
-"""Hits of plain statements: each execution of a line is one."""
+"""Hits of plain statements: one for each execution of a line."""
 
 from __future__ import annotations
 

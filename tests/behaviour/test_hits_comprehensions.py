@@ -1,4 +1,4 @@
-"""A comprehension is part of its line: one hit, on every version."""
+"""Comprehensions: part of their line, with one hit, on every version."""
 
 from __future__ import annotations
 

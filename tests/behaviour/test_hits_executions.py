@@ -1,4 +1,4 @@
-"""What one execution of a statement over lines is: rounds, recursion, sharing."""
+"""Executions of a statement over several lines: loops, recursion, shared lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hits of whole functions: long, far down, nested, made or registered oddly."""
+"""Hits of whole functions: long, far down, nested, or created in unusual ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements over several lines: one hit on the first line an execution."""
+"""Statements over several lines: one hit for each execution, on the first line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle itself: every rule on a small program, all its lines by hand."""
+"""The oracle itself: each rule on a small program, with hits counted by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that nobody wrote: their hits are the oracle's."""
+"""Generated programs: their hits are the oracle's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing grows: each public callable many times, and what comes and goes."""
+"""Leaks: memory does not grow with repeated calls of each public callable."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Members:
 
 
 class Bench:
-    """What the entries below work with."""
+    """Objects on which the entries below work."""
 
     def __init__(self, folder: Path) -> None:
         self.profiler = new_profiler()

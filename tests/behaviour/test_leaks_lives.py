@@ -1,4 +1,4 @@
-"""What comes and goes while it is profiled leaves nothing."""
+"""Leaks: objects that are created and deleted under profiling leave nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recursion: every frame counts its own lines, and the stack comes back."""
+"""Recursion: every frame counts its own lines, and the call stack is restored."""
 
 from __future__ import annotations
 

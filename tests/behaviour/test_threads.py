@@ -1,4 +1,4 @@
-"""Threads: each has its own open lines, and no hit is lost."""
+"""Threads: each has its own current lines, and no hit is lost."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_cells_of_each_thread_add_up() -> None:
     (function,) = stats.functions
     hits = {
         stats.threads[cell.thread].native_id: cell.hits
-        for cell in function.cells
+        for cell in function.thread_lines
         if cell.line == FIRST + 3
     }
     assert hits == {native[0]: 2, threading.get_native_id(): 1}

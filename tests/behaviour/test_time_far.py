@@ -1,4 +1,4 @@
-"""A line far down in a long function keeps its time."""
+"""Time of a line far down in a long function."""
 
 from __future__ import annotations
 

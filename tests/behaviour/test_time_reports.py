@@ -1,4 +1,4 @@
-"""What a report tells of time: while enabled, up to now, since a reset."""
+"""Time in reports: while enabled, up to now, since a reset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time of frames that stop and go on: generators, coroutines, threads."""
+"""Time of frames that are suspended and resumed: generators, coroutines, threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time on threads: each has its own open lines."""
+"""Time on threads: each has its own current lines."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_threads_have_their_own_open_lines(clock: Clock) -> None:
     assert function.recursive_ns is None, "no thread called it twice at once"
     mine = threading.get_native_id()
     by_thread: dict[bool, int] = {}
-    for cell in function.cells:
+    for cell in function.thread_lines:
         here = stats.threads[cell.thread].native_id == mine
         by_thread[here] = by_thread.get(here, 0) + cell.time_ns
     assert by_thread == {True: 60_060, False: 30_030 + 10_010}

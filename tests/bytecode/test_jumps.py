@@ -1,4 +1,4 @@
-"""Jumps are read from bytecode as the module `dis` reads them, only faster."""
+"""Jumps: read from bytecode as the module `dis` reads them, only faster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineprof.bytecode import instructions
+from lineprof.bytecode import jumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def test_every_instruction_is_where_dis_has_it(module: ModuleType) -> None:
     top = compile(text, "module", "exec")
     seen = 0
     for code in codes_in(top):
-        ours = instructions._steps(code.co_code)
+        ours = jumps._steps(code.co_code)
         truth = [
             (step.offset, step.argval if step.opcode in JUMPS else -1)
             for step in dis.get_instructions(code)
@@ -47,7 +47,7 @@ def test_every_instruction_is_where_dis_has_it(module: ModuleType) -> None:
     assert seen > 100
 
 
-def test_loops_are_found_and_waiting_is_none() -> None:
+def test_loops_are_found_and_awaiting_is_no_loop() -> None:
     def loops(n: int) -> int:
         while n:
             for i in range(n):
@@ -57,7 +57,7 @@ def test_loops_are_found_and_waiting_is_none() -> None:
     async def waits(n: int) -> int:
         return await asyncio.sleep(n, n)
 
-    found = instructions.loop_jumps(loops.__code__)
+    found = jumps.loop_jumps(loops.__code__)
     assert len({jump.target for jump in found}) >= 2
-    assert all(jump.target < jump.start and not jump.gathers for jump in found)
-    assert instructions.loop_jumps(waits.__code__) == []
+    assert all(jump.target < jump.start and not jump.in_comprehension for jump in found)
+    assert jumps.loop_jumps(waits.__code__) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from example_stats import example
 
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.line_stats import LineStats
 from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 from lineprof.storage import save
@@ -32,7 +32,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> str:
     """Return the one line of standard error with which a command ends."""
-    assert main.main(arguments) == status
+    assert main(arguments) == status
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.endswith("\n")
@@ -44,7 +44,7 @@ def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> st
 def test_the_table_is_shown_and_warnings_beside_it(
     file: str, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
-    assert main.main([*command, file]) == 0
+    assert main([*command, file]) == 0
     captured = capsys.readouterr()
     assert captured.out == TABLE
     assert captured.err == WARNING
@@ -54,16 +54,16 @@ def test_the_flags_are_line_profilers_and_more(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["-zmt", "-u", "auto", "--raw", "--columns=await", file]
-    assert main.main(arguments) == 0
+    assert main(arguments) == 0
     golden = (GOLDEN / "table_all_options.txt").read_text(encoding="utf-8")
     assert capsys.readouterr().out == golden
     long = ["--skip-zero", "--summarize", "--sort", "--unit=auto"]
-    assert main.main(["view", file, *long, "--raw", "--columns", "await"]) == 0
+    assert main(["view", file, *long, "--raw", "--columns", "await"]) == 0
     assert capsys.readouterr().out == golden
 
 
 def test_json_is_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["view", "--json", file]) == 0
+    assert main(["view", "--json", file]) == 0
     golden = (GOLDEN / "profile.json").read_text(encoding="utf-8")
     assert capsys.readouterr().out == golden
 
@@ -72,7 +72,7 @@ def test_several_files_are_added_up(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(example(), "other.lprof")
-    assert main.main(["view", "--json", file, "other.lprof", file]) == 0
+    assert main(["view", "--json", file, "other.lprof", file]) == 0
     profile = json.loads(capsys.readouterr().out)
     assert len(profile["processes"]) == 3
     assert profile["functions"][1]["lines"][0]["hits"] == 3
@@ -83,7 +83,7 @@ def test_several_files_are_added_up(
 def test_the_version_is_bare(
     capsys: pytest.CaptureFixture[str], command: list[str], flag: str
 ) -> None:
-    assert main.main([*command, flag]) == 0
+    assert main([*command, flag]) == 0
     assert capsys.readouterr().out == f"{VERSION}\n"
 
 
@@ -91,14 +91,14 @@ def test_the_version_is_bare(
 def test_without_arguments_it_helps(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
-    assert main.main(arguments) == 0
+    assert main(arguments) == 0
     text = capsys.readouterr().out
     assert "view" in text
     assert "show one profile" in text
 
 
 def test_every_flag_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["view", "--help"]) == 0
+    assert main(["view", "--help"]) == 0
     text = capsys.readouterr().out
     flags = "--json --unit --skip-zero --sort --summarize --raw --columns --version"
     assert [flag for flag in flags.split() if flag not in text] == []
@@ -112,7 +112,7 @@ def test_the_other_name_of_a_profile_is_found_and_said(
     file: str, capsys: pytest.CaptureFixture[str], name: str, there: str
 ) -> None:
     Path(file).rename(there)
-    assert main.main(["view", name]) == 0
+    assert main(["view", name]) == 0
     captured = capsys.readouterr()
     assert captured.out == TABLE
     assert captured.err == f"lineprof: there is no {name}; reading {there}\n" + WARNING
@@ -122,7 +122,7 @@ def test_a_name_that_exists_is_taken_as_it_is(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(LineStats({}, 1e-9), "train.py.lprof")
-    assert main.main(["view", "train.py.lprof"]) == 0
+    assert main(["view", "train.py.lprof"]) == 0
     assert "the profile is empty" in capsys.readouterr().err
     assert Path(file).exists()
 
@@ -131,7 +131,7 @@ def test_an_empty_profile_says_why(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(LineStats({}, 1e-9), file)
-    assert main.main([file]) == 0
+    assert main([file]) == 0
     captured = capsys.readouterr()
     assert captured.out == "Timer unit: 1e-06 s\n\n"
     assert captured.err == (
@@ -151,12 +151,12 @@ def test_a_changed_source_is_said(
         sources={name: SourceFile(name, "def f():\n    old\n", "")},
     )
     save(stats, file)
-    assert main.main([file]) == 0
+    assert main([file]) == 0
     captured = capsys.readouterr()
     assert "old" in captured.out
     assert captured.err == (
         f"lineprof: {name} has changed since it was profiled;"
-        " shown is its text of then\n"
+        " the text shown is that of the profile\n"
     )
 
 
@@ -196,7 +196,7 @@ def test_files_that_cannot_be_read_are_one_line_and_status_1(
 
 def test_starting_it_loads_only_what_help_needs() -> None:
     code = (
-        "import sys; from lineprof.cli.main.main import main; main(['view', '--help']);"
+        "import sys; from lineprof.cli.main import main; main(['view', '--help']);"
         "print('loaded', *sys.modules)"
     )
     done = subprocess.run(
@@ -212,7 +212,7 @@ def test_output_that_is_no_file_is_written_to(
 ) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
-    assert main.main([file]) == 0
+    assert main([file]) == 0
     monkeypatch.undo()
     assert stream.getvalue() == TABLE
 
@@ -225,5 +225,5 @@ def test_raw_times_are_those_before_calibration(
         function._replace(recursive_ns=None) for function in stats.functions
     )
     save(stats, file)
-    assert main.main(["--raw", "-u1e-9", file]) == 0
+    assert main(["--raw", "-u1e-9", file]) == 0
     assert "Total time: 9 s" in capsys.readouterr().out

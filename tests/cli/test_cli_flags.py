@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from example_stats import example
 
-from lineprof.cli import main
-from lineprof.cli.command import spelled_out
+from lineprof.cli.main import main
+from lineprof.cli.view import expand_flags
 from lineprof.errors import LineprofError
 from lineprof.storage import save
 
@@ -30,7 +30,7 @@ def shown(capsys: pytest.CaptureFixture[str], line: str) -> str:
     words = line.split(" ") if line else []
     if "train.lprof" not in words:
         words.append("train.lprof")
-    assert main.main(words) == 0
+    assert main(words) == 0
     return capsys.readouterr().out
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_is_one_line(
 ) -> None:
     words = line.split(" ")
     given = words if words[-1] == "-c" else [*words, "train.lprof"]
-    assert main.main(["view", *given]) == 2
+    assert main(["view", *given]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith(message)
@@ -107,11 +107,11 @@ def test_what_cannot_be_is_one_line(
 
 
 def test_words_after_two_dashes_are_files() -> None:
-    assert spelled_out(["--a", "--", "--a=no", "yes"], ["--a"], []) == [
+    assert expand_flags(["--a", "--", "--a=no", "yes"], ["--a"], []) == [
         *("--a", "--", "--a=no", "yes")
     ]
-    assert spelled_out(["-x", "--b=no", "--a", "x"], ["--a"], ["--b"]) == [
+    assert expand_flags(["-x", "--b=no", "--a", "x"], ["--a"], ["--b"]) == [
         *("-x", "--b=no", "--a", "x")
     ]
     with pytest.raises(LineprofError):
-        spelled_out(["--no-a=?"], ["--a"], [])
+        expand_flags(["--no-a=?"], ["--a"], [])

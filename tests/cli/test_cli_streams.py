@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from example_stats import example
 
-from lineprof.cli import main, view
+from lineprof.cli import view
+from lineprof.cli.main import main
 from lineprof.line_stats import LineStats
 from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 from lineprof.storage import save
@@ -89,8 +90,8 @@ def test_an_interrupt_ends_it_quietly(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(view, "print_lines", interrupted)
-    monkeypatch.setattr(main, "drop_output", lambda: None)
-    assert main.main([file]) == 130
+    monkeypatch.setattr("lineprof.cli.main.drop_output", lambda: None)
+    assert main([file]) == 130
     assert capsys.readouterr().err == ""
 
 

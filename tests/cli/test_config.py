@@ -78,9 +78,7 @@ def test_the_nearest_file_holds(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_file_without_a_word_for_us_holds_too(here: Path) -> None:
-    (here.parent / "lineprof.toml").write_text(
-        "[tool.lineprof.cli.main]\nrich = true\n"
-    )
+    (here.parent / "lineprof.toml").write_text("[tool.lineprof.cli]\nrich = true\n")
     try:
         assert ConfigSource.from_config().conf_dict["cli"]["rich"] is True
         (here / "pyproject.toml").write_text("[project]\n")

@@ -8,7 +8,7 @@ import pytest
 from as_python import Outcome, kernprof, kernprof_here, run, viewer, write
 
 from kernprof.options import RunOptions, UsageError, fill, parse
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.config import ConfigError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_keys_that_nobody_knows_are_told_for_our_tables_alone(here: Path) -> Non
     [tool.lineprof.show]
     stripzeroes = true
     [tool.lineprof.view]
-    [tool.lineprof.cli.main]
+    [tool.lineprof.cli]
     colour = true
     [tool.lineprof.kernprof]
     gppu = "off"
@@ -79,7 +79,7 @@ def test_keys_that_nobody_knows_are_told_for_our_tables_alone(here: Path) -> Non
     viewed = viewer("view", "x.lprof", cwd=here)
     assert viewed.status == 0
     assert viewed.err.splitlines(keepends=True)[-1] == (
-        f"lineprof: {here}/lineprof.toml: [tool.lineprof.cli.main] knows no 'colour';"
+        f"lineprof: {here}/lineprof.toml: [tool.lineprof.cli] knows no 'colour';"
         " lineprof view --help lists all flags\n"
     )
 
@@ -225,7 +225,7 @@ def test_kernprof_and_the_viewer_obey(here: Path) -> None:
     assert shows(view("-zu1", "--no-summarize")) == [False] * 3
     assert shows(view("--no-config")) == [False, True, False]
     assert "\n     4         1 " in view("--no-config").out
-    (here / "other.toml").write_text("[tool.lineprof.cli.main]\nskip-zero = true\n")
+    (here / "other.toml").write_text("[tool.lineprof.cli]\nskip-zero = true\n")
     for flags in (["-c", "other.toml"], ["--config=other.toml"], ["--c", "other.toml"]):
         assert shows(view(*flags)) == [False] * 3
     assert view("--json").out.startswith("{")
@@ -233,7 +233,7 @@ def test_kernprof_and_the_viewer_obey(here: Path) -> None:
 
 def test_flags_of_ours_have_keys_for_the_viewer(here: Path) -> None:
     text = """
-    [tool.lineprof.cli.main]
+    [tool.lineprof.cli]
     unit = "auto"
     raw = true
     columns = ["await"]
@@ -294,7 +294,7 @@ def test_values_that_the_viewer_does_not_take(
     here: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     (here / "lineprof.toml").write_text(f"[tool.lineprof]\n{text}\n")
-    assert main.main(["view", "x.lprof"]) == 2
+    assert main(["view", "x.lprof"]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"lineprof: {here}/lineprof.toml: {message}")
     assert err.count("\n") == 1

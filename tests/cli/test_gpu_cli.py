@@ -12,7 +12,7 @@ import pytest
 from example_gpu import PROCESS, example, ungated
 
 from lineprof import files
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.cli.view import report_name
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
@@ -43,7 +43,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> str:
     """Return the one line of standard error with which a command ends."""
-    assert main.main(arguments) == status
+    assert main(arguments) == status
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1
@@ -69,7 +69,7 @@ def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> st
 def test_each_view_is_shown(
     file: str, capsys: pytest.CaptureFixture[str], flags: str, name: str
 ) -> None:
-    assert main.main(["view", file, *flags.split()]) == 0
+    assert main(["view", file, *flags.split()]) == 0
     captured = capsys.readouterr()
     assert captured.out == golden(name)
     assert captured.err == ""
@@ -87,7 +87,7 @@ def test_each_view_is_shown(
 def test_csv_is_rows_alone_and_remarks_stand_beside_it(
     file: str, capsys: pytest.CaptureFixture[str], flags: str, name: str, remark: str
 ) -> None:
-    assert main.main([*flags.split(), file]) == 0
+    assert main([*flags.split(), file]) == 0
     captured = capsys.readouterr()
     assert captured.out == golden(name)
     assert captured.err == remark
@@ -96,11 +96,11 @@ def test_csv_is_rows_alone_and_remarks_stand_beside_it(
 def test_flags_for_kernels_and_graphs_reach_the_views(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main.main([file, "--gpu-summary", "--kernel", "*relu*", "--uvm=off"]) == 0
+    assert main([file, "--gpu-summary", "--kernel", "*relu*", "--uvm=off"]) == 0
     out = capsys.readouterr().out
     assert "relu" in out
     assert "gemm" not in out
-    assert main.main([file, "--graph-origin", "--gpu-columns", "time,kernels"]) == 0
+    assert main([file, "--graph-origin", "--gpu-columns", "time,kernels"]) == 0
     replay = next(
         line for line in capsys.readouterr().out.split("\n") if "graph.replay" in line
     )
@@ -112,8 +112,8 @@ def test_flags_for_kernels_and_graphs_reach_the_views(
     ("flags", "line"),
     [
         ("--gpu-columns x", "there is no GPU column 'x'; known are: time, percent,"),
-        ("--gpu-columns all,time", "'all' stands for itself; name no others"),
-        ("--gpu-columns time,none", "'none' stands for itself; name no others"),
+        ("--gpu-columns all,time", "'all' cannot be combined; name it alone"),
+        ("--gpu-columns time,none", "'none' cannot be combined; name it alone"),
         ("--top-kernels 0", "'0' is not a number above 0; give one like 5"),
         ("--top-kernels -3", "argument --top-kernels: "),
         ("--top-kernels 1e3", "'1e3' is not a number above 0"),
@@ -147,7 +147,7 @@ def test_wrong_flags_are_one_line_and_status_2(
 
 
 def test_columns_are_named_once(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main([file, "--gpu-columns", "wait,time,wait,,"]) == 0
+    assert main([file, "--gpu-columns", "wait,time,wait,,"]) == 0
     head = next(line for line in capsys.readouterr().out.split("\n") if "Wait" in line)
     assert head.split("% Time")[1].split() == [
         "Wait",
@@ -156,7 +156,7 @@ def test_columns_are_named_once(file: str, capsys: pytest.CaptureFixture[str]) -
         "Line",
         "Contents",
     ]
-    assert main.main([file, "--gpu-columns", "none"]) == 0
+    assert main([file, "--gpu-columns", "none"]) == 0
     tables = capsys.readouterr().out.split("GPU time:")[0]
     assert "GPU" not in tables.replace("a GPU", "")
 
@@ -166,9 +166,9 @@ def test_a_profile_without_gpu_data_says_so(
 ) -> None:
     save(ungated(), file)
     why = "No GPU activity was recorded: there is no NVIDIA device\n"
-    assert main.main([file, "--gpu-trace"]) == 0
+    assert main([file, "--gpu-trace"]) == 0
     assert capsys.readouterr().out == why
-    assert main.main([file, "--gpu-trace", "--csv"]) == 0
+    assert main([file, "--gpu-trace", "--csv"]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith('"Start","Duration",')
     assert captured.err == f"lineprof: {why}"
@@ -180,19 +180,19 @@ def test_a_log_file_has_the_report_and_standard_output_nothing(
     monkeypatch.setenv("RANK", "7")
     monkeypatch.setenv("COLUMNS", "40")
     name = "out.%p.%h.%q{RANK}.%%.txt"
-    assert main.main([file, "--log-file", name]) == 0
+    assert main([file, "--log-file", name]) == 0
     assert capsys.readouterr() == ("", "")
     assert Path("out.4711.node-1.7.%.txt").read_text(encoding="utf-8") == golden(
         "gpu_table.txt"
     )
-    assert main.main([file, "--gpu-trace", "--csv", "--log-file", "t.csv"]) == 0
+    assert main([file, "--gpu-trace", "--csv", "--log-file", "t.csv"]) == 0
     assert capsys.readouterr() == ("", FULL)
     assert Path("t.csv").read_text(encoding="utf-8") == golden("gpu_trace.csv")
     assert entries() == [file, "out.4711.node-1.7.%.txt", "t.csv"]
 
 
 def test_json_can_go_to_a_log_file_too(file: str) -> None:
-    assert main.main([file, "--json", "--log-file", "a.json"]) == 0
+    assert main([file, "--json", "--log-file", "a.json"]) == 0
     assert Path("a.json").read_text(encoding="utf-8").startswith('{"format": 1')
 
 
@@ -208,7 +208,7 @@ def test_placeholders_are_of_the_first_process_or_ours() -> None:
 def test_a_file_that_is_there_is_replaced_through_its_link(file: str) -> None:
     Path("target").write_text("old", encoding="utf-8")
     Path("link").symlink_to("target")
-    assert main.main([file, "--gpu-summary", "--log-file", "link"]) == 0
+    assert main([file, "--gpu-summary", "--log-file", "link"]) == 0
     assert Path("link").is_symlink()
     assert Path("target").read_text(encoding="utf-8") == golden("gpu_summary.txt")
 
@@ -285,6 +285,6 @@ def test_a_profile_of_the_cpu_alone_has_a_log_file_too(
     save(LineStats({("a.py", 1, "f"): [(1, 1, 1)]}, 1e-9), file)
     stream = io.StringIO()
     monkeypatch.setattr("sys.stdout", stream)
-    assert main.main([file]) == 0
-    assert main.main([file, "--log-file", "%p.txt"]) == 0
+    assert main([file]) == 0
+    assert main([file, "--log-file", "%p.txt"]) == 0
     assert Path(f"{os.getpid()}.txt").read_text(encoding="utf-8") == stream.getvalue()

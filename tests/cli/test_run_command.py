@@ -98,7 +98,7 @@ def test_a_program_begins_without_the_viewers_imports(folder: Path) -> None:
     theirs = kernprof("-lq", "x.py", cwd=folder).out.split()
     ours = lineprof_run("-lq", "x.py", cwd=folder).out.split()
     more = {name.rpartition(".")[0] for name in {*ours} - {*theirs}}
-    assert more <= {"kernprof", "lineprof", "lineprof.cli.main"}
+    assert more <= {"kernprof", "lineprof", "lineprof.cli"}
     assert ours[-1] == "False"
 
 
@@ -123,7 +123,7 @@ def test_another_kernprof_is_told_from_ours(folder: Path, name: str) -> None:
 
 
 def test_the_command_within_a_process(folder: Path) -> None:
-    program = "from lineprof.cli.main.main import main; main(['run', '-lq', 'x.py'])"
+    program = "from lineprof.cli.main import main; main(['run', '-lq', 'x.py'])"
     outcome = run(["-c", program], cwd=folder)
     assert (outcome.status, outcome.err) == (0, "")
     assert (folder / "x.lprof").exists()

@@ -251,7 +251,7 @@ def test_nothing_is_imported_for_it_unasked(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",
-        "import sys; print('lineprof.recording.core' in sys.modules)\n",
+        "import sys; print('lineprof.recording.trace' in sys.modules)\n",
     )
     for flags, asked in (((), False), (("--trace",), True)):
         done = kernprof("-lq", *flags, "x.py", cwd=tmp_path)

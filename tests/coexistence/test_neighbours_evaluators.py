@@ -40,7 +40,7 @@ def calls(profiler: LineProfiler) -> int:
 
 @pytest.fixture(scope="module")
 def library(shared_folder: Path) -> Evaluator:
-    return Evaluator(double(shared_folder, "evaluator"))
+    return Evaluator(double(shared_folder, "python/evaluator.c"))
 
 
 @pytest.fixture

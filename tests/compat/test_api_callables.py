@@ -1,4 +1,4 @@
-"""The methods that add and wrap: what they take, give and refuse."""
+"""Methods that add and wrap: their arguments, results and errors."""
 
 from __future__ import annotations
 

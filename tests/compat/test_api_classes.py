@@ -1,4 +1,4 @@
-"""Classes: which members are decorated or added, and how many those are."""
+"""Classes: the members that are decorated or added, and their number."""
 
 from __future__ import annotations
 

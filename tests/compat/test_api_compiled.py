@@ -1,4 +1,4 @@
-"""Compiled functions: they work on, and the profile says what it could not see."""
+"""Compiled functions: they still work, and the profile has a warning."""
 
 from __future__ import annotations
 

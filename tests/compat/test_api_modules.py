@@ -1,4 +1,4 @@
-"""Modules and packages: which members are added, by scope."""
+"""Modules and packages: the members that are added, by scope."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ALL = {"top", "method", "deep", "inside", "other"}
 
 
 def name_of(value: object) -> str:
-    """Name a parameter the same in each process: a set has no order of its own."""
+    """Return a parameter's name that is equal in all processes: sets have no order."""
     return repr(sorted(value) if isinstance(value, set) else value)
 
 

@@ -1,4 +1,4 @@
-"""line_profiler's names: each is there, and is what its users take it for."""
+"""line_profiler's public names: each exists, and does what its users expect."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ before = set(sys.modules)
 from lineprof.recording.profiler import LineProfiler
 profile = LineProfiler()
 profile(lambda: 1)()
-seldom = {"functools", "enum", "warnings", "lineprof.decorate.callables", "lineprof.decorate.callables"}
+seldom = {"functools", "enum", "warnings", "lineprof.decorate.callables"}
 print(sorted(seldom & (set(sys.modules) - before)))
 """
     assert run(["-c", code % hook_name()], cwd=tmp_path).out.strip() == "[]"

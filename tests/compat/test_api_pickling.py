@@ -1,4 +1,4 @@
-"""Decorated things in pickles, copies and child processes."""
+"""Decorated functions and classes in pickles, copies and child processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profilers derived from ours: what they override is called."""
+"""Subclasses of LineProfiler: methods that they override are called."""
 
 from __future__ import annotations
 

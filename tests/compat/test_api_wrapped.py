@@ -1,4 +1,4 @@
-"""Functions that decorators have put others around: whose lines count."""
+"""Functions with wrappers of other decorators: the lines that count."""
 
 from __future__ import annotations
 

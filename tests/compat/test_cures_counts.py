@@ -1,4 +1,4 @@
-"""Counts that other profilers of lines get wrong, and what decorating changes."""
+"""Fixed bugs of line_profiler: wrong counts, and effects of decoration."""
 
 from __future__ import annotations
 

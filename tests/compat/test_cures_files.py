@@ -1,4 +1,4 @@
-"""Files, folders, command lines and terminals that trip other profilers, cured."""
+"""Fixed bugs of line_profiler: files, folders, command lines and terminals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ work(1)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with a small program."""
+    """Return a folder with a small program."""
     write(tmp_path, "x.py", PROGRAM)
     return tmp_path
 
@@ -121,7 +121,7 @@ def test_a_program_that_is_not_there_is_one_line(
 
 
 class Evil:
-    """What runs a command of its choice when it is unpickled."""
+    """An object that runs a command when it is unpickled."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
@@ -131,7 +131,7 @@ class Evil:
 
 
 def evil_files(marker: Path) -> dict[str, bytes]:
-    """Give files by name that would make `marker`, were they believed."""
+    """Return files by name that would create `marker` if they were trusted."""
     evil = Evil(marker)
     opened = f"(S'{marker}'\nS'w'\n"
     return {

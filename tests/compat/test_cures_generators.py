@@ -1,4 +1,4 @@
-"""Decorated generators and coroutines behave, and their time is told truly."""
+"""Fixed bugs of line_profiler: decorated generators and coroutines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What profilers of lines get wrong about threads, children and the end, cured."""
+"""Fixed bugs of line_profiler: threads, child processes and the end of a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``from lineprof import profile`` prints and writes at a program's end."""
+"""Output and files of ``from lineprof import profile`` at the end of a program."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from example_calls import deep, example
 from example_stats import example as small
 
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.console.progress import Progress
 from lineprof.report.notes import hottest_call, next_steps
 from lineprof.storage import save
@@ -109,8 +109,8 @@ def test_next_steps_are_commands_that_work(
     hot, down = next_steps(example(), "my run.lprof")
     assert hot.endswith(" -m lineprof view --hot 'my run.lprof'")
     assert down.endswith(" -m lineprof view --drill main.py:29 'my run.lprof'")
-    assert main.main(["view", "--hot", "my run.lprof"]) == 0
-    assert main.main(["view", "--drill", hottest_call(example()), "my run.lprof"]) == 0
+    assert main(["view", "--hot", "my run.lprof"]) == 0
+    assert main(["view", "--drill", hottest_call(example()), "my run.lprof"]) == 0
     assert "main.py:29 → main" in capsys.readouterr().out
 
 
@@ -122,7 +122,7 @@ def test_the_tables_of_many_functions_end_with_what_to_type_next(
         save(stats, f"{name}.lprof")
     ends = {}
     for name in ("main", "small", "few"):
-        assert main.main([f"{name}.lprof"]) == 0
+        assert main([f"{name}.lprof"]) == 0
         ends[name] = capsys.readouterr().err
     assert "--drill main.py:29 main.lprof\n" in ends["main"]
     assert ends["main"].count("\n") == 2

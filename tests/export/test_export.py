@@ -1,4 +1,4 @@
-"""A profile goes to other programs whole, and says the same there."""
+"""Exports hold the numbers of the profile; the command writes them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rows(stats: LineStats) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(content(stats, "csv").decode())))
 
 
-def test_csv_has_a_row_a_line_and_says_what_is_known() -> None:
+def test_csv_has_one_row_a_line_and_empty_fields_for_unknown_values() -> None:
     stats = example()
     table = rows(stats)
     assert list(table[0]) == [*COLUMNS, "source"]
@@ -63,7 +63,7 @@ def test_csv_has_a_row_a_line_and_says_what_is_known() -> None:
     assert "naïve — 損失" in table[5]["source"]
 
 
-def test_csv_has_the_columns_of_gpus_where_there_is_work_of_theirs() -> None:
+def test_csv_has_gpu_columns_if_there_is_gpu_work() -> None:
     stats = example_gpu.example()
     table = rows(stats)
     names = list(table[0])
@@ -107,9 +107,9 @@ def test_csv_of_nothing_has_its_titles() -> None:
 def test_help_names_all_formats_and_loads_none(tmp_path: Path) -> None:
     program = """
         import sys
-        from lineprof.cli.main.main import main
+        from lineprof.cli.main import main
         assert main(["export", "--help"]) == 0
-        names = ("pprof", "perfetto", "svg", "sqlite_", "csv_", "stacks", "names")
+        names = ("pprof", "perfetto", "flame_graph", "sqlite_db", "tables", "stacks")
         loaded = [name for name in names if f"lineprof.export.{name}" in sys.modules]
         assert loaded == [], loaded
         assert "sqlite3" not in sys.modules
@@ -142,7 +142,7 @@ def test_the_file_for_line_profiler_holds_hits_and_times(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e-6, 1 / 3e6, 2.8e-10])
-def test_what_line_profiler_wrote_comes_back_as_it_was(
+def test_a_profile_of_line_profiler_comes_back_unchanged(
     tmp_path: Path, unit: float
 ) -> None:
     stats = LineStats({KEY: [(2, 3, 40), (7, 10**12, 2**63 - 1)]}, unit)
@@ -164,7 +164,7 @@ def test_line_profiler_loads_and_shows_the_file(tmp_path: Path) -> None:
     assert FILE in stream.getvalue()
 
 
-def test_lines_with_time_and_no_hit_can_be_shown_and_are_said(
+def test_lines_with_time_and_no_hit_can_be_shown_and_are_remarked_on(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     cells = (
@@ -208,7 +208,7 @@ def test_standard_output_gets_the_same(
     assert err.decode().splitlines() == [f"lineprof: {line}" for line in said]
 
 
-def test_a_pipe_gets_it_by_its_name_too() -> None:
+def test_a_pipe_can_be_written_by_its_name() -> None:
     reader, writer = os.pipe()
     words = ["export", "-fcsv", "train.lprof", "-o", f"/dev/fd/{writer}"]
     assert main(words) == 0
@@ -235,7 +235,7 @@ def test_a_profile_is_not_replaced_by_its_export(
     assert everything(load("train.lprof")) == everything(before)
 
 
-def test_what_cannot_be_written_is_one_line(
+def test_an_error_of_writing_is_one_line(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "train.csv").write_text("before")
@@ -268,7 +268,7 @@ def test_a_terminal_gets_no_pickle(
 
 
 def test_pandas_gets_the_rows_of_the_csv(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in keeps what it is given: pandas is big, and not always there."""
+    """A stub of pandas keeps its arguments: pandas is big, and not always installed."""
 
     class DataFrame:
         def __init__(self, data: list[dict[str, object]], columns: list[str]) -> None:
@@ -287,7 +287,7 @@ def test_pandas_gets_the_rows_of_the_csv(monkeypatch: pytest.MonkeyPatch) -> Non
     assert LineStats({}, 1e-9).to_pandas().columns == [*COLUMNS, "source"]
 
 
-def test_without_pandas_it_is_said_what_to_install(
+def test_without_pandas_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -295,7 +295,7 @@ def test_without_pandas_it_is_said_what_to_install(
         example().to_pandas()
 
 
-def test_the_real_pandas_takes_them() -> None:
+def test_the_real_pandas_takes_the_rows() -> None:
     pytest.importorskip("pandas")
     frame = data_frame(example())
     assert list(frame.columns) == [*COLUMNS, "source"]

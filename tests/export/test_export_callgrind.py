@@ -1,4 +1,4 @@
-"""A callgrind file says of each line and each call what the profile says."""
+"""A callgrind file has the profile's numbers for each line and each call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from example_calls import FIB, FORWARD, MAIN, SOLVE, WORK, example, wide
 from export_shapes import content, remarks, shapes
 
-from lineprof.model.call_graph import edges, gpu_of_edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ OUTSIDE = "[outside of profiled functions]"
 
 
 class Parsed:
-    """A file as the format's description reads, line by line."""
+    """A callgrind file, read line by line as its format is specified."""
 
     def __init__(self, text: str) -> None:
         self.keys: dict[str, str] = {}
@@ -71,7 +71,7 @@ class Parsed:
             self._called = None
 
     def of(self, event: str) -> dict[tuple[str, str, int], int]:
-        """Return what each line has of an event, if any."""
+        """Return the cost of each line that has any of an event."""
         return {at: costs[event] for at, costs in self.lines.items() if costs[event]}
 
 
@@ -84,11 +84,11 @@ def shown(key: tuple[str, int, str]) -> tuple[str, str]:
     return file or "???", name.replace("\udcff", "\\udcff")
 
 
-def test_lines_have_their_own_time_and_their_hits() -> None:
+def test_lines_have_their_self_time_and_their_hits() -> None:
     stats, file = example(), parsed(example())
     own = {
         (*shown(key), line): ns
-        for key, lines in own_line_ns(stats).items()
+        for key, lines in line_self_ns(stats).items()
         for line, ns in lines.items()
     }
     assert file.of("ns") == {**own, ("???", "builtins.len", 0): 60}
@@ -103,7 +103,7 @@ def test_lines_have_their_own_time_and_their_hits() -> None:
 
 def test_calls_have_the_time_of_the_edge_and_its_gpu_time() -> None:
     stats, file = example(), parsed(example())
-    gpu = gpu_of_edges(stats)
+    gpu = edge_gpu_ns(stats)
     found = {at: (calls, start) for at, (calls, start, _) in file.calls.items()}
     costs = {
         at: (c["ns"], c["GPU_ns"], c["Hits"]) for at, (*_, c) in file.calls.items()
@@ -125,7 +125,7 @@ def test_the_totals_are_those_of_the_profile(shape: str) -> None:
     file = parsed(stats)
     sums = [sum(file.of(event).values()) for event in file.events]
     assert file.keys["totals"] == file.keys["summary"] == " ".join(map(str, sums))
-    own = sum(sum(lines.values()) for lines in own_line_ns(stats).values())
+    own = sum(sum(lines.values()) for lines in line_self_ns(stats).values())
     of_c = sum(n.self_ns for n in stats.calls.nodes if not n.function[0])
     assert sums[0] == own + of_c
     into = Counter[object]()
@@ -134,7 +134,11 @@ def test_the_totals_are_those_of_the_profile(shape: str) -> None:
     if len({f.name for f in stats.functions}) == len(stats.functions):
         called = {node.function for node in stats.calls.nodes}
         assert +into == +Counter(
-            {shown(k): n.total_ns for k, n in numbers_of(stats).items() if k in called}
+            {
+                shown(k): n.total_ns
+                for k, n in function_totals(stats).items()
+                if k in called
+            }
         )
 
 
@@ -145,7 +149,7 @@ def test_gpu_time_that_no_line_launched_is_in_the_totals() -> None:
     assert file.of("GPU_ns")[nowhere] == example_gpu.UNATTRIBUTED_GPU_NS
 
 
-def test_waiting_is_where_it_was_and_the_rest_is_on_a_processor() -> None:
+def test_waits_are_on_their_lines_and_the_rest_is_on_a_processor() -> None:
     file = parsed(example())
     main, model, solve = MAIN[0], FORWARD[0], SOLVE[0]
     weights = next(name for _, name, _ in file.lines if "weights" in name)
@@ -159,10 +163,10 @@ def test_waiting_is_where_it_was_and_the_rest_is_on_a_processor() -> None:
     assert into_main["Wait_ns"] == 1_520_000
     _, _, into_weights = file.calls[model, "Model.forward", 15, solve, weights]
     assert into_weights["Wait_ns"] == 300_000
-    assert "what a call waited is estimated" in remarks(example(), "callgrind")[0]
+    assert "waits of calls are estimated" in remarks(example(), "callgrind")[0]
 
 
-def test_functions_of_one_name_stay_two() -> None:
+def test_two_functions_of_one_name_stay_apart() -> None:
     stats = shapes()["random"]
     names = {name for _, name, _ in parsed(stats).lines}
     assert names > {"f2 (2.py:21)", "f2 (1.py:71)", "f3"}
@@ -174,7 +178,7 @@ def test_gprof2dot_reads_it(tmp_path: Path) -> None:
     with (tmp_path / "out").open(encoding="utf-8") as stream:
         profile = gprof2dot.CallgrindParser(stream).parse()
     times = {f.name: f[gprof2dot.SAMPLES] for f in profile.functions.values()}
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key in (MAIN, FORWARD, FIB, WORK):
         assert times[key[2]] == numbers[key].self_ns
         assert profile.functions[key[2]].called == numbers[key].calls
@@ -191,7 +195,7 @@ def test_callgrind_annotate_shows_our_totals(tmp_path: Path) -> None:
     shown_ = subprocess.run(words, capture_output=True, check=True)
     assert not shown_.stderr
     text = shown_.stdout.decode()
-    for key, numbers in numbers_of(example()).items():
+    for key, numbers in function_totals(example()).items():
         file, name = shown(key)
         row = next(
             line for line in text.splitlines() if line.endswith(f"{file}:{name}")
@@ -199,13 +203,13 @@ def test_callgrind_annotate_shows_our_totals(tmp_path: Path) -> None:
         assert row.split()[0] == (f"{numbers.total_ns:,}" if numbers.total_ns else ".")
 
 
-def test_two_thousand_functions_are_all_there() -> None:
+def test_two_thousand_functions_are_all_written() -> None:
     file = parsed(wide(2000, 20_000))
     assert len(file.lines) == 20_000
     assert file.keys["totals"] == "20000000 2000000"
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_data_is_remarked_on() -> None:
     assert (
         "does not say who called whom" in remarks(shapes()["no tree"], "callgrind")[0]
     )

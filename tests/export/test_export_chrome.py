@@ -1,4 +1,4 @@
-"""The trace for Chrome and Perfetto shows each interval, where and when it was."""
+"""The trace for Chrome and Perfetto has each slice at its place and time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
 from lineprof.export import EXPORTS
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline import MAX_DEPTH
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import numbers_of
+from lineprof.model.call_graph import function_totals
 from lineprof.model.gpu import Gpu
 from lineprof.model.timelines import Slice, Timeline, pack_events
 
@@ -57,11 +57,11 @@ class File:
         return str(self.rows[event["pid"], event["tid"]])
 
     def on(self, name: str) -> list[Event]:
-        """Return the slices on the rows whose names end so."""
+        """Return the slices on the tracks whose names end in `name`."""
         return [one for one in self.phase("X") if self.row(one).endswith(name)]
 
     def depths(self) -> dict[tuple[int, int], list[int]]:
-        """Return how deep each slice lies, by row; all lie within one another."""
+        """Return the depth of each slice; on a track all are nested."""
         found = defaultdict(list)
         ends: dict[tuple[int, int], list[int]] = defaultdict(list)
         for event in self.phase("X"):
@@ -102,7 +102,7 @@ def test_each_slice_of_the_trace_is_there_at_its_nanosecond() -> None:
     file.depths()
 
 
-def test_rows_are_those_that_cuda_users_know() -> None:
+def test_tracks_are_those_of_nvidias_profilers() -> None:
     file = File(steps())
     assert set(file.processes.values()) == {
         "model.py (4711)",
@@ -116,14 +116,14 @@ def test_rows_are_those_that_cuda_users_know() -> None:
         "MainThread (4711): Runtime API",
         "MainThread (4711): Driver API",
         "uploader (4720)",
-        *(f"Context 1: MemCpy ({way})" for way in ("HtoD", "DtoH")),
+        *(f"Context 1: MemCpy ({name})" for name in ("HtoD", "DtoH")),
         *(f"Context 1: {row}" for row in ("Compute", "Memset")),
         *(f"Context 1: Stream {stream}" for stream in (7, 9, 13)),
         *(f"Context 2: {row}" for row in ("Compute", "Stream 8")),
     }
 
 
-def test_rows_stand_in_that_order() -> None:
+def test_tracks_stand_in_the_order_of_nvidias_profilers() -> None:
     file = File(steps())
     places = {
         (event["pid"], event["tid"]): event["args"]["sort_index"]
@@ -144,7 +144,7 @@ def test_rows_stand_in_that_order() -> None:
     ]
 
 
-def test_gpu_work_is_on_its_stream_and_on_the_row_of_its_kind() -> None:
+def test_gpu_work_is_on_its_stream_and_on_the_track_of_its_kind() -> None:
     stats = steps()
     file = File(stats)
     (timeline,) = stats.gpu.timelines
@@ -165,7 +165,7 @@ def test_gpu_work_is_on_its_stream_and_on_the_row_of_its_kind() -> None:
 
 
 def arrows(file: File) -> Iterator[tuple[str, str, str]]:
-    """Yield from which slice, and its row, each arrow goes to which."""
+    """Yield the first and the last slice of each flow, with their tracks."""
     ends = {one["id"]: one for one in file.phase("f")}
     starts = {one["id"]: one for one in file.phase("s")}
     assert ends.keys() == starts.keys()
@@ -209,8 +209,8 @@ def test_one_launch_of_a_graph_has_an_arrow_to_each_of_its_kernels() -> None:
     assert [name for name, _, _ in arrows(file)] == ["cudaMemcpyAsync"] * 3
 
 
-def test_kernels_that_overlap_on_one_stream_are_all_there() -> None:
-    """Perfetto drops what overlaps on one row without lying within the other."""
+def test_kernels_that_overlap_on_one_stream_are_all_written() -> None:
+    """Perfetto drops slices that overlap on one track and are not nested."""
     starts = (0, 50, 60, 100, 150)
     rows = [
         (1, 1, at, 100, 0, 0, 0, 1, 7, i, 0, 1, 0, 0) for i, at in enumerate(starts)
@@ -243,7 +243,9 @@ def test_without_a_trace_calls_are_as_long_as_they_took_in_sum() -> None:
     for row in {(one["pid"], one["tid"]) for one in file.on(SUMMED)}:
         totals += outermost(file, row)
     expected = {
-        key[1:]: one.total_ns for key, one in numbers_of(stats).items() if one.total_ns
+        key[1:]: one.total_ns
+        for key, one in function_totals(stats).items()
+        if one.total_ns
     }
     assert totals == {
         (line, name.replace("\udcff", "\\udcff")): total
@@ -254,7 +256,7 @@ def test_without_a_trace_calls_are_as_long_as_they_took_in_sum() -> None:
 
 
 def outermost(file: File, row: tuple[int, int]) -> Counter[tuple[str, int]]:
-    """Return each function's time but for what lies in itself."""
+    """Return each function's time without slices nested in one of its own."""
     totals: Counter[Any] = Counter()
     stack: list[tuple[int, str]] = []
     for event in file.phase("X"):
@@ -279,14 +281,16 @@ def test_without_callers_functions_stand_side_by_side_with_their_lines() -> None
 @pytest.mark.parametrize(
     "stats", [falling(2_000), example_calls.deep(10_000)], ids=["traced", "summed"]
 )
-def test_what_lies_too_deep_for_a_viewer_is_cut_and_says_so(stats: LineStats) -> None:
+def test_slices_nested_too_deep_for_a_viewer_are_cut_and_remarked_on(
+    stats: LineStats,
+) -> None:
     file = File(stats)
     (depths,) = (depths for depths in file.depths().values() if max(depths) > 0)
-    assert max(depths) == MOST_DEEP
+    assert max(depths) == MAX_DEPTH
     deepest = [one for one in file.phase("X") if one["name"] == "..."]
     assert len(deepest) == 1
     said = "\n".join(CHROME.remarks(stats))
-    assert stats.traces or f"more than {MOST_DEEP} deep are cut" in said
+    assert stats.traces or f"more than {MAX_DEPTH} deep are cut" in said
 
 
 def test_processes_of_one_host_share_a_clock_and_others_the_time_of_day() -> None:
@@ -340,11 +344,11 @@ def test_a_file_is_written_while_it_is_read() -> None:
         traced(trace([]), stats=LineStats({}, 1e-9)),
     ],
 )
-def test_profiles_without_this_or_that_are_valid(stats: LineStats) -> None:
+def test_profiles_of_all_shapes_are_valid(stats: LineStats) -> None:
     File(stats).depths()
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_data_is_remarked_on() -> None:
     stats = traced(trace(SLICES, left_out=7))
     text = "\n".join(CHROME.remarks(stats))
     assert "7 slices are not in the trace" in text
@@ -355,14 +359,14 @@ def test_what_is_missing_is_said() -> None:
     assert "kernprof -l --gpu-api" in "\n".join(CHROME.remarks(stats))
 
 
-def test_threads_that_the_profile_does_not_know_have_rows_of_their_own() -> None:
+def test_threads_outside_of_the_profile_have_tracks_of_their_own() -> None:
     call = (5, 7, 1_000, 50, 0, 0, 0, 0, 0, 30, 0, 0, 0, 140_000_000_000)
     file = File(with_events(call))
     assert "Thread 140000000000: Runtime API" in file.rows.values()
     assert all(0 < tid < 2**31 for _, tid in file.rows)
 
 
-def test_a_timeline_that_is_empty_is_none() -> None:
+def test_an_empty_timeline_counts_as_no_timeline() -> None:
     empty = Timeline(0, 0, 5, 0, (), (), ())
     stats = LineStats.from_functions([], gpu=Gpu(timelines=(empty,)))
     assert File(stats).phase("X") == []

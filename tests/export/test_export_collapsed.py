@@ -1,4 +1,4 @@
-"""Collapsed stacks: each way once, with the time of its last function."""
+"""Collapsed stacks: each call path once, with the self time of its last function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from example_calls import FIB, FORWARD, MAIN, deep, example, wide
 from export_shapes import content, remarks, shapes
 
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import numbers_of, own_line_ns
+from lineprof.model.call_graph import function_totals, line_self_ns
 from lineprof.model.records import FunctionStats, ThreadLine
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def collapsed(stats: LineStats) -> dict[tuple[str, ...], int]:
-    """Return the stacks as scripts read them: the number is after the last blank."""
+    """Return the stacks as scripts read them: the number follows the last blank."""
     found = {}
     for line in content(stats, "collapsed").decode().splitlines():
-        way, number = line.rsplit(" ", 1)
-        frames = tuple(way.split(";"))
+        path, number = line.rsplit(" ", 1)
+        frames = tuple(path.split(";"))
         assert frames not in found
         found[frames] = int(number)
     return found
@@ -31,7 +31,7 @@ def collapsed(stats: LineStats) -> dict[tuple[str, ...], int]:
 @pytest.mark.parametrize("shape", list(shapes()))
 def test_the_sum_is_the_time_of_the_profile(shape: str) -> None:
     stats = shapes()[shape]
-    own = sum(sum(lines.values()) for lines in own_line_ns(stats).values())
+    own = sum(sum(lines.values()) for lines in line_self_ns(stats).values())
     of_c = sum(n.self_ns for n in stats.calls.nodes if not n.function[0])
     if shape == "deep":
         lines = content(stats, "collapsed").decode().splitlines()
@@ -42,12 +42,12 @@ def test_the_sum_is_the_time_of_the_profile(shape: str) -> None:
         assert min(found.values(), default=1) > 0
 
 
-def test_functions_have_the_own_time_of_the_table() -> None:
+def test_functions_have_the_self_time_of_the_table() -> None:
     times, below = Counter[str](), Counter[str]()
     for frames, ns in collapsed(example()).items():
         times[frames[-1]] += ns
         below.update(dict.fromkeys(frames, ns))
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key, shown in (
         (MAIN, "main (main.py:6)"),
         (FORWARD, "Model.forward (model.py:12)"),
@@ -80,10 +80,10 @@ def test_deep_stacks_lose_their_middle() -> None:
     assert frames[-1] == "f299 (deep.py:599)"
 
 
-def test_what_the_numbers_are_is_said() -> None:
+def test_the_unit_of_the_numbers_is_remarked_on() -> None:
     assert remarks(example(), "collapsed") == [
         "the numbers are nanoseconds",
-        "GPU time is not in it: collapsed stacks have one number",
+        "GPU time is left out: collapsed stacks have one number",
     ]
     assert "each function is a root" in remarks(shapes()["no tree"], "collapsed")[0]
 
@@ -95,12 +95,12 @@ def test_gprof2dot_reads_it(tmp_path: Path) -> None:
         profile = gprof2dot.CollapseParser(stream).parse()
     assert profile[gprof2dot.SAMPLES] == 7_826_348
     functions = {f.name: f for f in profile.functions.values()}
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key in (MAIN, FORWARD, FIB):
         found = functions[key[2]]
         assert found[gprof2dot.SAMPLES] == numbers[key].self_ns
         assert found[gprof2dot.TOTAL_SAMPLES] == numbers[key].total_ns
 
 
-def test_many_functions_and_ways_are_all_there() -> None:
+def test_many_functions_and_call_paths_are_all_written() -> None:
     assert sum(collapsed(wide(200, 10_000)).values()) == 10_000_000

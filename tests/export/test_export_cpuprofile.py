@@ -12,9 +12,9 @@ import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
 from lineprof.export import EXPORTS
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline import MAX_DEPTH
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import own_line_ns
+from lineprof.model.call_graph import line_self_ns
 
 CPUPROFILE = EXPORTS["cpuprofile"]
 Node = dict[str, Any]
@@ -40,7 +40,7 @@ def exported(stats: LineStats) -> dict[str, Any]:
 
 
 def self_us(file: dict[str, Any]) -> Counter[int]:
-    """Return the time of each node as hits have it, and both ways of sampling."""
+    """Return the time of each node by hits, and by both readings of samples."""
     samples, deltas = file["samples"], file["timeDeltas"]
     v8: Counter[int] = Counter()
     for sample, after in zip(samples, deltas[1:]):
@@ -62,19 +62,19 @@ def ticks(file: dict[str, Any]) -> Counter[tuple[str, int]]:
     return found
 
 
-def test_each_line_has_its_own_time_in_ticks_of_a_microsecond() -> None:
+def test_each_line_has_its_self_time_in_ticks_of_a_microsecond() -> None:
     stats = example_calls.example()
     found = ticks(exported(stats))
     expected = {
         (f"file://{key[0]}", line): ns
-        for key, lines in own_line_ns(stats).items()
+        for key, lines in line_self_ns(stats).items()
         for line, ns in lines.items()
         if ns
     }
     assert set(found) <= set(expected)
-    ways = len(stats.calls.nodes)
+    paths = len(stats.calls.nodes)
     for place, ns in expected.items():
-        assert abs(1000 * found[place] - ns) <= 500 * ways
+        assert abs(1000 * found[place] - ns) <= 500 * paths
     everything = sum(one.self_ns for one in stats.calls.nodes)
     assert abs(1000 * sum(found.values()) - everything) <= 2 * 500
 
@@ -154,7 +154,7 @@ def test_time_outside_of_the_profile_is_the_programs() -> None:
 
 
 @pytest.mark.parametrize("stats", [falling(3_000), example_calls.deep(10_000)])
-def test_deep_chains_are_whole_and_no_deeper_than_readers_can_go(
+def test_deep_chains_are_complete_and_no_deeper_than_readers_can_go(
     stats: LineStats,
 ) -> None:
     file = exported(stats)
@@ -162,7 +162,7 @@ def test_deep_chains_are_whole_and_no_deeper_than_readers_can_go(
     depths = {1: 0}
     for node in file["nodes"]:
         depths.update(dict.fromkeys(node["children"], depths[node["id"]] + 1))
-    assert max(depths.values()) == MOST_DEEP
+    assert max(depths.values()) == MAX_DEPTH
     names = {one["callFrame"]["functionName"] for one in file["nodes"]}
     assert len(names) in {3_001, 10_001}  # with the root
     assert file["endTime"] in {60, 100}
@@ -176,5 +176,5 @@ def test_deep_chains_are_whole_and_no_deeper_than_readers_can_go(
         traced(trace([]), stats=LineStats({}, 1e-9)),
     ],
 )
-def test_profiles_without_this_or_that_are_valid(stats: LineStats) -> None:
+def test_profiles_of_all_shapes_are_valid(stats: LineStats) -> None:
     self_us(exported(stats))

@@ -1,4 +1,4 @@
-"""Perfetto's own trace says what the JSON does, packet by packet.
+"""Perfetto's own trace has the content of the JSON, packet by packet.
 
 A small reader of Protocol Buffers stands here, that knows nothing of ours.
 """
@@ -130,7 +130,7 @@ class Trace:
         return str(self.rows[row][2].decode())
 
     def parents(self, row: int) -> list[str]:
-        """Return the names from a row up to its process."""
+        """Return the names from a track up to its process."""
         names = []
         at: int | None = row
         while at is not None:
@@ -157,7 +157,7 @@ def chrome(stats: LineStats) -> list[dict[str, Any]]:
     ],
     ids=["steps", "gpu", "calls", "deep", "falling", "no calls", "nothing"],
 )
-def test_it_has_the_slices_arrows_and_counts_of_the_json(stats: LineStats) -> None:
+def test_it_has_the_slices_flows_and_counts_of_the_json(stats: LineStats) -> None:
     trace, events = Trace(stats), chrome(stats)
     assert Counter(one[:3] for one in trace.slices) == Counter(
         (one["name"], round(one["ts"] * 1000), round(one["dur"] * 1000))
@@ -177,7 +177,7 @@ def test_it_has_the_slices_arrows_and_counts_of_the_json(stats: LineStats) -> No
     assert list(PERFETTO.remarks(stats)) == list(CHROME.remarks(stats))
 
 
-def test_what_is_beside_a_slice_is_that_of_the_json() -> None:
+def test_arguments_of_slices_are_those_of_the_json() -> None:
     stats = steps()
     trace = Trace(stats)
     for one in chrome(stats):
@@ -198,11 +198,11 @@ def test_what_is_beside_a_slice_is_that_of_the_json() -> None:
     assert trace.arguments["[CUDA memcpy HtoD]", 1_000_000]["GB/s"] == 59.9
 
 
-def test_rows_lie_below_one_another_as_in_nvidias_profilers() -> None:
+def test_tracks_are_nested_as_in_nvidias_profilers() -> None:
     trace = Trace(steps())
     process, device = "model.py (4711)", "NVIDIA H200 (0)"
-    ways = {" < ".join(trace.parents(row)) for row in trace.rows}
-    for way in (
+    paths = {" < ".join(trace.parents(row)) for row in trace.rows}
+    for path in (
         f"Lines < MainThread (4711) < {process}",
         f"Runtime API < MainThread (4711) < {process}",
         f"Driver API < MainThread (4711) < {process}",
@@ -212,7 +212,7 @@ def test_rows_lie_below_one_another_as_in_nvidias_profilers() -> None:
         f"Stream 8 < Context 2 < NVIDIA L4 (1) < {process}",
         f"Profiling overhead: the sum < {process}",
     ):
-        assert way in ways
+        assert path in paths
 
 
 def test_a_thread_is_one_to_perfetto_and_holds_its_functions() -> None:
@@ -226,7 +226,7 @@ def test_a_thread_is_one_to_perfetto_and_holds_its_functions() -> None:
     assert names == ["step", "fit"]
 
 
-def test_names_of_any_characters_come_through() -> None:
+def test_names_keep_any_characters() -> None:
     names = {one[0] for one in Trace(example_calls.example()).slices}
     assert 'weights "w"; größe\'s <損> & \\ %\\udcff' in names
 

@@ -1,4 +1,4 @@
-"""A pprof file holds each nanosecond, hit and call where the profile has them."""
+"""A pprof file has each nanosecond, hit and call at its place in the profile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from example_calls import FORWARD, LEN, MAIN, MODEL_TEXT, example, wide
 from export_shapes import MANY, STEPS, content, shapes
 from pprof_file import Profile, Sample, parsed_by_protobuf, read
 
-from lineprof.model.call_graph import numbers_of, own_line_ns
+from lineprof.model.call_graph import function_totals, line_self_ns
 from lineprof.model.gpu import NO_PATH, Gpu, GpuSum
 from lineprof.model.records import Thread
 from lineprof.model.timelines import pack_events
@@ -31,7 +31,7 @@ def pprof(stats: LineStats) -> Profile:
 
 
 def sums(samples: list[Sample], value: str) -> dict[tuple[str, int, int], int]:
-    """Return what leaf lines have: by file, first line of the function, line."""
+    """Return the values of leaf lines by (file, first line of the function, line)."""
     found = Counter[tuple[str, int, int]]()
     for sample in samples:
         file, _, start, line = sample.frames[-1]
@@ -40,11 +40,11 @@ def sums(samples: list[Sample], value: str) -> dict[tuple[str, int, int], int]:
 
 
 @pytest.mark.parametrize("shape", list(shapes()))
-def test_lines_have_their_own_time_and_their_hits(shape: str) -> None:
+def test_lines_have_their_self_time_and_their_hits(shape: str) -> None:
     stats = shapes()[shape]
     profile = pprof(stats)
     own = Counter[tuple[str, int, int]]()
-    for (file, start, _), lines in own_line_ns(stats).items():
+    for (file, start, _), lines in line_self_ns(stats).items():
         own.update({(file, start, line): ns for line, ns in lines.items()})
     own.update({("", 0, 0): 60} if stats is shapes()["calls"] else {})
     assert sums(profile.samples, "time") == +own
@@ -66,7 +66,7 @@ def test_calls_are_those_of_the_functions() -> None:
     for sample in pprof(example()).samples:
         file, _, start, _ = sample.frames[-1]
         calls[file, start] += sample.values["calls"]
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     assert +calls == +Counter({key[:2]: one.calls for key, one in numbers.items()})
 
 
@@ -122,7 +122,7 @@ def test_gpu_work_has_its_device_and_its_name() -> None:
     assert sum(s.values["gpu_copy"] for s in whole) == example_gpu.TOTAL_COPY_NS
 
 
-def test_gpu_work_has_its_stream_where_all_events_are_known() -> None:
+def test_gpu_work_has_its_stream_if_all_events_are_known() -> None:
     events = (
         (1, 1, 1_000, 70, 1, 0, 1, 1, 7, 1, 0, 1, 0, 0),
         (1, 1, 1_100, 30, 1, 0, 1, 1, 9, 2, 0, 1, 0, 0),
@@ -154,7 +154,7 @@ def test_a_million_steps_of_a_generator_are_a_handful_of_samples() -> None:
     assert sum(sums(profile.samples, "hits").values()) == 2 * STEPS + 1
 
 
-def test_the_run_is_in_it() -> None:
+def test_the_run_is_described_in_comments() -> None:
     profile = pprof(example())
     assert profile.comments[1:] == ["main.py"]
     assert profile.time_ns == 1_700_000_000_000_000_000
@@ -215,7 +215,7 @@ def test_go_tool_pprof_shows_the_lines(tmp_path: Path) -> None:
     assert f"ROUTINE ======================== {FORWARD[2]}" in text
 
 
-def test_many_functions_and_ways_are_all_there() -> None:
+def test_many_functions_and_call_paths_are_all_written() -> None:
     profile = pprof(wide(200, 10_000))
     assert len(sums(profile.samples, "time")) == 10_000
     assert sum(sums(profile.samples, "time").values()) == 10_000_000

@@ -1,4 +1,4 @@
-"""A pstats file says of functions and callers what ``view --functions`` says."""
+"""A pstats file has the numbers of ``view --functions`` and of callers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from example_calls import FIB, FORWARD, IS_EVEN, LEN, MAIN, REPORT, SOLVE, WORK, example
 from export_shapes import content, remarks, shapes
 
-from lineprof.model.call_graph import numbers_of
+from lineprof.model.call_graph import function_totals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def written(stats: LineStats, folder: Path) -> str:
 
 
 def loaded(stats: LineStats, folder: Path) -> dict[Any, Any]:
-    """Return what the module pstats has of it."""
+    """Return the statistics that the module pstats reads."""
     return cast("Any", pstats.Stats(written(stats, folder))).stats  # type: ignore[no-any-return]
 
 
@@ -49,7 +49,7 @@ def loaded(stats: LineStats, folder: Path) -> dict[Any, Any]:
 def test_functions_have_calls_and_times(shape: str, tmp_path: Path) -> None:
     stats = shapes()[shape]
     found = loaded(stats, tmp_path)
-    numbers = numbers_of(stats)
+    numbers = function_totals(stats)
     assert len(found) == max(1, len(numbers))  # pstats opens no file without any
     for (file, line, name), one in numbers.items():
         key = (file, line, name.replace("\udcff", "\\udcff"))
@@ -60,7 +60,7 @@ def test_functions_have_calls_and_times(shape: str, tmp_path: Path) -> None:
         )
 
 
-def test_callers_have_their_part(tmp_path: Path) -> None:
+def test_callers_have_their_share(tmp_path: Path) -> None:
     found = loaded(example(), tmp_path)
     assert found[FORWARD][4] == {
         MAIN: (3, 3, 3_450 / 1e9, 4_564_877 / 1e9),
@@ -125,7 +125,7 @@ def test_snakeviz_serves_it(tmp_path: Path) -> None:
     found = re.search(r"var table_data = (\[.*\]);", page)
     assert found
     rows = {row[-1]: row for row in ast.literal_eval(found[1])}
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key in (MAIN, FORWARD, FIB):
         file_, line, name = key
         calls, own, _, whole, *_ = rows[f"{file_}:{line}({name})"]
@@ -135,8 +135,8 @@ def test_snakeviz_serves_it(tmp_path: Path) -> None:
         assert whole == f"{one.total_ns / 1e9:.4g}"
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_data_is_remarked_on() -> None:
     assert remarks(example(), "pstats") == [
-        "GPU time is not in it: pstats has no place for it"
+        "GPU time is left out: pstats has no place for it"
     ]
     assert "the profile is empty" in remarks(shapes()["nothing"], "pstats")[0]

@@ -1,4 +1,4 @@
-"""speedscope gets a profile by function and by line, of its own schema."""
+"""A file for speedscope keeps to its schema, by function and by line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from example_traces import SLICES, falling, steps, trace, traced
 
 from lineprof.export import EXPORTS, encoding
-from lineprof.export.timeline import MOST_DEEP
+from lineprof.export.timeline import MAX_DEPTH
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import own_line_ns
+from lineprof.model.call_graph import line_self_ns
 from lineprof.model.gpu import numbers_of_lines, totals
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ UNITS = {"bytes", "microseconds", "milliseconds", "nanoseconds", "none", "second
 
 
 def exported(stats: LineStats) -> dict[str, Any]:
-    """Return the file, which holds to the schema, and to what it leaves unsaid."""
+    """Return the file after a check of the schema, and of rules beyond it."""
     file: dict[str, Any] = json.loads(b"".join(SPEEDSCOPE.content(stats)))
     assert file["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     assert {*file} == {
@@ -74,7 +74,7 @@ def check_profile(profile: Profile, frames: int) -> None:
 
 
 def weights(file: dict[str, Any], what: str) -> Counter[tuple[str, int]]:
-    """Return the time of each leaf (file, line) in the profiles named so."""
+    """Return the time of each leaf (file, line) in the profiles of a name."""
     found: Counter[tuple[str, int]] = Counter()
     for profile in file["profiles"]:
         if profile["name"].endswith(f": {what}"):
@@ -84,12 +84,12 @@ def weights(file: dict[str, Any], what: str) -> Counter[tuple[str, int]]:
     return found
 
 
-def test_by_line_each_leaf_has_the_lines_own_time() -> None:
+def test_by_line_each_leaf_has_the_lines_self_time() -> None:
     stats = example_calls.example()
     expected = Counter(
         {
             (key[0], line): ns
-            for key, lines in own_line_ns(stats).items()
+            for key, lines in line_self_ns(stats).items()
             for line, ns in lines.items()
             if ns
         }
@@ -98,7 +98,7 @@ def test_by_line_each_leaf_has_the_lines_own_time() -> None:
     assert weights(exported(stats), "by line") == expected
 
 
-def test_by_function_each_leaf_has_the_functions_own_time() -> None:
+def test_by_function_each_leaf_has_the_functions_self_time() -> None:
     stats = example_calls.example()
     expected: Counter[tuple[str, int]] = Counter()
     for node in stats.calls.nodes:
@@ -107,7 +107,7 @@ def test_by_function_each_leaf_has_the_functions_own_time() -> None:
     assert weights(exported(stats), "by function") == expected
 
 
-def test_each_thread_has_two_profiles_and_each_device_what_it_did() -> None:
+def test_each_thread_has_two_profiles_and_each_device_its_work() -> None:
     stats = example_calls.example()
     file = exported(stats)
     assert [one["name"] for one in file["profiles"]] == [
@@ -174,7 +174,7 @@ def test_more_events_than_fit_in_memory_are_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = exported(steps())
-    monkeypatch.setattr(encoding, "_MOST", 100)
+    monkeypatch.setattr(encoding, "_MAX_IN_MEMORY", 100)
     monkeypatch.setattr(encoding, "_READ", 7)
     assert exported(steps()) == expected
 
@@ -186,7 +186,7 @@ def test_deep_stacks_are_cut(stats: LineStats) -> None:
         if profile["type"] == "sampled":
             assert max(map(len, profile["samples"])) <= 256
         else:
-            assert len(profile["events"]) == 2 * (MOST_DEEP + 1)
+            assert len(profile["events"]) == 2 * (MAX_DEPTH + 1)
     assert "..." in {frame["name"] for frame in file["shared"]["frames"]}
 
 
@@ -198,11 +198,11 @@ def test_deep_stacks_are_cut(stats: LineStats) -> None:
         traced(trace([]), stats=LineStats({}, 1e-9)),
     ],
 )
-def test_profiles_without_this_or_that_are_valid(stats: LineStats) -> None:
+def test_profiles_of_all_shapes_are_valid(stats: LineStats) -> None:
     assert exported(stats)["profiles"]
 
 
-def test_what_is_no_time_order_is_said() -> None:
+def test_sums_in_place_of_time_order_are_remarked_on() -> None:
     assert "is not that of time" in next(
         iter(SPEEDSCOPE.remarks(example_calls.example()))
     )

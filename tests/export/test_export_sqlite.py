@@ -1,4 +1,4 @@
-"""The SQLite export answers questions with the table's numbers."""
+"""Queries of the SQLite export give the table's numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineprof.cli.main import main
 from lineprof.export import EXPORTS
 from lineprof.export.sqlite_db import TABLES, VIEWS
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.gpu import numbers_of_lines
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Asked:
     ],
     ids=["steps", "calls", "deep", "falling", "nothing", "no calls"],
 )
-def test_all_tables_and_views_are_there_and_can_be_read(
+def test_all_tables_and_views_exist_and_can_be_read(
     stats: LineStats, tmp_path: Path
 ) -> None:
     ask = Asked(stats, tmp_path)
@@ -62,7 +62,7 @@ def test_all_tables_and_views_are_there_and_can_be_read(
 
 def test_lines_have_the_tables_numbers(tmp_path: Path) -> None:
     stats = example_calls.example()
-    own = own_line_ns(stats)
+    own = line_self_ns(stats)
     assert Asked(stats, tmp_path)(
         "SELECT file, line, hits, own_ns, time_ns FROM lines"
         " JOIN functions ON functions.id = function_id ORDER BY functions.id, line"
@@ -93,7 +93,7 @@ def test_the_edges_into_a_function_are_its_total(tmp_path: Path) -> None:
             " JOIN edges ON callee_id = functions.id GROUP BY functions.id"
         )
     }
-    for key, one in numbers_of(stats).items():
+    for key, one in function_totals(stats).items():
         plain = (*key[:2], key[2].replace("\udcff", "\\udcff"))
         if one.calls:
             numbers = [one.calls, one.calls, one.total_ns, one.total_ns]
@@ -125,7 +125,7 @@ def test_the_tree_can_be_climbed(tmp_path: Path) -> None:
     assert names == ["launch", "solve", "Model.forward", "main", "<module>"]
 
 
-def test_waits_and_threads_are_there(tmp_path: Path) -> None:
+def test_waits_and_threads_have_their_rows(tmp_path: Path) -> None:
     assert Asked(example_calls.example(), tmp_path)(
         "SELECT f.name, line, t.name, cause, ns FROM waits"
         " JOIN functions f ON f.id = function_id JOIN threads t ON t.id = thread_id"
@@ -167,7 +167,7 @@ def test_slices_and_events_are_intervals_on_one_axis(tmp_path: Path) -> None:
     assert count == len(example_gpu.EVENTS)
 
 
-def test_which_tables_are_empty_is_said() -> None:
+def test_empty_tables_are_remarked_on() -> None:
     text = "\n".join(SQLITE.remarks(LineStats({}, 1e-9)))
     assert "edges and call_tree are empty" in text
     assert "slices is empty" in text
@@ -176,7 +176,7 @@ def test_which_tables_are_empty_is_said() -> None:
     assert "4 GPU records" in text
 
 
-def test_a_folder_without_room_is_said_in_one_line(
+def test_a_full_temporary_folder_is_an_error_of_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Stacks hold every nanosecond of a profile once, at the line that it was spent on."""
+"""Stacks have every nanosecond of a profile once, at its line."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from export_shapes import random_profile, shapes
 
 from lineprof.export.stacks import (
     CUT,
-    call_paths,
+    call_path_shares,
     cut,
-    most_frames,
+    max_frames,
     remarks,
     stacks,
     thread_name,
 )
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import (
     NO_NODE,
@@ -44,7 +44,7 @@ SHAPES = list(shapes())
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_shares_of_a_line_are_its_own_time_and_its_hits(shape: str) -> None:
+def test_the_shares_of_a_line_are_its_self_time_and_its_hits(shape: str) -> None:
     stats = shapes()[shape]
     times, hits = Counter[object](), Counter[object]()
     for stack in stacks(stats):
@@ -52,7 +52,7 @@ def test_the_shares_of_a_line_are_its_own_time_and_its_hits(shape: str) -> None:
         key, line = stack.frames[-1]
         times[key, line] += stack.ns
         hits[key, line] += stack.hits
-    own = own_line_ns(stats)
+    own = line_self_ns(stats)
     known = {
         (key, line): ns for key, lines in own.items() for line, ns in lines.items()
     }
@@ -65,20 +65,22 @@ def test_the_shares_of_a_line_are_its_own_time_and_its_hits(shape: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_shares_of_a_call_are_its_own_time(seed: int) -> None:
+def test_the_shares_of_a_call_are_its_self_time(seed: int) -> None:
     stats = random_profile(seed)
-    for way in call_paths(stats):
-        assert sum(ns for _, ns, _ in way.lines) == stats.calls.nodes[way.node].self_ns
-        assert all(ns >= 0 and hits >= 0 for _, ns, hits in way.lines)
+    for path in call_path_shares(stats):
+        assert (
+            sum(ns for _, ns, _ in path.lines) == stats.calls.nodes[path.node].self_ns
+        )
+        assert all(ns >= 0 and hits >= 0 for _, ns, hits in path.lines)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_below_a_call_is_what_the_edge_took(seed: int) -> None:
+def test_stacks_below_a_call_add_up_to_the_edge(seed: int) -> None:
     stats = random_profile(seed)
     below = Counter[object]()
     for stack in stacks(stats):
-        way = [(None, 0), *stack.frames]
-        for (caller, line), (callee, _) in itertools.pairwise(way):
+        path = [(None, 0), *stack.frames]
+        for (caller, line), (callee, _) in itertools.pairwise(path):
             below[caller, line, callee] += stack.ns
     assert below == {
         (edge.caller, edge.line, edge.callee): edge.inclusive_ns
@@ -91,10 +93,12 @@ def test_calls_are_those_of_the_functions() -> None:
     calls = Counter[object]()
     for stack in stacks(stats):
         calls[stack.frames[-1][0]] += stack.calls
-    assert +calls == +Counter({key: n.calls for key, n in numbers_of(stats).items()})
+    assert +calls == +Counter(
+        {key: n.calls for key, n in function_totals(stats).items()}
+    )
 
 
-def test_frames_say_from_which_line_they_go_on() -> None:
+def test_frames_have_the_calling_line() -> None:
     ways_to_fib = {
         stack.frames for stack in stacks(example()) if stack.frames[-1] == (FIB, 2)
     }
@@ -116,7 +120,7 @@ def test_each_thread_has_its_own_lines() -> None:
     assert not thread_name(example(), -1)
 
 
-def test_a_function_of_c_has_its_time_at_no_line() -> None:
+def test_a_c_function_has_its_time_at_no_line() -> None:
     (found,) = (s for s in stacks(example()) if s.frames[-1] == (LEN, 0) and s.ns)
     assert found.ns == 60
     assert found.frames[-2][0][2] == "report"
@@ -135,7 +139,7 @@ def test_gpu_work_stands_below_the_line_that_launched_it() -> None:
     }
 
 
-def test_deep_stacks_lose_their_middle_and_say_so() -> None:
+def test_deep_stacks_lose_their_middle_and_it_is_remarked_on() -> None:
     stats = deep(1000)
     last = list(stacks(stats))[-1].frames
     assert len(last) == 256
@@ -148,8 +152,8 @@ def test_deep_stacks_lose_their_middle_and_say_so() -> None:
 
 
 def test_very_deep_programs_have_short_stacks_so_that_files_stay_small() -> None:
-    assert most_frames(deep(50_000).calls) == 64
-    assert most_frames(deep(20_000).calls) == 128
+    assert max_frames(deep(50_000).calls) == 64
+    assert max_frames(deep(20_000).calls) == 128
 
 
 @pytest.mark.parametrize("depth", [0, 1, 62, 63, 64, 65, 500])
@@ -164,20 +168,20 @@ def remarks_of(stats: LineStats) -> list[str]:
     return list(remarks(stats))
 
 
-def test_what_no_call_explains_is_a_root() -> None:
-    """So are the times of a profile without a tree that is added to one with it."""
+def test_time_without_a_call_is_a_root() -> None:
+    """As in the sum of a profile without a tree and one with a tree."""
     key = ("a.py", 1, "f")
     node = CallNode(NO_NODE, 0, key, -1, 1, 1, 5_000_000, 5_000_000, 5_000_000)
     whole = FunctionStats("a.py", "f", 1, (ThreadLine(2, -1, 4, 9_000_000),), 2)
     stats = LineStats.from_functions([whole], calls=CallTree((node,)))
-    assert [(way.node, way.lines) for way in call_paths(stats)] == [
+    assert [(path.node, path.lines) for path in call_path_shares(stats)] == [
         (0, [(2, 5_000_000, 4)]),
         (NO_NODE, [(2, 4_000_000, 0)]),
     ]
 
 
-def test_threads_have_together_no_more_than_the_line() -> None:
-    """Rounding can leave a thread's line less time than its calls took."""
+def test_threads_add_up_to_no_more_than_the_line() -> None:
+    """Rounding can make a line shorter on a thread than its calls."""
     outer, inner = ("a.py", 1, "outer"), ("a.py", 5, "inner")
     nodes = (
         CallNode(NO_NODE, 0, outer, 0, 1, 1, 0, 103, 103),
@@ -194,15 +198,17 @@ def test_threads_have_together_no_more_than_the_line() -> None:
         threads=example().threads,
         calls=CallTree(nodes),
     )
-    assert own_line_ns(stats)[outer] == {2: 47}
+    assert line_self_ns(stats)[outer] == {2: 47}
     mine = [
-        (way.thread, way.lines) for way in call_paths(stats) if way.function == outer
+        (path.thread, path.lines)
+        for path in call_path_shares(stats)
+        if path.function == outer
     ]
     assert mine == [(0, [(2, 0, 1)]), (1, [(2, 47, 1)])]
 
 
-def test_what_the_profilers_cost_took_from_calls_alone_is_shared_out() -> None:
-    """Lines and calls are cleared of it one by one: tiny functions differ most."""
+def test_profiler_cost_subtracted_from_calls_alone_is_shared_out() -> None:
+    """The cost is subtracted from lines and calls one by one; tiny functions differ."""
     key = ("a.py", 1, "f")
     nodes = (
         CallNode(NO_NODE, 0, key, -1, 30, 30, 2_000_000, 2_000_000, 2_000_000),
@@ -211,7 +217,7 @@ def test_what_the_profilers_cost_took_from_calls_alone_is_shared_out() -> None:
     cells = (ThreadLine(2, -1, 40, 3_000_001), ThreadLine(3, -1, 40, 0))
     whole = FunctionStats("a.py", "f", 1, cells, 40)
     stats = LineStats.from_functions([whole], calls=CallTree(nodes))
-    assert [way.lines for way in call_paths(stats)] == [
+    assert [path.lines for path in call_path_shares(stats)] == [
         [(2, 3_000_001, 30), (3, 0, 30)],
         [(2, 0, 10), (3, 0, 10)],
     ]
@@ -226,10 +232,10 @@ def test_names_tell_functions_and_files_apart() -> None:
         [FunctionStats(file, name, line, ()) for file, line, name in keys]
     )
     names = names_of_profile(stats)
-    assert [names.full(key) for key in keys] == [
+    assert [names.full_label(key) for key in keys] == [
         *("fit (a/model.py:3)", "fit (b/model.py:3)", "f\\n\\x1b (b/model.py:9)"),
         *("g (<string>:1)", "h (solve.py:2)"),
     ]
-    assert [names.alone(key) for key in keys][1:3] == [
+    assert [names.label(key) for key in keys][1:3] == [
         *("fit (b/model.py:3)", "f\\n\\x1b"),
     ]

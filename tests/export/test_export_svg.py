@@ -1,4 +1,4 @@
-"""A flame graph is one whole file, and its boxes are as wide as their time."""
+"""A flame graph is one complete file, and its boxes are as wide as their time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from example_calls import FORWARD, MAIN, deep, example, wide
 from export_shapes import content, remarks, shapes
 
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import numbers_of
+from lineprof.model.call_graph import function_totals
 from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ HTML = "{http://www.w3.org/1999/xhtml}"
 
 
 class Box:
-    """One box as the file has it."""
+    """One box of the file."""
 
     def __init__(self, node: ET.Element) -> None:
         self.x, self.width = (float(node.attrib[a][:-1]) for a in ("x", "width"))
@@ -47,13 +47,13 @@ def drawn(stats: LineStats) -> list[list[Box]]:
 
 
 def parents(boxes: list[Box]) -> Iterator[tuple[Box, Box]]:
-    """Yield each box but the root's with the one above it."""
-    way: list[Box] = []
+    """Yield each box except the root's with the box above it."""
+    path: list[Box] = []
     for box in boxes:
-        del way[box.row :]
-        if way:
-            yield box, way[-1]
-        way.append(box)
+        del path[box.row :]
+        if path:
+            yield box, path[-1]
+        path.append(box)
 
 
 @pytest.mark.parametrize("shape", list(shapes()))
@@ -77,7 +77,7 @@ def test_times_are_those_of_the_functions() -> None:
     sums = Counter[str]()
     for box in time:
         sums[box.name] += box.ns
-    numbers = numbers_of(example())
+    numbers = function_totals(example())
     for key in (MAIN, FORWARD):
         assert sums[key[2]] == numbers[key].total_ns
     launched = Counter[str]()
@@ -87,7 +87,7 @@ def test_times_are_those_of_the_functions() -> None:
     assert launched == {"kernel(float*, int)": 850_000, "[CUDA memcpy HtoD]": 90_000}
 
 
-def test_a_box_says_what_it_is() -> None:
+def test_a_tooltip_describes_its_box() -> None:
     boxes, _ = drawn(example())
     (box, _) = (one for one in boxes if one.name == "Model.forward")
     assert box.title == [
@@ -106,7 +106,7 @@ def test_colours_are_those_of_files() -> None:
     assert colours["all"] == ["f", "x"]
 
 
-def test_what_is_tiny_is_not_drawn_and_is_said() -> None:
+def test_tiny_boxes_are_not_drawn_and_are_remarked_on() -> None:
     stats = wide(2000, 20_000)
     (boxes,) = drawn(stats)
     assert min(box.ns for box in boxes) * 2000 >= boxes[0].ns == 20_000_000
@@ -115,7 +115,7 @@ def test_what_is_tiny_is_not_drawn_and_is_said() -> None:
     assert said in content(stats, "svg").decode()
 
 
-def test_a_deep_program_ends_where_a_page_does() -> None:
+def test_deep_levels_are_not_drawn_and_are_remarked_on() -> None:
     (boxes,) = drawn(deep(1000))
     assert len(boxes) == 257
     assert remarks(deep(1000), "svg") == [

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lineprof import LineStats
-    from lineprof.model.gpu import GpuEvent, GpuNumbers, GpuRun
+    from lineprof.model.gpu import GpuNumbers, GpuRun
+    from lineprof.model.timelines import GpuEvent
 
 HERE = Path(__file__).resolve().parent
 INSIDE = HERE / "inside"

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "helpers")]
 
 from lab import PRELUDE, Lab, NotRunError  # noqa: E402
 
@@ -75,6 +75,7 @@ ITEMS = (
     "beside_nsys",
 )
 RECORDED = HERE / "recorded"
+FOLDER = "tests/gpu_hardware/recorded"
 MOST = 1000  # characters of a reason that are recorded
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 
@@ -216,7 +217,7 @@ def read_words() -> argparse.Namespace:
     add("items", nargs="*", help="names or patterns like 'torch*'; all of them")
     add("--list", action="store_true", help="say what each item is; run nothing")
     add("--dry-run", action="store_true", help="import and compile all; run nothing")
-    add("--record", action="store_true", help="write the figures to tests/gpu/recorded")
+    add("--record", action="store_true", help=f"write the figures to {FOLDER}")
     add("--within", type=float, default=1e9, metavar="S", help="begin none after S s")
     add("--double", type=Path, metavar="FOLDER", help="with the doubles of there")
     return parser.parse_args()

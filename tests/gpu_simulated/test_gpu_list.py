@@ -1,4 +1,4 @@
-"""The list of tests/gpu where there is no GPU: it says so, and claims nothing."""
+"""tests/gpu_hardware on a machine without a GPU: it says so, and claims nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "tests" / "gpu"
+FOLDER = ROOT / "tests" / "gpu_hardware"
 ITEMS = {file.stem: file for file in sorted((FOLDER / "items").glob("*.py"))}
 FRAMEWORKS = ("torch", "cupy", "jax", "numba", "triton", "tensorflow")
 # These look for frameworks themselves, and do with some of them.
@@ -60,7 +60,7 @@ def needs(name: str) -> tuple[str, ...]:
 
 def test_without_a_gpu_one_line_says_so() -> None:
     no_device = {"CUDA_VISIBLE_DEVICES": "-1"}  # where there is one after all
-    done, _ = run(ROOT / "tools" / "test_gpu.py", ARGS="", **no_device)
+    done, _ = run(ROOT / "tools" / "checks" / "gpu.py", ARGS="", **no_device)
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
     assert re.fullmatch(r"lineprof: .*\bGPU\b.*", line)
@@ -68,7 +68,7 @@ def test_without_a_gpu_one_line_says_so() -> None:
 
 def test_every_item_compiles_and_is_listed() -> None:
     for flag in ("--dry-run", "--list"):
-        done, _ = run(ROOT / "tools" / "test_gpu.py", ARGS=flag)
+        done, _ = run(ROOT / "tools" / "checks" / "gpu.py", ARGS=flag)
         assert (done.returncode, done.stderr) == (0, "")
         listed = [line.partition(": ") for line in done.stdout.splitlines()]
         assert sorted(name for name, _, _ in listed) == list(ITEMS)

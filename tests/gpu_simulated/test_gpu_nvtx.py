@@ -721,21 +721,21 @@ import os
 def f():
     return 1
 
-print(on, _core.nvtx_mode(), profile._tracer.ranged)
+print(on, _core.nvtx_mode(), profile._tracer.has_nvtx_ranges)
 print(reason)
 profile.add_function(f)
 with profile:
     f()
 print([row.hits for row in profile.get_stats().functions[0].rows])
-print("lineprof.bytecode.code_tables" in sys.modules, "NVTX_INJECTION64_PATH" in os.environ)
+print("lineprof.bytecode.labels" in sys.modules, "NVTX_INJECTION64_PATH" in os.environ)
 """
     )
     assert status == 0, errors
-    answer, reason, hits, loaded = output.splitlines()
+    answer, reason, hits, labels_and_variable = output.splitlines()
     assert answer == "False off False"
     assert reason in {"no tool listens to NVTX", "this lineprof was built without NVTX"}
     assert hits == "[1]"
-    assert loaded == "False False"
+    assert labels_and_variable == "False False"
 
 
 @pytest.mark.parametrize("path", ["/nowhere/tool.so", "./.", sys.executable])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from running import hook_name, plain, program_file
 
 from lineprof import LineProfiler
-from lineprof.recording.core import TraceOptions
+from lineprof.recording.trace import TraceOptions
 
 if TYPE_CHECKING:
     from settable_clock import Clock

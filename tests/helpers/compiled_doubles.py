@@ -1,4 +1,4 @@
-"""The doubles in C, `doubles/*.c`: compiled once for a run of the tests.
+"""The doubles in C, `doubles/*/*.c`: compiled once for a run of the tests.
 
 Where the environment variable LINEPROF_DOUBLES names a folder that has them, as under
 `make test`, they are not compiled at all.
@@ -49,13 +49,14 @@ def compiled(
         if not library.exists():
             unfinished = library.with_suffix(".part")
             files = [str(SOURCES / source) for source in sources]
-            words = [*options, "-o", str(unfinished), *files, "-ldl"]
+            words = [*options, f"-I{SOURCES}", "-o", str(unfinished), *files, "-ldl"]
             subprocess.run([*compiler(), *words], check=True)
             unfinished.rename(library)
     return library
 
 
-def double(folder: Path, name: str) -> Path:
-    """Give the double that is compiled from the one file of its name."""
+def double(folder: Path, source: str) -> Path:
+    """Return the double that is compiled from one file, such as "python/clock.c"."""
+    name = Path(source).stem
     found = ready(name)
-    return found / f"{name}.so" if found else compiled(folder, name, [f"{name}.c"])
+    return found / f"{name}.so" if found else compiled(folder, name, [source])

@@ -1,4 +1,4 @@
-"""Another frame evaluator: `doubles/evaluator.c`, as tests use it."""
+"""Another frame evaluator: `doubles/python/evaluator.c`, as tests use it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The doubles of NVIDIA's libraries, as tests of the GPU part use them.
 
-`doubles/fake_cuda.c` stands in for libcuda.so.1 and carries a workload,
-`doubles/fake_cupti.c` for libcupti; lineprof finds them by LINEPROF_CUDA and
+`doubles/cuda/fake_cuda.c` stands in for libcuda.so.1 and carries a workload,
+`doubles/cupti/fake_cupti.c` for libcupti; lineprof finds them by LINEPROF_CUDA and
 LINEPROF_CUPTI.  A program that drives them::
 
     from gpu_double import workload
@@ -43,27 +43,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CUDA = ("api", "calls", "cuda", "device", "env", "graph", "work")
-CUPTI = (
-    "cupti",
-    "cupti_buffers",
-    "cupti_callbacks",
-    "cupti_ids",
-    "cupti_names",
-    "cupti_records",
-    "cupti_version",
-    "cupti_worker",
-    "env",
-)
+CUDA = [
+    f"cuda/fake_{name}.c"
+    for name in ("api", "calls", "cuda", "device", "env", "graph", "work")
+]
+CUPTI = [
+    "cuda/fake_env.c",
+    "cupti/fake_cupti.c",
+    "cupti/fake_cupti_buffers.c",
+    "cupti/fake_cupti_callbacks.c",
+    "cupti/fake_cupti_ids.c",
+    "cupti/fake_cupti_names.c",
+    "cupti/fake_cupti_records.c",
+    "cupti/fake_cupti_version.c",
+    "cupti/fake_cupti_worker.c",
+]
 SYMBOLS = {"fake_cupti_13_2": 130200, "fake_cupti_13_4": 130400}
 SOURCES = {
-    "fake_cuda": [f"fake_{name}.c" for name in CUDA],
-    "fake_cupti": [f"fake_{name}.c" for name in CUPTI],
-    **{
-        library: [f"fake_{name}.c" for name in (*CUPTI, "cupti_v2")]
-        for library in SYMBOLS
-    },
-    "frozen_clock": ["frozen_clock.c"],
+    "fake_cuda": CUDA,
+    "fake_cupti": CUPTI,
+    **{library: [*CUPTI, "cupti/fake_cupti_v2.c"] for library in SYMBOLS},
+    "frozen_clock": ["python/frozen_clock.c"],
 }
 FLAGS = ["-std=c11", "-O1", "-g", "-D_GNU_SOURCE=1", "-fvisibility=hidden"]
 FLAGS += ["-shared", "-fPIC", "-pthread", "-Wl,-z,nodelete"]

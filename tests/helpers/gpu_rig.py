@@ -35,7 +35,8 @@ from lineprof.source import Sources
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lineprof.model.gpu import Gpu, GpuEvent, GpuNumbers, GpuRun
+    from lineprof.model.gpu import Gpu, GpuNumbers, GpuRun
+    from lineprof.model.timelines import GpuEvent
 
 MARK = re.compile(r"#> (.+)$")
 PLAYER = Path(__file__).with_name("gpu_player.py")

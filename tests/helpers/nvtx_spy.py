@@ -1,4 +1,4 @@
-"""The tool of `doubles/nvtx_spy.c`, and what programs tell it of their ranges."""
+"""The tool of `doubles/nvtx/nvtx_spy.c`, and what programs tell it of their ranges."""
 
 from __future__ import annotations
 
@@ -122,4 +122,4 @@ def make_spy(folder: Path) -> Spy:
     if "without NVTX" in answer:
         pytest.skip(answer.partition(" ")[2])
     assert "no tool" in answer, errors
-    return Spy(double(folder, "nvtx_spy"))
+    return Spy(double(folder, "nvtx/nvtx_spy.c"))

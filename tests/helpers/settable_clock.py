@@ -1,4 +1,4 @@
-"""The settable clock of `doubles/clock.c`, as tests of time use it."""
+"""The settable clock of `doubles/python/clock.c`, as tests of time use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""%lprun in a shell of IPython: what it counts, shows, writes and leaves behind."""
+"""%lprun in a shell of IPython: its counts, output and files."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Give what is printed for each line of REFUSED, run in one shell."""
+    """Return the output of each line of REFUSED, run in one shell."""
     programs = [FUNCTION]
     for line in REFUSED:
         programs += ["print('@@@')", f"%lprun {line}"]

@@ -33,7 +33,7 @@ NAMES = ["Box.area", "Box.area.<locals>.square"]
 
 
 def functions(output: str) -> list[str]:
-    """Give the functions that tables are of, in their order."""
+    """Return the functions of the tables, in their order."""
     begin = "Function: "
     found = [x[len(begin) :] for x in output.splitlines() if x.startswith(begin)]
     return [name.rpartition(" at line ")[0] for name in found]

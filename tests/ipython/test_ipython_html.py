@@ -1,4 +1,4 @@
-"""Profiles as HTML: well-formed, harmless, and with all that the text has."""
+"""Profiles as HTML: well-formed, harmless, with all parts of the text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Page(HTMLParser):
 
 
 def of_source(text: str, *cells: ThreadLine, name: str = "f") -> LineStats:
-    """Give the profile of one function, which is all of its file."""
+    """Return the profile of one function, the only one of its file."""
     function = FunctionStats("f.py", name, 1, cells)
     sources = {"f.py": SourceFile("f.py", text, "")}
     return LineStats.from_functions([function], sources=sources)

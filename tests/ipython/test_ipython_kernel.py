@@ -1,4 +1,4 @@
-"""A notebook run by a kernel: what %lprun and %%lprun_all leave in it."""
+"""Outputs of %lprun and %%lprun_all in a notebook that a kernel runs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def notebook(*cells: str, cwd: Path) -> list[list[dict[str, Any]]]:
 
 
 def shown(output: dict[str, Any]) -> tuple[str, str]:
-    """Give the text and the HTML of an output."""
+    """Return the text and the HTML of an output."""
     data = output["data"]
     return data["text/plain"], data.get("text/html", "")
 

@@ -1,10 +1,10 @@
-"""What stands behind %lprun and %%lprun_all, read as getopt would."""
+"""Options of %lprun and %%lprun_all, read as getopt reads them."""
 
 from __future__ import annotations
 
 import pytest
 
-from lineprof.ipython.cell import LPRUN, LPRUN_ALL, Magic, OptionError, parse
+from lineprof.ipython.options import LPRUN, LPRUN_ALL, Magic, OptionError, parse
 
 
 @pytest.mark.parametrize(
@@ -16,15 +16,15 @@ from lineprof.ipython.cell import LPRUN, LPRUN_ALL, Magic, OptionError, parse
         ("-f a.b -f c -m d f()", Magic(("a.b", "c"), ("d",), statement="f()")),
         ("-rz -u 1e-3 f()", Magic((), (), "", "", 1e-3, True, True, statement="f()")),
         ("-s x = -1", Magic(skip_zero=True, statement="x = -1")),
-        ("-r -- -x", Magic(give=True, statement="-x")),
-        ("-r - x", Magic(give=True, statement="- x")),
+        ("-r -- -x", Magic(return_profiler=True, statement="-x")),
+        ("-r - x", Magic(return_profiler=True, statement="- x")),
         ("-D a.lprof -T 'b c' 1", Magic((), (), "a.lprof", "b c", statement="1")),
         (r"-D a\ b -D c 1", Magic(raw_file="a b", statement="1")),
         ("-f d['a b'].f f()", Magic(("d['a b'].f",), statement="f()")),
         ("-f g(1, 2) f()", Magic(("g(1, 2)",), statement="f()")),
         ("-f it's f()", Magic(("it's",), statement="f()")),
         ("""f("a  b", 'c\\n')""", Magic(statement="""f("a  b", 'c\\n')""")),
-        ("--await -r 1", Magic(give=True, awaited=True, statement="1")),
+        ("--await -r 1", Magic(return_profiler=True, awaited=True, statement="1")),
     ],
 )
 def test_a_line_of_lprun_is_read(line: str, asked: Magic) -> None:
@@ -32,7 +32,9 @@ def test_a_line_of_lprun_is_read(line: str, asked: Magic) -> None:
 
 
 def test_a_line_of_lprun_all_is_read() -> None:
-    asked = Magic(give=True, skip_zero=True, top_level=True, keep_time=True, unit=1.0)
+    asked = Magic(
+        return_profiler=True, skip_zero=True, top_level=True, keep_time=True, unit=1.0
+    )
     assert parse("-rzpt -u 1", LPRUN_ALL) == asked
 
 

@@ -1,4 +1,4 @@
-"""Functions whose code autoreload compiled without their lines, as IPython 9 does."""
+"""Lines of functions that autoreload compiled without them, as IPython 9 does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineprof.ipython.profiler import put_right
+from lineprof.ipython.profiler import restore_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ def _autoreload(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def function(text: str, file: Path) -> FunctionType:
-    """Give the function that a text defines, as if it came from a file."""
+    """Return the function that a text defines, as if it was in a file."""
     file.write_text(TEXT, encoding="utf-8")
     names: dict[str, FunctionType] = {}
     exec(compile(text, str(file), "exec"), {"__name__": "mine"}, names)
@@ -32,10 +32,10 @@ def function(text: str, file: Path) -> FunctionType:
 
 def test_a_function_gets_its_lines_back(tmp_path: Path) -> None:
     f = function("def f(x):\n    return x + 1\n", tmp_path / "mine.py")
-    assert put_right([f]) == (True, [])
+    assert restore_lines([f]) == (True, [])
     assert f.__code__.co_firstlineno == 3
     assert f(1) == 2
-    assert put_right([f]) == (False, [])
+    assert restore_lines([f]) == (False, [])
 
 
 @pytest.mark.parametrize("change", ["x + 2", "x + 1.0", "x - 1", "y + 1", "-(x + 1)"])
@@ -44,7 +44,7 @@ def test_a_function_that_does_something_else_is_left(
 ) -> None:
     f = function(f"def f(x):\n    return {change}\n", tmp_path / "mine.py")
     code = f.__code__
-    changed, (note,) = put_right([f])
+    changed, (note,) = restore_lines([f])
     assert not changed
     assert note.startswith("the lines shown of f may not be those measured")
     assert f.__code__ is code
@@ -52,7 +52,7 @@ def test_a_function_that_does_something_else_is_left(
 
 def test_functions_elsewhere_are_left(tmp_path: Path) -> None:
     f = function("def g(): 0\ndef f(x): 0\nf.__qualname__ = 'a.b'", tmp_path / "m.py")
-    assert put_right([f, len, 5]) == (False, [])
+    assert restore_lines([f, len, 5]) == (False, [])
 
 
 def test_without_autoreload_nothing_is_looked_at(
@@ -61,5 +61,5 @@ def test_without_autoreload_nothing_is_looked_at(
     for name in [name for name in sys.modules if "deduperreload" in name]:
         monkeypatch.delitem(sys.modules, name)
     f = function("def f(x):\n    return x + 1\n", tmp_path / "mine.py")
-    assert put_right([f]) == (False, [])
+    assert restore_lines([f]) == (False, [])
     assert f.__code__.co_firstlineno == 1

@@ -12,7 +12,7 @@ from as_python import kernprof, write
 from whole import names, profiled
 
 from kernprof.overhead_budget import Budget, BudgetWatch
-from lineprof.recording.profiler import Cost
+from lineprof.recording.discovery import Cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ import pytest
 from as_python import kernprof, viewer
 
 from lineprof import LineStats, load_stats
-from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, function_totals, line_self_ns
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = "near_duplicates.lprof"
@@ -93,7 +93,7 @@ def test_the_drill_of_a_line_shows_what_it_calls(
 
 
 def test_the_edges_into_a_function_sum_to_its_total(stats: LineStats) -> None:
-    numbers = numbers_of(stats)
+    numbers = function_totals(stats)
     for key, of_function in numbers.items():
         into = [edge for edge in edges(stats.calls) if edge.callee == key]
         assert sum(edge.total_ns for edge in into) == of_function.total_ns
@@ -101,17 +101,17 @@ def test_the_edges_into_a_function_sum_to_its_total(stats: LineStats) -> None:
 
 
 def test_the_total_of_a_function_is_that_of_its_lines(stats: LineStats) -> None:
-    numbers = numbers_of(stats)
+    numbers = function_totals(stats)
     for function in stats.functions:
-        rounding = len(function.cells) + len(stats.calls.nodes)  # ns
+        rounding = len(function.thread_lines) + len(stats.calls.nodes)  # ns
         of_tree = numbers[function.key].total_ns
         assert function.total_ns == pytest.approx(of_tree, abs=rounding)
 
 
 def test_own_times_of_all_lines_are_the_time_of_the_program(stats: LineStats) -> None:
-    lines = sum(ns for own in own_line_ns(stats).values() for ns in own.values())
+    lines = sum(ns for own in line_self_ns(stats).values() for ns in own.values())
     roots = [edge for edge in edges(stats.calls) if edge.caller is None]
-    cells = sum(len(function.cells) for function in stats.functions)
+    cells = sum(len(function.thread_lines) for function in stats.functions)
     rounding = cells + len(stats.calls.nodes)  # ns
     assert lines == pytest.approx(sum(e.inclusive_ns for e in roots), abs=rounding)
 

@@ -1,4 +1,4 @@
-"""Who called whom where calls are cut: pauses, `unwatch`, snapshots, races."""
+"""Call trees of interrupted calls: pauses, `unwatch`, snapshots, races."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHAIN += f"def f{DEPTH}():\n    stop()\n{WORK}"
 
 
 def wrong(profiler: LineProfiler) -> list[object]:
-    """Return what does not add up, in ticks, of what `profiler` has counted."""
+    """Return the sums of `profiler` that do not agree, in ticks."""
     _, codes, (_, nodes), *_ = profiler._tracer.snapshot()
     into: Counter[Any] = Counter()  # by code and thread: inclusive ticks,
     below: Counter[Any] = Counter()  # those of what it called, by line, too,

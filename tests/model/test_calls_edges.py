@@ -1,4 +1,4 @@
-"""What is worked out from a call tree adds up, and is what the program did."""
+"""Numbers computed from a call tree add up, and are right for the program."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from example_calls import (
 from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import (
     Edge,
-    FunctionNumbers,
+    FunctionTotals,
+    edge_gpu_ns,
     edges,
-    gpu_of_edges,
-    numbers_of,
-    own_line_ns,
+    function_totals,
+    line_self_ns,
 )
 from lineprof.model.gpu import KERNEL, NO_PATH, Gpu, GpuPath, GpuSum, numbers_of_lines
 from lineprof.model.records import (
@@ -69,36 +69,36 @@ def test_edges_are_the_sums_of_their_nodes_in_order_of_appearance() -> None:
     assert edges(NO_CALLS) == ()
 
 
-def test_every_function_has_its_numbers_and_those_of_the_tree_alone_come_last() -> None:
+def test_every_function_has_totals_and_functions_of_the_tree_alone_come_last() -> None:
     stats = example()
-    numbers = numbers_of(stats)
+    numbers = function_totals(stats)
     assert list(numbers) == [*(one.key for one in stats.functions), LEN]
-    assert numbers[FIB] == FunctionNumbers(32, 4, 33_450, 33_450)
-    assert numbers[IS_EVEN] == FunctionNumbers(12, 4, 8_400, 14_400)
-    assert numbers[SOLVE] == FunctionNumbers(4, 4, 9_200, 59_606)
-    assert numbers[NEVER] == FunctionNumbers(0, 0, 0, 0)
-    assert numbers[LEN] == FunctionNumbers(1, 1, 60, 60)
+    assert numbers[FIB] == FunctionTotals(32, 4, 33_450, 33_450)
+    assert numbers[IS_EVEN] == FunctionTotals(12, 4, 8_400, 14_400)
+    assert numbers[SOLVE] == FunctionTotals(4, 4, 9_200, 59_606)
+    assert numbers[NEVER] == FunctionTotals(0, 0, 0, 0)
+    assert numbers[LEN] == FunctionTotals(1, 1, 60, 60)
 
 
-def test_without_a_tree_functions_have_what_is_known_of_them() -> None:
+def test_without_a_tree_all_time_of_a_function_is_self_time() -> None:
     cells = (ThreadLine(2, 0, 3, 40), ThreadLine(3, 0, 3, 2))
     plain = FunctionStats("a.py", "f", 1, cells, calls=3)
     recursive = FunctionStats("a.py", "g", 9, cells, calls=5, recursive_ns=30)
     stats = LineStats.from_functions([plain, recursive])
-    assert numbers_of(stats) == {
-        plain.key: FunctionNumbers(3, 3, 42, 42),
-        recursive.key: FunctionNumbers(5, 5, 30, 30),
+    assert function_totals(stats) == {
+        plain.key: FunctionTotals(3, 3, 42, 42),
+        recursive.key: FunctionTotals(5, 5, 30, 30),
     }
-    assert own_line_ns(stats) == {
+    assert line_self_ns(stats) == {
         plain.key: {2: 40, 3: 2},
         recursive.key: {2: 40, 3: 2},
     }
-    assert gpu_of_edges(stats) == {}
-    assert numbers_of(LineStats({}, 1e-9)) == {}
+    assert edge_gpu_ns(stats) == {}
+    assert function_totals(LineStats({}, 1e-9)) == {}
 
 
-def test_own_times_of_lines_are_what_their_callees_leave() -> None:
-    own = own_line_ns(example())
+def test_self_times_of_lines_are_their_times_without_callees() -> None:
+    own = line_self_ns(example())
     assert own[MODULE] == {29: 50_033}
     assert own[MAIN] == {
         7: 3000,
@@ -116,7 +116,7 @@ def test_own_times_of_lines_are_what_their_callees_leave() -> None:
 
 @pytest.mark.parametrize("stats", [example(), deep(3000), wide(200, 2000)])
 def test_all_numbers_add_up(stats: LineStats) -> None:
-    numbers, own = numbers_of(stats), own_line_ns(stats)
+    numbers, own = function_totals(stats), line_self_ns(stats)
     into: dict[object, int] = {}
     for edge in edges(stats.calls):
         into[edge.callee] = into.get(edge.callee, 0) + edge.total_ns
@@ -138,12 +138,12 @@ def test_a_line_that_is_shorter_than_its_calls_by_rounding_takes_no_time() -> No
         for node in stats.calls.nodes
     )
     stats.calls = CallTree(nodes)
-    assert own_line_ns(stats)[FORWARD] == {13: 0, 14: 0, 15: 0}
+    assert line_self_ns(stats)[FORWARD] == {13: 0, 14: 0, 15: 0}
 
 
 def test_gpu_time_goes_along_the_edges_to_where_it_was_launched() -> None:
     stats = example()
-    assert gpu_of_edges(stats) == {
+    assert edge_gpu_ns(stats) == {
         (None, 0, MODULE): 600_000,
         (MODULE, 29, MAIN): 600_000,
         (MAIN, 9, FORWARD): 600_000,
@@ -153,12 +153,12 @@ def test_gpu_time_goes_along_the_edges_to_where_it_was_launched() -> None:
         (SOLVE, 14, LAUNCH): 800_000,
     }
     of_lines = numbers_of_lines(stats.gpu)
-    for (caller, line, _), ns in gpu_of_edges(stats).items():
+    for (caller, line, _), ns in edge_gpu_ns(stats).items():
         if caller is not None:
             assert ns == of_lines[caller][line].gpu_ns
 
 
-def test_gpu_time_of_recursion_goes_along_edges_that_there_are() -> None:
+def test_gpu_time_of_recursion_goes_along_existing_edges() -> None:
     # is_even 15 -> is_odd 6 -> is_even 10, which did not show twice, launched.
     lines = ((SOLVE, 15), (IS_ODD, 10), (IS_EVEN, 6))
     gpu = Gpu(
@@ -170,19 +170,19 @@ def test_gpu_time_of_recursion_goes_along_edges_that_there_are() -> None:
     )
     stats = example()
     stats.gpu = gpu
-    assert gpu_of_edges(stats) == {
+    assert edge_gpu_ns(stats) == {
         (None, 0, SOLVE): 70,
         (SOLVE, 15, IS_EVEN): 70,
         (IS_ODD, 10, IS_EVEN): 70,
         (None, 0, FIB): 5,
     }
     stats.calls = NO_CALLS  # then there is no more to know than the path
-    assert gpu_of_edges(stats)[SOLVE, 15, IS_ODD] == 70
+    assert edge_gpu_ns(stats)[SOLVE, 15, IS_ODD] == 70
 
 
 def test_gpu_time_goes_through_functions_of_c() -> None:
     map_, sort = ("", 0, "builtins.map"), ("", 0, "list.sort")
-    ways = (
+    paths = (
         (NO_NODE, 0, MAIN),
         (0, 9, LEN),
         (0, 9, map_),
@@ -190,7 +190,7 @@ def test_gpu_time_goes_through_functions_of_c() -> None:
         (3, 0, map_),  # which was open already
         (3, 0, LAUNCH),
     )
-    nodes = tuple(CallNode(*way, 0, 1, 1, 1, 1, 1) for way in ways)
+    nodes = tuple(CallNode(*path, 0, 1, 1, 1, 1, 1) for path in paths)
     lines = ((MAIN, 9), (LAUNCH, 19))
     stats = LineStats.from_functions(
         [],
@@ -200,7 +200,7 @@ def test_gpu_time_goes_through_functions_of_c() -> None:
             sums=(GpuSum(0, NO_PATH, KERNEL, "k", 0, 1, 70, 70, 70),),
         ),
     )
-    assert gpu_of_edges(stats) == {
+    assert edge_gpu_ns(stats) == {
         (None, 0, MAIN): 70,
         (MAIN, 9, map_): 70,
         (map_, 0, sort): 70,
@@ -208,12 +208,12 @@ def test_gpu_time_goes_through_functions_of_c() -> None:
     }
 
 
-def test_a_large_profile_is_worked_out_in_no_time() -> None:
+def test_a_large_profile_is_computed_quickly() -> None:
     stats = wide()
     assert len(stats.functions) == 2000
-    assert sum(len(one.cells) for one in stats.functions) == 100_000
+    assert sum(len(one.thread_lines) for one in stats.functions) == 100_000
     assert len(stats.calls.nodes) > 9000
     began = time.process_time()
-    for work in (numbers_of, own_line_ns, gpu_of_edges):
+    for work in (function_totals, line_self_ns, edge_gpu_ns):
         work(stats)
     assert time.process_time() - began < 2

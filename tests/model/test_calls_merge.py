@@ -1,4 +1,4 @@
-"""Call trees, waits and traces of several profiles become one."""
+"""Merging of call trees, waits and traces of several profiles."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from example_calls import FORWARD, LEN, MAIN, NODES, WAITS, deep, example
 
 from lineprof.line_stats import LineStats
-from lineprof.model.call_graph import Edge, edges, numbers_of, own_line_ns
-from lineprof.model.gpu import Batch
+from lineprof.model.call_graph import Edge, edges, function_totals, line_self_ns
 from lineprof.model.records import (
     GIL,
     LOCK,
@@ -24,7 +23,7 @@ from lineprof.model.records import (
     ThreadLine,
     Wait,
 )
-from lineprof.model.timelines import Trace
+from lineprof.model.timelines import Batch, Trace
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ A, B, C = ("a.py", 1, "a"), ("a.py", 5, "b"), ("a.py", 9, "c")
 
 
 def tree(*nodes: CallNode, folded: int = 0) -> LineStats:
-    """Return a profile of these nodes, of no thread that is known."""
+    """Return a profile of these nodes, on an unknown thread."""
     return LineStats.from_functions([], calls=CallTree(nodes, folded))
 
 
@@ -60,12 +59,12 @@ def test_calls_of_two_runs_are_twice_as_many_on_twice_the_threads() -> None:
         )
         for edge in edges(example().calls)
     )
-    for key, numbers in numbers_of(total).items():
-        assert numbers.total_ns == 2 * numbers_of(example())[key].total_ns
-    assert own_line_ns(total)[MAIN][12] == 2 * 1_540_879
+    for key, numbers in function_totals(total).items():
+        assert numbers.total_ns == 2 * function_totals(example())[key].total_ns
+    assert line_self_ns(total)[MAIN][12] == 2 * 1_540_879
 
 
-def test_the_same_way_on_the_same_thread_is_one_node() -> None:
+def test_the_same_call_path_on_the_same_thread_is_one_node() -> None:
     one = tree(node(NO_NODE, 0, A, 1), node(0, 2, B, 2), node(1, 6, C, 4), folded=3)
     other = tree(
         *(node(NO_NODE, 0, B, 8), node(NO_NODE, 0, A, 16), node(1, 3, B, 32)),
@@ -89,7 +88,7 @@ def test_the_same_way_on_the_same_thread_is_one_node() -> None:
     assert (one + LineStats({}, 1e-9)).calls is one.calls
 
 
-def test_a_thread_that_is_not_known_stays_so() -> None:
+def test_an_unknown_thread_stays_unknown() -> None:
     unknown = tree(node(NO_NODE, 0, A, 1))
     assert [one.thread for one in (example() + unknown).calls.nodes][-1] == -1
 
@@ -104,7 +103,7 @@ def test_parents_stay_before_their_children_in_a_deep_tree(tmp_path: Path) -> No
     assert total.calls.nodes[-1].thread == 3
 
 
-def test_a_profile_without_a_tree_among_others_is_said() -> None:
+def test_a_profile_without_a_tree_among_others_gives_a_warning() -> None:
     old = LineStats({("a.py", 1, "f"): [(2, 1, 10)]}, 1e-9)
     said = "1 of the 2 merged profiles has no call tree:"
     assert any(one.startswith(said) for one in (example() + old).warnings)
@@ -147,7 +146,7 @@ def test_of_sixty_ranks_every_thread_has_its_own_nodes() -> None:
     total = LineStats.from_stats_objects(*ranks)
     assert len(total.calls.nodes) == 64 * len(NODES)
     assert {one.thread for one in total.calls.nodes} == set(range(128))
-    assert numbers_of(total)[LEN].calls == 64
+    assert function_totals(total)[LEN].calls == 64
 
 
 def test_adding_in_place_keeps_calls() -> None:
@@ -158,7 +157,7 @@ def test_adding_in_place_keeps_calls() -> None:
 
 
 @pytest.mark.parametrize("n_cells", [0, 1, 2])
-def test_merged_cells_of_other_threads_stay_apart(n_cells: int) -> None:
+def test_merged_lines_of_different_threads_stay_apart(n_cells: int) -> None:
     cells = tuple(
         ThreadLine(2, thread, 1, 10, 1, 12, 3, 10) for thread in (UNKNOWN_THREAD, 0)
     )[:n_cells]
@@ -171,4 +170,4 @@ def test_merged_cells_of_other_threads_stay_apart(n_cells: int) -> None:
     (function,) = (stats + stats).functions
     unknown = ThreadLine(2, UNKNOWN_THREAD, 2, 20, 2, 24, 3, 10)
     others = [cell._replace(thread=place) for place in (0, 1) for cell in cells[1:]]
-    assert function.cells == ((unknown, *others) if cells else ())
+    assert function.thread_lines == ((unknown, *others) if cells else ())

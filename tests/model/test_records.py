@@ -87,7 +87,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def example(kind: str) -> LineStats:
     stats = example_gpu.example() if kind == "gpu" else example_calls.example()
     key = stats.functions[0].key
-    stats.own_times = (LineBreakdown(key, key[1] + 1, 0, "system", 12),)
+    stats.breakdowns = (LineBreakdown(key, key[1] + 1, 0, "system", 12),)
     return stats
 
 
@@ -101,11 +101,13 @@ def test_files_and_sums_have_each_number_in_its_field(
     rows = [named(one.rows) for one in expected.functions]
     request.getfixturevalue("elsewhere")
     first = load(file)
-    assert {type(c)._fields[0] for f in first.functions for c in f.cells} == {"added"}
+    assert {type(c)._fields[0] for f in first.functions for c in f.thread_lines} == {
+        "added"
+    }
     assert named(everything(first)) == named(everything(example(kind)))
     found = LineStats.from_stats_objects(first, load(file))
     assert named(everything(found)) == named(everything(expected))
-    assert named(found.own_times) == named(expected.own_times)
+    assert named(found.breakdowns) == named(expected.breakdowns)
     assert [named(one.rows) for one in found.functions] == rows
     save(first, again)
     assert named(everything(load(again))) == named(everything(first))

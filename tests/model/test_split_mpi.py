@@ -1,4 +1,4 @@
-"""How long lines were in calls of MPI and its like, which look busy while they wait."""
+"""Time of lines in calls of MPI and NCCL, which look busy while they wait."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lineprof.model.records import (
     FunctionStats,
     ThreadLine,
 )
-from lineprof.model.time_split import is_collective, is_torch, mpi_of_lines
+from lineprof.model.time_split import is_collective, is_torch, line_mpi_ns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def stats(*nodes: CallNode, lines: dict[Key, dict[int, int]]) -> LineStats:
     functions = [
         FunctionStats(
             *(key[0], key[2], key[1]),
-            cells=tuple(
+            thread_lines=tuple(
                 ThreadLine(n, 0, 1, ns, 0, ns, ns, ns) for n, ns in times.items()
             ),
             calls=1,
@@ -55,7 +55,7 @@ def stats(*nodes: CallNode, lines: dict[Key, dict[int, int]]) -> LineStats:
 
 
 def example() -> LineStats:
-    """Return main, of whose 1000 us 700 are in messages, 600 below step."""
+    """Return a main of 1000 us, 700 of them in messages, 600 below step."""
     return stats(
         node(NO_NODE, 0, MAIN, 100_000, 1_000_000),
         node(0, 2, STEP, 200_000, 800_000),
@@ -88,25 +88,25 @@ def example() -> LineStats:
         (("/p/torch/distributed/rpc.py", 3, "send"), False),
     ],
 )
-def test_what_is_a_message(key: Key, *, is_one: bool) -> None:
+def test_messages_are_known_by_file_and_name(key: Key, *, is_one: bool) -> None:
     assert is_collective(key) is is_one
 
 
-def test_each_line_on_the_way_has_a_message_once() -> None:
-    assert mpi_of_lines(example()) == {
+def test_each_line_on_a_call_path_has_a_message_once() -> None:
+    assert line_mpi_ns(example()) == {
         MAIN: {2: 600_000, 3: 100_000},
         STEP: {6: 400_000, 7: 200_000},
     }
-    assert mpi_of_lines(stats(lines={MAIN: {2: 5}})) == {}
+    assert line_mpi_ns(stats(lines={MAIN: {2: 5}})) == {}
 
 
-def test_deep_calls_are_no_trouble() -> None:
+def test_deep_calls_need_no_recursion() -> None:
     depth = 20_000
     functions = [("/p/a.py", n + 1, f"f{n}") for n in range(depth)]
     nodes = [node(n - 1, 1, key, 1, 1) for n, key in enumerate(functions)]
     made = stats(*nodes, node(depth - 1, 7, BARRIER, 3, 3), lines={})
     started = time.perf_counter()
-    found = mpi_of_lines(made)
+    found = line_mpi_ns(made)
     assert time.perf_counter() - started < 5
     assert found[functions[0]] == {1: 3}
     assert found[functions[-1]] == {7: 3}
@@ -185,7 +185,7 @@ def test_torchs_collectives_are_seen_in_a_whole_program(tmp_path: Path) -> None:
         "x.py:<module>",
         "x.py:main",
     ]
-    (time_ns,) = mpi_of_lines(made)[
+    (time_ns,) = line_mpi_ns(made)[
         next(f.key for f in made.functions if f.name == "main")
     ].values()
     reduce = next(f for f in made.functions if is_torch(f.file))
@@ -197,7 +197,7 @@ def test_torchs_collectives_are_seen_in_a_whole_program(tmp_path: Path) -> None:
     reason="Python tells of its own C functions alone",
 )
 def test_functions_of_c_with_a_metaclass_tell_their_names(tmp_path: Path) -> None:
-    """Cython's have one, and so do those of ctypes."""
+    """C functions of Cython and of ctypes have a metaclass."""
     write(
         tmp_path,
         "mpi4py/MPI.py",
@@ -222,6 +222,6 @@ def test_functions_of_c_with_a_metaclass_tell_their_names(tmp_path: Path) -> Non
     flags = ("--builtins", "--exclude", "mpi4py/*", "x.py")
     _, made = profiled(*flags, cwd=tmp_path)
     main = next(one for one in made.functions if one.name == "main")
-    ((line, ns),) = mpi_of_lines(made)[main.key].items()
+    ((line, ns),) = line_mpi_ns(made)[main.key].items()
     (row,) = (row for row in main.rows if row.line == line)
     assert 15_000_000 < ns <= row.time_ns

@@ -1,4 +1,4 @@
-"""What of a line's time was Python's, C functions', the system's, waiting and calls.
+"""Splits of a line's time: Python, C functions, the system, waiting and callees.
 
 The machine may be busy, so shares are of the time on a processor, and wide.
 """
@@ -30,7 +30,7 @@ from lineprof.model.records import (
     LineBreakdown,
     ThreadLine,
 )
-from lineprof.model.time_split import TimeSplit, split_of_lines
+from lineprof.model.time_split import TimeSplit, line_time_splits
 from lineprof.report.line_table import SPLIT_COLUMNS
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ SORTED, LEN = ("", 0, "builtins.sorted"), ("", 0, "builtins.len")
 
 def function(key: Key, times: dict[int, int]) -> FunctionStats:
     cells = (ThreadLine(n, -1, 1, ns, 0, ns, ns, ns) for n, ns in times.items())
-    return FunctionStats(key[0], key[2], key[1], cells=tuple(cells), calls=1)
+    return FunctionStats(key[0], key[2], key[1], thread_lines=tuple(cells), calls=1)
 
 
 def example(*own: LineBreakdown) -> LineStats:
-    """Return main, whose line 2 sorts for 600 us, of which key has 100 with len."""
+    """Return a main whose line 2 sorts for 600 us, 100 of them in key with len."""
     return LineStats.from_functions(
         [function(MAIN, {2: 700, 3: 50}), function(KEY, {9: 100})],
         calls=CallTree(
@@ -65,7 +65,7 @@ def example(*own: LineBreakdown) -> LineStats:
                 CallNode(2, 9, LEN, -1, 5, 5, 30, 30, 30),
             )
         ),
-        own_times=own,
+        breakdowns=own,
     )
 
 
@@ -77,13 +77,13 @@ def test_the_parts_of_lines() -> None:
         LineBreakdown(MAIN, 2, 0, C_SYSTEM, 150),
         LineBreakdown(MAIN, 2, 1, C_SYSTEM, 50),
     )
-    assert split_of_lines(stats) == {
+    assert line_time_splits(stats) == {
         MAIN: {2: TimeSplit(70, 200, 220, 110, 100), 3: TimeSplit(50, 0, 0, 0, 0)},
         KEY: {9: TimeSplit(70, 30, 0, 0, 0)},
     }
 
 
-def test_no_part_is_longer_than_what_it_is_part_of() -> None:
+def test_no_part_is_longer_than_its_time() -> None:
     stats = example(
         LineBreakdown(MAIN, 3, 0, SYSTEM, 4_000),
         LineBreakdown(MAIN, 2, 0, WAIT, 95),
@@ -91,14 +91,14 @@ def test_no_part_is_longer_than_what_it_is_part_of() -> None:
         LineBreakdown(KEY, 9, 0, C_WAIT, 4_000),
         LineBreakdown(KEY, 9, 0, C_SYSTEM, 4_000),
     )
-    assert split_of_lines(stats) == {
+    assert line_time_splits(stats) == {
         MAIN: {2: TimeSplit(0, 500, 5, 95, 100), 3: TimeSplit(0, 0, 50, 0, 0)},
         KEY: {9: TimeSplit(70, 0, 0, 30, 0)},
     }
 
 
-def test_a_profile_that_was_not_asked_has_no_parts_and_says_so() -> None:
-    assert split_of_lines(example()) == {}
+def test_a_run_without_the_option_has_no_parts_and_the_report_says_so() -> None:
+    assert line_time_splits(example()) == {}
     said = "The profile does not tell Python, native and system time apart"
     assert lines_of(example(), "text", columns=("native",))[-1].startswith(said)
     nothing = LineBreakdown(MAIN, 1, 0, WAIT, 0)
@@ -126,11 +126,11 @@ def test_files_and_sums_keep_the_parts(tmp_path: Path) -> None:
     )
     stats.to_file(tmp_path / "x.lprof")
     found = load_stats(tmp_path / "x.lprof")
-    assert found.own_times == stats.own_times
+    assert found.breakdowns == stats.breakdowns
     both = found + found
-    assert {one.ns for one in both.own_times} == {200, 0}
+    assert {one.ns for one in both.breakdowns} == {200, 0}
     example().to_file(tmp_path / "y.lprof")
-    assert load_stats(tmp_path / "y.lprof").own_times == ()
+    assert load_stats(tmp_path / "y.lprof").breakdowns == ()
 
 
 # -- programs that run ---------------------------------------------------------
@@ -140,7 +140,7 @@ measured = pytest.mark.usefixtures("hook")
 
 @pytest.fixture
 def asked() -> Iterator[Callable[[], Any]]:
-    """Give what makes profilers that split; what they asked for ends with the test."""
+    """Yield a maker of profilers with --split; the option ends with the test."""
 
     def new() -> Any:
         profiler = new_profiler()
@@ -155,11 +155,11 @@ def parts(profiler: Any, name: str, line: int) -> TimeSplit:
     """Return the parts of a line, the first below ``def`` being 1."""
     stats = profiler.get_stats()
     key = next(f.key for f in stats.functions if f.name.endswith(name))
-    return split_of_lines(stats)[key][key[1] + 1 + line]
+    return line_time_splits(stats)[key][key[1] + 1 + line]
 
 
 def share(split: TimeSplit, ns: int) -> float:
-    """Return the share of `ns` in what was on a processor, calls apart."""
+    """Return the share of `ns` in the time on a processor without callees."""
     return ns / (split.python_ns + split.native_ns + split.system_ns)
 
 
@@ -230,7 +230,7 @@ def test_a_sleep_is_waiting_of_its_own_line_alone(asked: Callable[[], Any]) -> N
 
 @measured
 @pytest.mark.skipif(not HEARS_C, reason="the fallback hears of no C functions")
-def test_what_c_calls_back_is_a_callee(asked: Callable[[], Any]) -> None:
+def test_a_function_called_back_by_c_is_a_callee(asked: Callable[[], Any]) -> None:
     profiler = asked()
 
     @profiler
@@ -271,12 +271,12 @@ def test_kernprof_splits_and_the_parts_add_up(tmp_path: Path) -> None:
     plain = kernprof("-lqo", "plain", "x.py", cwd=tmp_path)
     asked = kernprof("-lqo", "split", "--split", "x.py", cwd=tmp_path)
     assert (plain.status, asked.status, asked.err) == (0, 0, "")
-    assert load_stats(tmp_path / "plain").own_times == ()
+    assert load_stats(tmp_path / "plain").breakdowns == ()
     stats = load_stats(tmp_path / "split")
     rows = {(f.key, row.line): row for f in stats.functions for row in f.rows}
     lines = {
         (key, line): split
-        for key, found in split_of_lines(stats).items()
+        for key, found in line_time_splits(stats).items()
         for line, split in found.items()
     }
     assert lines.keys() == {place for place, row in rows.items() if row.time_ns}

@@ -1,4 +1,4 @@
-"""A profile as a value: built, compared, added up."""
+"""Profiles as values: built, compared, added up."""
 
 from __future__ import annotations
 
@@ -84,12 +84,13 @@ def test_entries_of_one_function_become_one_in_order_of_registration() -> None:
     first = FunctionStats("a.py", "f", 1, (ThreadLine(2, 0, 1, 10, 1, 12),), calls=1)
     other = FunctionStats("a.py", "g", 1, ())
     again = first._replace(
-        cells=(ThreadLine(2, 0, 2, 5), ThreadLine(3, 0, 1, 1)), calls=2
+        thread_lines=(ThreadLine(2, 0, 2, 5), ThreadLine(3, 0, 1, 1)), calls=2
     )
     stats = LineStats.from_functions([first, other, again])
     assert stats.functions == (
         first._replace(
-            cells=(ThreadLine(2, 0, 3, 15, 1, 12), ThreadLine(3, 0, 1, 1)), calls=3
+            thread_lines=(ThreadLine(2, 0, 3, 15, 1, 12), ThreadLine(3, 0, 1, 1)),
+            calls=3,
         ),
         other,
     )
@@ -107,7 +108,9 @@ def test_timings_are_line_profilers() -> None:
     stats = LineStats(timings, 1e-6)
     assert stats.timings == timings
     assert stats.unit == 1e-6
-    assert stats.functions[0].cells[0] == ThreadLine(2, UNKNOWN_THREAD, 3, 40_000)
+    assert stats.functions[0].thread_lines[0] == ThreadLine(
+        2, UNKNOWN_THREAD, 3, 40_000
+    )
     assert repr(stats) == f"LineStats({timings}, 1E-06)"
 
 
@@ -135,7 +138,7 @@ def test_a_sum_has_all_processes_and_threads_each_with_its_lines() -> None:
     assert [process.pid for process in total.processes] == [1, 2]
     assert total.threads == (Thread(0, 1, "main"), Thread(1, 2, "main"))
     (function,) = total.functions
-    assert function.cells == (
+    assert function.thread_lines == (
         ThreadLine(2, 0, 3, 40, 5, 60),
         ThreadLine(2, 1, 3, 40, 5, 60),
     )
@@ -148,7 +151,9 @@ def test_a_sum_has_all_processes_and_threads_each_with_its_lines() -> None:
 def test_lines_of_unknown_threads_are_summed() -> None:
     stats = LineStats({KEY: [(2, 1, 10)]}, 1e-9)
     total = profile() + stats + stats
-    assert total.functions[0].cells[1:] == (ThreadLine(2, UNKNOWN_THREAD, 2, 20),)
+    assert total.functions[0].thread_lines[1:] == (
+        ThreadLine(2, UNKNOWN_THREAD, 2, 20),
+    )
 
 
 def test_addition_makes_a_new_profile_and_plus_equals_changes_the_old() -> None:
@@ -208,7 +213,7 @@ def test_any_object_with_timings_and_a_unit_can_be_added() -> None:
         (("x", ""), (None, "2"), "x", False),
     ],
 )
-def test_of_two_texts_the_first_is_kept_and_a_difference_said(
+def test_of_two_texts_the_first_is_kept_and_a_difference_warned_of(
     first: tuple[str | None, str],
     second: tuple[str | None, str],
     kept: str | None,
@@ -220,7 +225,7 @@ def test_of_two_texts_the_first_is_kept_and_a_difference_said(
 
 
 def test_profiles_are_equal_when_their_numbers_are() -> None:
-    """As line_profiler's are: programs compare what two runs measured."""
+    """As in line_profiler: programs compare the numbers of two runs."""
 
     class Other:
         timings = {KEY: [(2, 3, 40)]}  # noqa: RUF012

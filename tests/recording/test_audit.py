@@ -1,4 +1,4 @@
-"""`audit`: who is told each time that measuring has cost a thread so much more."""
+"""`audit`: calls of a callable each time that measuring has cost some more time."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def steps(count: int) -> Iterator[int]:
     yield from range(count)
 
 
-class Told:
-    """A profiler that keeps who was told."""
+class Audited:
+    """A profiler with an audit that records the threads of its calls."""
 
     def __init__(self, answer: object = None, act: Callable[[], None] = int) -> None:
         self.profiler = new_profiler(work, steps, call)
@@ -56,120 +56,122 @@ def call(times: int = CALLS) -> None:
         work(number)
 
 
-def test_it_is_told_as_often_as_the_cost_grew_by_a_step() -> None:
-    told = Told()
+def test_it_is_called_each_time_that_the_cost_grew_by_a_step() -> None:
+    audited = Audited()
     call()
-    times = told.end()
-    expected = told.cost_ns() / STEP
+    times = audited.end()
+    expected = audited.cost_ns() / STEP
     assert expected > 10
     # What it takes to tell is a cost, too, but none that a function has.
     assert 0.5 * expected < times < 1.1 * expected + 1
 
 
-def test_steps_of_generators_cost_too_and_are_told_of() -> None:
-    told = Told()
+def test_steps_of_generators_also_cost_and_count() -> None:
+    audited = Audited()
     for _ in steps(CALLS):
         pass
-    times = told.end()
-    (cost,) = [cost for cost in told.profiler.costs() if cost.hits]
+    times = audited.end()
+    (cost,) = [cost for cost in audited.profiler.costs() if cost.hits]
     assert cost.calls == 1
     assert cost.cost_ns > 10 * STEP
     assert times > 5
 
 
-def test_the_thread_that_it_cost_is_told() -> None:
-    told = Told()
-    told.profiler.disable()
+def test_it_is_called_on_the_thread_that_paid() -> None:
+    audited = Audited()
+    audited.profiler.disable()
 
     def run() -> None:
-        with told.profiler:
+        with audited.profiler:
             call()
 
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    told.profiler.audit(None)
-    assert set(told.threads) == {thread}
+    audited.profiler.audit(None)
+    assert set(audited.threads) == {thread}
 
 
-def test_what_it_returns_is_the_step_from_then_on() -> None:
-    told = Told(10**12)
+def test_the_number_that_it_returns_is_the_next_step() -> None:
+    audited = Audited(10**12)
     call()
-    assert told.end() == 1
+    assert audited.end() == 1
     for other in ("x", -1, None, 10**30):
-        told = Told(other)
+        audited = Audited(other)
         call()
-        assert told.end() > 5
+        assert audited.end() > 5
 
 
-def test_what_it_raises_is_dropped_and_the_call_goes_on() -> None:
-    told = Told(act=[].pop)
+def test_its_exceptions_are_ignored_and_the_call_continues() -> None:
+    audited = Audited(act=[].pop)
     assert [work(number) for number in range(CALLS)] == list(range(1, CALLS + 1))
-    assert told.end() > 5
+    assert audited.end() > 5
 
 
-def test_what_it_does_is_no_time_of_the_program() -> None:
-    told = Told(act=lambda: time.sleep(0.002))
+def test_its_time_is_not_the_programs() -> None:
+    audited = Audited(act=lambda: time.sleep(0.002))
     began = time.perf_counter()
     call()
     wall = time.perf_counter() - began
-    times = told.end()
+    times = audited.end()
     assert times > 5
     (total,) = [
         function.total_ns / 1e9
-        for function in told.profiler.get_stats().functions
+        for function in audited.profiler.get_stats().functions
         if function.name == "call"
     ]
     assert 0 < total < wall - 0.0015 * times
 
 
-def test_none_ends_it_and_a_step_is_a_whole_one() -> None:
-    told = Told()
-    told.profiler.audit(None)
+def test_none_ends_it_and_a_step_is_at_least_one() -> None:
+    audited = Audited()
+    audited.profiler.audit(None)
     call()
-    assert told.end() == 0
+    assert audited.end() == 0
     with pytest.raises(ValueError, match=r"^a step of 0 ns: give 1 or more$"):
-        told.profiler.audit(lambda: None, 0)
+        audited.profiler.audit(lambda: None, 0)
 
 
-def test_it_may_have_what_is_called_unwatched() -> None:
-    told = Told()
-    told.profiler.audit(lambda: told.profiler.unwatch(work.__code__), STEP)
+def test_it_may_unwatch_the_called_function() -> None:
+    audited = Audited()
+    audited.profiler.audit(lambda: audited.profiler.unwatch(work.__code__), STEP)
     call()
-    told.end()
-    assert "work" not in [cost.key[2] for cost in told.profiler.costs()]
+    audited.end()
+    assert "work" not in [cost.key[2] for cost in audited.profiler.costs()]
     (lines,) = [
-        lines for (_, name), lines in hits_of(told.profiler).items() if name == "work"
+        lines
+        for (_, name), lines in hits_of(audited.profiler).items()
+        if name == "work"
     ]
     assert 0 < min(lines.values()) < CALLS / 2
 
 
-def test_it_may_end_itself_or_take_another_with_it() -> None:
+def test_it_may_end_itself_or_be_replaced() -> None:
     text = """\
         from lineprof import LineProfiler
         def work(n):
             return n
         profiler = LineProfiler(work)
-        told = []
+        calls = []
         class Teller:
             def __call__(self):
-                told.append("first")
+                calls.append("first")
                 profiler.audit(second, 50_000)
             def __del__(self):
-                told.append("gone")
+                calls.append("gone")
         def second():
-            told.append("second")
+            calls.append("second")
             profiler.audit(None)
         profiler.audit(Teller(), 50_000)
         with profiler:
             for n in range(100_000):
                 work(n)
-        print(told)
+        print(calls)
         """
     assert run_python(text) == (0, "['first', 'gone', 'second']\n", "")
 
 
-def test_what_is_unwatched_as_it_runs_is_its_callers_time() -> None:
+def test_a_running_function_that_is_unwatched_is_its_callers_time() -> None:
     profiler = new_profiler()
 
     def inner() -> float:
@@ -206,10 +208,10 @@ def handler(number, frame):
     print(number == signal.SIGTERM, frame.f_code.co_name)
     raise ValueError("meant for the program")
 signal.signal(signal.SIGTERM, handler)
-told = []
+calls = []
 def look():
-    if not told:
-        told.append(1)
+    if not calls:
+        calls.append(1)
         os.kill(os.getpid(), signal.SIGTERM)
         sum(n for n in range(100))
 profiler.audit(look, 1)

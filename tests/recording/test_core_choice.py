@@ -1,4 +1,4 @@
-"""Which event source is used: LINEPROF_CORE, or line_profiler's variable."""
+"""Choice of the event source: LINEPROF_CORE, or line_profiler's variable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOW = "from lineprof import LineProfiler; print(LineProfiler().core)"
 
 
 def core(tmp_path: Path, theirs: str, ours: str = "") -> str:
-    """Name the event source of a process with these two variables."""
+    """Return the event source of a process with these two variables."""
     env = {"LINEPROF_CORE": ours, "LINE_PROFILER_CORE": theirs}
     done = run(["-c", SHOW], cwd=tmp_path, env=env)
     return done.out.strip() or done.err.splitlines()[-1]
@@ -40,5 +40,5 @@ def test_lineprofs_own_variable_comes_first(tmp_path: Path) -> None:
     assert core(tmp_path, "old", "auto") == BEST
 
 
-def test_a_wrong_word_in_lineprofs_own_is_said(tmp_path: Path) -> None:
+def test_an_invalid_value_of_lineprofs_own_is_an_error(tmp_path: Path) -> None:
     assert "there is no core 'old'" in core(tmp_path, "", "old")

@@ -1,7 +1,7 @@
-"""Threads that decorate at the same moment: each of them finds its place taken.
+"""Threads that decorate at the same time: both get the same result.
 
-The other thread comes in where it hurts, every time: what takes long in between is
-made to do first what it would do.
+The other thread always runs at the critical point: a function that is called there is
+patched to do first what the other thread would do.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make() -> Callable[[int], int]:
 def interrupted(
     patch: pytest.MonkeyPatch, where: object, name: str, other: Callable[[], object]
 ) -> None:
-    """Have the next call of `where.name` do what `other` does, before it ends."""
+    """Patch `where.name` so that its next call calls `other` before it returns."""
     original: Any = getattr(where, name)
 
     def late(*args: Any, **options: Any) -> Any:
@@ -52,7 +52,7 @@ def interrupted(
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (lineprof.bytecode.code_tables, "describe"),
+        (lineprof.bytecode.code_tables, "build_tables"),
         (lineprof.decorate.code_copies, "_copy"),
     ],
 )
@@ -78,7 +78,7 @@ def test_a_function_that_two_threads_add_is_there_once(
     interrupted(
         monkeypatch,
         lineprof.bytecode.code_tables,
-        "describe",
+        "build_tables",
         lambda: profiler.add_function(add),
     )
     profiler.add_function(add)
@@ -118,7 +118,7 @@ def enter(profiler: LineProfiler) -> None:
         pass
 
 
-@pytest.mark.parametrize("name", ["Blocks", "_Part"])
+@pytest.mark.parametrize("name", ["Blocks", "_WithStatement"])
 def test_a_block_that_two_threads_enter_first_is_one(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

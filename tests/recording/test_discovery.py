@@ -1,4 +1,4 @@
-"""`discover`: functions that nobody named are found at their first call."""
+"""`discover`: functions that are not registered are found at their first call."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ result = Box().fill(4), outer(3)
 
 
 class Found:
-    """A profiler that counts what `wanted` says, and what it was asked."""
+    """A profiler that watches code by `wanted`, and the code that was offered."""
 
     def __init__(self, wanted: Callable[[CodeType], bool | None]) -> None:
         self.profiler = new_profiler()
@@ -64,7 +64,7 @@ class Found:
 
 
 def in_test(code: CodeType) -> bool | None:
-    """Want what `run` runs, but for comprehensions."""
+    """Return whether `run` calls the code, and it is no comprehension."""
     if code.co_filename != "<found>":
         return None
     return "comp" not in code.co_name and "genexpr" not in code.co_name
@@ -116,7 +116,7 @@ def test_no_is_the_answer_for_one_code_object() -> None:
     assert found.asked["fill"] == found.asked["outer"] == found.asked["<module>"] == 1
 
 
-def test_what_decide_raises_leaves_the_code_alone_and_the_program_goes_on() -> None:
+def test_exceptions_of_decide_are_ignored_and_the_code_is_not_watched() -> None:
     def decide(code: CodeType) -> bool | None:
         if code.co_name in {"put", "steps"}:
             raise KeyError(code.co_name)
@@ -173,7 +173,7 @@ def test_every_thread_finds_functions() -> None:
     assert found.hits()["work"] == {2: 20}
 
 
-def test_once_it_ended_nothing_is_found() -> None:
+def test_after_its_end_nothing_is_found() -> None:
     found = Found(in_test)
     names = run()
     found.profiler.discover(None)
@@ -240,7 +240,7 @@ def test_discovery_ends_with_its_profiler() -> None:
     assert out == (0, "True True\n", "")
 
 
-def test_nothing_of_ours_is_shown_to_a_trace_function() -> None:
+def test_a_trace_function_has_no_events_of_decide() -> None:
     seen: set[str] = set()
 
     def trace(frame: Any, *_: object) -> Any:
@@ -273,7 +273,7 @@ def top(n):
 """
 
 
-def test_unwatch_ends_the_calls_that_are_open_and_keeps_what_they_counted() -> None:
+def test_unwatch_ends_running_calls_and_keeps_their_counts() -> None:
     found = Found(in_test)
     names = run(RECURSIVE)
     names["stop"] = lambda: found.profiler.unwatch(names["down"].__code__)
@@ -287,7 +287,7 @@ def test_unwatch_ends_the_calls_that_are_open_and_keeps_what_they_counted() -> N
     assert found.profiler.enable_count == 0
 
 
-def test_what_is_unwatched_is_not_found_again() -> None:
+def test_unwatched_code_is_not_found_again() -> None:
     found = Found(in_test)
     names = run("def work():\n    return 1\n")
     names["work"]()
@@ -299,7 +299,7 @@ def test_what_is_unwatched_is_not_found_again() -> None:
     found.profiler.unwatch(compile("1", "?", "eval"))  # of no consequence
 
 
-def test_unwatch_of_the_only_function_under_way_ends_an_enabled_profiler() -> None:
+def test_unwatch_of_the_only_running_function_disables_the_profiler() -> None:
     profiler = new_profiler()
     names = run("def work():\n    stop()\n    return 1\n")
     names["stop"] = lambda: profiler.unwatch(names["work"].__code__)
@@ -309,7 +309,7 @@ def test_unwatch_of_the_only_function_under_way_ends_an_enabled_profiler() -> No
     assert hits_of(profiler)[1, "work"] == {2: 1}
 
 
-def test_costs_say_what_each_function_was_measured_for() -> None:
+def test_costs_has_the_cost_and_counts_of_each_function() -> None:
     found = Found(in_test)
     names = run("""
 def tiny():

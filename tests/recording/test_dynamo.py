@@ -1,4 +1,4 @@
-"""What torch.compile ran in the program's stead is named: no line goes missing mutely.
+"""Functions that torch.compile replaced: a warning names them.
 
 torch itself is not needed: stand-ins for the few of its modules that are asked.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class StandIn:
-    """As much of ``torch._dynamo`` as lineprof asks."""
+    """A stub of ``torch._dynamo``, with the attributes that lineprof reads."""
 
     def __init__(self, room: int | None = 128) -> None:
         self._metrics: list[SimpleNamespace] = []
@@ -58,7 +58,7 @@ class StandIn:
         self._seen.clear()
 
     def modules(self) -> dict[str, Any]:
-        """Give the modules by name, as they stand in ``sys.modules``."""
+        """Return the modules by name, as in ``sys.modules``."""
         parts: dict[str, Any] = {name: ModuleType(name) for name in NAMES}
         parts["torch._dynamo.utils"].get_compilation_metrics = lambda: self._metrics
         parts["torch._dynamo.utils"].counters = {"frames": Counter(ok=1)}
@@ -97,11 +97,11 @@ def named(function: FunctionType) -> str:
     return f"{function.__name__} (test_dynamo.py:{function.__code__.co_firstlineno})"
 
 
-def test_without_torch_nothing_is_said() -> None:
+def test_without_torch_there_is_no_warning() -> None:
     assert compiled.missing_lines([step], {}) == []
 
 
-def test_where_nothing_was_compiled_nothing_is_said() -> None:
+def test_if_nothing_was_compiled_there_is_no_warning() -> None:
     assert compiled.missing_lines([step], StandIn().modules()) == []
 
 
@@ -158,7 +158,7 @@ def test_only_what_runs_after_a_graph_break_is_no_function_of_the_program() -> N
     assert compiled.missing_lines([layer], torch.modules()) == []
 
 
-def test_functions_with_the_same_fate_share_a_sentence() -> None:
+def test_functions_of_one_kind_share_a_sentence() -> None:
     torch = StandIn()
     for function in (step, layer, other):
         torch.compile(function.__code__)

@@ -1,4 +1,4 @@
-"""Threads that make and drop the process' only profilers at the same moment."""
+"""Threads that create and drop the only profilers of a process at the same time."""
 
 from __future__ import annotations
 

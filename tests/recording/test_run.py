@@ -1,4 +1,4 @@
-"""What a profile says beside its numbers, from what the core knows of trouble."""
+"""Warnings of a run, from what the core reports."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from lineprof.recording.core import RunInfo
 
 
 def core(**numbers: int) -> SimpleNamespace:
-    """Give a core that answers with these numbers, 0 else."""
-    names = ("lost", "cost", "displaced", "gpu_lost")
+    """Return a stub of the core with these numbers, otherwise 0."""
+    names = ("lost", "cost", "hook_displaced", "gpu_lost")
     counters = {name: lambda name=name: numbers.get(name, 0) for name in names}
     return SimpleNamespace(**counters, collecting=lambda: numbers.get("on", 1) == 1)
 
 
 def warnings(*, from_start: bool = True, **numbers: int) -> list[str]:
-    """Give the warnings of a run in which all these numbers came up."""
+    """Return the warnings of a run in which the numbers grew from 0 to these."""
     state = core()
     run = RunInfo(state)  # type: ignore[arg-type]
     run.opened()
@@ -23,19 +23,19 @@ def warnings(*, from_start: bool = True, **numbers: int) -> list[str]:
     return run.warnings((), from_start=from_start)
 
 
-def test_a_run_without_trouble_says_nothing() -> None:
+def test_a_run_without_problems_has_no_warnings() -> None:
     assert warnings() == []
 
 
-def test_each_trouble_has_its_sentence() -> None:
-    assert warnings(lost=3) == ["3 calls went uncounted: memory was out"]
-    (said,) = warnings(gpu_lost=2)
-    assert said.startswith("2 calls of the GPU's API are charged to a calling line")
-    (said,) = warnings(displaced=1)
-    assert said.startswith("another frame evaluator")
-    (said,) = warnings(on=0)
-    assert said.startswith("nothing was counted since a call of cudaProfilerStop")
+def test_each_problem_has_its_sentence() -> None:
+    assert warnings(lost=3) == ["3 calls were not counted: out of memory"]
+    (warning,) = warnings(gpu_lost=2)
+    assert warning.startswith("2 calls of the GPU's API are charged to a calling line")
+    (warning,) = warnings(hook_displaced=1)
+    assert warning.startswith("another frame evaluator")
+    (warning,) = warnings(on=0)
+    assert warning.startswith("nothing was counted since a call of cudaProfilerStop")
 
 
-def test_a_program_that_says_when_to_count_is_not_told_so() -> None:
+def test_a_program_that_starts_counting_itself_has_no_warning() -> None:
     assert warnings(on=0, from_start=False) == []

@@ -83,7 +83,7 @@ def test_a_name_that_stands_for_gigabytes_stays_and_is_the_last_that_is_read(
         end.wait()
         return b"f()"
 
-    monkeypatch.setattr(gpu_format, "_PATIENCE", 0.01)
+    monkeypatch.setattr(gpu_format, "_TIMEOUT", 0.01)
     monkeypatch.setattr(gpu_format, "_demangler", lambda _: stuck)
     assert demangled("_Z1fv") == "_Z1fv"
     assert demangled("_Z1gv") == "_Z1gv"

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.line_stats import LineStats
-    from lineprof.model.gpu import GpuEvent
+    from lineprof.model.timelines import GpuEvent
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 GOLDENS: list[tuple[str, str, dict[str, object]]] = [
@@ -72,7 +72,7 @@ def shown(stats: LineStats, view: str, **options: object) -> str:
 
 
 def remarks(stats: LineStats, view: str, **options: object) -> list[str]:
-    return list(VIEWS[view].remarks(stats, Options(**options)))  # type: ignore[arg-type]
+    return list(VIEWS[view].notes(stats, Options(**options)))  # type: ignore[arg-type]
 
 
 def table(stats: LineStats, view: str, **options: object) -> list[dict[str, str]]:

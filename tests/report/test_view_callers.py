@@ -8,7 +8,7 @@ from example_stats import example as without_calls
 from showing import lines_of, rows_below
 
 from lineprof.errors import LineprofError
-from lineprof.model.call_graph import edges, numbers_of
+from lineprof.model.call_graph import edges, function_totals
 from lineprof.report.lookup import Finder
 
 
@@ -55,7 +55,7 @@ def test_what_is_no_python_has_callers_too() -> None:
 
 def test_the_edges_into_every_function_are_its_calls_and_its_time() -> None:
     stats = example()
-    for key, numbers in numbers_of(stats).items():
+    for key, numbers in function_totals(stats).items():
         into = [edge for edge in edges(stats.calls) if edge.callee == key]
         assert sum(edge.calls for edge in into) == numbers.calls
         assert sum(edge.total_ns for edge in into) == numbers.total_ns
@@ -101,7 +101,7 @@ def test_a_profile_without_calls_has_the_total_alone() -> None:
     ],
 )
 def test_a_function_is_found_by_what_a_user_calls_it(text: str, name: str) -> None:
-    assert Finder(numbers_of(example())).function(text)[2] == name
+    assert Finder(function_totals(example())).function(text)[2] == name
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_function_is_found_by_what_a_user_calls_it(text: str, name: str) -> No
 )
 def test_what_is_not_found_comes_with_what_is_near(text: str, message: str) -> None:
     with pytest.raises(LineprofError) as caught:
-        Finder(numbers_of(example())).function(text)
+        Finder(function_totals(example())).function(text)
     assert str(caught.value).startswith(message)
 
 

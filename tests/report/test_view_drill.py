@@ -12,7 +12,7 @@ from example_stats import example as without_calls
 from showing import lines_of
 from whole import profiled
 
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
@@ -35,7 +35,7 @@ main.py:9: model.forward(step)
 main.py:9 → Model.forward
 4 calls, 6.098 ms = 4.565 ms (3 calls) from main.py:9 + 1.533 ms (1 call) from\
  main.py:18
-This way came 74.9 % of its time; the lines below count every call.
+74.9 % of its time came by this call path; the lines below count every call.
 
 Total time: 0.00609766 s
 File: /p/model.py
@@ -243,7 +243,7 @@ def test_a_profile_without_calls_shows_the_function_with_one_remark() -> None:
     for target in ("load", "train.py:7"):
         lines = lines_of(stats, "drill", targets=(target,), unit=1e-6)
         assert lines[2:5] == ["load", "", "Total time: 1.23472 s"]
-    assert len(list(VIEWS["drill"].remarks(stats, Options()))) == 1
+    assert len(list(VIEWS["drill"].notes(stats, Options()))) == 1
 
 
 def test_a_way_50000_deep_is_followed_without_an_endless_trail() -> None:
@@ -264,8 +264,8 @@ def test_columns_of_the_table_and_of_gpus_stand_beside_the_calls() -> None:
 
 
 def test_on_a_terminal_rows_are_cut_and_arrows_drawn_as_it_can() -> None:
-    screen = Terminal(terminal=True, width=100, boxes=False)
-    lines = drill("main.py:9", screen=screen, gpu_columns=())
+    terminal = Terminal(is_terminal=True, width=100, boxes=False)
+    lines = drill("main.py:9", terminal=terminal, gpu_columns=())
     assert "main.py:9 -> Model.forward" in lines
     assert max(len(line) for line in lines if line.startswith(" ")) == 100
 
@@ -278,12 +278,12 @@ def test_it_is_a_flag_that_can_be_given_again(
     monkeypatch.chdir(str(tmp_path))
     save(example(), "main.lprof")
     words = ["--drill", "main.py:9", "--drill=model.py:13", "-u", "1e-3", "main.lprof"]
-    assert main.main(["view", *words]) == 0
+    assert main(["view", *words]) == 0
     out, err = capsys.readouterr()
     assert (out.splitlines()[0], err) == ("Timer unit: 0.001 s", "")
     assert "main.py:9 → Model.forward → model.py:13 → solve" in out
-    assert main.main(["view", "--drill", "nope", "main.lprof"]) == 1
-    assert main.main(["view", "--drill", "a", "--callers", "b", "main.lprof"]) == 2
+    assert main(["view", "--drill", "nope", "main.lprof"]) == 1
+    assert main(["view", "--drill", "a", "--callers", "b", "main.lprof"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 2

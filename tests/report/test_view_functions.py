@@ -9,7 +9,7 @@ from example_calls import INIT, example
 from example_stats import example as without_calls
 from showing import lines_of, rows_below
 
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal
 from lineprof.line_stats import LineStats
 from lineprof.model.names import ShortNames
@@ -85,10 +85,10 @@ def test_a_profile_without_calls_is_shown_with_one_remark() -> None:
     assert [row[0] for row in rows_below(lines, "Calls")] == [
         *("2", "1", "2", "1234567890", "0")
     ]
-    remarks = list(VIEWS["functions"].remarks(stats, Options()))
-    assert len(remarks) == 1
-    assert remarks[0].startswith("the profile does not say who called whom")
-    assert list(VIEWS["functions"].remarks(example(), Options())) == []
+    notes = list(VIEWS["functions"].notes(stats, Options()))
+    assert len(notes) == 1
+    assert notes[0].startswith("the profile does not say who called whom")
+    assert list(VIEWS["functions"].notes(example(), Options())) == []
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders() -> None:
@@ -103,7 +103,9 @@ def test_files_of_one_name_are_told_apart_by_their_folders() -> None:
 def test_a_narrow_terminal_still_shows_the_functions_name() -> None:
     folder = "/".join(["deep"] * 40)
     stats = LineStats.from_functions([FunctionStats(f"{folder}/m.py", "fit", 3, ())])
-    line = lines_of(stats, "functions", screen=Terminal(terminal=True, width=90))[-1]
+    line = lines_of(stats, "functions", terminal=Terminal(is_terminal=True, width=90))[
+        -1
+    ]
     assert line.endswith("  m.py:3(fit)")
 
 
@@ -118,7 +120,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def shown(capsys: pytest.CaptureFixture[str], line: str, status: int = 0) -> str:
     """Return what a command prints, on both streams."""
-    assert main.main(["view", *line.split(" "), "main.lprof"]) == status
+    assert main(["view", *line.split(" "), "main.lprof"]) == status
     return "".join(capsys.readouterr())
 
 
@@ -167,11 +169,11 @@ def test_what_cannot_be_is_one_line(
 def test_an_order_of_the_configuration_is_for_views_that_have_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    Path("lineprof.toml").write_text("[tool.lineprof.cli.main]\nsort_by = 'hits'\n")
+    Path("lineprof.toml").write_text("[tool.lineprof.cli]\nsort_by = 'hits'\n")
     assert rows_below(shown(capsys, "--functions").splitlines(), "Calls")
     assert "Function: fib" in shown(capsys, "-z")
 
 
 def test_an_empty_profile_is_not_said_to_lack_callers() -> None:
     empty = LineStats.from_functions([])
-    assert list(VIEWS["functions"].remarks(empty, Options())) == []
+    assert list(VIEWS["functions"].notes(empty, Options())) == []

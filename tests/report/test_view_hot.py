@@ -9,7 +9,7 @@ from example_calls import WEIGHTS, example
 from example_stats import example as without_calls
 from showing import lines_of, rows_below
 
-from lineprof.cli import main
+from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal
 from lineprof.storage import save
 
@@ -69,8 +69,8 @@ def test_a_profile_without_calls_shows_its_lines() -> None:
 
 def test_a_long_name_leaves_room_for_the_source_on_a_terminal() -> None:
     stats = example()
-    screen = Terminal(terminal=True, width=130)
-    lines = lines_of(stats, "hot", screen=screen)
+    terminal = Terminal(is_terminal=True, width=130)
+    lines = lines_of(stats, "hot", terminal=terminal)
     assert max(map(len, lines)) <= 130
     assert any(line.endswith("worker.join()") for line in lines)
 
@@ -96,7 +96,7 @@ def test_the_number_of_lines_may_be_left_out(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     save(example(), "3" if line == "--hot 3" else "main.lprof")
-    assert main.main(["view", *line.split(" ")]) == 0
+    assert main(["view", *line.split(" ")]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     assert len(rows_below(captured.out.splitlines(), "Own")) == count
@@ -106,5 +106,5 @@ def test_the_number_of_lines_may_be_left_out(
 def test_a_wrong_number_of_lines_is_not_taken_for_a_file(
     capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
-    assert main.main(["view", *line.split(" ")]) == 2
+    assert main(["view", *line.split(" ")]) == 2
     assert "is not a number above 0" in capsys.readouterr().err

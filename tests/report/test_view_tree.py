@@ -98,7 +98,7 @@ def test_a_chain_50000_deep_is_a_few_rows() -> None:
         "f0 (deep.py:1)",
         "└─ :2 f1 (deep.py:3)",
         "   └─ :4 f2 (deep.py:5)",
-        "      └─ … 49495 levels, one way down",
+        "      └─ … 49495 levels, one call each",
         "         └─ :98996 f49498 (deep.py:98997)",
         "            └─ :98998 f49499 (deep.py:98999)",
         "               └─ :99000 f49500 (deep.py:99001)",
@@ -122,17 +122,17 @@ def test_what_an_encoding_cannot_draw_is_drawn_in_ascii() -> None:
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
         assert terminal_of(stream).boxes is can
     assert terminal_of(io.StringIO()) == PLAIN
-    rows = tree(example(), screen=Terminal(boxes=False), depth=2)
+    rows = tree(example(), terminal=Terminal(boxes=False), depth=2)
     assert words(rows[1]).startswith("`- :29 main (main.py:6)  -> 9: model")
 
 
 def test_rows_end_where_the_terminal_does() -> None:
-    rows = tree(example(), screen=Terminal(terminal=True, width=60))
+    rows = tree(example(), terminal=Terminal(is_terminal=True, width=60))
     assert max(map(len, rows)) == 60
 
 
 def test_only_functions_that_work_themselves_are_emphasized() -> None:
-    rows = tree(example(), screen=Terminal(terminal=True, colour=True))
+    rows = tree(example(), terminal=Terminal(is_terminal=True, colour=True))
     hot = [row for row in rows if "\x1b" in row]
     assert len(hot) == 2
     assert " main (" in hot[0]

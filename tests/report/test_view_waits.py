@@ -13,7 +13,7 @@ from showing import lines_of
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
 from lineprof.model.records import CAUSES, GIL, IO, LOCK, OTHER, SLEEP, Wait
-from lineprof.report.text import parse_columns
+from lineprof.report.options import parse_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,8 +78,8 @@ def test_little_waiting_is_not_worth_a_line() -> None:
 
 def test_a_hundredth_of_a_long_function_is_not_worth_a_line() -> None:
     main = next(one for one in example().functions if one.name == "main")
-    cell = main.cells[0]._replace(time_ns=10**9)
-    long = main._replace(cells=(cell,))
+    cell = main.thread_lines[0]._replace(time_ns=10**9)
+    long = main._replace(thread_lines=(cell,))
 
     def said(ns: int) -> bool:
         waits = [Wait(main.key, cell.line, 0, SLEEP, ns)]
@@ -106,9 +106,11 @@ def test_a_hundredth_of_a_long_function_is_not_worth_a_line() -> None:
 )
 def test_causes_of_little_waiting_are_not_named(us: dict[str, int], said: str) -> None:
     main = next(one for one in example().functions if one.name == "main")
-    cell = main.cells[0]._replace(time_ns=10**9)
+    cell = main.thread_lines[0]._replace(time_ns=10**9)
     waits = [Wait(main.key, cell.line, 0, cause, n * 1000) for cause, n in us.items()]
-    stats = LineStats.from_functions((main._replace(cells=(cell,)),), waits=waits)
+    stats = LineStats.from_functions(
+        (main._replace(thread_lines=(cell,)),), waits=waits
+    )
     [line] = [line for line in table(stats) if line.startswith("Waiting")]
     assert line.partition(" of these times: ")[2].startswith(said)
     assert line.count(",") == said.count(",")

@@ -16,12 +16,11 @@ from lineprof.model.records import (
     FunctionStats,
     SourceFile,
     ThreadLine,
-    readable,
+    format_seconds,
 )
 from lineprof.report import VIEWS
 from lineprof.report.notes import notes
-from lineprof.report.options import Options
-from lineprof.report.text import parse_columns, parse_unit
+from lineprof.report.options import Options, parse_columns, parse_unit
 from lineprof.source import Sources
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -135,7 +134,7 @@ def test_raw_of_a_profile_that_knows_no_raw_times_is_the_times() -> None:
 def test_a_time_reads_well_with_four_digits_and_its_unit(
     seconds: float, text: str
 ) -> None:
-    assert readable(seconds) == text
+    assert format_seconds(seconds) == text
 
 
 def test_with_the_unit_auto_each_time_has_its_own() -> None:
@@ -191,7 +190,8 @@ def test_source_kept_in_the_profile_is_shown_and_not_that_on_disk(
     )
     assert "def old()" in row(stats)
     assert list(notes(stats, Sources(stats.sources))) == [
-        f"{file} has changed since it was profiled; shown is its text of then"
+        f"{file} has changed since it was profiled;"
+        " the text shown is that of the profile"
     ]
 
 
@@ -226,14 +226,16 @@ def test_control_characters_never_reach_the_reader() -> None:
             "a\x1b[2J.py": SourceFile("", 'x = "\x1b]0;t\x07\x00\x7f\u202e"\t\f', "")
         },
     )
-    for screen in (Terminal(), Terminal(terminal=True, width=200)):
-        text = shown(stats, screen=screen, summarize=True)
+    for terminal in (Terminal(), Terminal(is_terminal=True, width=200)):
+        text = shown(stats, terminal=terminal, summarize=True)
         assert not any(bad in text for bad in "\x1b\x07\x00\x7f\x9b\r")
         assert "File: a\\x1b[2J.py" in text
         assert "Function: f\\n\\x9b at line 1" in text
         assert 'x = "\\x1b]0;t\\x07\\x00\\x7f' in text
     assert row(stats).endswith('\u202e"\t\f')
-    assert row(stats, screen=Terminal(terminal=True)).endswith('\\u202e"        \\x0c')
+    assert row(stats, terminal=Terminal(is_terminal=True)).endswith(
+        '\\u202e"        \\x0c'
+    )
 
 
 @pytest.mark.parametrize(
@@ -252,26 +254,28 @@ def test_control_characters_never_reach_the_reader() -> None:
 )
 def test_source_is_clipped_to_the_terminal(text: str, room: int, seen: str) -> None:
     start = "     1         1       1000.0   1000.0    100.0  "
-    screen = Terminal(terminal=True, width=len(start) + room)
-    assert row(one_line(text), screen=screen) == start + seen
+    terminal = Terminal(is_terminal=True, width=len(start) + room)
+    assert row(one_line(text), terminal=terminal) == start + seen
 
 
 def test_columns_that_were_asked_for_push_no_source_off_the_terminal() -> None:
     columns = ("min", "max", "await")
     narrow, whole = (
-        shown(example(), screen=Terminal(terminal=True, width=width), columns=columns)
+        shown(
+            example(), terminal=Terminal(is_terminal=True, width=width), columns=columns
+        )
         for width in (90, None)
     )
     assert narrow == whole
 
 
 def test_only_the_hottest_lines_are_emphasized_and_only_in_colour() -> None:
-    text = shown(example(), screen=Terminal(terminal=True, colour=True))
+    text = shown(example(), terminal=Terminal(is_terminal=True, colour=True))
     hot = [line for line in text.split("\n") if "\x1b" in line]
     assert all(line.startswith("\x1b[1m") for line in hot)
     assert all(line.endswith("\x1b[0m") for line in hot)
     assert len(hot) == 4
-    assert "\x1b" not in shown(example(), screen=Terminal(terminal=True))
+    assert "\x1b" not in shown(example(), terminal=Terminal(is_terminal=True))
 
 
 class TerminalStream(io.StringIO):
@@ -288,13 +292,15 @@ def test_a_pipe_is_plain_and_a_terminal_what_the_environment_says(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert terminal_of(io.StringIO()) == Terminal()
-    assert terminal_of(TerminalStream()) == Terminal(terminal=True, width=70, colour=True)
+    assert terminal_of(TerminalStream()) == Terminal(
+        is_terminal=True, width=70, colour=True
+    )
     monkeypatch.setenv("NO_COLOR", "1")
-    assert terminal_of(TerminalStream()) == Terminal(terminal=True, width=70)
+    assert terminal_of(TerminalStream()) == Terminal(is_terminal=True, width=70)
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "wide")
-    assert terminal_of(TerminalStream()) == Terminal(terminal=True)
+    assert terminal_of(TerminalStream()) == Terminal(is_terminal=True)
 
 
 def test_any_object_that_can_write_is_a_stream() -> None:

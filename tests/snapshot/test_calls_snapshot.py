@@ -10,7 +10,7 @@ from check_time import measure
 from example_calls import PROCESS
 from running import new_profiler, plain, program_file
 
-from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.records import NO_CALLS, NO_NODE
 from lineprof.snapshot.calls import remarks, tree_of
 from lineprof.snapshot.profile import Parts, TickScale, profile_of
@@ -47,7 +47,7 @@ def nodes_of(program: str, clock: Clock) -> list[Told]:
 
 def add_up(stats: LineStats) -> None:
     """Check that the tree and the lines tell the same."""
-    numbers, own = numbers_of(stats), own_line_ns(stats)
+    numbers, own = function_totals(stats), line_self_ns(stats)
     into: dict[object, int] = {}
     for edge in edges(stats.calls):
         into[edge.callee] = into.get(edge.callee, 0) + edge.total_ns
@@ -413,7 +413,7 @@ def test_what_rounding_took_is_given_back_so_that_ns_add_up() -> None:
             calls=(0, [(*node[:3], 0, *node[4:]) for node in nodes]),
         ),
     )
-    numbers, own = numbers_of(stats), own_line_ns(stats)
+    numbers, own = function_totals(stats), line_self_ns(stats)
     assert [one.total_ns for one in stats.functions] == [135, 33, 36]
     for function in stats.functions:
         mine = numbers[function.key]
@@ -489,7 +489,7 @@ def test_a_thread_of_the_tree_alone_has_a_place() -> None:
     )
     assert [one.name for one in stats.threads] == ["second", "first"]
     assert [one.thread for one in stats.calls.nodes] == [0, 1, -1]
-    assert [one.thread for one in stats.functions[0].cells] == [0]
+    assert [one.thread for one in stats.functions[0].thread_lines] == [0]
     assert (stats.warnings[0], len(stats.warnings)) == ("before", 2)
 
 
@@ -506,7 +506,7 @@ def test_blocks_and_functions_of_c() -> None:
                 ((F[0], 2, "block"), 1, 0, 0, 0, lines, 1)
             ],  # of the same code object
             calls=(0, [(*node[:3], 0, *node[4:]) for node in OF_C]),
-            natives=[(5, "builtins.sorted"), (6, "builtins.len")],
+            c_functions=[(5, "builtins.sorted"), (6, "builtins.len")],
         ),
     )
     assert [one.name for one in stats.functions] == ["f", "block"]
@@ -542,7 +542,9 @@ def test_folded_calls_are_said() -> None:
     tree = made([raw(NO_NODE, 0, 1, 1, 1, 1)], {1: F}, folded=12)
     assert tree.folded == 12
     (said,) = remarks(tree)
-    assert said.startswith("12 calls are shown below another way to their caller:")
+    assert said.startswith(
+        "12 calls are shown below another call path of their caller:"
+    )
     assert remarks(NO_CALLS) == []
     assert made([], {}) == NO_CALLS
 

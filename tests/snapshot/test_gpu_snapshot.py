@@ -300,6 +300,6 @@ def test_a_profile_without_a_gpu_is_as_ever() -> None:
     stats = profile(None)
     assert stats.gpu == Gpu()
     assert stats.threads == (Thread(0, 701, "main"),)
-    first, second = stats.functions[0].cells
+    first, second = stats.functions[0].thread_lines
     assert (first.time_ns, first.min_ns, first.max_ns) == (20, None, None)
     assert (second.time_ns, second.min_ns, second.max_ns) == (2, 2, 2)

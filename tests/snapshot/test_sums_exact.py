@@ -16,7 +16,7 @@ import pytest
 from example_calls import PROCESS
 from whole import profiled
 
-from lineprof.model.call_graph import edges, numbers_of, own_line_ns
+from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.records import NO_NODE
 from lineprof.snapshot.profile import Parts, TickScale, profile_of
 
@@ -169,7 +169,7 @@ def profile(threads: list[Played], nodes: Sequence[RawNode] = ()) -> LineStats:
         ODD,
         PROCESS,
         warnings=(),
-        parts=Parts(calls=(folded, nodes or raw_of(threads)), natives=of_c),
+        parts=Parts(calls=(folded, nodes or raw_of(threads)), c_functions=of_c),
     )
 
 
@@ -179,7 +179,7 @@ def add_up(stats: LineStats, *, in_order: bool = True) -> None:
     Unless frames were left in another order than they were entered, what a line
     called is within its time.
     """
-    numbers, own = numbers_of(stats), own_line_ns(stats)
+    numbers, own = function_totals(stats), line_self_ns(stats)
     into: dict[object, list[int]] = {}
     called: dict[object, int] = {}
     for edge in edges(stats.calls):
@@ -240,7 +240,7 @@ def test_all_sums_hold_whatever_measuring_cost(seed: int) -> None:
     stats = profile(played(seed))
     add_up(stats)
     for function in stats.functions:
-        for cell in function.cells:
+        for cell in function.thread_lines:
             assert cell.time_ns <= cell.raw_ns + 1
 
 

@@ -414,7 +414,7 @@ def test_full_memory_keeps_all_up_to_then_and_counts_the_rest(clock: Clock) -> N
     assert outer == (0, 300_000_000, "main", 0)
     assert rest == [(i * 1000, i * 1000 + 1000, "f", 0) for i in range(len(rest))]
     (warning,) = stats.warnings
-    assert f" (1 MB) was full; {trace.left_out} later stays " in warning
+    assert f" (1 MB) was full; {trace.left_out} later slices " in warning
     packed = sum(len(data) for batch in trace.batches for _, data in batch.columns)
     assert packed < 2 * trace.count
 

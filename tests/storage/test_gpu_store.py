@@ -22,7 +22,6 @@ from lineprof.line_stats import LineStats
 from lineprof.model.gpu import (
     NO_DEVICE,
     NO_PATH,
-    Batch,
     Gpu,
     GpuDevice,
     GpuPath,
@@ -33,7 +32,7 @@ from lineprof.model.gpu import (
     totals,
 )
 from lineprof.model.records import UNKNOWN_THREAD
-from lineprof.model.timelines import EVENT_SIZES, Timeline
+from lineprof.model.timelines import EVENT_SIZES, Batch, Timeline
 from lineprof.storage import load, save
 from lineprof.storage.schema import GPU_TABLES
 

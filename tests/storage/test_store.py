@@ -157,7 +157,7 @@ def test_integers_of_numpys_kind_are_stored_as_integers(tmp_path: Path) -> None:
         [function], processes=[PROCESS], threads=[Thread(0, 1, "main")]
     )
     save(stats, tmp_path / "a")
-    assert load(tmp_path / "a").functions[0].cells == (ThreadLine(2, 0, 5, 5),)
+    assert load(tmp_path / "a").functions[0].thread_lines == (ThreadLine(2, 0, 5, 5),)
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
@@ -269,8 +269,8 @@ def test_a_python_without_sqlite_says_so_at_the_start() -> None:
     storage.require_sqlite()
     code = (
         "import sys; sys.modules['_sqlite3'] = None\n"
-        "from lineprof import store, errors\n"
-        "try: store.require()\n"
+        "from lineprof import errors, storage\n"
+        "try: storage.require_sqlite()\n"
         "except errors.LineprofError as error: print(error)"
     )
     run = subprocess.run(
@@ -284,9 +284,9 @@ def test_a_python_that_cannot_load_sqlite_says_so_at_the_start(tmp_path: Path) -
     (tmp_path / f"_sqlite3{EXTENSION_SUFFIXES[0]}").write_bytes(b"no library")
     code = f"""
 import sys
-from lineprof import errors, store
+from lineprof import errors, storage
 sys.path.insert(0, {str(tmp_path)!r})
-try: store.require()
+try: storage.require_sqlite()
 except errors.LineprofError as error: print(error)
 """
     run = subprocess.run(

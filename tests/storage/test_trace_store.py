@@ -26,13 +26,13 @@ from lineprof.model.timelines import (
     pack_slices,
 )
 from lineprof.storage import load, save
-from lineprof.storage.schema import MOST_EVENTS, TRACE_TABLES
+from lineprof.storage.schema import MAX_EVENTS, TRACE_TABLES
 
 if TYPE_CHECKING:
     from lineprof.model.timelines import Trace as _Trace
 
 ORIGIN = 1_000_000
-FOLDER = Path(__file__).parents[1] / "helpers"
+ROOT = Path(__file__).parents[2]
 
 
 def columns(*rows: tuple[int, int, int, int, int]) -> list[bytes]:
@@ -128,7 +128,7 @@ def test_a_profile_without_traces_has_no_tables_of_them(tmp_path: Path) -> None:
 
 
 def test_the_tables_and_columns_are_those_of_the_page(tmp_path: Path) -> None:
-    page = (FOLDER.parent / "docs" / "format.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
     section = page[page.index("## Traces") : page.index("## How it grows")]
     (block,) = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)
     documented = {
@@ -174,7 +174,7 @@ def test_a_thread_or_a_function_that_is_not_there_is_refused(tmp_path: Path) -> 
 
 def test_more_slices_than_can_be_read_are_not_written(tmp_path: Path) -> None:
     stats = example()
-    stats.traces = tuple(replace(one, count=MOST_EVENTS + 1) for one in stats.traces)
+    stats.traces = tuple(replace(one, count=MAX_EVENTS + 1) for one in stats.traces)
     with pytest.raises(LineprofError, match="can't hold 100000001 slices"):
         save(stats, tmp_path / "a.lprof")
 

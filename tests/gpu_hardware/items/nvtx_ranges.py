@@ -69,7 +69,7 @@ def build(lab: Lab) -> Path:
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         raise NotRunError("there is no C compiler")
-    source = HERE.parent / "doubles" / "nvtx_spy.c"
+    source = HERE.parent / "doubles" / "nvtx" / "nvtx_spy.c"
     library = lab.folder / "nvtx_spy.so"
     command = [*compiler.split(), "-std=c11", "-shared", "-fPIC", str(source)]
     subprocess.run([*command, "-o", str(library)], check=True)

@@ -1,0 +1,1 @@
+"""Measuring code of the benchmarks: tools, baselines, paired timing, goals, tables."""

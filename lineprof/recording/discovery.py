@@ -1,0 +1,88 @@
+"""Discovery of functions at their first call, and the cost of measuring each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import ref
+
+from lineprof.recording.calibration import c_function_cost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, ModuleType
+
+    from lineprof.model.records import Key
+    from lineprof.recording.core import CoreSession
+    from lineprof.recording.registry import Registry
+
+
+class Cost(NamedTuple):
+    """The cost of measuring one code object so far, and its counts."""
+
+    key: Key
+    code: CodeType | None  # None: deleted
+    calls: int
+    hits: int
+    cost_ns: int  # of measuring it, estimated
+    time_ns: int  # in its own lines, without the functions that these called
+
+
+def discover(
+    module: ModuleType,
+    registry: Registry,
+    decide: Callable[[CodeType], bool | None] | None,
+) -> None:
+    """Have `decide` choose which code objects `registry` watches, at their first call.
+
+    `module` is the C module. See `LineProfiler.discover`.
+    """
+    if decide is None:
+        module.discover(None)
+        return
+    wants, known = decide, ref(registry)  # the core must not keep a profiler alive
+
+    def ask(code: CodeType) -> bool | None:
+        registry = known()
+        if registry is None:
+            return False
+        wanted = wants(code)
+        if wanted:
+            registry.watch(code)
+        return wanted
+
+    module.discover(ask)
+
+
+def count_c_functions(session: CoreSession, *, on: bool, split: bool) -> None:
+    """Count calls of C functions from now on: see `LineProfiler.c_functions`."""
+    module, cost = session.module, 0
+    if on and session.calibration.turn:  # 0 with a clock of tests
+        cost = c_function_cost(module, session.core)
+    module.c_functions(on, cost)
+    module.split_times(on and split)
+
+
+def audit(
+    module: ModuleType, call: Callable[[], int | None] | None, cost_ns: int
+) -> None:
+    """Call `call` after each `cost_ns` of measuring: see `LineProfiler.audit`."""
+    if cost_ns < 1:
+        message = f"a step of {cost_ns} ns: give 1 or more"
+        raise ValueError(message)
+    module.overhead_audit(call, cost_ns)
+
+
+def costs(session: CoreSession) -> list[Cost]:
+    """Return what measuring has cost so far: see `LineProfiler.costs`."""
+    one, ns_per_tick = session.module.COST_ONE, session.module.scale()
+    return [
+        Cost(
+            key=(str(key[0]), int(str(key[1])), str(key[2])),
+            code=code,
+            calls=calls,
+            hits=hits,
+            cost_ns=(cost // one * ns_per_tick) >> 32,
+            time_ns=max(0, ((ticks - included // one) * ns_per_tick) >> 32),
+        )
+        for key, code, calls, hits, cost, ticks, included in session.tracer.costs()
+    ]

@@ -1,0 +1,133 @@
+"""Timelines: the recording of every slice of time in a function or on a line."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.config import parse_bool
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from lineprof._core import Tracer
+    from lineprof.snapshot.gpu import Taken
+    from lineprof.snapshot.profile import RawTrace
+
+NO_LINES = float("inf")  # µs: longer than any slice on a line
+_MIN_LINE_US = 10.0  # shorter slices on a line are not recorded
+_MEMORY_MB = 128
+_MAX_MB = 1 << 20
+_MB = 1 << 20  # bytes
+_MAX_TICKS = (1 << 64) - 2  # one more means that no lines are recorded
+
+
+class TraceOptions(NamedTuple):
+    """Options of a timeline; None takes the environment's variable, or the default."""
+
+    lines_us: float | None = None  # min. slice on a line: LINEPROF_TRACE_LINES, or 10
+    memory_mb: int | None = None  # of all threads together: LINEPROF_TRACE_MB, or 128
+
+
+def trace_recorder(
+    core: ModuleType,
+    asked: TraceOptions | bool | None,  # noqa: FBT001  # what a profiler was told
+) -> TraceRecorder | None:
+    """Return a recorder if a timeline was `asked` for; None takes ``LINEPROF_TRACE``.
+
+    Raises LineprofError if a variable of the environment has an invalid value.
+    """
+    if asked is None:
+        word = os.environ.get("LINEPROF_TRACE", "")
+        asked = parse_bool(word)
+        if asked is None:
+            raise _invalid("LINEPROF_TRACE", word, "yes or no")
+    if asked is False:
+        return None
+    options = TraceOptions() if asked is True else asked
+    memory = options.memory_mb
+    return TraceRecorder(
+        core,
+        _default_lines_us() if options.lines_us is None else options.lines_us,
+        _default_memory_mb() if memory is None else memory,
+    )
+
+
+def microseconds(word: str) -> float | None:
+    """Return the value in µs of an option, ``10`` or ``off``; None if invalid."""
+    if word == "off":
+        return NO_LINES
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return number if 0 <= number < NO_LINES else None
+
+
+def _default_lines_us() -> float:
+    word = os.environ.get("LINEPROF_TRACE_LINES") or str(_MIN_LINE_US)
+    number = microseconds(word)
+    if number is None:
+        raise _invalid("LINEPROF_TRACE_LINES", word, "microseconds, or off")
+    return number
+
+
+def _default_memory_mb() -> int:
+    word = os.environ.get("LINEPROF_TRACE_MB") or str(_MEMORY_MB)
+    if not word.isdecimal() or not 0 < int(word) <= _MAX_MB:
+        raise _invalid("LINEPROF_TRACE_MB", word, "megabytes from 1 on")
+    return int(word)
+
+
+def _invalid(name: str, word: str, hint: str) -> LineprofError:
+    return LineprofError(f"{word!r} is no value of {name}", hint=f"give {hint}")
+
+
+class TraceRecorder:
+    """One profiler's request for a timeline.
+
+    All profilers of the process share one trace buffer. The options of the last
+    request hold, and recording continues while any `TraceRecorder` is alive.
+    """
+
+    _alive = 0
+
+    def __init__(self, core: ModuleType, lines_us: float, memory_mb: int) -> None:
+        """Record functions from now on, so that calibration includes their cost."""
+        self._core, self._lines_us = core, lines_us
+        self._memory_mb = memory_mb
+        self._bytes = min(memory_mb, _MAX_MB) * _MB
+        self._began = 0
+        core.trace_start(self._bytes, None)
+        TraceRecorder._alive += 1
+
+    def __del__(self) -> None:
+        """Stop recording after the last request."""
+        TraceRecorder._alive -= 1
+        if not TraceRecorder._alive:
+            self._core.trace_start(0, None)
+
+    def begin(self) -> None:
+        """Also record lines, now that the clock is open."""
+        ticks = None
+        if self._lines_us < NO_LINES:
+            ticks = (int(self._lines_us * 1000) << 32) // self._core.scale()
+            ticks = min(ticks, _MAX_TICKS)
+        self._core.trace_start(self._bytes, ticks)
+        self._began = self._core.ticks()
+
+    def of(self, tracer: Tracer, gpu: Taken | None) -> RawTrace:
+        """Return the trace of `tracer`; it is read from the core later.
+
+        Its times have the same origin as those of `gpu`.
+        """
+        from lineprof.snapshot.profile import RawTrace  # noqa: PLC0415  # at the end
+
+        return RawTrace(
+            self._core,
+            tracer,
+            self._began,
+            gpu.raw["origin_ns"] if gpu and gpu.raw else None,
+            self._memory_mb,
+        )

@@ -1,0 +1,109 @@
+"""Checked reading of the tables of a ``.lprof`` file.
+
+Anyone may have made or damaged the file: no value in it is believed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from operator import is_
+from typing import TYPE_CHECKING
+
+from lineprof.storage.schema import OPTIONAL_TABLES, TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from lineprof.storage.schema import Rows, Table
+
+_MAX_ROWS = 20_000_000  # of one table
+
+
+class Damaged(Exception):  # noqa: N818  # it is a reason, not an error
+    """A difference between the file and a sound profile."""
+
+
+def check_tables(db: sqlite3.Connection) -> frozenset[Table]:
+    """Return the tables of the file, and allow nothing but reading from now on.
+
+    Raises Damaged unless all tables that a profile must have are there, sound, and
+    without computed columns.
+    """
+    plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
+    names = {name for (name,) in db.execute(plain)}
+    tables = list(TABLES)
+    for group in OPTIONAL_TABLES:
+        if any(table.name in names for table in group):
+            tables += group
+    for table in tables:
+        if table.name not in names:
+            raise Damaged(f"it has no table {table.name}")
+        for *_, hidden in db.execute(f"PRAGMA table_xinfo({table.name})"):
+            if hidden:
+                raise Damaged(f"table {table.name} computes its values")
+        for (finding,) in db.execute(f"PRAGMA quick_check({table.name})"):
+            if finding != "ok":
+                raise Damaged(str(finding).splitlines()[-1])
+
+    def allow(action: int, *_: object) -> int:
+        allowed = action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+    db.set_authorizer(allow)  # no function, no recursion, no change
+    return frozenset(tables)
+
+
+def rows_of(db: sqlite3.Connection, table: Table) -> Rows:
+    """Return all rows of a table; Damaged if a value is of another type."""
+    rows: Rows = []
+    fit = set()  # types of the values of rows that need no change
+    for row in db.execute(table.select):
+        if len(rows) == _MAX_ROWS:
+            raise Damaged(f"too many rows in {table.name}")
+        types = tuple(map(type, row))
+        if types not in fit:
+            checked = _checked(row, table)
+            if all(map(is_, checked, row)):
+                fit.add(types)
+            row = checked  # noqa: PLW2901  # the same row, as Python has it
+        rows.append(row)
+    return rows
+
+
+def _checked(row: tuple[object, ...], table: Table) -> tuple[object, ...]:
+    """Return a row as Python has it; Damaged if a value is of another type."""
+    return tuple(
+        [
+            None if value is None and column.optional else _value(value, column.kind)
+            for column, value in zip(table.columns, row)
+        ]
+    )
+
+
+def _value(value: object, kind: type) -> object:
+    """Return a stored value as Python has it; Damaged if it is of another type."""
+    if isinstance(value, bytes) and kind is str:
+        return value.decode("utf-8", "surrogatepass")
+    if type(value) is not kind:
+        raise Damaged(f"{value!r:.40} where {kind.__name__} is due")
+    return value
+
+
+def indexes_of(rows: Rows) -> dict[object, int]:
+    """Return the index of each row by the id in its first column."""
+    return {row_id: index for index, (row_id, *_) in enumerate(rows)}
+
+
+def known(found: Mapping[Any, Any], row_id: object, kind: str) -> Any:  # noqa: ANN401
+    """Return the value of an id in `found`; Damaged if it is not there."""
+    if row_id not in found:
+        raise Damaged(f"there is no {kind} {row_id}")
+    return found[row_id]
+
+
+def check_natural(numbers: Iterable[int], owner: str) -> None:
+    """Raise Damaged if one of `numbers` is below 0."""
+    for number in numbers:
+        if number < 0:
+            raise Damaged(f"{owner} has {number}")

@@ -1,0 +1,174 @@
+/* API calls as a tool sees them: ENTER, EXIT and what correlates them. */
+#include "cuda/fake_cuda.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 4096 };
+
+typedef struct text {
+    struct text *next;
+    char name[];
+} text;
+
+/* Whose correlation id is whose where a runtime call makes a driver call. */
+enum { SHARED, DRIVERS, RUNTIMES };
+
+static _Thread_local fk_api_call *innermost;
+static _Atomic uint32_t last_correlation;
+static _Atomic uint64_t cost; /* ns of every call, by the waiter */
+static int ids;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static _Atomic(text *) texts[BUCKETS];
+
+static void
+read_knobs(void)
+{
+    const char *whose = getenv("FAKE_CUPTI_IDS");
+    whose = whose ? whose : "shared";
+    ids = !strcmp(whose, "driver")    ? DRIVERS
+          : !strcmp(whose, "runtime") ? RUNTIMES
+                                      : SHARED;
+    last_correlation = (uint32_t)fk_env("FAKE_CUPTI_FIRST_ID", 1) - 1;
+}
+
+void
+fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
+{
+    pthread_once(&once, read_knobs);
+    fk_api_call *outer = innermost;
+    *call = (fk_api_call){.outer = outer,
+                          .domain = domain,
+                          .cbid = cbid,
+                          .symbol = symbol,
+                          .context = fk_current()};
+    if (outer) {
+        outer->nested = true;
+    }
+    if (outer && ids == SHARED) {
+        call->correlation = outer->correlation;
+    }
+    else {
+        while (!(call->correlation = ++last_correlation)) { /* 0 is none */
+        }
+    }
+    innermost = call;
+    const fk_tool *tool = fk_tool_now();
+    if (tool) {
+        tool->enter(call);
+    }
+}
+
+int
+fk_end(fk_api_call *call, int result)
+{
+    if (cost && !call->nested) {
+        fk_pass(cost);
+    }
+    call->result = result;
+    call->context = fk_current();
+    const fk_tool *tool = fk_tool_now();
+    if (tool) {
+        tool->leave(call);
+    }
+    innermost = call->outer;
+    return result;
+}
+
+/* --- through both layers --------------------------------------------- */
+
+_Atomic bool fk_layered = true;
+
+int
+fk_enter(fk_layers *call, uint32_t runtime, uint32_t driver,
+         const char *symbol)
+{
+    call->layered = runtime && fk_layered;
+    if (call->layered) {
+        fk_begin(&call->runtime, FK_RUNTIME, runtime, symbol);
+    }
+    int result = fk_ready("");
+    if (!result) { /* before the driver's: the runtime makes the context */
+        result = fk_current_or_primary(&call->context);
+    }
+    fk_begin(&call->driver, FK_DRIVER, driver, symbol);
+    return result;
+}
+
+int
+fk_leave(fk_layers *call, int result)
+{
+    fk_end(&call->driver, result);
+    return call->layered ? fk_end(&call->runtime, result) : result;
+}
+
+/* --- what is told ---------------------------------------------------- */
+
+/* Every call lasts so long, where there is a waiter to let time pass. */
+void
+fk_api_cost(uint64_t ns)
+{
+    cost = ns;
+}
+
+void
+fk_correlate(fk_work *work)
+{
+    fk_api_call *call = innermost;
+    if (!call) {
+        return;
+    }
+    fk_api_call *outermost = call->outer ? call->outer : call;
+    work->correlation = (ids == RUNTIMES ? outermost : call)->correlation;
+    work->runtime_correlation = outermost->correlation;
+}
+
+void
+fk_tell(const fk_work *work)
+{
+    const fk_tool *tool = fk_tool_now();
+    if (tool) {
+        tool->work(work);
+    }
+}
+
+void
+fk_resource(uint32_t cbid, fk_context *context, const fk_graph_data *data)
+{
+    const fk_tool *tool = fk_tool_now();
+    if (tool) {
+        tool->resource(cbid, context, data);
+    }
+}
+
+/* Keep a name for ever: records of it may be read at any time.
+ *
+ * A table without a lock: an entry is added at the head and never leaves.
+ */
+const char *
+fk_intern(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    size_t length = 0;
+    for (; name[length]; length++) {
+        hash = (hash ^ (uint8_t)name[length]) * 16777619u;
+    }
+    _Atomic(text *) *bucket = &texts[hash % BUCKETS];
+    text *head = *bucket;
+    for (text *one = head; one; one = one->next) {
+        if (!strcmp(one->name, name)) {
+            return one->name;
+        }
+    }
+    text *made = malloc(sizeof *made + length + 1);
+    if (!made) {
+        abort();
+    }
+    memcpy(made->name, name, length + 1);
+    do {
+        made->next = head;
+    } while (!atomic_compare_exchange_weak(bucket, &head, made));
+    return made->name;
+}

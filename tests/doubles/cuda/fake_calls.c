@@ -1,0 +1,207 @@
+/* The rest of the workload: memory, migrations, native threads, any call. */
+#include "cuda/fake_cuda.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+typedef struct allocation {
+    struct allocation *next;
+    uint64_t address, bytes;
+} allocation;
+
+typedef struct native_thread {
+    struct native_thread *next;
+    pthread_t thread;
+    fk_context *context; /* of the thread that starts it */
+    const char *name;    /* as fk_intern() gives it */
+    uint64_t ns;
+    int count, result;
+} native_thread;
+
+static allocation *allocations; /* under fk_lock */
+static uint64_t next_address = 0x7f0000000000;
+static native_thread *running; /* the same */
+
+/* --- memory ---------------------------------------------------------- */
+
+static void
+tell_memory(fk_context *context, uint32_t operation, const allocation *memory)
+{
+    fk_work work = {.kind = FK_MEMORY,
+                    .variety = operation,
+                    .target = 3, /* CUPTI_ACTIVITY_MEMORY_KIND_DEVICE */
+                    .device = context->device,
+                    .context = context->uid,
+                    .address = memory->address,
+                    .bytes = memory->bytes,
+                    .start = fk_now()};
+    work.end = work.start;
+    fk_correlate(&work);
+    fk_tell(&work);
+}
+
+static allocation *
+take(uint64_t address)
+{
+    pthread_mutex_lock(&fk_lock);
+    allocation **link = &allocations;
+    while (*link && (*link)->address != address) {
+        link = &(*link)->next;
+    }
+    allocation *found = *link;
+    if (found) {
+        *link = found->next;
+    }
+    pthread_mutex_unlock(&fk_lock);
+    return found;
+}
+
+/* Gives an address, 0 when it fails. */
+uint64_t
+fk_malloc(uint64_t bytes)
+{
+    fk_layers call;
+    int result =
+        fk_enter(&call, 20 /* cudaMalloc */, 243 /* cuMemAlloc_v2 */, NULL);
+    allocation *memory = result ? NULL : malloc(sizeof *memory);
+    if (memory) {
+        pthread_mutex_lock(&fk_lock);
+        *memory = (allocation){allocations, next_address, bytes};
+        next_address += (bytes + 511) / 512 * 512;
+        allocations = memory;
+        pthread_mutex_unlock(&fk_lock);
+        tell_memory(call.context, 1 /* ..._TYPE_ALLOCATION */, memory);
+    }
+    fk_leave(&call, result);
+    return memory ? memory->address : 0;
+}
+
+int
+fk_free(uint64_t address)
+{
+    fk_layers call;
+    int result =
+        fk_enter(&call, 22 /* cudaFree */, 245 /* cuMemFree_v2 */, NULL);
+    allocation *memory = result ? NULL : take(address);
+    if (memory) {
+        tell_memory(call.context, 2 /* ..._TYPE_RELEASE */, memory);
+    }
+    else {
+        result = result ? result : CUDA_ERROR_INVALID_VALUE;
+    }
+    free(memory);
+    return fk_leave(&call, result);
+}
+
+/* Pages of managed memory move; 1 HtoD, 2 DtoH.  No call is to blame. */
+int
+fk_managed_migration(int direction, uint64_t bytes, uint64_t ns)
+{
+    fk_context *context;
+    int result = fk_ready("");
+    result = result ? result : fk_current_or_primary(&context);
+    if (!result) {
+        fk_work work = {.kind = FK_MIGRATION,
+                        .variety = (uint32_t)direction,
+                        .device = context->device,
+                        .context = context->uid,
+                        .address = 0x7fff00000000,
+                        .bytes = bytes,
+                        .start = fk_now()};
+        work.end = work.start + ns;
+        fk_tell(&work);
+    }
+    return result;
+}
+
+/* --- threads that Python does not know ------------------------------- */
+
+static void *
+run_native(void *argument)
+{
+    native_thread *self = argument;
+    fk_make_current(self->context);
+    self->result = fk_launch_many(self->name, (uint64_t)self->count, self->ns);
+    return NULL;
+}
+
+/* Start a thread that launches so many kernels; fk_native_join() waits. */
+int
+fk_launch_from_native_thread_async(const char *name, uint64_t ns, int count)
+{
+    native_thread *made = malloc(sizeof *made);
+    if (!made) {
+        abort();
+    }
+    *made = (native_thread){.context = fk_current(),
+                            .name = fk_intern(name),
+                            .ns = ns,
+                            .count = count};
+    if (pthread_create(&made->thread, NULL, run_native, made)) {
+        abort();
+    }
+    pthread_mutex_lock(&fk_lock);
+    made->next = running;
+    running = made;
+    pthread_mutex_unlock(&fk_lock);
+    return CUDA_SUCCESS;
+}
+
+/* Join all of them; the result of the first that failed. */
+int
+fk_native_join(void)
+{
+    pthread_mutex_lock(&fk_lock);
+    native_thread *one = running;
+    running = NULL;
+    pthread_mutex_unlock(&fk_lock);
+    int result = CUDA_SUCCESS;
+    while (one) {
+        native_thread *next = one->next;
+        pthread_join(one->thread, NULL);
+        result = result ? result : one->result;
+        free(one);
+        one = next;
+    }
+    return result;
+}
+
+int
+fk_launch_from_native_thread(const char *name, uint64_t ns, int count)
+{
+    fk_launch_from_native_thread_async(name, ns, count);
+    return fk_native_join();
+}
+
+/* --- calls ----------------------------------------------------------- */
+
+int
+fk_profiler_start(void)
+{
+    fk_layers call;
+    return fk_leave(&call, fk_enter(&call, 171 /* cudaProfilerStart */,
+                                    308 /* cuProfilerStart */, NULL));
+}
+
+int
+fk_profiler_stop(void)
+{
+    fk_layers call;
+    return fk_leave(&call, fk_enter(&call, 172 /* cudaProfilerStop */,
+                                    309 /* cuProfilerStop */, NULL));
+}
+
+/* Any function at all, with no effect but that a tool sees it. */
+int
+fk_call(int domain, int cbid)
+{
+    return fk_call_result(domain, cbid, CUDA_SUCCESS);
+}
+
+int
+fk_call_result(int domain, int cbid, int result)
+{
+    fk_api_call call;
+    fk_begin(&call, (uint32_t)domain, (uint32_t)cbid, NULL);
+    return fk_end(&call, result);
+}

@@ -1,0 +1,138 @@
+/* The parts of fake_cuda.so among themselves. */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+#include "cuda/fake_door.h"
+
+#include <pthread.h>
+
+enum {
+    CUDA_SUCCESS = 0,
+    CUDA_ERROR_INVALID_VALUE = 1,
+    CUDA_ERROR_NOT_INITIALIZED = 3,
+    CUDA_ERROR_INVALID_DEVICE = 101,
+    CUDA_ERROR_INVALID_CONTEXT = 201,
+    CUDA_ERROR_INVALID_HANDLE = 400,
+    CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
+};
+
+enum { /* CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_* */
+       FK_WAIT_EVENT = 1,
+       FK_WAIT_STREAM = 3,
+       FK_WAIT_CONTEXT = 4,
+};
+
+/* --- fake_device.c: contexts, streams and their time ----------------- */
+
+extern pthread_mutex_t fk_lock; /* over contexts, streams and graphs */
+
+const fk_tool *fk_tool_now(void); /* NULL: none */
+uint64_t fk_now(void);            /* ns, of the tool's clock */
+
+fk_context *fk_context_new(uint32_t device);
+fk_context *fk_context_of(uint32_t uid); /* NULL: none such, or destroyed */
+void fk_context_end(fk_context *context);
+fk_context *fk_current(void); /* this thread's; NULL: none */
+void fk_make_current(fk_context *context);
+fk_stream *fk_stream_of(fk_context *context, int stream);
+int fk_push(fk_context *context);
+int fk_pop(fk_context **context);
+fk_context *fk_primary(uint32_t device); /* made at first need */
+int fk_current_or_primary(fk_context **context);
+
+/* Queue work on its stream for so many ns, or hand it to the capture. */
+void fk_queue(fk_context *context, fk_stream *stream, fk_work *work,
+              uint64_t ns);
+/* Wait for a stream, NULL: for all of the context's; ns < 0: what is left.
+ * type: of the record that says so, FK_WAIT_...; 0: none does. */
+void fk_wait(fk_context *context, fk_stream *stream, uint32_t type,
+             int64_t ns);
+void fk_pass(uint64_t ns); /* let the waiter pass so much time */
+
+/* --- fake_api.c: calls as a tool sees them --------------------------- */
+
+void fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid,
+              const char *symbol);
+int fk_end(fk_api_call *call, int result); /* the result */
+void fk_correlate(fk_work *work);          /* with the call that is open */
+void fk_tell(const fk_work *work);         /* the tool, if there is one */
+void fk_resource(uint32_t cbid, fk_context *context,
+                 const fk_graph_data *data);
+const char *fk_intern(const char *name); /* the same text for ever */
+
+/* The runtime's call, if there is one, and in it the driver's. */
+typedef struct {
+    fk_api_call runtime, driver;
+    bool layered;
+    fk_context *context; /* the thread's, if the call may go on */
+} fk_layers;
+
+extern _Atomic bool fk_layered; /* programs call the runtime */
+
+/* Gives CUDA_SUCCESS, or why the call fails; fk_leave() then all the same. */
+int fk_enter(fk_layers *call, uint32_t runtime, uint32_t driver,
+             const char *symbol);
+int fk_leave(fk_layers *call, int result);
+
+/* --- fake_cuda.c: the driver ----------------------------------------- */
+
+int fk_ready(const char *function); /* CUDA_SUCCESS, or why it fails */
+uint32_t fk_devices(void);
+extern _Atomic bool fk_dead; /* forked with CUDA in use */
+
+/* --- fake_graph.c ---------------------------------------------------- */
+
+void fk_graph_add(struct fk_graph *graph, fk_context *context,
+                  const fk_work *work, uint64_t ns);
+
+/* --- what tests call: fake_work.c and fake_graph.c ------------------- */
+
+FK_EXPORT int fk_init(void);
+FK_EXPORT int fk_set_device(int device);
+FK_EXPORT int fk_ctx_create(int device); /* its uid; 0: it failed */
+FK_EXPORT int fk_ctx_destroy(int uid);
+FK_EXPORT void fk_through(int launch, int runtime);
+
+FK_EXPORT int fk_launch(const char *name, int stream, uint64_t ns);
+FK_EXPORT int fk_launch_config(const char *name, int stream, uint64_t ns,
+                               int gx, int gy, int gz, int bx, int by, int bz,
+                               int registers, int static_smem,
+                               int dynamic_smem);
+FK_EXPORT int fk_launch_failing(const char *name, int stream, int result);
+FK_EXPORT int fk_launch_many(const char *name, uint64_t count, uint64_t ns);
+FK_EXPORT int fk_launch_from_native_thread(const char *name, uint64_t ns,
+                                           int count);
+FK_EXPORT int fk_launch_from_native_thread_async(const char *name, uint64_t ns,
+                                                 int count);
+FK_EXPORT int fk_native_join(void);
+
+FK_EXPORT int fk_memcpy(int direction, uint64_t bytes, uint64_t ns,
+                        int blocking, int source, int target);
+FK_EXPORT int fk_memcpy_stream(int stream, int direction, uint64_t bytes,
+                               uint64_t ns, int blocking, int source,
+                               int target);
+FK_EXPORT int fk_memset(uint64_t bytes, uint64_t ns, int blocking);
+FK_EXPORT int fk_sync(int what, int stream, int64_t ns);
+FK_EXPORT uint64_t fk_malloc(uint64_t bytes);
+FK_EXPORT int fk_free(uint64_t address);
+FK_EXPORT int fk_managed_migration(int direction, uint64_t bytes, uint64_t ns);
+FK_EXPORT int fk_profiler_start(void);
+FK_EXPORT int fk_profiler_stop(void);
+FK_EXPORT int fk_call(int domain, int cbid);
+FK_EXPORT int fk_call_result(int domain, int cbid, int result);
+
+FK_EXPORT int fk_graph_capture_begin(int stream);
+FK_EXPORT int fk_graph_end(int stream); /* the graph; 0: none */
+FK_EXPORT int fk_graph_instantiate(int graph);
+FK_EXPORT int fk_graph_launch(int exec, int stream);
+FK_EXPORT int fk_graph_destroy(int graph);
+
+FK_EXPORT void fk_at(uint64_t start);
+FK_EXPORT void fk_on_wait(void (*waiter)(uint64_t ns));
+FK_EXPORT void fk_wait_really(int on);
+FK_EXPORT void fk_api_cost(uint64_t ns);
+FK_EXPORT uint64_t fk_clock(void);
+FK_EXPORT int fk_cuinit_calls(void);
+FK_EXPORT int fk_synchronize_calls(void);
+
+#endif

@@ -1,0 +1,373 @@
+/* A double of libcupti: its door, its clock and the activity functions.
+ *
+ * Knobs are environment variables, FAKE_CUPTI_*; tests/gpu_double.py lists
+ * them.  Misuse that the real library answers with a crash, a deadlock or
+ * wrong numbers ends the process with a message.
+ */
+#include "cupti/fake_cupti.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef uint64_t client_clock(void);
+
+typedef struct { /* CUpti_ActivityUnifiedMemoryCounterConfig */
+    uint32_t scope, kind, device, enable;
+} migration_config;
+
+FK_EXPORT int cuptiGetVersion(uint32_t *version);
+FK_EXPORT int cuptiGetTimestamp(uint64_t *timestamp);
+FK_EXPORT int cuptiGetResultString(int result, const char **text);
+FK_EXPORT int cuptiGetErrorMessage(int result, const char **text);
+FK_EXPORT int cuptiFinalize(void);
+FK_EXPORT int cuptiActivityRegisterTimestampCallback(client_clock *clock);
+FK_EXPORT int cuptiActivityRegisterCallbacks(fk_requested *requested,
+                                             fk_completed *completed);
+FK_EXPORT int cuptiActivityEnable(uint32_t kind);
+FK_EXPORT int cuptiActivityDisable(uint32_t kind);
+FK_EXPORT int cuptiActivityFlushAll(uint32_t flag);
+FK_EXPORT int cuptiActivityFlushPeriod(uint32_t ms);
+FK_EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream,
+                                                size_t *count);
+FK_EXPORT int cuptiActivitySetAttribute(uint32_t attribute, size_t *size,
+                                        void *value);
+FK_EXPORT int cuptiActivityGetAttribute(uint32_t attribute, size_t *size,
+                                        void *value);
+FK_EXPORT int
+cuptiActivityConfigureUnifiedMemoryCounter(migration_config *configs,
+                                           uint32_t count);
+
+_Thread_local int fk_inside;
+_Atomic bool fk_forked;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool attached, registered, any_kind; /* under lock */
+static void (*shift)(int64_t);              /* fake_cuda's; the same */
+static _Atomic(client_clock *) given_clock;
+static _Atomic bool migrations; /* counters were configured */
+static const char *fail;
+
+static void
+in_child(void)
+{
+    fk_forked = true;
+}
+
+__attribute__((constructor)) static void
+start(void)
+{
+    fail = getenv("FAKE_CUPTI_FAIL");
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+/* --- the door -------------------------------------------------------- */
+
+int
+fk_gate(const char *function)
+{
+    if (fk_forked) {
+        fk_misuse("%s in a forked child", function);
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    }
+    return fail ? fk_fails(fail, function, CUPTI_ERROR_UNKNOWN) : 0;
+}
+
+/* Find the driver as the real one does, and tell it that we are there. */
+static bool
+attach(void)
+{
+    if (attached) {
+        return true;
+    }
+    const char *path = getenv("LINEPROF_CUDA");
+    void *driver = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!driver) {
+        return false;
+    }
+    void (*take)(const fk_tool *);
+    int (*version)(void);
+    *(void **)&take = dlsym(driver, "fk_attach");
+    *(void **)&shift = dlsym(driver, "fk_shift");
+    *(void **)&version = dlsym(driver, "fk_driver_version");
+    if (!take || !shift || !version || version() < fk_release_now()->cuda) {
+        return false;
+    }
+    take(&fk_cupti_tool);
+    attached = true;
+    return true;
+}
+
+static bool
+has_driver(void)
+{
+    pthread_mutex_lock(&lock);
+    bool found = attach();
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* What all functions say where the driver is missing or older than CUPTI. */
+int
+fk_gate_driver(const char *function)
+{
+    int result = fk_gate(function);
+    if (result || has_driver()) {
+        return result;
+    }
+    return fk_release_now()->version < 130000 ? CUPTI_ERROR_NOT_INITIALIZED
+                                              : CUPTI_ERROR_UNKNOWN;
+}
+
+void
+fk_outside_callbacks(const char *function)
+{
+    if (fk_inside) {
+        fk_misuse("%s from inside a callback of CUPTI's", function);
+    }
+}
+
+/* --- who it is ------------------------------------------------------- */
+
+int
+cuptiGetVersion(uint32_t *version)
+{
+    uint32_t mine = fk_release_now()->version;
+    bool driver = mine < 130200 || has_driver();
+    if (!driver && mine < 130300) {
+        fk_misuse("cuptiGetVersion of CUDA 13.2 without a driver: it would "
+                  "overflow its stack");
+    }
+    int result = fk_gate("cuptiGetVersion");
+    if (!result && !driver) {
+        result = CUPTI_ERROR_UNKNOWN;
+    }
+    *version = result ? 0 : mine;
+    return result;
+}
+
+int
+cuptiGetResultString(int result, const char **text)
+{
+    *text = result == 0    ? "CUPTI_SUCCESS"
+            : result == 14 ? "CUPTI_ERROR_NOT_COMPATIBLE"
+            : result == 15 ? "CUPTI_ERROR_NOT_INITIALIZED"
+            : result == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+            : result == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
+                           : "CUPTI_ERROR_UNKNOWN";
+    return fk_gate("cuptiGetResultString");
+}
+
+int
+cuptiGetErrorMessage(int result, const char **text)
+{
+    *text = result ? "an error of the double" : "no error";
+    return fk_gate("cuptiGetErrorMessage");
+}
+
+/* Nobody who shares a process with others may call it. */
+int
+cuptiFinalize(void)
+{
+    fk_misuse("cuptiFinalize was called");
+    return CUPTI_SUCCESS;
+}
+
+/* --- the clock ------------------------------------------------------- */
+
+static uint64_t
+own_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
+fk_cupti_now(void)
+{
+    client_clock *clock = given_clock;
+    return clock ? clock() : own_clock();
+}
+
+int
+cuptiGetTimestamp(uint64_t *timestamp)
+{
+    int result = fk_gate("cuptiGetTimestamp");
+    if (!result && fk_release_now()->version >= 130300) {
+        result = fk_gate_driver("cuptiGetTimestamp");
+    }
+    if (!result) {
+        *timestamp = fk_cupti_now();
+    }
+    return result;
+}
+
+int
+cuptiActivityRegisterTimestampCallback(client_clock *clock)
+{
+    int result = fk_gate_driver("cuptiActivityRegisterTimestampCallback");
+    fk_outside_callbacks("cuptiActivityRegisterTimestampCallback");
+    if (result) {
+        return result;
+    }
+    if (!clock) {
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    pthread_mutex_lock(&lock);
+    if (any_kind) {
+        fk_misuse("a kind was enabled before the clock was registered");
+    }
+    uint64_t before = fk_cupti_now();
+    given_clock = clock;
+    shift((int64_t)(clock() - before));
+    pthread_mutex_unlock(&lock);
+    return CUPTI_SUCCESS;
+}
+
+/* --- activities ------------------------------------------------------ */
+
+int
+cuptiActivityRegisterCallbacks(fk_requested *requested,
+                               fk_completed *completed)
+{
+    int result = fk_gate("cuptiActivityRegisterCallbacks");
+    fk_outside_callbacks("cuptiActivityRegisterCallbacks");
+    if (!result && fk_release_now()->version >= 130300) {
+        result = fk_gate_driver("cuptiActivityRegisterCallbacks");
+    }
+    if (result) {
+        return result;
+    }
+    if (!requested || !completed) {
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    pthread_mutex_lock(&lock);
+    if (registered) {
+        fk_misuse("the buffer callbacks were registered twice");
+    }
+    else {
+        fk_worker_start(requested, completed);
+    }
+    registered = true;
+    pthread_mutex_unlock(&lock);
+    return CUPTI_SUCCESS;
+}
+
+int
+cuptiActivityEnable(uint32_t kind)
+{
+    int result = fk_gate_driver("cuptiActivityEnable");
+    fk_outside_callbacks("cuptiActivityEnable");
+    if (!result && (!kind || kind >= fk_release_now()->kinds)) {
+        result = CUPTI_ERROR_INVALID_KIND;
+    }
+    bool kernels = kind == FK_KERNEL || kind == FK_KERNEL_SERIAL;
+    if (!result && kernels && fk_kinds[FK_KERNEL + FK_KERNEL_SERIAL - kind]) {
+        result = CUPTI_ERROR_NOT_COMPATIBLE;
+    }
+    if (!result && kind == FK_MIGRATION && !migrations) {
+        fk_misuse("migrations are enabled, but no counter is configured");
+    }
+    pthread_mutex_lock(&lock);
+    if (!result && !registered) {
+        fk_misuse("a kind is enabled before the buffer callbacks are");
+    }
+    any_kind = any_kind || !result;
+    pthread_mutex_unlock(&lock);
+    if (!result) {
+        fk_kinds[kind] = 1;
+    }
+    return result;
+}
+
+int
+cuptiActivityDisable(uint32_t kind)
+{
+    int result = fk_gate_driver("cuptiActivityDisable");
+    fk_outside_callbacks("cuptiActivityDisable");
+    if (!result && (!kind || kind >= fk_release_now()->kinds)) {
+        result = CUPTI_ERROR_INVALID_KIND;
+    }
+    if (!result) {
+        fk_kinds[kind] = 0;
+    }
+    return result;
+}
+
+int
+cuptiActivityFlushAll(uint32_t flag)
+{
+    int result = fk_gate_driver("cuptiActivityFlushAll");
+    fk_outside_callbacks("cuptiActivityFlushAll");
+    if (result) {
+        return result;
+    }
+    pthread_mutex_lock(&lock);
+    bool ready = registered;
+    pthread_mutex_unlock(&lock);
+    if (!ready) {
+        return CUPTI_ERROR_INVALID_OPERATION;
+    }
+    fk_worker_flush(flag & 1); /* CUPTI_ACTIVITY_FLAG_FLUSH_FORCED */
+    return CUPTI_SUCCESS;
+}
+
+int
+cuptiActivityFlushPeriod(uint32_t ms)
+{
+    int result = fk_gate_driver("cuptiActivityFlushPeriod");
+    if (!result) {
+        fk_worker_period(ms);
+    }
+    return result;
+}
+
+int
+cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream,
+                                  size_t *count)
+{
+    (void)context;
+    (void)stream;
+    int result = fk_gate_driver("cuptiActivityGetNumDroppedRecords");
+    if (!result && !count) {
+        result = CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    if (!result) {
+        *count = fk_worker_dropped();
+    }
+    return result;
+}
+
+/* Attributes are taken and have no effect. */
+int
+cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
+{
+    (void)attribute;
+    int result = fk_gate_driver("cuptiActivitySetAttribute");
+    return result || (size && value) ? result : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+int
+cuptiActivityGetAttribute(uint32_t attribute, size_t *size, void *value)
+{
+    (void)attribute;
+    (void)size;
+    (void)value;
+    int result = fk_gate_driver("cuptiActivityGetAttribute");
+    return result ? result : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+int
+cuptiActivityConfigureUnifiedMemoryCounter(migration_config *configs,
+                                           uint32_t count)
+{
+    int result = fk_gate_driver("cuptiActivityConfigureUnifiedMemoryCounter");
+    if (!result && (!configs || !count)) {
+        result = CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    for (uint32_t i = 0; !result && i < count; i++) {
+        migrations = migrations || configs[i].enable;
+    }
+    return result;
+}

@@ -1,0 +1,92 @@
+/* The parts of fake_cupti.so among themselves. */
+#ifndef FAKE_CUPTI_H
+#define FAKE_CUPTI_H
+
+#include "cuda/fake_door.h"
+
+#include <pthread.h>
+
+enum {
+    CUPTI_SUCCESS = 0,
+    CUPTI_ERROR_INVALID_PARAMETER = 1,
+    CUPTI_ERROR_INVALID_CONTEXT = 3,
+    CUPTI_ERROR_INVALID_OPERATION = 7,
+    CUPTI_ERROR_MAX_LIMIT_REACHED = 12,
+    CUPTI_ERROR_NOT_COMPATIBLE = 14,
+    CUPTI_ERROR_NOT_INITIALIZED = 15,
+    CUPTI_ERROR_QUEUE_EMPTY = 18,
+    CUPTI_ERROR_INVALID_KIND = 21,
+    CUPTI_ERROR_NOT_SUPPORTED = 27,
+    CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39,
+    CUPTI_ERROR_UNKNOWN = 999,
+};
+
+enum {
+    FK_KERNEL_SERIAL = 3, /* CUPTI_ACTIVITY_KIND_KERNEL */
+    FK_API_DRIVER = 4,    /* ..._DRIVER */
+    FK_API_RUNTIME = 5,   /* ..._RUNTIME */
+    FK_KINDS = 64,
+    FK_DOMAINS = 7,
+    FK_CBIDS = 1024,
+};
+
+/* --- fake_cupti_version.c: what each release has --------------------- */
+
+typedef struct fk_release {
+    uint32_t named;                       /* by FAKE_CUPTI_VERSION */
+    uint32_t version;                     /* as cuptiGetVersion() gives it */
+    int cuda;                             /* least cuDriverGetVersion() */
+    uint32_t driver_cbids, runtime_cbids; /* one more than the greatest */
+    uint32_t kinds;                       /* the same */
+    uint16_t kernel, copy, memset, wait, graph, memory, migration; /* bytes */
+} fk_release;
+
+const fk_release *fk_release_now(void);
+
+/* --- fake_cupti.c: the door, and what may be called when ------------- */
+
+/* Begin an API function: CUPTI_SUCCESS, or what it is to return. */
+int fk_gate(const char *function);
+int fk_gate_driver(const char *function);
+void fk_outside_callbacks(const char *function);
+extern _Thread_local int fk_inside; /* callbacks of the client's */
+extern _Atomic bool fk_forked;      /* this is a child of the process */
+void fk_move_clock(int64_t ns);
+
+/* --- fake_cupti_callbacks.c ------------------------------------------ */
+
+extern const fk_tool fk_cupti_tool;
+uint64_t fk_cupti_now(void); /* ns, of the client's clock if it gave one */
+
+/* --- fake_cupti_names.c ---------------------------------------------- */
+
+/* A function's name, as callbacks give it; lives as long as the library. */
+const char *fk_function_name(uint32_t domain, uint32_t cbid);
+
+/* --- fake_cupti_records.c -------------------------------------------- */
+
+size_t fk_record_size(uint32_t kind); /* bytes; 0: no such kind */
+void fk_record_write(uint8_t *at, const fk_work *work, const char *name);
+
+/* --- fake_cupti_buffers.c -------------------------------------------- */
+
+typedef void fk_requested(uint8_t **buffer, size_t *size, size_t *most);
+typedef void fk_completed(void *context, uint32_t stream, uint8_t *buffer,
+                          size_t size, size_t valid);
+
+void fk_buffers_start(fk_requested *requested, fk_completed *completed);
+void fk_buffers_ask_early(void);
+bool fk_buffers_put(const fk_work *work); /* false: the client has no room */
+void fk_buffers_hand_back(size_t but);    /* all but the last so many */
+void fk_buffers_hand_back_all(void);      /* empty ones, too */
+
+/* --- fake_cupti_worker.c --------------------------------------------- */
+
+extern _Atomic uint8_t fk_kinds[FK_KINDS]; /* those that are enabled */
+void fk_worker_start(fk_requested *requested, fk_completed *completed);
+void fk_worker_add(const fk_work *work); /* to what is to be delivered */
+void fk_worker_flush(bool forced);
+void fk_worker_period(uint32_t ms);
+size_t fk_worker_dropped(void);
+
+#endif

@@ -1,0 +1,269 @@
+/* Delivery of activity records, on a thread of CUPTI's own.
+ *
+ * Work waits in `inbox` until the worker takes it into `waiting`; what is
+ * done goes into buffers of the client's.
+ */
+#include "cupti/fake_cupti.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { NOTICED = 4096 }; /* pieces of work that wake the worker */
+
+typedef struct {
+    fk_work *items;
+    size_t count, room;
+} pile;
+
+_Atomic uint8_t fk_kinds[FK_KINDS];
+
+static pthread_mutex_t desk = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER; /* the worker */
+static pthread_cond_t done = PTHREAD_COND_INITIALIZER; /* who flushes */
+
+/* Under desk. */
+static pile inbox;
+static uint64_t asked, answered; /* flushes, by number */
+static bool force;
+static uint64_t not_before; /* of fk_true_time(CLOCK_REALTIME); 0: at once */
+static uint64_t period;     /* ns; 0: none */
+
+/* Held while the client's callbacks run: whoever has a lock of its own and
+ * calls in meets the real one's deadlock. */
+static pthread_mutex_t delivery = PTHREAD_MUTEX_INITIALIZER;
+
+/* The worker's own. */
+static pile waiting;
+static _Atomic size_t dropped;
+static _Atomic uint64_t device_records; /* for every nth */
+static uint64_t drop_every, zero_every, late_ms, stuck_ms, noticed;
+static _Atomic bool started;
+
+static struct timespec
+deadline(uint64_t ns)
+{
+    uint64_t at = fk_true_time(CLOCK_REALTIME) + ns;
+    return (struct timespec){(time_t)(at / 1000000000u),
+                             (long)(at % 1000000000u)};
+}
+
+/* --- piles ----------------------------------------------------------- */
+
+static void
+add(pile *to, const fk_work *items, size_t count)
+{
+    if (to->count + count > to->room) {
+        to->room = 2 * (to->count + count) + 64;
+        to->items = realloc(to->items, to->room * sizeof *items);
+        if (!to->items) {
+            abort();
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        to->items[to->count++] = items[i];
+    }
+}
+
+/* --- which records, and when ----------------------------------------- */
+
+static bool
+is_done(const fk_work *work, uint64_t now)
+{
+    return !work->queue || work->queue->synced >= work->number ||
+           work->end <= now;
+}
+
+static bool
+nth(uint64_t every, uint64_t number)
+{
+    return every && number % every == 0;
+}
+
+static void
+deliver(fk_work *work)
+{
+    if (work->queue) {
+        uint64_t number = ++device_records;
+        if (nth(drop_every, number)) {
+            dropped++;
+            return;
+        }
+        if (nth(zero_every, number)) {
+            work->start = work->end = 0;
+        }
+    }
+    if (!fk_buffers_put(work)) {
+        dropped++;
+    }
+}
+
+/* Write what is done into buffers; a forced flush takes the rest as it is. */
+static void
+sort_out(bool flush, bool forced)
+{
+    pthread_mutex_lock(&delivery);
+    uint64_t now = fk_cupti_now();
+    size_t kept = 0;
+    for (size_t i = 0; i < waiting.count; i++) {
+        fk_work *work = &waiting.items[i];
+        bool over = is_done(work, now);
+        if (!over && !forced) {
+            waiting.items[kept++] = *work;
+            continue;
+        }
+        if (!over) { /* incomplete: nobody knows its times */
+            work->start = work->end = 0;
+        }
+        deliver(work);
+    }
+    waiting.count = kept;
+    if (forced) {
+        fk_buffers_hand_back_all();
+    }
+    else {
+        fk_buffers_hand_back(flush ? 0 : 1);
+    }
+    pthread_mutex_unlock(&delivery);
+}
+
+/* --- the thread ------------------------------------------------------ */
+
+/* Sleep until there is something to do; desk is held. */
+static void
+sleep_a_while(void)
+{
+    if (asked != answered && not_before) {
+        uint64_t now = fk_true_time(CLOCK_REALTIME);
+        struct timespec until =
+            deadline(not_before > now ? not_before - now : 0);
+        pthread_cond_timedwait(&wake, &desk, &until);
+    }
+    else if (period) {
+        struct timespec until = deadline(period);
+        pthread_cond_timedwait(&wake, &desk, &until);
+    }
+    else {
+        pthread_cond_wait(&wake, &desk);
+    }
+}
+
+static bool
+due(void)
+{
+    return asked != answered && fk_true_time(CLOCK_REALTIME) >= not_before;
+}
+
+static void *
+work_for_ever(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&desk);
+    for (;;) {
+        if (!due() && inbox.count < noticed) {
+            sleep_a_while();
+        }
+        bool flush = due();
+        bool forced = flush && force;
+        uint64_t number = asked;
+        if (flush) {
+            force = false;
+        }
+        add(&waiting, inbox.items, inbox.count);
+        inbox.count = 0;
+        pthread_mutex_unlock(&desk);
+        sort_out(flush, forced);
+        pthread_mutex_lock(&desk);
+        if (flush) {
+            answered = number;
+            pthread_cond_broadcast(&done);
+        }
+    }
+    return NULL;
+}
+
+void
+fk_worker_start(fk_requested *requested, fk_completed *completed)
+{
+    fk_buffers_start(requested, completed);
+    drop_every = fk_env("FAKE_CUPTI_DROP", 0);
+    zero_every = fk_env("FAKE_CUPTI_ZERO_TIMES", 0);
+    late_ms = fk_env("FAKE_CUPTI_LATE_MS", 0);
+    stuck_ms = fk_env("FAKE_CUPTI_STUCK_MS", 30000);
+    uint64_t limit = fk_env("FAKE_CUPTI_BUFFER_LIMIT", 0);
+    size_t fit = limit / fk_record_size(FK_KERNEL);
+    noticed = limit && fit < NOTICED ? fit + !fit : NOTICED;
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, work_for_ever, NULL)) {
+        abort();
+    }
+    pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    started = true;
+}
+
+/* --- for the rest of the library ------------------------------------- */
+
+void
+fk_worker_add(const fk_work *work)
+{
+    if (fk_forked || !started) {
+        return;
+    }
+    fk_buffers_ask_early();
+    pthread_mutex_lock(&desk);
+    add(&inbox, work, 1);
+    if (inbox.count == noticed) {
+        pthread_cond_signal(&wake);
+    }
+    pthread_mutex_unlock(&desk);
+}
+
+void
+fk_worker_flush(bool forced)
+{
+    struct timespec until = deadline(stuck_ms * 1000000u);
+    pthread_mutex_lock(&desk);
+    bool pending = asked != answered; /* it is not put off by another */
+    uint64_t number = ++asked;
+    force = force || forced;
+    if (late_ms && !pending) {
+        not_before = fk_true_time(CLOCK_REALTIME) + late_ms * 1000000u;
+    }
+    pthread_cond_signal(&wake);
+    while (!late_ms && answered < number) {
+        if (pthread_cond_timedwait(&done, &desk, &until) == ETIMEDOUT) {
+            fk_misuse("cuptiActivityFlushAll: deadlock, a callback waits");
+        }
+    }
+    pthread_mutex_unlock(&desk);
+}
+
+void
+fk_worker_period(uint32_t ms)
+{
+    pthread_mutex_lock(&desk);
+    period = (uint64_t)ms * 1000000u;
+    pthread_cond_signal(&wake);
+    pthread_mutex_unlock(&desk);
+}
+
+/* Give the number since the last call; waits while callbacks run. */
+size_t
+fk_worker_dropped(void)
+{
+    if (!fk_inside) {
+        struct timespec until = deadline(stuck_ms * 1000000u);
+        if (pthread_mutex_timedlock(&delivery, &until)) {
+            fk_misuse("cuptiActivityGetNumDroppedRecords: deadlock, a "
+                      "callback waits");
+        }
+        pthread_mutex_unlock(&delivery);
+    }
+    return atomic_exchange(&dropped, 0);
+}

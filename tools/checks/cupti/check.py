@@ -1,0 +1,271 @@
+"""Comparison of lineprof's declarations of CUPTI with the headers of every version.
+
+The headers are downloaded with the wheels of CUPTI into build/cupti, about 300 MB,
+and compiled with csrc/gpu/cupti_abi.h. Needs a C compiler; CUPTI does not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tools.checks.cupti.declarations import CSRC, read_ours
+from tools.checks.cupti.names import CALLS, COMMON, ENDS, FIELDS, VALUES
+from tools.dev.envs import (
+    ROOT,
+    Env,
+    StepError,
+    clean_environment,
+    make,
+    must,
+    pip,
+    replay,
+)
+from tools.dev.pythons import this
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tools.checks.cupti.declarations import Ours
+
+HERE = Path(__file__).resolve().parent
+CACHE = ROOT / "build" / "cupti"
+PACKAGES = ("nvidia-cuda-cupti-cu11", "nvidia-cuda-cupti-cu12", "nvidia-cuda-cupti")
+OLDEST, NEWEST = (11, 7), (13, 5)  # what lineprof was made for
+CALL = "CUPTI_DRIVER_TRACE_CBID_"
+PARTS = ("result", "version", "activity*", "callbacks", "driver_cbid")
+
+
+class Version(NamedTuple):
+    """A version of CUPTI, as its wheel says it."""
+
+    package: str
+    number: str
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """The version of CUDA: two numbers."""
+        return tuple(int(part) for part in self.number.split(".")[:2])
+
+    @property
+    def folder(self) -> Path:
+        """Where its headers are kept."""
+        return CACHE / self.number
+
+
+def counterpart(struct: str, field: str) -> str | None:
+    """Give NVIDIA's name of a field; "" for a filler, None if nobody knows."""
+    known = {**COMMON, **FIELDS.get(struct, {})}
+    return known.get(field, known.get(field.partition("[")[0]))
+
+
+def successors(theirs: str, header: str) -> list[str]:
+    """Give a struct of the headers and all later ones of its family."""
+    family, number = re.fullmatch(r"(\w+?)(\d*)", theirs).groups()  # type: ignore[union-attr]
+    found = set(re.findall(rf"\}} ?({family}\d*);", header))
+    least = int(number or 1)
+    return sorted(name for name in found if int(name[len(family) :] or 1) >= least)
+
+
+def assertions(ours: Ours, header: str) -> Iterator[str]:
+    """Yield the lines of C that hold where our declarations are right."""
+    for struct, (theirs, names) in ours.structs.items():
+        for name in successors(theirs, header):
+            for field in names:
+                other = counterpart(struct, field)
+                if other:
+                    yield f"AT({struct}, {field}, {name}, {other});"
+    for value in ours.values:
+        if re.search(rf"\b{VALUES[value]}\b", header):
+            yield f"IS({value}, {VALUES[value]});"
+    for number, name in ours.numbered:
+        yield f"IS({number}, {name});"
+
+
+def unknown(ours: Ours) -> list[str]:
+    """Say what of our sources names.py does not know."""
+    wrong = [
+        f"{value} has no counterpart" for value in ours.values if value not in VALUES
+    ]
+    wrong += [
+        f"{name} says nothing of its calls" for name in ours.calls if name not in CALLS
+    ]
+    return wrong + [
+        f"{struct}.{field} has no counterpart"
+        for struct, (_, names) in ours.structs.items()
+        for field in names
+        if counterpart(struct, field) is None
+    ]
+
+
+def wrong_calls(ours: Ours, header: str) -> list[str]:
+    """Say which ids are of other calls than their list is for, and which it lacks."""
+    named = {
+        int(number): name
+        for name, number in re.findall(rf"{CALL}(cu[A-Z]\w*)\s*=\s*(\d+)", header)
+    }
+    wrong = []
+    for listed, numbers in ours.calls.items():
+        fits = re.compile(rf"(?:{CALLS[listed]}){ENDS}")
+        wrong += [
+            f"{number} of {listed} is {named[number]}"
+            for number in numbers
+            if number in named and not fits.fullmatch(named[number])
+        ]
+        wrong += [
+            f"{listed} lack {number}, {name}"
+            for number, name in named.items()
+            if number not in numbers and fits.fullmatch(name)
+        ]
+    return wrong
+
+
+def missing(ours: Ours, header: str) -> list[str]:
+    """Say which structs and functions that we need are not there."""
+    wrong = [
+        f"there is no {theirs}"
+        for theirs, _ in ours.structs.values()
+        if not successors(theirs, header)
+    ]
+    return wrong + [
+        f"there is no {name}"
+        for name, optional in ours.functions.items()
+        if not optional and not re.search(rf"\b{name}\(", header)
+    ]
+
+
+def compiled(version: Version, lines: list[str]) -> list[str]:
+    """Compile assertions against a version's headers; say which do not hold."""
+    source = version.folder / "check.c"
+    text = "\n".join(['#include "compare.h"', *lines, ""])
+    source.write_text(text, encoding="utf-8")
+    command = [*compiler(), "-std=c11", "-fsyntax-only", "-w", "-fmax-errors=0"]
+    command += ["-I", str(CSRC), "-I", str(HERE / "headers")]
+    command += ["-I", str(version.folder / "include"), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.returncode:
+        return []
+    said = re.findall(r'static assertion failed(?: due to .*)?: "(.*)"', done.stderr)
+    return said or [done.stderr[-1000:]]
+
+
+def compiler() -> list[str]:
+    """Find a C compiler; exit where there is none."""
+    for command in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+        if command and shutil.which(command.split()[0]):
+            return command.split()
+    sys.exit("lineprof: no C compiler; on Debian: apt install gcc libc6-dev")
+
+
+def available(env: Env) -> list[Version]:
+    """Ask the package index for the newest wheel of each version, oldest first."""
+    newest: dict[tuple[int, ...], Version] = {}
+    for package in PACKAGES:
+        answer = subprocess.run(
+            [str(env.python), "-m", "pip", "index", "versions", package],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            check=False,
+        )
+        listed = re.search(r"^Available versions: (.*)$", answer.stdout, re.MULTILINE)
+        if not listed:
+            raise StepError(f"the package index has no {package}: {answer.stderr}")
+        for number in listed[1].split(", "):  # newest first
+            version = Version(package, number)
+            newest.setdefault(version.release, version)
+    return [newest[release] for release in sorted(newest)]
+
+
+def fetch(env: Env, version: Version) -> None:
+    """Unpack the headers of a version unless they are there."""
+    include = version.folder / "include"
+    if include.exists():
+        return
+    wheels = version.folder / "wheels"
+    command = [env.python, "-m", "pip", "download", "--no-input", "--no-deps"]
+    command += ["--only-binary=:all:", "--dest", wheels]
+    must([*command, f"{version.package}=={version.number}"], env.log)
+    (wheel,) = wheels.glob("*.whl")
+    part = version.folder / "part"
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            inside = name.partition("/include/")[2]
+            if inside.endswith(".h"):
+                target = part / inside
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(archive.read(name))
+    shutil.rmtree(wheels)
+    part.rename(include)
+
+
+def check(version: Version, ours: Ours) -> list[str]:
+    """Compare one version; print its line, and give what is wrong."""
+    include = version.folder / "include"
+    header = "\n".join(
+        file.read_text(encoding="utf-8", errors="replace")
+        for part in PARTS
+        for file in include.glob(f"cupti_{part}.h")
+    )
+    lines = list(assertions(ours, header))
+    wrong = missing(ours, header) + wrong_calls(ours, header)
+    wrong += compiled(version, lines)
+    at = sum(line.startswith("AT") for line in lines)
+    kernel = successors("CUpti_ActivityKernel7", header)
+    newest = max(kernel, key=len_and_name, default="-").replace("CUpti_Activity", "")
+    optional = [
+        name.replace("cupti", "").replace("Activity", "")
+        for name, may_lack in ours.functions.items()
+        if may_lack and not re.search(rf"\b{name}\(", header)
+    ]
+    verdict = "fits" if not wrong else f"{len(wrong)} wrong"
+    row = f"{version.number:10} {newest:9} {at:6} {len(lines) - at:6} {verdict:9} "
+    print((row + ", ".join(optional)).rstrip(), flush=True)
+    for text in wrong:
+        print(f"           {text}")
+    return wrong
+
+
+def len_and_name(name: str) -> tuple[int, str]:
+    """Sort Kernel9 before Kernel10."""
+    return len(name), name
+
+
+def main() -> int:
+    """Compare all versions; 1 if any does not fit."""
+    ours = read_ours()
+    gaps = unknown(ours)
+    if gaps:
+        sys.exit(
+            "lineprof: tools/checks/cupti/names.py lags behind: " + "; ".join(gaps)
+        )
+    env = Env(ROOT / ".venv-check-cupti")
+    try:
+        make(env, this())
+        pip(env, "pip>=22.1")  # the first whose `pip index` is of use
+        versions = [v for v in available(env) if v.release >= OLDEST]
+        for version in versions:
+            fetch(env, version)
+    except StepError as error:
+        replay(env.log)
+        sys.exit(f"lineprof: {error}")
+    print("CUPTI      kernel   fields values           optional functions it lacks")
+    wrong = [text for version in versions for text in check(version, ours)]
+    newest = versions[-1].release
+    if newest > NEWEST:
+        news = ".".join(map(str, newest))
+        print(
+            f"{news} is newer than what lineprof was made for: read its release notes"
+        )
+    print(f"{len(versions)} versions, {len(wrong)} differences")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

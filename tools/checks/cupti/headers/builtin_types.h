@@ -1,0 +1,1 @@
+/* Replaces CUDA's header, of which CUPTI's structs use nothing. */

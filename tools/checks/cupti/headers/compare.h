@@ -1,0 +1,19 @@
+/* For the file that tools/checks/cupti/check.py writes: our declarations of CUPTI beside
+ * NVIDIA's, and assertions that they are the same. */
+#include <stddef.h>
+
+#include <cupti_result.h>
+
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+#include <cupti_driver_cbid.h>
+
+#include "gpu/cupti_abi.h"
+
+#define AT(ours, field, theirs, name)                                         \
+    _Static_assert(offsetof(ours, field) == offsetof(theirs, name) &&         \
+                       sizeof(((ours *)0)->field) ==                          \
+                           sizeof(((theirs *)0)->name),                       \
+                   #ours "." #field " is not " #theirs "." #name)
+#define IS(ours, theirs)                                                      \
+    _Static_assert((long)(ours) == (long)(theirs), #ours " is not " #theirs)

@@ -1,0 +1,232 @@
+"""A headless Chromium without a network, driven over a pipe.
+
+It speaks the Chrome DevTools Protocol: JSON messages that end in a NUL byte, to
+Chromium's file descriptor 3 and from its 4. Only 127.0.0.1 can be reached, so that
+a page which fetches anything else fails.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+from tools.checks.exports.findings import Mismatch, MissingReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BAD = ("error", "assert")  # calls of console
+LIMIT_S = 120  # for one answer of the browser
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # it opens our own files alone; as root there is none
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--force-device-scale-factor=1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--remote-debugging-pipe",
+    "--allow-file-access-from-files",
+)
+
+
+class Page:
+    """A page of a browser: what it logs as an error is kept in `errors`."""
+
+    def __init__(self, pipe: _Pipe, session: str) -> None:
+        self.errors: list[str] = []
+        self._pipe, self._session = pipe, session
+        for domain in ("Page", "Runtime", "Log"):
+            self.send(f"{domain}.enable")
+
+    def send(self, method: str, **parameters: object) -> dict[str, Any]:
+        """Call a method of the protocol; Mismatch when it fails or hangs."""
+        number = self._pipe.write(method, parameters, self._session)
+        while True:
+            message = self._pipe.read()
+            if message.get("id") == number:
+                break
+            self._note(message)
+        if "error" in message:
+            raise Mismatch(f"{method}: {message['error']['message']}")
+        result: dict[str, Any] = message["result"]
+        return result
+
+    def _note(self, message: dict[str, Any]) -> None:
+        """Keep an error that the page reports."""
+        details = message.get("params", {})
+        method = message.get("method")
+        if method == "Runtime.exceptionThrown":
+            thrown = details["exceptionDetails"]
+            said = thrown.get("exception", {}).get("description", thrown["text"])
+            self.errors.append(said)
+        elif method == "Log.entryAdded" and details["entry"]["level"] == "error":
+            entry = details["entry"]
+            self.errors.append(f"{entry['text']} {entry.get('url', '')}".strip())
+        elif method == "Runtime.consoleAPICalled" and details["type"] in BAD:
+            words = [str(one.get("value", one)) for one in details["args"]]
+            self.errors.append(" ".join(words))
+
+    def open(self, url: str) -> None:
+        """Go to `url`, and wait until it is loaded."""
+        failed = self.send("Page.navigate", url=url).get("errorText")
+        if failed:
+            raise Mismatch(f"{url}: {failed}")
+        self.wait("document.readyState === 'complete'")
+
+    def value(self, expression: str) -> Any:  # noqa: ANN401  # of JSON
+        """Evaluate JavaScript, await it, and give its value; Mismatch if it throws."""
+        answer = self.send(
+            "Runtime.evaluate",
+            expression=expression,
+            awaitPromise=True,
+            returnByValue=True,
+            userGesture=True,
+        )
+        if "exceptionDetails" in answer:
+            thrown = answer["exceptionDetails"]
+            said = thrown.get("exception", {}).get("description", thrown["text"])
+            raise Mismatch(f"the page threw {said}")
+        return answer["result"].get("value")
+
+    def wait(self, expression: str, limit_s: float = LIMIT_S) -> None:
+        """Wait until a JavaScript expression is true; Mismatch when it never is."""
+        end = time.monotonic() + limit_s
+        while not self.value(f"Boolean({expression})"):
+            if time.monotonic() > end:
+                raise Mismatch(f"never true in the page: {expression}")
+            time.sleep(0.05)
+
+    def click(self, x: float, y: float) -> None:
+        """Press and release the left button there (CSS pixels)."""
+        for kind in ("mousePressed", "mouseReleased"):
+            self.send(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=x,
+                y=y,
+                button="left",
+                clickCount=1,
+            )
+
+    def size(self, width: int, height: int) -> None:
+        """Give the page a size (CSS pixels)."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1}
+        self.send("Emulation.setDeviceMetricsOverride", mobile=False, **metrics)
+
+    def screenshot(self) -> bytes:
+        """Give a PNG of what the page shows."""
+        shot = self.send("Page.captureScreenshot", format="png")
+        return base64.b64decode(shot["data"])
+
+
+class _Pipe:
+    """Messages to and from one Chromium."""
+
+    def __init__(self, to: int, answers: int) -> None:
+        self._to, self._answers = to, answers
+        self._rest, self._number = b"", 0
+
+    def write(self, method: str, parameters: object, session: str = "") -> int:
+        """Send a message, and give its number."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if session:
+            message["sessionId"] = session
+        left = json.dumps(message).encode() + b"\0"
+        while left:
+            left = left[os.write(self._to, left) :]
+        return self._number
+
+    def read(self) -> dict[str, Any]:
+        """Give the next message; Mismatch when none comes."""
+        while b"\0" not in self._rest:
+            if not select.select([self._answers], [], [], LIMIT_S)[0]:
+                raise Mismatch(f"Chromium said nothing for {LIMIT_S} s")
+            more = os.read(self._answers, 1 << 20)
+            if not more:
+                raise Mismatch("Chromium has gone")
+            self._rest += more
+        first, self._rest = self._rest.split(b"\0", 1)
+        message: dict[str, Any] = json.loads(first)
+        return message
+
+    def ask(self, method: str, **parameters: object) -> dict[str, Any]:
+        """Call a method of the browser itself."""
+        number = self.write(method, parameters)
+        while True:
+            message = self.read()
+            if message.get("id") == number:
+                result: dict[str, Any] = message["result"]
+                return result
+
+
+def command() -> str:
+    """Give the command of a Chromium; MissingReader when there is none."""
+    for name in NAMES:
+        if found := shutil.which(name):
+            return found
+    raise MissingReader("Chromium", "Debian: apt install chromium")
+
+
+def high(end: int) -> int:
+    """Move a file descriptor out of the way of 3 and 4; give its new number."""
+    moved = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(end)
+    return moved
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[_Pipe]:
+    """Run a Chromium as long as the block; MissingReader when there is none."""
+    program = command()
+    ends = [high(end) for end in (*os.pipe(), *os.pipe())]
+    theirs_in, to, answers, theirs_out = ends
+
+    def take() -> None:
+        os.dup2(theirs_in, 3)
+        os.dup2(theirs_out, 4)
+
+    home = tempfile.mkdtemp()
+    process = subprocess.Popen(
+        [program, *FLAGS, f"--user-data-dir={home}", "about:blank"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        close_fds=False,
+        preexec_fn=take,  # noqa: PLW1509  # it makes two system calls
+        start_new_session=True,  # a Chromium is many processes
+    )
+    try:
+        yield _Pipe(to, answers)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        shutil.rmtree(home, ignore_errors=True)
+        for end in ends:
+            os.close(end)
+
+
+@contextlib.contextmanager
+def page(pipe: _Pipe, width: int = 1200, height: int = 800) -> Iterator[Page]:
+    """Open a page as long as the block."""
+    target = pipe.ask("Target.createTarget", url="about:blank")["targetId"]
+    there = pipe.ask("Target.attachToTarget", targetId=target, flatten=True)
+    ours = Page(pipe, there["sessionId"])
+    ours.size(width, height)
+    try:
+        yield ours
+    finally:
+        pipe.ask("Target.closeTarget", targetId=target)

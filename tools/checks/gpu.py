@@ -1,0 +1,103 @@
+"""Tests of lineprof on an NVIDIA GPU: runs tests/gpu_hardware, one verdict per item.
+
+    python tools/checks/gpu.py [ITEM...] [--list] [--record] [--within S] [--help]
+
+`make test-gpu` takes the same arguments from ARGS. The frameworks are those that this
+Python has, because nothing is installed; lineprof itself is built into build/test-gpu.
+Exit status: 1 if an item failed, 2 if no GPU can be used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
+
+from tools.dev.envs import (
+    BUILT_FROM,
+    PURE,
+    ROOT,
+    StepError,
+    fingerprint,
+    must,
+    replay,
+)
+from tools.dev.pythons import ask
+
+LIST = ROOT / "tests" / "gpu_hardware" / "main.py"
+BUILD = ROOT / "build" / "test-gpu"
+LOG = BUILD / "build.txt"
+NODES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu")
+WITHOUT_A_GPU = {"--list", "--dry-run", "--help", "-h"}
+NO_GPU = 2  # exit status
+
+
+def gpu_problem() -> str:
+    """Return why no GPU can be used here; '' if one can."""
+    if not any(Path(node).exists() for node in NODES):
+        return f"there is no NVIDIA GPU here: no {' or '.join(NODES)}"
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        return f"there is no driver for the GPU: {error}"
+    count = ctypes.c_int()
+    status = cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count))
+    if status:
+        return f"no GPU can be used here: the driver gives error {status}"
+    return "" if count.value else "no GPU can be used here: the driver finds none"
+
+
+def build() -> Path:
+    """Build lineprof for this Python unless it is up to date; return its folder.
+
+    It is not a virtual environment, which would hide this Python's frameworks.
+    """
+    python = ask(sys.executable)
+    if python is None:
+        raise StepError(f"{sys.executable} cannot describe itself")
+    folder = BUILD / python.abi
+    stamp, wanted = folder / "stamp.txt", fingerprint(*BUILT_FROM, *PURE)
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+        return folder
+    print(f"building lineprof for Python {python.version} ...", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    options = ["--no-deps", "--no-input", "--target", folder]
+    if find_spec("scikit_build_core"):  # no network is needed then
+        options.append("--no-build-isolation")
+    options.append(f"--config-settings=build-dir={BUILD / 'cmake' / python.abi}")
+    must([sys.executable, "-m", "pip", "install", *options, ROOT], LOG)
+    stamp.write_text(wanted, encoding="utf-8")
+    return folder
+
+
+def main() -> int:
+    """Look for a GPU, build lineprof, run the tests; return the exit status."""
+    words = [*sys.argv[1:], *shlex.split(os.environ.get("ARGS", ""))]
+    folder = ROOT
+    if not WITHOUT_A_GPU & {*words}:
+        problem = gpu_problem()
+        if problem:
+            print(f"lineprof: {problem}", file=sys.stderr)
+            return NO_GPU
+        LOG.unlink(missing_ok=True)
+        try:
+            folder = build()
+        except StepError as error:
+            replay(LOG)
+            print(f"lineprof: {error}; see its output above", file=sys.stderr)
+            return 1
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-B", str(LIST), *words]
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

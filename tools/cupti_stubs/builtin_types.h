@@ -1,1 +1,0 @@
-/* In the place of CUDA's, of which CUPTI's structs use nothing. */

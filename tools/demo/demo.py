@@ -1,0 +1,44 @@
+"""Demo: sets lineprof up in .venv, profiles an example and prints its table."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tools.dev.envs import (
+    ROOT,
+    Env,
+    StepError,
+    clean_environment,
+    install,
+    make,
+    replay,
+)
+from tools.dev.pythons import this
+
+EXAMPLE = "examples/lookup.py"
+
+
+def main() -> int:
+    """Set up and run; return the exit status of kernprof."""
+    python = this()
+    env = Env(ROOT / ".venv")
+    print(f"setting up lineprof in .venv (Python {python.version}) ...", flush=True)
+    try:
+        make(env, python)
+        install(env, editable=True)
+    except StepError as error:
+        replay(env.log)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
+        return 1
+    print(f"$ .venv/bin/kernprof -l -v {EXAMPLE}", flush=True)
+    return subprocess.run(
+        [env.bin / "kernprof", "-l", "-v", EXAMPLE],
+        cwd=ROOT,
+        env=clean_environment(),
+        check=False,
+    ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

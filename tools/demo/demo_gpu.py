@@ -1,0 +1,64 @@
+"""Demo on a simulated GPU: prints the table of an example and a summary of kernels."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.dev import native
+from tools.dev.envs import (
+    ROOT,
+    Env,
+    StepError,
+    clean_environment,
+    install,
+    make,
+    replay,
+)
+from tools.dev.pythons import this
+
+EXAMPLE = "examples/simulated_gpu.py"
+BANNER = "=== simulated: no GPU is used, and the numbers of one are made up ==="
+
+
+def main() -> int:
+    """Set up, build the doubles and run; return the first exit status other than 0."""
+    python = this()
+    env = Env(ROOT / ".venv")
+    log = env.log
+    print(f"setting up lineprof in .venv (Python {python.version}) ...", flush=True)
+    try:
+        make(env, python)
+        install(env, editable=True)
+        log = native.BUILD_LOG
+        native.build(python, strict=False)
+    except StepError as error:
+        replay(log)
+        print(f"lineprof: {error}; see its output above", file=sys.stderr)
+        return 1
+    environment = clean_environment(
+        LINEPROF_CUDA=str(native.DOUBLES / "fake_cuda.so"),
+        LINEPROF_CUPTI=str(native.DOUBLES / "fake_cupti.so"),
+        LINEPROF_GPU_FORCE="1",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        profile = str(Path(folder, "simulated.lprof"))
+        for command in (
+            ["kernprof", "-l", "-v", "-o", profile, EXAMPLE],
+            ["lineprof", "view", "--gpu-summary", profile],
+        ):
+            print(f"{BANNER}\n$ {' '.join(command)}", flush=True)
+            program, *arguments = command
+            status = subprocess.run(
+                [env.bin / program, *arguments], cwd=ROOT, env=environment, check=False
+            ).returncode
+            if status:
+                return status
+    print(BANNER)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""Virtual environments in the checkout, updated when the sources change."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tools.dev.pythons import Python
+
+ROOT = Path(__file__).resolve().parents[2]
+REQUIREMENTS = ROOT / "tools" / "requirements"
+BUILT_FROM = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "csrc")
+HOST = re.compile(
+    r"(?<=https://)[^\s/'\"<>)]+|(?<=http://)[^\s/'\"<>)]+|(?<=host=')[^']+"
+)
+PURE = ("lineprof", "kernprof")  # an editable install uses these folders themselves
+
+
+class StepError(Exception):
+    """A command failed. The message names it, its output is in a log."""
+
+
+@dataclass(frozen=True)
+class Env:
+    """A virtual environment in the checkout."""
+
+    folder: Path
+
+    @property
+    def log(self) -> Path:
+        """Log of the last set-up."""
+        return self.folder / "log" / "setup.txt"
+
+    @property
+    def bin(self) -> Path:
+        """Folder of its commands."""
+        return self.folder / "bin"
+
+    @property
+    def python(self) -> Path:
+        """Path of its interpreter."""
+        return self.bin / "python"
+
+
+def call(command: Sequence[object], log: Path, **changes: str) -> int:
+    """Run a command with its output appended to a log; return its exit status."""
+    with open_log(log) as output:
+        print("$", *command, file=output, flush=True)
+        return subprocess.run(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(**changes),
+            cwd=ROOT,
+            check=False,
+        ).returncode
+
+
+def must(command: Sequence[object], log: Path, **changes: str) -> None:
+    """Run a command like call(); StepError if it fails."""
+    status = call(command, log, **changes)
+    if status:
+        program, *arguments = map(str, command)
+        start = " ".join([Path(program).name, *arguments[:3]])
+        raise StepError(f"`{start} ...` ended with exit status {status}")
+
+
+@contextlib.contextmanager
+def open_log(log: Path) -> Iterator[IO[str]]:
+    """Open a log to append to; commands may write any bytes into it."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8", errors="replace") as output:
+        yield output
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    """Return our environment with changes, without variables that redirect Python."""
+    redirecting = ("PYTHONHOME", "PYTHONPATH", "PYTHONSAFEPATH", "VIRTUAL_ENV")
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in redirecting and not name.startswith("LINEPROF_")
+    }
+    return {**kept, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **changes}
+
+
+def fingerprint(*names: str) -> str:
+    """Return a hash of these files and folders of the checkout."""
+    digest = hashlib.sha256()
+    for name in names:
+        top = ROOT / name
+        files = sorted(top.rglob("*")) if top.is_dir() else [top]
+        for file in files:
+            if file.is_file() and "__pycache__" not in file.parts:
+                digest.update(str(file.relative_to(ROOT)).encode())
+                digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def make(env: Env, python: Python) -> None:
+    """Make a virtual environment of a Python unless it exists."""
+    env.log.unlink(missing_ok=True)
+    wanted = f"{python.name} {python.path}"
+    if stamp(env, "python") != wanted or not env.python.exists():
+        shutil.rmtree(env.folder, ignore_errors=True)
+        must([python.path, "-m", "venv", env.folder], env.log)
+        write_stamp(env, "python", wanted)
+
+
+def install(env: Env, *, editable: bool = False, strict: bool = False) -> None:
+    """Install the checkout into an environment unless it is up to date.
+
+    With `editable`, the Python files of the checkout itself are imported; with
+    `strict`, warnings of the C compiler are errors.
+    """
+    wanted = fingerprint(*BUILT_FROM, *(() if editable else PURE))
+    wanted += f" editable={editable} strict={strict}"
+    if stamp(env, "lineprof") == wanted:
+        return
+    pip(
+        env,
+        "--force-reinstall",
+        "--no-deps",
+        f"--config-settings=build-dir={env.folder / 'build'}",
+        f"--config-settings=cmake.define.LINEPROF_WERROR={'ON' if strict else 'OFF'}",
+        *(["--editable"] if editable else []),
+        str(ROOT),
+    )
+    write_stamp(env, "lineprof", wanted)
+
+
+def require(env: Env, requirements: str, *options: str) -> None:
+    """Install a file of tools/requirements/ unless it is up to date."""
+    wanted = fingerprint(f"tools/requirements/{requirements}")
+    if stamp(env, requirements) != wanted:
+        pip(env, *options, "--requirement", str(REQUIREMENTS / requirements))
+        write_stamp(env, requirements, wanted)
+
+
+def pip(env: Env, *arguments: str) -> None:
+    """Run `pip install` in an environment; StepError if it fails."""
+    must([env.python, "-m", "pip", "install", "--no-input", *arguments], env.log)
+
+
+def stamp(env: Env, what: str) -> str:
+    """Return what the last successful run of a step noted; '' if there was none."""
+    try:
+        return (env.folder / "stamps" / what).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+
+
+def write_stamp(env: Env, what: str, value: str) -> None:
+    """Note that a step succeeded, and with which input."""
+    (env.folder / "stamps").mkdir(exist_ok=True)
+    (env.folder / "stamps" / what).write_text(value, encoding="utf-8")
+
+
+def replay(log: Path) -> None:
+    """Print a whole log, without the host names of package indexes."""
+    if log.exists():
+        text = log.read_text(encoding="utf-8", errors="replace")
+        sys.stdout.write(without_hosts(text))
+        sys.stdout.flush()
+
+
+def without_hosts(text: str) -> str:
+    """Replace the hosts of addresses, which nobody outside needs to know."""
+    return HOST.sub("(host)", text)

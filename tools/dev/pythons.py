@@ -1,0 +1,174 @@
+"""Python interpreters of this machine, and what is missing to build lineprof."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OLDEST = (3, 11)
+MONITORING = (3, 12)  # the first version that has sys.monitoring
+
+# Run by each candidate; describes the interpreter behind a shim or a venv.
+QUESTION = """
+import importlib.util, json, os, sys, sysconfig
+have = importlib.util.find_spec
+print(json.dumps({
+    "path": os.path.realpath(getattr(sys, "_base_executable", sys.executable)),
+    "implementation": sys.implementation.name,
+    "version": "%d.%d.%d" % sys.version_info[:3],
+    "abi": sysconfig.get_config_var("SOABI") or sys.implementation.cache_tag,
+    "headers": os.path.exists(
+        os.path.join(sysconfig.get_path("include"), "Python.h")),
+    "venv": bool(have("venv") and have("ensurepip")),
+    "sqlite": bool(have("_sqlite3")),
+}))
+"""
+
+
+class Missing(NamedTuple):
+    """A missing file or program, and the Debian packages that have it."""
+
+    what: str
+    packages: str
+
+
+@dataclass(frozen=True)
+class Python:
+    """One interpreter, as it describes itself."""
+
+    path: str
+    implementation: str
+    version: str
+    abi: str
+    headers: bool
+    venv: bool
+    sqlite: bool
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """Version as numbers, to compare."""
+        return tuple(int(part) for part in self.version.split("."))
+
+    @property
+    def name(self) -> str:
+        """Version and ABI, unique for each interpreter."""
+        return f"{self.version}-{self.abi}"
+
+    @property
+    def hooks(self) -> tuple[str, ...]:
+        """Hooks that lineprof has on this version."""
+        return ("settrace", "monitoring")[: 1 + (self.number >= MONITORING)]
+
+    def missing(self) -> list[Missing]:
+        """Return what is missing to build with this interpreter."""
+        stem = debian_stem(self)
+        missing = []
+        if not self.headers:
+            missing.append(Missing(f"Python.h of {self.path}", f"{stem}-dev"))
+        if not self.venv:
+            missing.append(
+                Missing(f"venv and ensurepip of {self.path}", f"{stem}-venv")
+            )
+        return missing
+
+
+def advice(missing: Sequence[Missing]) -> str:
+    """Return one line: what is missing, and how to get it."""
+    what = " and ".join(one.what for one in missing)
+    packages = " ".join(one.packages for one in missing)
+    return f"this machine lacks {what}; on Debian: apt install {packages}"
+
+
+def debian_stem(python: Python) -> str:
+    """Return the Debian package of an interpreter: python3 for the default one."""
+    if python.path == os.path.realpath("/usr/bin/python3"):
+        return "python3"
+    return "python" + ".".join(map(str, python.number[:2]))
+
+
+def ask(command: str) -> Python | None:
+    """Describe the interpreter that a command starts; None if it does not work."""
+    try:
+        answer = subprocess.run(
+            [command, "-I", "-c", QUESTION],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        ).stdout
+        return Python(**json.loads(answer))
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError):
+        return None
+
+
+def candidates() -> list[str]:
+    """Return commands that may be Pythons: of $PYTHONS, on PATH and of pyenv."""
+    found = os.environ.get("PYTHONS", "").replace(",", " ").split()
+    named = re.compile(r"python3(\.\d+)?t?")
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        here = sorted(Path(folder or ".").glob("python3*"))
+        found += [str(p) for p in here if named.fullmatch(p.name)]
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    found += sorted(map(str, pyenv.glob("versions/*/bin/python")))
+    return found
+
+
+def find() -> tuple[list[Python], list[str]]:
+    """Return the usable CPythons, newest first, and a line for each other one."""
+    answers: dict[str, Python] = {}
+    for command in dict.fromkeys(candidates()):
+        python = ask(command)
+        if (
+            python is not None
+            and python.implementation == "cpython"
+            and python.number >= OLDEST
+        ):
+            answers.setdefault(python.path, python)
+    usable: dict[str, Python] = {}
+    refused = {}
+    for python in answers.values():
+        missing = python.missing()
+        if missing:
+            refused[python.name] = f"{python.version}: {advice(missing)}"
+        else:
+            usable.setdefault(python.name, python)
+    newest_first = sorted(usable.values(), key=lambda p: p.number, reverse=True)
+    return newest_first, sorted(v for k, v in refused.items() if k not in usable)
+
+
+def compiler_missing() -> list[Missing]:
+    """Return what is missing to compile C on this machine."""
+    command = os.environ.get("CC", "").split()
+    if not command:
+        command = [c for c in ("cc", "gcc", "clang") if shutil.which(c)][:1]
+    if not command or not shutil.which(command[0]):
+        return [Missing("a C compiler", "gcc libc6-dev")]
+    probe = subprocess.run(
+        [*command, "-E", "-x", "c", "-"],
+        input="#include <stdio.h>\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return [Missing("the C library's headers", "libc6-dev")] if probe.returncode else []
+
+
+def this() -> Python:
+    """Describe the interpreter that runs this; exit if it cannot build lineprof."""
+    python = ask(sys.executable)
+    if python is None:
+        sys.exit(f"lineprof: {sys.executable} cannot describe itself")
+    missing = [*compiler_missing(), *python.missing()]
+    if missing:
+        sys.exit(f"lineprof: {advice(missing)}")
+    return python

@@ -1,0 +1,213 @@
+"""The whole suite: the C tests, then pytest on every Python found, once per hook.
+
+Environment: PYTHONS, more interpreters to use; ONLY=3.12, only versions that start
+with that; ARGS, passed to pytest; LINEPROF_WERROR=ON, compiler warnings are errors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shlex
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from tools.dev import native
+from tools.dev.envs import (
+    REQUIREMENTS,
+    ROOT,
+    Env,
+    StepError,
+    install,
+    make,
+    open_log,
+    pip,
+    require,
+    stamp,
+    write_stamp,
+)
+from tools.dev.pythons import advice, compiler_missing, find
+from tools.dev.results import Result, close, progress, read_report, say, tell
+from tools.dev.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tools.dev.pythons import Python
+
+SET_UP_AT_ONCE = 2
+MAX_WORKERS = 8  # each collects all tests before it runs its share
+RUN_S = 300  # estimate of one run on one core
+LIMIT_S = 1200  # for one run of the suite
+PROGRESS_S = 15
+SESSIONS = Sessions(limit_s=LIMIT_S, every_s=PROGRESS_S)
+STRICT = os.environ.get("LINEPROF_WERROR", "").upper() in {"1", "ON"}
+
+
+def main() -> int:
+    """Print the plan, run it and sum up; the exit status is 1 if anything failed."""
+    missing = compiler_missing()
+    problem = advice(missing) if missing else ""
+    found, refused = find()
+    pythons = [p for p in found if p.version.startswith(os.environ.get("ONLY", ""))]
+    if not problem and not pythons:
+        problem = "; ".join(["no usable Python 3.11 or later", *refused])
+    if problem:
+        sys.exit(f"lineprof: {problem}")
+    print(plan(pythons))
+    for line in refused:
+        print(f"left out {line}")
+    sys.stdout.flush()
+
+    with locked():
+        return run_all(pythons)
+
+
+def plan(pythons: list[Python]) -> str:
+    """Return what will run, and about how long that takes."""
+    runs = sum(len(python.hooks) for python in pythons)
+    arguments = os.environ.get("ARGS", "")
+    if arguments:
+        length = f"with the arguments {arguments}"
+    else:
+        minutes = -(-runs * RUN_S // (60 * workers()))
+        length = f"about {minutes} min"
+    first = (
+        f"the C tests, then the Python tests {runs} times, {workers()} tests at once:"
+        f" {length}; 1 min more for each Python that is used for the first time"
+    )
+    lines = [f"{p.version:8} {', '.join(p.hooks):22} {p.path}" for p in pythons]
+    return "\n".join([first, *lines])
+
+
+def workers() -> int:
+    """Return the number of processes that share the tests of a run."""
+    if sys.platform == "linux":
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return min(cores, MAX_WORKERS)
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[None]:
+    """Lock this checkout's environments, after any other run of the suite."""
+    path = ROOT / ".venv-test" / "lock"
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("waiting for another run of the suite in this checkout", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def run_all(pythons: list[Python]) -> int:
+    """Run everything unless interrupted; return the exit status.
+
+    While the tests of one Python run, the environments of the next are set up.
+    """
+    results = [run_native(pythons[0])]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ThreadPoolExecutor(SET_UP_AT_ONCE) as pool:
+        try:
+            for python, ready in zip(pythons, pool.map(set_up, pythons)):
+                if isinstance(ready, Result):
+                    results.append(ready)
+                else:
+                    results += [run_suite(ready, python, hook) for hook in python.hooks]
+        except KeyboardInterrupt:
+            SESSIONS.close()
+            pool.shutdown(wait=False, cancel_futures=True)
+            results.append(Result("interrupted", native.TEST_LOG, failed=1))
+    return close(results)
+
+
+def run_native(python: Python) -> Result:
+    """Build the C tests and the doubles, and run the tests."""
+    begun = time.monotonic()
+    name = "C tests (ASan, UBSan)"
+    try:
+        native.build(python, strict=STRICT)
+        status = native.test(python)
+        result = Result(name, native.TEST_LOG)
+        result = read_report(result, native.TEST_REPORT, status)
+    except StepError as error:
+        result = Result(f"{name}: {error}", native.BUILD_LOG, failed=1)
+    return tell(result, time.monotonic() - begun)
+
+
+def set_up(python: Python) -> Env | Result:
+    """Return an environment with lineprof, or a failed result without one."""
+    begun = time.monotonic()
+    env = Env(ROOT / ".venv-test" / python.name)
+    if not env.folder.exists():
+        say(f"{python.version}: making its environment, which takes a while")
+    try:
+        make(env, python)
+        require(env, "test.txt")
+        install_peers(env)
+        install(env, strict=STRICT)
+    except StepError as error:
+        result = Result(f"{python.version} set-up: {error}", env.log, failed=1)
+        return tell(result, time.monotonic() - begun)
+    say(f"{python.version}: set up in {time.monotonic() - begun:.0f} s")
+    return env
+
+
+def install_peers(env: Env) -> None:
+    """Install other profilers for comparison, each if this Python can have it."""
+    requirements = REQUIREMENTS / "peers.txt"
+    for peer in requirements.read_text(encoding="utf-8").split():
+        if not stamp(env, peer):
+            try:
+                pip(env, "--only-binary=:all:", peer)
+            except StepError as error:  # its tests are skipped, with a reason
+                with open_log(env.log) as log:
+                    print(f"no {peer} here: {error}", file=log)
+            write_stamp(env, peer, "tried")
+
+
+def run_suite(env: Env, python: Python, hook: str) -> Result:
+    """Run pytest in an environment with one hook."""
+    begun = time.monotonic()
+    log = env.folder / "log" / f"{hook}.txt"
+    report = env.folder / "log" / f"{hook}.xml"
+    cwd = env.folder / "away"  # where `import lineprof` does not find the checkout
+    cwd.mkdir(exist_ok=True)
+    for old in (log, report):
+        old.unlink(missing_ok=True)
+    command = [env.python, "-m", "pytest", f"--junitxml={report}"]
+    command += [f"--numprocesses={workers()}", "--dist=worksteal"]
+    command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
+    command += ["-o", f"cache_dir={env.folder / 'cache' / hook}"]
+    command += pytest_arguments(shlex.split(os.environ.get("ARGS", "")))
+    doubles = str(native.DOUBLES)
+    changes = {"LINEPROF_CORE": hook, "LINEPROF_DOUBLES": doubles}
+    changes["PYTHONDONTWRITEBYTECODE"] = ""  # each process would compile the helpers
+    name = f"{python.version} {hook}"
+
+    def tell_progress() -> None:
+        say(f"{name}: {progress(log)} after {time.monotonic() - begun:.0f} s")
+
+    status = SESSIONS.run(
+        command, log, cwd=cwd, changes=changes, meanwhile=tell_progress
+    )
+    result = read_report(Result(name, log), report, status)
+    return tell(result, time.monotonic() - begun)
+
+
+def pytest_arguments(arguments: list[str]) -> list[object]:
+    """Return arguments with full paths of test files, or of all if there are none."""
+    paths = [word for word in arguments if (ROOT / word.partition("::")[0]).is_file()]
+    others = [word for word in arguments if word not in paths]
+    return [*others, *([ROOT / path for path in paths] or [ROOT / "tests"])]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
