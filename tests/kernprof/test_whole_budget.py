@@ -119,7 +119,7 @@ def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter((0, 500 * MS))
     monkeypatch.setattr("time.perf_counter_ns", lambda: next(clock))
     watch = BudgetWatch(1.2, lambda: fake)  # type: ignore[arg-type, return-value]
-    monkeypatch.setattr(watch._interval, "start", lambda: None)
+    monkeypatch.setattr(watch._timer, "start", lambda: None)
     assert watch.summary() == ""
     watch.start()
     assert watch._check() >= fake.step == 5 * MS
