@@ -334,13 +334,3 @@ def _like(old: Any, new: T) -> T:  # noqa: ANN401
         for name, value in vars(old).items():
             attributes.setdefault(name, value)
     return new
-
-
-def __getattr__(name: str) -> object:
-    """Import line_profiler's functions ``is_...`` when one is first needed."""
-    if not name.startswith("is_") and name != "C_LEVEL_CALLABLE_TYPES":
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    from lineprof.decorate import callables  # noqa: PLC0415  # seldom needed
-
-    return getattr(callables, name)

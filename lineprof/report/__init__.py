@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,20 +49,17 @@ from lineprof.report.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 __all__ = ["VIEWS", "Option", "Options", "View"]
 
 
-def _lazy(module: str, function: str) -> Callable[..., Iterable[str]]:
-    """Return a function of one of this package's modules, imported when called."""
-
-    def call(*arguments: Any) -> Iterable[str]:  # noqa: ANN401
-        imported = import_module(f"{__name__}.{module}")
-        lines: Iterable[str] = getattr(imported, function)(*arguments)
-        return lines
-
-    return call
+def _call(module: str, function: str, *arguments: Any) -> Iterable[str]:  # noqa: ANN401
+    """Call a function of one of this package's modules, which is imported only then."""
+    lines: Iterable[str] = getattr(import_module(f"{__name__}.{module}"), function)(
+        *arguments
+    )
+    return lines
 
 
 TEXT = View(
@@ -72,7 +70,7 @@ TEXT = View(
         *(UNIT, SKIP_ZERO, SORT, SUMMARIZE, RICH, RAW, COLUMNS, SORT_BY),
         *(GPU_COLUMNS, GPU_SELF, TOP_KERNELS, KERNEL, GRAPH_ORIGIN),
     ),
-    render=_lazy("text", "render"),
+    render=partial(_call, "text", "render"),
     orders=TABLE_ORDERS,
 )
 
@@ -81,7 +79,7 @@ JSON = View(
     suffix=".json",
     help="JSON for other programs, times in nanoseconds",
     options=(SKIP_ZERO, SORT, RAW),
-    render=_lazy("json_report", "render"),
+    render=partial(_call, "json_report", "render"),
 )
 
 HOT = View(
@@ -89,8 +87,8 @@ HOT = View(
     suffix=".hot.txt",
     help="the lines that took most time themselves, of all files: ten, or N",
     options=(),
-    render=_lazy("functions", "hot"),
-    notes=_lazy("functions", "call_notes"),
+    render=partial(_call, "functions", "hot"),
+    notes=partial(_call, "functions", "call_notes"),
     has_tables=False,
     value=HOT_LINES,
 )
@@ -101,8 +99,8 @@ FUNCTIONS = View(
     help="each function with its calls, its own time and that of all it called, as"
     " cProfile",
     options=(SKIP_ZERO, SORT_BY, LIMIT),
-    render=_lazy("functions", "functions"),
-    notes=_lazy("functions", "call_notes"),
+    render=partial(_call, "functions", "functions"),
+    notes=partial(_call, "functions", "call_notes"),
     has_tables=False,
     orders=FUNCTION_ORDERS,
 )
@@ -112,8 +110,8 @@ TREE = View(
     suffix=".tree.txt",
     help="the calls as a tree, the longest first",
     options=(DEPTH, MIN_PERCENT),
-    render=_lazy("call_tree", "tree"),
-    notes=_lazy("functions", "call_notes"),
+    render=partial(_call, "call_tree", "tree"),
+    notes=partial(_call, "functions", "call_notes"),
     has_tables=False,
 )
 
@@ -126,8 +124,8 @@ DRILL = View(
         *(DEPTH, MIN_PERCENT, UNIT, RICH),
         *(COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),
     ),
-    render=_lazy("drill_down", "drill"),
-    notes=_lazy("functions", "call_notes"),
+    render=partial(_call, "drill_down", "drill"),
+    notes=partial(_call, "functions", "call_notes"),
     has_tables=False,
     value=TARGETS,
 )
@@ -137,8 +135,8 @@ CALLERS = View(
     suffix=".callers.txt",
     help="from where a function is called, how often, and what it cost",
     options=(),
-    render=_lazy("functions", "callers"),
-    notes=_lazy("functions", "call_notes"),
+    render=partial(_call, "functions", "callers"),
+    notes=partial(_call, "functions", "call_notes"),
     has_tables=False,
     value=TARGETS,
 )
@@ -148,8 +146,8 @@ GPU_SUMMARY = View(
     suffix=".gpu-summary.txt",
     help="each kernel, copy, memset and CUDA call with its time, as nvprof",
     options=(KERNEL, GRAPH_ORIGIN, UVM, CSV),
-    render=_lazy("gpu_summary", "gpu_summary"),
-    notes=_lazy("gpu_summary", "summary_notes"),
+    render=partial(_call, "gpu_summary", "gpu_summary"),
+    notes=partial(_call, "gpu_summary", "summary_notes"),
 )
 
 GPU_TRACE = View(
@@ -157,8 +155,8 @@ GPU_TRACE = View(
     suffix=".gpu-trace.txt",
     help="each activity of a GPU in order of its start, as nvprof",
     options=(KERNEL, GRAPH_ORIGIN, UVM, OCCUPANCY, CSV),
-    render=_lazy("gpu_trace", "gpu_trace"),
-    notes=_lazy("gpu_trace", "gpu_trace_notes"),
+    render=partial(_call, "gpu_trace", "gpu_trace"),
+    notes=partial(_call, "gpu_trace", "gpu_trace_notes"),
 )
 
 API_TRACE = View(
@@ -166,8 +164,8 @@ API_TRACE = View(
     suffix=".api-trace.txt",
     help="each CUDA call in order of its start, as nvprof",
     options=(CSV,),
-    render=_lazy("gpu_trace", "api_trace"),
-    notes=_lazy("gpu_trace", "api_trace_notes"),
+    render=partial(_call, "gpu_trace", "api_trace"),
+    notes=partial(_call, "gpu_trace", "api_trace_notes"),
 )
 
 VIEWS = {
