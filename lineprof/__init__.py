@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from lineprof.line_profiler import main
     from lineprof.line_stats import LineStats, load_stats, show_func, show_text
     from lineprof.recording.core import start, stop
-    from lineprof.recording.gpu import gpu_status
+    from lineprof.recording.gpu import GpuOptions, gpu_status
     from lineprof.recording.profiler import LineProfiler
+    from lineprof.recording.trace import TraceOptions
 
 __all__ = [
+    "GpuOptions",
     "LineProfiler",
     "LineStats",
+    "TraceOptions",
     "__version__",
     "gpu_status",
     "line_profiler",
@@ -39,8 +42,10 @@ __all__ = [
 
 # The modules of the names that are imported at their first use.
 _HOMES = {
+    "GpuOptions": "lineprof.recording.gpu",
     "LineProfiler": "lineprof.recording.profiler",
     "LineStats": "lineprof.line_stats",
+    "TraceOptions": "lineprof.recording.trace",
     "gpu_status": "lineprof.recording.gpu",
     "load_ipython_extension": "lineprof.ipython",
     "load_stats": "lineprof.line_stats",
