@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
+from lineprof.model.collectives import line_mpi_ns
 from lineprof.model.gpu import (
     GpuNumbers,
     numbers_of_functions,
@@ -15,7 +16,7 @@ from lineprof.model.gpu import (
     unattributed,
 )
 from lineprof.model.records import LineTotals
-from lineprof.model.time_split import line_mpi_ns, line_time_splits
+from lineprof.model.time_split import line_time_splits
 from lineprof.report.options import uncalibrated
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     gpu, calls = gpu_fields(profile.gpu), call_fields(profile, raw=options.raw)
     functions = list(profile.functions)
     if options.skip_zero:
-        functions = [one for one in functions if one.thread_lines or one.key in gpu.functions]
+        functions = [
+            one for one in functions if one.thread_lines or one.key in gpu.functions
+        ]
     if options.sort:
         functions.sort(key=lambda function: function.total_ns)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
