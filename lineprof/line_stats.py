@@ -1,7 +1,7 @@
-"""The profile that users of line_profiler know: printed, written, changed in place.
+"""Profiles with line_profiler's interface: `LineStats`, `show_text`, `show_func`.
 
-`LineStats` is what a profiler returns and what files are loaded as; `show_text`
-and `show_func` print line_profiler's bare numbers.
+Profilers return a `LineStats`, and files are loaded as one; `show_text` and
+`show_func` print line_profiler's plain numbers.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class LineStats(Profile):
     """A profile with line_profiler's interface.
 
-    It can be printed, and read from files and written to them. Its attributes can
-    be set; so can its `timings` be changed in place.
+    It can be printed, read from files and written to them. Its attributes can be
+    set, and its `timings` can be changed in place.
     """
 
     _timings: Timings | None = None  # as users have them; None: not asked for
@@ -72,7 +72,7 @@ class LineStats(Profile):
     def timings(self) -> Timings:
         """line_profiler's numbers: (file, line, name) to (line, hits, ticks).
 
-        They can be changed, in place, too: the profile is then of these.
+        They can be changed, also in place: the profile then has the new numbers.
         """
         if self._timings is None:
             self._timings = super().timings
@@ -85,7 +85,7 @@ class LineStats(Profile):
 
     @property
     def unit(self) -> float:
-        """Seconds in a tick of `timings`; the ticks stay when it is changed."""
+        """Seconds in a tick of `timings`; setting it keeps the numbers of ticks."""
         return self._unit
 
     @unit.setter
@@ -95,13 +95,13 @@ class LineStats(Profile):
         self._known, self._timings = {}, timings
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what a pickle of this class has, or one of line_profiler's."""
+        """Restore the state of a pickle of this class, or of line_profiler's."""
         if state.keys() == {"timings", "unit"}:
             state = LineStats(state["timings"], state["unit"]).__dict__
         self.__dict__.update(state)
 
     def __iadd__(self, other: StatsLike) -> Self:
-        """Add the numbers of `other` to this very object."""
+        """Add the numbers of `other` to this object."""
         if not is_stats_like(other):
             return NotImplemented
         total = self.from_stats_objects(self, other)
@@ -114,14 +114,14 @@ class LineStats(Profile):
     ) -> Self:
         """Return the sum of one or several ``.lprof`` files.
 
-        Raises LineprofError when one of them cannot be read.
+        Raises LineprofError if one of them cannot be read.
         """
         from lineprof.storage import load  # noqa: PLC0415  # printing needs none
 
         return cls.from_stats_objects(*[load(path) for path in (file, *files)])
 
     def to_file(self, filename: str | os.PathLike[str]) -> None:
-        """Write a ``.lprof`` file; LineprofError when that cannot be done."""
+        """Write a ``.lprof`` file; LineprofError if that fails."""
         from lineprof.storage import save  # noqa: PLC0415  # printing needs none
 
         save(self, filename)
@@ -167,14 +167,14 @@ class LineStats(Profile):
     def to_pandas(self) -> DataFrame:
         """Return one row for each line, with the columns of ``export --format csv``.
 
-        Times are in nanoseconds. Raises LineprofError when pandas is missing.
+        Times are in nanoseconds. Raises LineprofError if pandas is missing.
         """
         from lineprof.export.tables import data_frame  # noqa: PLC0415  # seldom needed
 
         return data_frame(self)
 
     def _repr_html_(self) -> str:
-        """Return the tables as notebooks show them."""
+        """Return the tables as HTML for notebooks."""
         from lineprof.report.html import html_of  # noqa: PLC0415  # notebooks alone
 
         return html_of(self)
@@ -203,8 +203,8 @@ def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     is standard output by default; `stripzeros` leaves out functions that
     never ran; `details` are the lines, `summarize` adds one line a function;
     `sort` puts the greatest total last; `rich` highlights source on a terminal
-    if that package is there. `config` is the TOML file with the least widths
-    of columns; by default it is looked for, and with False not. Source is read
+    if that package is there. `config` is the TOML file with the minimum
+    widths of columns; by default it is searched for, False means none. Source is read
     from the disk.
     """
     from lineprof.console.terminal import write_lines  # noqa: PLC0415
@@ -240,7 +240,7 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     *,
     config: Config = None,
 ) -> None:
-    """Print the table of one function: its part of what `show_text` prints.
+    """Print the table of one function, as `show_text` does for all.
 
     `timings` are (line, hits, ticks); `unit` and `output_unit` are in
     seconds. Nothing is printed for a function that never ran if `stripzeros`.
@@ -262,7 +262,7 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
 
 
 def _options(stream: TextIO, config: Config, **asked: Any) -> Options:  # noqa: ANN401
-    """Return `asked` with what `stream` and the configuration ask for."""
+    """Return the options of `asked`, of `stream` and of the configuration."""
     from lineprof.console.terminal import terminal_of  # noqa: PLC0415  # only to print
     from lineprof.report.options import Options  # noqa: PLC0415
 
@@ -272,9 +272,9 @@ def _options(stream: TextIO, config: Config, **asked: Any) -> Options:  # noqa: 
 
 
 def _column_widths(config: Config = None) -> Mapping[str, int]:
-    """Return the least widths of columns that a TOML file asks for.
+    """Return the minimum widths of columns from a TOML file.
 
-    `config` is the file; by default it is looked for, and with False not.
+    `config` is the file; by default it is searched for, False means none.
     The columns are line, hits, time, perhit and percent.
     """
     from lineprof.config import ConfigSource  # noqa: PLC0415  # only to print

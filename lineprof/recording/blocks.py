@@ -8,7 +8,7 @@ runs; the profile keeps only the counts of the block's lines.
 from __future__ import annotations
 
 import sys
-from threading import get_ident
+from _thread import get_ident  # as in threading, which imports warnings
 from typing import TYPE_CHECKING
 
 from lineprof.bytecode.code_tables import register

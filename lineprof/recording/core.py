@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from threading import RLock
+from _thread import RLock  # as in threading, which imports warnings
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import _core, process_info
@@ -116,22 +117,12 @@ def _open(module: ModuleType, hook: str, clock: object) -> tuple[Tracer, Calibra
     return tracer, calibration
 
 
-class _Calibrations:
-    """Cache of calibrations by hook and clock, each measured at its first use."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[ModuleType, str, str], Calibration] = {}
-
-    def __call__(self, module: ModuleType, hook: str, clock_name: str) -> Calibration:
-        key = (module, hook, clock_name)
-        if key not in self._known:
-            if module.hook() is None:
-                module.Tracer(hook, None, clock_name).close()  # starts the clock
-            self._known[key] = measure(module, hook)
-        return self._known[key]
-
-
-_calibrated = _Calibrations()
+@cache
+def _calibrated(module: ModuleType, hook: str, clock_name: str) -> Calibration:
+    """Return the costs of a hook's events with a clock, measured at the first call."""
+    if module.hook() is None:
+        module.Tracer(hook, None, clock_name).close()  # starts the clock
+    return measure(module, hook)
 
 
 # Callbacks for the program's first use of a LineProfiler of its own: whole-program

@@ -7,7 +7,7 @@ versions of line_profiler).
 
 from __future__ import annotations
 
-from threading import get_ident
+from _thread import get_ident  # as in threading, which imports warnings
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 

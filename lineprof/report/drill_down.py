@@ -159,7 +159,7 @@ def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place 
         key = finder.function(text)
         if not key[0]:
             raise LineprofError(
-                f"{key[2]} is no Python: it has no lines",
+                f"{key[2]} is a C function: it has no lines",
                 hint=f"lineprof view --callers {key[2]} shows who calls it",
             )
         return key

@@ -40,7 +40,9 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
         if block is None:
             continue
         inside = range(function.line, function.line + len(block))
-        outside = sorted({c.line for c in function.thread_lines if c.line not in inside})
+        outside = sorted(
+            {c.line for c in function.thread_lines if c.line not in inside}
+        )
         if outside:
             yield (
                 f"{function.name} ({function.file}:{function.line}) took time on"

@@ -1,4 +1,4 @@
-"""From the core's raw GPU data to a profile's values."""
+"""GPU data of a profile, from the raw data of the core."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     RawDevice = tuple[int, str, int, bool, Mapping[str, int]]
 
     class Raw(TypedDict):
-        """What ``_core.gpu_snapshot`` returns."""
+        """The result of ``_core.gpu_snapshot``."""
 
         paths: Sequence[RawPath]
         sums: Sequence[RawSum]
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         version: int
 
     class ToNs(Protocol):
-        """What makes ns of the core's ticks."""
+        """Conversion of the core's ticks to ns."""
 
         def ns(self, ticks: int, /) -> int:
             """Return `ticks` in ns."""
@@ -60,17 +60,15 @@ if TYPE_CHECKING:
     Numbers = tuple[int, int, int, int, int]  # count, time, min, max, bytes
 
 
-# The core's paths of open lines, as a profile sees them.
-
-
 _LINES = 1_000_000  # from a code object's serial to its lines' NVTX payloads
+_HOST = frozenset({WAIT, RUNTIME, DRIVER})
 
 
 class Paths:
-    """The core's paths as the profile sees them, once they are asked for.
+    """The profile's call paths, made from the core's when they are asked for.
 
-    Lines that are open several times, in recursion, stay where they are
-    innermost: so paths that differ in depth alone are one, and there are few.
+    A line that is open several times, in recursion, is kept only where it is
+    innermost: so paths that differ only in depth are one, and there are few.
     """
 
     def __init__(
@@ -116,7 +114,7 @@ class Paths:
         while number not in self._open:
             parent, serial, line = self._raw[number]
             chain.append((number, serial, line))
-            if not serial:  # a root, whose line says of which thread
+            if not serial:  # a root: its line tells the thread
                 self._open[number] = (line, (), 0)
             else:
                 number = parent
@@ -132,11 +130,8 @@ class Paths:
         return state
 
 
-_HOST = frozenset({WAIT, RUNTIME, DRIVER})
-
-
 class Baseline(NamedTuple):
-    """What had been counted before a profiler began: that is not its own."""
+    """Counts of before a profiler began, which are not part of its profile."""
 
     sums: Mapping[Id, Numbers]
     busy_ns: Mapping[int, int]  # by device
@@ -148,9 +143,9 @@ class Baseline(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What the GPU backend of this process has to say at the end.
+    """Data of this process' GPU backend at the end.
 
-    `run` says which it is, and why; what was lost is filled in from `raw`.
+    `run` names the backend and the reason for it; its counts are taken from `raw`.
     """
 
     run: GpuRun
@@ -159,7 +154,7 @@ class Taken(NamedTuple):
 
 
 def baseline_of(raw: Raw | None) -> Baseline | None:
-    """Return what to leave out later, for a profiler that begins now."""
+    """Return the counts to subtract later, for a profiler that begins now."""
     if raw is None:
         return None
     return Baseline(
@@ -179,12 +174,12 @@ def gpu_of(
     place_of: Callable[[int], int],
     scale: ToNs,
 ) -> Gpu:
-    """Return a process' GPU data as a profile sees it.
+    """Return a process' GPU data as a profile has them.
 
-    `keys` has the function of each code serial of the profile: other lines
-    are left out of paths, and a path without any is none. `place_of` gives
-    the place of the core's thread of a number. `scale` makes ns of the ticks
-    that waits are counted in.
+    `keys` has the function of each code serial of the profile: other lines are left
+    out of paths, and a path without lines becomes NO_PATH. `place_of` returns a
+    thread's index by the core's number. `scale` converts the ticks that waits are
+    counted in.
     """
     raw = taken.raw
     if raw is None:
@@ -208,55 +203,59 @@ def gpu_of(
 
 
 def _sums(raw: Raw) -> dict[Id, Numbers]:
-    """Return all sums, kinds and names in words, all else as the core has it."""
+    """Return all sums; kinds and names as texts, all else as the core has it."""
     sums: dict[Id, Numbers] = {}
     for path, origin, code, name, device, count, *numbers in raw["sums"]:
         kind = KINDS[code] if code < len(KINDS) else UNKNOWN
-        time, least, most, size = numbers
+        time, min_time, max_time, size = numbers
         id_ = (path, origin, kind, raw["names"][name], device)
-        _add(sums, id_, (count, time, least, most, size))
+        _add(sums, id_, (count, time, min_time, max_time, size))
     return sums
 
 
 def _since(raw: Raw, before: Baseline) -> Iterator[tuple[Id, Numbers]]:
-    """Yield the sums of what came after the baseline.
+    """Yield the sums of all records after the baseline.
 
-    The least and the greatest time are then exact if they were surpassed
-    since, or if there was one record alone; else the least is not above the
-    true one, nor the greatest below it.
+    The minimum and the maximum are exact if they changed since, or if there was only
+    one record; otherwise the minimum is not above the true one, and the maximum not
+    below it.
     """
     for id_, numbers in _sums(raw).items():
-        count, time, least, most, size = numbers
-        count_0, time_0, least_0, most_0, size_0 = before.sums.get(id_, _NOTHING)
+        count, time, min_time, max_time, size = numbers
+        count_0, time_0, min_before, max_before, size_0 = before.sums.get(id_, _NOTHING)
         count -= count_0
         time -= time_0
         if count_0 and count == 1:
-            least = most = time
-        if count_0 and most == most_0:
-            most = min(most, time - least * (count - 1))
-        if count_0 and least == least_0:
-            least = max(least, time - most * (count - 1))
+            min_time = max_time = time
+        if count_0 and max_time == max_before:
+            max_time = min(max_time, time - min_time * (count - 1))
+        if count_0 and min_time == min_before:
+            min_time = max(min_time, time - max_time * (count - 1))
         if count:
-            yield id_, (count, time, least, most, size - size_0)
+            yield id_, (count, time, min_time, max_time, size - size_0)
 
 
 _NOTHING: Numbers = (0, 0, 0, 0, 0)
 
 
 def _add(sums: dict[Id, Numbers], id_: Id, numbers: Numbers) -> None:
-    """Add `numbers` to those that `sums` has of `id_`."""
+    """Add `numbers` to those of `id_` in `sums`."""
     if id_ in sums:
-        count, time, least, most, size = sums[id_]
-        more, more_time, other_least, other_most, more_size = numbers
-        least, most = min(least, other_least), max(most, other_most)
-        numbers = (count + more, time + more_time, least, most, size + more_size)
+        count, time, min_time, max_time, size = sums[id_]
+        more, more_time, other_min, other_max, more_size = numbers
+        min_time, max_time = min(min_time, other_min), max(max_time, other_max)
+        numbers = (count + more, time + more_time, min_time, max_time, size + more_size)
     sums[id_] = numbers
 
 
 def _sum(id_: Id, numbers: Numbers, scale: ToNs) -> GpuSum:
-    count, time, least, most, size = numbers
+    count, time, min_time, max_time, size = numbers
     if id_[2] == WAIT:  # the host's clock measures it
-        time, least, most = scale.ns(time), scale.ns(least), scale.ns(most)
+        time, min_time, max_time = (
+            scale.ns(time),
+            scale.ns(min_time),
+            scale.ns(max_time),
+        )
     path, origin, kind, name, device = id_
     return GpuSum(
         path=path,
@@ -266,8 +265,8 @@ def _sum(id_: Id, numbers: Numbers, scale: ToNs) -> GpuSum:
         device=device,
         count=count,
         ns=time,
-        min_ns=least,
-        max_ns=most,
+        min_ns=min_time,
+        max_ns=max_time,
         bytes=size,
     )
 
@@ -296,7 +295,7 @@ def _run(run: GpuRun, raw: Raw, before: Baseline) -> GpuRun:
 
 
 def _timelines(raw: Raw, before: Baseline, paths: Paths) -> tuple[Timeline, ...]:
-    """Return the events since the baseline as one timeline, or none at all."""
+    """Return the events since the baseline as one timeline; () if there are none."""
     columns = dict(raw["events"])
     count = len(columns["kind"]) - before.events
     if count <= 0:
@@ -320,7 +319,7 @@ def _timelines(raw: Raw, before: Baseline, paths: Paths) -> tuple[Timeline, ...]
 
 
 def _placed(column: bytes, paths: Paths) -> bytes:
-    """Return a column of the core's numbers with indexes + 1 instead; 0: none."""
+    """Return a column of path numbers as indexes + 1; 0 stays NO_PATH."""
     if not column.strip(b"\0"):
         return column
     numbers = array("I", column)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from lineprof._core import Tracer
-    from lineprof.model.gpu import Gpu
     from lineprof.model.records import Key, Process
     from lineprof.model.timelines import Batch, Trace
     from lineprof.snapshot.calls import RawTree
@@ -203,7 +202,7 @@ def _function(
         file=file,
         name=name,
         line=first_line,
-        cells=tuple(
+        thread_lines=tuple(
             _thread_line(line, scale, threads)
             for code in codes
             for line in map(LineRow._make, code.lines)
@@ -410,7 +409,9 @@ def warnings_of(
     if not unavailable:
         return []
     unknown = sum(wait.ns for wait in waits if wait.cause == OTHER)
-    all_ns = sum(cell.time_ns for function in functions for cell in function.thread_lines)
+    all_ns = sum(
+        cell.time_ns for function in functions for cell in function.thread_lines
+    )
     if not unknown or unknown < all_ns * _SUBSTANTIAL:
         return []
     why = "this system does not tell (/proc/self/task/*/syscall)"

@@ -1,4 +1,4 @@
-"""The command `lineprof`: what it prints, where, and what it exits with."""
+"""The command `lineprof`: its output, its messages and its exit statuses."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_several_files_are_added_up(
 
 @pytest.mark.parametrize("flag", ["-V", "--version"])
 @pytest.mark.parametrize("command", [["view"], []])
-def test_the_version_is_bare(
+def test_the_version_is_a_bare_number(
     capsys: pytest.CaptureFixture[str], command: list[str], flag: str
 ) -> None:
     assert main([*command, flag]) == 0
@@ -88,7 +88,7 @@ def test_the_version_is_bare(
 
 
 @pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
-def test_without_arguments_it_helps(
+def test_without_arguments_it_prints_help(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     assert main(arguments) == 0
@@ -108,7 +108,7 @@ def test_every_flag_has_help(capsys: pytest.CaptureFixture[str]) -> None:
     ("name", "there"),
     [("train.py.lprof", "train.lprof"), ("other.lprof", "other.py.lprof")],
 )
-def test_the_other_name_of_a_profile_is_found_and_said(
+def test_the_other_name_of_a_profile_is_found_and_reported(
     file: str, capsys: pytest.CaptureFixture[str], name: str, there: str
 ) -> None:
     Path(file).rename(there)
@@ -140,7 +140,7 @@ def test_an_empty_profile_says_why(
     )
 
 
-def test_a_changed_source_is_said(
+def test_a_changed_source_is_reported(
     tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "a.py"

@@ -26,7 +26,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def shown(capsys: pytest.CaptureFixture[str], line: str) -> str:
-    """Return what is shown; `line` has no file unless it says train.lprof."""
+    """Return the view; `line` has no file unless it names train.lprof."""
     words = line.split(" ") if line else []
     if "train.lprof" not in words:
         words.append("train.lprof")
@@ -94,7 +94,7 @@ def test_the_flags_differ(capsys: pytest.CaptureFixture[str]) -> None:
         ("-c", "lineprof view: argument -c/--config: expected one argument; see"),
     ],
 )
-def test_what_cannot_be_is_one_line(
+def test_wrong_flags_are_one_line(
     capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
     words = line.split(" ")

@@ -1,4 +1,4 @@
-"""Where the command's output goes: pipes, terminals, full disks, nowhere."""
+"""Output of the command to pipes, terminals, full disks and closed streams."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_each_view_is_shown(
         ("--api-trace --csv", "api_trace.csv", FULL),
     ],
 )
-def test_csv_is_rows_alone_and_remarks_stand_beside_it(
+def test_csv_is_rows_alone_and_notes_go_to_standard_error(
     file: str, capsys: pytest.CaptureFixture[str], flags: str, name: str, remark: str
 ) -> None:
     assert main([*flags.split(), file]) == 0
@@ -196,7 +196,7 @@ def test_json_can_go_to_a_log_file_too(file: str) -> None:
     assert Path("a.json").read_text(encoding="utf-8").startswith('{"format": 1')
 
 
-def test_placeholders_are_of_the_first_process_or_ours() -> None:
+def test_placeholders_are_those_of_the_first_process_or_this_one() -> None:
     second = PROCESS._replace(pid=1, host="x")
     assert report_name("%p@%h", [PROCESS, second]) == "4711@node-1"
     assert report_name("%p@%h", []) == f"{os.getpid()}@{os.uname().nodename}"
@@ -251,7 +251,7 @@ def test_a_current_folder_that_was_removed(
     monkeypatch.chdir(tmp_path)
 
 
-def test_what_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     def lines() -> object:
         yield "one"
         raise LineprofError("damaged")

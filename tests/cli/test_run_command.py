@@ -1,4 +1,4 @@
-"""`lineprof run`: kernprof's runner under our own name."""
+"""`lineprof run`: kernprof under lineprof's own name."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def trace_of(folder: Path, *flags: str, **options: object) -> Trace | None:
 
 
 def counts(trace: Trace | None, *, lines: bool = False) -> dict[str, int]:
-    """Return how many stays there are in each function, or on its lines."""
+    """Return the number of slices of each function, or on its lines."""
     found: dict[str, int] = {}
     for one in nested(trace) if trace else ():
         if (one.line != 0) == lines:
@@ -115,7 +115,7 @@ def test_the_environment_asks_for_it(folder: Path) -> None:
         ("LINEPROF_TRACE_MB", "much", "give megabytes from 1 on"),
     ],
 )
-def test_a_variable_that_makes_no_sense_is_said(
+def test_an_invalid_variable_is_reported(
     folder: Path, name: str, value: str, hint: str
 ) -> None:
     env = {"LINEPROF_TRACE": "1", name: value}
@@ -134,13 +134,13 @@ def test_a_variable_that_makes_no_sense_is_said(
         ("--trace=perhaps", "--trace takes yes or no, not 'perhaps'"),
     ],
 )
-def test_a_flag_that_makes_no_sense_is_said(folder: Path, flag: str, said: str) -> None:
+def test_an_invalid_flag_is_reported(folder: Path, flag: str, said: str) -> None:
     done = kernprof("-l", flag, "x.py", cwd=folder)
     assert (done.status, done.out) == (2, "")
     assert said in done.err
 
 
-def test_a_full_memory_is_said_and_all_before_is_there(tmp_path: Path) -> None:
+def test_a_full_memory_is_reported_and_all_before_is_kept(tmp_path: Path) -> None:
     program = """\
         @profile
         def f():
@@ -247,7 +247,7 @@ def test_hundreds_of_threads_fit_in_a_small_memory(tmp_path: Path) -> None:
     assert len({one.thread for one in trace}) <= 200
 
 
-def test_nothing_is_imported_for_it_unasked(tmp_path: Path) -> None:
+def test_the_module_of_timelines_is_imported_only_if_asked_for(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",

@@ -1,4 +1,4 @@
-"""The line that says how far a long task is, and what is said at the end of one."""
+"""The progress line of a long task, and the next steps that a command suggests."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ERASE = "\r\x1b[K"
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 class Clock:
-    """A clock that moves on by a step whenever it is asked."""
+    """A clock that advances by a step with each call."""
 
     def __init__(self, step: float) -> None:
         self.now, self.step = 0.0, step
@@ -38,19 +38,19 @@ class Clock:
         return self.now
 
 
-def said(stream: io.StringIO, step: float, count: int = 8) -> list[str]:
-    """Return what is said while so many files are read, one every `step` s."""
+def progress_lines(stream: io.StringIO, step: float, count: int = 8) -> list[str]:
+    """Return the progress lines of reading `count` files, one every `step` s."""
     with Progress(stream, Clock(step)) as progress:
         assert list(progress.each(range(count), "file", count)) == list(range(count))
     return stream.getvalue().split(ERASE)
 
 
-def test_a_short_task_says_nothing() -> None:
-    assert said(Terminal(), 0.05) == [""]
+def test_a_short_task_shows_nothing() -> None:
+    assert progress_lines(Terminal(), 0.05) == [""]
 
 
 def test_a_long_task_is_counted_and_its_line_erased() -> None:
-    assert said(Terminal(), 0.2) == [
+    assert progress_lines(Terminal(), 0.2) == [
         "",
         *(f"lineprof: file {number} of 8" for number in range(3, 9)),
         "",
@@ -58,11 +58,11 @@ def test_a_long_task_is_counted_and_its_line_erased() -> None:
 
 
 def test_the_line_is_not_written_more_often_than_it_can_be_read() -> None:
-    assert len(said(Terminal(), 0.01, count=200)) == 2 + 15
+    assert len(progress_lines(Terminal(), 0.01, count=200)) == 2 + 15
 
 
-def test_what_is_no_terminal_gets_no_line() -> None:
-    assert said(io.StringIO(), 1.0) == [""]
+def test_a_stream_that_is_no_terminal_gets_no_line() -> None:
+    assert progress_lines(io.StringIO(), 1.0) == [""]
 
 
 def test_the_line_is_erased_when_the_task_fails() -> None:
@@ -82,7 +82,7 @@ def test_a_narrow_terminal_has_the_line_in_one_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "12")
-    assert said(Terminal(), 1.0, count=1) == ["", "lineprof: f", ""]
+    assert progress_lines(Terminal(), 1.0, count=1) == ["", "lineprof: f", ""]
 
 
 def test_bytes_are_counted_as_they_go_by() -> None:
@@ -98,7 +98,7 @@ def test_a_terminal_that_goes_away_stops_the_line_alone() -> None:
         def write(self, _: str) -> int:
             raise OSError
 
-    assert said(Gone(), 1.0) == [""]
+    assert progress_lines(Gone(), 1.0) == [""]
 
 
 def test_next_steps_are_commands_that_work(
@@ -114,7 +114,7 @@ def test_next_steps_are_commands_that_work(
     assert "main.py:29 → main" in capsys.readouterr().out
 
 
-def test_the_tables_of_many_functions_end_with_what_to_type_next(
+def test_the_tables_of_many_functions_end_with_next_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -130,6 +130,6 @@ def test_the_tables_of_many_functions_end_with_what_to_type_next(
     assert next_steps(small(), "x") == next_steps(deep(4), "x") == []
 
 
-def test_the_hottest_call_is_not_one_that_recursion_makes_look_so() -> None:
+def test_the_hottest_call_counts_recursion_once() -> None:
     assert hottest_call(example()) == "main.py:29"
     assert hottest_call(small()) == ""

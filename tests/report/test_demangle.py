@@ -1,4 +1,4 @@
-"""Names of kernels: C++ ones are read, all others stay, and nothing crashes."""
+"""Demangled names of kernels: C++ names are read, all others stay unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ needs_runtime = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def _forget() -> object:
-    """Begin and end with nothing known."""
+    """Clear the caches before and after each test."""
     demangled.cache_clear()
     gpu_format._demanglers.cache_clear()
     yield
@@ -73,7 +73,7 @@ def bomb(levels: int) -> str:
     return "_Z1fSt4pairIiiE" + "".join(pairs)
 
 
-def test_a_name_that_stands_for_gigabytes_stays_and_is_the_last_that_is_read(
+def test_a_name_of_gigabytes_stays_and_is_the_last_that_is_demangled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls, end, before = [], threading.Event(), threading.enumerate()

@@ -1,4 +1,4 @@
-"""The GPU fields of the JSON are what docs/json.md says."""
+"""The GPU fields of --json, as docs/json.md describes them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_lines_and_functions_without_gpu_data_have_none_of_its_fields() -> None:
     assert "gpu_ns" not in function(profile, QUIET)
 
 
-def test_a_line_that_has_gpu_data_alone_is_there_in_its_place() -> None:
+def test_a_line_with_gpu_data_alone_is_in_its_place() -> None:
     profile = shown(example_gpu.example())
     found = line(profile, UPLOAD, 9)
     assert (found["hits"], found["time_ns"], found["gpu_ns"]) == (0, 0, 50_000)
@@ -110,7 +110,7 @@ def test_functions_with_gpu_data_alone_are_not_left_out() -> None:
     assert names == ["upload", "tree", "step", "fit"]
 
 
-def test_own_times_and_the_rest_are_the_total() -> None:
+def test_self_times_and_unattributed_time_are_the_total() -> None:
     profile = shown(example_gpu.example())
     own = sum(
         one.get("gpu_self_ns", 0) for of in profile["functions"] for one in of["lines"]
@@ -139,12 +139,12 @@ def test_runs_and_devices_are_as_they_were() -> None:
     assert (run["backend"], run["present"], run["version"]) == ("cupti", True, 130001)
 
 
-def test_a_profile_that_knows_of_no_gpu_says_nothing_of_any() -> None:
+def test_a_profile_without_gpu_data_has_no_gpu_fields() -> None:
     assert "gpu" not in shown(example_stats.example())
     assert "gpu" not in shown(example_gpu.ungated())
 
 
-def test_a_gpu_that_could_not_be_measured_is_said() -> None:
+def test_a_gpu_that_could_not_be_measured_is_reported() -> None:
     stats = example_stats.example()
     for run in (GpuRun(0, "none", "why", True), GpuRun(0, "nvtx", "why", False)):
         stats.gpu = Gpu(runs=(run,))

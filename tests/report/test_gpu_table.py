@@ -1,4 +1,4 @@
-"""The table where a GPU was used: its columns, kernels under lines, its footer."""
+"""The GPU columns of the table, kernels under lines, and the footer."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def titles(text: str, function: str) -> list[str]:
 
 
 def row(text: str, function: str, line: int) -> str:
-    """Return what stands in the columns of one line."""
+    """Return the row of one line."""
     number = f"{line:6d} "
     (found,) = [row for row in section(text, function) if row.startswith(number)]
     return found
@@ -174,7 +174,7 @@ def test_a_line_is_marked_when_more_than_a_twentieth_is_adopted(
     assert f" {mark}1000.0 " in row(shown(with_gpu(gpu), unit=1e-9), "fit", 35)
 
 
-def test_the_numbers_of_a_line_itself_are_those_not_of_its_callees() -> None:
+def test_self_numbers_of_a_line_leave_out_its_callees() -> None:
     text = shown(example(), gpu_self=True)
     assert titles(text, "fit")[0].strip() == "GPU Self"
     assert row(text, "fit", 34).split("loss")[0].split()[-1] == "12.7"  # % Time
@@ -259,7 +259,7 @@ def test_the_footer_has_the_devices_totals() -> None:
     assert nowhere.startswith(f"Unattributed: {UNATTRIBUTED_GPU_NS / 1e9:g} s (2.4 %)")
 
 
-def test_the_footer_says_nothing_of_what_is_not_there() -> None:
+def test_the_footer_leaves_out_what_has_no_data() -> None:
     path = GpuPath(0, False, ((FIT, 34),))
     gpu = Gpu((path,), (GpuSum(0, NO_PATH, "kernel", ADD, 0, 2, 4_000, 1, 2),))
     assert footer(with_gpu(gpu)) == ["GPU time: 4e-06 s in 2 kernels"]
@@ -336,7 +336,7 @@ def test_lines_without_source_are_shown_up_to_the_last_of_a_gpu() -> None:
     ]
 
 
-def test_on_a_terminal_lines_fit_and_those_that_took_most_are_bold() -> None:
+def test_on_a_terminal_lines_fit_and_hot_lines_are_bold() -> None:
     terminal = Terminal(is_terminal=True, width=140, colour=True)
     text = shown(example(), terminal=terminal, top_kernels=9)
     tables = text.split("GPU time:")[0].split("\n")

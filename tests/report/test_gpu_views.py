@@ -1,4 +1,4 @@
-"""The summary and the traces: nvprof's tables, with the line of Python."""
+"""The views --gpu-summary, --gpu-trace and --api-trace."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def shown(stats: LineStats, view: str, **options: object) -> str:
     return "".join(f"{line}\n" for line in lines(stats, view, **options))
 
 
-def remarks(stats: LineStats, view: str, **options: object) -> list[str]:
+def notes(stats: LineStats, view: str, **options: object) -> list[str]:
     return list(VIEWS[view].notes(stats, Options(**options)))  # type: ignore[arg-type]
 
 
@@ -149,7 +149,7 @@ def test_a_share_that_is_not_all_is_never_rounded_to_it() -> None:
     assert "model.py:21  " in shown(with_sums(sums[0]), "gpu-summary")
 
 
-def test_what_no_line_has_caused_has_none() -> None:
+def test_work_without_a_profiled_line_has_no_line() -> None:
     one = GpuSum(NO_PATH, NO_PATH, "kernel", "k", 0, 1, 5, 5, 5)
     (row,) = table(with_sums(one), "gpu-summary")
     assert row["Python Line"] == ""
@@ -173,18 +173,16 @@ def test_kernels_of_a_graph_can_count_where_it_was_captured() -> None:
     assert (replayed["Range"], captured["Range"]) == ("5000037", "3000022")
 
 
-def test_calls_that_were_not_recorded_are_said_to_be_missing() -> None:
+def test_calls_that_were_not_recorded_are_reported_as_missing() -> None:
     stats = with_sums(*[one for one in SUMS if one.kind not in {"runtime", "driver"}])
     text = shown(stats, "gpu-summary")
     assert text.endswith(
         "      API calls: not recorded; kernprof -l --gpu-api records them\n"
     )
-    assert remarks(stats, "gpu-summary", csv=True) == [
+    assert notes(stats, "gpu-summary", csv=True) == [
         "API calls were not recorded; kernprof -l --gpu-api records them"
     ]
-    assert remarks(stats, "api-trace", csv=True) == remarks(
-        stats, "gpu-summary", csv=True
-    )
+    assert notes(stats, "api-trace", csv=True) == notes(stats, "gpu-summary", csv=True)
     stats.gpu = stats.gpu._replace(timelines=())
     assert shown(stats, "api-trace") == (
         "API calls were not recorded; kernprof -l --gpu-api records them\n"
@@ -195,23 +193,23 @@ def test_calls_that_were_not_recorded_are_said_to_be_missing() -> None:
 def test_a_profile_without_gpu_data_says_why(view: str) -> None:
     why = "No GPU activity was recorded: there is no NVIDIA device"
     assert shown(ungated(), view) == f"{why}\n"
-    assert remarks(ungated(), view) == []
-    assert remarks(ungated(), view, csv=True) == [why]
+    assert notes(ungated(), view) == []
+    assert notes(ungated(), view, csv=True) == [why]
     assert len(shown(ungated(), view, csv=True).split("\n")) == 3
     stats = with_gpu()
     stats.gpu = NO_GPU
     assert shown(stats, view) == "No GPU activity was recorded\n"
 
 
-def test_a_timeline_that_was_full_or_left_out_is_said() -> None:
+def test_a_timeline_that_was_full_or_missing_is_reported() -> None:
     full = (
         "The timeline was full: 4 records are in --gpu-summary alone;"
         " kernprof -l --gpu-events N keeps more"
     )
     for view in ("gpu-trace", "api-trace"):
         assert shown(example(), view).split("\n")[-2] == full
-        assert remarks(example(), view, csv=True) == [full]
-        assert remarks(example(), view) == []
+        assert notes(example(), view, csv=True) == [full]
+        assert notes(example(), view) == []
         without = shown(with_gpu(timelines=(), runs=()), view)
         assert without == "The profile has no timeline; --gpu-summary shows the sums\n"
 
@@ -336,7 +334,7 @@ def test_occupancy_is_empty_where_the_device_is_not_known() -> None:
     assert rows[-1]["Occupancy"] == ""
 
 
-def test_a_thread_is_that_of_the_path_else_known_by_its_number() -> None:
+def test_a_thread_is_that_of_the_call_path_else_named_by_its_number() -> None:
     calls = [
         an_event(DRIVER, start=place, path=path + 1, thread=thread)
         for place, (path, thread) in enumerate(

@@ -1,4 +1,4 @@
-"""Theoretical occupancy is what CUDA's calculator says."""
+"""Theoretical occupancy, against the results of CUDA's calculator."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def printed(stats: LineStats, stream: io.StringIO, *, rich: bool) -> str:
 
 
 def plain(text: str) -> str:
-    """Return `text` without what colours it."""
+    """Return `text` without colours."""
     return ESCAPE.sub("", text)
 
 
@@ -73,7 +73,7 @@ def test_on_a_terminal_the_same_text_is_highlighted(stats: LineStats) -> None:
 
 
 @needs_rich
-def test_lines_that_took_most_are_marked(stats: LineStats) -> None:
+def test_hot_lines_are_marked(stats: LineStats) -> None:
     rows = printed(stats, Terminal(), rich=True).split("\n")
     assert [row[:7] for row in rows if " 600" in row] == ["\x1b[1;31m"]
     assert [row[:7] for row in rows if " 300" in row] == ["\x1b[1;33m"]
@@ -98,7 +98,7 @@ def test_files_of_a_terminal_lead_to_their_source(stats: LineStats) -> None:
 
 
 @needs_rich
-def test_all_that_prints_takes_rich(stats: LineStats) -> None:
+def test_every_function_that_prints_takes_rich(stats: LineStats) -> None:
     ((key, lines),) = stats.timings.items()
     stream = Terminal()
     show_func(*key, lines, 1e-9, stream=stream, rich=True, config=False)

@@ -1,4 +1,4 @@
-"""`lineprof view --callers`: the edges into a function, and that they are all of it."""
+"""`lineprof view --callers`: the edges into a function, which add up to its total."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_recursion_counts_once_in_the_time_and_each_call_in_the_inclusive_one() 
     ]
 
 
-def test_what_nobody_called_was_called_from_outside() -> None:
+def test_a_function_without_caller_was_called_from_outside() -> None:
     assert rows("main.py")[0] == (
         "1 6292.469 100.0 % 600.000 outside of all profiled functions"
     )
 
 
-def test_what_is_no_python_has_callers_too() -> None:
+def test_a_c_function_also_has_callers() -> None:
     assert rows("builtins.len")[0] == (
         "1 0.060 100.0 % main.py:22 report return str(len(model.sizes))"
     )
@@ -100,7 +100,7 @@ def test_a_profile_without_calls_has_the_total_alone() -> None:
         ("sol?e", "solve"),
     ],
 )
-def test_a_function_is_found_by_what_a_user_calls_it(text: str, name: str) -> None:
+def test_a_function_is_found_by_the_names_that_users_type(text: str, name: str) -> None:
     assert Finder(function_totals(example())).function(text)[2] == name
 
 
@@ -132,7 +132,7 @@ def test_a_function_is_found_by_what_a_user_calls_it(text: str, name: str) -> No
         ("other.py:main", "the profile has no function 'other.py:main'; like it are"),
     ],
 )
-def test_what_is_not_found_comes_with_what_is_near(text: str, message: str) -> None:
+def test_an_error_for_an_unknown_name_has_near_names(text: str, message: str) -> None:
     with pytest.raises(LineprofError) as caught:
         Finder(function_totals(example())).function(text)
     assert str(caught.value).startswith(message)
@@ -146,7 +146,7 @@ def test_a_full_name_goes_before_a_part_of_another() -> None:
         Finder(keys).function("b.py:*run*")
 
 
-def test_a_class_goes_before_what_calls_it_in_c() -> None:
+def test_a_class_goes_before_the_c_function_that_calls_it() -> None:
     body, made = ("/p/a.py", 3, "Named"), ("", 0, "Named")
     plain, other = ("", 0, "app.Model"), ("/p/a.py", 9, "Model")
     finder = Finder([body, made, plain, other, ("", 0, "list.sort")])

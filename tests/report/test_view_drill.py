@@ -1,4 +1,4 @@
-"""`lineprof view --drill`: from a line to what it calls, with times that add up."""
+"""`lineprof view --drill`: from a line to its callees, with times that add up."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ Line #      Hits         Time  Per Hit   % Time  Line Contents
 
 
 def drill(*targets: str, **options: object) -> list[str]:
-    """Return what is shown of the example."""
+    """Return the view of the example."""
     return lines_of(example(), "drill", targets=targets, unit=1e-6, **options)
 
 
-def trails(*targets: str, **options: object) -> list[str]:
-    """Return the ways down, above the tables."""
+def paths(*targets: str, **options: object) -> list[str]:
+    """Return the call paths above the tables."""
     lines = drill(*targets, **options)
     places = [n for n, line in enumerate(lines) if line.startswith("Total time")]
     blocks = [lines[: place - 1] for place in places]
@@ -70,12 +70,12 @@ def _last_blank(block: list[str]) -> int:
     return max(n for n, line in enumerate(block) if not line)
 
 
-def test_a_line_shows_the_tables_of_what_it_calls_and_that_times_add_up() -> None:
+def test_a_line_shows_the_tables_of_its_callees_and_times_add_up() -> None:
     lines = drill("main.py:9", gpu_columns=())
     assert lines[: LINE.count("\n")] == LINE.splitlines()
 
 
-def test_a_line_of_several_functions_is_told_of_each_by_itself(tmp_path: Path) -> None:
+def test_a_line_of_several_functions_has_a_sentence_for_each(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "def slow():\n    return sum(range(1000))\n\n"
         "def main():\n"
@@ -96,7 +96,7 @@ def test_a_line_of_several_functions_is_told_of_each_by_itself(tmp_path: Path) -
     assert sum(line.startswith("Function: ") for line in lines) == 2
 
 
-def test_what_c_calls_is_called_from_a_name_without_a_line() -> None:
+def test_a_callee_of_c_is_called_from_a_name_without_a_line() -> None:
     nodes = (
         CallNode(NO_NODE, 0, MAIN, 0, 1, 1, 10, 100, 100),
         CallNode(0, 9, ("", 0, "builtins.map"), 0, 1, 1, 20, 90, 90),
@@ -144,13 +144,13 @@ def test_times_into_every_function_add_up_to_its_total() -> None:
 
 
 def ns(words: str) -> float:
-    """Return a time in ns, of the words that it begins with."""
+    """Return the time (ns) at the start of a text."""
     number, unit = words.split()[:2]
     return float(number) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}[unit]
 
 
 def test_going_deeper_follows_the_hottest_call_first() -> None:
-    assert trails("main.py:9", depth=3, min_percent=0.0) == [
+    assert paths("main.py:9", depth=3, min_percent=0.0) == [
         "main.py:9 → Model.forward",
         f"main.py:9 → Model.forward → model.py:15 → {WEIGHTS[2]}",
         "main.py:9 → Model.forward → model.py:13 → solve",
@@ -160,31 +160,31 @@ def test_going_deeper_follows_the_hottest_call_first() -> None:
     ]
 
 
-def test_small_calls_are_not_followed_and_that_is_said() -> None:
+def test_small_calls_are_not_followed_and_counted_below() -> None:
     lines = drill("main.py:9", depth=3)
-    assert len(trails("main.py:9", depth=3)) == 3
+    assert len(paths("main.py:9", depth=3)) == 3
     assert lines[-1] == (
         "Not followed: 3 callees below 1 %; --min-percent 0 follows all"
     )
 
 
-def test_steps_given_one_after_the_other_are_one_way_down() -> None:
+def test_steps_given_one_after_the_other_are_one_call_path() -> None:
     steps = ("main.py:9", "model.py:13", "solve.py:14")
-    assert trails(*steps) == [
+    assert paths(*steps) == [
         "main.py:9 → Model.forward → model.py:13 → solve → solve.py:14 → launch"
     ]
-    assert trails("main", "Model.forward") == ["main → Model.forward"]
-    assert trails("launch", "main.py:9") == ["launch", "main.py:9 → Model.forward"]
+    assert paths("main", "Model.forward") == ["main → Model.forward"]
+    assert paths("launch", "main.py:9") == ["launch", "main.py:9 → Model.forward"]
 
 
-def test_what_is_called_elsewhere_is_no_step_of_the_way() -> None:
-    assert trails("main.py:9", "main.py:13") == [
+def test_a_target_called_elsewhere_is_no_step_of_the_call_path() -> None:
+    assert paths("main.py:9", "main.py:13") == [
         "main.py:9 → Model.forward",
         "main.py:13 → report",
     ]
 
 
-def test_a_line_that_calls_no_python_has_no_table_but_what_it_called() -> None:
+def test_a_line_that_calls_no_python_lists_its_callees_without_tables() -> None:
     assert drill("main.py:22")[2:5] == [
         "main.py:22: return str(len(model.sizes))",
         "550.0 ns in 1 hit: 60.00 ns in what it calls + 490.0 ns of its own",
@@ -200,7 +200,7 @@ def test_recursion_counts_once_and_says_where_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "trail"),
+    ("text", "path"),
     [
         ("main:9", "main.py:9 → Model.forward"),
         ("p/main.py:9", "main.py:9 → Model.forward"),
@@ -212,8 +212,8 @@ def test_recursion_counts_once_and_says_where_it_is() -> None:
         ("*sol?e", "solve"),
     ],
 )
-def test_a_line_is_found_by_what_a_user_calls_it(text: str, trail: str) -> None:
-    assert trails(text) == [trail]
+def test_a_line_is_found_by_the_names_that_users_type(text: str, path: str) -> None:
+    assert paths(text) == [path]
 
 
 @pytest.mark.parametrize(
@@ -229,16 +229,19 @@ def test_a_line_is_found_by_what_a_user_calls_it(text: str, trail: str) -> None:
         ("moin.py:9", "the profile has no file 'moin.py'; like it are: main.py"),
         ("*.py:9", "'*.py' may be 3 files of the profile; name one of them: main.py,"),
         ("nope", "the profile has no function 'nope'"),
-        ("len", "builtins.len is no Python: it has no lines; lineprof view --callers"),
+        (
+            "len",
+            "builtins.len is a C function: it has no lines; lineprof view --callers",
+        ),
     ],
 )
-def test_what_is_not_found_comes_with_what_is_near(text: str, message: str) -> None:
+def test_an_error_for_an_unknown_target_has_near_names(text: str, message: str) -> None:
     with pytest.raises(LineprofError) as caught:
         drill(text)
     assert str(caught.value).startswith(message)
 
 
-def test_a_profile_without_calls_shows_the_function_with_one_remark() -> None:
+def test_a_profile_without_calls_shows_the_function_with_one_note() -> None:
     stats = without_calls()
     for target in ("load", "train.py:7"):
         lines = lines_of(stats, "drill", targets=(target,), unit=1e-6)
@@ -246,7 +249,7 @@ def test_a_profile_without_calls_shows_the_function_with_one_remark() -> None:
     assert len(list(VIEWS["drill"].notes(stats, Options()))) == 1
 
 
-def test_a_way_50000_deep_is_followed_without_an_endless_trail() -> None:
+def test_a_call_path_50000_deep_is_followed_and_shortened() -> None:
     stats = deep(3000)
     options = {"depth": 3000, "min_percent": 0.0}
     lines = lines_of(stats, "drill", targets=("deep.py:2",), **options)
@@ -257,13 +260,13 @@ def test_a_way_50000_deep_is_followed_without_an_endless_trail() -> None:
     assert steps[-1].count("→") == 10
 
 
-def test_columns_of_the_table_and_of_gpus_stand_beside_the_calls() -> None:
+def test_extra_columns_and_gpu_columns_stand_beside_the_calls() -> None:
     text = "\n".join(drill("main.py:9", columns=("wait",)))
     assert "  GPU Time  GPU %  Kernels" in text
     assert "         Wait   GPU Time" in text
 
 
-def test_on_a_terminal_rows_are_cut_and_arrows_drawn_as_it_can() -> None:
+def test_on_a_terminal_rows_are_cut_and_arrows_may_be_ascii() -> None:
     terminal = Terminal(is_terminal=True, width=100, boxes=False)
     lines = drill("main.py:9", terminal=terminal, gpu_columns=())
     assert "main.py:9 -> Model.forward" in lines

@@ -1,4 +1,4 @@
-"""`lineprof view --functions`: what cProfile gives, and known to add up."""
+"""`lineprof view --functions`: calls and times as cProfile has them, adding up."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_each_function_has_its_calls_and_times() -> None:
     assert rows["main.py:25(never)"] == "0 0.000 0.000"
 
 
-def test_own_times_add_up_to_the_whole() -> None:
+def test_self_times_add_up_to_the_total() -> None:
     rows = rows_below(lines_of(example(), "functions"), "Calls")
     assert sum(round(1000 * float(row[1])) for row in rows) == 7_826_348
 
@@ -78,7 +78,7 @@ def test_a_limit_says_how_many_it_left_out() -> None:
     assert lines_of(example(), "functions", limit=14)[-1] == "1 more is not shown"
 
 
-def test_a_profile_without_calls_is_shown_with_one_remark() -> None:
+def test_a_profile_without_calls_is_shown_with_one_note() -> None:
     stats = without_calls()
     lines = lines_of(stats, "functions", sort_by="file")
     assert lines[0] == "1234567895 calls of 5 functions"
@@ -100,7 +100,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders() -> None:
     assert short.function(INIT) == "/p/model.py:5(Model.__init__)"
 
 
-def test_a_narrow_terminal_still_shows_the_functions_name() -> None:
+def test_a_narrow_terminal_still_shows_the_names_of_functions() -> None:
     folder = "/".join(["deep"] * 40)
     stats = LineStats.from_functions([FunctionStats(f"{folder}/m.py", "fit", 3, ())])
     line = lines_of(stats, "functions", terminal=Terminal(is_terminal=True, width=90))[
@@ -157,7 +157,7 @@ def test_the_order_can_be_given_as_cprofile_takes_it(
         ("--tree --min-percent x", "argument --min-percent: 'x' is not a percentage"),
     ],
 )
-def test_what_cannot_be_is_one_line(
+def test_wrong_flags_are_one_line(
     capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
     text = shown(capsys, line, status=2)
@@ -174,6 +174,6 @@ def test_an_order_of_the_configuration_is_for_views_that_have_it(
     assert "Function: fib" in shown(capsys, "-z")
 
 
-def test_an_empty_profile_is_not_said_to_lack_callers() -> None:
+def test_an_empty_profile_has_no_note_about_calls() -> None:
     empty = LineStats.from_functions([])
     assert list(VIEWS["functions"].notes(empty, Options())) == []

@@ -1,4 +1,4 @@
-"""`lineprof view --hot`: the lines that cost most, whatever file they are in."""
+"""`lineprof view --hot`: the most expensive lines of all files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rows(**options: object) -> list[str]:
     return [" ".join(row) for row in rows_below(lines, "Own")]
 
 
-def test_lines_are_ordered_by_their_own_time_and_by_that_of_their_gpu() -> None:
+def test_lines_are_ordered_by_self_time_or_gpu_time() -> None:
     assert rows(lines=4) == [
         f"6000.000 76.7 % 300.000 4 solve.py:23 {WEIGHTS[2]} return sum(sizes)",
         "1540.879 19.7 % 1520.000 1 main.py:12 main worker.join()",
@@ -47,7 +47,7 @@ def test_a_line_that_only_calls_is_not_hot() -> None:
     assert "9" not in own
 
 
-def test_what_a_line_waited_is_not_shown_where_others_may_have_waited() -> None:
+def test_waits_of_a_line_are_not_shown_if_callees_may_have_waited() -> None:
     waited = {
         row.split("main.py:")[1].split()[0]: row for row in rows() if "main" in row
     }
@@ -55,7 +55,7 @@ def test_what_a_line_waited_is_not_shown_where_others_may_have_waited() -> None:
     assert "1520.000" not in waited["29"]  # it called main
 
 
-def test_all_lines_together_are_the_whole() -> None:
+def test_all_lines_together_are_the_total() -> None:
     shown = rows(lines=1000)
     assert len(shown) == 23
     own = sum(round(1000 * float(row.split()[0])) for row in shown)

@@ -1,4 +1,4 @@
-"""`lineprof view --tree`: the calls by cost, however deep they are."""
+"""`lineprof view --tree`: the call tree by cost, at any depth."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tree(stats: LineStats, **options: object) -> list[str]:
 
 
 def words(line: str) -> str:
-    """Return what a line says behind its numbers."""
+    """Return the label of a row, after its numbers."""
     return re.sub(r"^ *[\d.]+ +[\d.]+ % +\d+  ", "", line)
 
 
@@ -50,7 +50,7 @@ def test_no_more_than_the_asked_levels_are_shown() -> None:
     ]
 
 
-def test_roots_add_up_to_the_whole_of_all_threads() -> None:
+def test_roots_add_up_to_the_total_of_all_threads() -> None:
     roots = times(example(), depth=1)
     assert sum(roots) == pytest.approx(7826.348, abs=1e-9)
 
@@ -86,7 +86,7 @@ def star(leaves: int) -> LineStats:
     )
 
 
-def test_many_small_calls_that_are_much_together_are_one_row() -> None:
+def test_many_small_calls_that_add_up_are_one_row() -> None:
     rows = tree(star(200))
     assert [words(row) for row in rows] == ["root (s.py:1)", "└─ … 200 more"]
     assert rows[1].split()[:4] == ["200.000", "100.0", "%", "200"]
@@ -117,7 +117,7 @@ def test_without_calls_functions_are_roots() -> None:
     assert rows == ["load", "fib", "Model.fit", "Model.size", "never"]
 
 
-def test_what_an_encoding_cannot_draw_is_drawn_in_ascii() -> None:
+def test_a_narrow_encoding_gets_a_tree_in_ascii() -> None:
     for encoding, can in (("ascii", False), ("latin-1", False), ("utf-8", True)):
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
         assert terminal_of(stream).boxes is can

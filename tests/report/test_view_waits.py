@@ -1,4 +1,4 @@
-"""What the table says of waiting: columns that were asked for, and one line below."""
+"""Waits in the table: the columns of --columns, and the line below a function."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def with_waits(*waits: Wait) -> LineStats:
 
 
 def row(lines: list[str], source: str) -> list[str]:
-    """Return the words of the row that has numbers beside this source."""
+    """Return the words of the row with this source."""
     rows = [line.split() for line in lines if line.endswith(source)]
     return max(rows, key=len)
 
@@ -57,7 +57,7 @@ def test_each_cause_is_a_column() -> None:
         parse_columns("nothing")
 
 
-def test_below_a_table_one_line_says_how_long_it_waited_and_why() -> None:
+def test_the_line_below_a_table_has_the_wait_and_its_causes() -> None:
     lines = table(example())
     assert [line for line in lines if line.startswith("Waiting")] == [
         WAITING.replace("24.3", "24.2"),
@@ -68,7 +68,7 @@ def test_below_a_table_one_line_says_how_long_it_waited_and_why() -> None:
     assert lines[place + 1] == ""
 
 
-def test_little_waiting_is_not_worth_a_line() -> None:
+def test_a_short_wait_has_no_line() -> None:
     main = next(one for one in example().functions if one.name == "main")
     ms = Wait(main.key, 12, 0, SLEEP, 1_000_000)  # more than 1 % of the function
     less = Wait(main.key, 12, 0, LOCK, 999_999)
@@ -76,7 +76,7 @@ def test_little_waiting_is_not_worth_a_line() -> None:
     assert [line for line in table(with_waits(ms)) if "Waiting" in line]
 
 
-def test_a_hundredth_of_a_long_function_is_not_worth_a_line() -> None:
+def test_a_hundredth_of_a_long_function_has_no_line() -> None:
     main = next(one for one in example().functions if one.name == "main")
     cell = main.thread_lines[0]._replace(time_ns=10**9)
     long = main._replace(thread_lines=(cell,))
@@ -116,7 +116,7 @@ def test_causes_of_little_waiting_are_not_named(us: dict[str, int], said: str) -
     assert line.count(",") == said.count(",")
 
 
-def test_the_table_of_line_profiler_says_nothing_of_waiting() -> None:
+def test_the_table_of_line_profiler_has_no_line_about_waits() -> None:
     assert not [line for line in table(example(), waiting=False) if "Waiting" in line]
 
 
@@ -126,7 +126,7 @@ def test_a_cause_of_a_newer_version_is_named() -> None:
     assert [line for line in lines if line.endswith(": 1.000 ms for mpi")]
 
 
-def test_columns_without_data_are_empty_and_it_is_said() -> None:
+def test_columns_without_data_are_empty_and_the_footer_says_why() -> None:
     said = "The profile does not say how long lines waited: CPU and waits are not known"
     lines = table(without_waits(), columns=("cpu",))
     assert lines[-1] == said
@@ -135,7 +135,7 @@ def test_columns_without_data_are_empty_and_it_is_said() -> None:
     assert len(row(lines, "return stream.read()")) == 7
 
 
-def test_without_waits_the_table_is_what_it_was() -> None:
+def test_without_waits_the_table_is_unchanged() -> None:
     assert (
         table(with_waits())
         == [line for line in table(example()) if not line.startswith("Waiting")][
@@ -144,7 +144,7 @@ def test_without_waits_the_table_is_what_it_was() -> None:
     )
 
 
-def test_view_says_it_where_waits_are_asked_for_and_line_profilers_table_stays(
+def test_the_wait_line_comes_with_wait_columns_alone(
     tmp_path: Path,
 ) -> None:
     example().to_file(tmp_path / "x.lprof")

@@ -1,4 +1,4 @@
-"""The table is that of line_profiler, and the JSON what docs/json.md says."""
+"""The text view and the JSON view, and what all views have in common."""
 
 from __future__ import annotations
 
@@ -11,13 +11,8 @@ from example_stats import FILE, example
 
 from lineprof.console.terminal import Terminal, terminal_of, write_lines
 from lineprof.line_stats import LineStats
-from lineprof.model.records import (
-    AUTO_UNIT,
-    FunctionStats,
-    SourceFile,
-    ThreadLine,
-    format_seconds,
-)
+from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
+from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report import VIEWS
 from lineprof.report.notes import notes
 from lineprof.report.options import Options, parse_columns, parse_unit
@@ -131,14 +126,12 @@ def test_raw_of_a_profile_that_knows_no_raw_times_is_the_times() -> None:
         (-0.002, "-2.000 ms"),
     ],
 )
-def test_a_time_reads_well_with_four_digits_and_its_unit(
-    seconds: float, text: str
-) -> None:
+def test_a_time_has_four_digits_and_its_unit(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text
 
 
 def test_with_the_unit_auto_each_time_has_its_own() -> None:
-    """Seconds and their thousandths stand in one table, and all can be read."""
+    """Seconds and milliseconds in one table are both readable."""
     cells = (
         ThreadLine(4, -1, 3, 1_234_567_891),
         ThreadLine(5, -1, 1000, 350_000),
@@ -190,12 +183,14 @@ def test_source_kept_in_the_profile_is_shown_and_not_that_on_disk(
     )
     assert "def old()" in row(stats)
     assert list(notes(stats, Sources(stats.sources))) == [
-        f"{file} has changed since it was profiled;"
-        " the text shown is that of the profile"
+        (
+            f"{file} has changed since it was profiled;"
+            " the text shown is that of the profile"
+        )
     ]
 
 
-def test_without_kept_text_the_disk_is_read_and_a_change_is_said(
+def test_without_kept_text_the_disk_is_read_and_a_change_is_reported(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.py"
@@ -208,7 +203,7 @@ def test_without_kept_text_the_disk_is_read_and_a_change_is_said(
     assert "may not be those measured" in next(notes(stats, Sources(stats.sources)))
 
 
-def test_lines_outside_of_the_functions_source_are_said() -> None:
+def test_lines_outside_of_the_functions_source_are_reported() -> None:
     stats = one_line("def f():\n    pass\n\nx = 1\n", line=4)
     (note,) = notes(stats, Sources(stats.sources))
     assert "1 lines outside of its source, the first is 4" in note
@@ -258,7 +253,7 @@ def test_source_is_clipped_to_the_terminal(text: str, room: int, seen: str) -> N
     assert row(one_line(text), terminal=terminal) == start + seen
 
 
-def test_columns_that_were_asked_for_push_no_source_off_the_terminal() -> None:
+def test_extra_columns_push_no_source_off_the_terminal() -> None:
     columns = ("min", "max", "await")
     narrow, whole = (
         shown(
@@ -279,13 +274,13 @@ def test_only_the_hottest_lines_are_emphasized_and_only_in_colour() -> None:
 
 
 class TerminalStream(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
-def test_a_pipe_is_plain_and_a_terminal_what_the_environment_says(
+def test_a_pipe_is_plain_and_a_terminal_obeys_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "70")
@@ -322,7 +317,7 @@ def test_what_an_encoding_lacks_is_escaped() -> None:
     assert stream.buffer.getvalue() == b"\\xe9 \\u2014 \\udcff\n"  # type: ignore[attr-defined]
 
 
-def test_units_and_columns_are_parsed_or_refused() -> None:
+def test_units_and_columns_are_parsed_or_rejected() -> None:
     assert parse_unit("1e-3") == 1e-3
     assert parse_unit("auto") == 0.0
     assert parse_columns("await,await") == ("await", "await")
@@ -333,7 +328,7 @@ def test_units_and_columns_are_parsed_or_refused() -> None:
         parse_columns("await,x")
 
 
-def test_notes_begin_with_why_a_profile_is_empty() -> None:
+def test_notes_begin_with_the_reason_of_an_empty_profile() -> None:
     stats = replace_functions(example(), [])
     assert [note[:40] for note in notes(stats, Sources({}))] == [
         stats.why_empty[:40],
@@ -350,7 +345,7 @@ def replace_functions(stats: LineStats, functions: list[FunctionStats]) -> LineS
     )
 
 
-def test_a_profile_with_times_says_nothing_of_being_empty() -> None:
+def test_a_profile_with_times_has_no_note_about_being_empty() -> None:
     stats = replace_functions(example(), [example().functions[0]._replace(calls=0)])
     assert list(notes(stats, Sources({FILE: SourceFile(FILE, "", "")}))) != []
     assert stats.why_empty == ""

@@ -1,8 +1,7 @@
-"""What lines waited for, told by the system: sleep, locks, input, the GIL.
+"""Causes of waits, as the system reports them: sleep, locks, I/O, the GIL.
 
 The machine may be busy, so times are compared within one run: a wait with the
-time of its line. What has to be seen lasts long enough to be looked at many
-times.
+time of its line. Waits last long enough to be sampled many times.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def waits(stats: LineStats, name: str, line: int) -> tuple[int, dict[str, int]]:
 
 
 def share(stats: LineStats, name: str, line: int, *causes: str) -> float:
-    """How much of the line's time it waited for `causes`; for any, if none.
+    """Return the share of a line's time in waits for `causes`; for any, if none.
 
     What other work kept the thread from running, on a busy machine, is left out.
     """
@@ -172,7 +171,7 @@ def test_two_threads_that_compute_take_turns() -> None:
     assert len({wait.thread for wait in stats.waits if wait.cause == GIL}) == 2
 
 
-def test_callers_wait_as_long_as_what_they_call() -> None:
+def test_callers_wait_as_long_as_their_callees() -> None:
     profiler = new_profiler()
 
     @profiler

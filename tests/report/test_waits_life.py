@@ -1,4 +1,4 @@
-"""The thread that looks what others wait for comes and goes unseen."""
+"""The life of the sampler thread for waits, which programs must not notice."""
 
 from __future__ import annotations
 
