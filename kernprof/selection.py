@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kernprof.output_file import current_folder
 from kernprof.project import STANDARD, ProjectFiles
-from lineprof.model.time_split import is_torch
+from lineprof.model.collectives import is_torch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -13,11 +13,11 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from lineprof.model.records import SourceFile
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from lineprof.model.records import SourceFile
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors put it before UTF-8
 _MAX_BYTES = 1 << 26  # of one source file; what is bigger is data
@@ -122,6 +122,8 @@ def _loader_text(file: str) -> str | None:
 def read_source(file: str) -> SourceFile:
     """Return `file`, a code object's file name, with its text: see `text_of`."""
     text = text_of(file)
+    from lineprof.model.records import SourceFile  # noqa: PLC0415  # at the end
+
     return SourceFile(
         file=file, text=text, sha256="" if text is None else text_hash(text)
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -133,6 +132,7 @@ def python_command() -> str:
     """Return the shortest command that starts this interpreter from a shell."""
     if not sys.executable:  # unknown to an embedded interpreter
         return "python"
+    import shlex  # noqa: PLC0415  # at the end of a run alone
     from shutil import which  # noqa: PLC0415  # it is slow
 
     for name in ("python", "python3", os.path.basename(sys.executable)):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
+from lineprof.model.collectives import line_mpi_ns
 from lineprof.model.gpu import (
     GpuNumbers,
     numbers_of_functions,
@@ -15,7 +16,7 @@ from lineprof.model.gpu import (
     unattributed,
 )
 from lineprof.model.records import LineTotals
-from lineprof.model.time_split import line_mpi_ns, line_time_splits
+from lineprof.model.time_split import line_time_splits
 from lineprof.report.options import uncalibrated
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.model.collectives import line_mpi_ns
 from lineprof.model.records import (
     CAUSES,
     GIL,
@@ -19,7 +20,7 @@ from lineprof.model.records import (
     RUNNABLE,
     SLEEP,
 )
-from lineprof.model.time_split import line_mpi_ns, line_time_splits
+from lineprof.model.time_split import line_time_splits
 from lineprof.model.units import AUTO_UNIT, Ticks, format_seconds
 from lineprof.report.text_grid import in_words, percent, percent_of
 

@@ -14,6 +14,7 @@ from showing import lines_of
 from whole import names, profiled, said
 
 from lineprof.line_stats import LineStats
+from lineprof.model.collectives import is_collective, is_torch, line_mpi_ns
 from lineprof.model.records import (
     NO_NODE,
     CallNode,
@@ -21,7 +22,6 @@ from lineprof.model.records import (
     FunctionStats,
     ThreadLine,
 )
-from lineprof.model.time_split import is_collective, is_torch, line_mpi_ns
 
 if TYPE_CHECKING:
     from pathlib import Path
