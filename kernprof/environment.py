@@ -199,6 +199,9 @@ def import_all() -> None:
     for name in names:
         with suppress(ImportError):  # python may be built without sqlite3 or ctypes
             import_module(name)
+    from lineprof.source import encoding_detector  # noqa: PLC0415
+
+    encoding_detector()  # sources are read while the program runs, too
 
 
 def _modules_in(folder: str) -> Iterator[str]:

@@ -90,9 +90,16 @@ def _decoded(data: bytes) -> str:
 def _declared_encoding(data: bytes) -> str:
     """Return the encoding that source `data` declares, or raise SyntaxError."""
     import io  # noqa: PLC0415  # few sources declare an encoding
-    import tokenize  # noqa: PLC0415
 
-    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    return encoding_detector()(io.BytesIO(data).readline)[0]
+
+
+@lru_cache(maxsize=1)
+def encoding_detector() -> Callable[..., tuple[str, list[bytes]]]:
+    """Return `tokenize.detect_encoding`; call it before a program shadows tokenize."""
+    import tokenize  # noqa: PLC0415  # few sources declare an encoding
+
+    return tokenize.detect_encoding
 
 
 def _linecache_text(file: str) -> str | None:
