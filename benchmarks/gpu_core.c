@@ -3,8 +3,8 @@
  * bash:
  *
  *   cc -std=c11 -O2 -D_GNU_SOURCE -Icsrc benchmarks/gpu_core.c \
- *      csrc/lp_{blocks,busy,clock,corr,ledger,lines,open_lines,origins}.c \
- *      csrc/lp_{paths,recorder,sums,texts,timeline}.c -pthread -o gpu_core
+ *      csrc/record/*.c csrc/gpu/{activity,activity_sums,correlation}.c \
+ *      csrc/gpu/{event_timeline,string_table}.c -pthread -o gpu_core
  *
  * The goals are 200 ns a launch and 50 ns a record.  Each figure is the
  * least of several rounds; ends with status 1 where a goal is missed.
