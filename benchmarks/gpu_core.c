@@ -63,7 +63,7 @@ static void
 set_depth(int depth)
 {
     while (rec->top > rec->frames) {
-        lp_recorder_leave(rec, rec->top, 0);
+        lp_recorder_leave(rec, rec->top, false, 0);
     }
     while (rec->top < rec->frames + depth) {
         lp_recorder_enter(rec, &code, counters, 1);
@@ -93,7 +93,7 @@ static void
 call(uint32_t i)
 {
     if (i > 0) {
-        lp_recorder_leave(rec, rec->top, 0);
+        lp_recorder_leave(rec, rec->top, false, 0);
     }
     lp_recorder_enter(rec, &code, counters, 1);
     lp_recorder_line(rec, rec->top, 3, 0, LP_LINE_FORWARD);
