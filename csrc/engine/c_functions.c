@@ -106,7 +106,7 @@ enum {
 bool lp_c_functions_on;
 uint32_t lp_c_functions_cost;
 
-typedef struct native {
+typedef struct c_function {
     const void *identity;
     PyObject *held; /* owned: it, so that nothing else comes there, or a weak
                      * reference to it; NULL: nothing ever does */
@@ -114,17 +114,17 @@ typedef struct native {
     lp_callee_kind kind;
     lp_code *code;  /* owned; NULL unless LP_BY_CLASS */
     PyObject *name; /* owned */
-} native;
+} c_function;
 
 typedef struct lp_c_functions {
-    native *table; /* owned, by hash */
+    c_function *table; /* owned, by hash */
     uint32_t used, room;
 } lp_c_functions;
 
 /* -- the table --------------------------------------------------------------
  */
 
-static native *
+static c_function *
 look_up(const lp_c_functions *self, const void *identity)
 {
     uint32_t mask = self->room - 1;
@@ -147,7 +147,7 @@ make_room(lp_c_functions *self)
         return true;
     }
     larger.room = self->room == 0 ? FIRST_ROOM : self->room * 2;
-    larger.table = calloc(larger.room, sizeof(native));
+    larger.table = calloc(larger.room, sizeof(c_function));
     if (larger.table == NULL) {
         return false;
     }
@@ -200,21 +200,21 @@ hold(PyObject *object, bool *weak)
 
 /* Something else has come to where the object was. */
 static bool
-is_stale(const native *entry, const PyObject *object)
+is_stale(const c_function *entry, const PyObject *object)
 {
     return entry->weak &&
            ((PyWeakReference *)entry->held)->wr_object != object;
 }
 
 /* A new entry for `identity`, or for a new object in its place. */
-static native *
+static c_function *
 add(lp_tracer *tracer, const void *identity, PyObject *object,
     PyObject *called)
 {
     lp_c_functions *self = tracer->c_functions;
     lp_callee_kind kind = called == NULL ? LP_BY_CLASS : callee_kind(called);
-    native made = {.identity = identity, .kind = kind};
-    native *found;
+    c_function made = {.identity = identity, .kind = kind};
+    c_function *found;
 
     if (self->used >= MOST_ENTRIES) {
         return NULL;
@@ -241,12 +241,12 @@ add(lp_tracer *tracer, const void *identity, PyObject *object,
 
 /* The entry of `identity`, by which `object` is known: what is called, or the
  * class of `called`.  NULL when memory is out, or there are too many. */
-static native *
+static c_function *
 entry(lp_tracer *tracer, const void *identity, PyObject *object,
       PyObject *called)
 {
     lp_c_functions *self = tracer->c_functions;
-    native *found;
+    c_function *found;
 
     if (self == NULL) {
         self = tracer->c_functions = calloc(1, sizeof(*self));
@@ -267,7 +267,7 @@ find(lp_tracer *tracer, PyObject *callable)
 {
     PyTypeObject *type = Py_TYPE(callable);
     const void *identity = callable;
-    native *found;
+    c_function *found;
 
     if (PyCFunction_Check(callable)) {
         identity = ((PyCFunctionObject *)callable)->m_ml;
@@ -358,7 +358,7 @@ lp_c_functions_names(const lp_tracer *tracer)
     PyObject *list = PyList_New(0);
 
     for (uint32_t i = 0; list != NULL && self != NULL && i < self->room; i++) {
-        const native *one = &self->table[i];
+        const c_function *one = &self->table[i];
         PyObject *row;
 
         if (one->identity == NULL || one->code == NULL || one->name == NULL) {

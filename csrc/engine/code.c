@@ -6,7 +6,7 @@
  * it once, for it is never given back. */
 static Py_ssize_t extra_index = -1;
 
-/* The code object dies: its counters stay. */
+/* The code object dies: its counters are kept. */
 static void
 retire(void *extra)
 {

@@ -15,12 +15,12 @@
 
 lp_engine lp_the_engine;
 
-static uint32_t least_id; /* no code id below it is free */
+static uint32_t first_free_id; /* no code id below it is free */
 
 bool
 lp_engine_add_code(lp_code *code)
 {
-    uint32_t id = least_id;
+    uint32_t id = first_free_id;
 
     while (id < lp_the_engine.n_codes && lp_the_engine.codes[id] != NULL) {
         id++;
@@ -39,7 +39,7 @@ lp_engine_add_code(lp_code *code)
         lp_the_engine.n_codes = wanted;
     }
     lp_the_engine.codes[id] = code;
-    least_id = id + 1;
+    first_free_id = id + 1;
     code->layout.code_id = id;
     code->layout.serial = ++lp_the_engine.serials;
     return true;
@@ -64,7 +64,7 @@ lp_engine_drop_code(lp_code *code)
         }
     }
     lp_the_engine.codes[id] = NULL;
-    least_id = id < least_id ? id : least_id;
+    first_free_id = id < first_free_id ? id : first_free_id;
 }
 
 void
@@ -133,10 +133,10 @@ lp_engine_pause(bool paused)
 }
 
 /* Is collection off?  The thread's lines end now where it was switched off by
- * a call that could not do that.  Once it is on again, the frame and its
- * twins go on. */
+ * a call that could not do that.  Once it is on again, the frame and those
+ * that share it go on. */
 static bool
-stays_paused(lp_recorder *rec, lp_frame *frame)
+is_still_paused(lp_recorder *rec, lp_frame *frame)
 {
     bool shared = true;
 
@@ -216,8 +216,8 @@ keeps_suspended_state(const lp_layout *layout)
     return layout->awaits || layout->statements != NULL;
 }
 
-/* Somebody listens to ranges, or did: the top frame and its twins are some,
- * if `entered`. */
+/* A tool shows ranges, or did: the top frame and those that share it are
+ * ranges, if `entered`. */
 static void
 assign_ranges(lp_recorder *rec, bool entered)
 {
@@ -381,7 +381,7 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
         now = lp_clock_now(&rec->clock); /* its counters had to be made */
     }
     if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) &&
-        stays_paused(rec, frame)) {
+        is_still_paused(rec, frame)) {
         if (rec->owed != 0) {
             lp_ranges_sync(rec);
         }

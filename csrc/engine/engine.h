@@ -4,6 +4,10 @@
  * function, one for a frame evaluator, and few tool ids.  It is static, and
  * not state of the module, because neither a trace function nor a frame
  * evaluator is handed a word of its own.  Under the interpreter's lock.
+ *
+ * The first tracer of the process opens the hook, the last one closes it. Both
+ * call Python, where other threads run: a thread that opens or closes a tracer
+ * meanwhile waits until that is done.
  */
 #ifndef LP_ENGINE_ENGINE_H
 #define LP_ENGINE_ENGINE_H
@@ -27,7 +31,7 @@ typedef struct lp_engine {
     uint32_t serials; /* given out so far */
     lp_suspended suspended;
     uint32_t tracers; /* that exist */
-    uint32_t active;  /* reasons to listen: tracers that count just now, and
+    uint32_t active;  /* reasons for events: tracers that count just now, and
                        * codes that enable theirs */
     bool greenlets;   /* frames of one thread take turns (greenlets) */
     bool paused;      /* collection is off: nothing is counted (atomic) */
@@ -50,7 +54,7 @@ void lp_engine_set_clock(const lp_clock *clock);
 /* [GIL] Ranges were taken off: put them right, on another thread later. */
 void lp_engine_sync_ranges(lp_recorder *rec);
 
-/* [GIL] One reason more, or less, for the hook to listen. */
+/* [GIL] One reason more, or less, for the hook to deliver events. */
 static inline void
 lp_engine_activate(void)
 {
@@ -111,12 +115,6 @@ lp_engine_same_line(lp_frame *frame)
 
 /* [GIL] The open frame, or NULL. */
 lp_frame *lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key);
-
-/* The first tracer of the process opens the hook, the last one closes it.
- *
- * Both call Python, where other threads get their turn: those that open or
- * close a tracer meanwhile wait until it is done.
- */
 
 /* [GIL] One more: with this hook, and the clock that a capsule
  * gives, or for None the one of that name.  `module` is the C module.  0 or

@@ -97,7 +97,7 @@ collect_here(bool on)
 
 static bool opening; /* [GIL] a thread is at it, without the lock */
 
-/* In a forked child.  The ledger stays as it is, locks and all. */
+/* In a forked child.  The activity remains as it is, locks and all. */
 static void
 forked(void)
 {
@@ -113,7 +113,7 @@ forked(void)
 }
 
 static lp_activity *
-new_ledger(size_t events)
+new_activity(size_t events)
 {
     lp_activity *activity = malloc(sizeof(*activity));
 
@@ -188,7 +188,7 @@ lp_gpu_session_open(const char *name, const lp_gpu_options *options,
         return false;
     }
     if (devices->activity == NULL) {
-        devices->activity = new_ledger(events);
+        devices->activity = new_activity(events);
         lp_gpu_session_collect(!lp_the_engine.paused);
         pthread_atfork(NULL, NULL, forked);
     }

@@ -1,8 +1,10 @@
-/* The one device session of the process: a backend and its ledger.
+/* The one device session of the process: a backend and the activity it
+ * records.
  *
  * Opened when the first profiler asks for it, and kept: a second session
  * with a vendor's tool is one too many.  In a forked child there is none,
- * for the records are the parent's.
+ * for the records are the parent's.  It also tells which call path a call of
+ * the device's API is charged to.
  */
 #ifndef LP_ENGINE_GPU_SESSION_H
 #define LP_ENGINE_GPU_SESSION_H
@@ -34,8 +36,6 @@ void lp_gpu_session_close(void);
 
 /* [ANY] Switch collection on or off. */
 void lp_gpu_session_collect(bool on);
-
-/* Which lines a call of this thread is charged to. */
 
 /* [ANY] The lines that are open on this thread; on a thread that has none,
  * as the workers of a library, those of the one thread that has some; else

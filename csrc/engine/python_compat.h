@@ -16,7 +16,7 @@
 #define LP_HAVE_MONITORING (PY_VERSION_HEX >= 0x030C0000)
 /* A tool's events, and no more, hide those of f_trace_opcodes. */
 #define LP_TOOLS_HIDE_OPCODES (PY_VERSION_HEX >= 0x030D0000)
-/* The frame evaluator as a gate: where it is older than monitoring. */
+/* A frame evaluator of our own: on versions older than sys.monitoring. */
 #define LP_HAVE_FRAME_EVAL (!LP_HAVE_MONITORING)
 
 /* -- a word of our own on every code object ------------------------------ */
@@ -196,7 +196,7 @@ lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
 
 typedef struct _PyInterpreterFrame lp_raw_frame;
 
-/* The head of 3.11's frame, a frozen branch; lp_frame_eval_usable() checks it
+/* The head of 3.11's frame, a frozen branch; lp_frame_eval_check() checks it
  * against the interpreter's own word before it is relied on. */
 struct lp_raw_frame_head {
     void *function, *globals, *builtins, *locals;

@@ -111,7 +111,7 @@ make_room(lp_tracer *self)
     return true;
 }
 
-/* The key's leader is the code that is about to be appended. */
+/* The canonical code of the key is the code that is about to be appended. */
 static bool
 make_canonical(lp_tracer *self, PyObject *key)
 {
@@ -239,14 +239,14 @@ lp_tracer_close(lp_tracer *self)
     lp_engine_release();
 }
 
-/* Is there a twin above it? */
+/* Is there a shared frame above it? */
 static bool
-is_below_a_twin(const lp_recorder *rec, const lp_frame *frame)
+is_below_shared(const lp_recorder *rec, const lp_frame *frame)
 {
     return frame < rec->top && (frame[1].flags & LP_FRAME_SHARED);
 }
 
-/* Does the tracer count this frame, or a twin below it? */
+/* Does the tracer count this frame, or one below that it shares? */
 static bool
 is_counted(const lp_frame *frame, const lp_tracer *tracer)
 {
@@ -257,8 +257,8 @@ is_counted(const lp_frame *frame, const lp_tracer *tracer)
 }
 
 static void
-join_frame(lp_recorder *rec, const lp_frame *frame, lp_tracer *tracer,
-           const lp_code *code)
+attach_frame(lp_recorder *rec, const lp_frame *frame, lp_tracer *tracer,
+             const lp_code *code)
 {
     lp_code_counters *counters =
         lp_recorder_counters(rec, &tracer->arena, &code->layout);
@@ -280,14 +280,14 @@ lp_tracer_attach_running_frames(lp_tracer *tracer)
             const lp_frame *frame = rec->frames + i;
             const lp_code *code;
 
-            if (is_below_a_twin(rec, frame) || is_counted(frame, tracer) ||
+            if (is_below_shared(rec, frame) || is_counted(frame, tracer) ||
                 (frame->flags & LP_FRAME_C_FUNCTION)) {
                 continue;
             }
             code = lp_code_find((PyObject *)(uintptr_t)frame->code, tracer);
             if (code != NULL) {
-                join_frame(rec, frame, tracer, code);
-                i++; /* the twin */
+                attach_frame(rec, frame, tracer, code);
+                i++; /* the shared frame */
             }
         }
     }

@@ -1,8 +1,12 @@
 /* A tracer: the code objects that one profiler watches, and their counters.
  *
  * It is active between start and stop, explicitly or for as long as a
- * decorated function runs.  The counters live in its blocks and go with it.
- * Under the interpreter's lock.
+ * decorated function runs.  The counters live in its arena and go with it.
+ *
+ * A tracer that is enabled in the middle of frames which another one counts
+ * already gets a shared frame on each that runs code of its own, and counts
+ * from the next line on; frames that nobody counts are met at their next
+ * event.  Under the interpreter's lock.
  */
 #ifndef LP_ENGINE_TRACER_H
 #define LP_ENGINE_TRACER_H
@@ -40,7 +44,7 @@ void lp_tracer_activate_with(lp_code *code);
 int lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key,
                   lp_code *known);
 
-/* Count this code of ours no more; what was counted stays. */
+/* Count this code of ours no more; what was counted is kept. */
 void lp_tracer_ignore(lp_tracer *self, lp_code *code);
 
 /* Leave the engine; every counter goes.  Idempotent. */
@@ -65,12 +69,7 @@ lp_tracer_count_down(lp_tracer *self)
     }
 }
 
-/* A tracer that is enabled in the middle of frames which another one counts
- * already: it gets a twin of each that runs code of its own, and counts from
- * the next line on.  Frames that nobody counts are met at their next event.
- */
-
-/* [GIL] Join the frames that are open, in every thread. */
+/* [GIL] Attach to the frames that are open, in every thread. */
 void lp_tracer_attach_running_frames(lp_tracer *tracer);
 
 #endif

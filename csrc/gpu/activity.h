@@ -4,7 +4,8 @@
  * each record of the device.  Nothing here depends on a vendor.  Calls begin
  * and end on the launching threads, without a lock.  Records are added by one
  * thread at a time, which holds the lock for a buffer of them; who reads holds
- * it, too.
+ * it, too; a snapshot is a copy of the sums, taken at one moment, that a slow
+ * reader can go through without holding the lock.
  */
 #ifndef LP_GPU_ACTIVITY_H
 #define LP_GPU_ACTIVITY_H
@@ -85,11 +86,8 @@ lp_activity_add_wait(lp_activity *activity, uint32_t path, lp_ticks ticks)
 void lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
                                lp_ticks ticks);
 
-/* Under the lock: enter a record. */
+/* Under the lock: add a record. */
 void lp_activity_add_record(lp_activity *activity, const lp_record *record);
-
-/* A copy of a ledger's sums, taken at one moment: so that whoever reads them
- * at leisure keeps no one waiting. */
 
 typedef struct lp_names {
     const char **texts; /* owned array, borrowed entries */

@@ -1,7 +1,13 @@
-/* What a device did, summed by path and kind of work.
+/* Sums of device activity, by call path and kind of work, and busy time.
  *
  * One sum for each distinct key; a record costs a look-up and five additions,
- * and no memory once its like was seen.  One owner at a time.
+ * and no memory once its like was seen.
+ *
+ * Busy time is how long a device did anything at all: the union of intervals.
+ * Work of several streams overlaps, and records come nearly, but not quite, in
+ * order.  Recent intervals are kept apart and joined; the oldest are added up
+ * once there are too many, and a record that comes from before then makes the
+ * answer a lower bound.  One owner at a time.
  */
 #ifndef LP_GPU_ACTIVITY_SUMS_H
 #define LP_GPU_ACTIVITY_SUMS_H
@@ -55,14 +61,6 @@ void lp_sums_free(lp_sums *sums);
 /* One more record of this key. */
 void lp_sums_add(lp_sums *sums, const lp_sum_key *key, lp_ns ns,
                  uint64_t bytes);
-
-/* How long a device did anything at all: the union of intervals.
- *
- * Work of several streams overlaps, and records come nearly, but not quite,
- * in order.  The intervals of late are kept apart and joined; the oldest are
- * added up once there are too many, and a record that comes from before then
- * makes the answer a lower bound.  One owner at a time.
- */
 
 enum { LP_BUSY_SPANS = 1 << 16 };
 

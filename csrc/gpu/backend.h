@@ -1,7 +1,7 @@
 /* The interface of the backends that record what a device does.
  *
  * A backend is found by its name, opened once in the life of a process, and
- * brings what it learns to the ledger.  What it needs of us it is handed: it
+ * brings what it learns to the activity.  What it needs of us it is handed: it
  * knows neither Python nor how lines are traced.  A backend for another
  * vendor's devices is one more struct.
  *
@@ -58,7 +58,7 @@ typedef struct lp_gpu_backend {
                  char why[LP_GPU_WHY]);
     /* Bring all records of work given so far; waits for the device. */
     void (*flush)(void);
-    /* Record no more; the libraries stay.  Nothing after a fork. */
+    /* Record no more; the libraries remain loaded.  Nothing after a fork. */
     void (*close)(void);
     uint32_t (*version)(void);
     uint64_t (*dropped)(void); /* records that were lost on the way */

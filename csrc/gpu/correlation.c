@@ -162,7 +162,7 @@ add_page(lp_correlation *correlations, uint32_t number)
     return true;
 }
 
-/* Hold a page, so that it stays the page of its number; NULL where it is not
+/* Hold a page, so that it remains the page of its number; NULL where it is not
  * there (any more). */
 static lp_correlation_page *
 hold_page(const lp_correlation *correlations, uint32_t number, uint64_t refs)

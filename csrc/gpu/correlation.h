@@ -2,12 +2,14 @@
  *
  * Ids are numbers that grow by one with each call, so they are kept by pages
  * of neighbours.  A page whose records have all come and that lies far behind
- * goes to later ids; a page of which a record never comes stays a long while,
- * but not for ever, so that memory stays bounded in a program that runs for
- * days.  Ids count modulo 2**32.
+ * goes to later ids; a page of which a record never comes is kept a long
+ * while, but not for ever, so that memory is bounded in a program that runs
+ * for days.  Ids count modulo 2**32.
  *
  * Launching threads put ids in without a lock; one thread at a time, the one
- * that reads records, looks them up and tidies up.
+ * that reads records, looks them up and reclaims pages.  The nodes of graphs,
+ * each with the call path that it was captured on, are under a lock of their
+ * own.
  */
 #ifndef LP_GPU_CORRELATION_H
 #define LP_GPU_CORRELATION_H
@@ -82,11 +84,6 @@ void lp_correlation_reclaim(lp_correlation *correlations);
 
 /* [ANY] How many records are still to come. */
 uint64_t lp_correlation_outstanding(const lp_correlation *correlations);
-
-/* Where the nodes of graphs were captured.
- *
- * Any thread may tell and ask; a lock is held for each.
- */
 
 typedef struct lp_graph_node {
     uint64_t node; /* 0: a free slot */

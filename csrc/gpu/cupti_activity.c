@@ -1,4 +1,5 @@
-/* From CUPTI's records, by their beginnings, to records of the ledger. */
+/* CUPTI's activity API: buffers of records are handed out, taken back and
+ * read, by the beginnings of the records, into records of device activity. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -208,8 +209,6 @@ lp_cupti_read(const void *record, lp_record *to)
            readers[kind] != NULL && readers[kind](record, to);
 }
 
-/* Buffers of activity records: handed out, taken back, walked through. */
-
 enum { BUFFER_BYTES = 2 << 20, KEPT = 16, ALIGNMENT = 64 };
 
 /* Those that wait to be used again. */
@@ -269,7 +268,7 @@ lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
 
 /* All records of a buffer, under one lock. */
 static void
-enter_records(lp_activity *activity, uint8_t *buffer, size_t valid)
+add_records(lp_activity *activity, uint8_t *buffer, size_t valid)
 {
     void *record = NULL;
     int status;
@@ -304,7 +303,7 @@ lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
         return;
     }
     if (valid > 0 && buffer != NULL) {
-        enter_records(lp_cupti.host.activity, buffer, valid);
+        add_records(lp_cupti.host.activity, buffer, valid);
     }
     /* No lock of ours is held here: CUPTI has its own. */
     if (lp_cupti.api.get_dropped(context, stream, &dropped) == LP_CUPTI_OK) {

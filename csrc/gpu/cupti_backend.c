@@ -1,8 +1,10 @@
-/* The last records: wait for the device, then for CUPTI.
+/* The session with CUPTI: opened once, flushed, closed, and never finalized,
+ * which would take the library from under other threads; it remains mapped.
  *
- * The device is waited for on a thread of our own, so that a kernel that
- * never ends holds nobody up for ever; and not at all while a graph is being
- * captured, which would fail of it.
+ * A flush waits for the device, then for CUPTI's records.  The device is
+ * waited for on a thread of our own, so that a kernel that never ends holds
+ * nobody up for ever; and not at all while a graph is being captured, which
+ * would fail of it.
  */
 #include "gpu/cupti_backend.h"
 
@@ -162,12 +164,6 @@ lp_cupti_flush(void)
     wait_for_device();
     wait_for_records();
 }
-
-/* The session with CUPTI: opened once, and closed.
- *
- * Never finalized: that would take it from under other threads.  The library
- * stays mapped.
- */
 
 lp_cupti_session lp_cupti;
 

@@ -99,9 +99,7 @@ void lp_cupti_own_calls(bool own);
 /* Read a record; false where its kind is none of ours. */
 bool lp_cupti_read(const void *record, lp_record *to);
 
-/* The backend for NVIDIA's devices, by CUPTI's callbacks and activity
- * records. */
-
+/* The backend for NVIDIA's devices. */
 extern const lp_gpu_backend lp_gpu_cupti;
 
 #endif

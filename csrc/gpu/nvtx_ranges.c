@@ -74,7 +74,7 @@ has_ranges(const lp_frame *frame)
     return (frame->flags & LP_FRAME_RANGED) && frame->ranges != 0;
 }
 
-/* Has this frame ranges, or one below that it is a twin of? */
+/* Has this frame ranges, or one below that it shares? */
 static bool
 is_shown(const lp_frame *frame)
 {

@@ -9,8 +9,8 @@
  * lock and for any thread; and settle, which pops what is owed and pushes
  * what is missing.  A thread that is not here does that at its next event.
  *
- * Both numbers are 0 where nobody listens.  Of twins, which are one frame,
- * the lowest that has labels is the range.
+ * Both numbers are 0 without a tool.  Of frames that share one Python
+ * frame, the lowest that has labels is the range.
  */
 #ifndef LP_GPU_NVTX_RANGES_H
 #define LP_GPU_NVTX_RANGES_H
@@ -49,7 +49,7 @@ void lp_ranges_assign(lp_frame *frame, const lp_labels *labels,
 /* [OWNER] Make the tool's stack what the frames say. */
 void lp_ranges_sync(lp_recorder *rec);
 
-/* [OWNER] The frame, the lowest of its twins, came to its line. */
+/* [OWNER] The frame, the lowest of those that share it, came to its line. */
 void lp_ranges_line(lp_recorder *rec, lp_frame *frame);
 
 /* Take off the ranges of this frame and of those above; settle next. */

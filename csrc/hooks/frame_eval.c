@@ -44,19 +44,20 @@ stack_is_low(void)
     return (uintptr_t)__builtin_frame_address(0) < stack_floor;
 }
 
-/* Who evaluates frames when the gate has passed them; NULL while the gate is
- * not in the chain, as far as we know. */
+/* The next frame evaluator of the chain; NULL while ours is not in the chain,
+ * as far as we know. */
 static _PyFrameEvalFunction next;
-/* Whether the gate does more than pass frames on. */
+/* Whether ours does more than pass frames on. */
 static bool is_open;
-/* Whether it left the chain, for the stack's sake; see run_aside(). */
-static bool is_aside;
+/* Whether it left the chain, for the stack's sake; see run_detached(). */
+static bool is_detached;
 /* Frames that came by. */
 static uint64_t passed;
-/* How many times the gate was out of the chain while it was open. */
+/* How many times ours was found out of the chain while it was open. */
 static uint64_t displaced;
 
-static PyObject *gate(PyThreadState *state, lp_raw_frame *frame, int throwing);
+static PyObject *evaluate(PyThreadState *state, lp_raw_frame *frame,
+                          int throwing);
 
 static _PyFrameEvalFunction
 top(void)
@@ -70,9 +71,10 @@ set_top(_PyFrameEvalFunction evaluator)
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluator);
 }
 
-/* Hand a frame down the chain.  Who was there before the gate may come again
- * in front of it, as torch.compile does for each call of what it compiled:
- * then it has had the frame already, and would hand it back for ever. */
+/* Hand a frame down the chain.  The evaluator that was there before ours may
+ * come again in front of it, as torch.compile does for each call of what it
+ * compiled: then it has had the frame already, and would hand it back for
+ * ever. */
 static PyObject *
 hand_down(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
@@ -98,8 +100,8 @@ is_wanted(const lp_code *code)
 /* A frame of no interest, called by one that is traced, or on whose line calls
  * of C are heard of. */
 static PyObject *
-run_plain(PyThreadState *state, lp_raw_frame *frame, int throwing,
-          lp_recorder *rec)
+run_unprofiled(PyThreadState *state, lp_raw_frame *frame, int throwing,
+               lp_recorder *rec)
 {
     bool was_on = lp_trace_is_on(state);
     PyObject *result;
@@ -147,20 +149,20 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
 
 /* 3.11 runs calls from Python to Python without the stack of C, but not where
  * a frame evaluator is set: deep recursion that would do well by itself would
- * end the process.  So far down the gate leaves the chain, the trace function
+ * end the process.  So far down ours leaves the chain, the trace function
  * goes on in every thread, and hears of calls by itself.  Below another
- * evaluator it stays: that one takes the stack anyway. */
+ * evaluator ours remains: that one takes the stack anyway. */
 static PyObject *
-run_aside(PyThreadState *state, lp_raw_frame *frame, int throwing)
+run_detached(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
     lp_recorder *rec;
     PyObject *result;
 
-    is_aside = true;
+    is_detached = true;
     lp_trace_threads_all();
     set_top(next);
     result = next(state, frame, throwing);
-    is_aside = false;
+    is_detached = false;
     next = NULL;
     if (is_open) { /* it may have been closed meanwhile */
         lp_frame_eval_open();
@@ -173,7 +175,7 @@ run_aside(PyThreadState *state, lp_raw_frame *frame, int throwing)
 }
 
 static PyObject *
-gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
+evaluate(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
     lp_recorder *rec = lp_current_recorder;
     const lp_code *code;
@@ -186,8 +188,8 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
     if (lp_thread_is_tracing(state)) {
         return hand_down(state, frame, throwing);
     }
-    if (LP_UNLIKELY(stack_is_low()) && !is_aside && top() == gate) {
-        return run_aside(state, frame, throwing);
+    if (LP_UNLIKELY(stack_is_low()) && !is_detached && top() == evaluate) {
+        return run_detached(state, frame, throwing);
     }
     code = lp_code_of(lp_raw_frame_code(frame));
     if (LP_UNLIKELY(lp_discovery_on) && code == NULL && !throwing) {
@@ -203,7 +205,7 @@ gate(PyThreadState *state, lp_raw_frame *frame, int throwing)
         }
         if (lp_trace_is_on(state) ||
             LP_UNLIKELY(lp_trace_is_profiling(state))) {
-            return run_plain(state, frame, throwing, rec);
+            return run_unprofiled(state, frame, throwing, rec);
         }
         rec->cost += rec->costs.plain_inner;
     }
@@ -234,7 +236,7 @@ lp_frame_eval_check(void)
     return 0;
 }
 
-/* Is the gate in the chain below a newcomer?  Ask by a frame. */
+/* Is our evaluator in the chain below a newer one?  Run a frame to see. */
 static bool
 is_reached(void)
 {
@@ -253,22 +255,22 @@ is_reached(void)
 }
 
 /* An evaluator that ends puts back what it found: where that was before our
- * time, the gate is out of the chain, and nobody said so. */
+ * time, ours is out of the chain without notice. */
 static bool
-is_out(void)
+is_displaced(void)
 {
     _PyFrameEvalFunction now = top();
 
-    return now != gate && !is_aside &&
+    return now != evaluate && !is_detached &&
            (now == _PyEval_EvalFrameDefault || !is_reached());
 }
 
 static void
-put_in(void)
+attach(void)
 {
-    if (top() != gate) {
+    if (top() != evaluate) {
         next = top();
-        set_top(gate);
+        set_top(evaluate);
     }
 }
 
@@ -276,8 +278,8 @@ void
 lp_frame_eval_open(void)
 {
     is_open = true;
-    if (next == NULL ? !is_aside : is_out()) {
-        put_in();
+    if (next == NULL ? !is_detached : is_displaced()) {
+        attach();
     }
 }
 
@@ -286,17 +288,17 @@ lp_frame_eval_close(void)
 {
     _PyFrameEvalFunction now = top();
 
-    displaced += is_open && is_out();
+    displaced += is_open && is_displaced();
     is_open = false;
-    if (is_aside) {
+    if (is_detached) {
         return;
     }
-    /* Where another evaluator came after us, it goes on calling the gate,
+    /* Where another evaluator came after us, it goes on calling ours,
      * which from now on only passes frames on. */
-    if (now == gate) {
+    if (now == evaluate) {
         set_top(next);
     }
-    if (now == gate || now == _PyEval_EvalFrameDefault) {
+    if (now == evaluate || now == _PyEval_EvalFrameDefault) {
         next = NULL;
     }
 }
@@ -304,9 +306,9 @@ lp_frame_eval_close(void)
 uint64_t
 lp_frame_eval_displaced(void)
 {
-    if (is_open && is_out()) {
+    if (is_open && is_displaced()) {
         displaced++;
-        put_in();
+        attach();
     }
     return displaced;
 }

@@ -1,5 +1,6 @@
-/* PEP 523 as a gate, on the versions older than sys.monitoring: the trace
- * function is on in profiled frames, and in all others back to what it was.
+/* The frame evaluator (PEP 523) of the settrace hook, on versions older than
+ * sys.monitoring: it switches the trace function on in profiled frames, and
+ * in all others back to what it was.
  */
 #ifndef LP_HOOKS_FRAME_EVAL_H
 #define LP_HOOKS_FRAME_EVAL_H
@@ -15,7 +16,7 @@ int lp_frame_eval_check(void);
 void lp_frame_eval_open(void);
 void lp_frame_eval_close(void);
 
-/* [GIL] How many times the gate was found out of the chain while it was
+/* [GIL] How many times ours was found out of the chain while it was
  * open; if it is so now, it goes back in. */
 uint64_t lp_frame_eval_displaced(void);
 

@@ -1,7 +1,7 @@
 /* Events by sys.monitoring (PEP 669): local to the registered code objects,
  * so that all other code runs untouched.
  *
- * They are set once, when a function is registered, and stay; a call made
+ * They are set once, when a function is registered, and remain; a call made
  * while nothing counts costs its callbacks and no more.
  */
 #include "hooks/hooks.h"

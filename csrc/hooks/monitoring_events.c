@@ -1,3 +1,6 @@
+/* Callbacks of sys.monitoring (PEP 669).  They never raise, for that would end
+ * up in the program, except for an exception that is meant for the program.
+ */
 #include "hooks/monitoring_events.h"
 
 #include "engine/c_functions.h"
@@ -65,14 +68,6 @@ new_callback(vectorcallfunc call)
     }
     return (PyObject *)made;
 }
-
-#endif
-
-/* What answers the events of sys.monitoring (PEP 669).  Callbacks never raise,
- * for that would end up in the program, but what is meant for it.
- */
-
-#if LP_HAVE_MONITORING
 
 /* What a callback answers to have its event no more, at that place. */
 static PyObject *disable; /* owned: sys.monitoring.DISABLE */
@@ -331,7 +326,8 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     step = lp_code_line_entry(code, (int)to);
     line = line_at(code, args[0], to);
     if (line == line_at(code, args[0], from)) {
-        bool tells = step != LP_LINE_COMPREHENSION || lp_code_is_unheard(code, (int)from);
+        bool tells = step != LP_LINE_COMPREHENSION ||
+                     lp_code_is_unheard(code, (int)from);
 
         if (step == LP_LINE_FORWARD && code->marks != NULL) {
             return keep_or_drop(false); /* no loop's: an exception is over */

@@ -1,4 +1,5 @@
-/* What answers the events of sys.monitoring; see monitoring_events.c. */
+/* The callbacks of sys.monitoring as a table of events; see
+ * monitoring_events.c. */
 #ifndef LP_HOOKS_MONITORING_EVENTS_H
 #define LP_HOOKS_MONITORING_EVENTS_H
 

@@ -1,13 +1,13 @@
 /* Events by PyEval_SetTrace.
  *
- * Before 3.12 a gate turns the trace function on in profiled frames alone.
- * From 3.12 on, where switching it costs microseconds, it goes on once, in
- * every thread, and stays while a tracer exists: that is the fallback for a
+ * Before 3.12 a frame evaluator turns the trace function on in profiled frames
+ * alone. From 3.12 on, where switching it costs microseconds, it goes on once,
+ * in every thread, and is on while a tracer exists: that is the fallback for a
  * process in which all tool ids of sys.monitoring are taken.
  *
  * A trace function that the program sets itself is called after ours.  So
  * that it is not lost, and we neither, sys.settrace is replaced by one that
- * does what it always did and then puts ours in front again.  Without a gate
+ * does what it always did and then puts ours in front again.  Without one
  * the same goes for what threading is told of new threads and of all.
  */
 #include "hooks/hooks.h"
@@ -26,8 +26,8 @@ typedef struct replaced {
     PyObject *ours;
 } replaced;
 
-/* owned: what stands in threading where there is no gate, so that new threads
- * come to us; the program never sees it. */
+/* owned: what stands in threading where there is no evaluator, so that new
+ * threads come to us; the program never sees it. */
 static PyObject *trace_thread;
 
 static PyObject *settrace(PyObject *self, PyObject *func);
@@ -64,8 +64,8 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
     result =
         call_before(&of_this_thread, func == trace_thread ? Py_None : func);
 
-    /* Without a gate every thread is ours, a new one that only now comes to
-     * its trace function, too. */
+    /* Without a frame evaluator every thread is ours, a new one that only now
+     * comes to its trace function, too. */
     if ((was_on || !LP_HAVE_FRAME_EVAL) && !lp_trace_is_on(state)) {
         lp_recorder *rec = lp_threads_here();
 

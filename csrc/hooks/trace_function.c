@@ -171,7 +171,7 @@ is_counted(const lp_frame *counted, PyFrameObject *frame)
 
 /* As a profile function, which alone is told of calls of C. */
 static int
-on_native(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
+on_c_call(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
           PyObject *arg)
 {
     lp_recorder *rec = lp_current_recorder;
@@ -195,12 +195,12 @@ on_native(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
 
 /* Unless the program profiles itself just now. */
 static void
-hear_natives(PyThreadState *state, bool on)
+profile_c_calls(PyThreadState *state, bool on)
 {
     if (on && lp_c_functions_on && state->c_profilefunc == NULL) {
-        state->c_profilefunc = on_native;
+        state->c_profilefunc = on_c_call;
     }
-    else if (!on && state->c_profilefunc == on_native) {
+    else if (!on && state->c_profilefunc == on_c_call) {
         state->c_profilefunc = NULL;
     }
 }
@@ -208,29 +208,29 @@ hear_natives(PyThreadState *state, bool on)
 bool
 lp_trace_is_profiling(PyThreadState *state)
 {
-    return state->c_profilefunc == on_native;
+    return state->c_profilefunc == on_c_call;
 }
 
 void
 lp_trace_profile(PyThreadState *state)
 {
-    hear_natives(state, true);
+    profile_c_calls(state, true);
     lp_thread_set_trace(state, state->c_tracefunc);
 }
 
 void
 lp_trace_pause(PyThreadState *state, lp_recorder *rec, PyObject *code)
 {
-    bool hears = lp_trace_is_profiling(state) && is_comprehension(code);
+    bool profiling = lp_trace_is_profiling(state) && is_comprehension(code);
 
     if (lp_trace_is_on(state)) {
         lp_trace_give(state, rec);
     }
     else {
-        hear_natives(state, false);
+        profile_c_calls(state, false);
         lp_thread_set_trace(state, state->c_tracefunc);
     }
-    if (hears) {
+    if (profiling) {
         lp_trace_profile(state);
     }
 }
@@ -249,7 +249,7 @@ lp_trace_resume(PyThreadState *state, lp_recorder *rec, bool was_on)
 #else
 
 static void
-hear_natives(PyThreadState *Py_UNUSED(state), bool Py_UNUSED(on))
+profile_c_calls(PyThreadState *Py_UNUSED(state), bool Py_UNUSED(on))
 {
 }
 
@@ -259,14 +259,14 @@ void
 lp_trace_take(PyThreadState *state, lp_recorder *rec)
 {
     lp_trace_remember(rec, state->c_tracefunc);
-    hear_natives(state, true);
+    profile_c_calls(state, true);
     lp_thread_set_trace(state, lp_trace_function);
 }
 
 void
 lp_trace_give(PyThreadState *state, lp_recorder *rec)
 {
-    hear_natives(state, false);
+    profile_c_calls(state, false);
     lp_thread_set_trace(state, lp_trace_before(rec));
     rec->before = NULL;
 }
@@ -357,7 +357,7 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 /* Does the event name the line that is open?  A jump on its own line is told
  * of from where it starts. */
 static bool
-stays_on_line(const lp_frame *top, PyFrameObject *frame)
+is_open_line(const lp_frame *top, PyFrameObject *frame)
 {
     uint32_t offset = (uint32_t)lp_frame_lineno(frame) - top->first_line;
 
@@ -374,7 +374,7 @@ step_of(const lp_code *code, lp_frame *top, PyFrameObject *frame)
 
     if (top->key == frame) {
         if (step == LP_LINE_COMPREHENSION && offset > top->offset &&
-            !stays_on_line(top, frame) && !lp_code_is_unheard(code, offset)) {
+            !is_open_line(top, frame) && !lp_code_is_unheard(code, offset)) {
             step = LP_LINE_FORWARD;
         }
         top->offset = offset;
@@ -394,8 +394,8 @@ is_turn(const lp_code *code, int offset)
 }
 
 /* The frame that runs counts no more since it began: from here on it is like
- * one that never did, which the gate would not have traced.  Who called it is
- * traced again when it returns. */
+ * one that never did, which the evaluator would not have traced.  Who called
+ * it is traced again when it returns. */
 static void
 leave_alone(lp_recorder *rec)
 {
@@ -427,7 +427,7 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
         lp_c_functions_end(rec, now);
     }
     step = step_of(code, rec->top, frame);
-    if (rec->top->key == frame && stays_on_line(rec->top, frame) &&
+    if (rec->top->key == frame && is_open_line(rec->top, frame) &&
         (step == LP_LINE_COMPREHENSION ||
          (step == LP_LINE_FORWARD && !is_turn(code, lp_frame_lasti(frame))))) {
         lp_engine_same_line(rec->top);

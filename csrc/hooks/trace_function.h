@@ -1,4 +1,18 @@
-/* The trace function of the settrace hook, and who holds a thread's. */
+/* The trace function of the settrace hook.
+ *
+ * Another tracer's function that the thread had before is kept in the recorder
+ * and called after ours.  If that tracer switches f_trace_lines off, which
+ * would end the line events of everybody, the attribute is true while the
+ * frame runs, line events are withheld from that tracer, and for its other
+ * events, and when the frame stops, it finds the attribute as it left it.
+ *
+ * With a frame evaluator, threads are also traced although no profiled frame
+ * entered through it: if a registered function ran already when its profiler
+ * was enabled, or while the evaluator is out of the chain for the stack's
+ * sake.
+ *
+ * Everything here is [GIL].
+ */
 #ifndef LP_HOOKS_TRACE_FUNCTION_H
 #define LP_HOOKS_TRACE_FUNCTION_H
 
@@ -41,40 +55,22 @@ void lp_trace_profile(PyThreadState *state);
 void lp_trace_pause(PyThreadState *state, lp_recorder *rec, PyObject *code);
 void lp_trace_resume(PyThreadState *state, lp_recorder *rec, bool was_on);
 
-#endif
-
-/* Threads that are traced although no frame of theirs came in by the gate:
- * because a registered function ran already when its profiler was enabled, or
- * because the gate stepped aside.
- *
- * [GIL] all of it.  Only where there is a gate.
- */
-
-#if LP_HAVE_FRAME_EVAL
-
 /* Trace the threads in which registered code runs. */
 void lp_trace_threads_running(void);
 
-/* Trace every thread, while the gate is aside. */
+/* Trace every thread, while our evaluator is out of the chain. */
 void lp_trace_threads_all(void);
 
-/* Its gate is back: a thread that runs nothing of ours is left alone. */
+/* Our evaluator is back: a thread that runs no profiled frame is no longer
+ * traced. */
 void lp_trace_threads_end(PyThreadState *state, lp_recorder *rec);
 
-/* A frame of an armed thread returns: was it the last of interest? */
+/* A frame of such a thread returns: was it the last of interest? */
 void lp_trace_threads_check(lp_recorder *rec, PyFrameObject *frame);
 
 #endif
 
-/* A tracer that wants no line events of a frame, which we count.
- *
- * It says so by the frame's attribute f_trace_lines, and then the interpreter
- * sends none to anybody.  So the attribute is true while the frame runs, and
- * line events are kept from that tracer; for its other events, and when the
- * frame stops, it finds the attribute as it left it.
- */
-
-/* [GIL] It takes itself off, in the middle of a frame perhaps. */
+/* [GIL] The other tracer takes itself off, maybe in the middle of a frame. */
 void lp_f_trace_lines_leave(const lp_recorder *rec);
 
 #endif

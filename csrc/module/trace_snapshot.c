@@ -52,7 +52,7 @@ begin(lp_trace_query *self, const lp_tracer *tracer, const char *wanted,
     return true;
 }
 
-/* How many stays of what is wanted there was no room for. */
+/* How many slices of what is wanted there was no room for. */
 static unsigned long long
 left_out(const lp_trace_query *self)
 {
@@ -207,7 +207,7 @@ make_columns(const lp_trace_query *self, uint64_t scale)
         function[i] = at->function;
         line[i] = at->line;
         start[i] = to_ns(at->start, scale);
-        ns[i] = to_ns(at->end, scale) - start[i]; /* so they stay nested */
+        ns[i] = to_ns(at->end, scale) - start[i]; /* so that they are nested */
     }
     return Py_BuildValue("(NNNNN)", columns[0], columns[1], columns[2],
                          columns[3], columns[4]);

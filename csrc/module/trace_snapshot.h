@@ -10,8 +10,8 @@
 
 #include "engine/python_compat.h"
 
-/* [GIL] Module function trace(bytes, ticks): record stays in functions from
- * now on, in so much memory (0: no more), and those on lines of at least so
+/* [GIL] Module function trace(bytes, ticks): record calls of functions from
+ * now on, in so much memory (0: no more), and times on lines of at least so
  * many ticks (None: no lines). */
 PyObject *lp_trace_start(PyObject *module, PyObject *args);
 
@@ -19,7 +19,7 @@ PyObject *lp_trace_start(PyObject *module, PyObject *args);
  * `scale` is what _core.scale gave. */
 PyObject *lp_trace_monotonic_ns(PyObject *module, PyObject *args);
 
-/* [GIL] Tracer.slice_windows(wanted, most): (until, left_out, starts), where
+/* [GIL] Tracer.slice_windows(wanted, max): (until, left_out, starts), where
  * about `max` slices start between two of the ascending `starts`; `wanted` is
  * bytes, an unsigned int a serial: 0: not this one's; else a number for it. */
 PyObject *lp_trace_windows(PyObject *tracer, PyObject *args);

@@ -203,7 +203,7 @@ tracer_is_enabling(PyObject *op, PyObject *code)
                            (entry->flags & LP_CODE_ACTIVATES_TRACER));
 }
 
-/* From now on this code is not counted; what was counted of it stays. */
+/* From now on this code is not counted; what was counted of it is kept. */
 static PyObject *
 tracer_ignore(PyObject *op, PyObject *code)
 {

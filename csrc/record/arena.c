@@ -14,7 +14,7 @@ struct lp_arena_block {
 };
 
 _Static_assert(sizeof(struct lp_arena_block) % LP_RECORD_BYTES == 0,
-               "records must stay aligned");
+               "records must be aligned");
 
 void
 lp_arena_init(lp_arena *arena)

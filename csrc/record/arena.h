@@ -1,6 +1,6 @@
 /* Memory for counters: blocks of fixed-size records that never move.
  *
- * A pointer into a block stays good until the whole set is freed, so another
+ * A pointer into a block is valid until the whole set is freed, so another
  * thread can add to a counter without a lock, and a block can one day be a
  * shared mapping that outlives the process.  Records are handed out in runs
  * and are zero; nothing is given back singly.

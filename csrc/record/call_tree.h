@@ -7,7 +7,11 @@
  * the calls from a line to a function are the sum of the nodes of both.
  *
  * Nodes never move and go with the tree.  Only the thread that it is of adds
- * any; under the interpreter's lock others may read.  Knows no frames.
+ * any; under the interpreter's lock others may read.
+ *
+ * lp_tree_* know no frames.  lp_calls_* lead from a thread's frames to its
+ * trees: which node a frame is of, and what it adds there.  A frame's caller
+ * is the nearest one below that the same tracer counts and that is on a line.
  */
 #ifndef LP_RECORD_CALL_TREE_H
 #define LP_RECORD_CALL_TREE_H
@@ -61,7 +65,7 @@ lp_tree *lp_tree_new(const void *owner);
 
 void lp_tree_free(lp_tree *tree);
 
-/* Forget what was counted; the nodes stay, for open frames know theirs. */
+/* Forget what was counted; the nodes are kept, for open frames know theirs. */
 void lp_tree_reset(lp_tree *tree);
 
 /* The slow half of lp_tree_child. */
@@ -91,13 +95,6 @@ lp_tree_child(lp_tree *tree, lp_node *above, const lp_line *line,
     }
     return lp_tree_find(tree, above, line, counters);
 }
-
-/* From a thread's frames to its trees of calls, see call_tree.h: which node a
- * frame is of, and what it adds there.
- *
- * A frame's caller is the nearest one below that the same tracer counts and
- * that is on a line.
- */
 
 /* [OWNER] The slow half of lp_calls_enter. */
 lp_node *lp_calls_find(lp_recorder *rec, lp_frame *frame);

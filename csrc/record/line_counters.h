@@ -23,7 +23,7 @@ typedef struct lp_line {
     uint64_t hits;
     uint64_t ticks;     /* as the clock saw them, our own cost included */
     uint64_t cost;      /* our own cost within `ticks`, but for its hits' */
-    uint32_t weight;    /* cost of one event that ends a stay on this line */
+    uint32_t weight;    /* cost of one event that ends the time on this line */
     uint32_t statement; /* 1 + offset of the first line of the statement of
                          * several lines that this line is of; 0: of none */
     uint64_t min; /* ticks of the shortest and of the longest execution, */
@@ -46,7 +46,7 @@ typedef struct lp_code_counters {
     uint32_t awaits; /* 1: a number a line stands behind the records */
     uint32_t serial; /* of the code object, see lp_layout */
     uint64_t
-        left_out; /* stays that there was no room for, see trace_buffer.h */
+        left_out; /* slices that there was no room for, see trace_buffer.h */
     uint64_t resumes; /* steps of generators and coroutines but the first */
     struct lp_off_cpu_lines *waits; /* owned: see off_cpu.h; NULL: none */
     struct lp_node *node; /* the first that calls it, see call_tree.h */
@@ -87,11 +87,11 @@ lp_code_counters *lp_code_counters_new(lp_arena *arena,
                                        const lp_layout *layout,
                                        const lp_costs *costs);
 
-/* Forget all that was counted; the open frames' depth stays. */
+/* Forget all that was counted; the open frames' depth is kept. */
 void lp_code_counters_reset(lp_code_counters *counters);
 
 /* All of our own cost within the line's ticks.  Each hit ends by one event;
- * stays that were no hit, and other frames' events, are in `cost`. */
+ * times that were no hit, and other frames' events, are in `cost`. */
 static inline uint64_t
 lp_line_cost(const lp_line *line)
 {

@@ -481,7 +481,8 @@ lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
         }
     }
     else {
-        lp_off_cpu_spread(rec); /* a twin's, or frames that take turns */
+        lp_off_cpu_spread(
+            rec); /* a shared frame's, or frames that take turns */
     }
 }
 

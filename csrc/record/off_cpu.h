@@ -71,7 +71,7 @@ typedef struct lp_off_cpu_lines {
 
 /* A thread's, in its recorder. */
 typedef struct lp_off_cpu {
-    lp_ticks min;  /* a stay of so many ticks leaves the fast path (atomic) */
+    lp_ticks min;  /* so many ticks on a line leaves the fast path (atomic) */
     lp_ticks left; /* when a frame was left, or resumed, last */
     lp_ticks threshold; /* a gap of more ticks is looked at (atomic) */
     lp_ticks read_at;   /* when the clocks below were read */
@@ -108,13 +108,14 @@ struct lp_code_counters;
 /* Look at the gaps of a thread whose clock is this one, or at none. */
 void lp_off_cpu_clock(struct lp_recorder *rec, const lp_clock *clock);
 
-/* Set `min` anew: the threshold has changed, or the recorder's long_stay. */
+/* Set `min` anew: the threshold has changed, or the recorder's
+ * min_line_ticks. */
 void lp_off_cpu_watch(struct lp_recorder *rec);
 
 /* [OWNER] The recorder is this thread's from now on. */
 void lp_off_cpu_attach(struct lp_recorder *rec);
 
-/* [OWNER] The frame's open line ends at `now`, after a long stay. */
+/* [OWNER] The frame's open line ends at `now`, after a long time. */
 void lp_off_cpu_charge(struct lp_recorder *rec, struct lp_frame *frame,
                        lp_ticks now);
 
@@ -133,8 +134,9 @@ void lp_off_cpu_free(lp_off_cpu *wait);
 /* Forget the waits of these counters; they are gone, or zero. */
 void lp_off_cpu_forget(struct lp_code_counters *counters);
 
-/* Split what a thread was on no processor in a gap: `voluntary` and `lost` are
- * how often it gave one up and was put off one, `samples` what was seen. */
+/* Split what a thread was on no processor in a gap: `voluntary` and
+ * `involuntary` are how often it gave one up and was put off one, `samples`
+ * what was seen. */
 void lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
                       uint64_t voluntary, uint64_t involuntary,
                       const uint64_t *samples);

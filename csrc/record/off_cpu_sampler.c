@@ -232,7 +232,7 @@ enum {
     SHORTEST_NS = 2000000, /* from one look at all threads to the next, */
     LONGEST_NS = 16000000,
     SHARE = 150,        /* and so many times what it takes, at least */
-    IDLE_NS = 50000000, /* no line open for so long: it is parked */
+    IDLE_NS = 50000000, /* no line open for so long: it sleeps */
     OFTEN = 8,          /* a thread that stays blocked is asked so often, */
     SELDOM = 16,        /* and then at every 16th time */
     MOST_FILES = 1 << 16,
@@ -326,12 +326,12 @@ static bool
 is_unavailable(const sampler_view *view)
 {
     int file = open_file(view->own);
-    bool blind = cause_in(view, file) == LP_WAIT_UNSEEN;
+    bool unavailable = cause_in(view, file) == LP_WAIT_UNSEEN;
 
     if (file >= 0) {
         close(file);
     }
-    return blind;
+    return unavailable;
 }
 
 /* Whether a thread began to wait of late, and whether any has open lines. */
@@ -499,7 +499,7 @@ static struct {
 } sampler;
 
 /* Held by who begins or ends the thread, and while the process forks. */
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void
@@ -532,7 +532,7 @@ wait_until_gone(uint32_t thread)
     }
 }
 
-/* [gate] */
+/* [lock] */
 static void
 end(void)
 {
@@ -545,7 +545,7 @@ end(void)
     __atomic_store_n(&lp_sampler_state, LP_SAMPLER_OFF, __ATOMIC_SEQ_CST);
 }
 
-/* [gate] A thread that takes no signals: they are the program's. */
+/* [lock] A thread that takes no signals: they are the program's. */
 static bool
 create(void)
 {
@@ -572,7 +572,7 @@ lp_sampler_begin(void)
         set_state(LP_SAMPLER_AWAKE);
         return;
     }
-    if (pthread_mutex_trylock(&gate) != 0) {
+    if (pthread_mutex_trylock(&lock) != 0) {
         return; /* at the next look */
     }
     if (!sampler.running &&
@@ -582,13 +582,13 @@ lp_sampler_begin(void)
             set_state(LP_SAMPLER_UNAVAILABLE);
         }
     }
-    pthread_mutex_unlock(&gate);
+    pthread_mutex_unlock(&lock);
 }
 
 static void
 before_fork(void)
 {
-    pthread_mutex_lock(&gate);
+    pthread_mutex_lock(&lock);
     sampler.forking = (uint32_t)syscall(SYS_gettid);
     end();
 }
@@ -599,7 +599,7 @@ after_fork(void)
     __atomic_store_n(&lp_sampler_state,
                      sampler.allowed ? LP_SAMPLER_WANTED : LP_SAMPLER_OFF,
                      __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&gate);
+    pthread_mutex_unlock(&lock);
 }
 
 /* In the child its one thread has another number, and the others are gone.
@@ -633,7 +633,7 @@ void
 lp_sampler_start(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
 {
     pthread_once(&once, heed_forks);
-    pthread_mutex_lock(&gate);
+    pthread_mutex_lock(&lock);
     sampler.view.recorders = recorders;
     sampler.view.low = low;
     sampler.view.high = high;
@@ -642,16 +642,16 @@ lp_sampler_start(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
         __atomic_store_n(&lp_sampler_state, LP_SAMPLER_WANTED,
                          __ATOMIC_SEQ_CST);
     }
-    pthread_mutex_unlock(&gate);
+    pthread_mutex_unlock(&lock);
 }
 
 void
 lp_sampler_stop(void)
 {
-    pthread_mutex_lock(&gate);
+    pthread_mutex_lock(&lock);
     sampler.allowed = false;
     end();
-    pthread_mutex_unlock(&gate);
+    pthread_mutex_unlock(&lock);
 }
 
 #else

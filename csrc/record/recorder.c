@@ -96,7 +96,7 @@ lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
 }
 
 /* Room for more frames.  They move: nobody keeps a pointer to one from one
- * event to the next.  The old ones stay, for another thread may be reading
+ * event to the next.  The old ones are kept, for another thread may be reading
  * them; the sentinel's place, which nobody reads, links them. */
 static bool
 grow(lp_recorder *rec)
@@ -357,7 +357,8 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
             abandon_line(frame);
             frame->counters->depth--;
             enabling += (frame->flags & LP_FRAME_ACTIVATES_TRACER) != 0;
-            /* Its twin above, if any, now stands on what it stood on. */
+            /* The frame that shares it above, if any, now stands on what it
+             * stood on. */
             if (frame < rec->top && !(frame->flags & LP_FRAME_SHARED)) {
                 WRITE(frame[1].flags,
                       frame[1].flags & ~(uint32_t)LP_FRAME_SHARED);
@@ -386,8 +387,6 @@ lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now)
         }
     }
 }
-
-/* A line ends in which more happened than a short stay. */
 
 /* What others' events took while it was open is none of its execution's
  * ticks; what is left of them. */
@@ -425,8 +424,8 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     }
 }
 
-/* Statements of several lines: each time that one runs is a hit of each of its
- * lines, however control goes about in it. */
+/* In statements of several lines each time that one runs is a hit of each of
+ * its lines, however control goes about in it. */
 
 enum { SEEN_BITS = 64 };
 
@@ -475,7 +474,7 @@ lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
         frame->seen = 0;
         frame->last_seen = 0;
         if (to != first) {
-            /* It begins at its inside: a hit of the first line, but no stay
+            /* It begins at its inside: a hit of the first line, but no time
              * there (the sum of both costs is what is read). */
             hit_once(frame, first, 0);
             first->cost -= first->weight;

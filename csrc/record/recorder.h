@@ -39,7 +39,7 @@ enum {
                                  * another tracer */
     LP_FRAME_LOOP_BACK = 2,     /* the next line event comes by a jump back */
     LP_FRAME_COMPREHENSION = 4, /* ... by one inside a comprehension */
-    LP_FRAME_LINES = 8,         /* each stay on a line of it is a range */
+    LP_FRAME_LINES = 8,         /* its time on each line is a range */
     LP_FRAME_RANGES_STALE = 16, /* its thread has ranges to put right */
     LP_FRAME_PAUSED = 32,       /* collection was off: its line is not open */
     LP_FRAME_GREENLET = 64,     /* frames of one thread may take turns */
@@ -99,7 +99,7 @@ typedef enum lp_trace_reason {
     LP_TRACE_PROFILED_ONLY = 0,
     LP_TRACE_RUNNING_FRAMES, /* registered code ran when its profiler was
                                 enabled */
-    LP_TRACE_ALL_CALLS       /* calls must be heard of without the gate */
+    LP_TRACE_ALL_CALLS       /* calls must be heard of without the evaluator */
 } lp_trace_reason;
 
 typedef struct lp_recorder {
@@ -109,7 +109,7 @@ typedef struct lp_recorder {
     lp_costs costs;          /* a copy */
     lp_ticks min_line_ticks; /* on a line, that makes a slice;
                                 LP_NO_LINE_SLICES: none */
-    bool traced;             /* stays in functions make slices */
+    bool traced;             /* calls of functions make slices */
     lp_frame *frames;        /* owned */
     lp_frame *last;          /* the last that fits */
     lp_code_counters *
@@ -155,7 +155,7 @@ lp_code_counters *lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
 lp_frame *lp_recorder_enter(lp_recorder *rec, const void *code,
                             lp_code_counters *counters, uint32_t first_line);
 
-/* A twin of a frame that is open, the uppermost of its twins, before its first
+/* A frame that shares an open one, above all others that do, before its first
  * line; NULL (and counted as lost) when memory is out. */
 lp_frame *lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
                              lp_code_counters *counters);
@@ -173,17 +173,17 @@ void lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
  */
 void lp_recorder_trace(lp_recorder *rec);
 
-/* [OWNER] The stay on the frame's line ends now: a slice, if it is a long one,
- * which is true of none that is shorter than `wait.least`. */
+/* [OWNER] The time on the frame's line ends now: a slice, if it is a long one,
+ * which is true of none that is shorter than `wait.min`. */
 void lp_recorder_add_line_slice(lp_recorder *rec, const lp_frame *frame,
                                 lp_ticks now);
 
-/* [OWNER] The stay in the function does. */
+/* [OWNER] The slice of the function ends now. */
 void lp_recorder_add_function_slice(lp_recorder *rec, const lp_frame *frame,
                                     lp_ticks now);
 
-/* Give the stays of the open frames of `owner`, of that `code`, up to `now` to
- * `sink`, innermost first; NULL: of any. */
+/* Give the slices of the open frames of `owner`, of that `code`, up to `now`
+ * to `sink`, innermost first; NULL: of any. */
 void lp_recorder_open_slices(lp_recorder *rec, const void *owner,
                              const void *code, lp_ticks now,
                              lp_slice_sink *sink, void *to);
@@ -223,7 +223,7 @@ uint32_t lp_recorder_drop_code(lp_recorder *rec, const void *owner,
 /* [OWNER] Mark the frames as paused: the next line event of each will see. */
 void lp_recorder_mark(lp_recorder *rec);
 
-/* Charge all open lines up to `now` and close them; the frames stay, marked
+/* Charge all open lines up to `now` and close them; the frames remain, marked
  * as paused. */
 void lp_recorder_pause(lp_recorder *rec, lp_ticks now);
 
@@ -245,8 +245,8 @@ lp_recorder_changed(lp_recorder *rec)
     __atomic_store_n(&rec->changes, rec->changes + 1, __ATOMIC_RELEASE);
 }
 
-/* [OWNER] The rest of lp_recorder_charge: a long stay, or one in which others
- * had costs; in recorder.c. */
+/* [OWNER] The rest of lp_recorder_charge: a long time on the line, or one in
+ * which others had costs; in recorder.c. */
 void lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now);
 
 /* [OWNER] Its open line was executed once more, in so many ticks. */

@@ -80,7 +80,7 @@ write_slice(lp_trace_chunk *chunk, const lp_slice *slice)
 {
     unsigned char *at = chunk->bytes + chunk->used;
 
-    /* Ends only grow; where another thread ended a stay they may not, and the
+    /* Ends only grow; where another thread ended a slice they may not, and the
      * difference wraps around there and back. */
     at = put(at, slice->end - chunk->last);
     at = put(at, slice->end - slice->start);
@@ -180,7 +180,7 @@ lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice)
     return true;
 }
 
-/* Close up what stays: never longer than what was there, for the difference
+/* Close up what is kept: never longer than what was there, for the difference
  * over a gap takes no more bytes than its two parts. */
 static void
 forget_in(lp_trace_chunk *chunk, const bool *goes, uint32_t n)
@@ -273,8 +273,6 @@ lp_trace_reader_next(lp_trace_reader *reader, lp_slice *slice)
     return true;
 }
 
-/* Stays in functions and on lines become slices as they end. */
-
 static void
 add(lp_recorder *rec, lp_code_counters *counters, const lp_slice *slice)
 {
@@ -299,7 +297,7 @@ function_slice(const lp_frame *frame, lp_ticks now)
         .start = frame->began, .end = now, .serial = frame->serial};
 }
 
-/* Is the stay on the frame's line worth a slice?  A function of C has no lines
+/* Is the time on the frame's line worth a slice?  A function of C has no lines
  * but one, see c_functions.h. */
 static bool
 is_long(const lp_recorder *rec, const lp_frame *frame, const lp_slice *slice)

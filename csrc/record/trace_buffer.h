@@ -33,14 +33,14 @@ typedef struct lp_trace_buffer {
     lp_trace_chunk *last;
 } lp_trace_buffer;
 
-/* Lines are not recorded however long one stays there. */
+/* Lines are not recorded however long they take. */
 #define LP_NO_LINE_SLICES UINT64_MAX
 #define LP_NOT_FULL UINT64_MAX
 
 /* What holds for all threads. */
 typedef struct lp_trace_pool {
     bool on;
-    lp_ticks min_line_ticks; /* stays on a line are recorded from so long on */
+    lp_ticks min_line_ticks; /* time on a line is recorded from so long on */
     size_t max;              /* bytes */
     size_t used;
     lp_ticks full_at; /* since when nothing new is taken; or LP_NOT_FULL */
@@ -54,7 +54,7 @@ void lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks);
 /* False when it is left out. */
 bool lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice);
 
-/* Forget those of serials that `goes` has a mark at; the others stay. */
+/* Forget those of serials that `goes` has a mark at; the others are kept. */
 void lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *goes,
                             uint32_t n);
 

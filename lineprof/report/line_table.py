@@ -376,6 +376,7 @@ def waits_by_line(profile: Profile) -> dict[Key, dict[int, dict[str, int]]]:
 
 def breakdowns_by_line(profile: Profile) -> dict[Key, dict[int, dict[str, int]]]:
     """Return the parts (ns) of each function's time, by line and column."""
+    splits = line_time_splits(profile) if profile.breakdowns else {}
     found: dict[Key, dict[int, dict[str, int]]] = {
         key: {
             line: {
@@ -387,7 +388,7 @@ def breakdowns_by_line(profile: Profile) -> dict[Key, dict[int, dict[str, int]]]
             }
             for line, split in lines.items()
         }
-        for key, lines in line_time_splits(profile).items()
+        for key, lines in splits.items()
     }
     for key, lines in line_mpi_ns(profile).items():
         for line, ns in lines.items():

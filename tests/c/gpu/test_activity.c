@@ -1,4 +1,4 @@
-/* The ledger: from calls and a device's records to sums, waits and events. */
+/* Activity: from calls and a device's records to sums, waits and events. */
 #include "gpu/activity.h"
 
 #include <sched.h>

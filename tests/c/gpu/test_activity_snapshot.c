@@ -1,4 +1,4 @@
-/* Copies of a ledger, also while threads launch and records come. */
+/* Snapshots of the activity, also while threads launch and records come. */
 #include "gpu/activity.h"
 #include "gpu/backend.h"
 

@@ -1,4 +1,5 @@
-/* Stays of a thread's frames become slices, with times given as numbers. */
+/* The times of a thread's frames become slices, with times given as numbers.
+ */
 #include "record/trace_query.h"
 
 #include <stdlib.h>
