@@ -95,7 +95,7 @@ def _declared_encoding(data: bytes) -> str:
 
 
 @lru_cache(maxsize=1)
-def encoding_detector() -> Callable[..., tuple[str, list[bytes]]]:
+def encoding_detector() -> Callable[..., tuple[str, Sequence[bytes]]]:
     """Return `tokenize.detect_encoding`; call it before a program shadows tokenize."""
     import tokenize  # noqa: PLC0415  # few sources declare an encoding
 
