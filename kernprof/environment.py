@@ -199,9 +199,9 @@ def import_all() -> None:
     for name in names:
         with suppress(ImportError):  # python may be built without sqlite3 or ctypes
             import_module(name)
-    from lineprof.source import encoding_detector  # noqa: PLC0415
+    from lineprof.source import standard_readers  # noqa: PLC0415
 
-    encoding_detector()  # sources are read while the program runs, too
+    standard_readers()  # sources are read while the program runs, too
 
 
 def _modules_in(folder: str) -> Iterator[str]:

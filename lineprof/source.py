@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from types import ModuleType
     from typing import Any
 
     from lineprof.model.records import SourceFile
@@ -91,15 +92,17 @@ def _declared_encoding(data: bytes) -> str:
     """Return the encoding that source `data` declares, or raise SyntaxError."""
     import io  # noqa: PLC0415  # few sources declare an encoding
 
-    return encoding_detector()(io.BytesIO(data).readline)[0]
+    _, tokenize = standard_readers()
+    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=1)
-def encoding_detector() -> Callable[..., tuple[str, Sequence[bytes]]]:
-    """Return `tokenize.detect_encoding`; call it before a program shadows tokenize."""
-    import tokenize  # noqa: PLC0415  # few sources declare an encoding
+def standard_readers() -> tuple[ModuleType, ModuleType]:
+    """Return linecache and tokenize; call it before a program shadows them."""
+    import linecache  # noqa: PLC0415  # few sources need them
+    import tokenize  # noqa: PLC0415
 
-    return tokenize.detect_encoding
+    return linecache, tokenize
 
 
 def _linecache_text(file: str) -> str | None:
@@ -113,8 +116,7 @@ def _linecache_text(file: str) -> str | None:
 
 def _loader_text(file: str) -> str | None:
     """Return the text that a module's loader has, or a file found by `sys.path`."""
-    import linecache  # noqa: PLC0415  # most sources are on the disk
-
+    linecache, _ = standard_readers()
     try:
         spaces = [getattr(module, "__dict__", {}) for module in [*sys.modules.values()]]
         names = next((d for d in spaces if d.get("__file__") == file), None)

@@ -33,7 +33,7 @@ def test_a_random_program_as_if_all_of_it_were_far(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(instructions, "_NEAR", range(0))
-    monkeypatch.setattr(instructions, "_SLOW", True)
+    monkeypatch.setattr(instructions, "_FAR_IS_SLOW", True)
     check_lines(program(seed))
 
 

@@ -244,6 +244,8 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.to_pandas": lambda b: framed(b.stats),
     "LineStats.unit": lambda b: b.stats.unit,
     "LineStats.why_empty": lambda b: b.stats.why_empty,
+    "GpuOptions": lambda _: lineprof.GpuOptions(),
+    "TraceOptions": lambda _: lineprof.TraceOptions(),
     "gpu_status": lambda _: lineprof.gpu_status(),
     "main": lambda _: version(),
     "load_stats": lambda b: load_stats(b.path),

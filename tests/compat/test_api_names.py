@@ -12,7 +12,7 @@ from running import hook_name, new_profiler
 
 import lineprof
 import lineprof.line_profiler
-from lineprof.decorate import wrappers
+from lineprof import profiler_mixin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,11 +55,11 @@ def test_its_module_has_each_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_mixins_module_has_each_name(name: str) -> None:
-    thing = getattr(wrappers, name)
+    thing = getattr(profiler_mixin, name)
     assert isinstance(thing, tuple) or thing(plain) is (name == "is_function")
 
 
-@pytest.mark.parametrize("module", [lineprof, lineprof.line_profiler, wrappers])
+@pytest.mark.parametrize("module", [lineprof, lineprof.line_profiler, profiler_mixin])
 def test_other_names_are_not_there(module: object) -> None:
     with pytest.raises(AttributeError, match="nonesuch"):
         module.nonesuch  # type: ignore[attr-defined]  # noqa: B018
