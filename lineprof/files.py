@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError, not_a_file
@@ -151,6 +150,8 @@ def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
             fill(stream.fileno(), new)
         os.replace(new, target)
     except BaseException:
+        from contextlib import suppress  # noqa: PLC0415  # not on the way to the program
+
         with suppress(OSError):
             os.unlink(new)
         raise
