@@ -1,9 +1,9 @@
-/* Functions of C as callees: what profiled lines call that has no lines.
+/* C functions as callees of profiled lines, counted on demand.
  *
- * On demand.  While such a function runs, a frame of it is on its thread's
- * stack, on the one line that it has, 0.  What it is: a method definition,
- * whatever object it is bound to; a class; another callable that has a name of
- * its own; or else the class of the callable.
+ * While a C function runs, a frame of it is on its thread's stack, on its one
+ * line, 0.  A callee is known by its method definition, whatever object it is
+ * bound to; by itself if it is a class or a callable with a name of its own;
+ * otherwise by the class of the callable.
  */
 #ifndef LP_ENGINE_C_FUNCTIONS_H
 #define LP_ENGINE_C_FUNCTIONS_H

@@ -1,10 +1,10 @@
-/* What is known of a profiled code object.
+/* The properties of a profiled code object.
  *
- * One lp_code for each pair (code object, tracer); those of one code object
- * are linked, and the first hangs on the code object itself, so an event
- * finds them without a search.  The interpreter tells when a code object
- * dies: its lp_code is then a spare one, whose counters go on with the next
- * code object that is compiled from the same source.
+ * There is one lp_code for each pair (code object, tracer); those of one code
+ * object are linked, and the first hangs on the code object itself, so an
+ * event finds them without a search.  When the interpreter frees a code
+ * object, its lp_code goes to a free list, and its counters go on with the
+ * next code object that is compiled from the same source.
  */
 #ifndef LP_ENGINE_CODE_H
 #define LP_ENGINE_CODE_H

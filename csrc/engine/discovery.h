@@ -1,9 +1,9 @@
-/* Code that nobody registered: is it to be counted?
+/* Discovery: unregistered code objects are offered to Python.
  *
  * While discovery is on, each code object that begins to run is offered once
- * to a callable of Python, which registers it or not, just before its first
- * line.  It answers true for one that it has registered, false for one that is
- * not wanted, and None where no code of that file ever is.
+ * to a Python callable, just before its first line.  The callable returns true
+ * if it has registered the code object, false if the code object is not
+ * wanted, and None if no code of that file is wanted.
  */
 #ifndef LP_ENGINE_DISCOVERY_H
 #define LP_ENGINE_DISCOVERY_H

@@ -1,9 +1,9 @@
-/* The one engine of the process: recorders, codes, the hook in use.
+/* The one engine of the process: recorders, code objects, the hook in use.
  *
- * Every tracer shares it, for the interpreter has one place for a trace
- * function, one for a frame evaluator, and few tool ids.  It is static, and
- * not state of the module, because neither a trace function nor a frame
- * evaluator is handed a word of its own.  Under the interpreter's lock.
+ * All tracers share the engine, because the interpreter has one place for a
+ * trace function, one for a frame evaluator, and few tool ids.  The engine is
+ * static, not module state, because neither a trace function nor a frame
+ * evaluator is handed a pointer of its own.  [GIL]
  *
  * The first tracer of the process opens the hook, the last one closes it. Both
  * call Python, where other threads run: a thread that opens or closes a tracer

@@ -1,8 +1,7 @@
-/* Where events come from: one struct of functions per source.
+/* Event sources (hooks): one struct of functions per source.
  *
  * A hook watches code objects from the moment that they are registered, and
- * hears of running ones while the engine is active.  All of it happens under
- * the interpreter's lock.
+ * receives the events of running ones while the engine is active.  [GIL]
  */
 #ifndef LP_ENGINE_HOOK_H
 #define LP_ENGINE_HOOK_H

@@ -1,8 +1,9 @@
-/* Python is told when measuring has cost a thread so much more.
+/* The overhead audit: Python is called whenever measuring has cost a thread
+ * another fixed amount of time.
  *
- * Before a call that is counted, on the thread that makes it: nobody has to
- * wake up for it, and no lock changes hands, which on its own may slow a
- * program by a tenth.
+ * The call comes before a call that is counted, on the thread that makes it:
+ * no other thread has to wake up, and the interpreter's lock does not change
+ * hands, which alone may slow a program by a tenth.
  */
 #ifndef LP_ENGINE_OVERHEAD_AUDIT_H
 #define LP_ENGINE_OVERHEAD_AUDIT_H

@@ -1,5 +1,5 @@
-/* Each thread's recorder: made at its first event, kept when it has ended.
- */
+/* The recorder of each thread: made at the thread's first event, kept after
+ * the thread's end. */
 #ifndef LP_ENGINE_THREADS_H
 #define LP_ENGINE_THREADS_H
 

@@ -1,7 +1,8 @@
-/* The little that we ask of the CUDA driver itself.
+/* The few functions of the CUDA driver that lineprof calls.
  *
- * Never cuInit: a process that has forked since could not use CUDA any more.
- * Before the program's own cuInit most of these answer that it is missing.
+ * cuInit is never called: a process that has forked since then could not use
+ * CUDA any more.  Before the program's own cuInit most of these functions
+ * return CUDA_ERROR_NOT_INITIALIZED.
  */
 #ifndef LP_GPU_CUDA_DRIVER_H
 #define LP_GPU_CUDA_DRIVER_H

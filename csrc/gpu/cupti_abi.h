@@ -1,5 +1,5 @@
-/* The few declarations of CUPTI that we use, for no header of it is needed to
- * build.
+/* The declarations of CUPTI that lineprof uses, so that no CUPTI header is
+ * needed to build.
  *
  * Of each record only its beginning is declared: those have not moved from
  * CUDA 11.7 to 13.5, while sizes have, so nothing here is to be copied or

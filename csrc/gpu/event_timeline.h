@@ -1,7 +1,7 @@
-/* A device's records one by one, in columns, up to a limit.
+/* A timeline of a device's records, in columns, up to a limit.
  *
- * Columns because that is how they are stored and compress best.  The sums
- * go on beyond the limit; here what is left out is counted.  One owner at a
+ * Columns are what the file stores, and compress best.  Sums go on beyond the
+ * limit; the records that are left out here are counted.  One owner at a
  * time.
  */
 #ifndef LP_GPU_EVENT_TIMELINE_H

@@ -1,7 +1,8 @@
-/* Texts by content: each distinct one has a number, from 1 on; 0 is "".
+/* A table of strings by content: each distinct string has a number from 1 on;
+ * 0 is "".
  *
- * A tool's pointer to a name is good for as long as its record is: the text
- * is copied, and the pointer remembered only as a hint that saves hashing.
+ * A tool's pointer to a name is valid for as long as its record: the string is
+ * copied, and the pointer is remembered only as a hint that saves hashing.
  * One owner at a time.
  */
 #ifndef LP_GPU_STRING_TABLE_H

@@ -1,4 +1,4 @@
-/* Ranges on and off, and what they are called, as Python asks for it.
+/* The module's functions about NVTX ranges: on and off, and their labels.
  *
  * Labels are registered with the tool when a function is, so that an event
  * finds them ready.  A function that was registered while no ranges were

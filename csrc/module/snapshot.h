@@ -1,4 +1,4 @@
-/* All that a tracer has counted, as plain tuples.
+/* A snapshot of all counts of a tracer, as plain tuples.
  *
  * The narrow waist between C and Python: (threads, codes, calls), where
  * threads is a list of (the system's number of the thread, its name), and

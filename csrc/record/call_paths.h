@@ -1,4 +1,4 @@
-/* Paths: which lines were open when a device was given work.
+/* Call paths: the lines that were open when a device was given work.
  *
  * A path is a line within a path: its parent is the path of the line that
  * called, and the outermost stands on a root, one for each thread.  Equal

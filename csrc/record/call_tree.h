@@ -1,10 +1,10 @@
-/* Who called whom: the calls that one tracer counts on one thread, as a tree.
+/* The call tree: the calls that one tracer counts on one thread.
  *
- * A node is a function as it was called from one line, by one way down to
- * there.  The way has each function once: a call of one that is on it already
- * is a leaf, and what it calls in turn hangs on the node of the function that
- * is on the way.  So recursion makes no deeper tree, there are few nodes, and
- * the calls from a line to a function are the sum of the nodes of both.
+ * A node is a function as it was called from one line, on one call path.  A
+ * call path has each function once: a recursive call is a leaf, and its
+ * callees hang on the node of the outer call.  So recursion makes no deeper
+ * tree, there are few nodes, and the calls from a line to a function are the
+ * sum of the nodes of both.
  *
  * Nodes never move and go with the tree.  Only the thread that it is of adds
  * any; under the interpreter's lock others may read.

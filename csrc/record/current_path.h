@@ -1,4 +1,4 @@
-/* From the lines that are open on a thread to their path.
+/* The current call path of a thread: the path of its open lines.
  *
  * The thread itself pays nothing for it at a line event: each frame keeps the
  * path that it had when it was last asked for, together with the line that

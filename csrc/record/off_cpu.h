@@ -1,4 +1,4 @@
-/* What a thread waited for: wall time less its processor time, by line.
+/* Off-CPU time of a thread: wall time less processor time, by line and cause.
  *
  * Clocks are read only at an event that comes long after the one before it on
  * its thread.  What the thread was on no processor meanwhile goes to all lines

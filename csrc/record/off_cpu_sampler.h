@@ -1,12 +1,13 @@
-/* What blocked threads are blocked in, seen from a thread beside them.
+/* The off-CPU sampler: a thread that looks for the causes of waits.
  *
- * A thread of our own, without Python, asks the system every few milliseconds
- * about each thread on which lines are open.  It begins at the first look of
- * off_cpu.h, sleeps while no line is open, and is not there while the
- * process forks: neither the child nor who counts threads then sees it.  It
- * has no file descriptors in common with the program, and takes no signals.
+ * The sampler's thread runs no Python, and asks the system every few
+ * milliseconds about each thread with open lines.  It begins at the first
+ * long wait that off_cpu.h sees, sleeps while no line is open, and ends before
+ * the process forks, so that neither the child nor a count of threads sees it.
+ * It shares no file descriptors with the program, and takes no signals.
  *
- * Where the system does not tell, as beyond Linux, there is none.
+ * Systems other than Linux do not tell what a thread waits for: there is no
+ * sampler on them.
  */
 #ifndef LP_RECORD_OFF_CPU_SAMPLER_H
 #define LP_RECORD_OFF_CPU_SAMPLER_H

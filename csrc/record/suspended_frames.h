@@ -1,5 +1,5 @@
-/* The frames that are suspended: since when, on which line, and how much of a
- * statement of several lines they have run.
+/* The suspended frames: since when, on which line, and how much of a statement
+ * of several lines they have run.
  *
  * A coroutine that waits gives its frame up and takes it again later, often
  * on another thread.  What it waited is added to the line that it waited on.

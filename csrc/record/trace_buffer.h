@@ -1,4 +1,4 @@
-/* When functions and long lines ran, one by one, as varints in chunks.
+/* The slices of functions and long lines, one by one, as varints in chunks.
  *
  * Each thread has its own, and only it adds to them; under the interpreter's
  * lock another may do the rest.  A slice is added when it ends, so those of a

@@ -1,4 +1,5 @@
-/* Which slices of all threads start in a window of time, sorted. */
+/* A query of slices: those of all threads that start in a window of time,
+ * sorted. */
 #ifndef LP_RECORD_TRACE_QUERY_H
 #define LP_RECORD_TRACE_QUERY_H
 
