@@ -1,4 +1,5 @@
-/* The recorder of one thread's open lines: enter, line, leave, suspend, resume.
+/* The recorder of the open lines of a thread: enter, line, leave, suspend,
+ * resume.
  *
  * A recorder is a stack of the profiled frames that run on its thread, each
  * with the line it is on.  An event charges the time since the frame's last
