@@ -73,7 +73,7 @@ callee_name(PyObject *object)
     return whole;
 }
 
-/* What is told apart where an object of some class is called. */
+/* The kind by which calls of an object of some class are told apart. */
 static lp_callee_kind
 callee_kind(PyObject *object)
 {
@@ -261,7 +261,7 @@ entry(lp_tracer *tracer, const void *identity, PyObject *object,
     return found;
 }
 
-/* What a callable is: see the header. */
+/* The kind of a callable: see the header. */
 static lp_code *
 find(lp_tracer *tracer, PyObject *callable)
 {

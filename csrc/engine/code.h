@@ -81,7 +81,7 @@ lp_code_is_ignored(const lp_code *code)
     return code == NULL;
 }
 
-/* How control came to the instruction at a byte offset. */
+/* The way in which control came to the instruction at a byte offset. */
 static inline lp_line_entry
 lp_code_line_entry(const lp_code *self, int offset)
 {
@@ -102,7 +102,7 @@ lp_code_is_unheard(const lp_code *self, int offset)
            (self->marks[at] & LP_UNHEARD) != 0;
 }
 
-/* What its frames are from the first event on. */
+/* The flags of its frames from the first event on. */
 static inline uint32_t
 lp_code_frame_flags(const lp_code *self)
 {

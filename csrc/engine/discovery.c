@@ -103,7 +103,7 @@ refuse(PyObject *code)
     (void)lp_code_extra_set(code, extra_index, (void *)round_number);
 }
 
-/* What Python says of it: registered, or not. */
+/* Python's answer for a code object: registered, or not. */
 static bool
 ask(PyObject *code)
 {

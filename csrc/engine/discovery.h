@@ -11,7 +11,7 @@
 #include "engine/code.h"
 #include "engine/python_compat.h"
 
-/* Whether it is on.  Read at the begin of every call. */
+/* True while discovery is on.  Read at the start of every call. */
 extern bool lp_discovery_on;
 
 /* [GIL] On, with this callable, or off, with None.  0 or -1. */

@@ -407,7 +407,7 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
     }
 }
 
-/* Where the interpreter's state is as large as any has been. */
+/* A bound on the size (bytes) of an interpreter's state, of all versions. */
 enum { LARGEST = 512 << 10 };
 
 /* The interpreter's lock is in its state: on a main interpreter, of 3.12 and

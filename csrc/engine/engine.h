@@ -80,7 +80,7 @@ void lp_engine_pause(bool paused);
  * open are counted to their end. */
 void lp_engine_pause_here(bool paused);
 
-/* How a frame comes to run. */
+/* The ways in which a frame comes to run. */
 typedef enum lp_entry {
     LP_CALLED,  /* it begins */
     LP_RESUMED, /* it goes on after a yield or an await */

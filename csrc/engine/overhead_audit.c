@@ -48,7 +48,7 @@ lp_overhead_audit_begin(lp_recorder *rec)
     rec->audit_at = next_time(rec);
 }
 
-/* What it returns may be the next step. */
+/* Calls the registered callable, which may return the next step. */
 static void
 tell(void)
 {

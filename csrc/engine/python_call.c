@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 
-/* What the thread itself causes cannot wait. */
+/* Signals that the thread itself causes cannot wait. */
 static void
 hold_signals(sigset_t *before)
 {

@@ -82,7 +82,7 @@ lp_thread_state(void)
 #endif
 }
 
-/* What tells the running frame from all others. */
+/* A key that tells the running frame from all others. */
 static inline const void *
 lp_frame_key(void)
 {

@@ -51,7 +51,7 @@ lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
     }
 }
 
-/* What each kind of record is. */
+/* The traits of each kind of record. */
 typedef struct kind_traits {
     bool on_device;  /* keeps a device busy */
     bool is_instant; /* takes no time */

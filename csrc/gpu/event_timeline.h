@@ -12,7 +12,7 @@
 
 #include "record/clock.h"
 
-/* How a kernel was launched. */
+/* The launch configuration of a kernel. */
 typedef struct lp_launch {
     int32_t grid[3], block[3];
     uint32_t registers;                /* of a thread */

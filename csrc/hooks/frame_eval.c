@@ -47,13 +47,13 @@ stack_is_low(void)
 /* The next frame evaluator of the chain; NULL while ours is not in the chain,
  * as far as we know. */
 static _PyFrameEvalFunction next;
-/* Whether ours does more than pass frames on. */
+/* True if the evaluator does more than pass frames on. */
 static bool is_open;
-/* Whether it left the chain, for the stack's sake; see run_detached(). */
+/* True if it left the chain to save C stack; see run_detached(). */
 static bool is_detached;
 /* Frames that came by. */
 static uint64_t passed;
-/* How many times ours was found out of the chain while it was open. */
+/* The number of times the open evaluator was found out of the chain. */
 static uint64_t displaced;
 
 static PyObject *evaluate(PyThreadState *state, lp_raw_frame *frame,

@@ -118,7 +118,7 @@ free_tool_id(int id)
     return ask(PyObject_CallMethod(monitoring, "free_tool_id", "i", id));
 }
 
-/* What all code tells of. */
+/* The events of all code. */
 static int
 set_global(long mask)
 {

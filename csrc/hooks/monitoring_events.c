@@ -69,7 +69,7 @@ new_callback(vectorcallfunc call)
     return (PyObject *)made;
 }
 
-/* What a callback answers to have its event no more, at that place. */
+/* The return value that switches an event off at its place. */
 static PyObject *disable; /* owned: sys.monitoring.DISABLE */
 
 static PyObject *

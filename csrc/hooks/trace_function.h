@@ -30,7 +30,7 @@ lp_trace_is_on(PyThreadState *state)
     return state->c_tracefunc == lp_trace_function;
 }
 
-/* Who traced the recorder's thread before us, or NULL. */
+/* The tracer that the recorder's thread had before, or NULL. */
 Py_tracefunc lp_trace_before(const lp_recorder *rec);
 void lp_trace_remember(lp_recorder *rec, Py_tracefunc before);
 

@@ -315,7 +315,7 @@ gpu_is_open(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(lp_the_gpu_session.backend != NULL);
 }
 
-/* Whether this process was forked from one that records a device. */
+/* True if this process was forked from one that records a device. */
 static PyObject *
 gpu_forked(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -349,7 +349,7 @@ collecting(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(!lp_the_engine.paused);
 }
 
-/* How many calls could not be charged as they should. */
+/* The number of calls that could not be charged to a call path. */
 static PyObject *
 gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {

@@ -162,7 +162,7 @@ lp_costs_snapshot(const lp_tracer *tracer)
     return list;
 }
 
-/* What the threads did on one code object, summed. */
+/* The sums of all threads' counters of one code object. */
 typedef struct code_sums {
     unsigned long long calls, total, total_cost;
     int recursed;

@@ -25,7 +25,7 @@ PyObject *lp_snapshot_take(const lp_tracer *tracer);
  * lines, of outermost frames, of all frames).  Those above come first. */
 PyObject *lp_calls_snapshot(const lp_tracer *tracer);
 
-/* What measuring each code object has cost so far, beside what it did. */
+/* The cost so far of measuring each code object, beside its counts. */
 
 /* [GIL] A list of (key, code object or None, calls, hits, cost of its own
  * events, ticks in its own lines, cost in these), for each code of the tracer

@@ -52,7 +52,7 @@ begin(lp_trace_query *self, const lp_tracer *tracer, const char *wanted,
     return true;
 }
 
-/* How many slices of what is wanted there was no room for. */
+/* The number of wanted slices that there was no room for. */
 static unsigned long long
 left_out(const lp_trace_query *self)
 {

@@ -216,7 +216,7 @@ tracer_ignore(PyObject *op, PyObject *code)
     Py_RETURN_NONE;
 }
 
-/* What the ranges of a registered code object are called. */
+/* The labels of the ranges of a registered code object. */
 static PyObject *
 tracer_set_labels(PyObject *op, PyObject *args)
 {
@@ -279,7 +279,7 @@ tracer_count_down(PyObject *op, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-/* What functions of C are called, by the serials in a snapshot. */
+/* The names of C functions, by their serials in a snapshot. */
 static PyObject *
 tracer_natives(PyObject *op, PyObject *Py_UNUSED(ignored))
 {

@@ -64,7 +64,7 @@ hash(const lp_node *above, const lp_line *line,
     return mixed >> 32;
 }
 
-/* Where the link is, or would be.  The table has room. */
+/* The place of a link in the table, which has room for one more. */
 static lp_link *
 look_up(const lp_tree *tree, const lp_node *above, const lp_line *line,
         const lp_code_counters *counters)

@@ -12,7 +12,7 @@
 #include "record/call_paths.h"
 #include "record/recorder.h"
 
-/* What a thread remembers of the lines of another. */
+/* The current path of another thread, as it was last read. */
 typedef struct lp_adopted_path {
     const lp_recorder *rec; /* borrowed; NULL: of none */
     uint32_t changes;

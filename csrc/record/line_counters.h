@@ -66,7 +66,7 @@ typedef struct lp_costs {
     uint32_t plain_inner; /* and each call below that */
 } lp_costs;
 
-/* What the counters of a code object need to know of it.  No Python here. */
+/* The properties of a code object that its counters need; no Python. */
 typedef struct lp_layout {
     uint32_t code_id;
     uint32_t serial; /* from 1 on, in order of registration; unlike the id it

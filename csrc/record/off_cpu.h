@@ -123,10 +123,10 @@ void lp_off_cpu_charge(struct lp_recorder *rec, struct lp_frame *frame,
 void lp_off_cpu_before(struct lp_recorder *rec, const struct lp_frame *frame,
                        lp_ticks now);
 
-/* What the thread waited up to now goes to its open lines. */
+/* Charge the thread's off-CPU time up to now to its open lines. */
 void lp_off_cpu_settle(struct lp_recorder *rec, lp_ticks now);
 
-/* What is known of waits goes to the open lines: before frames move. */
+/* Charge known waits to the open lines, before frames move. */
 void lp_off_cpu_spread(struct lp_recorder *rec);
 
 void lp_off_cpu_free(lp_off_cpu *wait);

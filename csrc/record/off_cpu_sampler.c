@@ -139,7 +139,7 @@ is_io(long call)
     return false;
 }
 
-/* How many descriptors the call waits for; -1: it is no such call. */
+/* The number of descriptors that a call waits for; -1 for other calls. */
 static long
 waits_for(long call, unsigned long first, unsigned long second)
 {
@@ -211,7 +211,7 @@ lp_sampler_is_unavailable(void)
 /* -- the thread that looks -------------------------------------------------
  */
 
-/* What it watches, and its own part. */
+/* The watched recorders, and the data of the sampler's own thread. */
 typedef struct sampler_view {
     lp_recorder *const *recorders;
     uintptr_t low, high; /* where the interpreter's lock is */
@@ -334,7 +334,7 @@ is_unavailable(const sampler_view *view)
     return unavailable;
 }
 
-/* Whether a thread began to wait of late, and whether any has open lines. */
+/* True if a thread began to wait of late; and if any has open lines. */
 typedef struct seen {
     bool fresh, open;
 } seen;

@@ -27,7 +27,7 @@
 #include "record/off_cpu.h"
 #include "record/trace_buffer.h"
 
-/* How control came to a line. */
+/* The ways in which control comes to a line. */
 typedef enum lp_line_entry {
     LP_LINE_FORWARD = 0,  /* it went on, or jumped forward */
     LP_LINE_LOOP_BACK,    /* it jumped back: a statement begins anew */
@@ -138,7 +138,7 @@ typedef struct lp_recorder {
 
 #define LP_OVERHEAD_AUDIT_NEVER UINT64_MAX
 
-/* What takes a slice of a frame with these counters. */
+/* A callback that takes a slice of a frame with these counters. */
 typedef void lp_slice_sink(void *to, lp_code_counters *counters,
                            const lp_slice *slice);
 

@@ -118,7 +118,7 @@ smaller(size_t one, size_t other)
     return one < other ? one : other;
 }
 
-/* How big the next chunk may be, at `now`; 0: there is no memory for one. */
+/* The size of the next chunk at `now`; 0 if there is no memory for one. */
 static size_t
 next_size(const lp_trace_buffer *slices, lp_ticks now)
 {

@@ -37,7 +37,7 @@ typedef struct lp_trace_buffer {
 #define LP_NO_LINE_SLICES UINT64_MAX
 #define LP_NOT_FULL UINT64_MAX
 
-/* What holds for all threads. */
+/* The state that all threads share. */
 typedef struct lp_trace_pool {
     bool on;
     lp_ticks min_line_ticks; /* time on a line is recorded from so long on */

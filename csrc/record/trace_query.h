@@ -13,7 +13,7 @@ typedef struct lp_found {
     uint32_t function, line;
 } lp_found;
 
-/* What is asked for, and what was found. */
+/* The window that is asked for, and the slices found. */
 typedef struct lp_trace_query {
     lp_recorder *recorders;      /* the first of the list */
     const unsigned char *wanted; /* an uint32_t a serial, in no alignment: the
