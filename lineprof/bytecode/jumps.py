@@ -53,9 +53,7 @@ def _jump_target(opcode: int) -> JumpTarget:
     return JumpTarget(2 + 2 * _caches(opcode), -2 if back else 2)
 
 
-_JUMP_TARGETS = {
-    opcode: _jump_target(opcode) for opcode in dis.hasjrel if opcode < _OPCODES
-}
+_JUMP_TARGETS = {opcode: _jump_target(opcode) for opcode in _JUMPS if opcode < _OPCODES}
 
 _CALLED = _numbers(*(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ()))
 _HEADS = _numbers("FOR_ITER", "GET_ANEXT")
