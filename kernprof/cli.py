@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from kernprof import messages
 from kernprof.options import NotRunError, check, fill, help_text, parse
@@ -17,6 +16,7 @@ from kernprof.tracebacks import hide_our_frames
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn

@@ -13,10 +13,10 @@ import os
 import sys
 from importlib.machinery import BuiltinImporter
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from kernprof.children import NullProfiler
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TextIO

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from kernprof.options import COMMAND, MODULE, SCRIPT
 from lineprof.console.output import print_message, print_stderr
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 

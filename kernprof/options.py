@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import optparse
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections import namedtuple
 
 from lineprof.config import column_widths, configuration, matching, parse_bool
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
@@ -231,18 +232,26 @@ LIST = "list"  # a value, which is appended
 PROGRAM = "program"  # a value; the program's arguments follow
 
 
-class Flag(NamedTuple):
+class Flag(
+    namedtuple(
+        "Flag",
+        "short long attribute text kind value read bare ours",
+        defaults=(VALUE, "", str, "", False),
+    )
+):
     """One flag: its names, its value, and the attribute of the options that it sets."""
+
+    __slots__ = ()
 
     short: str
     long: str
     attribute: str
     text: str  # for the help
-    kind: str = VALUE
-    value: str = ""  # the name of its value in the help
-    read: Callable[[str], object] = str  # from the word to the value; UsageError
-    bare: str = ""  # the value if none is given; "": a value is required
-    ours: bool = False  # line_profiler has no such flag
+    kind: str
+    value: str  # the name of its value in the help
+    read: Callable[[str], object]  # from the word to the value; UsageError
+    bare: str  # the value if none is given; "": a value is required
+    ours: bool  # line_profiler has no such flag
 
     @property
     def usage(self) -> str:

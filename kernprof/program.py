@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import sys
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
-from typing import TYPE_CHECKING
 
 from kernprof.messages import flush_stream
 from kernprof.options import COMMAND, MODULE, SCRIPT, NotRunError, UsageError
 from kernprof.output_file import current_folder
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager

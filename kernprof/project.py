@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections import namedtuple
 
 from kernprof.options import MODULE, SCRIPT
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -100,11 +101,13 @@ class ProjectFiles:
         return foreign
 
 
-class Folder(NamedTuple):
+class Folder(namedtuple("Folder", "path wide", defaults=(False,))):
     """A folder; of a `wide` one, only its modules and packages count."""
 
+    __slots__ = ()
+
     path: str  # the real path
-    wide: bool = False
+    wide: bool
 
 
 def around(folder: str) -> ProjectFiles:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from kernprof.children import NullProfiler
 from kernprof.options import NotRunError, UsageError
 from lineprof.errors import LineprofError
 from lineprof.files import write_atomically
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol, TextIO

@@ -13,14 +13,15 @@ from __future__ import annotations
 import opcode
 import os
 import sys
+from collections import namedtuple
 from fnmatch import fnmatchcase
 from types import CodeType
-from typing import TYPE_CHECKING, NamedTuple
 
 from kernprof.output_file import current_folder
 from kernprof.project import STANDARD, ProjectFiles
 from lineprof.model.collectives import is_torch
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -184,13 +185,17 @@ class FunctionFilter:
         return bool((selection.all or include) and not exclude)
 
 
-class _FileSelection(NamedTuple):
+class _FileSelection(
+    namedtuple("_FileSelection", "all include exclude public_only", defaults=(False,))
+):
     """Selected functions of one file."""
+
+    __slots__ = ()
 
     all: bool
     include: tuple[Pattern, ...]  # patterns that cover the file
     exclude: tuple[Pattern, ...]
-    public_only: bool = False
+    public_only: bool
 
 
 def _is_left_out(selection: _FileSelection, code: CodeType) -> bool:
@@ -310,8 +315,10 @@ def _uses_profile(code: CodeType, operation: int) -> bool:
 _ANY_PARTS = "**"
 
 
-class Pattern(NamedTuple):
+class Pattern(namedtuple("Pattern", "word path module function")):
     """One parsed pattern."""
+
+    __slots__ = ()
 
     word: str  # as the user wrote it
     path: Parts

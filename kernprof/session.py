@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from kernprof import messages
 from kernprof.children import SpawnHook
@@ -17,6 +16,7 @@ from kernprof.signals import SigtermHandler
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import _thread
 import os
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable

@@ -9,8 +9,8 @@ KeyboardInterrupt. On the way kernprof's frames join the traceback; a
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType

@@ -8,8 +8,6 @@ are for what the program defines without a file, and for what -p names.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kernprof import messages
 from kernprof.options import COMMAND, MODULE, STDIN
 from kernprof.output_file import current_folder
@@ -23,6 +21,7 @@ from kernprof.selection import (
 )
 from lineprof.recording import core
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from types import CodeType

@@ -6,11 +6,10 @@ and writes its profile, and ``python -m lineprof view`` shows it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lineprof.recording.global_profiler import profile
 from lineprof.version import VERSION as __version__  # noqa: N811
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lineprof import line_profiler
     from lineprof.ipython import load_ipython_extension, unload_ipython_extension

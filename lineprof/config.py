@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections import namedtuple
 
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
@@ -74,13 +75,15 @@ NAMES = (*_OWN_NAMES, "pyproject.toml")
 _TABLES = (b"line_profiler", b"lineprof")
 
 
-class Found(NamedTuple):
+class Found(namedtuple("Found", "path content remarks fault", defaults=((), ""))):
     """A file of configuration, and remarks on files that were passed over."""
+
+    __slots__ = ()
 
     path: str  # absolute; "" if there is none
     content: Mapping[str, object]
-    remarks: tuple[str, ...] = ()
-    fault: str = ""  # of a file that only we read, and that is no TOML
+    remarks: tuple[str, ...]
+    fault: str  # of a file that only we read, and that is no TOML
 
 
 class UnreadableError(Exception):
@@ -357,8 +360,10 @@ class TableError(Exception):
     """An error for another value where a table should be."""
 
 
-class Tables(NamedTuple):
+class Tables(namedtuple("Tables", "known own remarks")):
     """The merged tables of a file."""
+
+    __slots__ = ()
 
     known: Table  # a value for every key that line_profiler has
     own: Table  # of [tool.lineprof]: flags that line_profiler does not have

@@ -6,8 +6,8 @@ import errno
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

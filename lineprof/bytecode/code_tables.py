@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import opcode
 import sys
+from collections import namedtuple
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
 from lineprof.bytecode.instructions import (
@@ -21,6 +21,7 @@ from lineprof.bytecode.instructions import (
 )
 from lineprof.source import file_state, text_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterable, Iterator
@@ -49,12 +50,29 @@ _PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
 
-class CodeTables(NamedTuple):
+class CodeTables(
+    namedtuple(
+        "CodeTables",
+        (
+            "first_line",
+            "n_lines",
+            "flags",
+            "awaits",
+            "start",
+            "statements",
+            "instructions",
+            "marks",
+            "resumes",
+        ),
+    )
+):
     """The arguments of ``Tracer.add_code`` after the code object and its key.
 
     Tables are packed integers in native byte order, one for each line or for each
     instruction (two bytes of bytecode); None stands for an empty table.
     """
+
+    __slots__ = ()
 
     first_line: int
     n_lines: int

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import opcode
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import CodeType

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dis
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections import namedtuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType
@@ -41,8 +42,10 @@ def _caches(opcode: int) -> int:
     return int(known[opcode])
 
 
-class JumpTarget(NamedTuple):
+class JumpTarget(namedtuple("JumpTarget", "base step")):
     """The target of a kind of jump: `base` + `step` * argument bytes from the jump."""
+
+    __slots__ = ()
 
     base: int
     step: int
@@ -91,8 +94,10 @@ _KNOWN = frozenset(
 )
 
 
-class Jump(NamedTuple):
+class Jump(namedtuple("Jump", "start target in_comprehension")):
     """A jump back to the head of a loop."""
+
+    __slots__ = ()
 
     start: int  # byte offsets
     target: int

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING
 
 from lineprof.bytecode.code_flags import ITERABLE_COROUTINE
 from lineprof.errors import warn_at_caller
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
     from types import MethodType, TracebackType

@@ -6,8 +6,7 @@ so the system does not count it as waiting.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key

@@ -9,10 +9,11 @@ difference is the cost. Calibration takes a few milliseconds at the first use.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections import namedtuple
 
 from lineprof.bytecode.code_tables import register
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FunctionType, ModuleType
@@ -185,23 +186,33 @@ def outer():
 _HIGH = "\n" * 300  # line numbers above the interpreter's cached integers
 
 
-class Costs(NamedTuple):
+class Costs(
+    namedtuple(
+        "Costs",
+        "line high_line instruction call resume plain_call plain_inner",
+        defaults=(0, 0, 0, 0, 0, 0, 0),
+    )
+):
     """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
 
-    line: int = 0
-    high_line: int = 0
-    instruction: int = 0
-    call: int = 0
-    resume: int = 0
-    plain_call: int = 0
-    plain_inner: int = 0
+    __slots__ = ()
+
+    line: int
+    high_line: int
+    instruction: int
+    call: int
+    resume: int
+    plain_call: int
+    plain_inner: int
 
 
-class Calibration(NamedTuple):
+class Calibration(namedtuple("Calibration", "costs turn", defaults=(Costs(), 0.0))):
     """Costs of events, and the time of one traced turn of the loop, for `remeasure`."""
 
-    costs: Costs = Costs()
-    turn: float = 0.0  # in ticks; 0: not calibrated
+    __slots__ = ()
+
+    costs: Costs
+    turn: float  # in ticks; 0: not calibrated
 
 
 def set_costs(core: ModuleType, costs: Costs) -> None:

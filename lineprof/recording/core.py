@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from _thread import RLock  # as in threading, which imports warnings
+from collections import namedtuple
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import _core, process_info
 from lineprof.errors import LineprofError
@@ -19,6 +19,7 @@ from lineprof.recording.calibration import Calibration, measure, set_costs
 from lineprof.recording.gpu import GpuWork, open_ranges
 from lineprof.version import VERSION
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FunctionType, ModuleType
@@ -41,8 +42,10 @@ _opening = RLock()
 os.register_at_fork(after_in_child=_opening._at_fork_reinit)  # type: ignore[attr-defined] # noqa: SLF001
 
 
-class OpenCore(NamedTuple):
+class OpenCore(namedtuple("OpenCore", "tracer calibration name reason")):
     """A tracer on the core that was chosen."""
+
+    __slots__ = ()
 
     tracer: Tracer
     calibration: Calibration

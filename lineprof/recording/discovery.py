@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections import namedtuple
 from weakref import ref
 
 from lineprof.recording.calibration import c_function_cost
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, ModuleType
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from lineprof.recording.registry import Registry
 
 
-class Cost(NamedTuple):
+class Cost(namedtuple("Cost", "key code calls hits cost_ns time_ns")):
     """The cost of measuring one code object so far, and its counts."""
+
+    __slots__ = ()
 
     key: Key
     code: CodeType | None  # None: deleted

@@ -11,7 +11,6 @@ import functools
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from lineprof.console.output import (
     StdoutBuffer,
@@ -21,6 +20,7 @@ from lineprof.console.output import (
 )
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager

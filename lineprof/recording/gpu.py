@@ -8,10 +8,11 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections import namedtuple
 
 from lineprof.errors import LineprofError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -32,7 +33,13 @@ _IN_USE = "(39)"  # CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 _EVENTS = 1_000_000  # records that the timeline keeps, 66 bytes each
 
 
-class GpuOptions(NamedTuple):
+class GpuOptions(
+    namedtuple(
+        "GpuOptions",
+        "choice calls memory migrations graphs events",
+        defaults=(None, None, None, None, None, None),
+    )
+):
     """Options of GPU recording; None takes the environment's variable, or the default.
 
     `choice` is one of `CHOICES`; `calls` are those of CUDA's API; `memory` records
@@ -40,22 +47,30 @@ class GpuOptions(NamedTuple):
     one of `GRAPHS`; `events` is the number of records that are kept one by one.
     """
 
-    choice: str | None = None  # LINEPROF_GPU, or auto
-    calls: bool | None = None  # LINEPROF_GPU_API, or off
-    memory: bool | None = None  # LINEPROF_GPU_MEMORY, or off
-    migrations: bool | None = None  # LINEPROF_UVM, or off
-    graphs: str | None = None  # LINEPROF_CUDA_GRAPH, or node
-    events: int | None = None  # LINEPROF_GPU_EVENTS, or a million
+    __slots__ = ()
+
+    choice: str | None  # LINEPROF_GPU, or auto
+    calls: bool | None  # LINEPROF_GPU_API, or off
+    memory: bool | None  # LINEPROF_GPU_MEMORY, or off
+    migrations: bool | None  # LINEPROF_UVM, or off
+    graphs: str | None  # LINEPROF_CUDA_GRAPH, or node
+    events: int | None  # LINEPROF_GPU_EVENTS, or a million
 
 
-class GpuStatus(NamedTuple):
+class GpuStatus(
+    namedtuple(
+        "GpuStatus", "backend reason present ranges ranges_reason", defaults=("off", "")
+    )
+):
     """State of GPU recording, and the reason for it; ``str()`` gives one line."""
+
+    __slots__ = ()
 
     backend: str  # cupti | none
     reason: str  # a sentence without its full stop
     present: bool  # whether there is a GPU
-    ranges: str = "off"  # NVTX ranges: line | func | off
-    ranges_reason: str = ""
+    ranges: str  # NVTX ranges: line | func | off
+    ranges_reason: str
 
     def __str__(self) -> str:
         """Return one line."""

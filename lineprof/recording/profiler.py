@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 from _thread import get_ident  # as in threading, which imports warnings
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING
 
 from lineprof.bytecode.instructions import unread
 from lineprof.decorate.wrappers import ByCountProfilerMixin
@@ -26,6 +25,7 @@ from lineprof.recording.core import (
 from lineprof.recording.gpu import gpu_status
 from lineprof.recording.registry import Registry, functions_to_add
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from types import FunctionType
-from typing import TYPE_CHECKING
 
 from lineprof.bytecode.code_tables import register
 from lineprof.decorate.code_copies import (
@@ -16,6 +15,7 @@ from lineprof.decorate.code_copies import (
 )
 from lineprof.errors import warn_at_caller
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import CodeType, ModuleType

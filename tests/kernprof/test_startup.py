@@ -24,7 +24,11 @@ NAMED = (
     *("tempfile", "token", "tokenize", "typing", "urllib", "weakref"),
 )
 # Debian builds some of them into its interpreter: those nobody can replace.
-OWN = tuple(name for name in NAMED if name not in sys.builtin_module_names)
+# Python itself imports linecache before a script from 3.15 on.
+AT_START = {"linecache"} if sys.version_info >= (3, 15) else set()
+OWN = tuple(
+    name for name in NAMED if name not in {*sys.builtin_module_names, *AT_START}
+)
 # Of a script's own, beside it; and what we may have imported before it runs.
 EIGHT = ("random", "string", "token", "queue", "copy", "typing", "json", "statistics")
 IMPORTED = ("argparse", "dataclasses", "fnmatch", "typing", "json", "re", "statistics")

@@ -51,7 +51,7 @@ def reordered(kind: Any) -> Any:
     """Return a class like `kind`, its fields in reverse order after a new one."""
     fields = ("added", *reversed(kind._fields))
     defaults = {"added": 0, **dict.fromkeys(kind._fields), **kind._field_defaults}
-    plain = namedtuple(kind.__name__, fields, defaults=[defaults[f] for f in fields])  # type: ignore[misc] # noqa: PYI024
+    plain = namedtuple(kind.__name__, fields, defaults=[defaults[f] for f in fields])  # type: ignore[misc]
     own = {name: value for name, value in vars(kind).items() if name == "time_ns"}
     return type(kind.__name__, (plain,), own if kind is TimeSplit else {})
 
