@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from running import hits_of, new_profiler, run_python
 
+import lineprof._core as core
+from lineprof.recording.calibration import Costs, set_costs
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -16,6 +19,7 @@ pytestmark = pytest.mark.usefixtures("hook")
 
 STEP = 200_000  # ns of cost: some thousand calls
 CALLS = 200_000
+COST = 100 * core.COST_ONE  # of each event: 100 ticks, whatever calibration measured
 
 
 def work(value: int) -> int:
@@ -32,6 +36,7 @@ class Audited:
 
     def __init__(self, answer: object = None, act: Callable[[], None] = int) -> None:
         self.profiler = new_profiler(work, steps, call)
+        set_costs(core, Costs(line=COST, high_line=COST, call=COST, resume=COST))
         self.threads: list[threading.Thread] = []
         self.answer, self.act = answer, act
         self.profiler.audit(self.tell, STEP)  # type: ignore[arg-type]
