@@ -204,7 +204,7 @@ def run_suite(env: Env, python: Python, hook: str) -> Result:
 
 def pytest_arguments(arguments: list[str]) -> list[object]:
     """Return arguments with full paths of test files, or of all if there are none."""
-    paths = [word for word in arguments if (ROOT / word.partition("::")[0]).is_file()]
+    paths = [word for word in arguments if (ROOT / word.partition("::")[0]).exists()]
     others = [word for word in arguments if word not in paths]
     return [*others, *([ROOT / path for path in paths] or [ROOT / "tests"])]
 
