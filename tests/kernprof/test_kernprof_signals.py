@@ -227,7 +227,9 @@ def test_a_program_that_ignores_sigterm_from_the_start(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_writes_the_profile_and_kills(tmp_path: Path) -> None:
-    process, _ = start(tmp_path, PROGRAM.format(wait="time.sleep(60)"), "-q")
+    # Short sleeps: Python may be about to begin one, past its look for signals.
+    wait = "while True: time.sleep(0.05)"
+    process, _ = start(tmp_path, PROGRAM.format(wait=wait), "-q")
     process.send_signal(signal.SIGINT)
     status, out, err = finish(process)
     assert (status, out) == (-signal.SIGINT, "")
