@@ -1,8 +1,8 @@
-"""Jumps and lines in bytecode, read by the tables of `dis`."""
+"""Jumps and lines in bytecode, read by the tables of `opcode`."""
 
 from __future__ import annotations
 
-import dis
+import opcode
 import sys
 from collections import namedtuple
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
 
 _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
-# From 3.14 on `dis` lists it as a jump: its argument is the offset of an END_SEND.
-_NO_JUMP = dis.opmap.get("END_ASYNC_FOR", -1)
-_JUMPS = frozenset(dis.hasjrel) - {_NO_JUMP}
-_CACHE = dis.opmap.get("CACHE", -1)
-_EXTENDED = dis.EXTENDED_ARG
+# From 3.14 on `hasjrel` lists it as a jump: its argument is the offset of an END_SEND.
+_NO_JUMP = opcode.opmap.get("END_ASYNC_FOR", -1)
+_JUMPS = frozenset(opcode.hasjrel) - {_NO_JUMP}
+_CACHE = opcode.opmap.get("CACHE", -1)
+_EXTENDED = opcode.EXTENDED_ARG
 _OPCODES = 256  # that bytecode can hold
-_SWAP = dis.opmap.get("SWAP", -1)
+_SWAP = opcode.opmap.get("SWAP", -1)
 # The two that end a loop's iterator. From 3.14 on neither begins a line, nor does the
 # next instruction, if it is on the line of the one before them.
-_END_FOR, _POP_ITER = dis.opmap.get("END_FOR", -1), dis.opmap.get("POP_ITER", -1)
+_END_FOR, _POP_ITER = opcode.opmap.get("END_FOR", -1), opcode.opmap.get("POP_ITER", -1)
 
 
 class UnknownBytecodeError(Exception):
@@ -31,15 +31,15 @@ class UnknownBytecodeError(Exception):
 
 
 def _numbers(*names: str) -> frozenset[int]:
-    return frozenset(dis.opmap[name] for name in names if name in dis.opmap)
+    return frozenset(opcode.opmap[name] for name in names if name in opcode.opmap)
 
 
-def _caches(opcode: int) -> int:
+def _caches(op: int) -> int:
     """Return the number of cache entries that follow an instruction."""
-    known = getattr(dis, "_inline_cache_entries", {})
+    known = getattr(opcode, "_inline_cache_entries", {})
     if sys.version_info >= (3, 13):  # by name
-        return int(known.get(dis.opname[opcode], 0))
-    return int(known[opcode])
+        return int(known.get(opcode.opname[op], 0))
+    return int(known[op])
 
 
 class JumpTarget(namedtuple("JumpTarget", "base step")):
@@ -51,26 +51,26 @@ class JumpTarget(namedtuple("JumpTarget", "base step")):
     step: int
 
 
-def _jump_target(opcode: int) -> JumpTarget:
-    back = "JUMP_BACKWARD" in dis.opname[opcode]
-    return JumpTarget(2 + 2 * _caches(opcode), -2 if back else 2)
+def _jump_target(op: int) -> JumpTarget:
+    back = "JUMP_BACKWARD" in opcode.opname[op]
+    return JumpTarget(2 + 2 * _caches(op), -2 if back else 2)
 
 
-_JUMP_TARGETS = {opcode: _jump_target(opcode) for opcode in _JUMPS if opcode < _OPCODES}
+_JUMP_TARGETS = {op: _jump_target(op) for op in _JUMPS if op < _OPCODES}
 
 _CALLED = _numbers(*(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ()))
 _HEADS = _numbers("FOR_ITER", "GET_ANEXT")
 _ITERATES = _numbers("GET_ITER", "GET_AITER")
 # Jumps that may go back to a loop's head.
 _BACKWARD = frozenset(
-    opcode
-    for opcode in _JUMP_TARGETS
-    if not dis.opname[opcode].endswith("NO_INTERRUPT")
-    and "BACKWARD" in dis.opname[opcode]
+    op
+    for op in _JUMP_TARGETS
+    if not opcode.opname[op].endswith("NO_INTERRUPT")
+    and "BACKWARD" in opcode.opname[op]
 )
 _ENDS = frozenset(  # the next instruction does not run after these
     number
-    for name, number in dis.opmap.items()
+    for name, number in opcode.opmap.items()
     if name.startswith(("RETURN", "RERAISE", "RAISE_VARARGS", "JUMP_"))
     and "_IF_" not in name
 )
@@ -82,13 +82,13 @@ _KNOWN_JUMPS = (
 _NEEDED = frozenset("EXTENDED_ARG FOR_ITER GET_ITER JUMP_FORWARD".split())  # noqa: SIM905
 
 _UNKNOWN_JUMPS = _INLINED and not _NEEDED.union(_KNOWN_JUMPS.split()).issubset(
-    dis.opmap
+    opcode.opmap
 )
 
 # Opcodes that may be in bytecode that is read here.
 _KNOWN = frozenset(
     number
-    for number, name in enumerate(dis.opname[:_OPCODES])
+    for number, name in enumerate(opcode.opname[:_OPCODES])
     if not name.startswith("<")
     and not (_INLINED and number in _JUMPS and name not in _KNOWN_JUMPS.split())
 )
@@ -123,8 +123,8 @@ def loop_jumps(code: CodeType) -> list[Jump]:
     if not places.keys() >= {target for _, _, target in steps if target != -1}:
         raise UnknownBytecodeError
     jumps = []
-    for offset, opcode, target in steps:
-        if target < 0 or target > offset or opcode not in _BACKWARD:
+    for offset, op, target in steps:
+        if target < 0 or target > offset or op not in _BACKWARD:
             continue
         place = places[target]
         head = steps[place][1]
@@ -147,12 +147,12 @@ def jumps_without_event(code: CodeType) -> list[int]:
     reached = {target for _, _, target in steps}
     lines = _lines(code)
     found = []
-    for place, (offset, opcode, _) in enumerate(steps):
+    for place, (offset, op, _) in enumerate(steps):
         first = place
         while steps[first - 1][1] == _EXTENDED:
             first -= 1
         if (
-            opcode in _BACKWARD
+            op in _BACKWARD
             and [step[1] for step in steps[first - 2 : first]] == [_END_FOR, _POP_ITER]
             and steps[first][0] not in reached
             and lines[steps[first - 3][0]] == lines[offset]
@@ -176,6 +176,8 @@ def targets(code: CodeType) -> list[int]:
 
 def handlers(code: CodeType) -> list[int]:
     """Return the offsets of exception handlers."""
+    import dis  # noqa: PLC0415  # it takes 1 ms, and few functions are that long
+
     entries = dis._parse_exception_table(code)  # type: ignore[attr-defined]  # noqa: SLF001
     return [entry.target for entry in entries]
 
@@ -185,16 +187,16 @@ def _steps(raw: bytes) -> list[Step]:
     steps = []
     extended = 0
     for offset in range(0, len(raw), 2):
-        opcode = raw[offset]
-        if opcode == _CACHE:
+        op = raw[offset]
+        if op == _CACHE:
             continue
         arg = raw[offset + 1] | extended
-        extended = arg << 8 if opcode == _EXTENDED else 0
+        extended = arg << 8 if op == _EXTENDED else 0
         target = -1
-        if opcode in _JUMP_TARGETS:
-            kind = _JUMP_TARGETS[opcode]
+        if op in _JUMP_TARGETS:
+            kind = _JUMP_TARGETS[op]
             target = offset + kind.base + kind.step * arg
-        steps.append((offset, opcode, target))
+        steps.append((offset, op, target))
     return steps
 
 
@@ -218,17 +220,17 @@ def _is_reachable(
         if place in seen or place >= len(steps):
             continue
         seen.add(place)
-        at, opcode, target = steps[place]
+        at, op, target = steps[place]
         if at == offset:
             return True
         if target >= 0:
             pending.append(places[target])
-        if opcode not in _ENDS:
+        if op not in _ENDS:
             pending.append(place + 1)
     return False
 
 
 def for_loops(code: CodeType) -> list[int]:
     """Return the offsets of the FOR_ITER to which a jump goes."""
-    raw, head = code.co_code, dis.opmap["FOR_ITER"]
-    return [label for label in dis.findlabels(raw) if raw[label] == head]  # type: ignore[arg-type]
+    raw, head = code.co_code, opcode.opmap["FOR_ITER"]
+    return [label for label in dict.fromkeys(targets(code)) if raw[label] == head]

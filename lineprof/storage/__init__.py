@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from lineprof.errors import LineprofError
 
 TYPE_CHECKING = False
@@ -44,9 +46,12 @@ def _load_library(name: str) -> None:
 
     It is not run, so that what it imports, and the time for it, can wait.
     """
-    from importlib.util import find_spec, module_from_spec  # noqa: PLC0415
+    if name in sys.builtin_module_names:
+        return
+    from importlib.machinery import PathFinder  # noqa: PLC0415  # not for a viewer
 
-    spec = find_spec(name)
-    if spec is None:
+    is_barred = sys.modules.get(name, "") is None
+    spec = None if is_barred else PathFinder.find_spec(name)
+    if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    module_from_spec(spec)
+    spec.loader.create_module(spec)

@@ -17,7 +17,7 @@ FUTURES = {
     "a jump by another name": """
 number = opcode.opmap["FOR_ITER"]
 names = {name: n for name, n in opcode.opmap.items() if name != "FOR_ITER"}
-opcode.opmap = dis.opmap = {**names, "ITERATE": number}
+opcode.opmap = {**names, "ITERATE": number}
 opcode.opname[number] = "ITERATE"
 """,
     "a jump more": """
@@ -29,17 +29,15 @@ number = opcode.opmap["LOAD_FAST_AND_CLEAR"]
 opcode.opname[number] = f"<{number}>"
 """,
     "tables of another kind": """
-opcode._inline_cache_entries = dis._inline_cache_entries = None
+opcode._inline_cache_entries = None
 """,
     "no list of jumps": """
-del dis.hasjrel
+del opcode.hasjrel
 """,
     "arguments that count otherwise": """
-for name in dir(dis):
-    table = getattr(dis, name)
-    if name == "_inline_cache_entries":
-        more = {name: 99 for name in opcode.opname}
-        setattr(dis, name, more if hasattr(table, "get") else [99] * 256)
+table = opcode._inline_cache_entries
+more = {name: 99 for name in opcode.opname}
+opcode._inline_cache_entries = more if hasattr(table, "get") else [99] * 256
 """,
 }
 PROGRAM = """
