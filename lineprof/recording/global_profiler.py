@@ -7,7 +7,6 @@ among the program's arguments, by `GlobalProfiler.enable`, or by running under
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import time
@@ -55,12 +54,12 @@ def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:
         stats.print(buffer, **profile.show_config, config=profile.config)
         print_message(buffer.getvalue())
     for path in _text_paths(prefix, write):
-        _guarded(path, functools.partial(_write_text, path, profile, stats))
+        _guarded(path, _write_text, profile, stats)
     if write["lprof"]:
         import shlex  # noqa: PLC0415  # slow, and needed at the end
 
         path = f"{prefix}.lprof"
-        if _guarded(path, functools.partial(stats.to_file, path)):
+        if _guarded(path, stats.to_file):
             command = f"{python_command()} -m lineprof -rtmz {shlex.quote(path)}"
             print_message(f"To view details run:\n{command}\n")
 
@@ -80,10 +79,10 @@ def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
         stats.print(stream=stream, **options, config=profile.config)
 
 
-def _guarded(path: str, write: Callable[[], None]) -> bool:
-    """Write the file at `path` and print a message; return whether that worked."""
+def _guarded(path: str, write: Callable[..., None], *arguments: object) -> bool:
+    """Call `write(path, *arguments)` and print a message; return whether it worked."""
     try:
-        write()
+        write(path, *arguments)
     except (LineprofError, OSError) as error:
         reason = getattr(error, "strerror", None) or error
         print_stderr(f"lineprof: {path}: not written: {reason}")

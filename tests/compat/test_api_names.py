@@ -178,7 +178,7 @@ before = set(sys.modules)
 from lineprof.recording.profiler import LineProfiler
 profile = LineProfiler()
 profile(lambda: 1)()
-seldom = {"functools", "enum", "warnings", "lineprof.decorate.callables"}
+seldom = {"enum", "warnings", "lineprof.decorate.callables"}
 print(sorted(seldom & (set(sys.modules) - before)))
 """
     assert run(["-c", code % hook_name()], cwd=tmp_path).out.strip() == "[]"
