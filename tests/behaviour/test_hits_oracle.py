@@ -6,7 +6,8 @@ import sys
 
 import pytest
 from oracle import spans_of
-from running import plain, program_file, run_oracle
+from oracle_process import ask
+from running import plain, program_file
 
 INLINED = sys.version_info >= (3, 12)  # comprehensions
 
@@ -15,7 +16,7 @@ def truth(program: str) -> dict[int, int]:
     """Ask the oracle for the hits of all lines."""
     text = plain(program)
     with program_file(text) as file:
-        return run_oracle(text, file).lines()
+        return ask(text, file).lines()
 
 
 def test_every_event_is_a_hit() -> None:

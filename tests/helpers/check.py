@@ -18,6 +18,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+import oracle_process
 import pytest
 from running import (
     Nothing,
@@ -27,7 +28,6 @@ from running import (
     play,
     program_file,
     run_lineprof,
-    run_oracle,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def check_lines(
     text = plain(program)
     known = {**marks(text), **(hits or {})}
     with program_file(text) as file:
-        truth = run_oracle(text, file, functions)
+        truth = oracle_process.ask(text, file, functions)
         found = run_lineprof(text, file, functions)
     wrong = differences(known, truth, found)
     if wrong:

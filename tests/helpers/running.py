@@ -6,12 +6,10 @@ import contextlib
 import io
 import itertools
 import os
-import pickle
 import subprocess
 import sys
 import tempfile
 import textwrap
-import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, Union
 from oracle import Oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from oracle import Hits
 
@@ -156,42 +154,6 @@ def run_lineprof(text: str, file: str, functions: Sequence[str] = ()) -> Outcome
     output, result = play(text, file, profiler, functions)
     assert profiler.enable_count == 0, "a call left the profiler on"
     return Outcome(hits_of(profiler), output, result)
-
-
-def run_oracle(text: str, file: str, functions: Sequence[str] = ()) -> Outcome:
-    """Run a program in a child process under the oracle."""
-
-    def run() -> Outcome:
-        oracle = Oracle(file)
-        output, result = oracle.trace(lambda: play(text, file, oracle, functions))
-        return Outcome(oracle.hits(), output, result)
-
-    return in_child(run)
-
-
-def in_child(run: Callable[[], Outcome]) -> Outcome:
-    """Call *run* in a forked child and bring its value home."""
-    reader, writer = os.pipe()
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        answer = b""
-        try:
-            answer = pickle.dumps(run())
-        except BaseException:  # noqa: BLE001 - it is told in the parent
-            answer = pickle.dumps(traceback.format_exc())
-        finally:
-            with os.fdopen(writer, "wb") as pipe:
-                pipe.write(answer)
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
-    assert answer, "the oracle's process died"
-    outcome = pickle.loads(answer)  # noqa: S301 - our own child wrote it
-    assert isinstance(outcome, Outcome), outcome
-    return outcome
 
 
 def run_python(program: str, *arguments: str) -> tuple[int, str, str]:
