@@ -23,13 +23,14 @@ linux = pytest.mark.skipif(
 
 # Runs until there is a profile, and looks at it.
 WAITS = """\
-import os, sys
+import os, sys, time
 @profile
 def f():
     return 1
 def wait():
     while not os.path.exists(sys.argv[1]):
         f()
+        time.sleep(0.005)
 wait()
 """
 
