@@ -95,7 +95,7 @@ class RunOptions:
 
     @property
     def timeline(self) -> TraceOptions | bool | None:
-        """What to record for a timeline; None: as the environment says."""
+        """The parts of a timeline to record; None: as the environment says."""
         details = (self.trace_lines, self.trace_memory)
         if self.trace is False or (self.trace is None and details == (None, None)):
             return self.trace
@@ -290,137 +290,188 @@ def _globs(long: str, text: str) -> Flag:
 _FILE, _TARGET = "FILE", "NAME"
 _PROFILING = (
     _boolean("-l", "--line-by-line", "line_by_line", "time every line under @profile"),
-    _boolean("-b", "--builtin", "builtin", "without -l: cProfile under @profile alone"),
-    Flag("-s", "--setup", "setup", "run this script first, unprofiled", value=_FILE),
+    _boolean(
+        "-b",
+        "--builtin",
+        "builtin",
+        "without -l: run cProfile only in functions under @profile",
+    ),
+    Flag(
+        "-s",
+        "--setup",
+        "setup",
+        "run this script first, without profiling it",
+        value=_FILE,
+    ),
     Flag(
         *("-p", "--prof-mod", "prof_mod"),
-        "profile all of it, undecorated: a file, module, class or function; may be"
-        " repeated; commas between; '' forgets those before",
+        "profile every function of this file, module or class, or this function,"
+        " without @profile; separate several by commas, or repeat -p; '' forgets"
+        " the earlier ones",
         LIST,
         _TARGET,
     ),
     _boolean(
         *("", "--preimports", "preimports"),
-        "import what -p names first (--no-preimports: leave that to the program)",
+        "import what -p names before the program begins (the default;"
+        " --no-preimports: leave the imports to the program)",
     ),
     _boolean(
         *("", "--prof-imports", "prof_imports"),
-        "where -p names the script: profile what it imports, too",
+        "if -p names the script, also profile the modules that it imports",
     ),
     _boolean(
         *("", "--whole", "whole"),
-        "profile all the program's functions, whatever is decorated; unasked where"
-        " nothing is and there is no -p (--no-whole: never)",
+        "profile all functions of the program, decorated or not (the default if"
+        " it uses no @profile and there is no -p; --no-whole: never)",
         ours=True,
     ),
     _globs(
         "--include",
-        "of a whole program: these files, modules or functions (GLOB::GLOB), too;"
-        " may be repeated; commas between",
+        "in a whole program, also profile these files, modules or functions"
+        " (GLOB::GLOB); separate several by commas, or repeat the flag",
     ),
-    _globs("--exclude", "and not these, whatever includes them"),
+    _globs("--exclude", "do not profile these, even if something else includes them"),
     _boolean(
         *("", "--all", "all"),
-        "of a whole program: packages and the standard library, too",
+        "in a whole program, also profile installed packages and the standard library",
         ours=True,
     ),
     _boolean(
         *("", "--builtins", "builtins"),
-        "count calls of C functions, too: built-in ones, and those of extensions",
+        "also count calls of C functions: built-in ones and those of extensions",
         ours=True,
     ),
     _boolean(
         *("", "--split", "split"),
-        "tell Python, native and system time of lines apart; counts C functions",
+        "split the time of each line into Python, native and system time;"
+        " implies --builtins",
         ours=True,
     ),
     _own(
-        *("--max-overhead", "stop counting what makes it N times slower", "N"),
+        *(
+            "--max-overhead",
+            (
+                "keep the program at most N times slower: stop measuring the functions"
+                " that cost the most"
+            ),
+            "N",
+        ),
         slow_down,
     ),
-    _own("--core", "auto, settrace or monitoring", "CORE"),
+    _own("--core", "source of line events: auto, settrace or monitoring", "CORE"),
     Flag(
         *("", "--profile-from-start", "from_start"),
-        "off: from cudaProfilerStart or lineprof.start on",
+        "off: begin at cudaProfilerStart or lineprof.start",
         value="on|off",
         read=on_or_off,
         ours=True,
     ),
 )
 _OUTPUT = (
-    Flag("-o", "--outfile", "outfile", "write the profile there", value=_FILE),
+    Flag("-o", "--outfile", "outfile", "write the profile to this file", value=_FILE),
     Flag(
         *("-i", "--output-interval", "output_interval"),
-        "write it every N seconds, too (alone: every second)",
+        "also write the profile so far every N seconds (default: 1)",
         kind=OPTIONAL,
         value="N",
         read=interval,
         bare="1",
     ),
-    Flag("-v", "--view", "verbose", "print the table at the end; -vv says more", COUNT),
+    Flag(
+        "-v",
+        "--view",
+        "verbose",
+        "print the table at the end; -vv adds details of the run",
+        COUNT,
+    ),
     Flag("", "--verbose", "verbose", "the same as --view", COUNT),
-    Flag("-q", "--quiet", "quiet", "no messages; -qq no output, -qqq no errors", COUNT),
+    Flag(
+        "-q",
+        "--quiet",
+        "quiet",
+        "no messages; -qq: and no output, -qqq: and no errors",
+        COUNT,
+    ),
     Flag(
         "-u",
         "--unit",
         "unit",
-        "unit of the times in the table, or auto; else 1e-6",
+        "unit of the times in the table, or auto (default: 1e-6)",
         VALUE,
         "SECONDS",
         seconds,
     ),
     _boolean("-r", "--rich", "rich", "colour the table, if rich is installed"),
     _boolean(
-        "-z", "--skip-zero", "skip_zero", "no functions without hits in the table"
+        "-z",
+        "--skip-zero",
+        "skip_zero",
+        "leave functions without hits out of the table",
     ),
-    _boolean("", "--summarize", "summarize", "end the table with a line a function"),
+    _boolean(
+        "", "--summarize", "summarize", "end the table with one line for each function"
+    ),
 )
 _GPU = (
     _own(
         "--gpu",
-        "auto, nvtx (ranges alone) or off",
+        "auto, nvtx (only emit ranges) or off",
         "MODE",
         one_of("auto", "nvtx", "off"),
     ),
     _own(
-        *("--nvtx", "ranges: auto, line, func or off", "MODE"),
+        *("--nvtx", "NVTX ranges: auto, line, func or off", "MODE"),
         one_of("auto", "line", "func", "off"),
     ),
     _boolean(
-        "", "--gpu-api", "gpu_api", "record the calls of the GPU's API, too", ours=True
+        "", "--gpu-api", "gpu_api", "also record the calls of CUDA's API", ours=True
     ),
     _boolean(
         "",
         "--gpu-memory",
         "gpu_memory",
-        "record what is allocated on the GPU",
+        "record allocations of GPU memory",
         ours=True,
     ),
-    _own("--gpu-events", "records in the timeline", "N", count),
-    _own("--cuda-graph", "record by node or graph", "BY", one_of("node", "graph")),
-    _own("--uvm", "migrations of managed memory", "on|off", on_or_off),
+    _own("--gpu-events", "number of GPU records to keep for the timeline", "N", count),
+    _own(
+        "--cuda-graph",
+        "record CUDA graphs by node or by graph",
+        "BY",
+        one_of("node", "graph"),
+    ),
+    _own("--uvm", "record migrations of managed memory", "on|off", on_or_off),
 )
 _TRACE = (
     _boolean(
         *("", "--trace", "trace"),
-        "record a timeline: each call of a function",
+        "record a timeline: every call of a function",
         ours=True,
     ),
     _own(
         *(
             "--trace-lines",
-            "and lines that take N microseconds or more (10); or off",
+            (
+                "in the timeline, also record lines that take N microseconds or more"
+                " (default: 10), or off"
+            ),
             "N",
         ),
         min_duration,
     ),
-    _own("--trace-memory", "megabytes for all that (128)", "MB", megabytes),
+    _own(
+        "--trace-memory",
+        "memory for the timeline in megabytes (default: 128)",
+        "MB",
+        megabytes,
+    ),
 )
 _GENERAL = (
     Flag("", "--config", "config", "take defaults from this TOML file", value=_FILE),
-    Flag("", "--no-config", "no_config", "take them from no file", SWITCH),
-    Flag("-h", "--help", "help", "print this and leave", SWITCH),
-    Flag("-V", "--version", "version", "print the version and leave", SWITCH),
+    Flag("", "--no-config", "no_config", "ignore configuration files", SWITCH),
+    Flag("-h", "--help", "help", "print this help and exit", SWITCH),
+    Flag("-V", "--version", "version", "print the version and exit", SWITCH),
 )
 
 GROUPS = {
@@ -440,34 +491,36 @@ FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)
 
 
 _DESCRIPTION = """\
-Run a Python program as `python` would, and record where its time goes: with -l
-line by line in every function under @profile, or where nothing is, in all of
-the program's own; otherwise call by call with cProfile. The program needs no
-import for @profile."""
+Run a Python program as `python` would, and record where its time goes. With -l
+every line is timed in the functions under @profile, or in all functions of the
+program if it uses no @profile; without -l, cProfile times every call. The
+program needs no import for @profile."""
 
 _EPILOG = """
-A long flag without a value may be followed by =yes or =no, or begin with --no-;
-short ones stand together: -lvz. What follows the program's name is the
-program's, but for a first -- (with one before the name, that is its, too).
+A long flag without a value also accepts =yes and =no, and --no-NAME is its
+opposite. Short flags can be joined: -lvz. Words after the program's name are
+the program's arguments. A -- right after the name is dropped, unless there was
+one before the name.
 
-Defaults come from the table [tool.line_profiler.kernprof], and on top of it
-[tool.lineprof.kernprof], of the file that LINE_PROFILER_RC names, else of
-lineprof.toml, line_profiler.toml or pyproject.toml in this folder or the
-nearest above. Their keys are the flags without dashes: prof-mod = ["package"].
+Defaults are read from the tables [tool.line_profiler.kernprof] and
+[tool.lineprof.kernprof] (the second wins) of the file that LINE_PROFILER_RC
+names, or else of the nearest lineprof.toml, line_profiler.toml or
+pyproject.toml in this folder or one above. The keys are the flags without
+dashes: prof-mod = ["package"].
 
-The profile's name (-o, else outfile there, else the variable LINEPROF_OUTFILE,
-else %s.lprof; for cProfile %s.prof) may hold:
+The name of the profile is taken from -o, the key outfile, or the variable
+LINEPROF_OUTFILE; the default is %s.lprof, with cProfile %s.prof. It may hold:
   %s  script's name without its ending,    %f  script's file name
       or module's dotted name              %p  process id
   %h  host's name                          %t  time of the start
   %q{VAR}  variable of the environment     %%  per cent sign
 
-Exit status: the program's own; 1 if it succeeded but its profile could not be
-written; 2 if the command line is at fault."""
+Exit status: that of the program; 1 if the program succeeded but its profile
+could not be written; 2 for an error in the command line."""
 
 _CONFIG = {"config", "no_config"}
 _NO, _NO_WHOLE = "--no-", "--no-whole"
-_THE_PROGRAM = "the program, beside a script's name and - for standard input"
+_THE_PROGRAM = "program (or the name of a script, or - for standard input)"
 _COLUMN, _WIDTH = 31, 80
 
 
