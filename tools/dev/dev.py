@@ -10,7 +10,7 @@ from tools.dev.pythons import this
 
 
 def main() -> int:
-    """Set everything up and print what to do next; 1 if a step fails."""
+    """Set everything up and print the next commands; return 1 if a step fails."""
     python = this()
     env = Env(ROOT / ".venv")
     log = env.log

@@ -40,7 +40,7 @@ def commands() -> dict[str, list[str]]:
 
 
 def main() -> int:
-    """Run all checks, print the output of those that failed; 1 if any did."""
+    """Run all checks, print the output of those that failed; return 1 if any failed."""
     env = Env(ROOT / ".venv")
     python = this()
     try:

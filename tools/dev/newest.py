@@ -1,7 +1,7 @@
 """The whole suite on the newest Pythons, 3.14 and 3.15, run in a Debian sid.
 
-debootstrap installs that Debian once, in about 2 minutes and 1 GB, and it is kept;
-remove its folder to get a newer one. Needs root, debootstrap and Debian's packages.
+debootstrap installs that Debian once, in about 2 minutes and 1 GB; remove the folder of
+the Debian to get a newer one. Needs root, debootstrap and Debian's packages.
 The files of the checkout are copied into it. All mounts are in a mount namespace of
 the run, so that they end with it.
 
