@@ -24,7 +24,7 @@ WARNING = "lineprof: 3 events were lost\n"
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write the example, go where it is, and return its name."""
+    """Write the example profile, go to its folder, and return its name."""
     monkeypatch.chdir(tmp_path)
     save(example(), "train.lprof")
     return "train.lprof"
@@ -41,7 +41,7 @@ def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> st
 
 
 @pytest.mark.parametrize("command", [["view"], []])
-def test_the_table_is_shown_and_warnings_beside_it(
+def test_the_table_and_its_warnings_are_shown(
     file: str, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
     assert main([*command, file]) == 0
@@ -50,7 +50,7 @@ def test_the_table_is_shown_and_warnings_beside_it(
     assert captured.err == WARNING
 
 
-def test_the_flags_are_line_profilers_and_more(
+def test_flags_of_line_profiler_and_of_lineprof(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["-zmt", "-u", "auto", "--raw", "--columns=await", file]
@@ -68,7 +68,7 @@ def test_json_is_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == golden
 
 
-def test_several_files_are_added_up(
+def test_several_files_are_merged(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(example(), "other.lprof")
@@ -88,7 +88,7 @@ def test_the_version_is_a_bare_number(
 
 
 @pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
-def test_without_arguments_it_prints_help(
+def test_without_arguments_help_is_printed(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     assert main(arguments) == 0
@@ -118,7 +118,7 @@ def test_the_other_name_of_a_profile_is_found_and_reported(
     assert captured.err == f"lineprof: there is no {name}; reading {there}\n" + WARNING
 
 
-def test_a_name_that_exists_is_taken_as_it_is(
+def test_the_name_of_an_existing_file_is_kept(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(LineStats({}, 1e-9), "train.py.lprof")
@@ -176,7 +176,7 @@ def test_a_changed_source_is_reported(
         (["view", "f", "-\x1b\n"], "unrecognized arguments: -\\x1b\\n;"),
     ],
 )
-def test_wrong_flags_are_one_line_and_status_2(
+def test_invalid_flags_are_one_line_and_status_2(
     capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
 ) -> None:
     text = said(capsys, 2, *arguments)
@@ -194,7 +194,7 @@ def test_files_that_cannot_be_read_are_one_line_and_status_1(
     assert "it is a folder" in said(capsys, 1, "view", ".")
 
 
-def test_starting_it_loads_only_what_help_needs() -> None:
+def test_help_imports_no_heavy_modules() -> None:
     code = (
         "import sys; from lineprof.cli.main import main; main(['view', '--help']);"
         "print('loaded', *sys.modules)"
@@ -207,7 +207,7 @@ def test_starting_it_loads_only_what_help_needs() -> None:
     assert not heavy & set(loaded)
 
 
-def test_output_that_is_no_file_is_written_to(
+def test_standard_output_may_be_replaced_by_another_stream(
     file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = io.StringIO()
@@ -217,7 +217,7 @@ def test_output_that_is_no_file_is_written_to(
     assert stream.getvalue() == TABLE
 
 
-def test_raw_times_are_those_before_calibration(
+def test_raw_times_include_the_cost_of_profiling(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stats = example()
