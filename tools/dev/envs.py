@@ -176,6 +176,13 @@ def replay(log: Path) -> None:
         sys.stdout.flush()
 
 
+def explain(error: StepError, log: Path) -> int:
+    """Print the whole log of a failed step, then its error; return exit status 1."""
+    replay(log)
+    print(f"lineprof: {error}; see its output above", file=sys.stderr)
+    return 1
+
+
 def without_hosts(text: str) -> str:
     """Return text without the hosts of addresses."""
     return HOST.sub("(host)", text)

@@ -23,7 +23,7 @@ from tools.checks.exports.formats import CHECKS
 from tools.checks.exports.profiles import PROGRAMS, profile
 from tools.checks.exports.workspace import Workspace
 from tools.dev import native
-from tools.dev.envs import StepError, replay
+from tools.dev.envs import StepError, explain
 from tools.dev.pythons import this
 
 if TYPE_CHECKING:
@@ -129,9 +129,7 @@ def main() -> int:
         log = native.BUILD_LOG
         native.build(this(), strict=False)
     except StepError as error:
-        replay(log)
-        print(f"lineprof: {error}; see its output above", file=sys.stderr)
-        return 1
+        return explain(error, log)
     with tempfile.TemporaryDirectory() as scratch:
         folder = asked.keep or Path(scratch)
         with Workspace(python, folder.resolve()) as workspace:
