@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from as_python import error_line
 from example_stats import example
 
 from lineprof.cli.main import main
@@ -20,24 +21,6 @@ from lineprof.version import VERSION
 GOLDEN = Path(__file__).parents[1] / "golden"
 TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
 WARNING = "lineprof: 3 events were lost\n"
-
-
-@pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write the example profile, go to its folder, and return its name."""
-    monkeypatch.chdir(tmp_path)
-    save(example(), "train.lprof")
-    return "train.lprof"
-
-
-def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> str:
-    """Return the one line of standard error with which a command ends."""
-    assert main(arguments) == status
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.endswith("\n")
-    assert captured.err.count("\n") == 1
-    return captured.err
 
 
 @pytest.mark.parametrize("command", [["view"], []])
@@ -179,7 +162,7 @@ def test_a_changed_source_is_reported(
 def test_invalid_flags_are_one_line_and_status_2(
     capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
 ) -> None:
-    text = said(capsys, 2, *arguments)
+    text = error_line(capsys, 2, *arguments)
     assert line in text
     assert "--help" in text
 
@@ -188,10 +171,12 @@ def test_files_that_cannot_be_read_are_one_line_and_status_1(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("text.py").write_text("x = 1\n")
-    assert "no.lprof does not exist; check the name" in said(capsys, 1, "no.lprof")
-    assert "no\\n does not exist" in said(capsys, 1, "view", "no\n")
-    assert "text.py is not a profile" in said(capsys, 1, "view", file, "text.py")
-    assert "it is a folder" in said(capsys, 1, "view", ".")
+    assert "no.lprof does not exist; check the name" in error_line(
+        capsys, 1, "no.lprof"
+    )
+    assert "no\\n does not exist" in error_line(capsys, 1, "view", "no\n")
+    assert "text.py is not a profile" in error_line(capsys, 1, "view", file, "text.py")
+    assert "it is a folder" in error_line(capsys, 1, "view", ".")
 
 
 def test_help_imports_no_heavy_modules() -> None:

@@ -13,7 +13,6 @@ import termios
 from pathlib import Path
 
 import pytest
-from example_stats import example
 
 from lineprof.cli import view
 from lineprof.cli.main import main
@@ -23,14 +22,6 @@ from lineprof.storage import save
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write the example profile, go to its folder, and return its name."""
-    monkeypatch.chdir(tmp_path)
-    save(example(), "train.lprof")
-    return "train.lprof"
 
 
 def run(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:

@@ -5,22 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from as_python import write
+from as_python import enter_removed_folder, write
 
 import lineprof
 from lineprof.config import DEFAULTS, ConfigError, column_widths, configuration, read
 from lineprof.toml_config import ConfigSource
 
+pytestmark = pytest.mark.usefixtures("here")
+
 SAMPLE = Path(lineprof.__file__).parent / "rc" / "line_profiler.toml"
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Go to a folder without a configuration file in it or above."""
-    monkeypatch.delenv("LINE_PROFILER_RC", raising=False)
-    monkeypatch.delenv("LINEPROF_OUTFILE", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_the_sample_has_the_defaults() -> None:
@@ -190,7 +183,5 @@ def test_an_invalid_file_without_our_name_is_ignored(here: Path) -> None:
 def test_a_removed_folder_has_no_configuration(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (here / "gone").mkdir()
-    monkeypatch.chdir(here / "gone")
-    (here / "gone").rmdir()
+    enter_removed_folder(here, monkeypatch)
     assert ConfigSource.from_config() == ConfigSource.from_default()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("here")
+
 PROGRAM = """
 @profile
 def double(x):
@@ -26,15 +28,6 @@ def never():
 
 print(double(2))
 """
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Go to a folder without a configuration file in it or above."""
-    monkeypatch.delenv("LINE_PROFILER_RC", raising=False)
-    monkeypatch.delenv("LINEPROF_OUTFILE", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def filled(*words: str) -> RunOptions:

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from as_python import enter_removed_folder, error_line
 from example_gpu import PROCESS, example, ungated
 
 from lineprof import files
@@ -39,15 +40,6 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     save(example(), "model.lprof")
     return "model.lprof"
-
-
-def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> str:
-    """Return the one line of standard error with which a command ends."""
-    assert main(arguments) == status
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err
 
 
 @pytest.mark.parametrize(
@@ -141,7 +133,7 @@ def test_flags_for_kernels_and_graphs_reach_the_views(
 def test_invalid_flags_are_one_line_and_status_2(
     file: str, capsys: pytest.CaptureFixture[str], flags: str, line: str
 ) -> None:
-    text = said(capsys, 2, "view", file, *flags.split())
+    text = error_line(capsys, 2, "view", file, *flags.split())
     assert line in text
     assert "--help" in text
 
@@ -221,7 +213,7 @@ def test_a_report_never_replaces_its_profile(
     before = Path(file).read_bytes()
     Path("link").symlink_to(file)
     for name in (file, f"./{file}", "link"):
-        text = said(capsys, 1, file, "--log-file", name)
+        text = error_line(capsys, 1, file, "--log-file", name)
         assert "is the profile; name another file" in text
     assert Path(file).read_bytes() == before
 
@@ -235,7 +227,7 @@ def test_invalid_paths_are_one_line_and_status_1(
         f"{file}/x": "Not a directory",
         "x" * 300: "File name too long",
     }.items():
-        text = said(capsys, 1, file, "--log-file", name)
+        text = error_line(capsys, 1, file, "--log-file", name)
         assert f"cannot write the report to {name!r}: {reason}" in text
         assert text.endswith("; choose another file\n")
     assert entries() == [file]
@@ -244,10 +236,7 @@ def test_invalid_paths_are_one_line_and_status_1(
 def test_a_current_folder_that_was_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
+    enter_removed_folder(tmp_path, monkeypatch)
     with pytest.raises(LineprofError, match="No such file or directory; choose"):
         files.write_file(["one"], "a.txt")
     monkeypatch.chdir(tmp_path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import example_calls
 import example_gpu
 import pytest
-from example_traces import SLICES, falling, steps, trace, traced
+from example_traces import SLICES, falling, sparse, steps, trace, traced
 
 from lineprof.export import EXPORTS
 from lineprof.export.timeline import MAX_DEPTH
@@ -336,14 +336,7 @@ def test_the_file_is_written_in_parts() -> None:
     assert taken == 100_000
 
 
-@pytest.mark.parametrize(
-    "stats",
-    [
-        LineStats({}, 1e-9),
-        example_gpu.ungated(),
-        traced(trace([]), stats=LineStats({}, 1e-9)),
-    ],
-)
+@pytest.mark.parametrize("stats", sparse())
 def test_exports_of_all_kinds_of_profiles_are_valid(stats: LineStats) -> None:
     File(stats).depths()
 

@@ -9,7 +9,7 @@ from typing import Any
 import example_calls
 import example_gpu
 import pytest
-from example_traces import SLICES, falling, steps, trace, traced
+from example_traces import SLICES, falling, sparse, steps, trace, traced
 
 from lineprof.export import EXPORTS
 from lineprof.export.timeline import MAX_DEPTH
@@ -168,13 +168,6 @@ def test_deep_chains_are_complete_and_no_deeper_than_readers_can_go(
     assert file["endTime"] in {60, 100}
 
 
-@pytest.mark.parametrize(
-    "stats",
-    [
-        LineStats({}, 1e-9),
-        example_gpu.ungated(),
-        traced(trace([]), stats=LineStats({}, 1e-9)),
-    ],
-)
+@pytest.mark.parametrize("stats", sparse())
 def test_exports_of_all_kinds_of_profiles_are_valid(stats: LineStats) -> None:
     self_us(exported(stats))

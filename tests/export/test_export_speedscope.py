@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import example_calls
 import example_gpu
 import pytest
-from example_traces import SLICES, falling, steps, trace, traced
+from example_traces import SLICES, falling, sparse, steps, trace, traced
 
 from lineprof.export import EXPORTS, encoding
 from lineprof.export.timeline import MAX_DEPTH
-from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import line_self_ns
 from lineprof.model.gpu import numbers_of_lines, totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from lineprof.line_stats import LineStats
 
     Profile = dict[str, Any]
 
@@ -190,14 +191,7 @@ def test_deep_stacks_are_cut(stats: LineStats) -> None:
     assert "..." in {frame["name"] for frame in file["shared"]["frames"]}
 
 
-@pytest.mark.parametrize(
-    "stats",
-    [
-        LineStats({}, 1e-9),
-        example_gpu.ungated(),
-        traced(trace([]), stats=LineStats({}, 1e-9)),
-    ],
-)
+@pytest.mark.parametrize("stats", sparse())
 def test_exports_of_all_kinds_of_profiles_are_valid(stats: LineStats) -> None:
     assert exported(stats)["profiles"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_double import Play
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from gpu_double import Play
 
 
 FUNCTIONS = [
@@ -37,12 +36,6 @@ SIZES = {
     130401: (248, 112, 104),
     130501: (248, 112, 104),
 }
-
-
-@pytest.fixture
-def play(doubles: Path, tmp_path: Path) -> Play:
-    """Give a player of scripts with the doubles."""
-    return Play(doubles, tmp_path)
 
 
 # --- the driver ----------------------------------------------------------------

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_double import FROZEN_PRELUDE, SOURCES, Play
+from gpu_double import FROZEN_PRELUDE, SOURCES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@pytest.fixture
-def play(doubles: Path, tmp_path: Path) -> Play:
-    """Give a player of scripts with the doubles."""
-    return Play(doubles, tmp_path)
+    from gpu_double import Play
 
 
 def test_cupti_takes_one_subscriber(play: Play) -> None:

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_rig import Ran, Rig, lost
+from gpu_rig import Ran, Rig, lost, run_of
 
 from lineprof.model.gpu import numbers_of_functions, totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lineprof.model.gpu import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -52,12 +51,6 @@ def check(ran: Ran) -> list[str]:
     last = ran.text.splitlines().index('print("before", flush=True)') - 3
     source = ran.text.splitlines()[last - 1].strip()
     return [line for line in table.rpartition(source)[2].splitlines() if line]
-
-
-def run_of(ran: Ran) -> GpuRun:
-    """Return the GPU run of a program."""
-    [run] = ran.stats().gpu.runs
-    return run
 
 
 # -- GPU columns are off -----------------------------------------------------------
@@ -127,7 +120,7 @@ def test_one_line_says_why_gpu_columns_are_off(rig: Rig, name: str) -> None:
     knobs = {"FROZEN_CLOCK_REALTIME": 1, **knobs}
     ran = rig.kernprof(PROGRAM.format(**OFF), "-v", **knobs)
     assert check(ran) == [f"GPU columns off: {reason}"]
-    run = run_of(ran)
+    run = run_of(ran.stats())
     assert (run.backend, run.reason, run.present) == ("none", reason, True)
 
 
@@ -224,7 +217,7 @@ def test_failures_of_optional_functions_are_harmless(
         "Waiting for the GPU",
         "Busy",
     ]
-    assert lost(run_of(ran)) == (0, 0, 0, 0)
+    assert lost(run_of(ran.stats())) == (0, 0, 0, 0)
 
 
 def test_each_function_of_cupti_is_made_to_fail() -> None:
@@ -295,7 +288,7 @@ def test_records_that_were_dropped(rig: Rig) -> None:
     whole = totals(ran.stats().gpu)
     assert (whole.kernels, whole.gpu_ns) == (1000, 1500)
     assert whole.wait_ns == 101500
-    assert lost(run_of(ran)) == (1000, 0, 1000, 0)
+    assert lost(run_of(ran.stats())) == (1000, 0, 1000, 0)
     assert lost_of(ran) == (
         "Lost: 1000 dropped and 1000 outstanding records; the GPU numbers lack them"
     )
@@ -305,7 +298,7 @@ def test_records_without_times(rig: Rig) -> None:
     ran = rig.kernprof(MANY, "-v", FAKE_CUPTI_ZERO_TIMES=4)
     whole = totals(ran.stats().gpu)
     assert (whole.kernels, whole.gpu_ns) == (1500, 51500)
-    assert lost(run_of(ran)) == (0, 500, 0, 0)
+    assert lost(run_of(ran.stats())) == (0, 500, 0, 0)
     assert lost_of(ran) == "Lost: 500 without times records; the GPU numbers lack them"
 
 
@@ -313,7 +306,7 @@ def test_records_that_cannot_be_read(rig: Rig) -> None:
     ran = rig.kernprof(MANY, "-v", FAKE_CUPTI_FAIL="cuptiActivityGetNextRecord")
     whole = totals(ran.stats().gpu)
     assert (whole.kernels, whole.gpu_ns, whole.wait_ns) == (0, 0, 101500)
-    dropped, invalid, outstanding, _ = lost(run_of(ran))
+    dropped, invalid, outstanding, _ = lost(run_of(ran.stats()))
     assert (dropped, outstanding) == (0, 2000)
     assert invalid >= 1  # buffers, with an unknown number of records
     assert "2000 outstanding" in lost_of(ran)
@@ -323,7 +316,7 @@ def test_records_that_cannot_be_read(rig: Rig) -> None:
 def test_records_that_never_arrive(rig: Rig, program: str) -> None:
     """The line on lost records is printed even without other GPU data."""
     ran = rig.kernprof(program, "-v", FAKE_CUPTI_FAIL="cuptiActivityFlushAll")
-    assert lost(run_of(ran)) == (0, 0, 2000, 0)
+    assert lost(run_of(ran.stats())) == (0, 0, 2000, 0)
     assert lost_of(ran) == ("Lost: 2000 outstanding records; the GPU numbers lack them")
 
 
@@ -348,7 +341,7 @@ def test_all_orders_of_delivery(rig: Rig, name: str) -> None:
     assert (ran.status, ran.err) == (0, "")
     [numbers] = numbers_of_functions(ran.stats().gpu).values()
     assert (numbers.kernels, numbers.gpu_ns) == (2000, 101500)
-    assert lost(run_of(ran)) == (0, 0, 0, 0)
+    assert lost(run_of(ran.stats())) == (0, 0, 0, 0)
     assert "Lost" not in ran.out
 
 

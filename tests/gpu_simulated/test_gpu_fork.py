@@ -9,25 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gpu_double import environment
-from gpu_rig import DEADLINE, Ran, Rig, check_sums, lost
+from gpu_rig import DEADLINE, Ran, Rig, check_sums, lost, run_of
 
 from lineprof.model.gpu import totals
 
 if TYPE_CHECKING:
     from lineprof import LineStats
-    from lineprof.model.gpu import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 
 # From 3.12 on Python warns of forks with other threads, such as CUPTI's.
 QUIET = {"PYTHONWARNINGS": "ignore::DeprecationWarning"}
 FORKED = "this process was forked from one whose GPU work is recorded"
-
-
-def run_of(stats: LineStats) -> GpuRun:
-    """Return the GPU run of the only process."""
-    [run] = stats.gpu.runs
-    return run
 
 
 BOTH_SIDES = f"""

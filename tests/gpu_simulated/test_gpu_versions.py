@@ -7,12 +7,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_rig import Ran, Rig, events, lost
+from gpu_rig import Ran, Rig, events, lost, run_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof.model.gpu import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -66,13 +65,6 @@ UNATTRIBUTED = "gpu=3 kernels=3 uvm-HtoD=9/4096/1 uvm-DtoH=11/8192/1"
 FLAGS = ("--gpu-memory", "--uvm", "on")
 
 
-def run_of(ran: Ran) -> GpuRun:
-    """Return the GPU run of a program."""
-    assert ran.status == 0, ran.err
-    [run] = ran.stats().gpu.runs
-    return run
-
-
 @pytest.mark.parametrize(("named", "version", "build"), VERSIONS)
 def test_every_record_of_every_version(
     rig: Rig, named: int, version: int, build: str
@@ -85,7 +77,7 @@ def test_every_record_of_every_version(
         FAKE_CUPTI_BUFFER_LIMIT=700,  # two or three records fit
     ).ok()
     stats = ran.check(UNATTRIBUTED)
-    run = run_of(ran)
+    run = run_of(ran.stats())
     assert (run.backend, run.version, lost(run)) == ("cupti", version, (0, 0, 0, 0))
     [kernel] = [event for event in events(stats) if event.name == "k"]
     assert (kernel.grid, kernel.block) == ((1, 2, 3), (4, 5, 6))
@@ -106,7 +98,7 @@ def test_correlation_ids_of_the_driver(rig: Rig) -> None:
     program = ALL_KINDS.format(graph=NODES)
     ran = rig.kernprof(program, *FLAGS, FAKE_CUPTI_IDS="driver").ok()
     ran.check(UNATTRIBUTED)
-    assert lost(run_of(ran)) == (0, 0, 0, 0)
+    assert lost(run_of(ran.stats())) == (0, 0, 0, 0)
 
 
 def test_correlation_ids_that_wrap_around(rig: Rig) -> None:
@@ -120,7 +112,7 @@ def test_correlation_ids_that_wrap_around(rig: Rig) -> None:
     """
     ran = rig.kernprof(program, FAKE_CUPTI_FIRST_ID=(1 << 32) - 250).ok()
     ran.check()
-    assert lost(run_of(ran)) == (0, 0, 0, 0)
+    assert lost(run_of(ran.stats())) == (0, 0, 0, 0)
 
 
 # -- choice of a library -----------------------------------------------------------
@@ -146,7 +138,7 @@ def test_13_2_is_not_called_without_a_driver(rig: Rig) -> None:
         FAKE_CUDA_FAIL="cuDriverGetVersion",
     ).ok()
     ran.check()
-    run = run_of(ran)
+    run = run_of(ran.stats())
     assert (run.backend, run.present) == ("none", True)
     assert run.reason == "CUPTI can't be used: the driver does not work"
 
@@ -159,7 +151,7 @@ def test_13_2_is_not_called_with_an_older_driver(rig: Rig) -> None:
         FAKE_CUDA_DRIVER_VERSION=13010,
     ).ok()
     ran.check()
-    assert run_of(ran).backend == "none"
+    assert run_of(ran.stats()).backend == "none"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +169,7 @@ def test_a_cupti_newer_than_the_driver(
         OFF, cupti=build, FAKE_CUPTI_VERSION=named, FAKE_CUDA_DRIVER_VERSION=12000
     ).ok()
     ran.check()
-    run = run_of(ran)
+    run = run_of(ran.stats())
     assert (run.backend, run.present) == ("none", True)
     assert run.reason.startswith("CUPTI can't be used: cupti")
     assert run.reason.endswith(f"says CUPTI_ERROR_{result}")
@@ -214,7 +206,7 @@ def test_the_next_library_if_the_first_is_newer_than_the_driver(rig: Rig) -> Non
     knobs = {"NEWR_CUPTI_VERSION": 130101, "FAKE_CUPTI_VERSION": 20}
     ran = with_wheels(rig, ON, FAKE_CUDA_DRIVER_VERSION=12040, **knobs).ok()
     ran.check()
-    assert (run_of(ran).backend, run_of(ran).version) == ("cupti", 20)
+    assert (run_of(ran.stats()).backend, run_of(ran.stats()).version) == ("cupti", 20)
 
 
 def test_the_next_library_if_the_first_is_damaged(rig: Rig) -> None:
@@ -222,7 +214,7 @@ def test_the_next_library_if_the_first_is_damaged(rig: Rig) -> None:
     wheel(rig, WHEEL_12, "libcupti.so.12")
     ran = with_wheels(rig, ON, FAKE_CUPTI_VERSION=22).ok()
     ran.check()
-    assert (run_of(ran).backend, run_of(ran).version) == ("cupti", 22)
+    assert (run_of(ran.stats()).backend, run_of(ran.stats()).version) == ("cupti", 22)
 
 
 def test_the_next_library_if_the_first_fails_during_setup(rig: Rig) -> None:
@@ -233,7 +225,7 @@ def test_the_next_library_if_the_first_fails_during_setup(rig: Rig) -> None:
         rig, ON, BAD1_CUPTI_FAIL="cuptiActivityEnable:35", FAKE_CUPTI_VERSION=26
     ).ok()
     ran.check()
-    assert (run_of(ran).backend, run_of(ran).version) == ("cupti", 26)
+    assert (run_of(ran.stats()).backend, run_of(ran.stats()).version) == ("cupti", 26)
 
 
 def test_only_the_first_library_if_another_tool_is_subscribed(rig: Rig) -> None:
@@ -242,7 +234,7 @@ def test_only_the_first_library_if_another_tool_is_subscribed(rig: Rig) -> None:
     wheel(rig, WHEEL_12, "libcupti.so.12")
     ran = with_wheels(rig, OFF, BAD1_CUPTI_SUBSCRIBE_RC=39).ok()
     ran.check()
-    run = run_of(ran)
+    run = run_of(ran.stats())
     assert run.backend == "none"
     assert "is held by" in run.reason
 
@@ -264,7 +256,7 @@ def test_a_library_that_the_program_has_loaded(rig: Rig) -> None:
     """
     ran = rig.python(program, LINEPROF_CUPTI="", FAKE_CUPTI_VERSION=24).ok()
     ran.check()
-    assert run_of(ran).version == 24
+    assert run_of(ran.stats()).version == 24
 
 
 def test_the_order_of_the_libraries_to_try(rig: Rig) -> None:

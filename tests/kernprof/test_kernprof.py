@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from as_python import DEADLINE, kernprof, run, viewer, write
+from as_python import DEADLINE, hits_in, kernprof, run, viewer, write
 
 from lineprof import load_stats
 
@@ -37,14 +37,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def hits(path: Path) -> dict[str, dict[int, int]]:
-    """Hits by line of each function of a profile."""
-    return {
-        function.name: {row.line: row.hits for row in function.rows}
-        for function in load_stats(path).functions
-    }
-
-
 def test_kernprof_writes_a_profile_and_prints_the_command_that_shows_it(
     folder: Path,
 ) -> None:
@@ -57,7 +49,7 @@ def test_kernprof_writes_a_profile_and_prints_the_command_that_shows_it(
     ]
     assert lines[3].endswith("-m lineprof view -rmt x.lprof")
     assert (outcome.status, outcome.err) == (0, "")
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
     command = shlex.split(lines[3])
     shown = subprocess.run(
         command,
@@ -196,7 +188,7 @@ def test_quiet(folder: Path) -> None:
     ):
         outcome = kernprof(*words, "x.py", cwd=folder)
         assert (outcome.status, outcome.out, outcome.err) == (0, out, err)
-        assert hits(folder / "x.lprof") == {"double": {4: 1}}
+        assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
         (folder / "x.lprof").unlink()
     outcome = kernprof("-lvq", "x.py", cwd=folder)
     assert "Inspect results with:" in outcome.out
@@ -216,7 +208,7 @@ def test_flags_in_all_their_forms(folder: Path) -> None:
         outcome = kernprof(*words, cwd=folder)
         assert (outcome.status, outcome.err) == (0, "")
         name = "x.lprof" if words[-1].startswith("the") else "out"
-        assert hits(folder / name) == {"double": {4: 1}}
+        assert hits_in(folder / name) == {"double": {4: 1}}
         (folder / name).unlink()
 
 
@@ -245,7 +237,7 @@ def test_names_of_profiles(folder: Path) -> None:
         assert outcome.out.startswith("4 "), outcome
         [found] = [path.name for path in folder.glob("*lprof")]
         assert re.fullmatch(name, found)
-        assert hits(folder / found) == {"double": {4: 1}}
+        assert hits_in(folder / found) == {"double": {4: 1}}
         (folder / found).unlink()
 
 
@@ -261,11 +253,11 @@ def test_the_source_of_a_command_and_of_stdin_is_in_the_profile(folder: Path) ->
 def test_a_variable_names_the_profile(folder: Path) -> None:
     env = {"LINEPROF_OUTFILE": "from-%q{WHERE}-%s", "WHERE": "here"}
     kernprof("-lq", "x.py", cwd=folder, env=env)
-    assert hits(folder / "from-here-x") == {"double": {4: 1}}
+    assert hits_in(folder / "from-here-x") == {"double": {4: 1}}
     kernprof("-lqo", "flag", "x.py", cwd=folder, env=env)
-    assert hits(folder / "flag") == {"double": {4: 1}}
+    assert hits_in(folder / "flag") == {"double": {4: 1}}
     kernprof("-lq", "x.py", cwd=folder, env={"LINEPROF_OUTFILE": ""})
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
 
 
 def test_a_call_profile_does_not_take_the_suffix_of_a_line_profile(
@@ -282,7 +274,7 @@ def test_a_program_that_changes_folder(folder: Path) -> None:
         stream.write("import os; os.chdir('other')\n")
     outcome = kernprof("-l", "x.py", cwd=folder)
     assert f"Wrote profile results to '{folder}/x.lprof'" in outcome.out
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
     assert not any((folder / "other").iterdir())
 
 
@@ -305,7 +297,7 @@ def test_a_script_on_the_path(folder: Path) -> None:
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     outcome = kernprof("-lq", "tool", "a", cwd=folder, env={"PATH": path})
     assert (outcome.out, outcome.err) == ("4 ['a']\n", "")
-    assert hits(folder / "tool.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "tool.lprof") == {"double": {4: 1}}
 
 
 @pytest.mark.parametrize(
@@ -418,7 +410,7 @@ def test_the_profile_says_how_the_program_ended(
     kernprof("-l", "x.py", cwd=folder)
     [process] = load_stats(folder / "x.lprof").processes
     assert process.exit == ("exception" if how is None else how)
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
 
 
 def test_threads_and_exit_handlers_are_counted(folder: Path) -> None:
@@ -432,14 +424,14 @@ def test_threads_and_exit_handlers_are_counted(folder: Path) -> None:
             "threading.Thread(target=late).start()\n"
         )
     kernprof("-lq", "x.py", cwd=folder)
-    assert hits(folder / "x.lprof") == {"double": {4: 3}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 3}}
 
 
 def test_profile_can_also_be_imported(folder: Path) -> None:
     source = PROGRAM.replace("import sys", "import sys; from lineprof import profile")
     write(folder, "x.py", source)
     assert kernprof("-lq", "x.py", cwd=folder).out == "4 []\n"
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
     assert names(folder) == ["x.lprof", "x.py"]
 
 
@@ -492,7 +484,7 @@ def test_the_installed_command(folder: Path) -> None:
         stream.write(ending)
     outcome = run(["bin/kernprof", "-lq", "x.py", "a"], cwd=folder)
     assert (outcome.status, outcome.out, outcome.err) == (3, "4 ['a']\n", "")
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
     write(folder, "bad.py", "def f():\n    1 / 0\nf()")
     plain = run(["bad.py"], cwd=folder)
     assert run(["bin/kernprof", "-lq", "bad.py"], cwd=folder) == plain

@@ -8,9 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, kernprof, run, viewer, write
-
-from lineprof import load_stats
+from as_python import DEADLINE, hits_in, kernprof, run, viewer, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,14 +32,6 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
 
 
-def hits(path: Path) -> dict[str, dict[int, int]]:
-    """Hits by line of each function of a profile."""
-    return {
-        function.name: {row.line: row.hits for row in function.rows}
-        for function in load_stats(path).functions
-    }
-
-
 def orphan(folder: Path, *words: str, **options: object) -> str:
     """Return the output of this interpreter, run with `words` in an orphan process."""
     write(folder, "starter.py", ORPHAN)
@@ -56,13 +46,13 @@ def test_an_orphan_process(tmp_path: Path, mode: str) -> None:
     name = "x.lprof" if mode == "-l" else "x.prof"
     assert (tmp_path / name).stat().st_size
     if mode == "-l":
-        assert hits(tmp_path / name) == {"f": {4: 1}}
+        assert hits_in(tmp_path / name) == {"f": {4: 1}}
 
 
 def test_an_orphan_process_without_kernprof(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "from lineprof import profile\n" + PROGRAM)
     orphan(tmp_path, "x.py", env={"LINE_PROFILE": "1"})
-    assert hits(tmp_path / "profile_output.lprof") == {"f": {5: 1}}
+    assert hits_in(tmp_path / "profile_output.lprof") == {"f": {5: 1}}
 
 
 def test_nohup(tmp_path: Path) -> None:
@@ -81,14 +71,14 @@ def test_nohup(tmp_path: Path) -> None:
         )
     assert done.returncode == 0
     assert "Wrote profile results" in (tmp_path / "nohup.out").read_text()
-    assert hits(tmp_path / "x.lprof") == {"f": {4: 2}}
+    assert hits_in(tmp_path / "x.lprof") == {"f": {4: 2}}
 
 
 def test_sigterm(tmp_path: Path) -> None:
     text = f"{PROGRAM}import signal\nos.kill(os.getpid(), signal.SIGTERM)\nf()\n"
     write(tmp_path, "x.py", text)
     assert kernprof("-lq", "x.py", cwd=tmp_path).status == -signal.SIGTERM
-    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}
+    assert hits_in(tmp_path / "x.lprof") == {"f": {4: 1}}
 
 
 def test_the_source_after_a_change_of_folder(tmp_path: Path) -> None:
@@ -107,7 +97,7 @@ def test_a_folder_that_is_gone_at_the_end(tmp_path: Path) -> None:
     write(tmp_path, "x.py", text)
     outcome = kernprof("-l", "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.err) == (0, "")
-    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}
+    assert hits_in(tmp_path / "x.lprof") == {"f": {4: 1}}
 
 
 def test_a_forked_child_that_ends_last(tmp_path: Path) -> None:
@@ -124,7 +114,7 @@ else:
     write(tmp_path, "x.py", text)
     outcome = kernprof("-l", "x.py", cwd=tmp_path)  # waits for both processes
     assert outcome.out.count("Wrote profile results") == 1
-    assert hits(tmp_path / "x.lprof") == {"f": {4: 2}}
+    assert hits_in(tmp_path / "x.lprof") == {"f": {4: 2}}
 
 
 def test_a_closed_output_pipe(tmp_path: Path) -> None:
@@ -141,7 +131,7 @@ def test_a_closed_output_pipe(tmp_path: Path) -> None:
     process.stdout.close()
     process.stdout = None
     process.communicate(b"x", timeout=DEADLINE)
-    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}
+    assert hits_in(tmp_path / "x.lprof") == {"f": {4: 1}}
 
 
 def test_closed_standard_streams(tmp_path: Path) -> None:
@@ -149,7 +139,7 @@ def test_closed_standard_streams(tmp_path: Path) -> None:
     command = f"{sys.executable} -m kernprof -lv x.py >&- 2>&- <&-"
     words = ["/bin/sh", "-c", command]
     subprocess.run(words, cwd=tmp_path, check=True, timeout=DEADLINE)
-    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}
+    assert hits_in(tmp_path / "x.lprof") == {"f": {4: 1}}
 
 
 def test_a_thread_that_interrupts_the_program(tmp_path: Path) -> None:
@@ -161,7 +151,7 @@ def test_a_thread_that_interrupts_the_program(tmp_path: Path) -> None:
     )
     write(tmp_path, "x.py", text)
     assert kernprof("-lq", "x.py", cwd=tmp_path).status == -signal.SIGINT
-    assert hits(tmp_path / "x.lprof") == {"f": {4: 2}}
+    assert hits_in(tmp_path / "x.lprof") == {"f": {4: 2}}
 
 
 def test_an_earlier_profile_stays_whole_while_the_new_one_is_written(
@@ -202,4 +192,4 @@ def test_an_output_stream_of_the_program_that_refuses_writes(tmp_path: Path) -> 
     write(tmp_path, "x.py", f"{PROGRAM}sys.stdout = sys.stderr = {stream}\n")
     outcome = kernprof("-l", "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (0, "")
-    assert hits(tmp_path / "x.lprof") == {"f": {4: 1}}
+    assert hits_in(tmp_path / "x.lprof") == {"f": {4: 1}}

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from as_python import enter_removed_folder
 
 from kernprof.options import UsageError
 from kernprof.output_file import OutputFile, expand
@@ -106,10 +107,7 @@ def test_paths_without_permission_to_write(tmp_path: Path) -> None:
 def test_a_current_folder_that_was_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
+    enter_removed_folder(tmp_path, monkeypatch)
     with pytest.raises(UsageError, match="the current folder was removed"):
         OutputFile("x.lprof")
     absolute = OutputFile(str(tmp_path / "x.lprof"))
