@@ -234,13 +234,13 @@ def test_close_runs_the_cleanup_of_a_generator() -> None:
     assert counts(profile)["work"] == 1
 
     @profile
-    def stays() -> Iterator[int]:
+    def ignores() -> Iterator[int]:
         try:
             yield 1
         except GeneratorExit:
             yield 2
 
-    steps = stays()
+    steps = ignores()
     next(steps)
     with pytest.raises(RuntimeError, match="ignored GeneratorExit"):
         steps.close()

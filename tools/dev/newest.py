@@ -211,7 +211,7 @@ def run(debian: Path) -> int:
 
 
 def pip_sources() -> tuple[list[str], list[str]]:
-    """Return the files and folders of this machine that its pip is told to use."""
+    """Return the files and folders of this machine that pip's settings name."""
     files = [str(Path(name).expanduser()) for name in PIP_FILES]
     folders: dict[str, None] = {}
     for word in re.split(r"[\s'\"]+", pip_option_values()):

@@ -142,9 +142,9 @@ category_name(void *where, uint32_t category, const char *name)
 static int
 range_push(void *where, const attributes *range)
 {
-    bool told = range->message_type == 1 || range->message_type == 3;
+    bool is_text = range->message_type == 1 || range->message_type == 3;
 
-    note("push", where, told ? range->message : "", range);
+    note("push", where, is_text ? range->message : "", range);
     return depth++;
 }
 
