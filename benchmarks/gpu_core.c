@@ -1,5 +1,5 @@
-/* Cost of the GPU's bookkeeping, without a GPU: ns for each launch on the
- * thread that launches, and for each record on the thread that reads it.
+/* Cost of recording GPU work, without a GPU: ns for each launch on the
+ * launching thread, and for each record on the thread that reads it.
  *
  *   cc -std=c11 -O2 -D_GNU_SOURCE -Icsrc csrc/record/[a-z]*.c \
  *      csrc/gpu/[a-z]*.c benchmarks/gpu_core.c -pthread -ldl -o gpu_core
@@ -105,7 +105,7 @@ launch(void)
     lp_activity_begin_call(activity, next_id++, path, LP_CORRELATION_EXPECTED);
 }
 
-/* The records come, so that pages go round. */
+/* Records arrive, so that pages are reused. */
 static void
 answer(void)
 {
@@ -210,7 +210,7 @@ ns_a_record(void)
     lp_ns start;
 
     for (int i = 0; i < NAMES; i++) {
-        /* As long as they are in practice. */
+        /* Names of a usual length. */
         snprintf(names[i], sizeof(names[i]),
                  "_ZN2at6native29vectorized_elementwise_kernelILi%dENS0_"
                  "15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_",

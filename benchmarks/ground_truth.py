@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     Key = tuple[str, int]
 
 TOLERANCE = 0.03
-BATCHES = 6  # of samples at most, until all lines are right: more of them reduce noise
+BATCHES = (
+    6  # max rounds of samples, until all lines are right: more samples reduce noise
+)
 IN_A_ROW = 10  # samples of a kind, because the machine's speed drifts
 FASTEST = 4  # one run in so many counts: disturbances only add time
 NUMBERS = range(1, 500)  # a range, so that the numbers are not in the caches

@@ -1,4 +1,4 @@
-"""Read a web server's log and say which pages are slow: where does the time go?
+"""Read a web server's log and list its slowest pages: which line takes the time?
 
 Most people guess the regular expression: `kernprof -l -v examples/access_log.py`.
 """
@@ -33,7 +33,7 @@ class Request(NamedTuple):
 
 
 def write_log(lines: int) -> Iterator[str]:
-    """Make a log up, the same one every time."""
+    """Write an invented log, the same each time."""
     draw = random.Random(7)
     for number in range(lines):
         day, hour, second = 1 + number % 28, number % 24, number % 60
@@ -47,7 +47,7 @@ def write_log(lines: int) -> Iterator[str]:
 
 @profile
 def read(log: Iterable[str]) -> Iterator[Request]:
-    """Parse a log line by line; what is no request is left out."""
+    """Parse a log line by line, without the lines that are no requests."""
     for line in log:
         match = LINE.match(line)
         if match is None:
@@ -59,7 +59,7 @@ def read(log: Iterable[str]) -> Iterator[Request]:
 
 @profile
 def slowest(requests: Iterable[Request]) -> list[tuple[str, int, int]]:
-    """Give each page's number of requests and 95th percentile, slowest first."""
+    """Return each page's number of requests and 95th percentile, slowest first."""
     times = defaultdict(list)
     for request in requests:
         if request.status == 200:

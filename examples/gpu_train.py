@@ -68,7 +68,7 @@ def train_on_the_processor() -> float:
 
 
 def has_gpu_of_cupy(cupy: ModuleType) -> bool:
-    """Tell whether CuPy can use a GPU."""
+    """Return whether CuPy can use a GPU."""
     try:
         return cupy.cuda.runtime.getDeviceCount() > 0
     except cupy.cuda.runtime.CUDARuntimeError:

@@ -52,7 +52,7 @@ def model() -> None:
 
 @profile
 def train(steps: int) -> None:
-    """Train for so many steps."""
+    """Train for `steps` steps."""
     for _ in range(steps):
         to_device(524_288)
         model()

@@ -1,6 +1,6 @@
-"""The pages on drilling down, on timelines and on exports: their commands run here.
+"""Commands in the pages of docs/ on drilling down, timelines and exports.
 
-Commands of other programs are left to `make check-exports`.
+`make check-exports` runs the commands of other programs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_BYTES = 300_000  # of a picture
 
 
 def commands(page: str) -> list[str]:
-    """Our commands of a page's shell blocks, without their comments."""
+    """Commands of lineprof in the shell blocks of a page, without their comments."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
@@ -32,7 +32,7 @@ def commands(page: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with the examples, and with the programs that pages speak of."""
+    """Give a folder with the examples, and with the programs that pages name."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     program = "def work():\n    return sum(range(100))\n\n\nwork()\n"
     for name in ("train.py", "script.py"):
@@ -41,9 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_page_run_one_after_the_other(
-    page: str, folder: Path
-) -> None:
+def test_the_commands_of_a_page_run_in_sequence(page: str, folder: Path) -> None:
     found = commands(page)
     assert found
     for command in found:
@@ -61,7 +59,7 @@ def test_the_commands_of_a_page_run_one_after_the_other(
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_has_a_picture_that_is_there_and_small(page: str) -> None:
+def test_a_page_has_an_existing_small_picture(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     pictures = [ROOT / "docs" / link for link in IMAGE.findall(text)]
     assert pictures
@@ -70,7 +68,7 @@ def test_a_page_has_a_picture_that_is_there_and_small(page: str) -> None:
 
 
 def test_every_format_is_on_the_page_of_exports() -> None:
-    from lineprof.export import EXPORTS  # noqa: PLC0415 - what the page is about
+    from lineprof.export import EXPORTS  # noqa: PLC0415 - the subject of the page
 
     text = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
     table = text[text.index("| `--format` |") :].partition("\n\n")[0]

@@ -1,4 +1,4 @@
-"""README.md and docs/index.md say what is so: what they show is run here."""
+"""README.md and docs/index.md: their commands are run and their output is compared."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def run(command: str, folder: Path) -> str:
     ).stdout
 
 
-def shape(output: str) -> list[str]:
-    """Lines of an output without what differs from run to run: times and folders."""
+def without_times(output: str) -> list[str]:
+    """Lines of an output without times and folders, which differ from run to run."""
     lines = []
     for line in output.rstrip().splitlines():
         row = ROW.match(line)
@@ -77,10 +77,10 @@ def test_the_readme_shows_a_session() -> None:
 
 
 @pytest.mark.parametrize(("command", "output"), sessions())
-def test_what_the_readme_shows_is_what_comes(
+def test_the_output_in_the_readme_is_that_of_its_commands(
     command: str, output: str, checkout: Path
 ) -> None:
-    assert shape(run(command, checkout)) == shape(output)
+    assert without_times(run(command, checkout)) == without_times(output)
 
 
 @pytest.mark.parametrize("block", blocks("python"))
@@ -109,14 +109,14 @@ def test_the_commands_of_the_readme_run(checkout: Path) -> None:
 
 def test_every_example_ends_in_its_table(checkout: Path) -> None:
     examples = sorted(path.name for path in (checkout / "examples").glob("*.py"))
-    simulated = "simulated_gpu.py"  # it needs the doubles: test_gpu_table.py
+    simulated = "simulated_gpu.py"  # needs the doubles; see test_gpu_table.py
     assert examples == ["access_log.py", "gpu_train.py", "lookup.py", simulated]
     for name in set(examples) - {simulated}:
         table = run(f"kernprof -l -v examples/{name}", checkout)
         assert "Line #      Hits         Time  Per Hit   % Time  Line Contents" in table
 
 
-def test_the_simulated_gpu_says_what_it_needs(checkout: Path) -> None:
+def test_the_simulated_gpu_says_how_to_run_it(checkout: Path) -> None:
     env = {name: v for name, v in os.environ.items() if name != "LINEPROF_CUDA"}
     done = subprocess.run(
         [sys.executable, "-m", "kernprof", "-lq", "examples/simulated_gpu.py"],
@@ -130,7 +130,7 @@ def test_the_simulated_gpu_says_what_it_needs(checkout: Path) -> None:
     assert done.stderr.endswith("; run: make demo-gpu-double\n")
 
 
-def test_the_look_up_leads(checkout: Path) -> None:
+def test_the_line_of_the_look_up_takes_most_time(checkout: Path) -> None:
     table = run("kernprof -l -v examples/lookup.py", checkout)
     rows = map(ROW.match, table.split("Function: hundred_times")[0].splitlines())
     slowest = max(filter(None, rows), key=lambda row: float(row[2]))
@@ -145,12 +145,12 @@ def test_the_commands_at_the_top_are_targets_of_make() -> None:
     assert set(named) <= set(targets)
 
 
-def test_the_readme_fits_in_the_head() -> None:
+def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= 150
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: Path(paper).name)
-def test_links_lead_somewhere(paper: str) -> None:
+def test_links_have_targets(paper: str) -> None:
     file = ROOT / paper
     links = re.findall(r"\]\(([^)#:]+)\)", file.read_text(encoding="utf-8"))
     assert [link for link in links if not (file.parent / link).exists()] == []

@@ -1,4 +1,4 @@
-"""Which part of lineprof may know which other, and what the core exports."""
+"""Rooms of the C code: their includes, and the symbols that the core exports."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 CSRC = ROOT / "csrc"
-ROOMS = ["record", "gpu", "engine", "hooks", "module"]  # each may include those before
+ROOMS = [
+    "record",
+    "gpu",
+    "engine",
+    "hooks",
+    "module",
+]  # each may include itself and those before
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<](?:(\w+)/)?(\w+\.h)[">]', re.MULTILINE)
 CORE = "lineprof._core"
 
 
 def includes() -> Iterator[tuple[Path, str, str]]:
-    """Yield (file, folder, header) of every include of ours."""
+    """Yield (file, folder, header) of every include of a header in csrc."""
     for file in sorted(CSRC.rglob("*.[ch]")):
         for folder, header in INCLUDE.findall(file.read_text(encoding="utf-8")):
             yield file.relative_to(CSRC), folder, header
@@ -49,13 +55,13 @@ def test_an_include_names_its_room() -> None:
     assert wrong == []
 
 
-def test_one_header_includes_python_h() -> None:
+def test_only_one_header_includes_python_h() -> None:
     doors = {str(file) for file, _, header in includes() if header == "Python.h"}
     assert doors == {"engine/python_compat.h"}
 
 
 def imports(file: Path) -> set[str]:
-    """Return the modules that a Python file imports, not those for types only."""
+    """Return the modules that a Python file imports, without those only for types."""
     found = set()
     todo: list[ast.AST] = [ast.parse(file.read_bytes())]
     while todo:
@@ -70,7 +76,7 @@ def imports(file: Path) -> set[str]:
     return found
 
 
-def test_one_python_file_imports_the_core() -> None:
+def test_only_one_python_file_imports_the_core() -> None:
     doors = {
         str(file.relative_to(ROOT))
         for package in ("lineprof", "kernprof")
@@ -80,7 +86,7 @@ def test_one_python_file_imports_the_core() -> None:
     assert doors == {"lineprof/recording/core.py"}
 
 
-def test_the_module_exports_its_entry_alone() -> None:
+def test_the_module_exports_only_its_entry() -> None:
     core = find_spec(CORE)
     nm = shutil.which("nm")
     if nm is None:
@@ -98,5 +104,5 @@ def test_the_module_exports_its_entry_alone() -> None:
 
 
 def dynamic() -> list[str]:
-    """Restrict nm to what the loader sees; other formats than ELF do so anyway."""
+    """Return nm's flag for dynamic symbols, which only ELF files need."""
     return ["-D"] if sys.platform.startswith("linux") else []

@@ -1,6 +1,6 @@
-/* A delay that measures its own length.  It computes a chain of divisions,
- * each of which waits for the one before, or calls a function, and adds up the
- * time that this took, so that it is known on a busy machine, too.
+/* Delay that measures its own length: a chain of divisions, each of which
+ * needs the previous result, or a call of a function.  The sum of the measured
+ * times is right also on a busy machine.
  *
  * Divisions are used because they always take the same number of cycles and
  * leave the branch predictor as it was for the code after them. */

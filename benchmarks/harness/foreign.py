@@ -1,7 +1,7 @@
 """Programs of PyPI's `pyperformance`, run in a small size.
 
-Each is loaded from the installed package and called directly. A stub takes the place
-of `pyperf`, which normally runs them.
+The programs are loaded from the installed package and called directly. A stub takes the
+place of `pyperf`, which normally runs them.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def functions(module: ModuleType) -> Iterator[FunctionType]:
 
 
 def run_to_end(coroutine: Any) -> object:  # noqa: ANN401 - any coroutine
-    """Run a coroutine that never waits."""
+    """Run a coroutine that is never suspended."""
     try:
         while True:
             coroutine.send(None)

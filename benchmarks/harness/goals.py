@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One goal, the figure measured for it, and its bound."""
+    """Goal, with the measured figure and its bound."""
 
     goal: str
     figure: float

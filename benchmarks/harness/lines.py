@@ -1,4 +1,4 @@
-"""Time of a single short line: the true one, and the one that a profiler reports."""
+"""Time of a single short line: the true time, and the time that a profiler reports."""
 
 from __future__ import annotations
 

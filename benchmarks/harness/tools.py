@@ -31,7 +31,7 @@ class Tool(Protocol):
     """One tool, ready to measure one copy of a workload."""
 
     def start(self) -> None:
-        """Get ready for a round."""
+        """Prepare a round."""
 
     def stop(self) -> None:
         """Restore the interpreter to the state of a plain run."""
@@ -186,7 +186,7 @@ class MonitoringBaseline:
             self.monitoring.set_local_events(BASELINE_TOOL_ID, code, 0)
 
     def close(self) -> None:
-        """Give the tool id back."""
+        """Release the tool id."""
         for event in self.events:
             self.monitoring.register_callback(BASELINE_TOOL_ID, event, None)
         self.monitoring.free_tool_id(BASELINE_TOOL_ID)

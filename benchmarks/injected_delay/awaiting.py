@@ -19,7 +19,7 @@ def pause() -> Generator[None, None, None]:
 
 
 async def fetch(i: int) -> int:
-    """Pause, then give a number."""
+    """Pause, then return a number."""
     i += 1  # slow
     await pause()  # slow after
     return i

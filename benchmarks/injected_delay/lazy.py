@@ -27,7 +27,7 @@ def branches(rounds: int) -> Iterator[int]:
 
 
 def consume(rounds: int) -> int:
-    """Sum what comes."""
+    """Return the sum of all values."""
     total = 0
     for value in branches(rounds):
         total += value  # slow

@@ -26,7 +26,7 @@ class Account:
 
     @property
     def balance(self) -> int:
-        """Give the sum."""
+        """Return the sum."""
         cents = self.cents
         return cents  # slow  # noqa: RET504 - two lines are wanted
 
@@ -38,7 +38,7 @@ def adder(n: int) -> Callable[[int], int]:
 
 
 def trade(rounds: int) -> int:
-    """Deposit, look, and survive refusals."""
+    """Deposit, read the sum, and catch refusals."""
     account = Account()
     for i in range(rounds):
         add = adder(i)

@@ -14,7 +14,7 @@ ROUNDS = 2_000
 
 @types.coroutine
 def pause() -> Generator[None, None, None]:
-    """Give control back to the loop once."""
+    """Return control to the loop once."""
     yield
 
 

@@ -7,7 +7,7 @@ DEPTH = 19
 
 
 def fib(n: int) -> int:
-    """Give the n-th Fibonacci number the slow way."""
+    """Return the n-th Fibonacci number by recursion."""
     if n < 2:
         return n
     return fib(n - 1) + fib(n - 2)

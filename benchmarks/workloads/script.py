@@ -25,7 +25,7 @@ def make_rows(count: int) -> list[str]:
 
 
 def parse_amount(text: str) -> float:
-    """Read an amount of money; an empty one is nothing."""
+    """Read an amount of money; an empty text is 0."""
     text = text.strip()
     if not text:
         return 0.0
@@ -39,12 +39,12 @@ def parse_row(row: str) -> tuple[int, str, float, int]:
 
 
 def is_weekend(day: int) -> bool:
-    """Tell whether a day of the month is a Saturday or a Sunday."""
+    """Return whether a day of the month is a Saturday or a Sunday."""
     return day % 7 in {5, 6}
 
 
 def rebate(amount: float, day: int) -> float:
-    """Give the rebate for a sale."""
+    """Return the rebate for a sale."""
     rate = 0.02
     if amount > 50.0:
         rate += 0.03
@@ -63,7 +63,7 @@ def checksum(rows: list[str]) -> int:
 
 
 def summarise(rows: list[tuple[int, str, float, int]]) -> dict[str, float]:
-    """Add up the sales of each city: the function under the microscope."""
+    """Add up the sales of each city: the decorated function."""
     totals: dict[str, float] = {}
     largest = 0.0
     for _, city, amount, day in rows:
@@ -72,7 +72,7 @@ def summarise(rows: list[tuple[int, str, float, int]]) -> dict[str, float]:
             totals[city] += net
         else:
             totals[city] = net
-        if net > largest:  # noqa: PLR1730 - as people write it
+        if net > largest:  # noqa: PLR1730 - as in many scripts
             largest = net
     totals["largest"] = largest
     return totals

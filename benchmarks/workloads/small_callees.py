@@ -8,22 +8,22 @@ LIMIT = 40
 
 
 def real_part(x: float, y: float, cx: float) -> float:
-    """Give the real part of z² + c."""
+    """Return the real part of z² + c."""
     return x * x - y * y + cx
 
 
 def imaginary_part(x: float, y: float, cy: float) -> float:
-    """Give the imaginary part of z² + c."""
+    """Return the imaginary part of z² + c."""
     return 2.0 * x * y + cy
 
 
 def norm(x: float, y: float) -> float:
-    """Give |z|²."""
+    """Return |z|²."""
     return x * x + y * y
 
 
 def radius(step: int) -> float:
-    """Give the square of the radius that ends the walk."""
+    """Return the square of the radius that ends an orbit."""
     return 4.0 if step else 5.0
 
 

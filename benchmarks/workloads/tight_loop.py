@@ -1,4 +1,4 @@
-"""The worst case: lines of three or four instructions, nothing else."""
+"""Worst case: a loop of lines of three or four instructions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ ROUNDS = 25_000
 
 
 def tight_loop(rounds: int) -> int:
-    """Count upwards in lines that do next to nothing."""
+    """Count upwards in short lines."""
     c = 0
     for i in range(rounds):
         a = i * 2

@@ -78,7 +78,7 @@ SCRIPT_HITS = {
 }
 
 
-def test_a_script_is_profiled_as_a_whole_in_the_order_of_its_source(
+def test_all_functions_of_a_script_are_profiled_in_source_order(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, "x.py", SCRIPT)
@@ -90,7 +90,7 @@ def test_a_script_is_profiled_as_a_whole_in_the_order_of_its_source(
 @pytest.mark.parametrize(
     "target", ["x.py", "./x.py", "{}/x.py", "x", "none.py,x.py", "../proj/x.py"]
 )
-def test_a_script_has_many_names(tmp_path: Path, target: str) -> None:
+def test_a_script_can_be_named_in_many_forms(tmp_path: Path, target: str) -> None:
     folder = tmp_path / "proj"
     folder.mkdir()
     write(folder, "x.py", "def f():\n    return 1\nf()\n")
@@ -108,7 +108,7 @@ def test_a_script_has_many_names(tmp_path: Path, target: str) -> None:
         assert hits == {"x.py:1 f": {2: 1}}
 
 
-def test_a_script_from_elsewhere_and_by_a_link(tmp_path: Path) -> None:
+def test_a_script_in_another_folder_and_by_a_link(tmp_path: Path) -> None:
     write(tmp_path, "proj/x.py", "def f():\n    return 1\nf()\n")
     (tmp_path / "link.py").symlink_to("proj/x.py")
     for target, script in (
@@ -136,7 +136,7 @@ def test_a_script_on_the_path(tmp_path: Path) -> None:
         ("x.C.D.k", {11: {12: 1}}),
     ],
 )
-def test_a_part_of_the_script_is_profiled_as_it_runs(
+def test_a_part_of_the_script_is_profiled(
     tmp_path: Path, target: str, lines: dict[int, dict[int, int]]
 ) -> None:
     text = """\
@@ -157,11 +157,13 @@ def test_a_part_of_the_script_is_profiled_as_it_runs(
         """
     write(tmp_path, "x.py", text)
     outcome, hits = profiled("-p", target, "x.py", cwd=tmp_path)
-    assert outcome.out == "once\n", "it was imported, too"
+    assert outcome.out == "once\n", "the script was also imported"
     assert {int(k.split(":")[1].split()[0]): v for k, v in hits.items()} == lines
 
 
-def test_a_part_that_the_script_has_not_is_one_line_and_it_runs(tmp_path: Path) -> None:
+def test_a_missing_part_is_reported_in_one_line_and_the_script_runs(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, "x.py", "def f():\n    return 1\nprint(f())\n")
     err = (
         "kernprof: 1 -p target cannot be imported: ['x.g']"
@@ -217,7 +219,7 @@ def test_nothing_of_the_program_is_replaced(tmp_path: Path) -> None:
         assert ours == plain
 
 
-def test_commas_repetition_and_taking_back(tmp_path: Path) -> None:
+def test_targets_with_commas_repeated_and_cleared(tmp_path: Path) -> None:
     library(tmp_path)
     write(tmp_path, "a,b.py", "def f():\n    return 1\nf()\n")
     for words, functions in (
@@ -248,7 +250,7 @@ def test_code_from_the_command_line_and_standard_input_is_profiled(
             assert lines == {**own, **other}
 
 
-def test_a_module_that_is_run(tmp_path: Path) -> None:
+def test_a_module_run_with_m(tmp_path: Path) -> None:
     library(tmp_path)
     out = "8 ['1'] __main__ pkg\n"
     main = {"__main__.py:5 main": {6: 1}}
@@ -274,7 +276,7 @@ def test_a_module_that_is_run(tmp_path: Path) -> None:
     assert hits == {"tools.py:1 square": {2: 1}, "tools.py:4 unused": {}}
 
 
-def test_a_module_that_is_run_runs_as_under_python(tmp_path: Path) -> None:
+def test_a_module_run_with_m_runs_as_under_python(tmp_path: Path) -> None:
     library(tmp_path)
     write(tmp_path, "one.py", "import sys\nprint(sys.argv, __spec__.name, __file__)\n")
     for module in ("pkg", "one", "pkg.tools", "none", "pkg.none"):
@@ -287,7 +289,7 @@ def test_a_module_that_is_run_runs_as_under_python(tmp_path: Path) -> None:
         assert ("none" in module) or err == plain.err
 
 
-def test_a_module_in_a_package_that_is_named_runs_once(tmp_path: Path) -> None:
+def test_a_module_of_a_target_package_runs_once(tmp_path: Path) -> None:
     library(tmp_path)
     write(tmp_path, "pkg/prints.py", "def f():\n    print(__name__)\nf()\n")
     for words in (["-m", "pkg.prints"], ["pkg/prints.py"]):
@@ -326,13 +328,13 @@ def test_bytecode_is_profiled(tmp_path: Path) -> None:
     assert hits == {"x.py:2 f": {3: 1}, "helper.py:1 g": {2: 1}}
 
 
-def test_it_needs_line_by_line(tmp_path: Path) -> None:
+def test_p_has_no_effect_without_l(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "print('out')\n")
     outcome = kernprof("-q", "-p", "none.none", "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.out, outcome.err) == (0, "out\n", "")
 
 
-def test_without_it_nothing_is_imported_for_it(tmp_path: Path) -> None:
+def test_without_p_its_modules_are_not_imported(tmp_path: Path) -> None:
     look = """\
         import sys
         print([m for m in sys.modules if 'autoprofile' in m or 'prof_mod' in m])
@@ -366,7 +368,7 @@ def test_type_aliases_and_parameters_are_no_functions(tmp_path: Path) -> None:
     }
 
 
-def test_exceptions_and_exits_are_the_programs(tmp_path: Path) -> None:
+def test_exceptions_and_exits_are_as_under_python(tmp_path: Path) -> None:
     library(tmp_path)
     for name, text in (
         ("error.py", "import pkg\ndef f():\n    1 / 0\nf()\n"),

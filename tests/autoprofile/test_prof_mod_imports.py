@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
         ("json.decoder.c_scanstring,pkg.tools.unused", {"tools.py:4 unused": {}}),
     ],
 )
-def test_what_is_named_is_imported_and_profiled(
+def test_targets_are_imported_and_profiled(
     folder: Path, target: str, hits: dict[str, dict[int, int]]
 ) -> None:
     err = ""
@@ -96,7 +96,7 @@ def test_what_is_named_is_imported_and_profiled(
         ("pass", "pkg", []),
     ],
 )
-def test_only_what_the_script_imports_itself(
+def test_without_preimports_only_imports_of_the_script_are_profiled(
     folder: Path, text: str, target: str, names: list[str] | None
 ) -> None:
     write(
@@ -112,7 +112,7 @@ def test_only_what_the_script_imports_itself(
         assert sorted(found) == sorted(names)
 
 
-def test_calls_count_from_the_end_of_the_import_on(folder: Path) -> None:
+def test_calls_count_after_the_end_of_the_import(folder: Path) -> None:
     text = """\
         import sys
         def f():
@@ -126,13 +126,13 @@ def test_calls_count_from_the_end_of_the_import_on(folder: Path) -> None:
         assert hits == {"early.py:2 f": {3: 1}}
 
 
-def test_relative_imports_of_a_module_that_is_run(folder: Path) -> None:
+def test_relative_imports_of_a_module_run_with_m(folder: Path) -> None:
     words = ("--no-preimports", "-p", "pkg.shapes,pkg.deep", "-m", "pkg")
     _, hits = profiled(*words, cwd=folder)
     assert hits == {**SHAPES, "inner.py:1 twice": {2: 1}}
 
 
-def test_what_a_script_imports_is_profiled_too(folder: Path) -> None:
+def test_prof_imports_profiles_the_imports_of_a_script(folder: Path) -> None:
     write(folder, "helper.py", "def h():\n    return 1\n")
     text = """\
         import helper, sys
@@ -260,7 +260,7 @@ def __getattr__(name):
     ],
 )
 @pytest.mark.parametrize("first", ["", "import late.deep.inner\n"])
-def test_what_a_package_makes_when_it_is_asked_for(
+def test_lazy_attributes_of_a_package_are_profiled(
     folder: Path, words: list[str], first: str
 ) -> None:
     write(folder, "late/__init__.py", LAZY)
@@ -313,7 +313,7 @@ def test_every_kind_of_member_is_found(folder: Path) -> None:
         assert {key.split()[1] for key in hits} == expected, target
 
 
-def test_wrappers_of_a_package_are_its_own(folder: Path) -> None:
+def test_wrappers_from_the_same_package_are_profiled(folder: Path) -> None:
     write(folder, "pkg/wrap.py", KINDS[: KINDS.index("@logged")])
     text = """\
         import functools, atexit
@@ -335,7 +335,7 @@ def test_wrappers_of_a_package_are_its_own(folder: Path) -> None:
         assert {key.split()[1] for key in hits} == names
 
 
-def test_functions_from_elsewhere_are_left_out(folder: Path) -> None:
+def test_functions_of_other_modules_are_left_out(folder: Path) -> None:
     write(folder, "a.py", "from b import f\nfrom os.path import join\nimport b\n")
     write(folder, "b.py", "def f():\n    return 1\n")
     assert profiled("-p", "a", "x.py", cwd=folder)[1] == {}
@@ -374,7 +374,7 @@ BAD = {
         ("/dev/null", "['/dev/null'] (no folder of sys.path has it as a module)"),
     ],
 )
-def test_a_target_that_cannot_be_had_is_one_line_and_the_program_runs(
+def test_an_invalid_target_is_reported_in_one_line_and_the_program_runs(
     folder: Path, targets: str, said: str
 ) -> None:
     for name, text in {
@@ -400,7 +400,7 @@ def test_a_target_that_cannot_be_had_is_one_line_and_the_program_runs(
     assert later.out == "ran\n"
 
 
-def test_a_syntax_error_in_a_target_is_one_line(folder: Path) -> None:
+def test_a_syntax_error_in_a_target_is_reported_in_one_line(folder: Path) -> None:
     write(folder, "syntax.py", BAD["syntax.py"])
     outcome = kernprof("-lq", "-p", "syntax", "x.py", cwd=folder)
     assert outcome.status == 0
@@ -408,7 +408,7 @@ def test_a_syntax_error_in_a_target_is_one_line(folder: Path) -> None:
     assert "['syntax'] (SyntaxError: " in outcome.err
 
 
-def test_what_it_imports_first_finds_the_program_set_up(folder: Path) -> None:
+def test_preimported_modules_have_the_programs_environment(folder: Path) -> None:
     look = """\
         import __main__, builtins, sys
         from lineprof import profile as explicit
@@ -428,8 +428,10 @@ def test_what_it_imports_first_finds_the_program_set_up(folder: Path) -> None:
     assert hits == {"first.py:4 f": {6: 1}, "first.py:7 g": {9: 1}}
 
 
-def test_imports_are_as_without_us(folder: Path) -> None:
-    """Tracebacks, warnings and frames during an import that we wait for."""
+def test_imports_have_the_tracebacks_warnings_and_frames_of_python(
+    folder: Path,
+) -> None:
+    """The module is a target, so that lineprof waits for its import."""
     text = """\
         import sys, traceback, warnings
         warnings.warn('for who imports', DeprecationWarning, stacklevel=2)
@@ -466,7 +468,7 @@ def test_imports_are_as_without_us(folder: Path) -> None:
     assert plain.err.count("DeprecationWarning") == 2
 
 
-def test_the_import_system_is_left_alone_afterwards(folder: Path) -> None:
+def test_the_import_system_is_restored_afterwards(folder: Path) -> None:
     host = """\
         import kernprof, runpy, sys
         before = list(sys.meta_path), vars(runpy).copy(), sys.modules['__main__']
@@ -485,7 +487,7 @@ def test_the_import_system_is_left_alone_afterwards(folder: Path) -> None:
     assert (outcome.status, outcome.err) == (0, "")
 
 
-def test_a_second_run_in_the_same_process_counts_anew(folder: Path) -> None:
+def test_a_second_run_in_the_same_process_starts_from_zero(folder: Path) -> None:
     host = """\
         import kernprof
         for out in "first", "second":
@@ -497,7 +499,7 @@ def test_a_second_run_in_the_same_process_counts_anew(folder: Path) -> None:
     assert hits(folder, "first") == hits(folder, "second") == expected
 
 
-def test_modules_named_like_ours_are_the_programs(folder: Path) -> None:
+def test_modules_named_like_standard_ones_are_the_programs(folder: Path) -> None:
     names = ("dis", "opcode")
     for name in names:
         write(folder, f"{name}.py", "mine = True\ndef f():\n    return 1\n")
@@ -525,7 +527,7 @@ def test_a_package_in_a_zip(folder: Path) -> None:
         assert ("unused" in names) == (target in {"pkg", "pkg.tools.unused"})
 
 
-def test_what_we_call_ourselves_does_not_count(folder: Path) -> None:
+def test_calls_by_lineprof_do_not_count(folder: Path) -> None:
     text = "import os\ndef f():\n    return os.path.join('a', 'b')\nf()\n"
     write(folder, "y.py", text)
     words = ("-p", "os,posixpath,pkg,y.py", "y.py")

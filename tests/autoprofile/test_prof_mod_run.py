@@ -1,4 +1,4 @@
-"""lineprof.autoprofile.autoprofile.run: -p from within a program."""
+"""lineprof.autoprofile.autoprofile.run: profiling by name inside a program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ran(file: Path, prof_mod: list[str], **options: bool) -> Hits:
-    """Run a script; give the hits of what was profiled."""
+    """Run a script; return the hits of the profiled functions."""
     profiler = new_profiler()
     names = {"prof": profiler, "__name__": "__main__", "__file__": str(file)}
     main, finders = sys.modules["__main__"], list(sys.meta_path)
@@ -54,7 +54,7 @@ def ran(file: Path, prof_mod: list[str], **options: bool) -> Hits:
     return {(line, name): hits for (line, name), hits in hits_of(profiler).items()}
 
 
-def test_the_script_and_what_it_imports(
+def test_a_script_and_its_imports(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = folder / "x.py"
@@ -87,13 +87,13 @@ def test_a_module_has_its_package(
         ran(folder / "none.py", [])
 
 
-def test_what_the_script_raises_goes_through(folder: Path) -> None:
+def test_exceptions_of_the_script_propagate(folder: Path) -> None:
     write(folder, "x.py", "def f():\n    1 / 0\nf()\n")
     with pytest.raises(ZeroDivisionError):
         ran(folder / "x.py", [str(folder / "x.py")])
 
 
-def test_it_is_found_where_line_profiler_has_it(folder: Path) -> None:
+def test_run_has_the_place_of_line_profilers_function(folder: Path) -> None:
     program = """\
         from lineprof import LineProfiler
         from lineprof.autoprofile import autoprofile

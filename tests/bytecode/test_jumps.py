@@ -1,4 +1,4 @@
-"""Jumps: read from bytecode as the module `dis` reads them, only faster."""
+"""Jumps in bytecode: the same as the module `dis` finds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MODULES = (argparse, ast, asyncio.base_events, tarfile)
-# END_ASYNC_FOR names a place from 3.14 on, but control does not go there.
+# From 3.14 on END_ASYNC_FOR has a target, to which control does not go.
 JUMPS = {*dis.hasjrel} - {dis.opmap.get("END_ASYNC_FOR")}
 
 
@@ -32,7 +32,7 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_every_instruction_is_where_dis_has_it(module: ModuleType) -> None:
+def test_instructions_and_jumps_are_those_of_dis(module: ModuleType) -> None:
     text = Path(str(module.__file__)).read_text(encoding="utf-8")
     top = compile(text, "module", "exec")
     seen = 0
@@ -47,7 +47,7 @@ def test_every_instruction_is_where_dis_has_it(module: ModuleType) -> None:
     assert seen > 100
 
 
-def test_loops_are_found_and_awaiting_is_no_loop() -> None:
+def test_loops_are_found_and_await_is_no_loop() -> None:
     def loops(n: int) -> int:
         while n:
             for i in range(n):

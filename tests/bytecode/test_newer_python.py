@@ -1,6 +1,6 @@
-"""A Python that is newer than lineprof, and whose bytecode is unlike all before.
+"""A Python that is newer than lineprof and has unknown bytecode.
 
-Profiles come out, carry one warning, and lines go without what jumps would tell.
+Profiles have one warning; lines lack the data that depends on jumps.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from running import run_python
 
 pytestmark = pytest.mark.usefixtures("hook")
 
-# Each makes the tables of this Python those of one to come.
+# Each change turns the tables of this Python into those of a future one.
 FUTURES = {
     "a jump by another name": """
 number = opcode.opmap["FOR_ITER"]
@@ -71,7 +71,7 @@ print(lines[first + 1], lines[first + 2], lines[first + 7])
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="no jump matters")
 @pytest.mark.parametrize("future", FUTURES)
-def test_it_is_profiled_with_a_warning(future: str) -> None:
+def test_programs_are_profiled_with_a_warning(future: str) -> None:
     change = "import dis, opcode\n" + FUTURES[future]
     status, out, err = run_python(change + PROGRAM)
     assert (status, err) == (0, "")
@@ -83,7 +83,7 @@ def test_it_is_profiled_with_a_warning(future: str) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="no jump matters")
-def test_no_warning_on_a_python_that_is_known() -> None:
+def test_a_known_python_gets_no_warning() -> None:
     status, out, err = run_python(PROGRAM)
     assert (status, err) == (0, "")
     assert out.splitlines() == ["3 2", "", "1 4 1"]

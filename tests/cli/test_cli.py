@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from as_python import error_line
 from example_stats import example
 
 from lineprof.cli.main import main
@@ -22,26 +23,8 @@ TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
 WARNING = "lineprof: 3 events were lost\n"
 
 
-@pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write the example, go where it is, and return its name."""
-    monkeypatch.chdir(tmp_path)
-    save(example(), "train.lprof")
-    return "train.lprof"
-
-
-def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> str:
-    """Return the one line of standard error with which a command ends."""
-    assert main(arguments) == status
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.endswith("\n")
-    assert captured.err.count("\n") == 1
-    return captured.err
-
-
 @pytest.mark.parametrize("command", [["view"], []])
-def test_the_table_is_shown_and_warnings_beside_it(
+def test_the_table_and_its_warnings_are_shown(
     file: str, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
     assert main([*command, file]) == 0
@@ -50,7 +33,7 @@ def test_the_table_is_shown_and_warnings_beside_it(
     assert captured.err == WARNING
 
 
-def test_the_flags_are_line_profilers_and_more(
+def test_flags_of_line_profiler_and_of_lineprof(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["-zmt", "-u", "auto", "--raw", "--columns=await", file]
@@ -68,7 +51,7 @@ def test_json_is_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == golden
 
 
-def test_several_files_are_added_up(
+def test_several_files_are_merged(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(example(), "other.lprof")
@@ -88,7 +71,7 @@ def test_the_version_is_a_bare_number(
 
 
 @pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
-def test_without_arguments_it_prints_help(
+def test_without_arguments_help_is_printed(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     assert main(arguments) == 0
@@ -118,7 +101,7 @@ def test_the_other_name_of_a_profile_is_found_and_reported(
     assert captured.err == f"lineprof: there is no {name}; reading {there}\n" + WARNING
 
 
-def test_a_name_that_exists_is_taken_as_it_is(
+def test_the_name_of_an_existing_file_is_kept(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(LineStats({}, 1e-9), "train.py.lprof")
@@ -176,10 +159,10 @@ def test_a_changed_source_is_reported(
         (["view", "f", "-\x1b\n"], "unrecognized arguments: -\\x1b\\n;"),
     ],
 )
-def test_wrong_flags_are_one_line_and_status_2(
+def test_invalid_flags_are_one_line_and_status_2(
     capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
 ) -> None:
-    text = said(capsys, 2, *arguments)
+    text = error_line(capsys, 2, *arguments)
     assert line in text
     assert "--help" in text
 
@@ -188,13 +171,15 @@ def test_files_that_cannot_be_read_are_one_line_and_status_1(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("text.py").write_text("x = 1\n")
-    assert "no.lprof does not exist; check the name" in said(capsys, 1, "no.lprof")
-    assert "no\\n does not exist" in said(capsys, 1, "view", "no\n")
-    assert "text.py is not a profile" in said(capsys, 1, "view", file, "text.py")
-    assert "it is a folder" in said(capsys, 1, "view", ".")
+    assert "no.lprof does not exist; check the name" in error_line(
+        capsys, 1, "no.lprof"
+    )
+    assert "no\\n does not exist" in error_line(capsys, 1, "view", "no\n")
+    assert "text.py is not a profile" in error_line(capsys, 1, "view", file, "text.py")
+    assert "it is a folder" in error_line(capsys, 1, "view", ".")
 
 
-def test_starting_it_loads_only_what_help_needs() -> None:
+def test_help_imports_no_heavy_modules() -> None:
     code = (
         "import sys; from lineprof.cli.main import main; main(['view', '--help']);"
         "print('loaded', *sys.modules)"
@@ -207,7 +192,7 @@ def test_starting_it_loads_only_what_help_needs() -> None:
     assert not heavy & set(loaded)
 
 
-def test_output_that_is_no_file_is_written_to(
+def test_standard_output_may_be_replaced_by_another_stream(
     file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = io.StringIO()
@@ -217,7 +202,7 @@ def test_output_that_is_no_file_is_written_to(
     assert stream.getvalue() == TABLE
 
 
-def test_raw_times_are_those_before_calibration(
+def test_raw_times_include_the_cost_of_profiling(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stats = example()

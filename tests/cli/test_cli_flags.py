@@ -1,4 +1,4 @@
-"""The flags of `lineprof view`: every form that line_profiler's viewer takes."""
+"""Flags of `lineprof view`: every form that line_profiler's viewer takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write the example, and go where it is."""
+    """Write the example profile and go to its folder."""
     monkeypatch.delenv("LINE_PROFILER_RC", raising=False)
     monkeypatch.chdir(tmp_path)
     save(example(), "train.lprof")
@@ -76,7 +76,7 @@ def test_a_flag_in_each_of_its_forms(
     assert shown(capsys, line) == shown(capsys, same)
 
 
-def test_the_flags_differ(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_flag_changes_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     tables = [shown(capsys, line) for line in ("", "-z", "-m", "-t", "-u 1", "--raw")]
     assert len(set(tables)) == len(tables)
 
@@ -94,7 +94,7 @@ def test_the_flags_differ(capsys: pytest.CaptureFixture[str]) -> None:
         ("-c", "lineprof view: argument -c/--config: expected one argument; see"),
     ],
 )
-def test_wrong_flags_are_one_line(
+def test_invalid_flags_are_one_line(
     capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
     words = line.split(" ")
@@ -106,7 +106,7 @@ def test_wrong_flags_are_one_line(
     assert captured.err.count("\n") == 1
 
 
-def test_words_after_two_dashes_are_files() -> None:
+def test_arguments_after_two_dashes_are_files() -> None:
     assert expand_flags(["--a", "--", "--a=no", "yes"], ["--a"], []) == [
         *("--a", "--", "--a=no", "yes")
     ]

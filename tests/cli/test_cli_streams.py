@@ -13,7 +13,6 @@ import termios
 from pathlib import Path
 
 import pytest
-from example_stats import example
 
 from lineprof.cli import view
 from lineprof.cli.main import main
@@ -25,16 +24,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write the example, go where it is, and return its name."""
-    monkeypatch.chdir(tmp_path)
-    save(example(), "train.lprof")
-    return "train.lprof"
-
-
 def run(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
+    """Run the command in a process of its own."""
     command = [sys.executable, "-m", "lineprof", *arguments]
     kinds = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     return subprocess.run(command, check=False, encoding="utf-8", **kinds)  # type: ignore[call-overload, no-any-return]
@@ -83,7 +74,7 @@ def test_closed_streams_are_no_traceback(file: str, redirection: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupt_ends_it_quietly(
+def test_an_interrupt_ends_the_command_quietly(
     file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> None:
@@ -103,7 +94,7 @@ def test_output_in_a_narrow_encoding_is_escaped(file: str) -> None:
 
 
 def on_terminal(*arguments: str, columns: int, **environment: str) -> str:
-    """Return what the command prints to a terminal of `columns`."""
+    """Return the output of the command on a terminal of `columns`."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     unset = ("NO_COLOR", "COLUMNS")
@@ -120,7 +111,7 @@ def on_terminal(*arguments: str, columns: int, **environment: str) -> str:
         while True:
             try:
                 part = os.read(ours, 65536)
-            except OSError as error:  # Linux's way to say that all is read
+            except OSError as error:  # the end of the output on Linux
                 assert error.errno == errno.EIO  # noqa: PT017
                 break
             if not part:
@@ -144,7 +135,7 @@ def test_on_a_terminal_no_color_is_honoured(file: str) -> None:
     assert "\x1b" not in on_terminal(file, columns=62, TERM="dumb")
 
 
-def test_a_terminal_that_tells_no_width_clips_nothing(file: str) -> None:
+def test_on_a_terminal_of_unknown_width_nothing_is_clipped(file: str) -> None:
     shown = on_terminal(file, columns=0, NO_COLOR="1")
     tabs = [line for line in TABLE.split("\n") if "\t" in line]
     assert len(tabs) == 1

@@ -1,29 +1,22 @@
-"""Files of configuration in TOML: which one holds, and what `ConfigSource` says."""
+"""Configuration files in TOML: the search for a file, and `ConfigSource`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from as_python import write
+from as_python import enter_removed_folder, write
 
 import lineprof
 from lineprof.config import DEFAULTS, ConfigError, column_widths, configuration, read
 from lineprof.toml_config import ConfigSource
 
+pytestmark = pytest.mark.usefixtures("here")
+
 SAMPLE = Path(lineprof.__file__).parent / "rc" / "line_profiler.toml"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Go to a folder without a file of configuration here or above."""
-    monkeypatch.delenv("LINE_PROFILER_RC", raising=False)
-    monkeypatch.delenv("LINEPROF_OUTFILE", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_the_sample_says_what_holds_without_it() -> None:
+def test_the_sample_has_the_defaults() -> None:
     tool = read(str(SAMPLE), whole=True)["tool"]
     assert tool == {"line_profiler": DEFAULTS}
     default = ConfigSource.from_default()
@@ -54,7 +47,7 @@ def test_parts_of_a_configuration() -> None:
     assert repr(default).startswith("ConfigSource(conf_dict={'kernprof': {")
 
 
-def test_the_nearest_file_holds(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_file_is_used(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "a" / "b").mkdir(parents=True)
     monkeypatch.chdir(here / "a" / "b")
     nearer = [
@@ -77,7 +70,7 @@ def test_the_nearest_file_holds(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert ConfigSource.from_config() == ConfigSource.from_default()
 
 
-def test_a_file_without_a_word_for_us_holds_too(here: Path) -> None:
+def test_a_nearer_file_without_our_tables_is_also_used(here: Path) -> None:
     (here.parent / "lineprof.toml").write_text("[tool.lineprof.cli]\nrich = true\n")
     try:
         assert ConfigSource.from_config().conf_dict["cli"]["rich"] is True
@@ -111,7 +104,7 @@ def test_the_variable_names_the_file(
     assert source.remarks == (f"ignoring {here}/no.toml: No such file or directory",)
 
 
-def test_our_tables_lie_on_top_key_by_key(here: Path) -> None:
+def test_tables_of_lineprof_override_single_keys_of_line_profiler(here: Path) -> None:
     text = """
     [tool.line_profiler.kernprof]
     verbose = 1
@@ -152,7 +145,7 @@ def test_our_tables_lie_on_top_key_by_key(here: Path) -> None:
         ("tool = 'lineprof'", "expected tables at these keys: ['tool']"),
     ],
 )
-def test_a_file_of_no_use(
+def test_an_invalid_file(
     here: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str
 ) -> None:
     file = here / "pyproject.toml"
@@ -180,17 +173,15 @@ def test_files_that_cannot_be_read(here: Path) -> None:
         ConfigSource.from_config(3)
 
 
-def test_a_broken_file_that_is_not_for_us_is_no_matter(here: Path) -> None:
+def test_an_invalid_file_without_our_name_is_ignored(here: Path) -> None:
     (here / "pyproject.toml").write_text("[broken")
     assert ConfigSource.from_config().remarks == ()
     with pytest.raises(ValueError, match="it is no TOML"):
         ConfigSource.from_config("pyproject.toml")
 
 
-def test_a_folder_that_is_gone_has_no_configuration(
+def test_a_removed_folder_has_no_configuration(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (here / "gone").mkdir()
-    monkeypatch.chdir(here / "gone")
-    (here / "gone").rmdir()
+    enter_removed_folder(here, monkeypatch)
     assert ConfigSource.from_config() == ConfigSource.from_default()

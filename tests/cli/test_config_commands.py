@@ -1,4 +1,4 @@
-"""Configuration as commands take it: what it sets, what wins, what is said of it."""
+"""Configuration of the commands: options that are set, precedence, and messages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("here")
+
 PROGRAM = """
 @profile
 def double(x):
@@ -26,15 +28,6 @@ def never():
 
 print(double(2))
 """
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Go to a folder without a file of configuration here or above."""
-    monkeypatch.delenv("LINE_PROFILER_RC", raising=False)
-    monkeypatch.delenv("LINEPROF_OUTFILE", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def filled(*words: str) -> RunOptions:
@@ -49,7 +42,7 @@ def run_command(*words: str, cwd: Path) -> Outcome:
     return run(["-m", "lineprof", "run", *words], cwd=cwd)
 
 
-def test_keys_that_nobody_knows_are_told_for_our_tables_alone(here: Path) -> None:
+def test_unknown_keys_are_reported_only_in_tables_of_lineprof(here: Path) -> None:
     text = """
     [tool.line_profiler]
     kernproof = {}
@@ -84,7 +77,7 @@ def test_keys_that_nobody_knows_are_told_for_our_tables_alone(here: Path) -> Non
     )
 
 
-def test_every_flag_of_kernprof_has_its_key(here: Path) -> None:
+def test_every_flag_of_kernprof_has_a_key(here: Path) -> None:
     text = """
     [tool.line_profiler.kernprof]
     line-by-line = true
@@ -172,10 +165,10 @@ def test_the_command_line_wins(here: Path) -> None:
     assert filled("--config=line_profiler.toml", "--no-config").outfile is None
 
 
-def test_the_files_name_goes_before_the_variable(
+def test_the_outfile_of_the_configuration_overrides_the_variable(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who has line_profiler's names by the variable has its configuration, too."""
+    """A configuration of line_profiler works although the variable names profiles."""
     monkeypatch.setenv("LINEPROF_OUTFILE", "%f.lprof")
     text = '[tool.line_profiler.kernprof]\noutfile = "out"\nsetup = ""\n'
     (here / "pyproject.toml").write_text(text)
@@ -192,7 +185,7 @@ def test_the_files_name_goes_before_the_variable(
     assert (filled().outfile, filled().setup) == (None, None)
 
 
-def test_kernprof_and_the_viewer_obey(here: Path) -> None:
+def test_kernprof_and_the_viewer_take_their_options(here: Path) -> None:
     text = """
     [tool.line_profiler.kernprof]
     line-by-line = true
@@ -231,7 +224,7 @@ def test_kernprof_and_the_viewer_obey(here: Path) -> None:
     assert view("--json").out.startswith("{")
 
 
-def test_flags_of_ours_have_keys_for_the_viewer(here: Path) -> None:
+def test_flags_that_only_lineprof_has_are_keys_of_the_viewer(here: Path) -> None:
     text = """
     [tool.lineprof.cli]
     unit = "auto"
@@ -246,7 +239,7 @@ def test_flags_of_ours_have_keys_for_the_viewer(here: Path) -> None:
     assert viewer("x.lprof", cwd=here) == viewer("x.lprof", *flags, cwd=here)
 
 
-def test_a_program_that_goes_elsewhere_finds_its_configuration(here: Path) -> None:
+def test_a_program_that_changes_folder_keeps_its_configuration(here: Path) -> None:
     text = "[tool.lineprof.show.column_widths]\nline = 8\n"
     write(here, "lineprof.toml", text)
     end = f"import os; os.mkdir('d'); os.chdir('d'); os.unlink('{here}/lineprof.toml')"
@@ -273,7 +266,7 @@ def test_a_program_that_goes_elsewhere_finds_its_configuration(here: Path) -> No
         ("show.column_widths.line = true", "the width of column 'line' is True; give"),
     ],
 )
-def test_values_that_no_flag_takes(here: Path, text: str, message: str) -> None:
+def test_invalid_values_for_kernprof(here: Path, text: str, message: str) -> None:
     (here / "lineprof.toml").write_text(f"[tool.lineprof]\n{text}\n")
     with pytest.raises((UsageError, ConfigError)) as caught:
         filled()
@@ -290,7 +283,7 @@ def test_values_that_no_flag_takes(here: Path, text: str, message: str) -> None:
         ("show.column_widths.line = 1.5", "the width of column 'line' is 1.5; give"),
     ],
 )
-def test_values_that_the_viewer_does_not_take(
+def test_invalid_values_for_the_viewer(
     here: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     (here / "lineprof.toml").write_text(f"[tool.lineprof]\n{text}\n")
@@ -307,7 +300,7 @@ def test_an_interval_may_be_on_or_off(here: Path, value: str, seconds: int) -> N
     assert filled().output_interval == seconds
 
 
-def test_a_file_that_was_asked_for_must_be_of_use(here: Path) -> None:
+def test_a_file_named_by_config_must_be_valid(here: Path) -> None:
     write(here, "x.py", "print('ran')")
     (here / "bad.toml").write_text("[broken")
     for name in ("no.toml", "bad.toml"):
@@ -322,9 +315,7 @@ def test_a_file_that_was_asked_for_must_be_of_use(here: Path) -> None:
 
 @pytest.mark.parametrize("name", ["lineprof.toml", "line_profiler.toml"])
 @pytest.mark.parametrize("folder", [".", "below"])
-def test_one_of_ours_that_was_found_must_be_toml(
-    here: Path, name: str, folder: str
-) -> None:
+def test_a_file_with_our_name_must_be_toml(here: Path, name: str, folder: str) -> None:
     write(here / folder, "x.py", "print('ran')")
     kernprof_here("-lq", "x.py", cwd=here / folder)
     (here / name).write_text("[[[")
@@ -346,13 +337,13 @@ def test_one_of_ours_that_was_found_must_be_toml(
     (here / "good.toml").write_text("")
     words = ["--config", str(here / "good.toml"), "-q", "x.py"]
     assert kernprof_here(*words, cwd=here / folder).out == "ran\n"
-    if folder != ".":  # one that is nearer holds, and nobody looks further
+    if folder != ".":  # the nearest file is used, and no other is read
         (here / folder / "pyproject.toml").write_text("")
         ran = kernprof_here("-lq", "x.py", cwd=here / folder)
         assert ran.out == "ran\n"
 
 
-def test_a_program_that_profiles_itself_runs_whatever_its_configuration(
+def test_a_program_with_the_global_profiler_ignores_an_invalid_configuration(
     here: Path,
 ) -> None:
     (here / "lineprof.toml").write_text("[[[")
@@ -361,7 +352,7 @@ def test_a_program_that_profiles_itself_runs_whatever_its_configuration(
     assert (outcome.status, outcome.out[:4]) == (0, "ran\n")
 
 
-def test_one_that_was_found_is_told_and_left_out(here: Path) -> None:
+def test_an_invalid_pyproject_is_reported_and_ignored(here: Path) -> None:
     write(here, "x.py", "profile(lambda: print('ran'))()")
     (here / "pyproject.toml").write_text("[tool.lineprof")
     outcome = kernprof("-l", "x.py", cwd=here)
@@ -370,7 +361,7 @@ def test_one_that_was_found_is_told_and_left_out(here: Path) -> None:
     assert outcome.err.count("\n") == 1
 
 
-def test_toml_is_read_only_where_a_file_has_a_word_for_us(here: Path) -> None:
+def test_toml_is_parsed_only_if_a_file_has_our_tables(here: Path) -> None:
     write(here, "x.py", "import sys; print('tomllib' in sys.modules)")
     (here / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     assert kernprof("-lq", "x.py", cwd=here).out == "False\n"

@@ -1,4 +1,4 @@
-"""The command's flags for GPU data, and the file that a report goes to."""
+"""Flags of the command for GPU data, and the log file of a report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from as_python import enter_removed_folder, error_line
 from example_gpu import PROCESS, example, ungated
 
 from lineprof import files
@@ -35,19 +36,10 @@ def entries(folder: Path = Path()) -> list[str]:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write the example, go where it is, and return its name."""
+    """Write the example profile, go to its folder, and return its name."""
     monkeypatch.chdir(tmp_path)
     save(example(), "model.lprof")
     return "model.lprof"
-
-
-def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) -> str:
-    """Return the one line of standard error with which a command ends."""
-    assert main(arguments) == status
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err
 
 
 @pytest.mark.parametrize(
@@ -84,7 +76,7 @@ def test_each_view_is_shown(
         ("--api-trace --csv", "api_trace.csv", FULL),
     ],
 )
-def test_csv_is_rows_alone_and_notes_go_to_standard_error(
+def test_csv_has_only_rows_and_notes_go_to_standard_error(
     file: str, capsys: pytest.CaptureFixture[str], flags: str, name: str, remark: str
 ) -> None:
     assert main([*flags.split(), file]) == 0
@@ -138,15 +130,17 @@ def test_flags_for_kernels_and_graphs_reach_the_views(
         ("--log-file=", "the name is empty; name a file"),
     ],
 )
-def test_wrong_flags_are_one_line_and_status_2(
+def test_invalid_flags_are_one_line_and_status_2(
     file: str, capsys: pytest.CaptureFixture[str], flags: str, line: str
 ) -> None:
-    text = said(capsys, 2, "view", file, *flags.split())
+    text = error_line(capsys, 2, "view", file, *flags.split())
     assert line in text
     assert "--help" in text
 
 
-def test_columns_are_named_once(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repeated_columns_are_shown_once(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([file, "--gpu-columns", "wait,time,wait,,"]) == 0
     head = next(line for line in capsys.readouterr().out.split("\n") if "Wait" in line)
     assert head.split("% Time")[1].split() == [
@@ -174,7 +168,7 @@ def test_a_profile_without_gpu_data_says_so(
     assert captured.err == f"lineprof: {why}"
 
 
-def test_a_log_file_has_the_report_and_standard_output_nothing(
+def test_the_report_goes_to_the_log_file_instead_of_standard_output(
     file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANK", "7")
@@ -191,12 +185,12 @@ def test_a_log_file_has_the_report_and_standard_output_nothing(
     assert entries() == [file, "out.4711.node-1.7.%.txt", "t.csv"]
 
 
-def test_json_can_go_to_a_log_file_too(file: str) -> None:
+def test_json_can_go_to_a_log_file(file: str) -> None:
     assert main([file, "--json", "--log-file", "a.json"]) == 0
     assert Path("a.json").read_text(encoding="utf-8").startswith('{"format": 1')
 
 
-def test_placeholders_are_those_of_the_first_process_or_this_one() -> None:
+def test_placeholders_are_of_the_first_process_or_of_this_one() -> None:
     second = PROCESS._replace(pid=1, host="x")
     assert report_name("%p@%h", [PROCESS, second]) == "4711@node-1"
     assert report_name("%p@%h", []) == f"{os.getpid()}@{os.uname().nodename}"
@@ -205,7 +199,7 @@ def test_placeholders_are_those_of_the_first_process_or_this_one() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d{6}", report_name("%t", []))
 
 
-def test_a_file_that_is_there_is_replaced_through_its_link(file: str) -> None:
+def test_an_existing_file_is_replaced_through_its_link(file: str) -> None:
     Path("target").write_text("old", encoding="utf-8")
     Path("link").symlink_to("target")
     assert main([file, "--gpu-summary", "--log-file", "link"]) == 0
@@ -219,12 +213,12 @@ def test_a_report_never_replaces_its_profile(
     before = Path(file).read_bytes()
     Path("link").symlink_to(file)
     for name in (file, f"./{file}", "link"):
-        text = said(capsys, 1, file, "--log-file", name)
+        text = error_line(capsys, 1, file, "--log-file", name)
         assert "is the profile; name another file" in text
     assert Path(file).read_bytes() == before
 
 
-def test_places_where_no_file_can_be_are_one_line_and_status_1(
+def test_invalid_paths_are_one_line_and_status_1(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, reason in {
@@ -233,7 +227,7 @@ def test_places_where_no_file_can_be_are_one_line_and_status_1(
         f"{file}/x": "Not a directory",
         "x" * 300: "File name too long",
     }.items():
-        text = said(capsys, 1, file, "--log-file", name)
+        text = error_line(capsys, 1, file, "--log-file", name)
         assert f"cannot write the report to {name!r}: {reason}" in text
         assert text.endswith("; choose another file\n")
     assert entries() == [file]
@@ -242,10 +236,7 @@ def test_places_where_no_file_can_be_are_one_line_and_status_1(
 def test_a_current_folder_that_was_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
+    enter_removed_folder(tmp_path, monkeypatch)
     with pytest.raises(LineprofError, match="No such file or directory; choose"):
         files.write_file(["one"], "a.txt")
     monkeypatch.chdir(tmp_path)
@@ -264,7 +255,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     assert entries(tmp_path) == ["a.txt"]
 
 
-def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     got: list[str] = []
@@ -279,7 +270,7 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
     files.write_file(["one"], os.devnull)
 
 
-def test_a_profile_of_the_cpu_alone_has_a_log_file_too(
+def test_a_profile_without_gpu_data_can_go_to_a_log_file(
     file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(LineStats({("a.py", 1, "f"): [(1, 1, 1)]}, 1e-9), file)

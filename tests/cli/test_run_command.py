@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def lineprof_run(*words: str, cwd: Path, **options: object) -> Outcome:
-    """Run `python -m lineprof run`."""
+    """Return the outcome of `python -m lineprof run`."""
     command = ["-m", "lineprof", "run", *words]
     return run(command, cwd=cwd, **options)  # type: ignore[arg-type]
 
@@ -54,7 +54,7 @@ def lineprof_run(*words: str, cwd: Path, **options: object) -> Outcome:
     ],
     ids=" ".join,
 )
-def test_it_does_what_kernprof_does(folder: Path, words: list[str]) -> None:
+def test_lineprof_run_does_the_same_as_kernprof(folder: Path, words: list[str]) -> None:
     name = "x.prof" if words[0] == "-bq" else "x.lprof"
     theirs = kernprof(*words, cwd=folder, text=PROGRAM)
     (folder / name).unlink()
@@ -65,13 +65,13 @@ def test_it_does_what_kernprof_does(folder: Path, words: list[str]) -> None:
         assert [row.hits for row in function.rows if row.hits] == [1]
 
 
-def test_it_says_how_to_see_the_profile(folder: Path) -> None:
+def test_lineprof_run_prints_the_command_that_shows_the_profile(folder: Path) -> None:
     ours = lineprof_run("-l", "x.py", cwd=folder)
     assert ours == kernprof("-l", "x.py", cwd=folder)
     assert "\nInspect results with:\n" in ours.out
 
 
-def test_it_speaks_of_itself_by_its_name(folder: Path) -> None:
+def test_lineprof_run_has_its_own_name_in_messages(folder: Path) -> None:
     assert lineprof_run("-h", cwd=folder).out == kernprof("-h", cwd=folder).out.replace(
         "usage: kernprof", "usage: lineprof run"
     )
@@ -87,7 +87,7 @@ def test_it_speaks_of_itself_by_its_name(folder: Path) -> None:
         assert outcome.err.count("\n") == 1
 
 
-def test_the_help_of_lineprof_names_it(folder: Path) -> None:
+def test_the_help_of_lineprof_lists_run(folder: Path) -> None:
     text = run(["-m", "lineprof"], cwd=folder).out
     assert "\n    run " in text
 
@@ -102,7 +102,7 @@ def test_a_program_begins_without_the_viewers_imports(folder: Path) -> None:
     assert ours[-1] == "False"
 
 
-def test_modules_of_the_programs_own_are_its_own(folder: Path) -> None:
+def test_a_program_imports_its_own_modules(folder: Path) -> None:
     for name in ("argparse", "signal", "commands", "run"):
         write(folder, f"{name}.py", f"print('my {name}')")
     write(folder, "x.py", "import argparse, signal, commands, run")
@@ -112,7 +112,7 @@ def test_modules_of_the_programs_own_are_its_own(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["kernprof.py", "kernprof/__init__.py"])
-def test_another_kernprof_is_told_from_ours(folder: Path, name: str) -> None:
+def test_the_kernprof_of_another_package_is_refused(folder: Path, name: str) -> None:
     write(folder, name, "")
     outcome = lineprof_run("-l", "x.py", cwd=folder)
     assert (outcome.status, outcome.out) == (2, "")
@@ -122,7 +122,7 @@ def test_another_kernprof_is_told_from_ours(folder: Path, name: str) -> None:
     )
 
 
-def test_the_command_within_a_process(folder: Path) -> None:
+def test_lineprof_run_called_by_a_program(folder: Path) -> None:
     program = "from lineprof.cli.main import main; main(['run', '-lq', 'x.py'])"
     outcome = run(["-c", program], cwd=folder)
     assert (outcome.status, outcome.err) == (0, "")

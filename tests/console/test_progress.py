@@ -1,4 +1,4 @@
-"""The progress line of a long task, and the next steps that a command suggests."""
+"""Progress line of a long task, and the next steps that a command suggests."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ERASE = "\r\x1b[K"
 
 
 class Terminal(io.StringIO):
-    """A stream that claims to be a terminal."""
+    """Stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 class Clock:
-    """A clock that advances by a step with each call."""
+    """Clock that advances by a step with each call."""
 
     def __init__(self, step: float) -> None:
         self.now, self.step = 0.0, step
@@ -57,7 +57,7 @@ def test_a_long_task_is_counted_and_its_line_erased() -> None:
     ]
 
 
-def test_the_line_is_not_written_more_often_than_it_can_be_read() -> None:
+def test_the_line_is_written_at_intervals() -> None:
     assert len(progress_lines(Terminal(), 0.01, count=200)) == 2 + 15
 
 
@@ -85,7 +85,7 @@ def test_a_narrow_terminal_has_the_line_in_one_row(
     assert progress_lines(Terminal(), 1.0, count=1) == ["", "lineprof: f", ""]
 
 
-def test_bytes_are_counted_as_they_go_by() -> None:
+def test_bytes_are_counted_as_they_are_read() -> None:
     stream = Terminal()
     with Progress(stream, Clock(1.0)) as progress:
         chunks = list(progress.written([b"x" * 1_500_000, b"y"], "svg,"))
@@ -93,7 +93,7 @@ def test_bytes_are_counted_as_they_go_by() -> None:
     assert "lineprof: svg, 1.5 MB" in stream.getvalue()
 
 
-def test_a_terminal_that_goes_away_stops_the_line_alone() -> None:
+def test_a_closed_terminal_stops_only_the_line() -> None:
     class Gone(Terminal):
         def write(self, _: str) -> int:
             raise OSError

@@ -1,4 +1,4 @@
-"""Exports hold the numbers of the profile; the command writes them."""
+"""Exports as CSV, JSON and line_profiler's file; the command that writes exports."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rows(stats: LineStats) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(content(stats, "csv").decode())))
 
 
-def test_csv_has_one_row_a_line_and_empty_fields_for_unknown_values() -> None:
+def test_csv_has_a_row_per_line_and_empty_fields_for_unknown_values() -> None:
     stats = example()
     table = rows(stats)
     assert list(table[0]) == [*COLUMNS, "source"]
@@ -87,7 +87,7 @@ def test_csv_has_gpu_columns_if_there_is_gpu_work() -> None:
     assert any(name.startswith("memcpy_bytes_") for name in names)
 
 
-def test_csv_stays_a_table_whatever_names_and_sources_hold() -> None:
+def test_csv_is_a_valid_table_with_any_names_and_source() -> None:
     name = 'a,"b"\n\x1b[2J\udcff.py'
     stats = LineStats({(name, 1, "f\r\n,g"): [(1, 2, 3)]}, 1e-9)
     text = content(stats, "csv")
@@ -98,13 +98,13 @@ def test_csv_stays_a_table_whatever_names_and_sources_hold() -> None:
     assert (row["hits"], row["source"]) == ("2", "")
 
 
-def test_csv_of_nothing_has_its_titles() -> None:
+def test_csv_of_an_empty_profile_has_titles() -> None:
     assert content(LineStats({}, 1e-9), "csv").decode() == (
         f"{','.join([*COLUMNS, 'source'])}\n"
     )
 
 
-def test_help_names_all_formats_and_loads_none(tmp_path: Path) -> None:
+def test_help_lists_all_formats_and_imports_none(tmp_path: Path) -> None:
     program = """
         import sys
         from lineprof.cli.main import main
@@ -128,12 +128,12 @@ def test_each_format_has_a_suffix_of_its_own() -> None:
     assert len({one.suffix for one in EXPORTS.values()}) == len(EXPORTS)
 
 
-def test_json_is_that_of_the_view(capfd: pytest.CaptureFixture[str]) -> None:
+def test_json_is_the_same_as_of_the_view(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["view", "--json", "train.lprof"]) == 0
     assert content(example(), "json").decode() == capfd.readouterr().out
 
 
-def test_the_file_for_line_profiler_holds_hits_and_times(tmp_path: Path) -> None:
+def test_the_file_for_line_profiler_has_hits_and_times(tmp_path: Path) -> None:
     file = tmp_path / "theirs.lprof"
     file.write_bytes(content(example(), "line_profiler"))
     again = LineStats.from_files(file)
@@ -142,7 +142,7 @@ def test_the_file_for_line_profiler_holds_hits_and_times(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e-6, 1 / 3e6, 2.8e-10])
-def test_a_profile_of_line_profiler_comes_back_unchanged(
+def test_a_profile_of_line_profiler_is_exported_unchanged(
     tmp_path: Path, unit: float
 ) -> None:
     stats = LineStats({KEY: [(2, 3, 40), (7, 10**12, 2**63 - 1)]}, unit)
@@ -164,7 +164,7 @@ def test_line_profiler_loads_and_shows_the_file(tmp_path: Path) -> None:
     assert FILE in stream.getvalue()
 
 
-def test_lines_with_time_and_no_hit_can_be_shown_and_are_remarked_on(
+def test_lines_with_time_and_no_hit_are_kept_and_remarked_on(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     cells = (
@@ -186,7 +186,7 @@ def test_lines_with_time_and_no_hit_can_be_shown_and_are_remarked_on(
         ("line_profiler", "train.line_profiler.lprof"),
     ],
 )
-def test_a_file_is_written_beside_the_profile(
+def test_the_file_is_written_in_the_folder_of_the_profile(
     name: str, file: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", "-f", name, "train.lprof"]) == 0
@@ -198,7 +198,7 @@ def test_a_file_is_written_beside_the_profile(
 
 
 @pytest.mark.parametrize("name", list(EXPORTS))
-def test_standard_output_gets_the_same(
+def test_standard_output_gets_the_same_content(
     name: str, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert main(["export", "--format", name, "train.lprof", "-o", "-"]) == 0
@@ -217,7 +217,7 @@ def test_a_pipe_can_be_written_by_its_name() -> None:
         assert pipe.read() == content(example(), "csv")
 
 
-def test_several_profiles_are_added_up(tmp_path: Path) -> None:
+def test_several_profiles_are_merged(tmp_path: Path) -> None:
     LineStats({KEY: [(2, 1, 5)]}, 1e-6).to_file("a.lprof")
     (tmp_path / "b.lprof").write_bytes(
         content(LineStats({KEY: [(2, 1, 7)]}, 1e-6), "line_profiler")
@@ -235,7 +235,7 @@ def test_a_profile_is_not_replaced_by_its_export(
     assert everything(load("train.lprof")) == everything(before)
 
 
-def test_an_error_of_writing_is_one_line(
+def test_a_write_error_is_one_line(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "train.csv").write_text("before")
@@ -255,7 +255,7 @@ def test_the_format_has_to_be_known(capfd: pytest.CaptureFixture[str]) -> None:
     assert "choose from" in capfd.readouterr().err
 
 
-def test_a_terminal_gets_no_pickle(
+def test_a_terminal_gets_no_binary_format(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     leader, follower = pty.openpty()
@@ -267,8 +267,8 @@ def test_a_terminal_gets_no_pickle(
     assert "is no text for a terminal; name one with -o" in capfd.readouterr().err
 
 
-def test_pandas_gets_the_rows_of_the_csv(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stub of pandas keeps its arguments: pandas is big, and not always installed."""
+def test_pandas_gets_the_rows_of_csv(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stub stands for pandas, which is big and not always installed."""
 
     class DataFrame:
         def __init__(self, data: list[dict[str, object]], columns: list[str]) -> None:
@@ -295,7 +295,7 @@ def test_without_pandas_the_error_says_what_to_install(
         example().to_pandas()
 
 
-def test_the_real_pandas_takes_the_rows() -> None:
+def test_pandas_accepts_the_rows() -> None:
     pytest.importorskip("pandas")
     frame = data_frame(example())
     assert list(frame.columns) == [*COLUMNS, "source"]

@@ -1,4 +1,4 @@
-"""A callgrind file has the profile's numbers for each line and each call."""
+"""Callgrind files: the numbers of each line and each call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUTSIDE = "[outside of profiled functions]"
 
 
 class Parsed:
-    """A callgrind file, read line by line as its format is specified."""
+    """Callgrind file, parsed as the format is specified."""
 
     def __init__(self, text: str) -> None:
         self.keys: dict[str, str] = {}
@@ -71,7 +71,7 @@ class Parsed:
             self._called = None
 
     def of(self, event: str) -> dict[tuple[str, str, int], int]:
-        """Return the cost of each line that has any of an event."""
+        """Return the cost of an event of each line that has a cost."""
         return {at: costs[event] for at, costs in self.lines.items() if costs[event]}
 
 
@@ -142,14 +142,14 @@ def test_the_totals_are_those_of_the_profile(shape: str) -> None:
         )
 
 
-def test_gpu_time_that_no_line_launched_is_in_the_totals() -> None:
+def test_unattributed_gpu_time_is_in_the_totals() -> None:
     file = parsed(example_gpu.example())
     assert sum(file.of("GPU_ns").values()) == example_gpu.TOTAL_GPU_NS
     nowhere = ("???", "[launched by no profiled line]", 0)
     assert file.of("GPU_ns")[nowhere] == example_gpu.UNATTRIBUTED_GPU_NS
 
 
-def test_waits_are_on_their_lines_and_the_rest_is_on_a_processor() -> None:
+def test_waits_are_on_their_lines_and_other_time_is_cpu_time() -> None:
     file = parsed(example())
     main, model, solve = MAIN[0], FORWARD[0], SOLVE[0]
     weights = next(name for _, name, _ in file.lines if "weights" in name)
@@ -166,13 +166,13 @@ def test_waits_are_on_their_lines_and_the_rest_is_on_a_processor() -> None:
     assert "waits of calls are estimated" in remarks(example(), "callgrind")[0]
 
 
-def test_two_functions_of_one_name_stay_apart() -> None:
+def test_two_functions_of_one_name_are_separate() -> None:
     stats = shapes()["random"]
     names = {name for _, name, _ in parsed(stats).lines}
     assert names > {"f2 (2.py:21)", "f2 (1.py:71)", "f3"}
 
 
-def test_gprof2dot_reads_it(tmp_path: Path) -> None:
+def test_gprof2dot_reads_the_file(tmp_path: Path) -> None:
     gprof2dot = pytest.importorskip("gprof2dot")
     (tmp_path / "out").write_bytes(content(example(), "callgrind"))
     with (tmp_path / "out").open(encoding="utf-8") as stream:

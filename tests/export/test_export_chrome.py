@@ -1,4 +1,4 @@
-"""The trace for Chrome and Perfetto has each slice at its place and time."""
+"""Traces for Chrome and Perfetto: each slice has its track and its time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import example_calls
 import example_gpu
 import pytest
-from example_traces import SLICES, falling, steps, trace, traced
+from example_traces import SLICES, falling, sparse, steps, trace, traced
 
 from lineprof.export import EXPORTS
 from lineprof.export.timeline import MAX_DEPTH
@@ -29,7 +29,7 @@ SUMMED = "Calls, summed: not in time order"
 
 
 class File:
-    """An exported file, read again; times in ns."""
+    """Exported file, parsed; times in ns."""
 
     def __init__(self, stats: LineStats) -> None:
         document = json.loads(b"".join(CHROME.content(stats)))
@@ -84,7 +84,7 @@ def with_events(*rows: tuple[int, ...]) -> LineStats:
     return stats
 
 
-def test_each_slice_of_the_trace_is_there_at_its_nanosecond() -> None:
+def test_each_slice_of_the_trace_has_its_exact_time() -> None:
     file = File(steps())
     found = Counter(
         (event["ts"], event["dur"], event["cat"])
@@ -123,7 +123,7 @@ def test_tracks_are_those_of_nvidias_profilers() -> None:
     }
 
 
-def test_tracks_stand_in_the_order_of_nvidias_profilers() -> None:
+def test_tracks_are_in_the_order_of_nvidias_profilers() -> None:
     file = File(steps())
     places = {
         (event["pid"], event["tid"]): event["args"]["sort_index"]
@@ -186,7 +186,7 @@ def arrows(file: File) -> Iterator[tuple[str, str, str]]:
         yield source[-1]["name"], file.row(start), target[-1]["name"]
 
 
-def test_arrows_go_from_the_call_or_else_from_the_line_to_what_it_launched() -> None:
+def test_arrows_go_from_the_call_or_the_line_to_the_launched_work() -> None:
     file = File(steps())
     lines, stream = "MainThread (4711): Lines", "gemm(float const*, float const*"
     found = [(name, row, end.split(", float*")[0]) for name, row, end in arrows(file)]
@@ -200,7 +200,7 @@ def test_arrows_go_from_the_call_or_else_from_the_line_to_what_it_launched() -> 
     assert all("Stream" in file.row(one) for one in file.phase("f"))
 
 
-def test_one_launch_of_a_graph_has_an_arrow_to_each_of_its_kernels() -> None:
+def test_a_graph_launch_has_an_arrow_to_each_of_its_kernels() -> None:
     call = (5, 7, 1_000, 50, 1, 0, 0, 0, 0, 30, 0, 0, 0, 4711)
     kernels = [
         (1, 1, 2_000 + 100 * i, 90, 1, 0, 0, 1, 7, 30, 0, 1, 0, 0) for i in range(3)
@@ -236,7 +236,7 @@ def test_memory_is_counted_up_and_down() -> None:
     ]
 
 
-def test_without_a_trace_calls_are_as_long_as_they_took_in_sum() -> None:
+def test_without_a_trace_calls_have_the_length_of_their_total_time() -> None:
     stats = example_calls.example()
     file = File(stats)
     totals: Counter[tuple[str, int]] = Counter()
@@ -271,7 +271,7 @@ def outermost(file: File, row: tuple[int, int]) -> Counter[tuple[str, int]]:
     return totals
 
 
-def test_without_callers_functions_stand_side_by_side_with_their_lines() -> None:
+def test_without_callers_functions_are_in_sequence_with_their_lines() -> None:
     stats = LineStats({("a.py", 1, "f"): [(2, 1, 5), (3, 2, 10)]}, 1e-9)
     file = File(stats)
     found = [(one["name"], one["ts"], one["dur"]) for one in file.on(SUMMED)]
@@ -316,10 +316,10 @@ def test_processes_of_one_host_share_a_clock_and_others_the_time_of_day() -> Non
         "model.py (4712, rank 1)": 7_000_142,
         "model.py (4711, rank 2)": 7_000_100,
     }
-    assert len(file.processes) == 3  # of which two have one number
+    assert len(file.processes) == 3  # two of which have the same number
 
 
-def test_a_file_is_written_while_it_is_read() -> None:
+def test_the_file_is_written_in_parts() -> None:
     taken = 0
 
     def slices() -> Iterable[Slice]:
@@ -336,15 +336,8 @@ def test_a_file_is_written_while_it_is_read() -> None:
     assert taken == 100_000
 
 
-@pytest.mark.parametrize(
-    "stats",
-    [
-        LineStats({}, 1e-9),
-        example_gpu.ungated(),
-        traced(trace([]), stats=LineStats({}, 1e-9)),
-    ],
-)
-def test_profiles_of_all_shapes_are_valid(stats: LineStats) -> None:
+@pytest.mark.parametrize("stats", sparse())
+def test_exports_of_all_kinds_of_profiles_are_valid(stats: LineStats) -> None:
     File(stats).depths()
 
 

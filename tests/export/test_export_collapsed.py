@@ -58,7 +58,7 @@ def test_functions_have_the_self_time_of_the_table() -> None:
     assert times["builtins.len"] == 60
 
 
-def test_names_cannot_break_a_line_or_a_frame() -> None:
+def test_names_contain_no_line_or_frame_separators() -> None:
     cells = (ThreadLine(2, -1, 1, 7),)
     functions = [
         FunctionStats("/p/a;b\n.py", "f;\r\n\x00\udcff \u2028", 1, cells),
@@ -71,7 +71,7 @@ def test_names_cannot_break_a_line_or_a_frame() -> None:
     }
 
 
-def test_deep_stacks_lose_their_middle() -> None:
+def test_deep_stacks_are_cut_in_the_middle() -> None:
     lines = content(deep(300), "collapsed").decode().splitlines()
     assert len(lines) == 300
     frames = lines[-1].rsplit(" ", 1)[0].split(";")
@@ -88,7 +88,7 @@ def test_the_unit_of_the_numbers_is_remarked_on() -> None:
     assert "each function is a root" in remarks(shapes()["no tree"], "collapsed")[0]
 
 
-def test_gprof2dot_reads_it(tmp_path: Path) -> None:
+def test_gprof2dot_reads_the_file(tmp_path: Path) -> None:
     gprof2dot = pytest.importorskip("gprof2dot")
     (tmp_path / "out").write_bytes(content(example(), "collapsed"))
     with (tmp_path / "out").open(encoding="utf-8") as stream:

@@ -1,4 +1,4 @@
-"""The profile for Chrome's developer tools and VS Code adds up, as each reads it."""
+"""Profiles for Chrome's developer tools and VS Code: right sums in both readers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import example_calls
 import example_gpu
 import pytest
-from example_traces import SLICES, falling, steps, trace, traced
+from example_traces import SLICES, falling, sparse, steps, trace, traced
 
 from lineprof.export import EXPORTS
 from lineprof.export.timeline import MAX_DEPTH
@@ -96,14 +96,14 @@ def test_each_node_has_the_time_of_its_call_for_every_reader() -> None:
     assert sum(spent.values()) == file["endTime"]
 
 
-def test_a_node_says_where_its_function_is() -> None:
+def test_a_node_has_the_place_of_its_function() -> None:
     nodes = exported(example_calls.example())["nodes"]
     (main,) = (one for one in nodes if one["callFrame"]["functionName"] == "main")
     assert main["callFrame"] == {
         "functionName": "main",
         "scriptId": "1",
         "url": "file:///p/main.py",
-        "lineNumber": 5,  # that is line 6
+        "lineNumber": 5,  # lines count from 0: line 6
         "columnNumber": 0,
     }
     (of_c,) = (one for one in nodes if "len" in one["callFrame"]["functionName"])
@@ -126,7 +126,7 @@ def test_a_trace_is_sampled_in_time_order() -> None:
         if us
     ]
     assert order == [
-        *(("fit", 50), ("fit", 10)),  # before its line 34, and on it before the call
+        *(("fit", 50), ("fit", 10)),  # before line 34, and on line 34 before the call
         *(("step", 90), ("step", 100), ("step", 10)),
         *(("fit", 40), ("fit", 500), ("fit", 500), ("fit", 200)),
     ]
@@ -137,14 +137,14 @@ def test_a_trace_is_sampled_in_time_order() -> None:
     self_us(file)
 
 
-def test_threads_of_a_trace_come_one_after_the_other() -> None:
+def test_threads_of_a_trace_are_in_sequence() -> None:
     file = exported(steps())
     spent = self_us(file)
     assert sum(spent.values()) == 1_500 + 300
     assert "one after the other" in "\n".join(CPUPROFILE.remarks(steps()))
 
 
-def test_time_outside_of_the_profile_is_the_programs() -> None:
+def test_time_outside_of_profiled_functions_is_of_the_program() -> None:
     gap = [SLICES[0], type(SLICES[0])(5_000_000, 1_000, 0, example_gpu.FIT, 0)]
     file = exported(traced(trace(gap)))
     (node,) = (
@@ -168,13 +168,6 @@ def test_deep_chains_are_complete_and_no_deeper_than_readers_can_go(
     assert file["endTime"] in {60, 100}
 
 
-@pytest.mark.parametrize(
-    "stats",
-    [
-        LineStats({}, 1e-9),
-        example_gpu.ungated(),
-        traced(trace([]), stats=LineStats({}, 1e-9)),
-    ],
-)
-def test_profiles_of_all_shapes_are_valid(stats: LineStats) -> None:
+@pytest.mark.parametrize("stats", sparse())
+def test_exports_of_all_kinds_of_profiles_are_valid(stats: LineStats) -> None:
     self_us(exported(stats))

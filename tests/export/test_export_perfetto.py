@@ -1,6 +1,6 @@
-"""Perfetto's own trace has the content of the JSON, packet by packet.
+"""Traces in Perfetto's own format: the content of the JSON trace.
 
-A small reader of Protocol Buffers stands here, that knows nothing of ours.
+The small reader of Protocol Buffers is independent of lineprof's writer.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def fields(data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 class Trace:
-    """A trace, read as the documentation of its format says."""
+    """Trace, parsed as its format is documented."""
 
     def __init__(self, stats: LineStats) -> None:
         self.rows: dict[int, dict[int, Any]] = {}  # TrackDescriptor by uuid
@@ -72,7 +72,7 @@ class Trace:
             assert number == 1
             packet = dict(fields(data))
             assert packet[10] == 1  # trusted_packet_sequence_id
-            # Nothing interned is used before the state is said to be clear.
+            # Interned names are used only after the state is declared clear.
             assert packet.get(13) == (1 if not index else 2) or 60 in packet
             if 60 in packet:
                 row = dict(fields(packet[60]))
@@ -157,7 +157,9 @@ def chrome(stats: LineStats) -> list[dict[str, Any]]:
     ],
     ids=["steps", "gpu", "calls", "deep", "falling", "no calls", "nothing"],
 )
-def test_it_has_the_slices_flows_and_counts_of_the_json(stats: LineStats) -> None:
+def test_the_trace_has_the_slices_flows_and_counts_of_the_json(
+    stats: LineStats,
+) -> None:
     trace, events = Trace(stats), chrome(stats)
     assert Counter(one[:3] for one in trace.slices) == Counter(
         (one["name"], round(one["ts"] * 1000), round(one["dur"] * 1000))
@@ -215,7 +217,7 @@ def test_tracks_are_nested_as_in_nvidias_profilers() -> None:
         assert path in paths
 
 
-def test_a_thread_is_one_to_perfetto_and_holds_its_functions() -> None:
+def test_a_thread_has_perfettos_thread_track_with_its_functions() -> None:
     trace = Trace(steps())
     (thread,) = (
         row for row in trace.rows if 4 in trace.rows[row] and "Main" in trace.name(row)
@@ -231,8 +233,8 @@ def test_names_keep_any_characters() -> None:
     assert 'weights "w"; größe\'s <損> & \\ %\\udcff' in names
 
 
-def test_numbers_take_the_bytes_that_the_format_says() -> None:
-    """128, 300, 16,384 and 2**64 - 1 are where their length changes."""
+def test_varints_have_the_length_of_the_format() -> None:
+    """The length changes at 128 and 16,384; the max is 2**64 - 1."""
     from lineprof.export.encoding import number, varint  # noqa: PLC0415
 
     expected = {

@@ -1,4 +1,4 @@
-"""A pprof file has each nanosecond, hit and call at its place in the profile."""
+"""pprof files: time, hits and calls at their places in the profile."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def test_frames_are_at_the_lines_of_the_calls() -> None:
         for file, _, _, line in {frame for frame in sample.frames if frame[0]}:
             time[file, line] += sample.values["time"]
     for function in example().functions:
-        if function.recursive_ns is None:  # else lines are open several times
+        if function.recursive_ns is None:  # other lines are open several times
             for row in function.rows:
                 assert time[function.file, row.line] == row.time_ns
 
 
-def test_samples_say_of_which_thread_and_process_they_are() -> None:
+def test_samples_have_labels_of_their_thread_and_process() -> None:
     samples = pprof(example()).samples
     threads = Counter[str]()
     for sample in samples:
@@ -126,7 +126,7 @@ def test_gpu_work_has_its_stream_if_all_events_are_known() -> None:
     events = (
         (1, 1, 1_000, 70, 1, 0, 1, 1, 7, 1, 0, 1, 0, 0),
         (1, 1, 1_100, 30, 1, 0, 1, 1, 9, 2, 0, 1, 0, 0),
-        (1, 2, 1_200, 50, 1, 0, 1, 1, 9, 3, 0, 1, 0, 0),  # and one that was left out
+        (1, 2, 1_200, 50, 1, 0, 1, 1, 9, 3, 0, 1, 0, 0),  # and one left out
         (5, 7, 1_300, 99, 1, 0, 0, 0, 0, 4, 0, 0, 0, 4711),
     )
     timeline = example_gpu.timeline()
@@ -148,7 +148,7 @@ def test_gpu_work_has_its_stream_if_all_events_are_known() -> None:
     assert {s.labels["device"] for s in found} == {"1: NVIDIA L4"}
 
 
-def test_a_million_steps_of_a_generator_are_a_handful_of_samples() -> None:
+def test_a_million_steps_of_a_generator_are_few_samples() -> None:
     profile = pprof(shapes()["a generator"])
     assert len(profile.samples) < 10
     assert sum(sums(profile.samples, "hits").values()) == 2 * STEPS + 1
@@ -163,13 +163,13 @@ def test_the_run_is_described_in_comments() -> None:
     assert empty.startswith("the profile is empty")
 
 
-def test_functions_of_c_have_no_file() -> None:
+def test_c_functions_have_no_file() -> None:
     frames = {sample.frames[-1] for sample in pprof(example()).samples}
     assert ("", LEN[2], 0, 0) in frames
 
 
 @pytest.mark.parametrize("shape", list(shapes()))
-def test_protobuf_reads_the_same(shape: str) -> None:
+def test_protobuf_reads_the_same_values(shape: str) -> None:
     pytest.importorskip("google.protobuf", minversion="4.22")
     from google.protobuf import (  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415  # or skip
         descriptor_pb2,
@@ -221,7 +221,7 @@ def test_many_functions_and_call_paths_are_all_written() -> None:
     assert sum(sums(profile.samples, "time").values()) == 10_000_000
 
 
-def test_names_that_no_utf_8_can_hold_come_as_escapes() -> None:
+def test_names_that_are_not_utf_8_are_escaped() -> None:
     names = {frame[1] for sample in pprof(example()).samples for frame in sample.frames}
     assert 'weights "w"; größe\'s <損> & \\ %\\udcff' in names
     assert MAIN[2] in names

@@ -1,4 +1,4 @@
-"""A pstats file has the numbers of ``view --functions`` and of callers."""
+"""pstats files: the numbers of ``view --functions``, and callers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_functions_have_calls_and_times(shape: str, tmp_path: Path) -> None:
     stats = shapes()[shape]
     found = loaded(stats, tmp_path)
     numbers = function_totals(stats)
-    assert len(found) == max(1, len(numbers))  # pstats opens no file without any
+    assert len(found) == max(1, len(numbers))  # pstats cannot open an empty file
     for (file, line, name), one in numbers.items():
         key = (file, line, name.replace("\udcff", "\\udcff"))
         place = key if file else ("~", 0, f"<{name}>")
@@ -60,7 +60,7 @@ def test_functions_have_calls_and_times(shape: str, tmp_path: Path) -> None:
         )
 
 
-def test_callers_have_their_share(tmp_path: Path) -> None:
+def test_callers_have_their_share_of_calls_and_time(tmp_path: Path) -> None:
     found = loaded(example(), tmp_path)
     assert found[FORWARD][4] == {
         MAIN: (3, 3, 3_450 / 1e9, 4_564_877 / 1e9),
@@ -75,7 +75,7 @@ def test_callers_have_their_share(tmp_path: Path) -> None:
     assert found[WORK][4] == {}
 
 
-def test_pstats_prints_it(tmp_path: Path) -> None:
+def test_pstats_prints_the_file(tmp_path: Path) -> None:
     file = written(example(), tmp_path)
     stream = io.StringIO()
     stats = pstats.Stats(file, stream=stream)
@@ -89,13 +89,13 @@ def test_pstats_prints_it(tmp_path: Path) -> None:
     assert b"solve.py:1(fib)" in run.stdout
 
 
-def test_it_can_be_added_to_itself(tmp_path: Path) -> None:
+def test_pstats_adds_two_files(tmp_path: Path) -> None:
     file = written(example(), tmp_path)
     stats = cast("Any", pstats.Stats(file, file))
     assert stats.total_calls == 2 * 77
 
 
-def test_gprof2dot_reads_it(tmp_path: Path) -> None:
+def test_gprof2dot_reads_the_file(tmp_path: Path) -> None:
     gprof2dot = pytest.importorskip("gprof2dot")
     profile = gprof2dot.PstatsParser(written(example(), tmp_path)).parse()
     functions = {f.name: f for f in profile.functions.values()}
@@ -106,8 +106,8 @@ def test_gprof2dot_reads_it(tmp_path: Path) -> None:
     assert main[gprof2dot.TIME] == 1_675_329 / 1e9
 
 
-def test_snakeviz_serves_it(tmp_path: Path) -> None:
-    if find_spec("snakeviz") is None:  # importing it changes the process
+def test_snakeviz_serves_the_file(tmp_path: Path) -> None:
+    if find_spec("snakeviz") is None:  # importing snakeviz changes the process
         pytest.skip("snakeviz is not installed")
     file = written(example(), tmp_path)
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A file for speedscope keeps to its schema, by function and by line."""
+"""Files for speedscope: valid by its schema, by function and by line."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import example_calls
 import example_gpu
 import pytest
-from example_traces import SLICES, falling, steps, trace, traced
+from example_traces import SLICES, falling, sparse, steps, trace, traced
 
 from lineprof.export import EXPORTS, encoding
 from lineprof.export.timeline import MAX_DEPTH
-from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import line_self_ns
 from lineprof.model.gpu import numbers_of_lines, totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from lineprof.line_stats import LineStats
 
     Profile = dict[str, Any]
 
@@ -27,7 +28,7 @@ UNITS = {"bytes", "microseconds", "milliseconds", "nanoseconds", "none", "second
 
 
 def exported(stats: LineStats) -> dict[str, Any]:
-    """Return the file after a check of the schema, and of rules beyond it."""
+    """Return the file, checked by the schema and by further rules."""
     file: dict[str, Any] = json.loads(b"".join(SPEEDSCOPE.content(stats)))
     assert file["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     assert {*file} == {
@@ -74,7 +75,7 @@ def check_profile(profile: Profile, frames: int) -> None:
 
 
 def weights(file: dict[str, Any], what: str) -> Counter[tuple[str, int]]:
-    """Return the time of each leaf (file, line) in the profiles of a name."""
+    """Return the time of each leaf (file, line) in profiles of a name."""
     found: Counter[tuple[str, int]] = Counter()
     for profile in file["profiles"]:
         if profile["name"].endswith(f": {what}"):
@@ -123,7 +124,7 @@ def test_each_thread_has_two_profiles_and_each_device_its_work() -> None:
     assert sum(map(sum, (one["weights"] for one in gpu))) == totals(stats.gpu).gpu_ns
 
 
-def test_gpu_time_of_a_line_is_that_of_the_table() -> None:
+def test_gpu_time_of_a_line_is_as_in_the_table() -> None:
     stats = example_gpu.example()
     file = exported(stats)
     frames = file["shared"]["frames"]
@@ -155,7 +156,7 @@ def intervals(file: dict[str, Any], name: str) -> Iterator[tuple[str, int, int]]
             yield frame["name"], start, event["at"] - start
 
 
-def test_a_trace_comes_in_time_order() -> None:
+def test_a_trace_is_in_time_order() -> None:
     file = exported(steps())
     by_thread = defaultdict(list)
     for one in SLICES:
@@ -170,7 +171,7 @@ def test_a_trace_comes_in_time_order() -> None:
     assert kinds == ["evented"] * 4 + ["sampled"] * 4  # those of two devices
 
 
-def test_more_events_than_fit_in_memory_are_the_same(
+def test_more_events_than_the_memory_limit_are_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = exported(steps())
@@ -190,19 +191,12 @@ def test_deep_stacks_are_cut(stats: LineStats) -> None:
     assert "..." in {frame["name"] for frame in file["shared"]["frames"]}
 
 
-@pytest.mark.parametrize(
-    "stats",
-    [
-        LineStats({}, 1e-9),
-        example_gpu.ungated(),
-        traced(trace([]), stats=LineStats({}, 1e-9)),
-    ],
-)
-def test_profiles_of_all_shapes_are_valid(stats: LineStats) -> None:
+@pytest.mark.parametrize("stats", sparse())
+def test_exports_of_all_kinds_of_profiles_are_valid(stats: LineStats) -> None:
     assert exported(stats)["profiles"]
 
 
-def test_sums_in_place_of_time_order_are_remarked_on() -> None:
+def test_sums_instead_of_time_order_are_remarked_on() -> None:
     assert "is not that of time" in next(
         iter(SPEEDSCOPE.remarks(example_calls.example()))
     )

@@ -1,4 +1,4 @@
-"""Queries of the SQLite export give the table's numbers."""
+"""SQLite exports: queries return the numbers of the table."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 SQLITE = EXPORTS["sqlite"]
 
 
-class Asked:
-    """An exported database."""
+class Database:
+    """Exported database, called with a query."""
 
     def __init__(self, stats: LineStats, folder: Path) -> None:
         self._file = folder / "p.sqlite"
@@ -52,7 +52,7 @@ class Asked:
 def test_all_tables_and_views_exist_and_can_be_read(
     stats: LineStats, tmp_path: Path
 ) -> None:
-    ask = Asked(stats, tmp_path)
+    ask = Database(stats, tmp_path)
     names = ask("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
     assert {name for (name,) in names} == {*TABLES, *VIEWS}
     for name in (*TABLES, *VIEWS):
@@ -63,7 +63,7 @@ def test_all_tables_and_views_exist_and_can_be_read(
 def test_lines_have_the_tables_numbers(tmp_path: Path) -> None:
     stats = example_calls.example()
     own = line_self_ns(stats)
-    assert Asked(stats, tmp_path)(
+    assert Database(stats, tmp_path)(
         "SELECT file, line, hits, own_ns, time_ns FROM lines"
         " JOIN functions ON functions.id = function_id ORDER BY functions.id, line"
     ) == [
@@ -73,8 +73,8 @@ def test_lines_have_the_tables_numbers(tmp_path: Path) -> None:
     ]
 
 
-def test_the_hottest_line_comes_first_with_its_source(tmp_path: Path) -> None:
-    (first, *_) = Asked(example_calls.example(), tmp_path)("SELECT * FROM hot_lines")
+def test_the_hottest_line_is_first_and_has_its_source(tmp_path: Path) -> None:
+    (first, *_) = Database(example_calls.example(), tmp_path)("SELECT * FROM hot_lines")
     assert first[:2] == ("/p/solve.py", 23)
     assert first[2] == 'weights "w"; größe\'s <損> & \\ %\\udcff'
     assert first[4:6] == (6_000_000, 6_000_000)
@@ -82,9 +82,9 @@ def test_the_hottest_line_comes_first_with_its_source(tmp_path: Path) -> None:
     assert first[8] == "    return sum(sizes)"
 
 
-def test_the_edges_into_a_function_are_its_total(tmp_path: Path) -> None:
+def test_the_edges_into_a_function_sum_to_its_total(tmp_path: Path) -> None:
     stats = example_calls.example()
-    ask = Asked(stats, tmp_path)
+    ask = Database(stats, tmp_path)
     found = {
         (file, line, name): numbers
         for file, line, name, *numbers in ask(
@@ -102,8 +102,8 @@ def test_the_edges_into_a_function_are_its_total(tmp_path: Path) -> None:
     assert ask("SELECT count(*) FROM edges") == [(len(edges(stats.calls)),)]
 
 
-def test_callers_and_callees_are_two_sides_of_one_call(tmp_path: Path) -> None:
-    ask = Asked(example_calls.example(), tmp_path)
+def test_callers_and_callees_have_the_same_calls(tmp_path: Path) -> None:
+    ask = Database(example_calls.example(), tmp_path)
     callers = ask("SELECT caller, line, name, calls, inclusive_ns FROM callers")
     callees = ask("SELECT name, line, callee, calls, inclusive_ns FROM callees")
     assert sorted(callers, key=repr) == sorted(callees, key=repr)
@@ -111,8 +111,8 @@ def test_callers_and_callees_are_two_sides_of_one_call(tmp_path: Path) -> None:
     assert (None, 0, "work", 1, 1_533_879) in callers
 
 
-def test_the_tree_can_be_climbed(tmp_path: Path) -> None:
-    climbed = Asked(example_calls.example(), tmp_path)(
+def test_the_tree_can_be_queried_from_leaf_to_root(tmp_path: Path) -> None:
+    climbed = Database(example_calls.example(), tmp_path)(
         "WITH RECURSIVE way(id, parent_id, name) AS ("
         " SELECT t.id, parent_id, name FROM call_tree t"
         " JOIN functions f ON f.id = function_id"
@@ -126,16 +126,16 @@ def test_the_tree_can_be_climbed(tmp_path: Path) -> None:
 
 
 def test_waits_and_threads_have_their_rows(tmp_path: Path) -> None:
-    assert Asked(example_calls.example(), tmp_path)(
+    assert Database(example_calls.example(), tmp_path)(
         "SELECT f.name, line, t.name, cause, ns FROM waits"
         " JOIN functions f ON f.id = function_id JOIN threads t ON t.id = thread_id"
         " WHERE cause = 'io'"
     ) == [('weights "w"; größe\'s <損> & \\ %\\udcff', 23, "worker 1", "io", 300_000)]
 
 
-def test_gpu_numbers_are_those_of_the_table(tmp_path: Path) -> None:
+def test_gpu_numbers_are_as_in_the_table(tmp_path: Path) -> None:
     stats = example_gpu.example()
-    ask = Asked(stats, tmp_path)
+    ask = Database(stats, tmp_path)
     found = ask(
         "SELECT name, line, gpu_ns, own_gpu_ns, copy_ns FROM gpu_by_line"
         " JOIN functions ON id = function_id"
@@ -149,9 +149,9 @@ def test_gpu_numbers_are_those_of_the_table(tmp_path: Path) -> None:
     assert (count, ns) == (len(stats.gpu.sums), sum(one.ns for one in stats.gpu.sums))
 
 
-def test_slices_and_events_are_intervals_on_one_axis(tmp_path: Path) -> None:
+def test_slices_and_events_are_intervals_of_one_clock(tmp_path: Path) -> None:
     stats = steps()
-    ask = Asked(stats, tmp_path)
+    ask = Database(stats, tmp_path)
     found = ask(
         "SELECT start_ns, ns, line, name FROM slices JOIN functions ON id = function_id"
     )

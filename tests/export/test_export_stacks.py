@@ -1,4 +1,4 @@
-"""Stacks have every nanosecond of a profile once, at its line."""
+"""Stacks of a profile: each nanosecond is counted once, at its line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SHAPES = list(shapes())
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_shares_of_a_line_are_its_self_time_and_its_hits(shape: str) -> None:
+def test_stacks_of_a_line_have_its_self_time_and_its_hits(shape: str) -> None:
     stats = shapes()[shape]
     times, hits = Counter[object](), Counter[object]()
     for stack in stacks(stats):
@@ -65,7 +65,7 @@ def test_the_shares_of_a_line_are_its_self_time_and_its_hits(shape: str) -> None
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_shares_of_a_call_are_its_self_time(seed: int) -> None:
+def test_stacks_of_a_call_have_its_self_time(seed: int) -> None:
     stats = random_profile(seed)
     for path in call_path_shares(stats):
         assert (
@@ -75,7 +75,7 @@ def test_the_shares_of_a_call_are_its_self_time(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_stacks_below_a_call_add_up_to_the_edge(seed: int) -> None:
+def test_stacks_below_a_call_sum_to_the_edge(seed: int) -> None:
     stats = random_profile(seed)
     below = Counter[object]()
     for stack in stacks(stats):
@@ -126,7 +126,7 @@ def test_a_c_function_has_its_time_at_no_line() -> None:
     assert found.frames[-2][0][2] == "report"
 
 
-def test_gpu_work_stands_below_the_line_that_launched_it() -> None:
+def test_gpu_work_is_below_the_line_that_launched_it() -> None:
     found = [stack for stack in stacks(example()) if stack.work]
     assert sum(stack.gpu_ns for stack in found) == 850_000
     assert sum(stack.copy_ns for stack in found) == 90_000
@@ -139,7 +139,7 @@ def test_gpu_work_stands_below_the_line_that_launched_it() -> None:
     }
 
 
-def test_deep_stacks_lose_their_middle_and_it_is_remarked_on() -> None:
+def test_deep_stacks_are_cut_in_the_middle_with_a_remark() -> None:
     stats = deep(1000)
     last = list(stacks(stats))[-1].frames
     assert len(last) == 256
@@ -151,13 +151,13 @@ def test_deep_stacks_lose_their_middle_and_it_is_remarked_on() -> None:
     assert not remarks_of(deep(256))
 
 
-def test_very_deep_programs_have_short_stacks_so_that_files_stay_small() -> None:
+def test_very_deep_programs_have_short_stacks() -> None:
     assert max_frames(deep(50_000).calls) == 64
     assert max_frames(deep(20_000).calls) == 128
 
 
 @pytest.mark.parametrize("depth", [0, 1, 62, 63, 64, 65, 500])
-def test_a_cut_stack_has_as_many_frames_as_it_may(depth: int) -> None:
+def test_a_cut_stack_has_the_max_number_of_frames(depth: int) -> None:
     callers = [(("a.py", i, "f"), i) for i in range(depth)]
     left = cut(callers, 64)
     assert len(left) == min(depth, 63)
@@ -169,7 +169,7 @@ def remarks_of(stats: LineStats) -> list[str]:
 
 
 def test_time_without_a_call_is_a_root() -> None:
-    """As in the sum of a profile without a tree and one with a tree."""
+    """The example is the sum of a profile without a tree and one with a tree."""
     key = ("a.py", 1, "f")
     node = CallNode(NO_NODE, 0, key, -1, 1, 1, 5_000_000, 5_000_000, 5_000_000)
     whole = FunctionStats("a.py", "f", 1, (ThreadLine(2, -1, 4, 9_000_000),), 2)
@@ -180,7 +180,7 @@ def test_time_without_a_call_is_a_root() -> None:
     ]
 
 
-def test_threads_add_up_to_no_more_than_the_line() -> None:
+def test_threads_sum_to_no_more_than_the_line() -> None:
     """Rounding can make a line shorter on a thread than its calls."""
     outer, inner = ("a.py", 1, "outer"), ("a.py", 5, "inner")
     nodes = (
@@ -207,8 +207,8 @@ def test_threads_add_up_to_no_more_than_the_line() -> None:
     assert mine == [(0, [(2, 0, 1)]), (1, [(2, 47, 1)])]
 
 
-def test_profiler_cost_subtracted_from_calls_alone_is_shared_out() -> None:
-    """The cost is subtracted from lines and calls one by one; tiny functions differ."""
+def test_profiler_cost_subtracted_only_from_calls_is_distributed() -> None:
+    """The cost is subtracted from lines and calls separately; tiny functions differ."""
     key = ("a.py", 1, "f")
     nodes = (
         CallNode(NO_NODE, 0, key, -1, 30, 30, 2_000_000, 2_000_000, 2_000_000),
@@ -223,7 +223,7 @@ def test_profiler_cost_subtracted_from_calls_alone_is_shared_out() -> None:
     ]
 
 
-def test_names_tell_functions_and_files_apart() -> None:
+def test_names_of_functions_and_files_are_unique() -> None:
     keys = [
         *(("/p/a/model.py", 3, "fit"), ("/p/b/model.py", 3, "fit")),
         *(("/p/b/model.py", 9, "f\n\x1b"), ("<string>", 1, "g"), (SOLVE[0], 2, "h")),

@@ -1,4 +1,4 @@
-"""A flame graph is one complete file, and its boxes are as wide as their time."""
+"""Flame graphs: complete files, with boxes as wide as their time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HTML = "{http://www.w3.org/1999/xhtml}"
 
 
 class Box:
-    """One box of the file."""
+    """Box of a flame graph."""
 
     def __init__(self, node: ET.Element) -> None:
         self.x, self.width = (float(node.attrib[a][:-1]) for a in ("x", "width"))
@@ -57,20 +57,20 @@ def parents(boxes: list[Box]) -> Iterator[tuple[Box, Box]]:
 
 
 @pytest.mark.parametrize("shape", list(shapes()))
-def test_widths_are_times_and_boxes_lie_within_those_above(shape: str) -> None:
+def test_widths_are_times_and_boxes_are_within_their_parents(shape: str) -> None:
     for boxes in drawn(shapes()[shape]):
         below, ends = Counter[Box](), dict[Box, float]()
         for box, above in parents(boxes):
             assert box.row == above.row + 1
             assert box.width == pytest.approx(100 * box.ns / boxes[0].ns, abs=1e-6)
-            assert box.x >= ends.get(above, above.x) - 1e-5  # not over one another
+            assert box.x >= ends.get(above, above.x) - 1e-5  # boxes do not overlap
             ends[above] = box.x + box.width
             assert ends[above] <= above.x + above.width + 1e-5
             below[above] += box.ns
         assert all(ns <= above.ns for above, ns in below.items())
 
 
-def test_times_are_those_of_the_functions() -> None:
+def test_times_are_as_of_the_functions() -> None:
     time, gpu = drawn(example())
     assert (time[0].name, time[0].ns, time[0].width) == ("all", 7_826_348, 100)
     assert (gpu[0].name, gpu[0].ns) == ("all", 940_000)
@@ -99,7 +99,7 @@ def test_a_tooltip_describes_its_box() -> None:
     ]
 
 
-def test_colours_are_those_of_files() -> None:
+def test_functions_of_one_file_have_one_colour() -> None:
     boxes, _ = drawn(example())
     colours = {box.name: box.classes for box in boxes}
     assert colours["main"] == colours["work"] != colours["Model.forward"]
@@ -123,7 +123,7 @@ def test_deep_levels_are_not_drawn_and_are_remarked_on() -> None:
     ]
 
 
-def test_names_with_any_character_are_xml() -> None:
+def test_names_with_any_character_are_valid_xml() -> None:
     name = "".join(map(chr, (*range(0x100), 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x1F600)))
     functions = [
         FunctionStats(
@@ -136,7 +136,7 @@ def test_names_with_any_character_are_xml() -> None:
     assert "\\ud800\\udfff\ufffd\ufffd\U0001f600" in box.name
 
 
-def test_source_with_any_character_is_xml() -> None:
+def test_source_with_any_character_is_valid_xml() -> None:
     functions = [FunctionStats("/p/a.py", "f", 1, (ThreadLine(2, -1, 1, 7),))]
     text = "def f():\n    x = '\x00\x1b[2J <b>&\ufffe\udc80'\n"
     source = SourceFile("/p/a.py", text, "")
@@ -155,14 +155,14 @@ def test_an_empty_profile_says_why(shape: str) -> None:
     assert why in content(shapes()[shape], "svg").decode()
 
 
-def test_the_file_needs_nothing_else() -> None:
-    """Nothing is fetched: the only addresses are the names of XML's languages."""
+def test_the_file_loads_no_other_file() -> None:
+    """The only addresses are the names of XML namespaces."""
     text = content(example(), "svg").decode()
     assert set(re.findall(r"https?://[^\"]+", text)) == {SVG[1:-1], HTML[1:-1]}
     assert not re.search(r"@import|url\(|href|src=|@font-face|fetch\(|XMLHttp", text)
 
 
-def test_the_script_finds_what_it_uses() -> None:
+def test_the_script_finds_its_elements() -> None:
     text = content(example(), "svg").decode()
     root = ET.fromstring(text)  # noqa: S314  # our own
     ids = {node.attrib["id"] for node in root.iter() if "id" in node.attrib}

@@ -1,16 +1,16 @@
-"""What an item of the list works with: programs of its own, their profiles, a verdict.
+"""Tools of an item of the list: it runs programs, reads profiles and checks them.
 
-An item is a module of items/: a docstring that says in one line what holds, NEEDS,
-the frameworks without which it is not run, and ``check(lab)``.  Its programs are
-texts; each is run by a Python of its own for a limited time, so that nothing that
-one does ends the list.  They find ``gpu`` and ``say`` of inside/raw.py.
+An item is a module of items/ with a docstring, whose first line is the claim; NEEDS,
+the frameworks without which the item is not run; and ``check(lab)``.  Programs of an
+item are texts; each runs in a process of its own for a limited time, so that no
+program can end the list.  Programs use ``gpu`` and ``say`` of inside/raw.py.
 
-What is known by hand stands at the end of a line of a program::
+Expected numbers are at the end of a line of a program::
 
     gpu.empty()  #> kernels=1
 
 Words: kernels=NUMBER  memsets=NUMBER  alloc=BYTES  free=BYTES  HtoD=BYTES/NUMBER, or
-another direction.  A line that says nothing must have nothing of these.
+another direction.  A line without an expectation must have none of these.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 INSIDE = HERE / "inside"
-LIMIT_S = 120  # for one program; only one that hangs meets it
-SAY_S = 10  # for one that was stopped to say where it was
-SMALLER = 100  # so many times is what stresses the double
+LIMIT_S = 120  # of one program; reached only if a program hangs
+SAY_S = 10  # for the traceback of a program that hangs
+SMALLER = 100  # divisor of large numbers for the double
 MARK = re.compile(r"#> ([^\"']+)$")
 
 # In front of each program, on its first line: `profile` does nothing without kernprof.
 PRELUDE = "try: profile\nexcept NameError: profile = lambda function: function\n"
 PRELUDE += "from raw import clock, gpu, mapped, resident, say\n"
 
-# A framework can be used if this ends well: it has to run a kernel.
+# A framework can be used if its program runs a kernel without an error.
 PROBES = {
     "torch": """
 import torch
@@ -87,14 +87,14 @@ assert tensorflow.config.list_physical_devices("GPU"), "TensorFlow sees no GPU"
 
 
 class NotRunError(Exception):
-    """The item can't be run here; the message says why."""
+    """Exception of an item that can't be run here; the message says why."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A program that has ended, or was ended."""
+    """Result of a program that has ended or was killed."""
 
-    status: int | str  # a text: why there is none
+    status: int | str  # a text if the program was killed
     out: str
     err: str
     text: str
@@ -102,7 +102,7 @@ class Ran:
 
     @property
     def said(self) -> dict[str, Any]:
-        """The figures that it printed, the later ones first choice."""
+        """Figures that the program printed; later ones replace earlier ones."""
         found: dict[str, Any] = {}
         for line in self.out.splitlines():
             word, colon, rest = line.partition("said: ")
@@ -112,15 +112,15 @@ class Ran:
 
     @property
     def gist(self) -> str:
-        """How it ended, and its last words, in one line."""
+        """Exit status and last line of the errors, in one line."""
         lines = [line for line in self.err.splitlines() if line.strip()]
-        if isinstance(self.status, str):  # where it stood, the innermost first
+        if isinstance(self.status, str):  # the innermost frame of its traceback
             lines = [line for line in lines if line.startswith("  File ")][:1]
         return f"its status is {self.status}: {' '.join(lines[-1:]).strip()[-300:]}"
 
     @functools.cached_property
     def stats(self) -> LineStats:
-        """The profile that it wrote; FileNotFoundError if it wrote none."""
+        """Profile that the program wrote; FileNotFoundError if there is none."""
         from lineprof import LineStats  # noqa: PLC0415 - a dry run needs none
 
         if not (self.folder / "program.lprof").exists():
@@ -128,7 +128,7 @@ class Ran:
         return LineStats.from_files(self.folder / "program.lprof")
 
     def lines(self, **chosen: Any) -> dict[int, GpuNumbers]:
-        """Numbers by line, of all functions; chosen: as numbers_of_lines() has it."""
+        """Numbers by line, of all functions; `chosen` goes to numbers_of_lines()."""
         from lineprof.model.gpu import numbers_of_lines  # noqa: PLC0415
 
         found: dict[int, GpuNumbers] = {}
@@ -137,25 +137,25 @@ class Ran:
         return found
 
     def line(self, words: str, **chosen: Any) -> GpuNumbers:
-        """Numbers of the one line of the program with these words; zeros if none."""
+        """Numbers of the only line of the program with these words; zeros if none."""
         from lineprof.model.gpu import GpuNumbers  # noqa: PLC0415
 
         return self.lines(**chosen).get(self.number(words), GpuNumbers())
 
     def number(self, words: str) -> int:
-        """Number of the one line of the program with these words."""
+        """Number of the only line of the program with these words."""
         lines = enumerate(self.text.splitlines(), 1)
         [number] = [number for number, line in lines if words in line]
         return number
 
     def time_ns(self, words: str) -> int:
-        """Time, of the processor, on the one line with these words."""
+        """Time (not GPU time) of the only line with these words."""
         number = self.number(words)
         rows = [row for function in self.stats.functions for row in function.rows]
         return sum(row.time_ns for row in rows if row.line == number)
 
     def names(self, words: str, *kinds: str) -> dict[str, int]:
-        """Names of these kinds, and how often the line with these words had them."""
+        """Names of records of these kinds, with counts on the line with these words."""
         gpu, number = self.stats.gpu, self.number(words)
         found: dict[str, int] = {}
         for one in gpu.sums:
@@ -171,27 +171,27 @@ class Ran:
 
     @property
     def totals(self) -> GpuNumbers:
-        """Numbers of all that was recorded."""
+        """Numbers of all records."""
         from lineprof.model.gpu import totals  # noqa: PLC0415
 
         return totals(self.stats.gpu)
 
     @property
-    def nowhere(self) -> GpuNumbers:
-        """Numbers of what no line has caused."""
+    def unattributed(self) -> GpuNumbers:
+        """Numbers of unattributed work."""
         from lineprof.model.gpu import unattributed  # noqa: PLC0415
 
         return unattributed(self.stats.gpu)
 
     @property
     def run(self) -> GpuRun:
-        """How its GPU work was recorded."""
+        """GPU run of the program."""
         [run] = self.stats.gpu.runs
         return run
 
 
 class Lab:
-    """What one item has, in a folder of its own, and what it found out."""
+    """Folder, checks and figures of one item."""
 
     def __init__(self, folder: Path, doubles: Path | None = None) -> None:
         self.folder = folder
@@ -202,54 +202,54 @@ class Lab:
         self.wrong: list[str] = []
         self.checks = 0
 
-    # -- what is found out ---------------------------------------------------------
+    # -- checks and figures --------------------------------------------------------
 
     def figure(self, **figures: object) -> None:
-        """Note figures, for people."""
+        """Add figures to the report."""
         self.figures.update(figures)
 
     def expect(self, holds: object, otherwise: str) -> bool:
-        """Check; the item goes on, and has failed if it does not hold."""
+        """Check a condition; the item continues, and fails if it is false."""
         self.checks += 1
         if not holds and otherwise not in self.wrong:
             self.wrong.append(otherwise)
         return bool(holds)
 
     def expect_well(self, ran: Ran) -> bool:
-        """Check that a program ended well."""
+        """Check that a program ended with status 0."""
         return self.expect(ran.status == 0, ran.gist)
 
     def need(self, *modules: str) -> None:
-        """End the item as not run unless these can be used."""
+        """End the item as not run unless these frameworks can be used."""
         for module in modules:
             lack = self.lack(module)
             if lack:
                 raise NotRunError(lack)
 
     def need_device(self) -> None:
-        """End the item as not run where the double can't stand in."""
+        """End the item as not run with the double instead of a device."""
         if self.doubles:
             raise NotRunError("the double can't stand in for this")
 
     def lack(self, module: str) -> str:
-        """Say why a framework can't be used; '' if it can."""
+        """Return why a framework can't be used; '' if it can."""
         program = PROBES[module]
         if self.doubles:  # a framework would find no device
             return f"{module} can't use the double"
         return probe(module, program)
 
     def at_most(self, time: float) -> float:
-        """Give a bound of time; a wider one for the double, whose machine is shared."""
+        """Return a bound of time, wider with the double, whose machine is shared."""
         return 50 * time if self.doubles else time
 
     def many(self, number: int) -> int:
-        """Give the number for a device, a smaller one for the double."""
+        """Return `number` for a device, a smaller number for the double."""
         return max(1, number // SMALLER) if self.doubles else number
 
     # -- programs ------------------------------------------------------------------
 
     def environment(self, **knobs: object) -> dict[str, str]:
-        """Give the environment of a program; a knob that is "" goes."""
+        """Return the environment of a program; a knob with the value "" is removed."""
         found = dict(os.environ)
         if self.doubles:
             found = environment(self.doubles)
@@ -258,7 +258,7 @@ class Lab:
         found["PYTHONFAULTHANDLER"] = "1"
         found["PYTHONDONTWRITEBYTECODE"] = "1"
         found["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-        # What frameworks compile goes with the item's folder.
+        # Files that frameworks compile are in the item's folder.
         for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "CUPY_CACHE_DIR"):
             found[name] = str(self.folder / "cache")
         found.update({name: str(value) for name, value in knobs.items()})
@@ -272,7 +272,7 @@ class Lab:
         limit_s: float = LIMIT_S,
         **knobs: object,
     ) -> Ran:
-        """Run a command for limit_s seconds at most, and end all that it left."""
+        """Run a command for at most limit_s seconds, then kill all its processes."""
         paths = [self.here / name for name in ("out.txt", "err.txt")]
         with contextlib.ExitStack() as stack:
             out, err = [stack.enter_context(path.open("wb")) for path in paths]
@@ -289,7 +289,7 @@ class Lab:
                 status: int | str = process.wait(timeout=limit_s)
             except subprocess.TimeoutExpired:
                 status = f"none after {limit_s:g} s"
-                process.send_signal(signal.SIGABRT)  # Python says where it stands
+                process.send_signal(signal.SIGABRT)  # Python prints a traceback
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=SAY_S)
             finally:
@@ -298,7 +298,7 @@ class Lab:
         return Ran(status, said, errors, text, self.here)
 
     def write(self, program: str) -> str:
-        """Write program.py into a new folder; give its text."""
+        """Write program.py into a new folder; return its text."""
         text = PRELUDE + textwrap.dedent(program).lstrip("\n")
         self.runs += 1
         self.here = self.folder / str(self.runs)
@@ -307,7 +307,7 @@ class Lab:
         return text
 
     def python(self, program: str, *arguments: object, **settings: Any) -> Ran:
-        """Run a program alone; settings: those of run()."""
+        """Run a program alone; the settings go to run()."""
         text = self.write(program)
         words = [sys.executable, "program.py", *map(str, arguments)]
         return self.run(words, text, **settings)
@@ -326,7 +326,7 @@ class Lab:
 
     @contextlib.contextmanager
     def beside(self, program: str) -> Iterator[None]:
-        """Have a program run for as long as the block does, from its first line on."""
+        """Run a program as long as the block, which begins after the first output."""
         path = self.folder / "beside.py"
         text = PRELUDE + textwrap.dedent(program).lstrip("\n")
         path.write_text(text, encoding="utf-8")
@@ -346,17 +346,17 @@ class Lab:
         finally:
             end(process)
 
-    # -- checks that many items make -----------------------------------------------
+    # -- checks of many items ------------------------------------------------------
 
     def expect_recorded(self, ran: Ran) -> bool:
-        """Check that GPU work is recorded; what is recorded is another question."""
+        """Check that the backend records GPU work."""
         runs = ran.stats.gpu.runs
         why = runs[0].reason if runs else "there is no GPU"
         on = any(run.backend == "cupti" for run in runs)
         return self.expect(on, f"the GPU is not recorded: {why}")
 
     def expect_whole(self, ran: Ran) -> None:
-        """Check that nothing was lost, and that lines and footer make the total."""
+        """Check that no record was lost, and that lines and footer sum to the total."""
         from lineprof.model.gpu import numbers_of_lines  # noqa: PLC0415
 
         if not self.expect_recorded(ran):
@@ -367,7 +367,7 @@ class Lab:
             lost == (0, 0, 0),
             f"records that were dropped, have no times, are outstanding: {lost}",
         )
-        parts = [ran.nowhere]
+        parts = [ran.unattributed]
         for lines in numbers_of_lines(ran.stats.gpu, alone=True).values():
             parts += lines.values()
         for name in ("self_ns", "kernels", "memsets", "memcpy_ns", "memcpy_bytes"):
@@ -377,10 +377,10 @@ class Lab:
                 f"lines and footer have {sum(found)} {name}, the device {whole}",
             )
 
-    def expect_marks(self, ran: Ran, nowhere: str = "", **chosen: Any) -> None:
-        """Compare counts with what the program's lines claim.
+    def expect_marks(self, ran: Ran, unattributed: str = "", **chosen: Any) -> None:
+        """Compare counts with the expectations in the program's lines.
 
-        *nowhere* is what no line has caused.
+        `unattributed` has the counts of unattributed work.
         """
         if not self.expect_recorded(ran):
             return
@@ -392,13 +392,13 @@ class Lab:
             line = source[number].partition("#>")[0].strip()
             what = f"{spelled(had)}, not {spelled(wanted)}"
             self.expect(had == wanted, f"`{line}` has {what}")
-        had, wanted = counts(ran.nowhere), words_of(nowhere)
+        had, wanted = counts(ran.unattributed), words_of(unattributed)
         what = f"{spelled(had)}, not {spelled(wanted)}"
         self.expect(had == wanted, f"no line has caused {what}")
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all of its session; nothing happens to one that is gone."""
+    """Kill a process and its session, unless it has ended."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -406,7 +406,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 @functools.cache
 def probe(module: str, program: str) -> str:
-    """Say why a framework can't be used; '' if this program of its ends well."""
+    """Return why a framework can't be used; '' if this program of it succeeds."""
     words = [sys.executable, "-c", program]
     try:
         done = subprocess.run(
@@ -428,19 +428,19 @@ def probe(module: str, program: str) -> str:
 
 
 def words_of(text: str) -> dict[str, str]:
-    """Read words like ``kernels=1 HtoD=64/1``."""
+    """Parse words like ``kernels=1 HtoD=64/1``."""
     words = dict(word.split("=") for word in text.split())
     return {name: value for name, value in words.items() if value != "0"}
 
 
 def marks(text: str) -> dict[int, dict[str, str]]:
-    """Read what the lines of a program claim."""
+    """Return the expectations in the lines of a program."""
     found = ((n, MARK.search(line)) for n, line in enumerate(text.splitlines(), 1))
     return {number: words_of(match[1]) for number, match in found if match}
 
 
 def counts(numbers: GpuNumbers) -> dict[str, str]:
-    """Say in words what can be known by hand."""
+    """Return the counts that expectations may name, as words."""
     words = {
         "kernels": numbers.kernels,
         "memsets": numbers.memsets,
@@ -453,5 +453,5 @@ def counts(numbers: GpuNumbers) -> dict[str, str]:
 
 
 def spelled(words: Mapping[str, str]) -> str:
-    """Write words as a program has them."""
+    """Return words as written in a program."""
     return " ".join(f"{name}={value}" for name, value in words.items()) or "nothing"

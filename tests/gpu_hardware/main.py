@@ -1,7 +1,7 @@
-"""Go through the list of what only a machine with a GPU can show.
+"""Tests of lineprof that need a GPU: a list of items, each with a verdict.
 
-`make test-gpu` runs it with lineprof at hand.  Each item is passed, failed or not
-run, and says why; the exit status is 1 if one failed.
+`make test-gpu` runs the list with an installed lineprof.  Each item is passed, failed
+or not run, with a reason; the exit status is 1 if an item failed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lab import PRELUDE, Lab, NotRunError  # noqa: E402
 if TYPE_CHECKING:
     from types import ModuleType
 
-# In the order in which they run: what everything else rests on comes first.
+# In the order in which items run: the most basic first.
 ITEMS = (
     "environment",
     "quiet_attach",
@@ -76,13 +76,13 @@ ITEMS = (
 )
 RECORDED = HERE / "recorded"
 FOLDER = "tests/gpu_hardware/recorded"
-MOST = 1000  # characters of a reason that are recorded
+MAX_REASON = 1000  # max characters of a recorded reason
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of an item."""
+    """Result of an item."""
 
     name: str
     what: str  # PASSED, FAILED or NOT_RUN
@@ -98,7 +98,7 @@ class Verdict:
 
 
 def load(name: str) -> ModuleType:
-    """Import an item and compile its programs; SyntaxError if one does not."""
+    """Import an item and compile its programs; SyntaxError if one is invalid."""
     item = importlib.import_module(f"items.{name}")
     for word, value in vars(item).items():
         texts = value.values() if isinstance(value, dict) else [value]
@@ -109,12 +109,12 @@ def load(name: str) -> ModuleType:
 
 
 def gist(item: ModuleType) -> str:
-    """Say in one line what an item holds."""
+    """Return the claim of an item, one line."""
     return (item.__doc__ or "").partition("\n")[0]
 
 
 def judge(name: str, folder: Path, doubles: Path | None) -> Verdict:
-    """Run an item; whatever it does, this goes on."""
+    """Run an item and return its verdict; exceptions of the item make it fail."""
     begun = time.monotonic()
     lab = Lab(folder, doubles)
     what, why = FAILED, ""
@@ -125,7 +125,7 @@ def judge(name: str, folder: Path, doubles: Path | None) -> Verdict:
         lab.expect(lab.checks, "nothing was checked")
         what = FAILED if lab.wrong else PASSED
     except NotRunError as error:
-        # What was found wrong before it gave up stays wrong.
+        # An item that failed a check before this exception has failed.
         what, why = (FAILED if lab.wrong else NOT_RUN), str(error)
     except Exception as error:  # noqa: BLE001 - the list goes on
         [*_, last] = traceback.extract_tb(error.__traceback__)
@@ -136,7 +136,7 @@ def judge(name: str, folder: Path, doubles: Path | None) -> Verdict:
 
 
 def chosen(patterns: list[str]) -> list[str]:
-    """Give the items with these names, or patterns of names; all if there is none."""
+    """Return the items whose names match these patterns; all without patterns."""
     unknown = [one for one in patterns if not fnmatch.filter(ITEMS, one)]
     if unknown:
         sys.exit(f"lineprof: no item is called {', '.join(unknown)}; --list has them")
@@ -145,7 +145,7 @@ def chosen(patterns: list[str]) -> list[str]:
 
 
 def run(names: list[str], doubles: Path | None, within_s: float) -> list[Verdict]:
-    """Run items one after the other, printing each verdict as it comes."""
+    """Run items in sequence and print each verdict at once."""
     begun = time.monotonic()
     verdicts = []
     for name in names:
@@ -160,7 +160,7 @@ def run(names: list[str], doubles: Path | None, within_s: float) -> list[Verdict
 
 
 def origin() -> dict[str, str]:
-    """Say on what the list ran."""
+    """Return the device, the driver and versions of the machine."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         answer = subprocess.run(query, capture_output=True, text=True, check=True)
@@ -181,7 +181,7 @@ def origin() -> dict[str, str]:
 
 
 def version_of(name: str) -> dict[str, str]:
-    """Give the version of a distribution whose name begins so, if it is there."""
+    """Return the version of an installed distribution by its name or name-cuda."""
     from importlib.metadata import distributions  # noqa: PLC0415 - seldom needed
 
     found = {
@@ -193,12 +193,12 @@ def version_of(name: str) -> dict[str, str]:
 
 
 def record(verdicts: list[Verdict]) -> Path:
-    """Write verdicts and their origin into a small file, beside those of the day."""
+    """Write verdicts and their origin into the file of the device and the day."""
     where = origin()
     words = [where["device"], where["driver"], where["date"]]
     name = re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower())
     items = {
-        one.name: {"verdict": one.what, "why": one.why[:MOST], **one.figures}
+        one.name: {"verdict": one.what, "why": one.why[:MAX_REASON], **one.figures}
         for one in verdicts
     }
     RECORDED.mkdir(exist_ok=True)
@@ -211,7 +211,7 @@ def record(verdicts: list[Verdict]) -> Path:
 
 
 def read_words() -> argparse.Namespace:
-    """Read the command line."""
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(prog="make test-gpu ARGS=...", description=__doc__)
     add = parser.add_argument
     add("items", nargs="*", help="names or patterns like 'torch*'; all of them")
@@ -224,7 +224,7 @@ def read_words() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Do as the command line says; give the exit status."""
+    """Run or list the items; return the exit status."""
     words = read_words()
     names = chosen(words.items)
     if words.list or words.dry_run:
@@ -238,7 +238,7 @@ def main() -> int:
         print("with the tests' double, without a GPU")
     else:
         print(", ".join(f"{name} {value}" for name, value in origin().items()))
-    # What crashes, or is stopped because it hangs, leaves no core behind.
+    # A program that crashes or is killed leaves no core file.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     begun = time.monotonic()
     verdicts = run(names, doubles, words.within)

@@ -1,4 +1,4 @@
-"""Which line a device's work is charged to: the one that was open at its launch."""
+"""Attribution of GPU work: to the line that was open at the launch."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("hook")
 
-# What no line has caused, of those programs where that is something.
-NOWHERE = {
+# Unattributed GPU work of the programs that have some.
+UNATTRIBUTED = {
     "outside of any function": "gpu=122 kernels=7 HtoD=3/8/1 wait=125/1",
     "in functions that are not profiled": "gpu=40 kernels=4",
-    "after an end": "gpu=30 kernels=2",
+    "after the function's end": "gpu=30 kernels=2",
     "native threads and no line": "gpu=6 kernels=3",
     "native threads and two threads with lines": "gpu=50 kernels=5",
     "turned off in the middle": "gpu=4 kernels=1",
-    "a generator that waits": "gpu=40 kernels=2",
-    "coroutines that wait": "gpu=5 kernels=1",
+    "a suspended generator": "gpu=40 kernels=2",
+    "suspended coroutines": "gpu=5 kernels=1",
     "registered, and not enabled": "gpu=10 kernels=1",
     "a suspended frame is no open line": "gpu=8 kernels=1",
 }
@@ -56,7 +56,7 @@ def outer():
 outer()
 inner(1)
 """,
-    # The functions between are no one's business.
+    # Functions that are not profiled do not count.
     "through functions that are not profiled": """
 @profile
 def inner():
@@ -77,7 +77,7 @@ def outer():
 
 outer()
 """,
-    # A line counts a record once however often it is on the stack.
+    # A line counts a record once, even if it is open several times.
     "recursion": """
 @profile
 def f(n):
@@ -100,7 +100,7 @@ def odd(n):
 
 even(4)
 """,
-    "recursion far down": """
+    "deep recursion": """
 import sys
 sys.setrecursionlimit(5000)
 
@@ -221,7 +221,7 @@ class Model:
 
 Model.make()()
 """,
-    "a generator that waits": """
+    "a suspended generator": """
 @profile
 def numbers():
     gpu.fk_launch(b"k", 0, 1)  #> gpu=1 kernels=1
@@ -236,7 +236,7 @@ next(generator)
 gpu.fk_launch(b"k", 0, 20)
 next(generator, None)
 """,
-    # On its way back a resumed frame is on the line that it left.
+    # A resumed frame is again on the line that it left.
     "generators": """
 @profile
 def inner(n):
@@ -280,7 +280,7 @@ thread = threading.Thread(target=elsewhere)
 thread.start()
 thread.join()
 """,
-    "coroutines that wait": """
+    "suspended coroutines": """
 import asyncio
 
 @profile
@@ -335,8 +335,8 @@ f()
 for _ in range(3):
     plain()
 """,
-    # What is launched in a function is its own, whenever it runs.
-    "after an end": """
+    # A launch in a function is charged to its line, even if the kernel runs later.
+    "after the function's end": """
 @profile
 def f():
     for n in range(3):
@@ -380,7 +380,7 @@ threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 """,
-    # A worker's launch belongs to the line that waits for it.
+    # A launch on a native thread is charged to the line that waits for the thread.
     "native threads": """
 @profile
 def inner():
@@ -417,7 +417,7 @@ def f():
 
 f()
 """,
-    # Whose is it?  Nobody can tell.
+    # With two threads of open lines the launching line is unknown.
     "native threads and two threads with lines": """
 import threading
 ready, over = threading.Event(), threading.Event()
@@ -485,12 +485,14 @@ def played(
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_line_at_the_launch(played: dict[str, Played], name: str) -> None:
-    played[name].check(NOWHERE.get(name, ""))
+def test_work_is_charged_to_the_line_at_the_launch(
+    played: dict[str, Played], name: str
+) -> None:
+    played[name].check(UNATTRIBUTED.get(name, ""))
 
 
 def function_ns(stats: LineStats) -> dict[str, tuple[int, int]]:
-    """Give each function's GPU time, and what of it is its own lines'."""
+    """Return the GPU time and the self GPU time of each function."""
     return {
         key[2]: (numbers.gpu_ns, numbers.self_ns)
         for key, numbers in numbers_of_functions(stats.gpu).items()
@@ -504,7 +506,7 @@ def test_a_function_counts_a_record_once(played: dict[str, Played]) -> None:
     assert nested == {"inner": (114, 114), "middle": (101, 0), "outer": (5119, 5007)}
 
 
-def test_paths_know_their_thread(rig: Rig) -> None:
+def test_call_paths_have_the_thread_of_the_launch(rig: Rig) -> None:
     program = """
     import threading
     @profile
@@ -525,7 +527,7 @@ def test_paths_know_their_thread(rig: Rig) -> None:
     assert names == {1: "MainThread", 10: "red", 100: "green"}
 
 
-def test_an_adopted_path_is_that_of_the_thread_with_lines(rig: Rig) -> None:
+def test_an_adopted_call_path_has_the_thread_of_its_lines(rig: Rig) -> None:
     program = """
     import threading
     @profile
@@ -566,7 +568,7 @@ second.dump_stats("second.lprof")
 """
 
 
-def test_two_profilers_each_know_their_own_lines(rig: Rig) -> None:
+def test_two_profilers_each_report_their_own_lines(rig: Rig) -> None:
     ran = rig.python(TWO).ok()
     places = {
         line.partition("# ")[2]: number
@@ -631,8 +633,8 @@ def test_one_of_two_profilers_is_turned_off_in_the_middle(rig: Rig) -> None:
     assert unattributed(ran.stats("second").gpu).gpu_ns == 320
 
 
-def test_greenlets(rig: Rig) -> None:
-    """Each line has what was launched on it, whoever switched to it."""
+def test_switching_greenlets(rig: Rig) -> None:
+    """A launch is charged to the line of its own greenlet."""
     pytest.importorskip("greenlet")
     program = """
     from greenlet import greenlet

@@ -1,4 +1,4 @@
-"""What a device did, by line: kernels, memsets, copies, memory, waiting."""
+"""GPU work by line, recorded by CUPTI: kernels, memsets, copies, memory, waits."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def f():
 
 f()
 """,
-    # A copy that returns at once is no wait; one that has to is, like `.item()`.
+    # A blocking copy is a wait, as in `.item()`; an asynchronous copy is not.
     "copies that wait": """
 @profile
 def f():
@@ -87,7 +87,7 @@ def f():
 
 f()
 """,
-    "streams side by side": """
+    "concurrent streams": """
 @profile
 def f():
     gpu.fk_launch(b"k", 0, 1000)  #> gpu=1000 kernels=1
@@ -138,7 +138,7 @@ def f():
 
 f()
 """,
-    "no time at all": """
+    "work of no duration": """
 @profile
 def f():
     gpu.fk_launch(b"k", 0, 0)  #> kernels=1
@@ -146,7 +146,7 @@ def f():
 
 f()
 """,
-    # By the driver alone, as compilers do, and through every launch there is.
+    # Launches by the driver alone, as compilers make them, by every launch function.
     "the driver's calls": """
 @profile
 def f(call):
@@ -184,7 +184,7 @@ def test_numbers_of_lines(played: dict[str, Played], name: str) -> None:
     assert lost(stats.gpu.runs[0]) == (0, 0, 0, 0)
 
 
-def test_each_direction_has_its_name(rig: Rig) -> None:
+def test_each_direction_of_a_copy_has_a_name(rig: Rig) -> None:
     stats = rig.check(
         """
         @profile
@@ -214,7 +214,7 @@ for times in (1, 10):
 """
 
 
-def test_kernels_under_their_line(rig: Rig) -> None:
+def test_kernels_of_a_line(rig: Rig) -> None:
     stats = rig.kernprof(KERNELS).ok().stats()
     [lines] = kernels_of_lines(stats.gpu).values()
     [found] = lines.values()
@@ -263,7 +263,7 @@ gpu.fk_launch(b"outside", 2, 1)
 """
 
 
-def test_each_record_in_the_timeline(rig: Rig) -> None:
+def test_each_record_is_in_the_timeline(rig: Rig) -> None:
     stats = rig.kernprof(TIMELINE).ok().stats()
     found = {event.name or event.kind: event for event in events(stats)}
     assert list(found) == ["big", "plain", "outside", "DtoH", "memset"]
@@ -289,7 +289,7 @@ def test_each_record_in_the_timeline(rig: Rig) -> None:
 BUSY = """
 @profile
 def f():
-    for stream in range(3):  # all at once: 100, 200, 300
+    for stream in range(3):  # concurrent: 100, 200, 300
         gpu.fk_launch(b"k", stream, 100 * (stream + 1))
     tick(1000)
     gpu.fk_launch(b"k", 0, 10)  # 10 alone
@@ -299,7 +299,7 @@ f()
 """
 
 
-def test_a_device_is_busy_once_whatever_runs_side_by_side(rig: Rig) -> None:
+def test_busy_time_counts_concurrent_kernels_once(rig: Rig) -> None:
     stats = rig.kernprof(BUSY).ok().stats()
     first, second = stats.gpu.devices
     assert (first.device, first.busy_ns, first.busy_exact) == (0, 310, True)
@@ -359,7 +359,7 @@ def test_the_json(rig: Rig) -> None:
     assert (run["backend"], device["name"]) == ("cupti", "NVIDIA H200")
 
 
-def test_a_report_may_be_asked_for_again_and_again(rig: Rig) -> None:
+def test_a_report_can_be_made_repeatedly(rig: Rig) -> None:
     program = """
     from running import new_profiler
     profile = new_profiler()
@@ -376,8 +376,8 @@ def test_a_report_may_be_asked_for_again_and_again(rig: Rig) -> None:
     ran.check()
 
 
-def test_a_report_from_within_a_line(rig: Rig) -> None:
-    """What was launched so far is in it; the device is waited for."""
+def test_a_report_made_inside_a_line(rig: Rig) -> None:
+    """The report waits for the device and has all launches so far."""
     program = """
     from running import new_profiler
     from lineprof.model.gpu import totals

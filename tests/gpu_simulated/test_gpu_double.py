@@ -1,14 +1,13 @@
-"""The doubles of NVIDIA's libraries do what the real ones are known to do."""
+"""Doubles of NVIDIA's libraries: they behave as the real ones do."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_double import Play
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from gpu_double import Play
 
 
 FUNCTIONS = [
@@ -23,7 +22,7 @@ FUNCTIONS = [
     *("GetGlobalCallbackState", "SetThreadIdType"),
 ]
 
-# By version: bytes of a kernel's, a copy's, a memset's record.
+# Bytes of the record of a kernel, a copy and a memset, by version.
 SIZES = {
     17: (176, 88, 88),
     118: (200, 88, 88),
@@ -39,20 +38,14 @@ SIZES = {
 }
 
 
-@pytest.fixture
-def play(doubles: Path, tmp_path: Path) -> Play:
-    """Give what plays scripts."""
-    return Play(doubles, tmp_path)
-
-
 # --- the driver ----------------------------------------------------------------
 
 
-def test_cupti_has_every_function_that_a_client_looks_for(play: Play) -> None:
+def test_cupti_has_every_function_that_a_client_needs(play: Play) -> None:
     play(f"for name in {FUNCTIONS}: getattr(Client(start=False).cupti, 'cupti' + name)")
 
 
-def test_the_workload_runs_with_no_cupti_at_all(play: Play) -> None:
+def test_the_workload_runs_without_cupti(play: Play) -> None:
     play("""
         assert gpu.fk_init() == 0
         assert gpu.fk_launch(b"kernel", 0, 1000) == 0
@@ -62,7 +55,7 @@ def test_the_workload_runs_with_no_cupti_at_all(play: Play) -> None:
     """)
 
 
-def test_the_driver_tells_its_version_and_no_more_before_it_is_initialized(
+def test_an_uninitialized_driver_has_only_a_version(
     play: Play,
 ) -> None:
     play(
@@ -99,7 +92,7 @@ def test_devices_have_names_and_attributes(play: Play) -> None:
     """)
 
 
-def test_each_call_of_the_driver_can_be_told_to_fail(play: Play) -> None:
+def test_each_call_of_the_driver_can_be_made_to_fail(play: Play) -> None:
     play(
         """
         gpu.fk_init()
@@ -139,9 +132,7 @@ def test_contexts_are_pushed_popped_and_destroyed(play: Play) -> None:
 
 
 @pytest.mark.parametrize("version", SIZES)
-def test_records_are_as_long_as_their_release_makes_them(
-    play: Play, version: int
-) -> None:
+def test_records_have_the_size_of_their_release(play: Play, version: int) -> None:
     play(
         f"""
         kernel, copy, memset = {SIZES[version]}
@@ -201,7 +192,7 @@ def test_cupti_13_2_without_a_driver_crashes_at_its_version(play: Play) -> None:
     play(script, FAKE_CUPTI_VERSION=130202)
 
 
-def test_newer_releases_are_known_by_their_functions(play: Play) -> None:
+def test_newer_releases_have_newer_functions(play: Play) -> None:
     script = """
         client = Client(start=False)
         names = "Subscribe_v2 ActivityEnable_v2 ActivityGetNextRecord_v2"
@@ -211,7 +202,7 @@ def test_newer_releases_are_known_by_their_functions(play: Play) -> None:
         assert play(script, cupti=f"fake_cupti{library}") == f"{count}\n"
 
 
-def test_a_driver_older_than_cupti_will_not_do(play: Play) -> None:
+def test_cupti_refuses_a_driver_that_is_older(play: Play) -> None:
     play(
         """
         client = Client(start=False)
@@ -223,7 +214,7 @@ def test_a_driver_older_than_cupti_will_not_do(play: Play) -> None:
     )
 
 
-def test_an_old_release_does_not_know_newer_functions(play: Play) -> None:
+def test_an_old_release_refuses_newer_callbacks_and_kinds(play: Play) -> None:
     play(
         """
         client = Client()
@@ -240,7 +231,7 @@ def test_an_old_release_does_not_know_newer_functions(play: Play) -> None:
 # --- callbacks -----------------------------------------------------------------
 
 
-def test_a_launch_is_the_runtime_s_and_in_it_the_driver_s(play: Play) -> None:
+def test_a_launch_is_a_runtime_call_around_a_driver_call(play: Play) -> None:
     play("""
         client = Client()
         client.watch(1, 307)
@@ -270,7 +261,9 @@ def test_a_launch_is_the_runtime_s_and_in_it_the_driver_s(play: Play) -> None:
 
 
 @pytest.mark.parametrize("whose", ["driver", "runtime"])
-def test_ids_need_not_be_shared(play: Play, whose: str) -> None:
+def test_runtime_and_driver_may_have_separate_correlation_ids(
+    play: Play, whose: str
+) -> None:
     play(
         f"""
         client = Client()
@@ -289,7 +282,7 @@ def test_ids_need_not_be_shared(play: Play, whose: str) -> None:
     )
 
 
-def test_ids_wrap_around_and_are_never_0(play: Play) -> None:
+def test_correlation_ids_wrap_around_and_are_never_0(play: Play) -> None:
     play(
         """
         client = Client()
@@ -301,7 +294,7 @@ def test_ids_wrap_around_and_are_never_0(play: Play) -> None:
         ids = [c.correlation for c in client.calls if c.site == "enter"]
         assert ids == [2**32 - 2, 2**32 - 1, 1, 2], ids
         """,
-        FAKE_CUPTI_FIRST_ID=2**32 - 3,  # cuInit has the first
+        FAKE_CUPTI_FIRST_ID=2**32 - 3,  # the id of cuInit
     )
 
 
@@ -320,7 +313,7 @@ def test_a_launch_that_fails_leaves_no_record(play: Play) -> None:
     """)
 
 
-def test_calls_are_recorded_where_that_is_asked_for(play: Play) -> None:
+def test_calls_are_recorded_if_enabled(play: Play) -> None:
     play("""
         client = Client()
         client.enable(DRIVER, RUNTIME, SYNC)
@@ -341,7 +334,7 @@ def test_calls_are_recorded_where_that_is_asked_for(play: Play) -> None:
     """)
 
 
-def test_functions_have_names(play: Play) -> None:
+def test_callbacks_have_function_names(play: Play) -> None:
     play("""
         client = Client()
         name = ctypes.c_char_p()
@@ -373,7 +366,7 @@ def test_the_workload_runs_with_and_without_the_gil(play: Play) -> None:
     """)
 
 
-def test_native_threads_launch_on_threads_of_their_own(play: Play) -> None:
+def test_native_launches_run_on_other_threads(play: Play) -> None:
     play("""
         client = Client()
         client.watch(1, 307)
@@ -387,6 +380,6 @@ def test_native_threads_launch_on_threads_of_their_own(play: Play) -> None:
         client.flush()
         assert sorted(client.names()) == ["many"] * 150 + ["one"] * 2
         threads = {c.thread for c in client.calls}
-        assert len(threads) in {2, 3, 4}  # the kernel may use a number again
+        assert len(threads) in {2, 3, 4}  # thread numbers may be reused
         assert threading.get_native_id() not in threads
     """)

@@ -1,23 +1,19 @@
-"""What goes wrong with the double of CUPTI, on purpose and by misuse."""
+"""Failures of the double of CUPTI: made on purpose, and caused by misuse."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_double import FROZEN_PRELUDE, SOURCES, Play
+from gpu_double import FROZEN_PRELUDE, SOURCES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@pytest.fixture
-def play(doubles: Path, tmp_path: Path) -> Play:
-    """Give what plays scripts."""
-    return Play(doubles, tmp_path)
+    from gpu_double import Play
 
 
-def test_somebody_else_may_be_subscribed(play: Play) -> None:
+def test_cupti_takes_one_subscriber(play: Play) -> None:
     script = """
         client = Client(start=False)
         at = ctypes.byref(client.subscriber)
@@ -28,7 +24,7 @@ def test_somebody_else_may_be_subscribed(play: Play) -> None:
     assert play(script, FAKE_CUPTI_SUBSCRIBE_RC=35) == "35\n35\n"
 
 
-def test_each_call_of_cupti_can_be_told_to_fail(play: Play) -> None:
+def test_each_call_of_cupti_can_be_made_to_fail(play: Play) -> None:
     play(
         """
         client = Client(start=False)
@@ -82,7 +78,7 @@ def test_misuse_ends_the_process(play: Play, message: str) -> None:
     assert play.dies(MISUSES[message]) == message
 
 
-def test_misuse_may_be_answered_with_an_error_instead(play: Play) -> None:
+def test_misuse_may_return_an_error_instead(play: Play) -> None:
     play(
         """
         client = Client()
@@ -101,13 +97,13 @@ def test_misuse_may_be_answered_with_an_error_instead(play: Play) -> None:
         ("gpu.cuCtxSynchronize()", "a callback of CUPTI's waits for the device"),
     ],
 )
-def test_callbacks_must_not_call_back(play: Play, inside: str, message: str) -> None:
+def test_callbacks_must_not_call_cupti(play: Play, inside: str, message: str) -> None:
     script = f"""
-        class Rash(Client):
+        class Nested(Client):
             def on_called(self, *_):
                 {inside}
 
-        client = Rash()
+        client = Nested()
         client.watch(1, 307)
         gpu.fk_init()
         gpu.fk_launch(b"kernel", 0, 1)
@@ -115,7 +111,7 @@ def test_callbacks_must_not_call_back(play: Play, inside: str, message: str) -> 
     assert play.dies(script) == message
 
 
-GIVING = """
+SETTING_BUFFERS = """
     class Odd(Client):
         def on_requested(self, buffer, size, most):
             super().on_requested(buffer, size, most)
@@ -130,7 +126,7 @@ GIVING = """
 
 
 @pytest.mark.parametrize(
-    ("giving", "message"),
+    ("change", "message"),
     [
         ("buffer[0] += 4", "a buffer that is not aligned to 8 bytes"),
         ("buffer[0] = None", "no buffer: before CUDA 12.9 that may crash"),
@@ -138,12 +134,15 @@ GIVING = """
         ("most[0] = 2**63 - 1", "a buffer without its size or its number of records"),
     ],
 )
-def test_buffers_must_be_good(play: Play, giving: str, message: str) -> None:
-    assert play.dies(GIVING.format(giving), FAKE_CUPTI_VERSION=24) == message
+def test_invalid_buffers_end_the_process(play: Play, change: str, message: str) -> None:
+    assert play.dies(SETTING_BUFFERS.format(change), FAKE_CUPTI_VERSION=24) == message
 
 
 def test_a_refused_buffer_loses_records_since_12_9(play: Play) -> None:
-    script = GIVING.format("buffer[0] = None") + "    assert client.dropped() == 1\n"
+    script = (
+        SETTING_BUFFERS.format("buffer[0] = None")
+        + "    assert client.dropped() == 1\n"
+    )
     play(script, FAKE_CUPTI_VERSION=28)
 
 
@@ -200,7 +199,7 @@ def test_cuda_does_not_survive_a_fork(play: Play) -> None:
     """)
 
 
-def test_cuda_may_begin_in_a_forked_child(play: Play) -> None:
+def test_cuda_may_be_initialized_in_a_forked_child(play: Play) -> None:
     play("""
         client = Client()
         client.watch(1, 307)
@@ -214,7 +213,7 @@ def test_cuda_may_begin_in_a_forked_child(play: Play) -> None:
     """)
 
 
-def test_programs_get_the_workload_and_a_clock_that_they_move(play: Play) -> None:
+def test_programs_have_the_workload_and_a_settable_clock(play: Play) -> None:
     play(f"{FROZEN_PRELUDE}gpu.fk_init()\ntick(5)\nprint(gpu.fk_clock())", frozen=True)
 
 

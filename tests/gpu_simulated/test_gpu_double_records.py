@@ -1,26 +1,17 @@
-"""The double of CUPTI delivers records as the real one does."""
+"""Records of the double of CUPTI: delivered as by the real library."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-from gpu_double import Play
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.fixture
-def play(doubles: Path, tmp_path: Path) -> Play:
-    """Give what plays scripts."""
-    return Play(doubles, tmp_path)
+    from gpu_double import Play
 
 
 # --- records -------------------------------------------------------------------
 
 
-def test_records_come_on_a_thread_of_cupti_s_and_in_small_buffers(play: Play) -> None:
+def test_records_arrive_on_a_thread_of_cupti_in_small_buffers(play: Play) -> None:
     play(
         """
         client = Client()
@@ -44,7 +35,7 @@ def test_several_buffers_are_in_flight(play: Play) -> None:
         client = Client()
         client.enable(KERNEL)
         gpu.fk_init()
-        gpu.fk_launch_many(b"kernel", 4, 10**15)  # none is delivered before its time
+        gpu.fk_launch_many(b"kernel", 4, 10**15)  # not delivered before the sync
         gpu.fk_sync(0, 0, 0)
         client.flush()
         assert client.order == [*["asked"] * 3, *["came"] * 3, "asked", "came"]
@@ -53,7 +44,7 @@ def test_several_buffers_are_in_flight(play: Play) -> None:
     )
 
 
-def test_buffers_may_be_asked_for_on_a_thread_of_the_program(play: Play) -> None:
+def test_buffers_may_be_requested_on_a_thread_of_the_program(play: Play) -> None:
     play(
         """
         client = Client()
@@ -75,7 +66,7 @@ def test_buffers_may_be_asked_for_on_a_thread_of_the_program(play: Play) -> None
     )
 
 
-def test_many_records_come_without_a_flush(play: Play) -> None:
+def test_many_records_arrive_without_a_flush(play: Play) -> None:
     play("""
         client = Client()
         client.enable(KERNEL)
@@ -87,7 +78,7 @@ def test_many_records_come_without_a_flush(play: Play) -> None:
     """)
 
 
-def test_a_kernel_that_runs_is_not_delivered(play: Play) -> None:
+def test_a_running_kernel_is_not_delivered(play: Play) -> None:
     play("""
         client = Client()
         client.enable(KERNEL)
@@ -107,7 +98,7 @@ def test_a_kernel_that_runs_is_not_delivered(play: Play) -> None:
     """)
 
 
-def test_records_may_come_after_the_flush_has_returned(play: Play) -> None:
+def test_records_may_arrive_after_the_flush_has_returned(play: Play) -> None:
     play(
         """
         returned = threading.Event()
@@ -163,7 +154,7 @@ def test_times_may_be_missing(play: Play) -> None:
     )
 
 
-def test_only_kinds_that_are_enabled_are_recorded(play: Play) -> None:
+def test_only_enabled_kinds_are_recorded(play: Play) -> None:
     play("""
         client = Client()
         client.enable(MEMSET)
@@ -210,7 +201,7 @@ def test_memory_and_migrations_are_recorded(play: Play) -> None:
 # --- time ----------------------------------------------------------------------
 
 
-def test_a_stream_runs_its_work_in_order_and_others_beside_it(play: Play) -> None:
+def test_streams_run_in_order_and_concurrently(play: Play) -> None:
     play("""
         client = Client()
         client.enable(KERNEL)
@@ -235,7 +226,7 @@ def test_a_stream_runs_its_work_in_order_and_others_beside_it(play: Play) -> Non
     """)
 
 
-def test_times_are_the_clock_s_that_the_client_gives(play: Play) -> None:
+def test_times_are_of_the_clock_that_the_client_gives(play: Play) -> None:
     script = """
         client = Client(clock={})
         client.enable(KERNEL)
@@ -252,7 +243,7 @@ def test_times_are_the_clock_s_that_the_client_gives(play: Play) -> None:
     play(script.format(False, "time.time_ns", "time.time_ns"))
 
 
-def test_work_goes_on_where_the_clock_is_changed_under_it(play: Play) -> None:
+def test_pending_work_is_moved_to_a_new_clock(play: Play) -> None:
     play("""
         gpu.fk_init()
         gpu.fk_launch(b"before", 0, 10**12)
@@ -266,7 +257,7 @@ def test_work_goes_on_where_the_clock_is_changed_under_it(play: Play) -> None:
     """)
 
 
-def test_waits_are_exact_by_a_frozen_clock(play: Play) -> None:
+def test_waits_are_exact_on_a_frozen_clock(play: Play) -> None:
     play(
         """
         tick = frozen_clock(gpu)
@@ -282,7 +273,7 @@ def test_waits_are_exact_by_a_frozen_clock(play: Play) -> None:
         assert now() == start + 5000
         gpu.fk_memcpy(2, 64, 300, 1, 3, 1)  # blocking
         assert now() == start + 5300
-        gpu.fk_memcpy(2, 64, 300, 0, 3, 1)  # pageable memory blocks, too
+        gpu.fk_memcpy(2, 64, 300, 0, 3, 1)  # pageable memory also blocks
         assert now() == start + 5600
         gpu.fk_memcpy(1, 64, 300, 0, 2, 3)
         assert now() == start + 5600
@@ -322,7 +313,7 @@ def test_nothing_hangs_while_the_clock_is_frozen(play: Play) -> None:
     play("assert time.time() == time.time()", frozen=True, FROZEN_CLOCK_REALTIME=1)
 
 
-def test_a_wait_may_really_take_its_time(play: Play) -> None:
+def test_a_wait_may_take_real_time(play: Play) -> None:
     play("""
         gpu.fk_init()
         gpu.fk_wait_really(1)
@@ -352,7 +343,7 @@ GRAPH = """
 """
 
 
-def test_a_graph_s_launch_gives_a_record_for_each_node(play: Play) -> None:
+def test_a_graph_launch_has_a_record_for_each_node(play: Play) -> None:
     play(
         GRAPH
         + """
@@ -377,7 +368,7 @@ def test_a_graph_s_launch_gives_a_record_for_each_node(play: Play) -> None:
     )
 
 
-def test_a_node_is_told_of_inside_the_call_that_makes_it(play: Play) -> None:
+def test_a_new_node_is_reported_inside_the_call_that_makes_it(play: Play) -> None:
     play("""
         client = Client()
         client.watch(1, 307)
@@ -389,7 +380,7 @@ def test_a_node_is_told_of_inside_the_call_that_makes_it(play: Play) -> None:
     """)
 
 
-def test_a_graph_may_be_traced_whole(play: Play) -> None:
+def test_a_graph_may_be_recorded_as_a_whole(play: Play) -> None:
     play(
         GRAPH
         + """

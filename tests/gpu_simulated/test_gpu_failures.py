@@ -1,6 +1,6 @@
-"""What goes wrong with a GPU or its tools: the program and CPU columns do not care.
+"""Failures of a GPU or its tools: the program and the CPU columns are unaffected.
 
-Where GPU columns are off, one line says why.
+If GPU columns are off, one line says why.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_rig import Ran, Rig, lost
+from gpu_rig import Ran, Rig, lost, run_of
 
 from lineprof.model.gpu import numbers_of_functions, totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lineprof.model.gpu import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 
-# Says something, has exact times, uses the device, and ends with a status of its own.
+# Prints, has exact times, uses the device, and ends with a status of its own.
 PROGRAM = """
 import sys
 
@@ -43,10 +42,7 @@ LOST = {"kernel": "#> hits=3", "copy": "#> wait=51/3 time=51"}
 
 
 def check(ran: Ran) -> list[str]:
-    """Check all but the GPU's numbers; give what is said of the GPU.
-
-    That is what stands below the tables.
-    """
+    """Check all but the GPU numbers; return the lines below the tables, on the GPU."""
     assert (ran.status, ran.err) == (3, "beside\n")
     words, said, table = ran.out.partition("before\n")
     assert (words, said) == ("", "before\n")
@@ -57,17 +53,11 @@ def check(ran: Ran) -> list[str]:
     return [line for line in table.rpartition(source)[2].splitlines() if line]
 
 
-def run_of(ran: Ran) -> GpuRun:
-    """Give how a program's GPU work was measured."""
-    [run] = ran.stats().gpu.runs
-    return run
-
-
 # -- GPU columns are off -----------------------------------------------------------
 
 UNKNOWN = "CUPTI_ERROR_UNKNOWN (999)"
 DENIED = "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)"
-GIVE_CLOCK = "cuptiActivityRegisterTimestampCallback"
+SET_CLOCK = "cuptiActivityRegisterTimestampCallback"
 TAKEN = "CUPTI takes one tool at a time and is held by "
 REFUSALS: Mapping[str, tuple[dict[str, object], str]] = {
     "GetVersion": (
@@ -105,7 +95,7 @@ REFUSALS: Mapping[str, tuple[dict[str, object], str]] = {
         {"FAKE_CUPTI_SUBSCRIBE_RC": 39},
         f"{TAKEN}another tool in this process, like torch.profiler",
     ),
-    "another subscriber, and it is Nsight Systems": (
+    "another subscriber, Nsight Systems": (
         {"FAKE_CUPTI_SUBSCRIBE_RC": 39, "NSYS_PROFILING_SESSION_ID": "7"},
         f"{TAKEN}Nsight Systems",
     ),
@@ -116,7 +106,7 @@ REFUSALS: Mapping[str, tuple[dict[str, object], str]] = {
         },
         f"{TAKEN}libtool.so",
     ),
-    "a session of Nsight's that takes nothing": (
+    "a session of Nsight Systems without a subscriber": (
         {"FAKE_CUPTI_FAIL": "cuptiSubscribe:35", "NSYS_PROFILING_SESSION_ID": "7"},
         f"CUPTI can't be used: cuptiSubscribe says {DENIED}",
     ),
@@ -124,18 +114,18 @@ REFUSALS: Mapping[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_one_line_says_why_there_are_no_numbers(rig: Rig, name: str) -> None:
+def test_one_line_says_why_gpu_columns_are_off(rig: Rig, name: str) -> None:
     knobs, reason = REFUSALS[name]
-    # The double goes on by its own clock until it is given ours.
+    # Until lineprof sets its clock the double has its own.
     knobs = {"FROZEN_CLOCK_REALTIME": 1, **knobs}
     ran = rig.kernprof(PROGRAM.format(**OFF), "-v", **knobs)
     assert check(ran) == [f"GPU columns off: {reason}"]
-    run = run_of(ran)
+    run = run_of(ran.stats())
     assert (run.backend, run.reason, run.present) == ("none", reason, True)
 
 
-def a_library(folder: Path, what: str, doubles: Path) -> str:
-    """Give the path of a library that is none."""
+def broken_library(folder: Path, what: str, doubles: Path) -> str:
+    """Return the path of a library that cannot be used."""
     path = folder / "library.so"
     if what == "damaged":
         path.write_bytes((doubles / "fake_cupti.so").read_bytes()[:5000])
@@ -149,9 +139,9 @@ def a_library(folder: Path, what: str, doubles: Path) -> str:
 @pytest.mark.parametrize("which", ["LINEPROF_CUDA", "LINEPROF_CUPTI"])
 @pytest.mark.parametrize("what", ["missing", "damaged", "empty", "another"])
 def test_a_library_that_cannot_be_loaded(rig: Rig, which: str, what: str) -> None:
-    path = a_library(rig.folder, what, rig.doubles)
+    path = broken_library(rig.folder, what, rig.doubles)
     program = PROGRAM.format(kernel="#> hits=3", copy="#> time=0")
-    program = program.replace("gpu.fk", "int or gpu.fk")  # it does not use the device
+    program = program.replace("gpu.fk", "int or gpu.fk")  # no use of the device
     clock = "__import__('ctypes').CDLL(None).frozen_clock_advance"
     text = f"gpu, tick = None, {clock}\n{program}"
     (rig.folder / "program.py").write_text(text, encoding="utf-8")
@@ -172,8 +162,8 @@ def test_a_library_that_cannot_be_loaded(rig: Rig, which: str, what: str) -> Non
         assert line.endswith(f"it has no {missing}")
 
 
-def test_no_device_at_all(rig: Rig) -> None:
-    """There is no GPU, so there is nothing to say."""
+def test_without_a_device_nothing_is_reported(rig: Rig) -> None:
+    """A machine without a GPU gets no line about GPU columns."""
     if any(Path("/dev").glob("nvidia*")):
         pytest.skip("there is a GPU")
     knobs = {"LINEPROF_GPU_FORCE": "", "FROZEN_CLOCK_REALTIME": 1}
@@ -182,9 +172,9 @@ def test_no_device_at_all(rig: Rig) -> None:
     assert ran.stats().gpu.runs == ()
 
 
-# -- numbers all the same ----------------------------------------------------------
+# -- failures that do not matter ---------------------------------------------------
 
-CUPTI_DOES_WITHOUT = (
+OPTIONAL_CUPTI = (
     "cuptiGetResultString",
     "cuptiGetTimestamp",
     "cuptiActivityRegisterTimestampCallback",
@@ -197,7 +187,7 @@ CUPTI_DOES_WITHOUT = (
     "cuptiActivityConfigureUnifiedMemoryCounter",
     "cuptiSetThreadIdType",
 )
-CUDA_DOES_WITHOUT = (
+OPTIONAL_CUDA = (
     "cuDriverGetVersion",
     "cuCtxGetCurrent",
     "cuCtxPushCurrent_v2",
@@ -211,11 +201,13 @@ CUDA_DOES_WITHOUT = (
 @pytest.mark.parametrize(
     ("knob", "function"),
     [
-        *(("FAKE_CUPTI_FAIL", function) for function in CUPTI_DOES_WITHOUT),
-        *(("FAKE_CUDA_FAIL", function) for function in CUDA_DOES_WITHOUT),
+        *(("FAKE_CUPTI_FAIL", function) for function in OPTIONAL_CUPTI),
+        *(("FAKE_CUDA_FAIL", function) for function in OPTIONAL_CUDA),
     ],
 )
-def test_what_may_fail_without_harm(rig: Rig, knob: str, function: str) -> None:
+def test_failures_of_optional_functions_are_harmless(
+    rig: Rig, knob: str, function: str
+) -> None:
     knobs = {"FROZEN_CLOCK_REALTIME": 1, knob: function}
     ran = rig.kernprof(PROGRAM.format(**ON), "--uvm", "on", "-v", **knobs)
     below = check(ran)
@@ -225,7 +217,7 @@ def test_what_may_fail_without_harm(rig: Rig, knob: str, function: str) -> None:
         "Waiting for the GPU",
         "Busy",
     ]
-    assert lost(run_of(ran)) == (0, 0, 0, 0)
+    assert lost(run_of(ran.stats())) == (0, 0, 0, 0)
 
 
 def test_each_function_of_cupti_is_made_to_fail() -> None:
@@ -237,7 +229,7 @@ def test_each_function_of_cupti_is_made_to_fail() -> None:
     assert len(used) > len(presence)
 
 
-def test_what_may_fail_while_calls_are_recorded(rig: Rig) -> None:
+def test_failures_while_calls_are_recorded(rig: Rig) -> None:
     knobs = {"FAKE_CUPTI_FAIL": "cuptiGetCallbackName,cuptiEnableDomain:15"}
     ran = rig.kernprof(PROGRAM.format(**OFF), "--gpu-api", "-v", **knobs)
     [line] = check(ran)
@@ -250,8 +242,8 @@ def test_what_may_fail_while_calls_are_recorded(rig: Rig) -> None:
     assert names == {"?"}
 
 
-def test_without_its_own_clock(rig: Rig) -> None:
-    """Then the distance of the two clocks is measured: here it is exact."""
+def test_without_a_settable_clock_of_cupti(rig: Rig) -> None:
+    """The offset of the two clocks is measured instead, exactly in this test."""
     program = """
     tick(500)
     @profile
@@ -261,14 +253,14 @@ def test_without_its_own_clock(rig: Rig) -> None:
     """
     ran = rig.kernprof(
         program,
-        FAKE_CUPTI_FAIL=GIVE_CLOCK,
+        FAKE_CUPTI_FAIL=SET_CLOCK,
         FROZEN_CLOCK_REALTIME=1,
     ).ok()
     [timeline] = ran.check().gpu.timelines
     assert [event.start_ns for event in timeline] == [500]
 
 
-# -- records that are lost ---------------------------------------------------------
+# -- lost records ------------------------------------------------------------------
 
 MANY = """
 @profile
@@ -285,7 +277,7 @@ print("before", flush=True)
 
 
 def lost_of(ran: Ran) -> str:
-    """Give the line that tells of lost records."""
+    """Return the line on lost records."""
     assert (ran.status, ran.err) == (0, "")
     [line] = [line for line in ran.out.splitlines() if line.startswith("Lost: ")]
     return line
@@ -296,7 +288,7 @@ def test_records_that_were_dropped(rig: Rig) -> None:
     whole = totals(ran.stats().gpu)
     assert (whole.kernels, whole.gpu_ns) == (1000, 1500)
     assert whole.wait_ns == 101500
-    assert lost(run_of(ran)) == (1000, 0, 1000, 0)
+    assert lost(run_of(ran.stats())) == (1000, 0, 1000, 0)
     assert lost_of(ran) == (
         "Lost: 1000 dropped and 1000 outstanding records; the GPU numbers lack them"
     )
@@ -306,7 +298,7 @@ def test_records_without_times(rig: Rig) -> None:
     ran = rig.kernprof(MANY, "-v", FAKE_CUPTI_ZERO_TIMES=4)
     whole = totals(ran.stats().gpu)
     assert (whole.kernels, whole.gpu_ns) == (1500, 51500)
-    assert lost(run_of(ran)) == (0, 500, 0, 0)
+    assert lost(run_of(ran.stats())) == (0, 500, 0, 0)
     assert lost_of(ran) == "Lost: 500 without times records; the GPU numbers lack them"
 
 
@@ -314,17 +306,17 @@ def test_records_that_cannot_be_read(rig: Rig) -> None:
     ran = rig.kernprof(MANY, "-v", FAKE_CUPTI_FAIL="cuptiActivityGetNextRecord")
     whole = totals(ran.stats().gpu)
     assert (whole.kernels, whole.gpu_ns, whole.wait_ns) == (0, 0, 101500)
-    dropped, invalid, outstanding, _ = lost(run_of(ran))
+    dropped, invalid, outstanding, _ = lost(run_of(ran.stats()))
     assert (dropped, outstanding) == (0, 2000)
-    assert invalid >= 1  # buffers: nobody knows how many records they had
+    assert invalid >= 1  # buffers, with an unknown number of records
     assert "2000 outstanding" in lost_of(ran)
 
 
 @pytest.mark.parametrize("program", [MANY, MANY.replace("gpu.fk_sync", "tick(5)  #")])
-def test_records_that_never_come(rig: Rig, program: str) -> None:
-    """It is said even where nothing else is known of the GPU."""
+def test_records_that_never_arrive(rig: Rig, program: str) -> None:
+    """The line on lost records is printed even without other GPU data."""
     ran = rig.kernprof(program, "-v", FAKE_CUPTI_FAIL="cuptiActivityFlushAll")
-    assert lost(run_of(ran)) == (0, 0, 2000, 0)
+    assert lost(run_of(ran.stats())) == (0, 0, 2000, 0)
     assert lost_of(ran) == ("Lost: 2000 outstanding records; the GPU numbers lack them")
 
 
@@ -333,9 +325,9 @@ def test_records_that_never_come(rig: Rig, program: str) -> None:
 DELIVERIES = {
     "late": {"FAKE_CUPTI_LATE_MS": 1},
     "very late": {"FAKE_CUPTI_LATE_MS": 60},
-    "a record to a buffer": {"FAKE_CUPTI_BUFFER_LIMIT": 300},
-    "buffers asked for on the program's threads": {"FAKE_CUPTI_REQUEST": "app"},
-    "all of it": {
+    "one record per buffer": {"FAKE_CUPTI_BUFFER_LIMIT": 300},
+    "buffers requested on the program's threads": {"FAKE_CUPTI_REQUEST": "app"},
+    "all three": {
         "FAKE_CUPTI_LATE_MS": 20,
         "FAKE_CUPTI_BUFFER_LIMIT": 1000,
         "FAKE_CUPTI_REQUEST": "app",
@@ -344,20 +336,20 @@ DELIVERIES = {
 
 
 @pytest.mark.parametrize("name", DELIVERIES)
-def test_however_records_are_delivered(rig: Rig, name: str) -> None:
+def test_all_orders_of_delivery(rig: Rig, name: str) -> None:
     ran = rig.kernprof(MANY, "-v", **DELIVERIES[name])
     assert (ran.status, ran.err) == (0, "")
     [numbers] = numbers_of_functions(ran.stats().gpu).values()
     assert (numbers.kernels, numbers.gpu_ns) == (2000, 101500)
-    assert lost(run_of(ran)) == (0, 0, 0, 0)
+    assert lost(run_of(ran.stats())) == (0, 0, 0, 0)
     assert "Lost" not in ran.out
 
 
-# -- another go --------------------------------------------------------------------
+# -- retries -----------------------------------------------------------------------
 
 
 def test_a_later_profiler_tries_again(rig: Rig) -> None:
-    """Who held CUPTI may have let go."""
+    """The tool that held CUPTI may have unsubscribed since."""
     program = """
     import ctypes, os
     from lineprof import gpu_status
@@ -389,7 +381,9 @@ def test_a_later_profiler_tries_again(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("first", ["cuptiEnableCallback", "cuptiActivityEnable"])
-def test_a_later_profiler_tries_again_from_the_middle(rig: Rig, first: str) -> None:
+def test_a_later_profiler_tries_again_after_a_failed_setup(
+    rig: Rig, first: str
+) -> None:
     program = """
     from lineprof import gpu_status
     from running import new_profiler

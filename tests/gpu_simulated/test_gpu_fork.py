@@ -1,4 +1,4 @@
-"""Forks, children and ends: the records are the parent's, and nobody is harmed."""
+"""Forks, child processes and endings of a program whose GPU work is recorded."""
 
 from __future__ import annotations
 
@@ -9,25 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gpu_double import environment
-from gpu_rig import DEADLINE, Ran, Rig, check_sums, lost
+from gpu_rig import DEADLINE, Ran, Rig, check_sums, lost, run_of
 
 from lineprof.model.gpu import totals
 
 if TYPE_CHECKING:
     from lineprof import LineStats
-    from lineprof.model.gpu import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 
-# From 3.12 on Python warns of forks where there are threads, like CUPTI's.
+# From 3.12 on Python warns of forks with other threads, such as CUPTI's.
 QUIET = {"PYTHONWARNINGS": "ignore::DeprecationWarning"}
 FORKED = "this process was forked from one whose GPU work is recorded"
-
-
-def run_of(stats: LineStats) -> GpuRun:
-    """Give how the only process' GPU work was measured."""
-    [run] = stats.gpu.runs
-    return run
 
 
 BOTH_SIDES = f"""
@@ -72,12 +65,12 @@ f(100)
 
 
 def times(stats: LineStats, name: str) -> list[tuple[int, int]]:
-    """Give hits and time of the lines of a function."""
+    """Return hits and time of the lines of a function."""
     [found] = [one for one in stats.functions if one.name == name]
     return [(row.hits, row.time_ns) for row in found.rows]
 
 
-def test_a_fork_both_of_whose_sides_go_on(rig: Rig) -> None:
+def test_parent_and_child_continue_after_a_fork(rig: Rig) -> None:
     ran = rig.kernprof(BOTH_SIDES, **QUIET).ok("together\nchild\nstatus 5\n")
     stats = ran.check()
     assert (run_of(stats).backend, lost(run_of(stats))) == ("cupti", (0, 0, 0, 0))
@@ -89,7 +82,7 @@ def test_a_fork_both_of_whose_sides_go_on(rig: Rig) -> None:
         assert one.gpu.sums == ()
 
 
-def test_what_a_child_says(rig: Rig) -> None:
+def test_a_childs_report_says_why_gpu_columns_are_off(rig: Rig) -> None:
     ran = rig.kernprof(BOTH_SIDES, **QUIET).ok("together\nchild\nstatus 5\n")
     view = rig.run(["-m", "lineprof", "view", "child.lprof"])
     assert (view.status, view.err) == (0, "")
@@ -98,8 +91,8 @@ def test_what_a_child_says(rig: Rig) -> None:
     assert ran.stats("child").functions
 
 
-def test_cuda_that_only_the_child_uses(rig: Rig) -> None:
-    """The backend did not initialise it: else it would not work there."""
+def test_cuda_used_only_in_the_child(rig: Rig) -> None:
+    """CUDA works in the child because the backend has not initialised CUDA."""
     program = """
     import os
     @profile
@@ -115,8 +108,8 @@ def test_cuda_that_only_the_child_uses(rig: Rig) -> None:
     rig.kernprof(program, ready=False, **QUIET).ok("0 0 0 1\n0\n").check()
 
 
-def test_a_fork_before_there_is_a_profiler(rig: Rig) -> None:
-    """Then each side has a session of its own."""
+def test_a_fork_before_the_first_profiler(rig: Rig) -> None:
+    """Parent and child each have a session of their own."""
     program = """
     import os
     from running import new_profiler
@@ -137,8 +130,8 @@ def test_a_fork_before_there_is_a_profiler(rig: Rig) -> None:
     assert totals(ran.stats("child").gpu).gpu_ns == 7
 
 
-def test_forks_in_the_middle_of_all(rig: Rig) -> None:
-    """Whoever holds whatever lock at that moment: no child hangs."""
+def test_forks_while_other_threads_launch_and_report(rig: Rig) -> None:
+    """No child hangs on a lock that another thread held at the fork."""
     program = """
     import os, threading
     from lineprof import LineProfiler
@@ -158,7 +151,7 @@ def test_forks_in_the_middle_of_all(rig: Rig) -> None:
         while not over.is_set():
             profile.get_stats()
 
-    profile.get_stats()  # else a fork may come upon the lock of an import
+    profile.get_stats()  # so that no thread holds an import lock at a fork
     over = threading.Event()
     threads = [threading.Thread(target=work) for work in (launch, launch, reports)]
     for thread in threads:
@@ -220,7 +213,7 @@ if __name__ == "__main__":
 def test_a_pool(rig: Rig, method: str) -> None:
     program = POOL.replace("METHOD", repr(method))
     ran = rig.kernprof(program, ready=False, frozen=False, **QUIET)
-    # CUDA does not survive a fork; elsewhere each child has a session of its own.
+    # CUDA does not survive a fork; other children have a session of their own.
     forked = method == "fork"
     ran.ok("[3, 3]\n" if forked else "[0, 0]\n")
     stats = ran.check()
@@ -231,7 +224,7 @@ def test_a_pool(rig: Rig, method: str) -> None:
         assert run_of(child).backend == ("none" if forked else "cupti")
 
 
-# -- ends --------------------------------------------------------------------------
+# -- endings -----------------------------------------------------------------------
 
 ENDS = """
 import os, signal, sys
@@ -248,7 +241,7 @@ f()
 
 
 def ended(rig: Rig, end: str) -> Ran:
-    """Run a program that ends so, in the middle of a line."""
+    """Run a program that ends by the statement `end`, in the middle of a line."""
     ran = rig.kernprof(ENDS.format(end=end))
     assert ran.out == "before\n"
     return ran
@@ -282,8 +275,8 @@ def test_ctrl_c(rig: Rig) -> None:
     ran.check()
 
 
-def test_an_end_without_a_farewell(rig: Rig) -> None:
-    """No profile is written, as without a GPU, and nothing crashes."""
+def test_os_exit(rig: Rig) -> None:
+    """No profile is written, as without a GPU, and the process does not crash."""
     ran = ended(rig, "os._exit(9)")
     assert (ran.status, ran.err) == (9, "")
     assert not (rig.folder / "program.lprof").exists()
@@ -319,7 +312,7 @@ print("before", flush=True)
 
 
 def check_launching(stats: LineStats) -> None:
-    """Check what is known of a program that launched until its end."""
+    """Check the profile of a program that launched until its end."""
     check_sums(stats.gpu)
     counts = {"main": 0, "daemon": 0, "native": 0}
     for one in stats.gpu.sums:
@@ -328,13 +321,13 @@ def check_launching(stats: LineStats) -> None:
     assert run_of(stats).invalid == 0
 
 
-def test_threads_that_still_launch_at_the_end(rig: Rig) -> None:
+def test_threads_that_launch_until_the_end(rig: Rig) -> None:
     ran = rig.kernprof(LAUNCHING, frozen=False, LINEPROF_GPU_EVENTS=1000)
     ran.ok("before\n")
     check_launching(ran.stats())
 
 
-def test_threads_that_still_launch_when_sigterm_comes(rig: Rig) -> None:
+def test_threads_that_launch_until_sigterm(rig: Rig) -> None:
     text = rig.write(LAUNCHING + "\nwhile True:\n    time.sleep(1)\n", frozen=False)
     process = subprocess.Popen(
         [sys.executable, "-m", "kernprof", "-lq", "program.py"],
@@ -352,8 +345,8 @@ def test_threads_that_still_launch_when_sigterm_comes(rig: Rig) -> None:
     check_launching(Ran(0, out, err, text, rig.folder).stats())
 
 
-def test_a_program_that_profiles_itself_and_leaves(rig: Rig) -> None:
-    """Nothing is read, nothing is written; what was launched is still to come."""
+def test_a_program_that_ends_with_unread_gpu_work(rig: Rig) -> None:
+    """The kernel has not ended, and no report is made."""
     program = """
     from running import new_profiler
     profile = new_profiler()

@@ -1,4 +1,4 @@
-"""CUDA graphs: charged to the line that replays, or to the one that captured."""
+"""CUDA graphs: charged to the line that replays a graph, or that captured a node."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ train()
 
 
 def lines_of(ran: Ran) -> dict[str, int]:
-    """Number the lines of a program by their text."""
+    """Return line numbers of a program by the text of the line."""
     found = {line.strip(): n for n, line in enumerate(ran.text.splitlines(), 1)}
     assert ran.status == 0, ran.err
     return found
 
 
-def words(ran: Ran, *, capture: bool = False) -> dict[str, str]:
-    """Say what each line has, by its text."""
+def numbers_by_text(ran: Ran, *, capture: bool = False) -> dict[str, str]:
+    """Return the GPU numbers of each line as text, by the text of the line."""
     texts = ran.text.splitlines()
     return {
         texts[line - 1].strip(): " ".join(f"{n}={v}" for n, v in numbers.items())
@@ -66,9 +66,9 @@ def words(ran: Ran, *, capture: bool = False) -> dict[str, str]:
     }
 
 
-def test_a_replay_belongs_to_the_line_that_replays(rig: Rig) -> None:
+def test_a_replay_is_charged_to_the_line_that_replays(rig: Rig) -> None:
     ran = rig.kernprof(PROGRAM).ok()
-    assert words(ran) == {
+    assert numbers_by_text(ran) == {
         "gpu.fk_graph_launch(exec_, 0)": "gpu=2230 self=2230 kernels=30"
         " memset=30/10 HtoD=50/640/10",
         "replay(exec_, 10)": "gpu=2230 kernels=30 memset=30/10 HtoD=50/640/10",
@@ -76,13 +76,13 @@ def test_a_replay_belongs_to_the_line_that_replays(rig: Rig) -> None:
         " memset=3/1 HtoD=5/64/1",
         'gpu.fk_launch(b"alone", 0, 7)': "gpu=7 self=7 kernels=1",
     }
-    # The captured calls left no record, and nobody waited for one.
+    # Captured calls leave no record, and none is outstanding.
     assert lost(ran.stats().gpu.runs[0]) == (0, 0, 0, 0)
 
 
-def test_or_to_the_lines_that_captured(rig: Rig) -> None:
+def test_a_replay_can_be_charged_to_the_lines_that_captured(rig: Rig) -> None:
     ran = rig.kernprof(PROGRAM).ok()
-    assert words(ran, capture=True) == {
+    assert numbers_by_text(ran, capture=True) == {
         'gpu.fk_launch(b"one", 0, 100)': "gpu=2200 self=2200 kernels=22",
         "work()": "gpu=2200 kernels=22",
         'gpu.fk_launch(b"two", 0, 20)': "gpu=220 self=220 kernels=11",
@@ -117,7 +117,7 @@ def test_the_tables(rig: Rig) -> None:
 
 def test_a_graph_as_a_whole(rig: Rig) -> None:
     ran = rig.kernprof(PROGRAM, "--cuda-graph", "graph").ok()
-    assert words(ran) == {
+    assert numbers_by_text(ran) == {
         "gpu.fk_graph_launch(exec_, 0)": "gpu=2280 self=2280",
         "replay(exec_, 10)": "gpu=2280",
         "gpu.fk_graph_launch(exec_, 1)": "gpu=228 self=228",
@@ -125,7 +125,7 @@ def test_a_graph_as_a_whole(rig: Rig) -> None:
     }
     assert lost(ran.stats().gpu.runs[0]) == (0, 0, 0, 0)
     by_variable = rig.kernprof(PROGRAM, LINEPROF_CUDA_GRAPH="graph").ok()
-    assert words(by_variable) == words(ran)
+    assert numbers_by_text(by_variable) == numbers_by_text(ran)
 
 
 OTHERS = {
@@ -165,7 +165,7 @@ def f():
     gpu.fk_graph_launch(exec_, 5)
 f()
 """,
-    "beside a stream that is not captured": """
+    "with another stream that is not captured": """
 @profile
 def f():
     gpu.fk_graph_capture_begin(0)
@@ -198,19 +198,19 @@ f()
 }
 
 
-OUTSIDE = "gpu=10 kernels=1"  # what no line has launched
+OUTSIDE = "gpu=10 kernels=1"  # unattributed work
 
 
 def test_other_graphs(rig: Rig) -> None:
     played = rig.play(OTHERS, FAKE_CUPTI_BUFFER_LIMIT=100000)
     for name, one in played.items():
         stats = one.check(OUTSIDE if name == "captured outside of any line" else "")
-        # Only that a graph is empty nobody knows before its records stay away.
+        # A launch of an empty graph is outstanding: that it has no records is unknown.
         empty = int(name == "an empty graph")
         assert lost(stats.gpu.runs[0]) == (0, 0, empty, 0), name
 
 
-def test_what_is_charged_to_a_capture(rig: Rig) -> None:
+def test_work_charged_to_captures(rig: Rig) -> None:
     played = rig.play(OTHERS)
     outside = played["captured outside of any line"]
     check_marks(outside.text, outside.check(OUTSIDE), OUTSIDE, capture=True)
@@ -222,7 +222,7 @@ def test_what_is_charged_to_a_capture(rig: Rig) -> None:
     }
 
 
-def test_a_graph_that_was_captured_before_there_was_a_profiler(rig: Rig) -> None:
+def test_a_graph_captured_before_the_first_profiler(rig: Rig) -> None:
     program = """
     gpu.fk_graph_capture_begin(0)
     gpu.fk_launch(b"k", 0, 10)
@@ -241,7 +241,7 @@ def test_a_graph_that_was_captured_before_there_was_a_profiler(rig: Rig) -> None
 
 
 def kernel_names(stats: LineStats, **options: bool) -> Mapping[int, list[str]]:
-    """Name the kernels of each line, the longest time first."""
+    """Return names of the kernels of each line, the longest time first."""
     return {
         line: [kernel.name for kernel in kernels]
         for lines in kernels_of_lines(stats.gpu, **options).values()
@@ -249,7 +249,7 @@ def kernel_names(stats: LineStats, **options: bool) -> Mapping[int, list[str]]:
     }
 
 
-def test_kernels_by_where_they_were_captured(rig: Rig) -> None:
+def test_kernels_of_the_lines_that_captured_them(rig: Rig) -> None:
     ran = rig.kernprof(PROGRAM).ok()
     lines, stats = lines_of(ran), ran.stats()
     assert kernel_names(stats)[lines["gpu.fk_graph_launch(exec_, 1)"]] == ["one", "two"]

@@ -1,4 +1,4 @@
-"""GPU time by line and function: each record once, and nothing lost."""
+"""GPU time by line and function: each record is counted once, and none is lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def kernel(place: int, ns: int, name: str = "k", origin: int = NO_PATH) -> GpuSu
 
 
 def gpu_ns(gpu: Gpu, **options: bool) -> dict[tuple[str, int], int]:
-    """Return the GPU time of all lines, by name and line."""
+    """Return the GPU time of all lines, by function name and line number."""
     return {
         (name, line): numbers.gpu_ns
         for (_, _, name), lines in numbers_of_lines(gpu, **options).items()
@@ -48,7 +48,7 @@ def gpu_ns(gpu: Gpu, **options: bool) -> dict[tuple[str, int], int]:
     }
 
 
-def test_a_line_has_what_it_launched_with_all_that_it_called() -> None:
+def test_a_line_has_the_time_of_its_launches_and_callees() -> None:
     gpu = Gpu((path((F, 2), (G, 12)), path((F, 3))), (kernel(0, 5), kernel(1, 7)))
     assert gpu_ns(gpu) == {("f", 2): 5, ("f", 3): 7, ("g", 12): 5}
     assert gpu_ns(gpu, alone=True) == {("f", 3): 7, ("g", 12): 5}
@@ -64,17 +64,17 @@ def test_a_line_that_is_open_several_times_counts_once() -> None:
     )
 
 
-def test_a_line_that_is_innermost_in_itself_has_it_as_its_own() -> None:
+def test_a_recursive_line_has_self_time_if_it_is_innermost() -> None:
     gpu = Gpu((path((F, 2), (F, 2)),), (kernel(0, 5),))
     assert numbers_of_lines(gpu)[F][2].self_ns == 5
 
 
-def test_lines_of_one_number_in_several_functions_are_apart() -> None:
+def test_equal_line_numbers_in_different_functions_are_separate() -> None:
     gpu = Gpu((path((F, 2), (G, 2)),), (kernel(0, 5),))
     assert gpu_ns(gpu) == {("f", 2): 5, ("g", 2): 5}
 
 
-def test_the_numbers_of_the_example_are_those_written_there() -> None:
+def test_the_numbers_of_the_example() -> None:
     gpu = example_gpu.example_gpu()
     lines = numbers_of_lines(gpu)
     fit = lines[FIT]
@@ -91,7 +91,7 @@ def test_the_numbers_of_the_example_are_those_written_there() -> None:
     assert unattributed(gpu).gpu_ns == example_gpu.UNATTRIBUTED_GPU_NS
 
 
-def test_kinds_are_told_apart() -> None:
+def test_kinds_of_work_are_counted_separately() -> None:
     upload = numbers_of_functions(example_gpu.example_gpu())[UPLOAD]
     assert upload == GpuNumbers(
         gpu_ns=50_000,
@@ -108,7 +108,7 @@ def test_kinds_are_told_apart() -> None:
     assert layer.copies == (("DtoD", 1, 30_000, 1_048_576),)
 
 
-def test_whole_graphs_are_gpu_time_and_migrations_are_apart() -> None:
+def test_whole_graphs_are_gpu_time_and_migrations_are_not() -> None:
     sums = (
         GpuSum(0, NO_PATH, "graph", "", 0, 2, 90, 40, 50),
         GpuSum(0, NO_PATH, "migration", "HtoD", 0, 3, 30, 10, 10, 4096),
@@ -121,7 +121,7 @@ def test_whole_graphs_are_gpu_time_and_migrations_are_apart() -> None:
     assert numbers.migrations == (("HtoD", 3, 30, 4096), ("DtoH", 1, 7, 64))
 
 
-def test_copies_come_in_the_order_in_which_they_are_shown() -> None:
+def test_copies_are_in_the_order_of_the_report() -> None:
     names = ("zz", "DtoD", "aa", "HtoD", "?", "DtoH", "PtoP")
     sums = tuple(GpuSum(0, NO_PATH, "memcpy", name, 0, 1, 1, 1, 1, 1) for name in names)
     numbers = numbers_of_lines(Gpu((path((F, 2)),), sums))[F][2]
@@ -137,7 +137,7 @@ def test_calls_alone_are_no_gpu_data_of_a_line() -> None:
     assert totals(gpu) == unattributed(gpu) == GpuNumbers()
 
 
-def test_a_graph_can_be_charged_to_where_it_was_captured() -> None:
+def test_a_graph_can_be_charged_to_the_lines_that_captured_it() -> None:
     gpu = example_gpu.example_gpu()
     launched, captured = numbers_of_lines(gpu), numbers_of_lines(gpu, capture=True)
     assert launched[FIT][37].gpu_ns == 1_000_000
@@ -149,7 +149,7 @@ def test_a_graph_can_be_charged_to_where_it_was_captured() -> None:
     assert [(one.name, one.count) for one in kernels[STEP][21]] == [(RELU, 15)]
 
 
-def test_a_graph_that_was_captured_nowhere_known_stays_where_it_was_launched() -> None:
+def test_a_graph_without_a_known_capture_is_charged_to_its_launch() -> None:
     gpu = Gpu(
         (path((F, 2)), path((G, 12))),
         (kernel(0, 5), kernel(0, 7, origin=1), kernel(NO_PATH, 9, origin=1)),
@@ -165,13 +165,13 @@ def test_kernels_can_be_chosen_by_name(wanted: str | Callable[[str], bool]) -> N
     lines = numbers_of_lines(gpu, kernel=wanted)
     assert lines[STEP][22].gpu_ns == 5_000_000
     assert 21 not in lines[STEP]
-    assert lines[FIT][36].wait_ns == 4_100_000  # kernels alone are left out
+    assert lines[FIT][36].wait_ns == 4_100_000  # only kernels are left out
     assert totals(gpu, kernel=wanted).gpu_ns == 12_000_000 + 50_000 + 2_000
     assert unattributed(gpu, kernel=wanted).gpu_ns == 302_000
     assert unattributed(gpu, kernel="no such").gpu_ns == 2_000
 
 
-def test_kernels_of_a_line_come_by_name_the_longest_first() -> None:
+def test_kernels_of_a_line_are_sorted_by_time() -> None:
     kernels = kernels_of_lines(example_gpu.example_gpu())
     layer, odd = kernels[STEP][22]
     assert (layer.name, layer.count, layer.ns) == (GEMM, 10, 5_000_000)
@@ -187,19 +187,19 @@ def test_kernels_of_a_line_come_by_name_the_longest_first() -> None:
     assert own[STEP][22] == kernels[STEP][22]
 
 
-def test_kernels_of_equal_time_come_by_name() -> None:
+def test_kernels_of_equal_time_are_sorted_by_name() -> None:
     gpu = Gpu((path((F, 2)),), (kernel(0, 5, "b"), kernel(0, 5, "a")))
     assert [one.name for one in kernels_of_lines(gpu)[F][2]] == ["a", "b"]
 
 
-def test_nothing_has_no_numbers() -> None:
+def test_an_empty_profile_has_no_numbers() -> None:
     assert numbers_of_lines(Gpu()) == numbers_of_functions(Gpu()) == {}
     assert totals(Gpu()) == unattributed(Gpu()) == GpuNumbers()
     assert kernels_of_lines(Gpu()) == {}
 
 
 def random_gpu(seed: int) -> Gpu:
-    """Return paths with recursion and adopted ones, and sums of every kind."""
+    """Return random GPU data: recursive and adopted call paths, sums of every kind."""
     choose = random.Random(seed)  # noqa: S311
     lines = [(key, line) for key in (F, G, H) for line in (2, 3)]
     paths = tuple(
@@ -220,7 +220,7 @@ def random_gpu(seed: int) -> Gpu:
             choose.choice(["a", "b", "HtoD", "DtoH"]),
             0,
             choose.randrange(1, 9),
-            choose.randrange(2**70),  # no float would be exact
+            choose.randrange(2**70),  # not exact as a float
             0,
             choose.randrange(99),
             choose.randrange(2**70),
@@ -230,8 +230,8 @@ def random_gpu(seed: int) -> Gpu:
     return Gpu(paths, sums)
 
 
-def added(parts: Iterable[GpuNumbers]) -> GpuNumbers:
-    """Return the sum of numbers, each of them as it is."""
+def sum_of(parts: Iterable[GpuNumbers]) -> GpuNumbers:
+    """Return the sum of numbers, field by field."""
     whole = dict.fromkeys(GpuNumbers._fields, 0)
     moved: dict[str, dict[str, list[int]]] = {"copies": {}, "migrations": {}}
     for part in parts:
@@ -257,7 +257,7 @@ def order(directions: Iterable[str]) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("capture", [False, True])
-def test_lines_and_the_rest_are_the_whole_for_every_kind(
+def test_lines_and_unattributed_work_sum_to_the_total(
     seed: int,
     capture: bool,  # noqa: FBT001
 ) -> None:
@@ -265,8 +265,8 @@ def test_lines_and_the_rest_are_the_whole_for_every_kind(
     own = numbers_of_lines(gpu, capture=capture, alone=True)
     lines = [numbers for of in own.values() for numbers in of.values()]
     rest = unattributed(gpu, capture=capture)
-    whole = added([*lines, rest])
-    if capture:  # another path may be one of adopted lines, or not
+    whole = sum_of([*lines, rest])
+    if capture:  # the path of the capture may be adopted, or not
         whole = whole._replace(adopted_ns=totals(gpu).adopted_ns)
     assert whole == totals(gpu)
     inclusive = numbers_of_lines(gpu, capture=capture)
@@ -278,7 +278,7 @@ def test_lines_and_the_rest_are_the_whole_for_every_kind(
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_each_sum_counts_once_for_each_line_and_function_on_its_path(
+def test_work_counts_once_for_each_line_and_function_on_its_call_path(
     seed: int,
 ) -> None:
     gpu = random_gpu(seed)
@@ -289,7 +289,7 @@ def test_each_sum_counts_once_for_each_line_and_function_on_its_path(
     for key, of in numbers_of_lines(gpu).items():
         for line, numbers in of.items():
             on = [p for p, one in enumerate(gpu.paths) if (key, line) in one.lines]
-            expected = added(alone[place] for place in on)
+            expected = sum_of(alone[place] for place in on)
             inner = [p for p in on if gpu.paths[p].lines[-1] == (key, line)]
             self_ns = sum(alone[place].gpu_ns for place in inner)
             assert numbers == expected._replace(self_ns=self_ns)
@@ -299,5 +299,5 @@ def test_each_sum_counts_once_for_each_line_and_function_on_its_path(
             for place, one in enumerate(gpu.paths)
             if any(line_key == key for line_key, _ in one.lines)
         ]
-        expected = added(alone[place] for place in on)
+        expected = sum_of(alone[place] for place in on)
         assert numbers._replace(self_ns=0) == expected._replace(self_ns=0)

@@ -1,4 +1,4 @@
-"""tests/gpu_hardware on a machine without a GPU: it says so, and claims nothing."""
+"""Items of tests/gpu_hardware without a GPU: no verdict is given in error."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "gpu_hardware"
 ITEMS = {file.stem: file for file in sorted((FOLDER / "items").glob("*.py"))}
 FRAMEWORKS = ("torch", "cupy", "jax", "numba", "triton", "tensorflow")
-# These look for frameworks themselves, and do with some of them.
+# Items that look for frameworks themselves and use those that are present.
 WITH_SOME = ("framework_threads", "mixed")
 NOT_ON_THE_DOUBLE = (*WITH_SOME, "beside_nsys")
 VERDICT = re.compile(r"(passed|failed|not run) +(\w+) \(\d+\.\d s\)(?:: (.+))?")
-LIMIT_S = 300  # only what hangs meets it
+LIMIT_S = 300  # reached only if a process hangs
 
 pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="GPUs are recorded on Linux alone"
+    not sys.platform.startswith("linux"), reason="GPUs are recorded only on Linux"
 )
 
 
 def run(
     *words: object, **changes: str
 ) -> tuple[subprocess.CompletedProcess[str], dict[str, tuple[str, str]]]:
-    """Run Python; give how it ended, and each item's verdict and reason."""
+    """Run Python; return its result, and the verdict and reason of each item."""
     settings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **changes}
     done = subprocess.run(
         [sys.executable, "-B", *map(str, words)],
@@ -51,7 +51,7 @@ def run(
 
 
 def needs(name: str) -> tuple[str, ...]:
-    """Read what an item says that it needs."""
+    """Return the needs that an item declares."""
     [line] = re.findall(
         r"^NEEDS = \((.*)\)$", ITEMS[name].read_text("utf-8"), re.MULTILINE
     )
@@ -59,7 +59,7 @@ def needs(name: str) -> tuple[str, ...]:
 
 
 def test_without_a_gpu_one_line_says_so() -> None:
-    no_device = {"CUDA_VISIBLE_DEVICES": "-1"}  # where there is one after all
+    no_device = {"CUDA_VISIBLE_DEVICES": "-1"}  # hides a GPU of this machine
     done, _ = run(ROOT / "tools" / "checks" / "gpu.py", ARGS="", **no_device)
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
@@ -79,7 +79,7 @@ def test_every_item_compiles_and_is_listed() -> None:
 
 
 @pytest.mark.parametrize("name", ITEMS)
-def test_an_item_asks_for_the_frameworks_that_it_imports(name: str) -> None:
+def test_an_item_declares_the_frameworks_that_it_imports(name: str) -> None:
     text = ITEMS[name].read_text("utf-8")
     for framework in FRAMEWORKS:
         if re.search(rf"(^|\"|\\n)\s*(import|from) {framework}\b", text, re.MULTILINE):
@@ -106,13 +106,13 @@ def test_no_item_passes_without_its_framework(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_what_needs_no_framework_passes_on_the_doubles(doubles: Path) -> None:
-    """So an item's own checks are known to hold where all is as it should be."""
+def test_items_without_a_framework_pass_on_the_doubles(doubles: Path) -> None:
+    """The doubles have no faults, so the checks of an item have to hold."""
     usual = "monitoring" if sys.version_info >= (3, 12) else "settrace"
     if hook_name() != usual:
-        pytest.skip("it is the same for each event source")
+        pytest.skip("the items do not depend on the hook")
     settings = environment(doubles)
-    del settings["LINEPROF_GPU_FORCE"]  # the list has to set what it needs
+    del settings["LINEPROF_GPU_FORCE"]  # the list has to set this variable
     done, verdicts = run(FOLDER / "main.py", "--double", doubles, **settings)
     assert set(verdicts) == set(ITEMS)
     wanted = {
@@ -131,7 +131,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_items_fail_where_the_double_is_at_fault(doubles: Path, fault: str) -> None:
+def test_items_fail_if_the_double_has_a_fault(doubles: Path, fault: str) -> None:
     knob, _, value = fault.partition("=")
     knobs: dict[str, Any] = {knob: value}
     settings, names = environment(doubles, **knobs), FAULTS[fault]
@@ -143,7 +143,7 @@ def test_items_fail_where_the_double_is_at_fault(doubles: Path, fault: str) -> N
 
 
 def judged(folder: Path, check: str, **settings: str) -> Mapping[str, str]:
-    """Have the list judge an item that does as the lines of `check` say."""
+    """Return the list's verdict on an item whose check is the lines of `check`."""
     item = textwrap.indent(textwrap.dedent(check).strip(), "    ")
     program = f"""\
 import sys, types
@@ -177,13 +177,13 @@ print(verdict.why)
         ("lab.need('a framework')", "failed", "KeyError"),
     ],
 )
-def test_a_verdict_is_earned(tmp_path: Path, check: str, what: str, why: str) -> None:
+def test_verdicts_of_items(tmp_path: Path, check: str, what: str, why: str) -> None:
     verdict = judged(tmp_path, check)
     assert verdict["what"] == what
     assert verdict["why"].startswith(why)
 
 
-def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+def test_a_program_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
     verdict = judged(
         tmp_path,
         """
@@ -199,7 +199,7 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
         child = Path("/proc", ran.out.strip(), "stat")
         late = time.monotonic() + 60
         while child.exists() and ") Z" not in child.read_text():
-            assert time.monotonic() < late, "it lives on"
+            assert time.monotonic() < late, "it is still running"
         lab.expect(ran.out, str(ran))
         """,
     )

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("hook")
 
-MB = 1024  # of getrusage, which tells KB
+MB = 1024  # getrusage counts KB
 
 
 def grown(ran: Ran) -> int:
-    """Give by how much (KB) memory grew, as the program says it."""
+    """Return the growth of memory in KB, as printed by the program."""
     assert (ran.status, ran.err) == (0, "")
     return int(ran.out)
 
 
 def counted(stats: LineStats) -> tuple[int, int, int]:
-    """Give kernels and time of all, and what the timeline has."""
+    """Return the number of kernels, the GPU time and the length of the timeline."""
     whole = totals(stats.gpu)
     return whole.kernels, whole.gpu_ns, len(events(stats))
 
 
-# What came in between would need 24 MB for its ids alone.  Records are taken at
-# every step: how many wait for it says nothing of what is kept.
+# After step 124 the correlation ids alone would need 24 MB.  Each step takes all
+# records, so that waiting records do not count as growth.
 MILLIONS = """
 import resource
 from lineprof import _core
@@ -52,7 +52,7 @@ print(memory() - before)
 """
 
 
-def test_millions(rig: Rig) -> None:
+def test_millions_of_records(rig: Rig) -> None:
     ran = rig.kernprof(MILLIONS, "--gpu-events", "5000")
     assert grown(ran) < 8 * MB
     stats = ran.check()
@@ -62,8 +62,8 @@ def test_millions(rig: Rig) -> None:
     assert (device.busy_ns, device.busy_exact) == (6000000, True)
 
 
-def test_millions_whose_ids_begin_anew(rig: Rig) -> None:
-    """Nothing waits for ever for ids that were given a second time."""
+def test_millions_of_records_with_reused_correlation_ids(rig: Rig) -> None:
+    """No launch is outstanding for ever because its id was reused."""
     knobs = {"FAKE_CUPTI_FIRST_ID": (1 << 32) - 600000, "LINEPROF_GPU_EVENTS": 0}
     ran = rig.kernprof(MILLIONS, **knobs)
     assert grown(ran) < 8 * MB
@@ -72,8 +72,8 @@ def test_millions_whose_ids_begin_anew(rig: Rig) -> None:
     assert lost(stats.gpu.runs[0]) == (0, 0, 0, 2000000)
 
 
-def test_many_that_never_come(rig: Rig) -> None:
-    """Each ninth is dropped: a copy's wait, a kernel's time."""
+def test_many_records_that_never_arrive(rig: Rig) -> None:
+    """Each ninth record is dropped."""
     program = """
     @profile
     def f():
@@ -100,10 +100,10 @@ CAPS: list[tuple[list[str], dict[str, object], int]] = [
 
 
 @pytest.mark.parametrize(("flags", "variables", "kept"), CAPS)
-def test_the_timeline_keeps_so_many(
+def test_the_timeline_keeps_the_first_records_up_to_its_limit(
     rig: Rig, flags: list[str], variables: dict[str, object], kept: int
 ) -> None:
-    """They are the first ones; the sums have all."""
+    """The sums have all records."""
     program = """
     @profile
     def f():
@@ -117,17 +117,17 @@ def test_the_timeline_keeps_so_many(
     assert lost(stats.gpu.runs[0]) == (0, 0, 0, 3000 - kept)
 
 
-def test_a_full_timeline_is_said(rig: Rig) -> None:
+def test_a_full_timeline_is_reported(rig: Rig) -> None:
     program = "for n in range(20): gpu.fk_launch(b'k', 0, 1)"
     out = rig.kernprof(program, "-v", "--gpu-events", "5").out
     assert "Left out of the timeline: 15 records; the sums have them" in out
 
 
-# -- many of all -------------------------------------------------------------------
+# -- many paths, kernels and calls --------------------------------------------------
 
 
-def test_many_paths(rig: Rig) -> None:
-    """One for each way through the calls: 2**13 of them, and those on the way."""
+def test_many_call_paths(rig: Rig) -> None:
+    """Each leaf of a binary tree of calls has a call path: 2**13 of them."""
     program = """
     @profile
     def f(n):
@@ -171,8 +171,8 @@ def test_many_calls_of_the_api(rig: Rig) -> None:
     assert totals(stats.gpu).kernels == 50000
 
 
-def test_gaps_without_number(rig: Rig) -> None:
-    """A device is busy for as long as it was, however often it was not."""
+def test_many_gaps_in_the_work_of_a_device(rig: Rig) -> None:
+    """The busy time is exact with any number of gaps."""
     program = """
     @profile
     def f():
@@ -186,15 +186,15 @@ def test_gaps_without_number(rig: Rig) -> None:
     assert (device.busy_ns, device.busy_exact) == (160000, True)
 
 
-def test_a_record_that_comes_long_after_its_time(rig: Rig) -> None:
-    """Then a device was busy for that long or more, and that is said."""
+def test_a_very_late_record_makes_busy_time_a_lower_bound(rig: Rig) -> None:
+    """The report marks the busy time as a lower bound."""
     program = """
     @profile
     def f():
         for _ in range(80000):
             gpu.fk_launch(b"k", 0, 2)
             tick(5)
-        gpu.fk_at(1000000003)  # between the first two
+        gpu.fk_at(1000000003)  # between the first two kernels
         gpu.fk_launch(b"k", 1, 1)
     f()
     """
@@ -204,9 +204,9 @@ def test_a_record_that_comes_long_after_its_time(rig: Rig) -> None:
     assert "Busy: NVIDIA H200 (0) >= 0.00016 s" in ran.out
 
 
-# -- all at once -------------------------------------------------------------------
+# -- concurrent threads ------------------------------------------------------------
 
-AT_ONCE = """
+CONCURRENT = """
 import threading
 from gpu_double import workload
 held = workload(holding_the_gil=True)
@@ -244,7 +244,7 @@ gpu.fk_native_join()
 @pytest.mark.parametrize("request_on", ["cupti", "app"])
 def test_threads_of_all_kinds_while_reports_are_made(rig: Rig, request_on: str) -> None:
     knobs = {"FAKE_CUPTI_BUFFER_LIMIT": 8192, "FAKE_CUPTI_REQUEST": request_on}
-    ran = rig.kernprof(AT_ONCE, "--gpu-events", "1000", frozen=False, **knobs).ok()
+    ran = rig.kernprof(CONCURRENT, "--gpu-events", "1000", frozen=False, **knobs).ok()
     stats = ran.stats()
     assert lost(stats.gpu.runs[0])[:3] == (0, 0, 0)
     found = {key[2]: n for key, n in numbers_of_functions(stats.gpu).items()}

@@ -1,4 +1,4 @@
-"""Functions and lines as NVTX ranges, heard by a tool that listens."""
+"""NVTX ranges of functions and lines, as a tool receives them."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ on, reason = _core.nvtx_open("line")
 
 @pytest.fixture(scope="module")
 def spy(shared_folder: Path) -> Spy:
-    """Give a tool that listens to NVTX."""
+    """Give a tool that records NVTX ranges."""
     return make_spy(shared_folder)
 
 
 def expected(file: Path, mode: str, functions: tuple[str, ...]) -> Any:
-    """Ask the oracle: threads, output and result of a program."""
+    """Return the oracle's threads, output and result of a program."""
     done = subprocess.run(
         [sys.executable, str(ORACLE), str(file), mode, *functions],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -66,7 +66,7 @@ def expected(file: Path, mode: str, functions: tuple[str, ...]) -> Any:
 def check_ranges(
     spy: Spy, folder: Path, program: str, *functions: str, mode: str = "line"
 ) -> Heard:
-    """Compare a program's ranges with the oracle's, thread by thread."""
+    """Compare the ranges of a program with the oracle's, thread by thread."""
     file = folder / "shown.py"
     file.write_text(plain(program), encoding="utf-8")
     threads, output, result = expected(file, mode, functions)
@@ -81,7 +81,7 @@ def check_ranges(
 
 
 def check_payloads(heard: Heard) -> None:
-    """Check that a payload tells the code's number and the line that the text tells."""
+    """Check that payloads have the number of the code, and the line of the text."""
     serials = {event["category"]: event["text"] for event in heard.of("category")}
     for push in heard.of("push"):
         serial, line = divmod(push["payload"], 1_000_000)
@@ -295,7 +295,9 @@ def test_registered_functions(spy: Spy, tmp_path: Path, name: str, mode: str) ->
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_with_their_caller(spy: Spy, tmp_path: Path, name: str) -> None:
+def test_registered_functions_and_their_caller(
+    spy: Spy, tmp_path: Path, name: str
+) -> None:
     check_ranges(spy, tmp_path, PROGRAMS[name], *FUNCTIONS[name], "main")
 
 
@@ -354,7 +356,7 @@ plain(2)
     )
 
 
-# -- stopping in the middle ---------------------------------------------------------
+# -- stopping in a running function -------------------------------------------------
 
 
 def test_disabled_and_enabled_again(spy: Spy, tmp_path: Path) -> None:
@@ -393,7 +395,7 @@ profile.disable()
     )
 
 
-def test_closed_in_the_middle(spy: Spy) -> None:
+def test_closed_in_a_running_function(spy: Spy) -> None:
     heard = spy.check(
         START
         + """
@@ -456,7 +458,7 @@ profile.disable()
     assert main == ["g", "return x", POP, POP]
 
 
-def test_nothing_is_shown_while_collection_is_off(spy: Spy) -> None:
+def test_no_ranges_are_pushed_while_collection_is_off(spy: Spy) -> None:
     heard = spy.check(
         START
         + """
@@ -510,7 +512,7 @@ for n in range(3):
     )
     begin = ["f", "g(ends[n])", "g", "end() if end is not len else None"]
     end = [POP, "return end", POP, POP, POP, "return n", POP, POP]
-    # The one whose ranges they are goes: they become the other's.
+    # The tracer that pushed the ranges stops; the other tracer pushes them again.
     again = [POP, POP, POP, POP, *begin]
     assert shown(heard.ranges()) == [
         *[*begin, *end],
@@ -520,10 +522,10 @@ for n in range(3):
     check_payloads(heard)
 
 
-# -- other ways to stop ---------------------------------------------------------------
+# -- forks, exits, threads, greenlets --------------------------------------------------
 
 
-def test_a_fork_goes_on_with_the_ranges_that_are_open(spy: Spy) -> None:
+def test_open_ranges_continue_in_a_forked_child(spy: Spy) -> None:
     heard = spy.check(
         START
         + """
@@ -594,7 +596,7 @@ profile.disable()
     assert whole == ["f", "return n", POP, POP] * 300
 
 
-def test_greenlets(spy: Spy) -> None:
+def test_ranges_of_switching_greenlets(spy: Spy) -> None:
     pytest.importorskip("greenlet")
     heard = spy.check(
         START
@@ -622,10 +624,10 @@ with profile:
     assert ["ping", "for i in range(n):", "pong", "pings.switch()"] in steps
 
 
-# -- what it is called ---------------------------------------------------------------
+# -- names and payloads ---------------------------------------------------------------
 
 
-def test_labels(spy: Spy) -> None:
+def test_labels_of_ranges(spy: Spy) -> None:
     long = "x = " + " + ".join(["1"] * 60)
     odd = r'text = "\"quoted\" \\ \t"  # é中'
     heard = spy.check(
@@ -659,7 +661,7 @@ with profile:
     check_payloads(heard)
 
 
-def test_payloads_tell_the_serial_numbers_of_a_snapshot(spy: Spy) -> None:
+def test_payloads_have_the_serial_numbers_of_a_snapshot(spy: Spy) -> None:
     heard = spy.check(
         START
         + """
@@ -709,10 +711,10 @@ with profile:
     check_payloads(heard)
 
 
-# -- who listens ----------------------------------------------------------------------
+# -- tools -----------------------------------------------------------------------------
 
 
-def test_nobody_listens() -> None:
+def test_without_a_tool_there_are_no_ranges() -> None:
     status, output, errors = run_python(
         START
         + """
@@ -739,7 +741,7 @@ print("lineprof.bytecode.labels" in sys.modules, "NVTX_INJECTION64_PATH" in os.e
 
 
 @pytest.mark.parametrize("path", ["/nowhere/tool.so", "./.", sys.executable])
-def test_a_tool_that_is_none(spy: Spy, path: str) -> None:
+def test_a_library_that_is_no_tool(spy: Spy, path: str) -> None:
     heard = spy.check(START + "print(on, reason)", NVTX_INJECTION64_PATH=path)
     assert heard.output == "False no tool listens to NVTX\n"
 
@@ -816,14 +818,14 @@ except ValueError as error:
     switch = "_core.nvtx_open(modes.pop(0))"
     assert shown(heard.ranges()) == [
         *["late", switch, POP, "return 1", POP, POP],
-        *["late", switch, POP, POP],  # off in the middle
-        # (off: nothing), and on for those that are called next
-        *["late", POP],  # func until it is line
+        *["late", switch, POP, POP],  # off in a running function
+        # (off: no ranges), and on for the next calls
+        *["late", POP],  # func before line
         *["late", switch, POP, "return 1", POP, POP],
     ]
 
 
-def test_the_programs_own_ranges_are_its_own(spy: Spy) -> None:
+def test_ranges_of_the_program_are_left_alone(spy: Spy) -> None:
     heard = spy.check(
         START
         + """
@@ -861,11 +863,11 @@ with profile:
 
 def test_calibration_makes_no_ranges(spy: Spy) -> None:
     heard = spy.check(START + "profile.get_stats()")
-    assert on_and_quiet(heard)
+    assert only_domain(heard)
 
 
 def shown(words: Iterable[str]) -> list[str]:
-    """Leave the place out of every word: a function's name, a line's source."""
+    """Return the function name or source line of each range, without its place."""
     return [
         word.partition(" (")[0] if "  " not in word else word.partition("  ")[2]
         for word in words
@@ -873,7 +875,7 @@ def shown(words: Iterable[str]) -> list[str]:
 
 
 def open_before(heard: Heard, last: Event) -> tuple[str, ...]:
-    """Give the ranges of lineprof's that were open at an event of the program's."""
+    """Return lineprof's ranges that were open at an event of the program."""
     own = [
         POP if event["what"] == "pop" else event["text"]
         for event in heard.events[: heard.events.index(last)]
@@ -882,6 +884,6 @@ def open_before(heard: Heard, last: Event) -> tuple[str, ...]:
     return nesting(own)[-1]
 
 
-def on_and_quiet(heard: Heard) -> bool:
-    """Tell whether the domain was made and nothing was shown in it."""
+def only_domain(heard: Heard) -> bool:
+    """Return whether the domain was made without a range in it."""
     return [event["what"] for event in heard.events] == ["domain"]

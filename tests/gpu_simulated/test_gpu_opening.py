@@ -1,4 +1,4 @@
-"""How recording begins and ends, whatever the program does meanwhile."""
+"""Start and end of GPU recording, in unusual programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("hook")
 
 
-def test_two_threads_that_make_the_first_profilers_at_once(rig: Rig) -> None:
+def test_two_threads_make_the_first_profilers_at_the_same_time(rig: Rig) -> None:
     program = """
     import threading
     from lineprof import LineProfiler, gpu_status
@@ -43,7 +43,7 @@ def test_two_threads_that_make_the_first_profilers_at_once(rig: Rig) -> None:
     rig.python(program).ok("cupti\ncupti 20\ncupti 20\n")
 
 
-def test_a_report_that_was_asked_for_before_there_was_a_profiler(rig: Rig) -> None:
+def test_an_exit_handler_registered_before_the_first_profiler(rig: Rig) -> None:
     program = """
     import atexit
     from lineprof import LineProfiler
@@ -63,7 +63,7 @@ def test_a_report_that_was_asked_for_before_there_was_a_profiler(rig: Rig) -> No
 @pytest.mark.parametrize(
     "knobs", [{"LINEPROF_GPU_EVENTS": "9" * 30}, {"LINEPROF_CUPTI": "/\udcff.so"}]
 )
-def test_what_c_cannot_be_told(rig: Rig, knobs: dict[str, str]) -> None:
+def test_settings_that_c_cannot_represent(rig: Rig, knobs: dict[str, str]) -> None:
     program = """
     from lineprof import LineProfiler
     status = LineProfiler().gpu_status
@@ -72,7 +72,7 @@ def test_what_c_cannot_be_told(rig: Rig, knobs: dict[str, str]) -> None:
     rig.python(program, **knobs).ok("none CUPTI can't be used\n")
 
 
-def test_a_path_of_imports_that_has_no_texts(
+def test_an_import_path_with_entries_that_are_no_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "nvidia/cuda_cupti/lib"
@@ -83,8 +83,8 @@ def test_a_path_of_imports_that_has_no_texts(
     assert str(folder / "libcupti.so.12") in gpu.libraries()
 
 
-def test_lines_that_ended_have_nothing_of_what_is_launched_later(rig: Rig) -> None:
-    """Not even where the frame above was on the same line before."""
+def test_lines_closed_by_stop_have_no_later_launches(rig: Rig) -> None:
+    """This holds even if the calling frame is still on the same line."""
     program = """
     import lineprof
 

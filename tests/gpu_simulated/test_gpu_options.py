@@ -1,4 +1,4 @@
-"""What to record of GPUs: flags, variables, arguments, and who says what was done."""
+"""Options of GPU recording: flags, variables, arguments; and the status of a run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ gpu.fk_managed_migration(2, 4096, 9)
 
 
 def run_of(ran: Ran) -> GpuRun | None:
-    """Give how a program's GPU work was measured; None where nothing is said."""
+    """Return the GPU run of a program; None if the profile has none."""
     assert ran.status == 0, ran.err
     runs = ran.stats().gpu.runs
     assert len(runs) <= 1
@@ -43,12 +43,12 @@ def run_of(ran: Ran) -> GpuRun | None:
 
 
 def whole(ran: Ran) -> GpuNumbers:
-    """Give all numbers of a run."""
+    """Return the total GPU numbers of a run."""
     return totals(ran.stats().gpu)
 
 
 def kinds(ran: Ran) -> set[str]:
-    """Name the kinds of what was recorded."""
+    """Return the kinds of recorded GPU work."""
     return {one.kind for one in ran.stats().gpu.sums}
 
 
@@ -67,10 +67,10 @@ OFF: list[tuple[list[str], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("flags", "variables"), OFF)
-def test_off_is_as_if_there_were_no_gpu(
+def test_off_is_as_without_a_gpu(
     rig: Rig, flags: list[str], variables: dict[str, str]
 ) -> None:
-    """No library is loaded, and no word is said of it."""
+    """No library is loaded, and the report does not mention GPUs."""
     loaded = PROGRAM + "\nprint('libcupti' in open('/proc/self/maps').read())\n"
     loaded = loaded.replace("libcupti", "fake_cupti")
     variables = {"FROZEN_CLOCK_REALTIME": "1", **variables}
@@ -90,7 +90,7 @@ ON: list[tuple[list[str], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("flags", "variables"), ON)
-def test_a_flag_counts_more_than_a_variable(
+def test_a_flag_overrides_a_variable(
     rig: Rig, flags: list[str], variables: dict[str, str]
 ) -> None:
     ran = rig.kernprof(PROGRAM, *flags, **variables).ok()
@@ -114,10 +114,10 @@ BAD: list[tuple[list[str], dict[str, str], int]] = [
 
 
 @pytest.mark.parametrize(("flags", "variables", "status"), BAD)
-def test_what_makes_no_sense(
+def test_an_invalid_option_is_an_error_of_one_line(
     rig: Rig, flags: list[str], variables: dict[str, str], status: int
 ) -> None:
-    """One line, before a line of the program runs."""
+    """The error comes before the first line of the program runs."""
     ran = rig.kernprof("print('ran')", *flags, **variables)
     assert (ran.status, ran.out) == (status, "")
     [line] = ran.err.splitlines()
@@ -126,7 +126,7 @@ def test_what_makes_no_sense(
     assert wrong.rpartition("=")[2] in line.replace("'", "")
 
 
-# -- more than usual ---------------------------------------------------------------
+# -- more kinds of work ------------------------------------------------------------
 
 MORE: list[tuple[list[str], dict[str, str], set[str]]] = [
     (["--gpu-memory"], {}, {"alloc", "free"}),
@@ -149,7 +149,7 @@ MORE: list[tuple[list[str], dict[str, str], set[str]]] = [
 
 
 @pytest.mark.parametrize(("flags", "variables", "more"), MORE)
-def test_more_is_recorded_where_it_is_asked_for(
+def test_more_kinds_are_recorded_if_asked_for(
     rig: Rig, flags: list[str], variables: dict[str, str], more: set[str]
 ) -> None:
     ran = rig.kernprof(PROGRAM, *flags, **variables).ok()
@@ -198,7 +198,7 @@ for _ in range(2):
 
 
 def test_calls_of_the_api(rig: Rig) -> None:
-    """The program's own, each once, by its outermost function; none of ours."""
+    """Each call of the program counts once, by its outermost function."""
     ran = rig.kernprof(API, "--gpu-api")
     assert (ran.status, ran.err) == (0, "")
     main, other = map(int, ran.out.split())
@@ -231,10 +231,10 @@ def test_calls_of_the_api(rig: Rig) -> None:
     assert totals(stats.gpu).kernels == 3
 
 
-# -- who says what was done --------------------------------------------------------
+# -- status ------------------------------------------------------------------------
 
 
-def test_vv_says_it_at_the_start(rig: Rig) -> None:
+def test_vv_prints_the_status_at_the_start(rig: Rig) -> None:
     ran = rig.kernprof("print(1)", "-vv", LINEPROF_NVTX="off")
     log, _, _ = ran.out.partition("\n1\n")
     assert "; gpu: cupti (CUPTI records its work)" in log
@@ -270,7 +270,7 @@ def test_gpu_status(rig: Rig) -> None:
     )
 
 
-def test_a_wrong_choice_in_a_program(rig: Rig) -> None:
+def test_an_invalid_option_in_a_program(rig: Rig) -> None:
     program = """
     from lineprof import LineProfiler
     from lineprof.recording.gpu import GpuOptions
@@ -287,11 +287,11 @@ def test_a_wrong_choice_in_a_program(rig: Rig) -> None:
     assert ["'on'" in line for line in lines] == [True, True, False]
 
 
-# -- what is left alone ------------------------------------------------------------
+# -- the program's state -----------------------------------------------------------
 
 
 def test_cuda_is_not_initialised(rig: Rig) -> None:
-    """Not by starting, not by reading out, not at the end."""
+    """A profiler, a report and the end of the program do not call cuInit."""
     program = """
     from running import new_profiler
     @profile
@@ -309,7 +309,7 @@ def test_cuda_is_not_initialised(rig: Rig) -> None:
     assert stats.gpu.runs[0].backend == "cupti"
 
 
-def test_the_current_context_stays_the_current_one(rig: Rig) -> None:
+def test_the_current_context_is_kept(rig: Rig) -> None:
     program = """
     import ctypes
     def current():
@@ -334,8 +334,8 @@ def test_the_current_context_stays_the_current_one(rig: Rig) -> None:
     rig.kernprof(program).ok()
 
 
-def test_a_destroyed_context_that_is_still_current_elsewhere(rig: Rig) -> None:
-    """It is not waited for: the double ends the process where it is."""
+def test_a_destroyed_context_that_is_still_current_in_a_thread(rig: Rig) -> None:
+    """A wait for a destroyed context ends the process in the double."""
     program = """
     import threading
     made, gone, over = (threading.Event() for _ in range(3))
@@ -360,7 +360,7 @@ def test_a_destroyed_context_that_is_still_current_elsewhere(rig: Rig) -> None:
     assert totals(stats.gpu).gpu_ns == 10
 
 
-# -- several profilers, and beginning anew -----------------------------------------
+# -- several profilers, and reset --------------------------------------------------
 
 SEVERAL = """
 from lineprof.model.gpu import numbers_of_functions, totals, unattributed
@@ -382,7 +382,7 @@ def f(ns):
 """
 
 
-def test_a_second_profiler_begins_with_nothing(rig: Rig) -> None:
+def test_a_second_profiler_begins_with_no_work(rig: Rig) -> None:
     program = """
 first = new_profiler()
 one = first(f)
@@ -406,7 +406,7 @@ show(second)
     )
 
 
-def test_reset_begins_anew(rig: Rig) -> None:
+def test_reset_forgets_earlier_work(rig: Rig) -> None:
     program = """
 profile = new_profiler()
 one = profile(f)
@@ -427,7 +427,7 @@ show(profile)
     )
 
 
-def test_what_was_lost_before_is_another_profilers(rig: Rig) -> None:
+def test_records_lost_before_a_profiler_began_do_not_count(rig: Rig) -> None:
     program = """
     from gpu_rig import lost
     from running import new_profiler
@@ -447,7 +447,7 @@ def test_what_was_lost_before_is_another_profilers(rig: Rig) -> None:
 
 
 def test_profile_of_lineprof(rig: Rig) -> None:
-    """`from lineprof import profile` has a profiler of its own without kernprof."""
+    """Without kernprof `lineprof.profile` has a profiler of its own."""
     program = """
     from lineprof import profile
     profile.enable(output_prefix="explicit")
@@ -463,7 +463,7 @@ def test_profile_of_lineprof(rig: Rig) -> None:
     assert totals(ran.stats(found.stem).gpu).gpu_ns == 2000
 
 
-def test_a_module(rig: Rig) -> None:
+def test_a_module_run_by_kernprof(rig: Rig) -> None:
     program = """
     @profile
     def f():

@@ -1,4 +1,4 @@
-"""GPU data as values, and timelines in packed columns."""
+"""GPU data as frozen values, and timelines in packed columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rows_at(starts: list[int]) -> list[tuple[int, ...]]:
     ]
 
 
-def test_values_of_gpus_compare_and_hash() -> None:
+def test_gpu_values_compare_and_hash() -> None:
     first, second = example_gpu.example_gpu(), example_gpu.example_gpu()
     assert first == second
     assert hash(first) == hash(second)
@@ -64,7 +64,7 @@ def test_profiles_are_equal_when_their_gpu_data_are() -> None:
     assert LineStats({}, 1e-9).gpu == Gpu()
 
 
-def test_events_come_with_all_that_was_recorded_in_the_order_of_their_start() -> None:
+def test_events_have_all_fields_and_are_in_order_of_start() -> None:
     events = list(example_gpu.timeline())
     assert [event.start_ns for event in events] == sorted(row[2] for row in EVENTS)
     copy, call, relu, gemm, *_ = events
@@ -98,7 +98,7 @@ def test_events_come_with_all_that_was_recorded_in_the_order_of_their_start() ->
     assert events[-2].origin == example_gpu.IN_LAYER
 
 
-def test_paths_of_a_timeline_are_counted_from_its_first() -> None:
+def test_call_paths_of_a_timeline_are_counted_from_its_first_path() -> None:
     (event,) = timeline([EVENTS[7]], first_path=100)
     assert (event.path, event.origin) == (
         100 + example_gpu.REPLAY,
@@ -115,14 +115,14 @@ def test_any_number_of_events_survives_packing(count: int) -> None:
     assert numbers == [(number, 10 * number) for number in range(count)]
 
 
-def test_events_that_begin_together_stay_in_their_order() -> None:
+def test_events_that_begin_at_the_same_time_keep_their_order() -> None:
     starts = [5, 5, 1, 5, 1, 9]
     assert [event.correlation for event in timeline(rows_at(starts))] == [
         *(2, 4, 0, 1, 3, 5)
     ]
 
 
-def test_events_out_of_order_over_batches_come_in_order() -> None:
+def test_unordered_events_of_several_batches_are_sorted() -> None:
     starts = list(range(EVENTS_PER_BATCH + 999))
     random.Random(1).shuffle(starts)  # noqa: S311
     found = [event.start_ns for event in timeline(rows_at(starts))]
@@ -153,7 +153,7 @@ def test_a_column_of_zeros_is_left_out() -> None:
     }
 
 
-def test_what_is_no_column_is_an_error() -> None:
+def test_an_invalid_column_is_an_error() -> None:
     good = zlib.compress(bytes(4))
     assert list(unpack_events("path", good, 1)) == [0]
     for data, events in (
@@ -169,8 +169,8 @@ def test_what_is_no_column_is_an_error() -> None:
             unpack_events("path", data, events)
 
 
-def test_columns_are_as_the_page_says() -> None:
-    # The function in docs/format.md.
+def test_columns_are_as_documented() -> None:
+    # As in docs/format.md.
     def values(data: bytes, size: int, events: int, differences: bool) -> list[int]:  # noqa: FBT001
         planes = zlib.decompress(data)
         found = [
@@ -194,14 +194,14 @@ def test_columns_are_as_the_page_says() -> None:
         assert found == expected
 
 
-def test_kinds_and_memories_of_a_later_core_are_said_to_be_unknown() -> None:
+def test_kinds_and_memories_of_a_later_core_are_unknown() -> None:
     row = (len(KINDS), 1, 5, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0xF8, 0)
     (event,) = timeline([row])
     assert (event.kind, event.source, event.target) == ("?", "Unknown", "Unknown")
     assert event.device == 3
 
 
-def test_copies_between_unknown_memories_say_so_and_kernels_nothing() -> None:
+def test_copies_name_unknown_memories_and_kernels_name_none() -> None:
     copy = (2, 4, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     (event,) = timeline([copy])
     assert (event.source, event.target) == ("Unknown", "Unknown")
@@ -209,7 +209,7 @@ def test_copies_between_unknown_memories_say_so_and_kernels_nothing() -> None:
     assert (event.source, event.target) == ("", "")
 
 
-def test_events_take_less_than_eight_bytes_in_a_file() -> None:
+def test_events_take_fewer_than_eight_bytes_in_a_file() -> None:
     choose = random.Random(2)  # noqa: S311
     step = [
         (choose.randrange(1, 3), choose.randrange(2_000, 90_000)) for _ in range(99)
@@ -226,7 +226,7 @@ def test_events_take_less_than_eight_bytes_in_a_file() -> None:
     assert size < 8 * len(rows)
 
 
-def test_the_values_load_no_packing() -> None:
+def test_the_model_does_not_import_packing() -> None:
     code = "import lineprof.model.profile, sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],

@@ -1,4 +1,4 @@
-"""Every CUPTI there is: their records, their quirks, and which one is taken."""
+"""Versions of CUPTI: their records, their bugs, and the choice of a library."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_rig import Ran, Rig, events, lost
+from gpu_rig import Ran, Rig, events, lost, run_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof.model.gpu import GpuRun
 
 pytestmark = pytest.mark.usefixtures("hook")
 
-# FAKE_CUPTI_VERSION, what cuptiGetVersion gives, and the build with its symbols.
+# FAKE_CUPTI_VERSION, the result of cuptiGetVersion, and the build with its symbols.
 VERSIONS = [
     (17, 17, "fake_cupti"),
     (118, 18, "fake_cupti"),
@@ -26,7 +25,13 @@ VERSIONS = [
     *((version, version, "fake_cupti_13_4") for version in (130301, 130401)),
     *((version, version, "fake_cupti_13_4") for version in (130500, 130501)),
 ]
-WHOLE_GRAPHS = (17, 21, 28, 130001, 130501)  # where that record's size changed
+WHOLE_GRAPHS = (
+    17,
+    21,
+    28,
+    130001,
+    130501,
+)  # versions in which the record's size changed
 
 ALL_KINDS = """
 @profile
@@ -56,15 +61,8 @@ g(f())
 """
 NODES = "#> gpu=130 kernels=1 memset=70/1 DtoH=80/80/1"
 WHOLE = "#> gpu=210"
-NOWHERE = "gpu=3 kernels=3 uvm-HtoD=9/4096/1 uvm-DtoH=11/8192/1"
+UNATTRIBUTED = "gpu=3 kernels=3 uvm-HtoD=9/4096/1 uvm-DtoH=11/8192/1"
 FLAGS = ("--gpu-memory", "--uvm", "on")
-
-
-def run_of(ran: Ran) -> GpuRun:
-    """Give how a program's GPU work was measured."""
-    assert ran.status == 0, ran.err
-    [run] = ran.stats().gpu.runs
-    return run
 
 
 @pytest.mark.parametrize(("named", "version", "build"), VERSIONS)
@@ -78,8 +76,8 @@ def test_every_record_of_every_version(
         FAKE_CUPTI_VERSION=named,
         FAKE_CUPTI_BUFFER_LIMIT=700,  # two or three records fit
     ).ok()
-    stats = ran.check(NOWHERE)
-    run = run_of(ran)
+    stats = ran.check(UNATTRIBUTED)
+    run = run_of(ran.stats())
     assert (run.backend, run.version, lost(run)) == ("cupti", version, (0, 0, 0, 0))
     [kernel] = [event for event in events(stats) if event.name == "k"]
     assert (kernel.grid, kernel.block) == ((1, 2, 3), (4, 5, 6))
@@ -92,19 +90,19 @@ def test_graphs_as_a_whole(rig: Rig, named: int) -> None:
     flags = (*FLAGS, "--cuda-graph", "graph")
     program = ALL_KINDS.format(graph=WHOLE)
     ran = rig.kernprof(program, *flags, FAKE_CUPTI_VERSION=named).ok()
-    ran.check(NOWHERE)
+    ran.check(UNATTRIBUTED)
 
 
-def test_ids_of_the_drivers_calls(rig: Rig) -> None:
-    """Each layer may have ids of its own; those of the driver are looked up."""
+def test_correlation_ids_of_the_driver(rig: Rig) -> None:
+    """Runtime and driver may have ids of their own; lineprof uses the driver's."""
     program = ALL_KINDS.format(graph=NODES)
     ran = rig.kernprof(program, *FLAGS, FAKE_CUPTI_IDS="driver").ok()
-    ran.check(NOWHERE)
-    assert lost(run_of(ran)) == (0, 0, 0, 0)
+    ran.check(UNATTRIBUTED)
+    assert lost(run_of(ran.stats())) == (0, 0, 0, 0)
 
 
-def test_ids_that_begin_anew(rig: Rig) -> None:
-    """They have 32 bits; 0 is none."""
+def test_correlation_ids_that_wrap_around(rig: Rig) -> None:
+    """Correlation ids have 32 bits; 0 is not used."""
     program = """
     @profile
     def f():
@@ -114,10 +112,10 @@ def test_ids_that_begin_anew(rig: Rig) -> None:
     """
     ran = rig.kernprof(program, FAKE_CUPTI_FIRST_ID=(1 << 32) - 250).ok()
     ran.check()
-    assert lost(run_of(ran)) == (0, 0, 0, 0)
+    assert lost(run_of(ran.stats())) == (0, 0, 0, 0)
 
 
-# -- which one is taken ------------------------------------------------------------
+# -- choice of a library -----------------------------------------------------------
 
 SMALL = """
 @profile
@@ -131,8 +129,8 @@ ON = SMALL.format(gpu="#> gpu=10 kernels=1")
 OFF = SMALL.format(gpu="")
 
 
-def test_13_2_is_left_alone_without_a_driver(rig: Rig) -> None:
-    """It would overflow its stack: the double ends the process for it."""
+def test_13_2_is_not_called_without_a_driver(rig: Rig) -> None:
+    """CUPTI 13.2 would overflow its stack; the double then ends the process."""
     ran = rig.kernprof(
         OFF,
         cupti="fake_cupti_13_2",
@@ -140,12 +138,12 @@ def test_13_2_is_left_alone_without_a_driver(rig: Rig) -> None:
         FAKE_CUDA_FAIL="cuDriverGetVersion",
     ).ok()
     ran.check()
-    run = run_of(ran)
+    run = run_of(ran.stats())
     assert (run.backend, run.present) == ("none", True)
     assert run.reason == "CUPTI can't be used: the driver does not work"
 
 
-def test_13_2_is_left_alone_with_a_driver_too_old(rig: Rig) -> None:
+def test_13_2_is_not_called_with_an_older_driver(rig: Rig) -> None:
     ran = rig.kernprof(
         OFF,
         cupti="fake_cupti_13_2",
@@ -153,7 +151,7 @@ def test_13_2_is_left_alone_with_a_driver_too_old(rig: Rig) -> None:
         FAKE_CUDA_DRIVER_VERSION=13010,
     ).ok()
     ran.check()
-    assert run_of(ran).backend == "none"
+    assert run_of(ran.stats()).backend == "none"
 
 
 @pytest.mark.parametrize(
@@ -164,12 +162,14 @@ def test_13_2_is_left_alone_with_a_driver_too_old(rig: Rig) -> None:
         (130401, "fake_cupti_13_4", "UNKNOWN (999)"),
     ],
 )
-def test_newer_than_the_driver(rig: Rig, named: int, build: str, result: str) -> None:
+def test_a_cupti_newer_than_the_driver(
+    rig: Rig, named: int, build: str, result: str
+) -> None:
     ran = rig.kernprof(
         OFF, cupti=build, FAKE_CUPTI_VERSION=named, FAKE_CUDA_DRIVER_VERSION=12000
     ).ok()
     ran.check()
-    run = run_of(ran)
+    run = run_of(ran.stats())
     assert (run.backend, run.present) == ("none", True)
     assert run.reason.startswith("CUPTI can't be used: cupti")
     assert run.reason.endswith(f"says CUPTI_ERROR_{result}")
@@ -179,9 +179,9 @@ WHEEL_13, WHEEL_12 = "nvidia/cu13/lib", "nvidia/cuda_cupti/lib"
 
 
 def wheel(rig: Rig, folder: str, name: str, knobs: str = "FAKE") -> Path:
-    """Put a copy of the double where a wheel has it.
+    """Copy the double to the place of a wheel's library; return the path.
 
-    Its knobs begin with four letters of their own, like ``FAKE_CUPTI_VERSION``.
+    The copy's variables begin with the four letters `knobs` instead of FAKE.
     """
     place = rig.folder / "wheels" / folder
     place.mkdir(parents=True, exist_ok=True)
@@ -192,54 +192,54 @@ def wheel(rig: Rig, folder: str, name: str, knobs: str = "FAKE") -> Path:
 
 
 def with_wheels(rig: Rig, program: str, **knobs: object) -> Ran:
-    """Run a program that finds CUPTI in wheels alone."""
-    import gpu_double  # noqa: PLC0415 - to see the path that it would give
+    """Run a program that finds CUPTI only in wheels."""
+    import gpu_double  # noqa: PLC0415 - its PYTHONPATH is needed
 
     path = gpu_double.environment(rig.doubles)["PYTHONPATH"]
     wheels = os.pathsep.join([str(rig.folder / "wheels"), path])
     return rig.kernprof(program, LINEPROF_CUPTI="", PYTHONPATH=wheels, **knobs)
 
 
-def test_the_next_one_where_the_first_is_newer_than_the_driver(rig: Rig) -> None:
+def test_the_next_library_if_the_first_is_newer_than_the_driver(rig: Rig) -> None:
     wheel(rig, WHEEL_13, "libcupti.so.13", "NEWR")
     wheel(rig, WHEEL_12, "libcupti.so.12")
     knobs = {"NEWR_CUPTI_VERSION": 130101, "FAKE_CUPTI_VERSION": 20}
     ran = with_wheels(rig, ON, FAKE_CUDA_DRIVER_VERSION=12040, **knobs).ok()
     ran.check()
-    assert (run_of(ran).backend, run_of(ran).version) == ("cupti", 20)
+    assert (run_of(ran.stats()).backend, run_of(ran.stats()).version) == ("cupti", 20)
 
 
-def test_the_next_one_where_the_first_is_damaged(rig: Rig) -> None:
+def test_the_next_library_if_the_first_is_damaged(rig: Rig) -> None:
     wheel(rig, WHEEL_13, "libcupti.so.13").write_bytes(b"\x7fELF and no more")
     wheel(rig, WHEEL_12, "libcupti.so.12")
     ran = with_wheels(rig, ON, FAKE_CUPTI_VERSION=22).ok()
     ran.check()
-    assert (run_of(ran).backend, run_of(ran).version) == ("cupti", 22)
+    assert (run_of(ran.stats()).backend, run_of(ran.stats()).version) == ("cupti", 22)
 
 
-def test_the_next_one_where_the_first_refuses_in_the_middle(rig: Rig) -> None:
-    """What the first was asked for is taken back: it brings nothing later."""
+def test_the_next_library_if_the_first_fails_during_setup(rig: Rig) -> None:
+    """The first library is disabled again, so that it delivers no records later."""
     wheel(rig, WHEEL_13, "libcupti.so.13", "BAD1")
     wheel(rig, WHEEL_12, "libcupti.so.12")
     ran = with_wheels(
         rig, ON, BAD1_CUPTI_FAIL="cuptiActivityEnable:35", FAKE_CUPTI_VERSION=26
     ).ok()
     ran.check()
-    assert (run_of(ran).backend, run_of(ran).version) == ("cupti", 26)
+    assert (run_of(ran.stats()).backend, run_of(ran.stats()).version) == ("cupti", 26)
 
 
-def test_none_but_the_first_where_another_tool_is_subscribed(rig: Rig) -> None:
-    """A second CUPTI beside one in use would take the tool's records from it."""
+def test_only_the_first_library_if_another_tool_is_subscribed(rig: Rig) -> None:
+    """A second CUPTI would take the records from the tool that uses the first."""
     wheel(rig, WHEEL_13, "libcupti.so.13", "BAD1")
     wheel(rig, WHEEL_12, "libcupti.so.12")
     ran = with_wheels(rig, OFF, BAD1_CUPTI_SUBSCRIBE_RC=39).ok()
     ran.check()
-    run = run_of(ran)
+    run = run_of(ran.stats())
     assert run.backend == "none"
     assert "is held by" in run.reason
 
 
-def test_the_one_that_the_program_has_loaded(rig: Rig) -> None:
+def test_a_library_that_the_program_has_loaded(rig: Rig) -> None:
     wheel(rig, WHEEL_13, "libcupti.so.13", "NEWR")
     loaded = wheel(rig, "elsewhere", "libcupti.so.12")
     program = f"""
@@ -256,11 +256,11 @@ def test_the_one_that_the_program_has_loaded(rig: Rig) -> None:
     """
     ran = rig.python(program, LINEPROF_CUPTI="", FAKE_CUPTI_VERSION=24).ok()
     ran.check()
-    assert run_of(ran).version == 24
+    assert run_of(ran.stats()).version == 24
 
 
-def test_the_order_of_those_to_try(rig: Rig) -> None:
-    """First the wheel for the runtime that is loaded, whatever the newest is."""
+def test_the_order_of_the_libraries_to_try(rig: Rig) -> None:
+    """The wheel for the loaded runtime is first, even if it is not the newest."""
     thirteen = wheel(rig, WHEEL_13, "libcupti.so.13")
     twelve = wheel(rig, WHEEL_12, "libcupti.so.12")
     toolkit = wheel(rig, "toolkit/extras/CUPTI/lib64", "libcupti.so.2024.1")

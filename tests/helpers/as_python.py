@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernprof import main as kernprof_main
+from lineprof import load_stats
 from lineprof.cli.main import main as lineprof_main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import pytest
 
 DEADLINE = 60  # s; only a program that hangs meets it
 
@@ -112,3 +115,29 @@ def write(folder: Path, name: str, program: str) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(textwrap.dedent(program), encoding="utf-8")
     return name
+
+
+def error_line(capsys: pytest.CaptureFixture[str], status: int, *words: str) -> str:
+    """Run the command lineprof here; return the only line that it prints, an error."""
+    assert lineprof_main(words) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.endswith("\n")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def hits_in(profile: Path) -> dict[str, dict[int, int]]:
+    """Return the hits by line of each function of a profile."""
+    return {
+        function.name: {row.line: row.hits for row in function.rows}
+        for function in load_stats(profile).functions
+    }
+
+
+def enter_removed_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a folder in `folder` the current one, and remove it."""
+    gone = folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from example_gpu import FIT, ORIGIN_NS, PROCESS, STEP, UPLOAD, example
+from example_gpu import FIT, ORIGIN_NS, PROCESS, STEP, UPLOAD, example, ungated
 
 from lineprof.line_stats import LineStats
 from lineprof.model.timelines import Slice, Trace
@@ -75,3 +75,9 @@ def falling(levels: int) -> LineStats:
         ),
         stats=LineStats.from_functions([], processes=[PROCESS]),
     )
+
+
+def sparse() -> list[LineStats]:
+    """Return profiles that lack functions, GPU work or slices."""
+    nothing = LineStats({}, 1e-9)
+    return [nothing, ungated(), traced(trace([]), stats=nothing)]

@@ -102,6 +102,12 @@ def check_sums(gpu: Gpu) -> None:
     assert whole.self_ns == whole.gpu_ns
 
 
+def run_of(stats: LineStats) -> GpuRun:
+    """Return the GPU run of a profile that has only one."""
+    [run] = stats.gpu.runs
+    return run
+
+
 def fields(words: Mapping[str, str]) -> dict[str, object]:
     """Give the fields of docs/json.md that words stand for."""
 

@@ -42,7 +42,7 @@ def test_a_function_of_a_module_is_shown_with_its_source(tmp_path: Path) -> None
     assert lines(out)["        out.append(2 * value)"] == "1"
 
 
-def test_each_function_and_method_that_is_named_counts(tmp_path: Path) -> None:
+def test_each_named_function_and_method_counts(tmp_path: Path) -> None:
     program = """
     class Box:
         def area(self):
@@ -102,33 +102,37 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_what_cannot_be_done_is_said(line: str, refusals: dict[str, str]) -> None:
+def test_invalid_lines_are_refused_with_a_message(
+    line: str, refusals: dict[str, str]
+) -> None:
     assert REFUSED[line] in refusals[line]
 
 
-def test_a_function_of_c_is_left_out_with_a_warning(tmp_path: Path) -> None:
+def test_a_c_function_is_left_out_with_a_warning(tmp_path: Path) -> None:
     out = cells(FUNCTION, "%lprun -f len -f double double([1])", cwd=tmp_path)
     assert lines(out)["    return out"] == "1"
     assert "UserWarning: " in out
 
 
 @pytest.mark.parametrize("kind", ["SystemExit", "KeyboardInterrupt"])
-def test_a_statement_that_is_ended_shows_its_table(kind: str, tmp_path: Path) -> None:
+def test_a_statement_that_exits_or_is_interrupted_shows_its_table(
+    kind: str, tmp_path: Path
+) -> None:
     program = f"def end():\n    raise {kind}"
     out = cells(program, "%lprun -f end end()", "print('on')", cwd=tmp_path)
     assert lines(out)[f"    raise {kind}"] == "1"
     assert f"\n*** {kind} exception caught in code being profiled.\non\n" in out
 
 
-def test_an_exception_is_the_users(tmp_path: Path) -> None:
+def test_an_exception_propagates_to_the_user(tmp_path: Path) -> None:
     program = "def fail():\n    raise ValueError('mine')"
     out = cells(program, "%lprun -f fail fail()", cwd=tmp_path)
     assert out.rstrip().endswith("ValueError: mine")
     assert "Timer unit" not in out
-    assert "magics.py" not in out, "our frames are none of theirs"
+    assert "magics.py" not in out, "frames of lineprof are hidden"
 
 
-def test_the_statement_runs_as_it_was_typed(tmp_path: Path) -> None:
+def test_the_statement_runs_unchanged(tmp_path: Path) -> None:
     out = cells(
         "def show(*what): print(what)",
         """%lprun -f show show("a  b", 'it\\'s', "\\n", not_here := 3)""",
@@ -145,7 +149,7 @@ def test_a_statement_can_be_a_magic(tmp_path: Path) -> None:
     assert lines(cells(FUNCTION, program, cwd=tmp_path))["    return out"] == "1"
 
 
-def test_decorated_functions_count_under_the_profiler_alone(tmp_path: Path) -> None:
+def test_decorated_functions_count_only_under_the_profiler(tmp_path: Path) -> None:
     write(tmp_path, "mine.py", "@profile\ndef f():\n    return 1\n")
     out = cells(
         "%lprun import mine; mine.f()",
@@ -160,7 +164,7 @@ def test_decorated_functions_count_under_the_profiler_alone(tmp_path: Path) -> N
     assert "profile is 5" in out
 
 
-def test_the_profiler_is_returned_when_asked_for(tmp_path: Path) -> None:
+def test_the_profiler_is_returned_if_asked_for(tmp_path: Path) -> None:
     out = cells(
         FUNCTION,
         "p = %lprun -r -f double double([1])",
@@ -173,7 +177,7 @@ def test_the_profiler_is_returned_when_asked_for(tmp_path: Path) -> None:
     assert out.endswith("True None ['double']\n5\n")
 
 
-def test_the_files_hold_what_was_shown(tmp_path: Path) -> None:
+def test_the_files_have_the_shown_table(tmp_path: Path) -> None:
     line = "%lprun -D 'a b.lprof' -T out.txt -f double double([1])"
     out = cells(FUNCTION, line, cwd=tmp_path)
     table, *said = re.split(r"\n\n\*\*\* ", out.rstrip())
@@ -186,7 +190,7 @@ def test_the_files_hold_what_was_shown(tmp_path: Path) -> None:
     assert source.text == FUNCTION.lstrip()
 
 
-def test_a_profile_shows_the_text_that_ran_after_the_cell_is_edited(
+def test_a_profile_shows_the_executed_text_after_the_cell_is_edited(
     tmp_path: Path,
 ) -> None:
     out = cells(
@@ -204,7 +208,7 @@ def test_a_profile_shows_the_text_that_ran_after_the_cell_is_edited(
 
 
 @pytest.mark.parametrize("file", ["<generated 1>", "/no/xpython_7/f.py"])
-def test_source_that_only_linecache_has_is_shown(file: str, tmp_path: Path) -> None:
+def test_source_known_only_to_linecache_is_shown(file: str, tmp_path: Path) -> None:
     program = f"""
     import linecache
     text = "def f():\\n    return 1\\n"
@@ -249,7 +253,7 @@ open("mine.py", "w").write("# more\\n" + text)
 """
 
 
-def test_edited_methods_are_shown_beside_their_own_lines(tmp_path: Path) -> None:
+def test_edited_methods_are_shown_with_their_own_lines(tmp_path: Path) -> None:
     write(tmp_path, "mine.py", LOADED)
     out = cells(
         "%load_ext autoreload",
@@ -269,7 +273,7 @@ def test_edited_methods_are_shown_beside_their_own_lines(tmp_path: Path) -> None
     assert shown["    return ["] == "1"
 
 
-def test_a_module_that_is_loaded_anew_shows_its_new_text(tmp_path: Path) -> None:
+def test_a_reloaded_module_shows_its_new_text(tmp_path: Path) -> None:
     write(tmp_path, "mine.py", FUNCTION)
     edit = """
     text = open("mine.py").read().replace("2 *", "30 *")

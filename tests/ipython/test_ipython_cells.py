@@ -33,7 +33,7 @@ NAMES = ["Box.area", "Box.area.<locals>.square"]
 
 
 def functions(output: str) -> list[str]:
-    """Return the functions of the tables, in their order."""
+    """Return the functions of the tables in order."""
     begin = "Function: "
     found = [x[len(begin) :] for x in output.splitlines() if x.startswith(begin)]
     return [name.rpartition(" at line ")[0] for name in found]
@@ -72,7 +72,7 @@ def test_an_empty_cell_is_a_cell(tmp_path: Path) -> None:
     assert lines(out) == {"...": "1"}
 
 
-def test_what_the_cell_makes_is_the_users(tmp_path: Path) -> None:
+def test_names_that_a_cell_defines_are_the_users(tmp_path: Path) -> None:
     program = "\nx = [i\n     for i in range(3)]\ndef f(): return x\n"
     out = cells(
         f"%%lprun_all -r -t{program}", "f(), _total_time_taken > 0", cwd=tmp_path
@@ -93,7 +93,7 @@ def test_a_cell_that_exits_shows_its_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["x =", "1 / 0", "await 1", "yield 1"])
-def test_the_errors_of_a_cell_are_the_users(text: str, tmp_path: Path) -> None:
+def test_errors_of_a_cell_propagate_to_the_user(text: str, tmp_path: Path) -> None:
     out = cells(f"%%lprun_all\n{text}", cwd=tmp_path)
     assert "Error: " in out.rstrip().splitlines()[-1]
     assert "Timer unit" not in out
@@ -113,7 +113,7 @@ def test_future_imports_of_earlier_cells_hold(tmp_path: Path) -> None:
     assert out.endswith("{'x': 'int'}\n")
 
 
-def test_a_cell_that_is_run_again_is_counted_anew(tmp_path: Path) -> None:
+def test_a_cell_that_is_run_again_is_counted_from_zero(tmp_path: Path) -> None:
     cell = "%%lprun_all\ndef f():\n    return 1\nf()\n"
     out = cells(cell, cell, f"{cell}f()\n", cwd=tmp_path)
     parts = [part.split("Timer")[0] for part in out.split("Function: f ")[1:]]
@@ -181,7 +181,7 @@ def test_a_cell_that_exits_while_it_awaits_shows_its_table(tmp_path: Path) -> No
     assert "\n*** SystemExit exception caught in code being profiled.\non\n" in out
 
 
-def test_no_profiler_lives_on(tmp_path: Path) -> None:
+def test_no_profiler_is_left(tmp_path: Path) -> None:
     count = """
     import gc, sys
     from lineprof.ipython.profiler import NotebookProfiler
@@ -196,6 +196,6 @@ def test_no_profiler_lives_on(tmp_path: Path) -> None:
     assert out.endswith("left: []\nhook: None\n")
 
 
-def test_where_nothing_awaits_a_cell_that_awaits_is_refused(tmp_path: Path) -> None:
+def test_a_cell_that_awaits_is_refused_without_autoawait(tmp_path: Path) -> None:
     out = cells("%autoawait off", "%%lprun_all\nawait x", cwd=tmp_path)
     assert "SyntaxError: " in out

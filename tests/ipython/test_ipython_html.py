@@ -1,4 +1,4 @@
-"""Profiles as HTML: well-formed, harmless, with all parts of the text."""
+"""Profiles as HTML: well-formed, safe, with all parts of the text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOADS = {"src", "href", "srcset", "data", "action", "background"}
 
 
 class Page(HTMLParser):
-    """Reads a page as browsers do: its tables' rows as texts, and what it loads."""
+    """Page, parsed as by a browser: rows of tables as text, and loaded addresses."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -81,7 +81,7 @@ def test_the_unit_can_be_chosen() -> None:
     assert Page(html_of(stats, unit=2e-3)).rows[0][2] == "Time (0.002 s)"
 
 
-def test_the_line_that_takes_most_is_the_hottest() -> None:
+def test_the_line_with_the_most_time_is_the_hottest() -> None:
     stats = of_source(
         "def f():\n    1\n    2\n    3\n",
         ThreadLine(2, -1, 1, 900),
@@ -94,7 +94,7 @@ def test_the_line_that_takes_most_is_the_hottest() -> None:
     assert strength[0] > strength[1] > 0
 
 
-def test_nothing_in_a_profile_can_act_on_the_page() -> None:
+def test_text_of_a_profile_is_escaped() -> None:
     evil = "<script>alert('x')</script>\"&\u202e\x1b[2J\ud800"
     stats = of_source(f"def f():\n    {evil}\n", ThreadLine(2, -1, 1, 1), name=evil)
     stats.warnings = (evil,)
@@ -108,7 +108,7 @@ def test_nothing_in_a_profile_can_act_on_the_page() -> None:
     html.encode()
 
 
-def test_a_page_loads_nothing() -> None:
+def test_a_page_loads_no_other_file() -> None:
     for stats in (example_stats.example(), example_gpu.example()):
         html = html_of(stats)
         assert Page(html).loads == []
@@ -116,7 +116,7 @@ def test_a_page_loads_nothing() -> None:
         assert "@import" not in html
 
 
-def test_tabs_and_blanks_of_the_source_stay() -> None:
+def test_tabs_and_blanks_of_the_source_are_kept() -> None:
     page = Page(html_of(of_source("def f():\n\tx  =  1\n", ThreadLine(2, -1, 1, 1))))
     assert page.rows[2][-1] == "\tx  =  1"
 
@@ -127,7 +127,7 @@ def test_functions_that_never_ran_are_named_or_left_out() -> None:
     assert "never" not in Page(html_of(stats, skip_zero=True)).text
 
 
-def test_time_spent_waiting_is_shown_where_there_is_some() -> None:
+def test_waits_are_shown_if_there_are_any() -> None:
     stats = of_source("def f():\n    1\n", ThreadLine(2, -1, 1, 1_000, await_ns=5_000))
     assert Page(html_of(stats)).rows[0][5] == "Await"
     assert Page(html_of(stats)).rows[2][5] == "5.000 us"

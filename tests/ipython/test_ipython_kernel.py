@@ -1,4 +1,4 @@
-"""Outputs of %lprun and %%lprun_all in a notebook that a kernel runs."""
+"""Outputs of %lprun and %%lprun_all in a notebook run by a kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     reason="no ipykernel or no nbclient in this environment",
 )
 
-# The kernel is started by this interpreter itself: none needs to be installed.
+# The kernel runs in this interpreter, so that no kernel has to be installed.
 DRIVER = """
 import asyncio, json, os, sys
 import nbformat.v4 as v4
@@ -41,7 +41,7 @@ json.dump([cell.outputs for cell in notebook.cells], sys.stdout)
 
 
 def notebook(*cells: str, cwd: Path) -> list[list[dict[str, Any]]]:
-    """Run a notebook with lineprof loaded; give the outputs of each cell."""
+    """Run a notebook with lineprof loaded; return the outputs of each cell."""
     words = ["-W", "ignore", "-c", DRIVER]
     home = {"IPYTHONDIR": str(cwd), "JUPYTER_RUNTIME_DIR": str(cwd)}
     texts = ["%load_ext lineprof", *cells]

@@ -27,11 +27,11 @@ from lineprof.ipython.options import LPRUN, LPRUN_ALL, Magic, OptionError, parse
         ("--await -r 1", Magic(return_profiler=True, awaited=True, statement="1")),
     ],
 )
-def test_a_line_of_lprun_is_read(line: str, asked: Magic) -> None:
+def test_a_line_of_lprun_is_parsed(line: str, asked: Magic) -> None:
     assert parse(line, LPRUN) == asked
 
 
-def test_a_line_of_lprun_all_is_read() -> None:
+def test_a_line_of_lprun_all_is_parsed() -> None:
     asked = Magic(
         return_profiler=True, skip_zero=True, top_level=True, keep_time=True, unit=1.0
     )
@@ -51,7 +51,9 @@ def test_a_line_of_lprun_all_is_read() -> None:
         ("-u nan 1", LPRUN, "the timer unit must be above 0, not nan"),
     ],
 )
-def test_what_makes_no_sense_is_said(line: str, known: str, said: str) -> None:
+def test_an_invalid_line_is_refused_with_a_message(
+    line: str, known: str, said: str
+) -> None:
     with pytest.raises(OptionError) as caught:
         parse(line, known)
     assert str(caught.value) == said

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def what_differs(options: RunOptions) -> dict[str, object]:
-    """Return the parts of a options that are not as if nothing had been given."""
+def changed_options(options: RunOptions) -> dict[str, object]:
+    """Return the options that differ from their defaults."""
     usual = {**vars(RunOptions), **vars(RunOptions())}
     left_out = {"given", "kind", "target", "arguments"}
     return {
@@ -33,14 +33,14 @@ def what_differs(options: RunOptions) -> dict[str, object]:
 
 
 def parsed(line: str) -> dict[str, object]:
-    """Return what a command line sets; fail unless it runs x.py with one argument."""
+    """Return the options that a command line sets; the program is x.py -a."""
     options = parse([*line.split(" "), "x.py", "-a"])
     assert (options.kind, options.target, options.arguments) == (
         "script",
         "x.py",
         ["-a"],
     )
-    return what_differs(options)
+    return changed_options(options)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_long_flag_may_stand_before_the_program(flag: str) -> None:
         assert parse([line, "x.py", "yes"]).arguments == ["yes"]
 
 
-def test_the_last_word_is_the_programs_name() -> None:
+def test_the_last_argument_is_the_program() -> None:
     for words in (["--rich", "no"], ["-i", "5"], ["--view", "y"], ["-l", "--", "0"]):
         options = parse(words)
         assert (options.kind, options.target, options.arguments) == (
@@ -142,7 +142,7 @@ def test_the_last_word_is_the_programs_name() -> None:
     assert parse(["-i", "5", "x.py"]).target == "x.py"
 
 
-def test_short_flags_stand_together() -> None:
+def test_short_flags_can_be_combined() -> None:
     assert parsed("-lvz") == {"line_by_line": True, "verbose": 1, "skip_zero": True}
     assert parsed("-bro out") == {"builtin": True, "rich": True, "outfile": "out"}
     assert parsed("-lzpa.py,b") == {
@@ -166,7 +166,7 @@ def test_short_flags_stand_together() -> None:
         (["-p", "with,other.py"], ("with", "other.py")),
     ],
 )
-def test_what_to_profile(
+def test_targets_of_p_are_split_at_commas_and_cleared_by_an_empty_one(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     words: list[str],
@@ -205,7 +205,7 @@ def test_flags_end_where_the_program_begins(
         target,
         arguments,
     )
-    assert what_differs(options).keys() <= {"quiet", "line_by_line"}
+    assert changed_options(options).keys() <= {"quiet", "line_by_line"}
 
 
 @pytest.mark.parametrize(
@@ -223,18 +223,18 @@ def test_flags_end_where_the_program_begins(
         ("--output", {"output_interval": 1}),
         ("--verb", {"verbose": 1}),
         ("--vi", {"verbose": 1}),
-        # Those of line_profiler go before ours: --core, --uvm, --no-gpu-api.
+        # Flags of line_profiler win over --core, --uvm and --no-gpu-api.
         ("--c a.toml", {"config": "a.toml"}),
         ("--u 1", {"unit": 1.0}),
         ("--no-c", {"no_config": True}),
     ],
 )
-def test_the_first_letters_will_do(line: str, truth: dict[str, object]) -> None:
+def test_a_flag_may_be_abbreviated(line: str, truth: dict[str, object]) -> None:
     assert parsed(line) == truth
 
 
-def test_letters_that_line_profiler_took_are_taken() -> None:
-    """Each beginning of one of its flags alone, though flags of ours begin so, too."""
+def test_abbreviations_of_line_profilers_flags_are_kept() -> None:
+    """A prefix unique among line_profiler's flags means that flag, not one of ours."""
     with_value = ("config", "setup", "prof-mod", "outfile", "unit")
     without = ("output-interval", "no-config", "verbose", "view", "quiet", "version")
     values = {name: ["1"] for name in with_value}
@@ -242,15 +242,15 @@ def test_letters_that_line_profiler_took_are_taken() -> None:
     booleans = ("line-by-line", "builtin", "preimports", "prof-imports", "rich")
     for name in (*booleans, "skip-zero", "summarize"):
         values[name] = values[f"no-{name}"] = []
-    alone = 0
+    unique = 0
     for name, value in values.items():
         attribute = parse([f"--{name}", *value, "x.py"]).given
         for end in range(1, len(name)):
             if sum(other.startswith(name[:end]) for other in values) == 1:
                 words = [f"--{name[:end]}", *value, "x.py"]
                 assert parse(words).given == attribute, words
-                alone += 1
-    assert alone > 100
+                unique += 1
+    assert unique > 100
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_letters_that_line_profiler_took_are_taken() -> None:
         ("-k", "unknown flag -k; kernprof --help lists all flags"),
     ],
 )
-def test_what_cannot_be_is_one_line(line: str, message: str) -> None:
+def test_an_invalid_flag_is_an_error_of_one_line(line: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse([*line.split(" "), "x.py"])
     assert str(caught.value).startswith(message)
@@ -327,16 +327,16 @@ def test_flags_without_effect_are_refused_before_the_program_runs(
         "-l -p m --whole --all",
         "-l -p m --no-all",
         "-l --no-whole --max-overhead 1.2 --builtins",
-        # line_profiler's have their place in a line, with or without effect.
+        # Flags of line_profiler are accepted even if they have no effect.
         "-b --prof-imports -p m --no-preimports --skip-zero -u 1 -s warm.py",
         "-lb --no-rich --rich",
     ],
 )
-def test_flags_that_may_stand_together(line: str) -> None:
+def test_flags_that_may_be_combined(line: str) -> None:
     check(parse([*line.split(" "), "x.py"]))
 
 
-def test_a_file_of_configuration_may_say_what_has_no_effect_today(
+def test_a_configuration_file_may_set_options_without_effect(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, "x.py", "print('ran')")
@@ -358,7 +358,7 @@ def test_a_file_of_configuration_may_say_what_has_no_effect_today(
     assert kernprof("-q", "--trace", "x.py", cwd=tmp_path).out == "ran\n"
 
 
-def test_help_and_version_stop_the_reading() -> None:
+def test_help_and_version_stop_the_parsing() -> None:
     for word in ("-h", "--help", "-lh", "--he"):
         assert parse([word, "--nonsense"]).help
     for word in ("-V", "--version", "-lV", "--vers"):
@@ -374,7 +374,7 @@ def test_the_help_names_every_flag_and_fits_a_terminal() -> None:
     assert help_text("lineprof run").startswith("usage: lineprof run [flags]")
 
 
-def test_long_flags_run_the_program_after_them(tmp_path: Path) -> None:
+def test_the_program_after_long_flags_runs(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "import sys; print(sys.argv)")
     words = ["--line-by-line", "--skip-zero", "0", "--quiet", "x.py", "yes"]
     outcome = kernprof(*words, cwd=tmp_path)
@@ -383,16 +383,16 @@ def test_long_flags_run_the_program_after_them(tmp_path: Path) -> None:
     assert (tmp_path / "x.lprof").exists()
 
 
-def test_reading_a_command_line_imports_no_argparse(tmp_path: Path) -> None:
+def test_parsing_a_command_line_imports_no_argparse(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "import sys; print('argparse' in sys.modules)")
     for words in (["-lq", "--rich=no", "-p", "x.py"], ["-q", "--no-rich", "-i"]):
         assert kernprof(*words, "x.py", cwd=tmp_path).out == "False\n"
 
 
-def test_a_plan_is_filled_without_a_file(
+def test_options_are_filled_in_without_a_configuration_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     options = parse(["-l", "x.py"])
     fill(options)
-    assert what_differs(options).keys() == {"line_by_line", "settings"}
+    assert changed_options(options).keys() == {"line_by_line", "settings"}

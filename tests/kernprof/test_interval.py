@@ -1,4 +1,4 @@
-"""-i, --output-interval: the profile so far, in a file, while the program runs."""
+"""Periodic dumps (-i, --output-interval): the profile so far, while a program runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from lineprof import load_stats
 
 TASKS = "/proc/self/task"
 linux = pytest.mark.skipif(
-    not Path(TASKS).is_dir(), reason="the system does not tell of threads"
+    not Path(TASKS).is_dir(), reason="the system has no list of threads in /proc"
 )
 
-# Runs until there is a profile, and looks at it.
+# Calls f until the file named by the first argument exists.
 WAITS = """\
 import os, sys, time
 @profile
@@ -36,12 +36,12 @@ wait()
 
 
 def tasks() -> set[str]:
-    """Ids of this process's threads, as the system has them."""
+    """Ids of this process's threads, from /proc."""
     return {path.name for path in Path(TASKS).iterdir()}
 
 
 def calls(path: Path) -> int:
-    """Calls of the one function in a profile of lines."""
+    """Number of calls of the only function in a line profile."""
     [function] = load_stats(path).functions
     return function.calls
 
@@ -66,7 +66,7 @@ def test_a_program_that_leaves_by_exit_leaves_its_last_profile(tmp_path: Path) -
     assert calls(tmp_path / "x.lprof") > 0
 
 
-def test_the_last_word_is_the_whole_profile(tmp_path: Path) -> None:
+def test_the_last_write_is_the_whole_profile(tmp_path: Path) -> None:
     text = WAITS + "for _ in range(10**5): f()\nprint('ended')\n"
     write(tmp_path, "x.py", text)
     outcome = kernprof("-l", "--output-interval=1", "x.py", "x.lprof", cwd=tmp_path)
@@ -80,7 +80,7 @@ def test_the_last_word_is_the_whole_profile(tmp_path: Path) -> None:
     assert (stats.processes[0].exit, stats.warnings) == ("", ())
 
 
-def test_source_that_no_file_holds(tmp_path: Path) -> None:
+def test_the_source_of_a_command_is_in_the_profile(tmp_path: Path) -> None:
     text = f"{WAITS}os._exit(0)\n"
     kernprof("-lqi1", "-o", "out", "-c", text, "out", cwd=tmp_path)
     stats = load_stats(tmp_path / "out")
@@ -89,11 +89,11 @@ def test_source_that_no_file_holds(tmp_path: Path) -> None:
     assert source.strip() == text.strip()
 
 
-def test_modules_of_the_program_named_like_standard_ones(tmp_path: Path) -> None:
+def test_modules_named_like_standard_ones_are_the_programs(tmp_path: Path) -> None:
     for name in ("json", "linecache", "random"):
         write(tmp_path, f"{name}.py", "mine = True")
     check = "import json, linecache, random\nassert json.mine and random.mine\n"
-    if sys.version_info < (3, 15):  # there python -c imports its own at the start
+    if sys.version_info < (3, 15):  # from 3.15 on python -c imports linecache
         check += "assert linecache.mine\n"
     text = f"{check}{WAITS}os._exit(0)\n"
     outcome = kernprof("-lqi1", "-o", "out", "-c", text, "out", cwd=tmp_path)
@@ -103,7 +103,7 @@ def test_modules_of_the_program_named_like_standard_ones(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("mode", ["-q", "-bq"])
-def test_calls_go_on_being_recorded(tmp_path: Path, mode: str) -> None:
+def test_calls_after_a_dump_are_recorded(tmp_path: Path, mode: str) -> None:
     begin = "import builtins; profile = getattr(builtins, 'profile', lambda f: f)\n"
     end = "for _ in range(10**4): f()\n@profile\ndef late(): pass\nlate()\n"
     write(tmp_path, "x.py", begin + WAITS + "import pstats\n" + end)
@@ -117,7 +117,7 @@ def test_calls_go_on_being_recorded(tmp_path: Path, mode: str) -> None:
     assert not ours
 
 
-def test_a_profile_of_calls_so_far_can_be_read(tmp_path: Path) -> None:
+def test_a_dump_of_a_call_profile_can_be_read(tmp_path: Path) -> None:
     write(tmp_path, "x.py", f"{WAITS.replace('@profile', '')}os._exit(0)\n")
     kernprof("-qi1", "x.py", "x.prof", cwd=tmp_path)
     table = pstats.Stats(str(tmp_path / "x.prof")).stats  # type: ignore[attr-defined]
@@ -136,12 +136,12 @@ def test_the_program_sees_no_thread(tmp_path: Path, mode: str) -> None:
     check_same(write(tmp_path, "x.py", program), cwd=tmp_path, mode=mode)
 
 
-def test_it_keeps_no_program_alive(tmp_path: Path) -> None:
+def test_a_long_interval_does_not_keep_the_program_alive(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "print(1)")
     assert kernprof("-lqi", "86400", "x.py", cwd=tmp_path).out == "1\n"
 
 
-def test_forks_go_as_under_python(tmp_path: Path) -> None:
+def test_forks_work_as_under_python(tmp_path: Path) -> None:
     program = """
         import os, sys, threading
         for _ in range(30):
@@ -156,7 +156,7 @@ def test_forks_go_as_under_python(tmp_path: Path) -> None:
     check_same(write(tmp_path, "x.py", program), cwd=tmp_path, mode="-lqi1")
 
 
-def test_it_goes_on_after_a_fork(tmp_path: Path) -> None:
+def test_dumps_continue_after_a_fork(tmp_path: Path) -> None:
     program = f"""{WAITS}
 os.remove("x.lprof")
 pid = os.fork()
@@ -174,14 +174,14 @@ os._exit(0)
 def test_no_lock_is_held_in_a_forked_child(tmp_path: Path) -> None:
     program = """
         import os, sys, threading
-        from kernprof.periodic_dump import PeriodicDump as Interval
+        from kernprof.periodic_dump import PeriodicDump
         lock, begun = threading.Lock(), threading.Event()
         def dump():
             with lock:
                 begun.set()
                 for _ in range(10**6):
                     pass
-        interval = Interval(0.001, dump)
+        interval = PeriodicDump(0.001, dump)
         interval.start()
         for _ in range(3):
             begun.clear()
@@ -196,7 +196,7 @@ def test_no_lock_is_held_in_a_forked_child(tmp_path: Path) -> None:
     assert (outcome.status, outcome.out, outcome.err) == (0, "0\n" * 3, "")
 
 
-def test_forks_do_not_put_it_off(tmp_path: Path) -> None:
+def test_many_forks_do_not_delay_the_dump(tmp_path: Path) -> None:
     program = """
         import os
         while not os.path.exists("x.lprof"):
@@ -209,7 +209,7 @@ def test_forks_do_not_put_it_off(tmp_path: Path) -> None:
     assert (outcome.status, outcome.err) == (0, "")
 
 
-def test_what_takes_long_is_done_seldom() -> None:
+def test_slow_dumps_are_made_less_often() -> None:
     def dump() -> None:
         while time.thread_time() < begun + 0.04:
             pass
@@ -220,7 +220,7 @@ def test_what_takes_long_is_done_seldom() -> None:
     assert PeriodicDump(0.5, dump)._tick() == 0.5
 
 
-def test_it_may_be_called_ever_less_often() -> None:
+def test_the_interval_grows_up_to_its_limit() -> None:
     interval = PeriodicDump(0.1, int, longest=0.5)
     assert [interval._tick() for _ in range(4)] == [0.2, 0.4, 0.5, 0.5]
     assert PeriodicDump(0.1, int)._tick() == 0.1
@@ -228,7 +228,7 @@ def test_it_may_be_called_ever_less_often() -> None:
 
 
 @linux
-def test_nothing_of_it_is_left_when_it_has_stopped() -> None:
+def test_no_thread_is_left_after_stop() -> None:
     before = tasks()
     ticked = threading.Event()
     interval = PeriodicDump(0.001, ticked.set)
@@ -239,10 +239,10 @@ def test_nothing_of_it_is_left_when_it_has_stopped() -> None:
     ticked.clear()
     assert tasks() <= before
     assert not ticked.is_set()
-    interval.stop()  # again
+    interval.stop()  # a second stop does nothing
 
 
-def test_a_file_that_fails_does_not_end_it() -> None:
+def test_a_failed_dump_does_not_end_the_dumps() -> None:
     ticks: list[int] = []
     enough = threading.Event()
 
@@ -258,7 +258,7 @@ def test_a_file_that_fails_does_not_end_it() -> None:
     interval.stop()
 
 
-def test_sigterm_ends_it_first(tmp_path: Path) -> None:
+def test_sigterm_ends_the_dumps_first(tmp_path: Path) -> None:
     write(tmp_path, "x.py", WAITS + "print(1, flush=True)\nsys.stdin.read()\n")
     process = subprocess.Popen(
         [sys.executable, "-m", "kernprof", "-lqi1", "x.py", "x.lprof"],

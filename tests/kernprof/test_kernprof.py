@@ -1,4 +1,4 @@
-"""The command kernprof: what it is told, what it writes and what it says."""
+"""The command kernprof: its flags, the files that it writes, and its messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from as_python import DEADLINE, kernprof, run, viewer, write
+from as_python import DEADLINE, hits_in, kernprof, run, viewer, write
 
 from lineprof import load_stats
 
@@ -33,19 +33,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def names(folder: Path) -> list[str]:
-    """Names of what is in a folder."""
+    """Names of a folder's entries."""
     return sorted(path.name for path in folder.iterdir())
 
 
-def hits(path: Path) -> dict[str, dict[int, int]]:
-    """Hits by line of each function of a profile."""
-    return {
-        function.name: {row.line: row.hits for row in function.rows}
-        for function in load_stats(path).functions
-    }
-
-
-def test_it_writes_a_profile_and_says_how_to_see_it(folder: Path) -> None:
+def test_kernprof_writes_a_profile_and_prints_the_command_that_shows_it(
+    folder: Path,
+) -> None:
     outcome = kernprof("-l", "x.py", "a", "-v", cwd=folder)
     lines = outcome.out.splitlines()
     assert lines[:3] == [
@@ -55,15 +49,20 @@ def test_it_writes_a_profile_and_says_how_to_see_it(folder: Path) -> None:
     ]
     assert lines[3].endswith("-m lineprof view -rmt x.lprof")
     assert (outcome.status, outcome.err) == (0, "")
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
-    told = shlex.split(lines[3])
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
+    command = shlex.split(lines[3])
     shown = subprocess.run(
-        told, cwd=folder, capture_output=True, text=True, check=True, timeout=DEADLINE
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=DEADLINE,
     )
     assert "Function: double at line 2" in shown.stdout
 
 
-def test_the_profile_knows_its_program(folder: Path) -> None:
+def test_the_profile_has_the_programs_command_line_and_source(folder: Path) -> None:
     kernprof("-l", "x.py", "a", cwd=folder)
     stats = load_stats(folder / "x.lprof")
     [process] = stats.processes
@@ -75,7 +74,7 @@ def test_the_profile_knows_its_program(folder: Path) -> None:
     assert stats.sources[function.file].text == PROGRAM
 
 
-def test_the_table_is_printed_instead(folder: Path) -> None:
+def test_v_prints_the_table(folder: Path) -> None:
     outcome = kernprof("-lv", "x.py", cwd=folder)
     viewed = viewer("view", "x.lprof", cwd=folder)
     expected = f"4 []\nWrote profile results to 'x.lprof'\n{viewed.out}"
@@ -118,7 +117,7 @@ LOGGED = re.compile(
 )
 
 
-def test_a_profile_of_line_profilers_own(folder: Path) -> None:
+def test_a_warning_names_a_profile_imported_from_line_profiler(folder: Path) -> None:
     write(folder, "line_profiler.py", "def profile(f):\n    return f\n")
     write(folder, "x.py", f"from line_profiler import profile\n{PROGRAM}")
     outcome = kernprof("-lv", "x.py", cwd=folder)
@@ -126,7 +125,7 @@ def test_a_profile_of_line_profilers_own(folder: Path) -> None:
     assert outcome.err.splitlines()[1:] == [said]
 
 
-def test_twice_verbose_says_how_it_measures(folder: Path) -> None:
+def test_vv_logs_the_core_the_clock_and_the_gpu(folder: Path) -> None:
     outcome = kernprof("-lvv", "--core", "settrace", "x.py", cwd=folder)
     assert outcome.err == ""
     logged = [LOGGED.fullmatch(line) for line in outcome.out.splitlines()]
@@ -141,7 +140,7 @@ def test_twice_verbose_says_how_it_measures(folder: Path) -> None:
     assert load_stats(folder / "x.lprof").processes[0].core == "settrace"
 
 
-def test_a_log_without_the_table(folder: Path) -> None:
+def test_the_debug_variable_logs_without_the_table(folder: Path) -> None:
     write(folder, "before.py", "")
     write(folder, "own.toml", "[tool.line_profiler.kernprof]\nskip-zero = true\n")
     words = ("--config=own.toml", "-lsbefore.py", "-i2", "x.py")
@@ -157,11 +156,11 @@ def test_a_log_without_the_table(folder: Path) -> None:
 def test_summaries_and_colours(folder: Path) -> None:
     outcome = kernprof("-lvr", "--summarize", "x.py", cwd=folder)
     assert f" seconds - {folder / 'x.py'}:2 - double\n" in outcome.out
-    assert "\x1b" not in outcome.out  # it is a pipe
+    assert "\x1b" not in outcome.out  # stdout is a pipe
     assert "seconds - " not in kernprof("-lv", "x.py", cwd=folder).out
 
 
-def test_profile_without_l_is_one_line_of_advice(folder: Path) -> None:
+def test_profile_without_l_or_b_gets_a_hint_of_one_line(folder: Path) -> None:
     (folder / "plain.py").write_text("double = 1\nprofile\n")
     plain = run(["plain.py"], cwd=folder)
     outcome = kernprof("-q", "plain.py", cwd=folder)
@@ -174,7 +173,7 @@ def test_profile_without_l_is_one_line_of_advice(folder: Path) -> None:
     outcome = kernprof("-q", "plain.py", cwd=folder)
     assert (outcome.status, outcome.out, outcome.err) == (0, "1\n", "")
     outcome = kernprof("-lq", "-c", "del __builtins__.profile; profile", cwd=folder)
-    assert "try: kernprof" not in outcome.err  # with -l it is the program's doing
+    assert "try: kernprof" not in outcome.err  # with -l the program deleted it
 
 
 def test_quiet(folder: Path) -> None:
@@ -189,7 +188,7 @@ def test_quiet(folder: Path) -> None:
     ):
         outcome = kernprof(*words, "x.py", cwd=folder)
         assert (outcome.status, outcome.out, outcome.err) == (0, out, err)
-        assert hits(folder / "x.lprof") == {"double": {4: 1}}
+        assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
         (folder / "x.lprof").unlink()
     outcome = kernprof("-lvq", "x.py", cwd=folder)
     assert "Inspect results with:" in outcome.out
@@ -209,7 +208,7 @@ def test_flags_in_all_their_forms(folder: Path) -> None:
         outcome = kernprof(*words, cwd=folder)
         assert (outcome.status, outcome.err) == (0, "")
         name = "x.lprof" if words[-1].startswith("the") else "out"
-        assert hits(folder / name) == {"double": {4: 1}}
+        assert hits_in(folder / name) == {"double": {4: 1}}
         (folder / name).unlink()
 
 
@@ -238,11 +237,11 @@ def test_names_of_profiles(folder: Path) -> None:
         assert outcome.out.startswith("4 "), outcome
         [found] = [path.name for path in folder.glob("*lprof")]
         assert re.fullmatch(name, found)
-        assert hits(folder / found) == {"double": {4: 1}}
+        assert hits_in(folder / found) == {"double": {4: 1}}
         (folder / found).unlink()
 
 
-def test_source_that_no_file_holds(folder: Path) -> None:
+def test_the_source_of_a_command_and_of_stdin_is_in_the_profile(folder: Path) -> None:
     for words in (["-c", PROGRAM], ["-"]):
         kernprof("-lqo", "out", *words, cwd=folder, text=PROGRAM)
         stats = load_stats(folder / "out")
@@ -251,17 +250,19 @@ def test_source_that_no_file_holds(folder: Path) -> None:
         assert text.strip() == PROGRAM.strip()
 
 
-def test_the_variable_for_the_name(folder: Path) -> None:
+def test_a_variable_names_the_profile(folder: Path) -> None:
     env = {"LINEPROF_OUTFILE": "from-%q{WHERE}-%s", "WHERE": "here"}
     kernprof("-lq", "x.py", cwd=folder, env=env)
-    assert hits(folder / "from-here-x") == {"double": {4: 1}}
+    assert hits_in(folder / "from-here-x") == {"double": {4: 1}}
     kernprof("-lqo", "flag", "x.py", cwd=folder, env=env)
-    assert hits(folder / "flag") == {"double": {4: 1}}
+    assert hits_in(folder / "flag") == {"double": {4: 1}}
     kernprof("-lq", "x.py", cwd=folder, env={"LINEPROF_OUTFILE": ""})
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
 
 
-def test_the_variable_for_lines_does_not_name_cprofiles_file_so(folder: Path) -> None:
+def test_a_call_profile_does_not_take_the_suffix_of_a_line_profile(
+    folder: Path,
+) -> None:
     kernprof("-bq", "x.py", cwd=folder, env={"LINEPROF_OUTFILE": "%f.lprof"})
     assert (folder / "x.py.prof").exists()
     assert not (folder / "x.py.lprof").exists()
@@ -273,7 +274,7 @@ def test_a_program_that_changes_folder(folder: Path) -> None:
         stream.write("import os; os.chdir('other')\n")
     outcome = kernprof("-l", "x.py", cwd=folder)
     assert f"Wrote profile results to '{folder}/x.lprof'" in outcome.out
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
     assert not any((folder / "other").iterdir())
 
 
@@ -282,7 +283,7 @@ def test_names_that_a_shell_would_split(folder: Path) -> None:
     assert shlex.split(outcome.out.splitlines()[-1])[-1] == "it's here"
 
 
-def test_the_short_name_of_python(folder: Path) -> None:
+def test_the_printed_command_names_python_as_short_as_possible(folder: Path) -> None:
     home = Path(sys.executable).parent
     env = {"PATH": str(home)}
     outcome = kernprof("-l", "x.py", cwd=folder, env=env)
@@ -296,7 +297,7 @@ def test_a_script_on_the_path(folder: Path) -> None:
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     outcome = kernprof("-lq", "tool", "a", cwd=folder, env={"PATH": path})
     assert (outcome.out, outcome.err) == ("4 ['a']\n", "")
-    assert hits(folder / "tool.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "tool.lprof") == {"double": {4: 1}}
 
 
 @pytest.mark.parametrize(
@@ -325,7 +326,9 @@ def test_a_script_on_the_path(folder: Path) -> None:
         (["-l", "-o", "/dev/zero", "x.py"], "cannot write the profile to '/dev/zero'"),
     ],
 )
-def test_command_lines_at_fault(folder: Path, words: list[str], line: str) -> None:
+def test_an_invalid_command_line_is_an_error_of_one_line(
+    folder: Path, words: list[str], line: str
+) -> None:
     (folder / "x.lprof").write_text("earlier")
     outcome = kernprof(*words, cwd=folder)
     assert (outcome.status, outcome.out) == (2, "")
@@ -352,7 +355,9 @@ def test_the_null_device_takes_any_profile(folder: Path, mode: str) -> None:
         (["."], "can't find '__main__' module in "),
     ],
 )
-def test_programs_that_are_not_there(folder: Path, words: list[str], line: str) -> None:
+def test_a_missing_program_is_an_error_of_one_line(
+    folder: Path, words: list[str], line: str
+) -> None:
     name = f"{words[-1]}.lprof"
     (folder / "x.py").write_text("")
     (folder / name).write_text("earlier")
@@ -363,8 +368,8 @@ def test_programs_that_are_not_there(folder: Path, words: list[str], line: str) 
     assert (folder / name).read_text() == "earlier"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is barred to root")
-def test_a_script_that_may_not_be_read(folder: Path) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_an_unreadable_script_is_an_error(folder: Path) -> None:
     (folder / "x.py").chmod(0)
     outcome = kernprof("-l", "x.py", cwd=folder)
     assert (outcome.status, outcome.out) == (2, "")
@@ -405,7 +410,7 @@ def test_the_profile_says_how_the_program_ended(
     kernprof("-l", "x.py", cwd=folder)
     [process] = load_stats(folder / "x.lprof").processes
     assert process.exit == ("exception" if how is None else how)
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
 
 
 def test_threads_and_exit_handlers_are_counted(folder: Path) -> None:
@@ -419,14 +424,14 @@ def test_threads_and_exit_handlers_are_counted(folder: Path) -> None:
             "threading.Thread(target=late).start()\n"
         )
     kernprof("-lq", "x.py", cwd=folder)
-    assert hits(folder / "x.lprof") == {"double": {4: 3}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 3}}
 
 
-def test_profile_can_be_imported_too(folder: Path) -> None:
+def test_profile_can_also_be_imported(folder: Path) -> None:
     source = PROGRAM.replace("import sys", "import sys; from lineprof import profile")
     write(folder, "x.py", source)
     assert kernprof("-lq", "x.py", cwd=folder).out == "4 []\n"
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
     assert names(folder) == ["x.lprof", "x.py"]
 
 
@@ -447,7 +452,7 @@ def test_without_l_calls_are_recorded(folder: Path) -> None:
     assert "(double)" in table
 
 
-def test_b_records_calls_of_what_is_under_profile(folder: Path) -> None:
+def test_b_records_calls_of_decorated_functions_and_blocks(folder: Path) -> None:
     with (folder / "x.py").open("a") as stream:
         stream.write("with profile:\n    len([])\n")
     assert kernprof("-bq", "x.py", cwd=folder).out == "4 []\n"
@@ -457,7 +462,7 @@ def test_b_records_calls_of_what_is_under_profile(folder: Path) -> None:
     assert "<built-in method builtins.print>" not in recorded
 
 
-def test_b_without_a_call_under_profile_says_so(folder: Path) -> None:
+def test_b_warns_if_no_decorated_function_was_called(folder: Path) -> None:
     write(folder, "x.py", "print('ran')\n")
     outcome = kernprof("-bv", "x.py", cwd=folder)
     assert outcome.status == 0
@@ -466,7 +471,7 @@ def test_b_without_a_call_under_profile_says_so(folder: Path) -> None:
         "kernprof: the profile is empty: nothing under @profile was called\n"
     )
     assert kernprof("-b", "x.py", cwd=folder).err == outcome.err
-    # (What marshal writes of it depends on who else holds it.)
+    # (The bytes that marshal writes depend on reference counts.)
     assert marshal.loads((folder / "x.prof").read_bytes()) == {}  # noqa: S302
 
 
@@ -479,7 +484,7 @@ def test_the_installed_command(folder: Path) -> None:
         stream.write(ending)
     outcome = run(["bin/kernprof", "-lq", "x.py", "a"], cwd=folder)
     assert (outcome.status, outcome.out, outcome.err) == (3, "4 ['a']\n", "")
-    assert hits(folder / "x.lprof") == {"double": {4: 1}}
+    assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
     write(folder, "bad.py", "def f():\n    1 / 0\nf()")
     plain = run(["bad.py"], cwd=folder)
     assert run(["bin/kernprof", "-lq", "bad.py"], cwd=folder) == plain

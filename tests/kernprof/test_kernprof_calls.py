@@ -1,4 +1,4 @@
-"""cProfile under kernprof: what is recorded, and that nothing else changes."""
+"""Call profiles by cProfile: the calls recorded; decorated functions work as before."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 def work() -> int:
-    """Be called."""
+    """Return 1: a function to profile."""
     return 1
 
 
 def table(profile: ContextualProfile) -> dict[str, Any]:
-    """Numbers by the names of functions."""
+    """Numbers of cProfile by function name."""
     profile.create_stats()
     return {name: numbers for (_, _, name), numbers in profile.stats.items()}
 
 
 def counts(profile: ContextualProfile) -> dict[str, int]:
-    """Calls of this file's functions by name."""
+    """Number of calls of this file's functions by name."""
     profile.create_stats()
     return {
         name: numbers[1]
@@ -53,7 +53,7 @@ def test_the_public_names() -> None:
         kernprof.execfile  # noqa: B018  # type: ignore[attr-defined]
 
 
-def test_what_is_nested_is_on_until_the_last_ends() -> None:
+def test_nested_profiles_are_enabled_until_the_outermost_ends() -> None:
     profile = ContextualProfile()
     with profile as same:
         assert same is profile
@@ -68,7 +68,7 @@ def test_what_is_nested_is_on_until_the_last_ends() -> None:
     assert counts(profile) == {"work": 1}
 
 
-def test_enable_and_disable_as_cprofile_has_them() -> None:
+def test_enable_and_disable_work_as_in_cprofile() -> None:
     profile = ContextualProfile()
     profile.enable()
     work()
@@ -77,7 +77,7 @@ def test_enable_and_disable_as_cprofile_has_them() -> None:
     assert counts(profile) == {"work": 1}
 
 
-def test_what_is_decorated_may_be_called_while_it_is_on() -> None:
+def test_a_decorated_function_may_be_called_in_an_enabled_profile() -> None:
     profile = ContextualProfile()
     decorated = profile(work)
     profile.enable()
@@ -93,7 +93,7 @@ def test_what_is_decorated_may_be_called_while_it_is_on() -> None:
     assert counts(profile) == {"work": 4}
 
 
-def test_running_calls_and_texts() -> None:
+def test_runcall_runctx_and_run() -> None:
     profile = ContextualProfile()
     assert profile.runcall(work) == 1
     names: dict[str, Any] = {"work": work}
@@ -103,7 +103,7 @@ def test_running_calls_and_texts() -> None:
     assert counts(profile)["work"] == 2
 
 
-def test_a_function() -> None:
+def test_a_decorated_function_is_counted() -> None:
     profile = ContextualProfile()
     decorated = profile(work)
     assert decorated() == 1
@@ -115,11 +115,11 @@ def test_a_function() -> None:
     def outer() -> int:
         return decorated()
 
-    assert profile(outer) is not outer  # it has but copied the mark
+    assert profile(outer) is not outer  # functools.wraps only copied the mark
     assert counts(profile) == {"work": 1}
 
 
-def test_only_what_is_decorated_is_in_the_table() -> None:
+def test_only_decorated_functions_and_their_callees_are_in_the_table() -> None:
     profile = ContextualProfile()
 
     @profile
@@ -141,7 +141,7 @@ def test_only_what_is_decorated_is_in_the_table() -> None:
         "<built-in method builtins.len>": 4,
     }
     callers = {name: {key[2] for key in stats[name][4]} for name in stats}
-    assert callers["inner"] == {"outer"}  # not the wrapper in between
+    assert callers["inner"] == {"outer"}  # the wrapper is left out
     assert callers["work"] == {"inner"}
     assert callers["outer"] == set()
     assert sum(part[0] for part in stats["inner"][4].values()) == 4
@@ -182,7 +182,7 @@ def test_recursion() -> None:
 
 
 def numbers(start: int) -> Iterator[Any]:
-    """Yield, take what is sent and thrown, and return."""
+    """Yield, accept sent values and thrown exceptions, and return."""
     got = start
     while got != "end":
         with contextlib.suppress(KeyError):
@@ -213,10 +213,10 @@ def test_a_generator_is_the_same_generator() -> None:
     steps.close()
     assert next(steps, None) is None
     assert profile.enable_count == 0
-    assert counts(profile)["numbers"] == 8  # a call for every step
+    assert counts(profile)["numbers"] == 8  # each step is a call
 
 
-def test_a_generator_that_minds_its_end() -> None:
+def test_close_runs_the_cleanup_of_a_generator() -> None:
     profile = ContextualProfile()
     ended = []
 
@@ -234,13 +234,13 @@ def test_a_generator_that_minds_its_end() -> None:
     assert counts(profile)["work"] == 1
 
     @profile
-    def stays() -> Iterator[int]:
+    def ignores() -> Iterator[int]:
         try:
             yield 1
         except GeneratorExit:
             yield 2
 
-    steps = stays()
+    steps = ignores()
     next(steps)
     with pytest.raises(RuntimeError, match="ignored GeneratorExit"):
         steps.close()
@@ -270,7 +270,7 @@ def test_a_coroutine_is_recorded_while_it_runs() -> None:
     assert counts(profile)["work"] == 2
 
 
-def test_a_generator_that_is_awaited() -> None:
+def test_a_generator_based_coroutine() -> None:
     profile = ContextualProfile()
 
     @profile
@@ -316,7 +316,7 @@ def test_an_asynchronous_generator() -> None:
         assert await steps.athrow(KeyError()) == "caught"
         await steps.aclose()
         assert ended == [1]
-        kept.append(items())  # the event loop is to close this one
+        kept.append(items())  # the event loop closes this generator
         await kept[0].asend(None)
 
     assert inspect.isasyncgenfunction(items)
@@ -356,7 +356,7 @@ def test_methods_properties_and_classes() -> None:
         profile(1)  # type: ignore[type-var]
 
 
-def test_functions_of_c_and_caches() -> None:
+def test_c_functions_and_caches() -> None:
     profile = ContextualProfile()
     assert profile(sorted)([2, 1]) == [1, 2]
     cached = profile(functools.lru_cache(maxsize=None)(work))
@@ -367,7 +367,7 @@ def test_functions_of_c_and_caches() -> None:
     assert stats["work"][1] == 1
 
 
-def test_threads_at_once() -> None:
+def test_two_threads_at_the_same_time() -> None:
     profile = ContextualProfile()
     both, first_is_over = threading.Barrier(2), threading.Event()
 
@@ -398,7 +398,7 @@ def test_threads_at_once() -> None:
     assert {"first", "second"} & set(table(profile))
 
 
-def test_tracebacks_of_what_is_under_profile(tmp_path: Path) -> None:
+def test_tracebacks_of_decorated_functions(tmp_path: Path) -> None:
     program = """
         {decorator}
         def f():

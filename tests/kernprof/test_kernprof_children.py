@@ -1,4 +1,4 @@
-"""Child processes of a program under kernprof: unharmed, and never the writer."""
+"""Child processes of a program: they run as under python and write no profile."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ METHODS = multiprocessing.get_all_start_methods()
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_pool_does_as_under_python(tmp_path: Path, method: str) -> None:
+def test_a_pool_works_as_under_python(tmp_path: Path, method: str) -> None:
     write(tmp_path, "pool.py", POOL.format(decorator=""))
     write(tmp_path, "package/__main__.py", POOL.format(decorator=""))
     check_same("pool.py", method, cwd=tmp_path)
     check_same("-m", "pool", method, cwd=tmp_path)
-    if method == "fork":  # others do not import a package's __main__ in a child
+    if method == "fork":  # others do not import a package's __main__
         check_same("-m", "package", method, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_children_know_profile(tmp_path: Path, method: str) -> None:
+def test_profile_is_defined_in_children(tmp_path: Path, method: str) -> None:
     plain = write(tmp_path, "plain.py", POOL.format(decorator=""))
     pool = write(tmp_path, "pool.py", POOL.format(decorator="@profile"))
     expected = kernprof("-lq", plain, method, cwd=tmp_path)
@@ -60,10 +60,10 @@ def test_children_know_profile(tmp_path: Path, method: str) -> None:
     assert outcome.out == expected.out.replace("plain.py", "pool.py")
     assert (outcome.status, outcome.err) == (0, "")
     [square] = load_stats(tmp_path / "pool.lprof").functions
-    assert [row.hits for row in square.rows] == [3]  # those of the parent
+    assert [row.hits for row in square.rows] == [3]  # the parent's calls
 
 
-def test_children_know_all_of_profile(tmp_path: Path) -> None:
+def test_profile_has_all_methods_in_children(tmp_path: Path) -> None:
     program = """
         import multiprocessing
         with profile:
@@ -135,12 +135,12 @@ def test_a_forked_child_does_not_write(tmp_path: Path, ending: str) -> None:
 def test_a_forked_child_in_a_long_call_dies_of_sigterm(tmp_path: Path) -> None:
     program = """
         import itertools, os, signal
-        ready, told = os.pipe()
+        ready, started = os.pipe()
         pid = os.fork()
         if not pid:
             print(signal.getsignal(signal.SIGTERM), flush=True)
-            os.write(told, b"x")
-            sum(itertools.repeat(0))  # without end, and in C
+            os.write(started, b"x")
+            sum(itertools.repeat(0))  # endless, in C
         os.read(ready, 1)
         os.kill(pid, signal.SIGTERM)
         print(os.waitpid(pid, 0)[1])
@@ -163,7 +163,7 @@ def test_a_forked_child_dies_of_a_sigterm_that_comes_at_once(tmp_path: Path) -> 
     check_same(write(tmp_path, "parent.py", program), cwd=tmp_path)
 
 
-def test_subprocesses_are_as_under_python(tmp_path: Path) -> None:
+def test_subprocesses_run_as_under_python(tmp_path: Path) -> None:
     program = """
         import os, subprocess, sys
         print(subprocess.run([sys.executable, "-c", "import sys; print(sys.argv)"]))

@@ -1,6 +1,6 @@
-"""`kernprof.main` in a process that goes on: nothing of the program stays behind.
+"""`kernprof.main` in a process that continues: nothing of the program is left behind.
 
-What `conftest.py` looks at after every test is not repeated here.
+`conftest.py` checks the state of the process after every test, these tests the rest.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def test_a_builtin_profile_that_was_there(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("words", [["-c", "1 / 0"], ["x.py"], ["-m", "x"]])
-def test_exceptions_go_through(folder: Path, words: list[str]) -> None:
+def test_exceptions_propagate(folder: Path, words: list[str]) -> None:
     (folder / "x.py").write_text("1 / 0")
     with pytest.raises(ZeroDivisionError):
         kernprof.main(["-lqo", "out", *words])
     assert load_stats(folder / "out").processes[0].exit == "exception"
 
 
-def test_exits_go_through(folder: Path) -> None:
+def test_exits_propagate(folder: Path) -> None:
     with pytest.raises(SystemExit, match="last words"):
         kernprof.main(["-lqo", "out", "-c", "raise SystemExit('last words')"])
     with pytest.raises(KeyboardInterrupt):
@@ -89,7 +89,7 @@ def test_exits_go_through(folder: Path) -> None:
     assert load_stats(folder / "out").processes[0].exit == "KeyboardInterrupt"
 
 
-def test_errors_of_the_programs_own_kind_go_through(
+def test_a_lineprof_error_of_the_program_propagates(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = "from lineprof.errors import LineprofError; raise LineprofError('mine')"
@@ -99,7 +99,7 @@ def test_errors_of_the_programs_own_kind_go_through(
     assert (folder / "out").exists()
 
 
-def test_a_text_that_is_no_program(folder: Path) -> None:
+def test_invalid_source_raises_a_syntax_error(folder: Path) -> None:
     (folder / "no.py").write_bytes(b"# \xe9\n")
     for words in (["-c", "x = = 1"], ["no.py"]):
         with pytest.raises(SyntaxError):
@@ -112,7 +112,7 @@ def test_a_text_that_is_no_program(folder: Path) -> None:
     ("words", "status"),
     [(["-x"], 2), (["no.py"], 2), (["-m", "no_such"], 1), (["-o", "no/x", "x.py"], 2)],
 )
-def test_errors_leave_as_asked(
+def test_exit_on_error_chooses_the_exception_of_an_error(
     words: list[str], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -165,7 +165,7 @@ def test_standard_input(
 
 
 @pytest.mark.usefixtures("folder")
-def test_sigterm_is_handled_only_meanwhile() -> None:
+def test_sigterm_is_handled_only_while_the_program_runs() -> None:
     look = "import signal; found.append(signal.getsignal(signal.SIGTERM))"
     found: list[object] = []
     builtins.found = found  # type: ignore[attr-defined]
@@ -178,7 +178,7 @@ def test_sigterm_is_handled_only_meanwhile() -> None:
         del builtins.found  # type: ignore[attr-defined]
     assert found[0] is not signal.SIG_DFL
     assert found[0] == signal.SIG_DFL
-    assert found[1] is signal.SIG_DFL  # handlers are the main thread's
+    assert found[1] is signal.SIG_DFL  # only the main thread may set handlers
 
 
 @pytest.mark.usefixtures("folder")
@@ -194,7 +194,7 @@ def test_multiprocessing_is_left_as_it_was() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_imported_profile_is_free_again() -> None:
+def test_the_imported_profile_is_disabled_again() -> None:
     def f() -> int:
         return 1
 
@@ -209,6 +209,6 @@ def test_the_imported_profile_is_free_again() -> None:
 def test_cprofile_in_this_process() -> None:
     kernprof.main(["-qo", "out", "-c", "len([])"])
     nested = "import kernprof; kernprof.main(['-c', ''], exit_on_error=False)"
-    if sys.version_info >= (3, 12):  # it tells
+    if sys.version_info >= (3, 12):  # it reports that it is in use
         with pytest.raises(LineprofError, match="cProfile cannot start"):
             kernprof.main(["-q", "-c", nested])

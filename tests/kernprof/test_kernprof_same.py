@@ -16,7 +16,7 @@ from as_python import check_same, run, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-LOOKS_AROUND = """\
+PRINTS_ENVIRONMENT = """\
     '''Words on the program.'''
     import atexit, builtins, os, sys
 
@@ -41,12 +41,12 @@ LOOKS_AROUND = """\
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with a program that looks at everything around it."""
-    write(tmp_path, "look.py", LOOKS_AROUND)
+    """Give a folder with a program that prints its environment, in several forms."""
+    write(tmp_path, "look.py", PRINTS_ENVIRONMENT)
     write(tmp_path, "package/__init__.py", "print('imported', __name__)")
-    write(tmp_path, "package/__main__.py", LOOKS_AROUND)
-    write(tmp_path, "package/inner.py", LOOKS_AROUND)
-    write(tmp_path, "plain/__main__.py", LOOKS_AROUND)
+    write(tmp_path, "package/__main__.py", PRINTS_ENVIRONMENT)
+    write(tmp_path, "package/inner.py", PRINTS_ENVIRONMENT)
+    write(tmp_path, "plain/__main__.py", PRINTS_ENVIRONMENT)
     with zipfile.ZipFile(tmp_path / "packed.zip", "w") as archive:
         archive.write(tmp_path / "look.py", "__main__.py")
     (tmp_path / "link.py").symlink_to("package/inner.py")
@@ -75,24 +75,24 @@ def folder(tmp_path: Path) -> Path:
     ],
     ids=" ".join,
 )
-def test_the_world_of_a_program(folder: Path, words: list[str]) -> None:
+def test_the_environment_of_a_program(folder: Path, words: list[str]) -> None:
     text = (folder / "look.py").read_text() if words[0] == "-" else "standard input"
     outcome = check_same(*words, cwd=folder, text=text)
     assert outcome.status == 0
 
 
-def test_the_world_of_a_program_in_an_absolute_path(folder: Path) -> None:
+def test_the_environment_of_a_program_in_an_absolute_path(folder: Path) -> None:
     check_same(str(folder / "look.py"), cwd=folder.parent)
     check_same(str(folder / "plain"), cwd=folder.parent)
 
 
-def test_the_world_of_a_command(folder: Path) -> None:
+def test_the_environment_of_a_command(folder: Path) -> None:
     program = (folder / "look.py").read_text()
     check_same("-c", program, "a", "-c", cwd=folder, text="standard input")
     check_same(f"-c{program}", cwd=folder)
 
 
-def test_the_world_of_a_program_under_cprofile(folder: Path) -> None:
+def test_the_environment_of_a_program_under_cprofile(folder: Path) -> None:
     for mode in ("-q", "-bq"):
         check_same("look.py", cwd=folder, mode=mode)
     check_same("-m", "package", cwd=folder, mode="-q")
@@ -210,7 +210,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_how_a_program_ends(tmp_path: Path, ending: str) -> None:
+def test_a_program_ends_as_under_python(tmp_path: Path, ending: str) -> None:
     write(tmp_path, "program.py", ENDINGS[ending])
     check_same("program.py", cwd=tmp_path)
 
@@ -218,7 +218,9 @@ def test_how_a_program_ends(tmp_path: Path, ending: str) -> None:
 @pytest.mark.parametrize(
     "ending", ["exit text", "exception", "chained", "keyboard", "hook", "last words"]
 )
-def test_how_programs_of_other_kinds_end(tmp_path: Path, ending: str) -> None:
+def test_programs_of_other_kinds_end_as_under_python(
+    tmp_path: Path, ending: str
+) -> None:
     write(tmp_path, "program.py", ENDINGS[ending])
     write(tmp_path, "folder/__main__.py", ENDINGS[ending])
     text = (tmp_path / "program.py").read_text()
@@ -229,7 +231,7 @@ def test_how_programs_of_other_kinds_end(tmp_path: Path, ending: str) -> None:
     check_same("program.py", cwd=tmp_path, mode="-q")
 
 
-NO_PROGRAMS = {
+INVALID_SOURCE = {
     "syntax": b"x = 1\ny = = 2\n",
     "indentation": b"if 1:\nx = 2\n",
     "dedent": b"if 1:\n    x = 2\n  y = 3\n",
@@ -255,7 +257,7 @@ try:
 except NameError as error:
     print(error)
 """
-ODD_PROGRAMS = {
+UNUSUAL_SOURCE = {
     "latin-1": b"# coding: latin-1\nprint('\xe9')\nraise ValueError('\xe9')",
     "byte order mark": b"\xef\xbb\xbfprint(__file__[-3:])\n1/0 # \xc3\xa9",
     "Windows": b"print(1)\r\nprint('''a\r\nb''')\r\n1/0\r\n",
@@ -268,21 +270,21 @@ ODD_PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("which", NO_PROGRAMS)
-def test_files_that_are_no_program(tmp_path: Path, which: str) -> None:
-    (tmp_path / "program.py").write_bytes(NO_PROGRAMS[which])
+@pytest.mark.parametrize("which", INVALID_SOURCE)
+def test_files_with_invalid_source(tmp_path: Path, which: str) -> None:
+    (tmp_path / "program.py").write_bytes(INVALID_SOURCE[which])
     outcome = check_same("program.py", cwd=tmp_path)
     assert outcome.status == 1
     assert not (tmp_path / "program.lprof").exists()
 
 
-@pytest.mark.parametrize("which", ODD_PROGRAMS)
-def test_files_that_are_odd_programs(tmp_path: Path, which: str) -> None:
-    (tmp_path / "program.py").write_bytes(ODD_PROGRAMS[which])
+@pytest.mark.parametrize("which", UNUSUAL_SOURCE)
+def test_files_with_unusual_source(tmp_path: Path, which: str) -> None:
+    (tmp_path / "program.py").write_bytes(UNUSUAL_SOURCE[which])
     check_same("program.py", cwd=tmp_path)
 
 
-def test_commands_that_are_no_program(tmp_path: Path) -> None:
+def test_commands_with_invalid_source(tmp_path: Path) -> None:
     for program in ("x = = 1", "if 1:\nx", "x = (1,", "return 1", "'\\d'; print(1)"):
         check_same("-c", program, cwd=tmp_path)
 
@@ -423,7 +425,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("which", PROGRAMS)
-def test_what_programs_do(tmp_path: Path, which: str) -> None:
+def test_programs_run_as_under_python(tmp_path: Path, which: str) -> None:
     write(tmp_path, "program.py", PROGRAMS[which])
     write(tmp_path, "sibling.py", "name = __name__")
     if which == "own modules":
@@ -432,7 +434,7 @@ def test_what_programs_do(tmp_path: Path, which: str) -> None:
     check_same("program.py", cwd=tmp_path)
 
 
-def test_a_reader_that_goes_away(tmp_path: Path) -> None:
+def test_a_closed_output_pipe(tmp_path: Path) -> None:
     begin = "from lineprof import profile\nprofile(lambda: None)()\n"
     write(tmp_path, "many.py", f"{begin}for i in range(100000): print(i)")
     write(tmp_path, "few.py", f"{begin}print(1)")
@@ -451,7 +453,7 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
 SHELL = "import subprocess, sys; subprocess.run(sys.argv[1], shell=True)"
 
 
-def test_standard_input_stays_for_the_program(tmp_path: Path) -> None:
+def test_standard_input_is_left_to_the_program(tmp_path: Path) -> None:
     write(tmp_path, "reads.py", "print(input(), input()); print(open(0).read())")
     check_same("reads.py", cwd=tmp_path, text="a\nb\nc\n")
     check_same(

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: the profile is written, and the process dies as it would."""
+"""SIGTERM and Ctrl-C: the profile is written, and the process dies of the signal."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def start(
     """Start the program under kernprof; wait for its first line and return it."""
     (folder / "program.py").write_text(textwrap.dedent(program))
     environment = {**os.environ}
-    environment.pop("PYTHONUNBUFFERED", None)  # of whoever runs the tests
+    environment.pop("PYTHONUNBUFFERED", None)  # from the shell of the tests
     process = subprocess.Popen(
         [sys.executable, "-m", "kernprof", "-l", *words, "program.py"],
         cwd=folder,
@@ -66,10 +66,10 @@ def start(
 
 
 def terminate(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
-    """Send SIGTERM and wait for the end.
+    """Send SIGTERM until the process ends; return the status and all further output.
 
-    Python may be about to block in a call when the first one comes, past the
-    place where it looks for signals; the next one interrupts that call.
+    The first signal may come when Python is about to block in a call and has
+    already checked for signals; the next signal interrupts that call.
     """
     for _ in range(DEADLINE):
         process.send_signal(signal.SIGTERM)
@@ -87,7 +87,7 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
 
 
 def profile_of(folder: Path) -> tuple[str, int]:
-    """Say how the profiled program ended, and how often `wait` was called."""
+    """Return the exit in the profile, and the number of calls of `wait`."""
     stats = load_stats(folder / "program.lprof")
     [function] = stats.functions
     return stats.processes[0].exit, function.calls
@@ -108,8 +108,8 @@ def test_sigterm_says_where_the_profile_is(tmp_path: Path) -> None:
     assert err == ""
 
 
-def test_sigterm_does_not_flush_what_the_program_did_not(tmp_path: Path) -> None:
-    now = "os.write(1, b'now\\n')"  # past the buffer
+def test_sigterm_does_not_flush_the_programs_buffers(tmp_path: Path) -> None:
+    now = "os.write(1, b'now\\n')"  # bypasses the buffer
     wait = f"sys.stdout.write('buffered'); {now}; time.sleep(60)"
     process, _ = start(tmp_path, PROGRAM.format(wait=wait))
     assert process.stdout is not None
@@ -118,7 +118,7 @@ def test_sigterm_does_not_flush_what_the_program_did_not(tmp_path: Path) -> None
     assert "buffered" not in out
 
 
-def test_sigterm_while_threads_are_waited_for(tmp_path: Path) -> None:
+def test_sigterm_while_python_waits_for_threads(tmp_path: Path) -> None:
     program = """
         import threading, time
         @profile
@@ -227,7 +227,7 @@ def test_a_program_that_ignores_sigterm_from_the_start(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_writes_the_profile_and_kills(tmp_path: Path) -> None:
-    # Short sleeps: Python may be about to begin one, past its look for signals.
+    # Short sleeps: the signal may come between Python's last check and a sleep.
     wait = "while True: time.sleep(0.05)"
     process, _ = start(tmp_path, PROGRAM.format(wait=wait), "-q")
     process.send_signal(signal.SIGINT)

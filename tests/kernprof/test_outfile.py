@@ -1,4 +1,4 @@
-"""The profile's name: placeholders, and places where no file can be."""
+"""Names of profiles: placeholders, and paths that cannot be written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from as_python import enter_removed_folder
 
 from kernprof.options import UsageError
 from kernprof.output_file import OutputFile, expand
@@ -39,12 +40,12 @@ def named(template: str) -> str:
 def test_placeholders(
     template: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROOM", "%s %p")  # a value is not looked into
+    monkeypatch.setenv("ROOM", "%s %p")  # placeholders in a value are not expanded
     monkeypatch.setattr(os, "environ", {**os.environ, "": "unnamed"})
     assert named(template) == name
 
 
-def test_the_time_of_the_start() -> None:
+def test_the_placeholder_of_the_start_time() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d{6}", named("%t"))
 
 
@@ -59,7 +60,7 @@ def test_a_variable_that_is_not_set() -> None:
         named("%q{NO_SUCH}")
 
 
-def test_a_path_is_fixed_at_once(
+def test_a_path_is_made_absolute_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -70,15 +71,15 @@ def test_a_path_is_fixed_at_once(
     assert (out.path, out.shown) == (str(tmp_path / "x.lprof"),) * 2
 
 
-def test_a_link_is_written_through(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("target")
     assert OutputFile(str(tmp_path / "link")).path == str(tmp_path / "target")
 
 
-def test_places_where_no_file_can_be(tmp_path: Path) -> None:
+def test_paths_where_no_file_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     os.mkfifo(tmp_path / "pipe")
-    for name, trouble in {
+    for name, problem in {
         "": "the name is empty",
         f"{tmp_path}": "it is a folder",
         f"{tmp_path}/new/": "it is a folder",
@@ -88,12 +89,12 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
         "/dev/zero": "it is no regular file",
         f"{tmp_path}/{'x' * 300}": "File name too long",
     }.items():
-        with pytest.raises(UsageError, match=trouble):
+        with pytest.raises(UsageError, match=problem):
             OutputFile(name)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is barred to root")
-def test_places_that_are_barred(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_paths_without_permission_to_write(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("")
     (tmp_path / "precious").chmod(0o444)
     with pytest.raises(UsageError, match="write-protected"):
@@ -106,10 +107,7 @@ def test_places_that_are_barred(tmp_path: Path) -> None:
 def test_a_current_folder_that_was_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
+    enter_removed_folder(tmp_path, monkeypatch)
     with pytest.raises(UsageError, match="the current folder was removed"):
         OutputFile("x.lprof")
     absolute = OutputFile(str(tmp_path / "x.lprof"))

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     "words",
     [["-s", "before/setup_it.py"], ["--setup=before/setup_it.py"], ["-s", "setup_it"]],
 )
-def test_it_runs_first_and_in_a_namespace_of_its_own(
+def test_the_setup_file_runs_first_in_its_own_namespace(
     folder: Path, words: list[str]
 ) -> None:
     (folder / "before" / "setup_it").write_text("import builtins; builtins.ready = 1")
@@ -49,7 +49,9 @@ def test_it_runs_first_and_in_a_namespace_of_its_own(
     assert [(row.line, row.hits) for row in function.rows] == [(4, 1)]
 
 
-def test_what_it_finds_is_what_the_program_will_find(folder: Path) -> None:
+def test_the_setup_file_has_the_programs_arguments_and_its_own_folder(
+    folder: Path,
+) -> None:
     write(
         folder,
         "before/setup_it.py",
@@ -77,14 +79,16 @@ def test_what_it_finds_is_what_the_program_will_find(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["-m", "x"], ["-c", PROGRAM], ["-"]])
-def test_it_runs_before_all_kinds_of_programs(folder: Path, words: list[str]) -> None:
+def test_the_setup_file_runs_before_programs_of_all_kinds(
+    folder: Path, words: list[str]
+) -> None:
     setup = folder / "before" / "setup_it.py"
     outcome = kernprof("-lqs", str(setup), *words, cwd=folder, text=PROGRAM)
     assert outcome.out.startswith("ready __main__ ")
     assert (outcome.status, outcome.err) == (0, "")
 
 
-def test_it_may_change_folder_and_path(folder: Path) -> None:
+def test_the_setup_file_may_change_the_folder_and_the_path(folder: Path) -> None:
     write(
         folder,
         "before/setup_it.py",
@@ -102,7 +106,7 @@ def test_it_may_change_folder_and_path(folder: Path) -> None:
     assert (folder / "x.lprof").exists()
 
 
-def test_it_is_not_in_the_profile_of_calls(folder: Path) -> None:
+def test_the_setup_file_is_not_in_the_call_profile(folder: Path) -> None:
     text = "import builtins\ndef prepare():\n    builtins.ready = 1\nprepare()\n"
     write(folder, "before/setup_it.py", text)
     write(folder, "x.py", PROGRAM.replace("@profile\n", ""))
@@ -111,7 +115,7 @@ def test_it_is_not_in_the_profile_of_calls(folder: Path) -> None:
     assert "prepare" not in outcome.out
 
 
-def test_what_it_imports_may_be_under_profile(folder: Path) -> None:
+def test_modules_that_the_setup_file_imports_may_use_profile(folder: Path) -> None:
     write(folder, "before/setup_it.py", "import beside, builtins\nbuiltins.ready = 1\n")
     write(
         folder,
@@ -142,7 +146,7 @@ def test_what_it_imports_may_be_under_profile(folder: Path) -> None:
         ("import no_such_module", "ModuleNotFoundError", 1),
     ],
 )
-def test_errors_in_it_are_shown_and_the_program_is_not_run(
+def test_an_error_in_the_setup_file_is_shown_and_the_program_is_not_run(
     folder: Path, text: str, what: str, status: int
 ) -> None:
     write(folder, "before/setup_it.py", f"\n{text}\n")
@@ -160,7 +164,7 @@ def test_errors_in_it_are_shown_and_the_program_is_not_run(
     assert not (folder / "x.lprof").exists()
 
 
-def test_a_setup_file_that_is_not_there_is_one_line(folder: Path) -> None:
+def test_a_missing_setup_file_is_an_error_of_one_line(folder: Path) -> None:
     outcome = kernprof("-l", "-s", "no.py", "x.py", cwd=folder)
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.startswith("kernprof: cannot find setup file 'no.py'; check")
@@ -170,7 +174,9 @@ def test_a_setup_file_that_is_not_there_is_one_line(folder: Path) -> None:
     assert outcome.err.count("\n") == 1
 
 
-def test_modules_beside_it_may_be_named_like_standard_ones(folder: Path) -> None:
+def test_modules_beside_the_setup_file_may_be_named_like_standard_ones(
+    folder: Path,
+) -> None:
     write(folder, "before/random.py", "name = 'mine'")
     text = "import builtins, random\nbuiltins.ready = random.name\n"
     write(folder, "before/setup_it.py", text)
@@ -180,12 +186,12 @@ def test_modules_beside_it_may_be_named_like_standard_ones(folder: Path) -> None
     assert "Function: f at line 2" in outcome.out
 
 
-def test_an_empty_name_is_none(folder: Path) -> None:
+def test_an_empty_name_means_no_setup_file(folder: Path) -> None:
     write(folder, "plain.py", "print('plain')\n")
     check_same("plain.py", cwd=folder, mode="-lqs=")
 
 
-def test_it_leaves_this_process_as_it_was(
+def test_the_setup_file_leaves_this_process_unchanged(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)

@@ -15,7 +15,7 @@ from kernprof.environment import ShadowedModules
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Standard modules of which a program might have its own by accident.
+# Standard modules whose names a program might take for its own by accident.
 NAMED = (
     *("array", "ast", "bisect", "collections", "contextlib", "copy", "cProfile"),
     *("ctypes", "dataclasses", "datetime", "dis", "enum", "fnmatch", "functools"),
@@ -23,13 +23,13 @@ NAMED = (
     *("pstats", "random", "re", "shlex", "signal", "sqlite3", "string", "struct"),
     *("tempfile", "token", "tokenize", "typing", "urllib", "weakref"),
 )
-# Debian builds some of them into its interpreter: those nobody can replace.
+# A module built into the interpreter, as some are in Debian, cannot be shadowed.
 # Python itself imports linecache before a script from 3.15 on.
 AT_START = {"linecache"} if sys.version_info >= (3, 15) else set()
 OWN = tuple(
     name for name in NAMED if name not in {*sys.builtin_module_names, *AT_START}
 )
-# Of a script's own, beside it; and what we may have imported before it runs.
+# Modules beside a script, and modules that a host has imported before it runs.
 EIGHT = ("random", "string", "token", "queue", "copy", "typing", "json", "statistics")
 IMPORTED = ("argparse", "dataclasses", "fnmatch", "typing", "json", "re", "statistics")
 PROGRAM = """
@@ -41,7 +41,9 @@ f(1)
 """
 
 
-def test_what_is_imported_late_is_the_standard_librarys(tmp_path: Path) -> None:
+def test_modules_that_lineprof_imports_late_are_the_standard_librarys(
+    tmp_path: Path,
+) -> None:
     for name in ("dis", "inspect", "json", "opcode", "random", "shlex", "token"):
         write(tmp_path, f"{name}.py", "mine = True")
     program = """\
@@ -69,7 +71,7 @@ C.g()
     assert ["12", "1"] in hits
 
 
-def test_an_encoding_is_read_beside_a_tokenize_of_the_programs_own(
+def test_an_encoding_is_read_although_the_program_has_a_tokenize(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, "tokenize.py", "mine = True")
@@ -87,10 +89,10 @@ profile(g)(1)
     assert "return 'caf\xe9'" in ours.out
 
 
-def test_a_profile_is_written_beside_a_functools_of_the_programs_own(
+def test_a_profile_is_written_although_the_program_has_a_functools(
     tmp_path: Path,
 ) -> None:
-    app = tmp_path / "app"  # not here, where python -m itself imports from
+    app = tmp_path / "app"  # python -m imports from the current folder
     write(app, "functools.py", "mine = True")
     write(app, "program.py", f"import functools\nassert functools.mine\n{PROGRAM}")
     ours = kernprof("-lv", "app/program.py", cwd=tmp_path)
@@ -101,8 +103,10 @@ def test_a_profile_is_written_beside_a_functools_of_the_programs_own(
 @pytest.mark.parametrize(
     "words", [["-lv"], ["-l", "-i1"], ["-bv"], ["-ls", "app/x.py"]]
 )
-def test_everything_may_be_the_programs_own(tmp_path: Path, words: list[str]) -> None:
-    app = tmp_path / "app"  # not here, where python -m itself imports from
+def test_a_program_may_shadow_every_standard_module(
+    tmp_path: Path, words: list[str]
+) -> None:
+    app = tmp_path / "app"  # python -m imports from the current folder
     for name in OWN:
         write(app, f"{name}.py", "mine = True")
     imports = "".join(f"import {name}; {name}.mine\n" for name in OWN)
@@ -114,7 +118,7 @@ def test_everything_may_be_the_programs_own(tmp_path: Path, words: list[str]) ->
     assert "Wrote profile results to 'program." in ours.out
 
 
-def test_threads_have_no_names_where_threading_is_the_programs_own(
+def test_threads_have_no_names_if_the_program_has_a_threading(
     tmp_path: Path,
 ) -> None:
     app = tmp_path / "app"
@@ -123,11 +127,11 @@ def test_threads_have_no_names_where_threading_is_the_programs_own(
     ours = kernprof("-lv", "app/program.py", cwd=tmp_path)
     assert ours.status == 0
     assert "return x" in ours.out
-    assert ours.err.startswith("Exception ignored")  # python's: it has no _shutdown
+    assert ours.err.startswith("Exception ignored")  # by python: no _shutdown
 
 
 @pytest.mark.parametrize("words", ["-l", "-lv", "-lvi1", "-lb", "-v"])
-def test_modules_beside_the_script_are_its_own_whatever_we_import(
+def test_modules_beside_the_script_are_the_scripts_own(
     tmp_path: Path, words: str
 ) -> None:
     app = tmp_path / "app"
@@ -154,7 +158,7 @@ command(["{words}", "app/program.py"])
         assert "Wrote profile results to 'program." in outcome.out
 
 
-def test_what_a_function_imports_at_the_end_is_the_standard_librarys(
+def test_late_imports_with_shadowed_modules_are_the_standard_librarys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "json.py", "mine = True")

@@ -1,4 +1,4 @@
-"""--max-overhead: what measuring may cost, and what is switched off for it."""
+"""--max-overhead: functions that cost too much to measure are switched off."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MS = 1_000_000  # ns
 
 
 def costs(**functions: tuple[int, int]) -> list[Cost]:
-    """Return what functions took: ms to measure, and of their own."""
+    """Return costs of functions, given as ms of measuring and ms of their own time."""
     return [
         Cost(("x.py", 1, name), None, 1000, 3000, cost * MS, own * MS)
         for name, (cost, own) in functions.items()
@@ -30,7 +30,7 @@ def costs(**functions: tuple[int, int]) -> list[Cost]:
 
 
 def chosen(budget: Budget, elapsed: int, **functions: tuple[int, int]) -> list[str]:
-    """Return the names that are switched off after so many ms."""
+    """Return the names of functions that are switched off after `elapsed` ms."""
     found = budget.choose(elapsed * MS, costs(**functions))
     return [name for _, _, name in found]
 
@@ -42,31 +42,31 @@ def test_within_the_budget_nothing_is_switched_off() -> None:
     assert budget.choose(0, []) == {}
 
 
-def test_what_costs_most_for_its_own_time_goes_first_and_no_more_than_needed() -> None:
+def test_the_highest_cost_per_own_time_goes_first_and_no_more_than_needed() -> None:
     functions = {"slow": (30, 100), "tiny": (60, 1), "small": (40, 10), "rare": (1, 0)}
-    # 131 of 300 ms; of the other 169 ms, 20 % are 33.8: 97.2 too many.
+    # The cost is 131 of 300 ms; 20 % of the other 169 ms are 33.8: 97.2 too many.
     assert chosen(Budget(1.2), 300, **functions) == ["tiny", "small"]
     assert chosen(Budget(1.6), 300, **functions) == ["tiny"]
     assert chosen(Budget(1.0), 300, **functions) == ["tiny", "small", "slow", "rare"]
 
 
-def test_what_has_been_switched_off_is_not_chosen_again() -> None:
+def test_a_function_that_is_off_is_not_chosen_again() -> None:
     budget = Budget(1.2)
     assert chosen(budget, 100, f=(55, 1), g=(5, 39)) == ["f"]
     assert chosen(budget, 200, f=(60, 1), g=(60, 40)) == ["g"]
 
 
-def test_one_that_costs_little_lately_stays_whatever_it_cost() -> None:
+def test_a_function_with_a_low_recent_cost_is_kept() -> None:
     budget = Budget(1.2)
     assert chosen(budget, 1000, f=(9, 1)) == []
-    # Over the budget as a whole, but not as it goes on.
+    # Over the budget in total, but not recently.
     budget = Budget(1.2)
     assert chosen(budget, 100, f=(50, 1), g=(40, 1)) == ["f", "g"]
     assert chosen(budget, 200, f=(50, 1), g=(40, 1), h=(10, 90)) == []
     assert chosen(budget, 300, f=(50, 1), g=(40, 1), h=(60, 100)) == ["h"]
 
 
-def test_a_few_milliseconds_are_no_reason() -> None:
+def test_a_cost_of_a_few_milliseconds_is_ignored() -> None:
     assert chosen(Budget(1.2), 10, f=(9, 1)) == []
     assert chosen(Budget(1.2), 12, f=(11, 1)) == ["f"]
 
@@ -77,28 +77,28 @@ def test_code_compiled_anew_is_the_same_function() -> None:
     assert (usage.cost_ns, usage.hits) == (80 * MS, 6000)
 
 
-def test_it_is_the_same_in_whatever_order_it_is_told() -> None:
+def test_the_choice_does_not_depend_on_the_order_of_functions() -> None:
     some = costs(a=(30, 1), b=(30, 1), c=(30, 1), d=(5, 1))
     first = list(Budget(1.5).choose(200 * MS, some))
     assert list(Budget(1.5).choose(200 * MS, some[::-1])) == first
     assert [name for _, _, name in first] == ["a", "b"]
 
 
-def test_costs_of_several_threads_may_be_more_than_the_time() -> None:
+def test_costs_of_several_threads_may_exceed_the_elapsed_time() -> None:
     assert chosen(Budget(3.0), 100, f=(300, 10)) == ["f"]
 
 
 class Fake:
-    """A profiler whose costs are set."""
+    """A profiler with costs set by the test."""
 
     def __init__(self, functions: Mapping[str, tuple[int, int]]) -> None:
-        """Take the costs."""
+        """Set the costs by function name."""
         self.functions = dict(functions)
         self.off: list[object] = []
         self.warnings: list[str] = []
 
     def costs(self) -> list[Cost]:
-        """Return them, each with a code object."""
+        """Return the costs, each with a code object."""
         code = test_within_the_budget_nothing_is_switched_off.__code__
         return [
             Cost(one.key, code, one.calls, one.hits, one.cost_ns, one.time_ns)
@@ -106,15 +106,17 @@ class Fake:
         ]
 
     def unwatch(self, code: object) -> None:
-        """Remember it."""
+        """Record the code object."""
         self.off.append(code)
 
     def audit(self, call: object, step: int = 0) -> None:
-        """Remember both."""
+        """Record the call and the step."""
         self.call, self.step = call, step
 
 
-def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_names_functions_that_were_switched_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     fake = Fake({f"f{number}": (50, 1) for number in range(7)})
     clock = iter((0, 500 * MS))
     monkeypatch.setattr("time.perf_counter_ns", lambda: next(clock))
@@ -140,15 +142,17 @@ def test_what_was_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("hits", "words"), [(1, "its 1 hit had"), (72803, "its 72803 hits had")]
 )
-def test_a_call_that_is_under_way_is_told_by_its_hits(hits: int, words: str) -> None:
-    cost = Cost(("x.py", 1, "f"), None, 1, hits, 50 * MS, 0)  # no time as yet
+def test_a_warning_has_the_number_of_hits(hits: int, words: str) -> None:
+    cost = Cost(
+        ("x.py", 1, "f"), None, 1, hits, 50 * MS, 0
+    )  # a running call has no time yet
     [(key, usage)] = Budget(1.2).choose(100 * MS, [cost]).items()
     watch = BudgetWatch(1.2, lambda: None)  # type: ignore[arg-type, return-value]
     assert f": to measure {words} taken 50.00 ms; what" in watch._why(key, usage, 1)
 
 
 def program(folder: Path) -> None:
-    """Write a program that runs until the profile so far says what is off."""
+    """Write a program that runs until a warning in the periodic dump names tiny."""
     text = """\
         import os, sqlite3, time
         def tiny(x):
@@ -179,8 +183,8 @@ def program(folder: Path) -> None:
     write(folder, "x.py", text)
 
 
-def shown_on_a_terminal(file: str, cwd: Path) -> list[str]:
-    """Return what `view` prints of a profile, warnings where they come; lines."""
+def view_with_warnings(file: str, cwd: Path) -> list[str]:
+    """Return the lines that `view` prints, warnings among them."""
     done = subprocess.run(
         [sys.executable, "-m", "lineprof", "view", file],
         cwd=cwd,
@@ -204,21 +208,21 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     last = outcome.err.splitlines()[-1]
     assert last.startswith("kernprof: --max-overhead 1.01 has switched off ")
     assert "tiny" in last
-    shown = shown_on_a_terminal("out", cwd=tmp_path)
+    shown = view_with_warnings("out", cwd=tmp_path)
     below = shown[max(n for n, line in enumerate(shown) if "return x + 1" in line) :]
     [why] = [line for line in below if " tiny: switched off after " in line]
     assert why.startswith("lineprof: ")
     assert re.search(r": to measure its \d+ hits had taken \d+\.\d+ ms; what", why)
 
 
-def test_a_budget_that_holds_changes_nothing(tmp_path: Path) -> None:
+def test_a_budget_that_is_kept_changes_nothing(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "def f(): return 1\nf()\n")
     _, stats = profiled("--max-overhead=1.5", "x.py", cwd=tmp_path)
     assert (names(stats), stats.warnings) == (["x.py:<module>", "x.py:f"], ())
 
 
 @pytest.mark.parametrize("word", ["0.9", "x", "", "-1", "inf", "nan", "1,2"])
-def test_a_budget_that_is_none_is_refused(tmp_path: Path, word: str) -> None:
+def test_an_invalid_budget_is_refused(tmp_path: Path, word: str) -> None:
     outcome = kernprof("-l", f"--max-overhead={word}", "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err == (
@@ -227,7 +231,9 @@ def test_a_budget_that_is_none_is_refused(tmp_path: Path, word: str) -> None:
     )
 
 
-def test_the_thread_that_keeps_the_budget_is_not_seen(tmp_path: Path) -> None:
+def test_the_program_does_not_see_the_thread_that_checks_the_budget(
+    tmp_path: Path,
+) -> None:
     write(
         tmp_path,
         "x.py",

@@ -1,4 +1,4 @@
-"""Which code is a program's own, and what --include, --exclude and --all change."""
+"""Choice of functions: the program's own files, --include, --exclude and --all."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_pattern_of_parts(pattern: str, fits: str, does_not: str) -> None:
 
 
 def code(file: str, name: str = "f") -> CodeType:
-    """Return the code of a function as if it were in that file."""
+    """Return the code object of a function in `file`."""
     text = f"class C:\n def m(self): pass\ndef {name}(): return [x for x in {{}}]\n"
     module = compile(text, file, "exec")
     return next(
@@ -67,7 +67,7 @@ def code(file: str, name: str = "f") -> CodeType:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a project with a script's folder in it, and a home beside it."""
+    """Give a project with a script's folder; the home folder is beside the project."""
     write(tmp_path, "project/pyproject.toml", "")
     write(tmp_path, "project/env/pyvenv.cfg", "")
     write(tmp_path, "project/tools/x.py", "")
@@ -77,14 +77,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def chosen(project: Path, file: str, **options: object) -> bool | None:
-    """Decide on a function of `file`, for a script in the project."""
+    """Return the filter's answer for a function of `file`, run from a script."""
     choice = FunctionFilter(**options)  # type: ignore[arg-type]
     script = compile("", str(project / "tools" / "x.py"), "exec")
     choice.begin(script, around(str(project / "tools")))
     return choice(code(file))
 
 
-def test_a_programs_own_places(project: Path) -> None:
+def test_files_of_the_project_are_the_programs_own(project: Path) -> None:
     own = ["tools/x.py", "tools/y.py", "tools/deep/er/z.py", "src/pkg/mod.py"]
     assert [f for f in own if chosen(project, str(project / f)) is not True] == []
     assert chosen(project, "src/pkg/relative.py") is True
@@ -106,7 +106,7 @@ def test_a_programs_own_places(project: Path) -> None:
     assert [f for f in others if chosen(project, f) is not None] == []
 
 
-def test_all_is_everything_with_source_but_ourselves(project: Path) -> None:
+def test_all_is_every_file_with_source_except_lineprofs(project: Path) -> None:
     every = [os.__file__, str(project / "env/tool.py"), "/x/site-packages/numpy/a.py"]
     refused = [
         "<string>",
@@ -121,14 +121,14 @@ def test_all_is_everything_with_source_but_ourselves(project: Path) -> None:
     assert chosen(project, "<frozen os>", everything=True) is True
 
 
-def test_a_comprehension_is_its_functions(project: Path) -> None:
+def test_a_comprehension_belongs_to_its_function(project: Path) -> None:
     inner = [one for one in code("src/a.py").co_consts if isinstance(one, CodeType)]
     choice = FunctionFilter()
     choice.begin(code("src/x.py"), around(str(project)))
     assert [choice(one) for one in inner] == [False] * len(inner)
 
 
-def test_the_home_folder_is_nobodys_project(
+def test_the_home_folder_is_no_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "users" / "me"
@@ -145,7 +145,7 @@ def test_the_home_folder_is_nobodys_project(
         assert [f.wide for f in around(folder).folders] == [True]
 
 
-def test_packages_of_others_have_no_project(tmp_path: Path) -> None:
+def test_installed_packages_have_no_project(tmp_path: Path) -> None:
     write(tmp_path, "pyproject.toml", "")
     site = tmp_path / "env" / "site-packages"
     write(tmp_path, "env/pyvenv.cfg", "")
@@ -158,7 +158,7 @@ def test_packages_of_others_have_no_project(tmp_path: Path) -> None:
     assert around(str(STANDARD)).folders == ()
 
 
-def test_a_link_is_where_it_leads(tmp_path: Path) -> None:
+def test_symbolic_links_are_resolved(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert str(tmp_path / "real" / "x.py") in around(str(tmp_path / "link"))
@@ -168,7 +168,7 @@ def test_a_link_is_where_it_leads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "path", "module", "function", "meant"),
+    ("word", "path", "module", "function", "matches"),
     [
         ("pkg", "/w/pkg/a.py", "pkg.a", "f", True),
         ("pkg", "/w/src/pkg/a.py", "pkg.a", "f", True),
@@ -190,12 +190,12 @@ def test_a_link_is_where_it_leads(tmp_path: Path) -> None:
         ("::<lambda>", "/w/src/a.py", "", "main.<locals>.<lambda>", True),
     ],
 )
-def test_what_a_pattern_means(
-    word: str, path: str, module: str, function: str, *, meant: bool
+def test_a_pattern_matches_paths_modules_and_functions(
+    word: str, path: str, module: str, function: str, *, matches: bool
 ) -> None:
     [pattern] = patterns([word], "/w")
     found = pattern.covers([path], [module] if module else [])
-    assert (found and pattern.names(function)) is meant
+    assert (found and pattern.names(function)) is matches
 
 
 SCRIPT = """\
@@ -243,7 +243,7 @@ def test_include_and_exclude(
     assert names(profiled(*words, "x.py", cwd=folder)[1]) == expected
 
 
-def test_all_counts_the_standard_library_too(folder: Path) -> None:
+def test_all_also_profiles_the_standard_library(folder: Path) -> None:
     found = names(profiled("--all", "x.py", cwd=folder)[1])
     assert {*A, *B, *X, "decoder.py:decode", "__init__.py:loads"} <= set(found)
     found = names(profiled("--all", "--exclude", "json", "x.py", cwd=folder)[1])
@@ -252,7 +252,7 @@ def test_all_counts_the_standard_library_too(folder: Path) -> None:
     assert not [name for name in found if "choice.py" in name]
 
 
-def test_a_file_of_configuration_chooses(folder: Path) -> None:
+def test_a_configuration_file_chooses(folder: Path) -> None:
     (folder / "lineprof.toml").write_text(
         '[tool.lineprof.kernprof]\nexclude = ["pkg.b", "x.py"]\nall = false\n'
         'include = "json.decoder::decode"\nmax-overhead = 9.5\n'
@@ -274,7 +274,7 @@ def test_modules_of_the_project_beside_the_scripts_folder(tmp_path: Path) -> Non
     assert names(stats) == ["own.py:<module>", "own.py:f", "x.py:<module>"]
 
 
-def test_the_help_tells_of_it(tmp_path: Path) -> None:
+def test_the_help_lists_the_flags(tmp_path: Path) -> None:
     said = " ".join(kernprof("--help", cwd=tmp_path).out.split())
     for flag in ("--whole", "--include GLOB", "--exclude GLOB", "--all"):
         assert f" {flag} " in said
@@ -293,7 +293,7 @@ def test_the_help_tells_of_it(tmp_path: Path) -> None:
         ("--exclude=pkg.b,::nope,pkg.a", "--exclude ::nope named nothing that ran"),
     ],
 )
-def test_a_pattern_that_names_nothing_is_said(
+def test_a_pattern_that_matched_nothing_is_reported(
     folder: Path, flag: str, hint: str
 ) -> None:
     err = kernprof("-lo", "out", flag, "x.py", cwd=folder).err
@@ -301,7 +301,7 @@ def test_a_pattern_that_names_nothing_is_said(
     assert err.count("\n") == 1
 
 
-def test_patterns_that_name_something_are_not_said_to_name_nothing(
+def test_patterns_that_matched_are_not_reported(
     folder: Path,
 ) -> None:
     flags = ("--include", "::f,json::loads", "--exclude", "pkg.b,pkg.a::f,::f,::g")

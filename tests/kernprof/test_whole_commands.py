@@ -1,4 +1,4 @@
-"""Installed commands and modules: all of their distribution is the program."""
+"""Installed commands and modules: all files of their distribution are profiled."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ OWN = [
 ]
 
 
-class Room:
-    """A folder like an environment's, with a command ``dp`` installed in it."""
+class Environment:
+    """A virtual environment with a command ``dp``, and a folder with data."""
 
     def __init__(self, folder: Path) -> None:
-        """Install it in `folder`."""
+        """Install the command in `folder`."""
         self.folder = folder
         self.site = folder / "env" / "lib" / "site-packages"
         self.bin = folder / "env" / "bin"
@@ -70,14 +70,14 @@ class Room:
         self.describe(["dp/__init__.py", "dp/main.py", "dp_extra/more.py", "beside.py"])
 
     def command(self, first: str, wrapper: str = WRAPPER) -> None:
-        """Write the command, `first` before its text."""
+        """Write the script of the command, with `first` as its first line."""
         write(self.bin, "dp", wrapper)
         path = self.bin / "dp"
         path.write_text(first + path.read_text())
         path.chmod(stat.S_IRWXU)
 
     def describe(self, files: list[str], entry: str = "dp = dp.main:main") -> None:
-        """Write what pip would write of what it installed."""
+        """Write the metadata that pip would write."""
         record = [*files, "deep_potential-1.0.dist-info/RECORD", "../../bin/dp"]
         lines = "".join(f"{name},sha256=x,1\n" for name in record)
         write(self.info, "RECORD", lines)
@@ -99,14 +99,16 @@ class Room:
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Room:
-    """Give a folder with the command installed."""
-    return Room(tmp_path)
+def environment(tmp_path: Path) -> Environment:
+    """Give an environment with the command."""
+    return Environment(tmp_path)
 
 
-def test_a_command_counts_all_that_was_installed_with_it(room: Room) -> None:
+def test_all_files_of_a_commands_distribution_are_profiled(
+    environment: Environment,
+) -> None:
     words = ("dp", "train", "--help", "-o", "input.json")
-    outcome, stats = room.run(*words, err=said(7, 4))
+    outcome, stats = environment.run(*words, err=said(7, 4))
     assert outcome.out.startswith("['train', '--help', '-o', 'input.json'] 1 1 1\n")
     assert names(stats) == OWN
 
@@ -119,79 +121,97 @@ def test_a_command_counts_all_that_was_installed_with_it(room: Room) -> None:
         "#!/usr/bin/env -S uv run --script\n",
     ],
 )
-def test_however_the_command_begins(room: Room, first: str) -> None:
-    room.command(first)
-    assert names(room.run("dp")[1]) == OWN
+def test_a_command_may_begin_with_any_first_line_of_python(
+    environment: Environment, first: str
+) -> None:
+    environment.command(first)
+    assert names(environment.run("dp")[1]) == OWN
 
 
-def test_a_command_by_its_path(room: Room) -> None:
-    assert names(room.run("../env/bin/dp")[1]) == OWN
-    assert names(room.run(str(room.bin / "dp"))[1]) == OWN
+def test_a_command_by_its_path(environment: Environment) -> None:
+    assert names(environment.run("../env/bin/dp")[1]) == OWN
+    assert names(environment.run(str(environment.bin / "dp"))[1]) == OWN
 
 
-def test_a_script_of_old_style_is_found_in_the_list_of_files(room: Room) -> None:
-    room.describe(["dp/main.py", "beside.py"], entry="")
-    found = names(room.run("dp")[1])
+def test_a_script_of_old_style_is_found_in_the_list_of_files(
+    environment: Environment,
+) -> None:
+    environment.describe(["dp/main.py", "beside.py"], entry="")
+    found = names(environment.run("dp")[1])
     assert "beside.py:f" in found
     assert "more.py:f" not in found
 
 
-def test_a_command_of_no_distribution_is_a_script(room: Room) -> None:
-    for file in room.info.iterdir():
+def test_a_command_without_a_distribution_is_a_script(environment: Environment) -> None:
+    for file in environment.info.iterdir():
         file.unlink()
-    room.info.rmdir()
-    assert names(room.run("dp")[1]) == ["dp:<module>"]
+    environment.info.rmdir()
+    assert names(environment.run("dp")[1]) == ["dp:<module>"]
 
 
-def test_an_editable_install_counts_the_packages_folder(room: Room) -> None:
-    source = room.folder / "source"
-    (room.site / "dp").rename(source.parent / "dp_moved")
+def test_the_folder_of_an_editable_install_is_profiled(
+    environment: Environment,
+) -> None:
+    source = environment.folder / "source"
+    (environment.site / "dp").rename(source.parent / "dp_moved")
     source.mkdir()
     (source.parent / "dp_moved").rename(source / "dp")
     write(source, "setup.py", "")
-    write(room.site, "__editable__.deep_potential.pth", f"{source}\n")
-    room.describe(["__editable__.deep_potential.pth", "__editable___dp_finder.py"])
-    room_env = room.env
-    room_env["PYTHONPATH"] = f"{source}:{room_env['PYTHONPATH']}"
-    _, stats = profiled("dp", cwd=room.data, env=room_env, status=3)
+    write(environment.site, "__editable__.deep_potential.pth", f"{source}\n")
+    environment.describe(
+        ["__editable__.deep_potential.pth", "__editable___dp_finder.py"]
+    )
+    variables = environment.env
+    variables["PYTHONPATH"] = f"{source}:{variables['PYTHONPATH']}"
+    _, stats = profiled("dp", cwd=environment.data, env=variables, status=3)
     assert names(stats) == ["dp:<module>", "main.py:<module>", "main.py:main"]
 
 
-def test_setuptools_own_records_do_too(room: Room) -> None:
-    for file in room.info.iterdir():
+def test_metadata_of_setuptools_is_also_read(environment: Environment) -> None:
+    for file in environment.info.iterdir():
         file.unlink()
-    room.info = room.info.with_suffix(".egg-info")
-    room.describe([])
-    (room.info / "RECORD").unlink()
-    write(room.info, "top_level.txt", "beside\ndp\n")
-    found = names(room.run("dp")[1])
+    environment.info = environment.info.with_suffix(".egg-info")
+    environment.describe([])
+    (environment.info / "RECORD").unlink()
+    write(environment.info, "top_level.txt", "beside\ndp\n")
+    found = names(environment.run("dp")[1])
     assert found == sorted({*OWN} - {"more.py:<module>", "more.py:f"})
 
 
-def test_a_module_that_was_installed(room: Room) -> None:
-    write(room.site, "dp/__main__.py", "from dp.main import main\nmain()\n")
-    write(room.data, "beside_data.py", F)
-    room.describe(["dp/__main__.py", "dp/main.py", "dp_extra/more.py"])
-    _, stats = room.run("-m", "dp", status=0)
+def test_all_files_of_a_modules_distribution_are_profiled(
+    environment: Environment,
+) -> None:
+    write(environment.site, "dp/__main__.py", "from dp.main import main\nmain()\n")
+    write(environment.data, "beside_data.py", F)
+    environment.describe(["dp/__main__.py", "dp/main.py", "dp_extra/more.py"])
+    _, stats = environment.run("-m", "dp", status=0)
     assert names(stats) == sorted(
         {*OWN, "__main__.py:<module>"}
         - {"dp:<module>", "beside.py:<module>"}
         - {"beside.py:f"}
     )
-    _, stats = room.run("-m", "dp.main", status=0)
+    _, stats = environment.run("-m", "dp.main", status=0)
     assert "more.py:<module>" in names(stats)
 
 
-def test_a_module_that_nobody_installed_counts_its_package(room: Room) -> None:
-    write(room.site, "loose/__main__.py", "import loose.part, other\nloose.part.f()\n")
-    write(room.site, "loose/part.py", F)
-    _, stats = room.run("-m", "loose", status=0)
+def test_a_module_without_a_distribution_counts_its_package(
+    environment: Environment,
+) -> None:
+    write(
+        environment.site,
+        "loose/__main__.py",
+        "import loose.part, other\nloose.part.f()\n",
+    )
+    write(environment.site, "loose/part.py", F)
+    _, stats = environment.run("-m", "loose", status=0)
     assert names(stats) == ["__main__.py:<module>", "part.py:<module>", "part.py:f"]
 
 
-def test_a_module_of_the_standard_library_and_the_programs_beside(room: Room) -> None:
-    write(room.data, "mine.py", F)
-    _, stats = room.run(
+def test_a_standard_module_is_profiled_with_the_modules_of_its_statement(
+    environment: Environment,
+) -> None:
+    write(environment.data, "mine.py", F)
+    _, stats = environment.run(
         "-m", "timeit", "-n1", "-r1", "-s", "import mine", "mine.f()", status=0
     )
     found = names(stats)
@@ -208,34 +228,36 @@ def test_a_module_of_the_standard_library_and_the_programs_beside(room: Room) ->
     ],
 )
 @pytest.mark.parametrize("flags", ["-l", "-q"])
-def test_a_command_that_is_no_python_is_told_in_a_line(
-    room: Room, data: bytes, why: str, flags: str
+def test_a_command_that_is_not_python_is_an_error_of_one_line(
+    environment: Environment, data: bytes, why: str, flags: str
 ) -> None:
-    (room.bin / "dp").write_bytes(data)
-    outcome = kernprof(flags, "dp", "--help", cwd=room.data, env=room.env)
+    (environment.bin / "dp").write_bytes(data)
+    outcome = kernprof(flags, "dp", "--help", cwd=environment.data, env=environment.env)
     assert (outcome.status, outcome.out) == (2, "")
-    place = room.bin / "dp"
+    place = environment.bin / "dp"
     assert outcome.err.startswith(f"kernprof: {str(place)!r} is not Python: {why}; ")
     assert outcome.err.endswith("of a shim of pyenv, what `pyenv which dp` says\n")
     assert outcome.err.count("\n") == 1
 
 
-def test_finding_it_leaves_the_programs_own_modules_alone(room: Room) -> None:
+def test_the_search_for_a_distribution_leaves_the_programs_modules_alone(
+    environment: Environment,
+) -> None:
     for name in ("csv", "email", "json", "zipfile"):
-        write(room.data, f"{name}.py", "mine = True")
+        write(environment.data, f"{name}.py", "mine = True")
     write(
-        room.site,
+        environment.site,
         "dp/__main__.py",
         "import csv, email, json, zipfile\n"
         "print(csv.mine, email.mine, json.mine, zipfile.mine)\n",
     )
-    room.describe(["dp/__init__.py", "dp/__main__.py"])
-    outcome, stats = room.run("-m", "dp", status=0)
+    environment.describe(["dp/__init__.py", "dp/__main__.py"])
+    outcome, stats = environment.run("-m", "dp", status=0)
     assert outcome.out.startswith("True True True True\n")
     assert "__main__.py:<module>" in names(stats)
 
 
-def test_what_cannot_be_read_is_left_out(
+def test_unreadable_metadata_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "a.dist-info/entry_points.txt", "[console_scripts]\nx\n= y\n")

@@ -1,4 +1,4 @@
-"""A program that says what to profile is taken at its word, however late it says it."""
+"""Programs with decorators: only decorated functions are profiled, even late ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DECORATED = {
 
 
 @pytest.mark.parametrize("text", DECORATED.values(), ids=DECORATED)
-def test_only_what_is_decorated_is_reported(tmp_path: Path, text: str) -> None:
+def test_only_decorated_functions_are_reported(tmp_path: Path, text: str) -> None:
     write(tmp_path, "decorated.py", "@profile\ndef h(): return 1\n")
     write(tmp_path, "x.py", f"{BEGIN}{text}\ng()\n")
     _, stats = profiled("x.py", cwd=tmp_path, err="")
@@ -39,12 +39,12 @@ def test_only_what_is_decorated_is_reported(tmp_path: Path, text: str) -> None:
     assert len(counted) == 1
     [(name, times)] = counted.items()
     assert name.rpartition(":")[2] in {"f", "h"}
-    # Before it was decorated, nobody looked; afterwards, some count all calls.
+    # Calls before the decoration are not counted; add_function counts all later ones.
     assert times in {1, 2}
 
 
 @pytest.mark.parametrize("text", DECORATED.values(), ids=DECORATED)
-def test_with_whole_all_of_it_is(tmp_path: Path, text: str) -> None:
+def test_with_whole_all_functions_are_reported(tmp_path: Path, text: str) -> None:
     write(tmp_path, "decorated.py", "@profile\ndef h(): return 1\n")
     write(tmp_path, "x.py", f"{BEGIN}{text}\ng()\n")
     outcome = kernprof("-lv", "--whole", "x.py", cwd=tmp_path)
@@ -54,12 +54,14 @@ def test_with_whole_all_of_it_is(tmp_path: Path, text: str) -> None:
         assert f"Function: {name} at line" in outcome.out
 
 
-def test_a_block_is_a_say_too(tmp_path: Path) -> None:
+def test_a_block_counts_as_a_decorator(tmp_path: Path) -> None:
     write(tmp_path, "x.py", f"{BEGIN}with profile.block('one'):\n    g()\n")
     assert names(profiled("x.py", cwd=tmp_path, err="")[1]) == ["x.py:one"]
 
 
-def test_a_profiler_of_the_programs_own(tmp_path: Path) -> None:
+def test_a_lineprofiler_of_the_program_turns_whole_program_profiling_off(
+    tmp_path: Path,
+) -> None:
     write(
         tmp_path,
         "x.py",
@@ -74,7 +76,7 @@ def test_a_profiler_of_the_programs_own(tmp_path: Path) -> None:
     assert (outcome.out.splitlines()[0], names(stats)) == ("[1]", [])
 
 
-def test_one_of_line_profilers_own(tmp_path: Path) -> None:
+def test_a_lineprofiler_from_line_profiler_turns_it_off(tmp_path: Path) -> None:
     write(tmp_path, "line_profiler.py", "class LineProfiler:\n    pass\n")
     program = "def main():\n    from line_profiler import LineProfiler\nmain()\n"
     write(tmp_path, "x.py", BEGIN + program)
@@ -98,13 +100,13 @@ def test_one_of_line_profilers_own(tmp_path: Path) -> None:
         "from lineprof import profile",
     ],
 )
-def test_the_word_alone_says_nothing(tmp_path: Path, text: str) -> None:
+def test_the_name_profile_alone_changes_nothing(tmp_path: Path, text: str) -> None:
     write(tmp_path, "x.py", f"{BEGIN}{text}\n")
     found = names(profiled("x.py", cwd=tmp_path)[1])
     assert {"x.py:<module>", "x.py:f", "x.py:g"} <= set(found)
 
 
-def test_one_that_decorates_at_the_top_is_never_looked_into(tmp_path: Path) -> None:
+def test_decorators_at_the_top_level_are_found_in_the_code(tmp_path: Path) -> None:
     def certain(text: str) -> bool:
         write(tmp_path, "x.py", text)
         return decorates(compile(text, str(tmp_path / "x.py"), "exec"))
@@ -127,7 +129,7 @@ def test_one_that_decorates_at_the_top_is_never_looked_into(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("words", [["-c"], ["-"]])
-def test_code_without_a_file_is_profiled_anyway(
+def test_code_without_a_file_is_profiled_with_decorated_functions(
     tmp_path: Path, words: list[str]
 ) -> None:
     text = "import m\ndef f():\n    return m.h()\nf()\n"
@@ -141,7 +143,7 @@ def test_code_without_a_file_is_profiled_anyway(
     assert [name.rpartition(":")[2] for name in names(stats)] == ["f", "h"]
 
 
-def test_no_whole_and_p_are_as_they_were(tmp_path: Path) -> None:
+def test_no_whole_and_p_profile_only_the_functions_they_name(tmp_path: Path) -> None:
     write(tmp_path, "x.py", BEGIN)
     empty = (
         "kernprof: the profile is empty: no function was registered; put @profile"
@@ -157,7 +159,7 @@ def test_no_whole_and_p_are_as_they_were(tmp_path: Path) -> None:
     assert "x.py:<module>" in names(stats)
 
 
-def test_ignored_flags_are_told(tmp_path: Path) -> None:
+def test_ignored_flags_are_reported(tmp_path: Path) -> None:
     write(tmp_path, "x.py", f"@profile\n{BEGIN}")
     why = (
         "kernprof: --all --exclude were ignored because the program uses @profile;"

@@ -1,4 +1,4 @@
-"""A program without a decorator: which of its functions are profiled, and how."""
+"""Programs without a decorator: the functions that are profiled, and their numbers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_programs_own_functions_are_profiled_and_no_others(folder: Path) -> 
     assert (counted["model.py:forward"], counted["model.py:Net"]) == (3, 1)
 
 
-def test_what_to_type_next_is_said(folder: Path) -> None:
+def test_the_next_command_to_type_is_printed(folder: Path) -> None:
     outcome = kernprof("-l", "x.py", cwd=folder)
     assert "view --hot x.lprof" in outcome.out
     assert kernprof("-lq", "x.py", cwd=folder).out == "[1, 3, 5]\n"
@@ -81,15 +81,17 @@ def test_a_module_is_counted_from_its_first_line_on(folder: Path) -> None:
 
 def test_calls_from_line_to_function_are_known(folder: Path) -> None:
     _, stats = profiled("x.py", cwd=folder)
-    ways = {
+    found = {
         (edge.callee[2].rpartition(".")[2], edge.line, edge.calls)
         for edge in edges(stats.calls)
     }
-    assert {("main", 10, 1), ("forward", 8, 3), ("double", 5, 3)} <= ways
+    assert {("main", 10, 1), ("forward", 8, 3), ("double", 5, 3)} <= found
 
 
 @pytest.mark.parametrize("words", [["-m", "x"], ["x.py"], ["../here/x.py"]])
-def test_however_it_is_called(tmp_path: Path, words: list[str]) -> None:
+def test_a_script_may_be_named_by_module_or_by_path(
+    tmp_path: Path, words: list[str]
+) -> None:
     here = tmp_path / "here"
     write(here, "x.py", SCRIPT)
     write(here, "pkg/__init__.py", "")
@@ -97,7 +99,7 @@ def test_however_it_is_called(tmp_path: Path, words: list[str]) -> None:
     assert names(profiled(*words, cwd=here)[1]) == ALL
 
 
-def test_a_package_that_is_run(folder: Path) -> None:
+def test_a_package_is_run(folder: Path) -> None:
     write(folder, "pkg/__main__.py", "from pkg.model import double\ndouble(1)\n")
     expected = sorted({*MODULES, "__main__.py:<module>"} - {"model.py:forward"})
     assert names(profiled("-m", "pkg", cwd=folder)[1]) == expected
@@ -202,7 +204,7 @@ def test_every_kind_of_function_counts_and_comprehensions_do_not(
     assert names(profiled("x.py", cwd=tmp_path)[1]) == [f"x.py:{n}" for n in expected]
 
 
-def test_code_of_the_programs_files_that_exec_runs_counts(tmp_path: Path) -> None:
+def test_code_of_the_programs_files_is_profiled_if_exec_runs_it(tmp_path: Path) -> None:
     write(tmp_path, "part.py", "def f():\n    return 1\nf()\n")
     program = """\
         import runpy
@@ -221,7 +223,7 @@ def test_an_empty_module_is_no_reason_to_warn(tmp_path: Path) -> None:
     assert profiled("x.py", cwd=tmp_path)[1].warnings == ()
 
 
-def test_a_program_of_nothing(tmp_path: Path) -> None:
+def test_an_empty_program_gets_a_warning(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "")
     outcome = kernprof("-lv", "x.py", cwd=tmp_path)
     said = "kernprof: no @profile was found: none of the program's own functions ran;"
@@ -233,7 +235,7 @@ def test_a_program_of_nothing(tmp_path: Path) -> None:
 SAME = {
     "SystemExit": "def f(): raise SystemExit(3)\nf()",
     "an exception": "def f(): return 1 / 0\nf()",
-    "what dies late": """\
+    "an object deleted at exit": """\
         class A:
             def __del__(self): print("gone")
             def __repr__(self): return "A"
@@ -246,7 +248,7 @@ SAME = {
         atexit.register(lambda: print("last"))
         print(__file__)
         """,
-    "no imports of ours": """\
+    "no imports by lineprof": """\
         import sys
         print([name for name in ("ast", "json", "tokenize", "inspect", "linecache")
                if name in sys.modules])
@@ -257,7 +259,7 @@ SAME = {
         def f(): warnings.warn("once", stacklevel=2)
         for _ in range(2): f()
         """,
-    "a generator that is left": """\
+    "an unfinished generator": """\
         def g():
             try:
                 yield 1
@@ -296,7 +298,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("program", SAME.values(), ids=SAME)
-def test_the_program_is_the_same(tmp_path: Path, program: str) -> None:
+def test_the_program_runs_as_under_python(tmp_path: Path, program: str) -> None:
     write(tmp_path, "broken.py", "def f():\n    raise ValueError(1)\nf()\n")
     write(tmp_path, "x.py", program)
     check_same("x.py", cwd=tmp_path)
@@ -318,7 +320,7 @@ def test_a_child_process_writes_nothing(tmp_path: Path) -> None:
     assert calls(stats)["x.py:f"] == 3
 
 
-def test_functions_that_exit_handlers_and_late_threads_call_count(
+def test_functions_called_by_exit_handlers_and_late_threads_are_profiled(
     tmp_path: Path,
 ) -> None:
     write(
@@ -338,7 +340,7 @@ def test_functions_that_exit_handlers_and_late_threads_call_count(
     assert {"x.py:last", "x.py:late", "x.py:<lambda>"} <= set(found)
 
 
-def test_the_profile_so_far_is_of_the_whole_program(tmp_path: Path) -> None:
+def test_periodic_dumps_are_of_the_whole_program(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",
@@ -358,9 +360,9 @@ def test_the_profile_so_far_is_of_the_whole_program(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(
     sys.version_info >= (3, 12) and hook_name() == "settrace",
-    reason="the fallback of later Pythons hears of none",
+    reason="from 3.12 on settrace has no events of C functions",
 )
-def test_c_functions_are_callees_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_c_functions_are_callees_with_builtins(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "def f():\n    return len(str(3))\nf()\n")
     found = {}
     for flag in ("--builtins", "--no-builtins"):

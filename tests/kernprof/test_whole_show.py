@@ -1,4 +1,4 @@
-"""Three modules without a decorator: one run, then down to the line that takes time."""
+"""Example of three modules: one run, then --drill down to the hottest line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineprof.model.call_graph import edges, function_totals, line_self_ns
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = "near_duplicates.lprof"
 HOT = "parts = parts | {part}"
-WAY = ("main", "near_duplicates", "similarity", "shingles")
+CALL_PATH = ("main", "near_duplicates", "similarity", "shingles")
 # A row of the table: line, hits, time, time per hit, share, and the source.
 ROW = re.compile(r"^ *(\d+) +(\d+) +([\d.]+) +[\d.]+ +([\d.]+) +(.*)$", re.MULTILINE)
 
@@ -36,14 +36,14 @@ def stats(folder: Path) -> LineStats:
 
 
 def drill(folder: Path, target: str) -> str:
-    """Give what the view prints of a function or a line, and what it calls."""
+    """Return the tables of --drill: a function or a line, and its callees."""
     done = viewer("view", "--drill", target, PROFILE, cwd=folder)
     assert done.status == 0, done.err
     return done.out
 
 
 def hottest(output: str) -> re.Match[str]:
-    """Find the row that takes most time."""
+    """Return the row with the most time."""
     return max(ROW.finditer(output), key=lambda row: float(row[3]))
 
 
@@ -69,9 +69,9 @@ def test_nothing_of_the_standard_library_is_profiled(stats: LineStats) -> None:
 def test_the_drill_leads_from_the_top_to_the_hot_line_in_one_profile(
     folder: Path,
 ) -> None:
-    way, target = [], "main"
+    path, target = [], "main"
     while True:
-        way.append(target)
+        path.append(target)
         output = drill(folder, target)
         row = hottest(output)
         below = output[row.end() :].lstrip("\n").splitlines()[:1]
@@ -79,7 +79,7 @@ def test_the_drill_leads_from_the_top_to_the_hot_line_in_one_profile(
         if not called:
             break
         target = called[1]
-    assert tuple(way) == WAY
+    assert tuple(path) == CALL_PATH
     assert HOT in row[5]
 
 
@@ -100,7 +100,7 @@ def test_the_edges_into_a_function_sum_to_its_total(stats: LineStats) -> None:
         assert sum(edge.calls for edge in into) == of_function.calls
 
 
-def test_the_total_of_a_function_is_that_of_its_lines(stats: LineStats) -> None:
+def test_the_total_of_a_function_is_the_sum_of_its_lines(stats: LineStats) -> None:
     numbers = function_totals(stats)
     for function in stats.functions:
         rounding = len(function.thread_lines) + len(stats.calls.nodes)  # ns
@@ -108,7 +108,9 @@ def test_the_total_of_a_function_is_that_of_its_lines(stats: LineStats) -> None:
         assert function.total_ns == pytest.approx(of_tree, abs=rounding)
 
 
-def test_own_times_of_all_lines_are_the_time_of_the_program(stats: LineStats) -> None:
+def test_self_times_of_all_lines_sum_to_the_time_of_the_program(
+    stats: LineStats,
+) -> None:
     lines = sum(ns for own in line_self_ns(stats).values() for ns in own.values())
     roots = [edge for edge in edges(stats.calls) if edge.caller is None]
     cells = sum(len(function.thread_lines) for function in stats.functions)

@@ -1,4 +1,4 @@
-"""A wrapper is what its function is, to whoever asks."""
+"""Wrappers: inspect, pickle, asyncio and functools treat them as their functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def coroutine(n: int) -> int:
 
 
 async def agenerator(n: int) -> Any:
-    """Do both."""
+    """Await and yield."""
     yield n
 
 
@@ -61,7 +61,7 @@ def test_inspect_sees_the_kind_that_is_wrapped(function: Any, question: Any) -> 
 
 
 @pytest.mark.parametrize("function", KINDS)
-def test_a_wrapper_carries_what_its_function_has(function: Any) -> None:
+def test_a_wrapper_has_the_attributes_of_its_function(function: Any) -> None:
     profiler = new_profiler()
     wrapper = profiler(function)
     assert wrapper.__wrapped__ is function
@@ -104,7 +104,7 @@ def test_functools_works_on_wrappers() -> None:
     assert sum(lines.values()) == 3
 
 
-def test_what_cannot_be_profiled_is_given_back() -> None:
+def test_an_object_that_cannot_be_profiled_is_returned_unchanged() -> None:
     profiler = new_profiler()
     assert profiler(len) is len
     assert profiler.get_stats().functions == ()

@@ -1,4 +1,4 @@
-"""`audit`: calls of a callable each time that measuring has cost some more time."""
+"""`audit`: a callable is called each time that the cost of profiling has grown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("hook")
 
 STEP = 200_000  # ns of cost: some thousand calls
 CALLS = 200_000
-COST = 100 * core.COST_ONE  # of each event: 100 ticks, whatever calibration measured
+COST = 100 * core.COST_ONE  # of each event: 100 ticks instead of the calibrated cost
 
 
 def work(value: int) -> int:
@@ -32,17 +32,17 @@ def steps(count: int) -> Iterator[int]:
 
 
 class Audited:
-    """A profiler with an audit that records the threads of its calls."""
+    """Profiler with an audit that records the threads of its calls."""
 
     def __init__(self, answer: object = None, act: Callable[[], None] = int) -> None:
         self.profiler = new_profiler(work, steps, call)
         set_costs(core, Costs(line=COST, high_line=COST, call=COST, resume=COST))
         self.threads: list[threading.Thread] = []
         self.answer, self.act = answer, act
-        self.profiler.audit(self.tell, STEP)  # type: ignore[arg-type]
+        self.profiler.audit(self.audit, STEP)  # type: ignore[arg-type]
         self.profiler.enable()
 
-    def tell(self) -> object:
+    def audit(self) -> object:
         self.threads.append(threading.current_thread())
         self.act()
         return self.answer
@@ -61,13 +61,13 @@ def call(times: int = CALLS) -> None:
         work(number)
 
 
-def test_it_is_called_each_time_that_the_cost_grew_by_a_step() -> None:
+def test_the_audit_is_called_each_time_the_cost_has_grown_by_a_step() -> None:
     audited = Audited()
     call()
     times = audited.end()
     expected = audited.cost_ns() / STEP
     assert expected > 10
-    # What it takes to tell is a cost, too, but none that a function has.
+    # The audit's own calls also have a cost, but not one of a function.
     assert 0.5 * expected < times < 1.1 * expected + 1
 
 
@@ -82,7 +82,7 @@ def test_steps_of_generators_also_cost_and_count() -> None:
     assert times > 5
 
 
-def test_it_is_called_on_the_thread_that_paid() -> None:
+def test_the_audit_is_called_on_the_thread_that_had_the_cost() -> None:
     audited = Audited()
     audited.profiler.disable()
 
@@ -97,7 +97,7 @@ def test_it_is_called_on_the_thread_that_paid() -> None:
     assert set(audited.threads) == {thread}
 
 
-def test_the_number_that_it_returns_is_the_next_step() -> None:
+def test_the_audit_returns_the_next_step() -> None:
     audited = Audited(10**12)
     call()
     assert audited.end() == 1
@@ -107,13 +107,13 @@ def test_the_number_that_it_returns_is_the_next_step() -> None:
         assert audited.end() > 5
 
 
-def test_its_exceptions_are_ignored_and_the_call_continues() -> None:
+def test_exceptions_of_the_audit_are_ignored_and_the_call_continues() -> None:
     audited = Audited(act=[].pop)
     assert [work(number) for number in range(CALLS)] == list(range(1, CALLS + 1))
     assert audited.end() > 5
 
 
-def test_its_time_is_not_the_programs() -> None:
+def test_the_time_of_the_audit_is_not_charged_to_the_program() -> None:
     audited = Audited(act=lambda: time.sleep(0.002))
     began = time.perf_counter()
     call()
@@ -128,7 +128,7 @@ def test_its_time_is_not_the_programs() -> None:
     assert 0 < total < wall - 0.0015 * times
 
 
-def test_none_ends_it_and_a_step_is_at_least_one() -> None:
+def test_none_ends_the_audit_and_the_min_step_is_1() -> None:
     audited = Audited()
     audited.profiler.audit(None)
     call()
@@ -137,7 +137,7 @@ def test_none_ends_it_and_a_step_is_at_least_one() -> None:
         audited.profiler.audit(lambda: None, 0)
 
 
-def test_it_may_unwatch_the_called_function() -> None:
+def test_the_audit_may_unwatch_the_called_function() -> None:
     audited = Audited()
     audited.profiler.audit(lambda: audited.profiler.unwatch(work.__code__), STEP)
     call()
@@ -151,14 +151,14 @@ def test_it_may_unwatch_the_called_function() -> None:
     assert 0 < min(lines.values()) < CALLS / 2
 
 
-def test_it_may_end_itself_or_be_replaced() -> None:
+def test_the_audit_may_end_or_replace_itself() -> None:
     text = """\
         from lineprof import LineProfiler
         def work(n):
             return n
         profiler = LineProfiler(work)
         calls = []
-        class Teller:
+        class First:
             def __call__(self):
                 calls.append("first")
                 profiler.audit(second, 50_000)
@@ -167,7 +167,7 @@ def test_it_may_end_itself_or_be_replaced() -> None:
         def second():
             calls.append("second")
             profiler.audit(None)
-        profiler.audit(Teller(), 50_000)
+        profiler.audit(First(), 50_000)
         with profiler:
             for n in range(100_000):
                 work(n)
@@ -176,7 +176,7 @@ def test_it_may_end_itself_or_be_replaced() -> None:
     assert run_python(text) == (0, "['first', 'gone', 'second']\n", "")
 
 
-def test_a_running_function_that_is_unwatched_is_its_callers_time() -> None:
+def test_time_of_an_unwatched_running_function_is_charged_to_its_caller() -> None:
     profiler = new_profiler()
 
     def inner() -> float:
@@ -231,7 +231,7 @@ print([cost.calls > 0 for cost in profiler.costs()])
 """
 
 
-def test_signals_are_the_programs() -> None:
+def test_signals_during_the_audit_are_handled_by_the_program() -> None:
     status, out, err = run_python(SIGNAL)
     assert (status, err) == (0, "")
     first, *rest = out.splitlines()
@@ -266,7 +266,7 @@ print(raised)
 """
 
 
-def test_a_signal_that_came_before_it_is_raised() -> None:
+def test_a_signal_before_the_audit_is_handled() -> None:
     status, out, err = run_python(PENDING)
     assert (status, err) == (0, "")
     assert out == "50\n"

@@ -1,4 +1,4 @@
-"""Choice of the event source: LINEPROF_CORE, or line_profiler's variable."""
+"""Choice of the hook by LINEPROF_CORE or line_profiler's variable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOW = "from lineprof import LineProfiler; print(LineProfiler().core)"
 
 
 def core(tmp_path: Path, theirs: str, ours: str = "") -> str:
-    """Return the event source of a process with these two variables."""
+    """Return the core of a process with these two variables."""
     env = {"LINEPROF_CORE": ours, "LINE_PROFILER_CORE": theirs}
     done = run(["-c", SHOW], cwd=tmp_path, env=env)
     return done.out.strip() or done.err.splitlines()[-1]
@@ -35,10 +35,10 @@ def test_line_profilers_variable_chooses(
     assert core(tmp_path, theirs) == expected
 
 
-def test_lineprofs_own_variable_comes_first(tmp_path: Path) -> None:
+def test_lineprofs_variable_overrides_line_profilers(tmp_path: Path) -> None:
     assert core(tmp_path, "sysmon", "settrace") == "settrace"
     assert core(tmp_path, "old", "auto") == BEST
 
 
-def test_an_invalid_value_of_lineprofs_own_is_an_error(tmp_path: Path) -> None:
+def test_an_invalid_value_of_lineprofs_variable_is_an_error(tmp_path: Path) -> None:
     assert "there is no core 'old'" in core(tmp_path, "", "old")

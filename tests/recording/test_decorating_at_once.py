@@ -1,7 +1,7 @@
 """Threads that decorate at the same time: both get the same result.
 
-The other thread always runs at the critical point: a function that is called there is
-patched to do first what the other thread would do.
+The other thread is simulated at the critical point: a function that is called there is
+patched so that it first does the work of the other thread.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def test_a_closure_that_two_threads_decorate_is_counted_for_both(
     assert made[0].__code__ is made[1].__code__
 
 
-def test_a_function_that_two_threads_add_is_there_once(
+def test_a_function_that_two_threads_add_is_listed_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     profiler, add = new_profiler(), make()
@@ -129,7 +129,7 @@ def test_a_block_that_two_threads_enter_first_is_one(
     assert lines[min(lines)] == 2
 
 
-def test_a_block_in_many_threads_loses_no_end() -> None:
+def test_a_block_in_many_threads_counts_every_execution() -> None:
     profiler, times = new_profiler(), 20_000
     before = sys.getswitchinterval()
 

@@ -43,7 +43,7 @@ result = Box().fill(4), outer(3)
 
 
 class Found:
-    """A profiler that watches code by `wanted`, and the code that was offered."""
+    """Profiler that watches code by `wanted`, with the code that it was asked about."""
 
     def __init__(self, wanted: Callable[[CodeType], bool | None]) -> None:
         self.profiler = new_profiler()
@@ -64,7 +64,7 @@ class Found:
 
 
 def in_test(code: CodeType) -> bool | None:
-    """Return whether `run` calls the code, and it is no comprehension."""
+    """Return whether code is of the text that `run` executes, and no comprehension."""
     if code.co_filename != "<found>":
         return None
     return "comp" not in code.co_name and "genexpr" not in code.co_name
@@ -93,11 +93,11 @@ def test_the_first_call_counts_and_each_code_is_asked_for_once() -> None:
     assert hits["inner"] == {17: 3 + 2 + 2}
     assert "never" not in hits
     asked = {name: n for name, n in found.asked.items() if name in hits}
-    # `inner` is one code object, whatever functions are made of it.
+    # `inner` is one code object of several functions.
     assert asked == dict.fromkeys(hits, 1)
 
 
-def test_none_is_the_answer_for_a_whole_file() -> None:
+def test_the_answer_none_counts_for_a_whole_file() -> None:
     found = Found(lambda _: None)
     run()
     assert not found.hits()
@@ -105,7 +105,7 @@ def test_none_is_the_answer_for_a_whole_file() -> None:
     assert not set(found.asked) & {"Box", "fill", "outer"}
 
 
-def test_no_is_the_answer_for_one_code_object() -> None:
+def test_the_answer_false_counts_for_one_code_object() -> None:
     def decide(code: CodeType) -> bool | None:
         return None if code.co_filename != "<found>" else code.co_name == "put"
 
@@ -130,7 +130,7 @@ def test_exceptions_of_decide_are_ignored_and_the_code_is_not_watched() -> None:
     assert found.asked["put"] == 1
 
 
-def test_an_exception_in_flight_stays_as_it_is() -> None:
+def test_an_exception_in_flight_is_not_changed() -> None:
     found = Found(in_test)
     names = run("""
 def cleans():
@@ -162,7 +162,7 @@ result = work()
     assert found.hits()["cleans"] == {3: 1}
 
 
-def test_every_thread_finds_functions() -> None:
+def test_functions_are_found_in_every_thread() -> None:
     found = Found(in_test)
     names = run("def work(n):\n    return n\n")
     threads = [threading.Thread(target=names["work"], args=(1,)) for _ in range(20)]
@@ -173,7 +173,7 @@ def test_every_thread_finds_functions() -> None:
     assert found.hits()["work"] == {2: 20}
 
 
-def test_after_its_end_nothing_is_found() -> None:
+def test_after_the_end_of_discovery_no_function_is_found() -> None:
     found = Found(in_test)
     names = run()
     found.profiler.discover(None)
@@ -187,7 +187,7 @@ def test_after_its_end_nothing_is_found() -> None:
     assert after["outer"][16] == before["outer"][16] + 1
 
 
-def test_a_second_round_offers_everything_again() -> None:
+def test_a_second_discovery_asks_about_all_functions_again() -> None:
     first = Found(lambda _: None)
     names = run()
     names["never"]()
@@ -296,7 +296,7 @@ def test_unwatched_code_is_not_found_again() -> None:
         names["work"]()
     assert found.hits()["work"] == {2: 1}
     assert found.asked["work"] == 1
-    found.profiler.unwatch(compile("1", "?", "eval"))  # of no consequence
+    found.profiler.unwatch(compile("1", "?", "eval"))  # has no effect
 
 
 def test_unwatch_of_the_only_running_function_disables_the_profiler() -> None:
@@ -309,7 +309,7 @@ def test_unwatch_of_the_only_running_function_disables_the_profiler() -> None:
     assert hits_of(profiler)[1, "work"] == {2: 1}
 
 
-def test_costs_has_the_cost_and_counts_of_each_function() -> None:
+def test_costs_are_the_cost_and_counts_of_each_function() -> None:
     found = Found(in_test)
     names = run("""
 def tiny():
@@ -333,7 +333,7 @@ def long():
     found.profiler.discover(None)
 
 
-def test_a_function_that_threads_begin_at_once_is_counted_in_each() -> None:
+def test_a_function_first_called_in_several_threads_is_counted_in_each() -> None:
     n, rounds = 30, 40
     text = "".join(f"def f{i}():\n    return 1\n" for i in range(n))
     text += "def work():\n" + "".join(f"    f{i}()\n" for i in range(n))

@@ -1,6 +1,6 @@
-"""Functions that torch.compile replaced: a warning names them.
+"""Warnings that name the functions that torch.compile replaced.
 
-torch itself is not needed: stand-ins for the few of its modules that are asked.
+The tests need no torch: a stub stands for the modules that lineprof reads.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pytest
 
 
-class StandIn:
-    """A stub of ``torch._dynamo``, with the attributes that lineprof reads."""
+class Dynamo:
+    """Stub of ``torch._dynamo``, with the attributes that lineprof reads."""
 
     def __init__(self, room: int | None = 128) -> None:
         self._metrics: list[SimpleNamespace] = []
@@ -38,7 +38,7 @@ class StandIn:
         self.read = read
 
     def compile(self, code: CodeType, *, metrics: bool = True) -> None:
-        """Stand for the compilation of a function of this code."""
+        """Record the compilation of a function of this code."""
         self.read(code, False)
         self._entries[code] = self._entries.get(code, 0) + 1
         self._seen.append(weakref.ref(code))
@@ -53,7 +53,7 @@ class StandIn:
             )
 
     def reset(self) -> None:
-        """Do as ``torch._dynamo.reset`` does."""
+        """Forget compilations, as ``torch._dynamo.reset`` does."""
         self._entries.clear()
         self._seen.clear()
 
@@ -102,11 +102,11 @@ def test_without_torch_there_is_no_warning() -> None:
 
 
 def test_if_nothing_was_compiled_there_is_no_warning() -> None:
-    assert compiled.missing_lines([step], StandIn().modules()) == []
+    assert compiled.missing_lines([step], Dynamo().modules()) == []
 
 
-def test_a_compiled_function_is_named_with_how_often_it_was_compiled() -> None:
-    torch = StandIn()
+def test_a_compiled_function_is_named_with_its_number_of_compilations() -> None:
+    torch = Dynamo()
     torch.compile(step.__code__)
     torch.compile(step.__code__)
     (said,) = compiled.missing_lines([step, other], torch.modules())
@@ -117,31 +117,31 @@ def test_a_compiled_function_is_named_with_how_often_it_was_compiled() -> None:
     )
 
 
-def test_one_that_was_compiled_so_long_ago_that_torch_forgot_the_event() -> None:
-    torch = StandIn()
+def test_a_function_whose_compilation_event_torch_forgot_is_named() -> None:
+    torch = Dynamo()
     torch.compile(step.__code__, metrics=False)
     (said,) = compiled.missing_lines([step], torch.modules())
     assert f"torch.compile ran code of its own for {named(step)}: " in said
 
 
-def test_one_that_was_compiled_before_a_reset_is_named_too() -> None:
-    torch = StandIn()
+def test_a_function_compiled_before_a_reset_is_named() -> None:
+    torch = Dynamo()
     torch.compile(step.__code__)
     torch.reset()
     (said,) = compiled.missing_lines([step], torch.modules())
     assert named(step) in said
 
 
-def test_the_copy_that_decorators_make_is_known_for_its_function() -> None:
-    torch = StandIn()
-    twin = step.__code__.replace()
-    torch.compile(twin)
+def test_a_code_copy_made_by_a_decorator_is_named_as_its_function() -> None:
+    torch = Dynamo()
+    copied = step.__code__.replace()
+    torch.compile(copied)
     (said,) = compiled.missing_lines([step], torch.modules())
     assert named(step) in said
 
 
-def test_one_taken_into_its_callers_code_is_named() -> None:
-    torch = StandIn()
+def test_an_inlined_function_is_named() -> None:
+    torch = Dynamo()
     torch.compile(step.__code__)
     torch.read(layer.__code__, False)
     (said,) = compiled.missing_lines([layer], torch.modules())
@@ -151,31 +151,31 @@ def test_one_taken_into_its_callers_code_is_named() -> None:
     )
 
 
-def test_only_what_runs_after_a_graph_break_is_no_function_of_the_program() -> None:
-    torch = StandIn(room=1)
+def test_code_resumed_after_a_graph_break_is_not_named() -> None:
+    torch = Dynamo(room=1)
     resumed = step.__code__.replace(co_name="torch_dynamo_resume_in_step_at_70")
     torch.compile(resumed)
     assert compiled.missing_lines([layer], torch.modules()) == []
 
 
 def test_functions_of_one_kind_share_a_sentence() -> None:
-    torch = StandIn()
+    torch = Dynamo()
     for function in (step, layer, other):
         torch.compile(function.__code__)
     (said,) = compiled.missing_lines([step, layer, other], torch.modules())
     assert f"for {named(step)}, {named(layer)} and {named(other)}: " in said
 
 
-def test_where_torch_forgot_what_it_read_all_that_it_compiled_is_named() -> None:
-    torch = StandIn(room=1)
+def test_if_torch_forgot_inlined_functions_all_compiled_ones_are_named() -> None:
+    torch = Dynamo(room=1)
     torch.read(layer.__code__, False)
     torch.compile(step.__code__)
     (said,) = compiled.missing_lines([layer], torch.modules())
     assert f"code of its own for {named(step)}: lines that ran there, and in" in said
 
 
-def test_of_very_many_functions_some_are_named_and_the_rest_counted() -> None:
-    torch = StandIn(room=1)
+def test_of_many_functions_the_first_are_named_and_others_counted() -> None:
+    torch = Dynamo(room=1)
     for n in range(130, 170):
         torch.compile(step.__code__.replace(co_name=f"step_{n}"))
     (said,) = compiled.missing_lines([], torch.modules())
@@ -185,19 +185,19 @@ def test_of_very_many_functions_some_are_named_and_the_rest_counted() -> None:
     assert " and 10 more: " in said
 
 
-def test_one_that_was_compiled_before_it_was_decorated() -> None:
+def test_a_function_compiled_before_it_was_decorated() -> None:
     def wrapper(n: int) -> int:
         return step(n)
 
     wrapper.__dict__["_torchdynamo_orig_callable"] = step
-    torch = StandIn()
+    torch = Dynamo()
     torch.compile(step.__code__)
     (said,) = compiled.missing_lines([wrapper], torch.modules())
     assert said.startswith(f"{named(step)}: compiled before it was decorated, so ")
 
 
-def test_a_torch_that_answers_otherwise_is_said_to_if_it_compiled_anything() -> None:
-    modules = StandIn().modules()
+def test_an_unknown_torch_gets_a_warning_if_it_compiled_a_function() -> None:
+    modules = Dynamo().modules()
     del modules["torch._dynamo.convert_frame"].input_codes
     (said,) = compiled.missing_lines([step], modules)
     assert "torch.compile may have run code of its own" in said
@@ -205,9 +205,11 @@ def test_a_torch_that_answers_otherwise_is_said_to_if_it_compiled_anything() -> 
     assert compiled.missing_lines([step], modules) == []
 
 
-def test_a_profile_says_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_has_a_warning_on_compiled_functions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     profiler = new_profiler()
-    torch = StandIn()
+    torch = Dynamo()
     for name, module in torch.modules().items():
         monkeypatch.setitem(sys.modules, name, module)
     counted = profiler(layer)
@@ -218,7 +220,7 @@ def test_a_profile_says_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> No
     assert f"torch.compile ran code of its own for {named(layer)}" in said
 
 
-def test_it_is_not_imported_where_there_is_no_torch() -> None:
+def test_the_module_is_not_imported_without_torch() -> None:
     program = (
         "import sys, lineprof; p = lineprof.LineProfiler(); p(lambda: 1)(); "
         "p.get_stats(); sys.exit('lineprof.recording.compiled' in sys.modules)"

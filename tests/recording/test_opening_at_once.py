@@ -41,7 +41,7 @@ def test_the_first_profilers() -> None:
     assert run_python(THREADS + plain(program)) == (0, "1\n" * 4, "")
 
 
-def test_the_last_ones_go_while_others_come() -> None:
+def test_the_last_profilers_are_dropped_while_others_are_made() -> None:
     program = """
     def work():
         for _ in range(50):

@@ -1,4 +1,4 @@
-"""The text of a source file, from wherever Python got it."""
+"""Source text of code: files, zip files, notebooks, linecache."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_file_is_read_in_its_encoding_with_pythons_line_ends(
     assert source.file == str(file)
 
 
-def test_what_is_no_readable_file_has_no_text(tmp_path: Path) -> None:
+def test_unreadable_files_have_no_text(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     names = [str(tmp_path), "/no/such", "", "a\0b", "<nowhere>", "/dev/null"]
     for name in [*names, str(tmp_path / "fifo"), "x" * 5000]:
@@ -67,7 +67,7 @@ def test_the_text_that_ran_in_a_notebook_is_found() -> None:
         del linecache.cache["<cell 1>"]
 
 
-def test_what_linecache_read_before_an_edit_is_not_used(tmp_path: Path) -> None:
+def test_text_that_linecache_read_before_an_edit_is_not_used(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("old\n")
     assert linecache.getline(str(file), 1) == "old\n"
@@ -98,7 +98,7 @@ def test_a_module_in_a_zip_file_has_its_text(
         del sys.modules["lineprof_zipped"]
 
 
-def test_modules_that_are_odd_objects_do_no_harm(
+def test_modules_that_are_unusual_objects_do_no_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Odd:
@@ -110,7 +110,7 @@ def test_modules_that_are_odd_objects_do_no_harm(
     assert read_source("/no/such").text is None
 
 
-def test_a_change_on_disk_is_told_from_what_was_kept(tmp_path: Path) -> None:
+def test_a_change_on_disk_is_detected(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     name = str(file)
     file.write_text(TEXT)
@@ -156,18 +156,18 @@ def test_a_block_is_the_function_with_its_decorators() -> None:
         "\tdef f():\n    \t a\n   b\nnext\n",
     ],
 )
-def test_text_that_is_no_python_is_cut_without_an_error(text: str) -> None:
+def test_blocks_of_text_that_is_not_python(text: str) -> None:
     lines = block(text, 1)
     assert lines == text.split("\n")[: len(lines)]
     assert lines
 
 
-def test_what_cannot_be_tokenized_is_cut_by_its_indentation() -> None:
+def test_blocks_of_invalid_source_are_cut_by_indentation() -> None:
     text = "  def f(:\n    a = (\x00\n\n    b\n\n  next\n"
     assert block(text, 1) == ["  def f(:", "    a = (\x00", "", "    b"]
 
 
-def test_kept_text_goes_before_the_disk(tmp_path: Path) -> None:
+def test_text_in_the_profile_is_preferred_to_the_disk(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("def new():\n    pass\n")
     name = str(file)
@@ -178,7 +178,7 @@ def test_kept_text_goes_before_the_disk(tmp_path: Path) -> None:
     assert Sources({name: SourceFile(name, None, "")}).line(name, 1) == "def new():"
 
 
-def test_lines_that_are_not_there_are_none() -> None:
+def test_lines_beyond_the_text_are_none() -> None:
     sources = Sources({"a.py": SourceFile("a.py", "one\n", "")})
     assert [sources.line("a.py", n) for n in (-1, 0, 1, 2)] == [None, None, "one", None]
     assert sources.line("/no/such", 1) is None
@@ -214,13 +214,13 @@ cdef int added(int a,
         (12, "added", 3),
     ],
 )
-def test_blocks_are_cut_as_what_their_name_says(
+def test_blocks_are_cut_by_the_name_of_their_code(
     first: int, name: str | None, count: int
 ) -> None:
     assert block(CODE, first, name) == CODE.splitlines()[first - 1 :][:count]
 
 
-def test_a_module_is_all_of_its_file(tmp_path: Path) -> None:
+def test_the_block_of_a_module_is_the_whole_file(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("def f():\n    pass\nf()\n")
     assert Sources({}).block(str(file), 1, "<module>") == [

@@ -25,9 +25,9 @@ from tools.dev.envs import (
     PURE,
     ROOT,
     StepError,
+    explain,
     fingerprint,
     must,
-    replay,
 )
 from tools.dev.pythons import ask
 
@@ -90,9 +90,7 @@ def main() -> int:
         try:
             folder = build()
         except StepError as error:
-            replay(LOG)
-            print(f"lineprof: {error}; see its output above", file=sys.stderr)
-            return 1
+            return explain(error, LOG)
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-B", str(LIST), *words]

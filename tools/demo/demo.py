@@ -10,9 +10,9 @@ from tools.dev.envs import (
     Env,
     StepError,
     clean_environment,
+    explain,
     install,
     make,
-    replay,
 )
 from tools.dev.pythons import this
 
@@ -28,9 +28,7 @@ def main() -> int:
         make(env, python)
         install(env, editable=True)
     except StepError as error:
-        replay(env.log)
-        print(f"lineprof: {error}; see its output above", file=sys.stderr)
-        return 1
+        return explain(error, env.log)
     print(f"$ .venv/bin/kernprof -l -v {EXAMPLE}", flush=True)
     return subprocess.run(
         [env.bin / "kernprof", "-l", "-v", EXAMPLE],

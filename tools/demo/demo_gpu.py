@@ -13,9 +13,9 @@ from tools.dev.envs import (
     Env,
     StepError,
     clean_environment,
+    explain,
     install,
     make,
-    replay,
 )
 from tools.dev.pythons import this
 
@@ -35,9 +35,7 @@ def main() -> int:
         log = native.BUILD_LOG
         native.build(python, strict=False)
     except StepError as error:
-        replay(log)
-        print(f"lineprof: {error}; see its output above", file=sys.stderr)
-        return 1
+        return explain(error, log)
     environment = clean_environment(
         LINEPROF_CUDA=str(native.DOUBLES / "fake_cuda.so"),
         LINEPROF_CUPTI=str(native.DOUBLES / "fake_cupti.so"),

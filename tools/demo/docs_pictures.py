@@ -21,7 +21,7 @@ from tools.checks.exports.profiles import SIMULATED
 from tools.checks.exports.workspace import Workspace
 from tools.demo.terminal_picture import PROMPT, picture
 from tools.dev import native
-from tools.dev.envs import ROOT, StepError, replay
+from tools.dev.envs import ROOT, StepError, explain
 from tools.dev.pythons import this
 
 IMAGES = ROOT / "docs" / "images"
@@ -117,9 +117,7 @@ def main() -> int:
         log = native.BUILD_LOG
         native.build(this(), strict=False)
     except StepError as error:
-        replay(log)
-        print(f"lineprof: {error}; see its output above", file=sys.stderr)
-        return 1
+        return explain(error, log)
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copytree(ROOT / "examples", Path(scratch, "run", "examples"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from tools.dev import native
-from tools.dev.envs import ROOT, Env, StepError, install, make, must, replay, require
+from tools.dev.envs import ROOT, Env, StepError, explain, install, make, must, require
 from tools.dev.pythons import this
 
 
 def main() -> int:
-    """Set everything up and print what to do next; 1 if a step fails."""
+    """Set everything up and print the next commands; return 1 if a step fails."""
     python = this()
     env = Env(ROOT / ".venv")
     log = env.log
@@ -25,9 +25,7 @@ def main() -> int:
             log = env.log
             must([env.bin / "pre-commit", "install"], log)
     except StepError as error:
-        replay(log)
-        print(f"lineprof: {error}; see its output above", file=sys.stderr)
-        return 1
+        return explain(error, log)
     print("ready: .venv/bin/pytest runs one Python's tests; make test runs all")
     return 0
 

@@ -28,7 +28,7 @@ PURE = ("lineprof", "kernprof")  # an editable install uses these folders themse
 
 
 class StepError(Exception):
-    """A command failed. The message names it, its output is in a log."""
+    """Failure of a command; the message names the command, whose output is in a log."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def pip(env: Env, *arguments: str) -> None:
 
 
 def stamp(env: Env, what: str) -> str:
-    """Return what the last successful run of a step noted; '' if there was none."""
+    """Return the note of the last successful run of a step; '' if there was none."""
     try:
         return (env.folder / "stamps" / what).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -163,7 +163,7 @@ def stamp(env: Env, what: str) -> str:
 
 
 def write_stamp(env: Env, what: str, value: str) -> None:
-    """Note that a step succeeded, and with which input."""
+    """Note that a step succeeded, with its input."""
     (env.folder / "stamps").mkdir(exist_ok=True)
     (env.folder / "stamps" / what).write_text(value, encoding="utf-8")
 
@@ -176,6 +176,13 @@ def replay(log: Path) -> None:
         sys.stdout.flush()
 
 
+def explain(error: StepError, log: Path) -> int:
+    """Print the whole log of a failed step, then its error; return exit status 1."""
+    replay(log)
+    print(f"lineprof: {error}; see its output above", file=sys.stderr)
+    return 1
+
+
 def without_hosts(text: str) -> str:
-    """Replace the hosts of addresses, which nobody outside needs to know."""
+    """Return text without the hosts of addresses."""
     return HOST.sub("(host)", text)

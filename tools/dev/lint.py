@@ -5,7 +5,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tools.dev.envs import ROOT, Env, StepError, call, install, make, replay, require
+from tools.dev.envs import (
+    ROOT,
+    Env,
+    StepError,
+    call,
+    explain,
+    install,
+    make,
+    replay,
+    require,
+)
 from tools.dev.pythons import this
 
 PYTHON = ("lineprof", "kernprof", "tests", "tools", "examples", "benchmarks")
@@ -40,7 +50,7 @@ def commands() -> dict[str, list[str]]:
 
 
 def main() -> int:
-    """Run all checks, print the output of those that failed; 1 if any did."""
+    """Run all checks, print the output of those that failed; return 1 if any failed."""
     env = Env(ROOT / ".venv")
     python = this()
     try:
@@ -48,9 +58,7 @@ def main() -> int:
         require(env, "dev.txt")
         install(env, editable=True, strict=True)
     except StepError as error:
-        replay(env.log)
-        print(f"lineprof: {error}; see its output above", file=sys.stderr)
-        return 1
+        return explain(error, env.log)
     failed = []
     for name, (program, *arguments) in commands().items():
         log = Path(env.folder / "log" / f"{program}.txt")

@@ -1,7 +1,7 @@
 """The whole suite on the newest Pythons, 3.14 and 3.15, run in a Debian sid.
 
-debootstrap installs that Debian once, in about 2 minutes and 1 GB, and it is kept;
-remove its folder to get a newer one. Needs root, debootstrap and Debian's packages.
+debootstrap installs that Debian once, in about 2 minutes and 1 GB; remove the folder of
+the Debian to get a newer one. Needs root, debootstrap and Debian's packages.
 The files of the checkout are copied into it. All mounts are in a mount namespace of
 the run, so that they end with it.
 
@@ -211,7 +211,7 @@ def run(debian: Path) -> int:
 
 
 def pip_sources() -> tuple[list[str], list[str]]:
-    """Return the files and folders of this machine that its pip is told to use."""
+    """Return the files and folders of this machine that pip's settings name."""
     files = [str(Path(name).expanduser()) for name in PIP_FILES]
     folders: dict[str, None] = {}
     for word in re.split(r"[\s'\"]+", pip_option_values()):

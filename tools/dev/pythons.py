@@ -36,7 +36,7 @@ print(json.dumps({
 
 
 class Missing(NamedTuple):
-    """A missing file or program, and the Debian packages that have it."""
+    """Missing file or program, and the Debian packages that have it."""
 
     what: str
     packages: str
@@ -44,7 +44,7 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True)
 class Python:
-    """One interpreter, as it describes itself."""
+    """Interpreter, with its description of itself."""
 
     path: str
     implementation: str
@@ -164,7 +164,7 @@ def compiler_missing() -> list[Missing]:
 
 
 def this() -> Python:
-    """Describe the interpreter that runs this; exit if it cannot build lineprof."""
+    """Describe the running interpreter; exit if it cannot build lineprof."""
     python = ask(sys.executable)
     if python is None:
         sys.exit(f"lineprof: {sys.executable} cannot describe itself")

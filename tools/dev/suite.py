@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tools.dev.pythons import Python
 
 SET_UP_AT_ONCE = 2
-MAX_WORKERS = 8  # each collects all tests before it runs its share
+MAX_WORKERS = 8  # each process collects all tests before it runs its share
 RUN_S = 300  # estimate of one run on one core
 LIMIT_S = 1200  # for one run of the suite
 PROGRESS_S = 15

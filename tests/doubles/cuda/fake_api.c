@@ -1,4 +1,4 @@
-/* API calls as a tool sees them: ENTER, EXIT and what correlates them. */
+/* API calls as a tool sees them: ENTER, EXIT and correlation ids. */
 #include "cuda/fake_cuda.h"
 
 #include <stdatomic.h>
@@ -12,12 +12,12 @@ typedef struct text {
     char name[];
 } text;
 
-/* Whose correlation id is whose where a runtime call makes a driver call. */
+/* Correlation ids of a runtime call that makes a driver call. */
 enum { SHARED, DRIVERS, RUNTIMES };
 
 static _Thread_local fk_api_call *innermost;
 static _Atomic uint32_t last_correlation;
-static _Atomic uint64_t cost; /* ns of every call, by the waiter */
+static _Atomic uint64_t cost; /* ns of every call, spent by the waiter */
 static int ids;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -51,7 +51,7 @@ fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
         call->correlation = outer->correlation;
     }
     else {
-        while (!(call->correlation = ++last_correlation)) { /* 0 is none */
+        while (!(call->correlation = ++last_correlation)) { /* 0 means no id */
         }
     }
     innermost = call;
@@ -90,7 +90,7 @@ fk_enter(fk_layers *call, uint32_t runtime, uint32_t driver,
         fk_begin(&call->runtime, FK_RUNTIME, runtime, symbol);
     }
     int result = fk_ready("");
-    if (!result) { /* before the driver's: the runtime makes the context */
+    if (!result) { /* the runtime makes the context before the driver's call */
         result = fk_current_or_primary(&call->context);
     }
     fk_begin(&call->driver, FK_DRIVER, driver, symbol);
@@ -104,9 +104,9 @@ fk_leave(fk_layers *call, int result)
     return call->layered ? fk_end(&call->runtime, result) : result;
 }
 
-/* --- what is told ---------------------------------------------------- */
+/* --- settings and names ----------------------------------------------- */
 
-/* Every call lasts so long, where there is a waiter to let time pass. */
+/* Set the time of every call, spent by the waiter if there is one. */
 void
 fk_api_cost(uint64_t ns)
 {
@@ -143,9 +143,9 @@ fk_resource(uint32_t cbid, fk_context *context, const fk_graph_data *data)
     }
 }
 
-/* Keep a name for ever: records of it may be read at any time.
+/* Keep a name for ever, because records with the name may be read at any time.
  *
- * A table without a lock: an entry is added at the head and never leaves.
+ * The table needs no lock: an entry is added at the head and never removed.
  */
 const char *
 fk_intern(const char *name)

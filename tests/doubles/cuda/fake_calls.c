@@ -1,4 +1,4 @@
-/* The rest of the workload: memory, migrations, native threads, any call. */
+/* More of the workload: memory, migrations, native threads, any call. */
 #include "cuda/fake_cuda.h"
 
 #include <stdatomic.h>
@@ -13,14 +13,14 @@ typedef struct native_thread {
     struct native_thread *next;
     pthread_t thread;
     fk_context *context; /* of the thread that starts it */
-    const char *name;    /* as fk_intern() gives it */
+    const char *name;    /* from fk_intern() */
     uint64_t ns;
     int count, result;
 } native_thread;
 
 static allocation *allocations; /* under fk_lock */
 static uint64_t next_address = 0x7f0000000000;
-static native_thread *running; /* the same */
+static native_thread *running; /* under fk_lock */
 
 /* --- memory ---------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ take(uint64_t address)
     return found;
 }
 
-/* Gives an address, 0 when it fails. */
+/* Return an address, 0 on failure. */
 uint64_t
 fk_malloc(uint64_t bytes)
 {
@@ -93,7 +93,7 @@ fk_free(uint64_t address)
     return fk_leave(&call, result);
 }
 
-/* Pages of managed memory move; 1 HtoD, 2 DtoH.  No call is to blame. */
+/* Migrate managed memory without a call; direction: 1 HtoD, 2 DtoH. */
 int
 fk_managed_migration(int direction, uint64_t bytes, uint64_t ns)
 {
@@ -114,7 +114,7 @@ fk_managed_migration(int direction, uint64_t bytes, uint64_t ns)
     return result;
 }
 
-/* --- threads that Python does not know ------------------------------- */
+/* --- threads without Python ------------------------------------------ */
 
 static void *
 run_native(void *argument)
@@ -125,7 +125,7 @@ run_native(void *argument)
     return NULL;
 }
 
-/* Start a thread that launches so many kernels; fk_native_join() waits. */
+/* Start a thread that launches `count` kernels; fk_native_join() waits. */
 int
 fk_launch_from_native_thread_async(const char *name, uint64_t ns, int count)
 {
@@ -147,7 +147,7 @@ fk_launch_from_native_thread_async(const char *name, uint64_t ns, int count)
     return CUDA_SUCCESS;
 }
 
-/* Join all of them; the result of the first that failed. */
+/* Join all native threads; return the result of the first that failed. */
 int
 fk_native_join(void)
 {
@@ -191,7 +191,7 @@ fk_profiler_stop(void)
                                     309 /* cuProfilerStop */, NULL));
 }
 
-/* Any function at all, with no effect but that a tool sees it. */
+/* Call any function, which has no effect except that a tool sees the call. */
 int
 fk_call(int domain, int cbid)
 {

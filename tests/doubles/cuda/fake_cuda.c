@@ -1,11 +1,11 @@
-/* A double of libcuda.so.1: the driver functions that lineprof may call. */
+/* Double of libcuda.so.1: the driver functions that lineprof may call. */
 #include "cuda/fake_cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* CU_DEVICE_ATTRIBUTE_*, with what an H200 answers. */
+/* CU_DEVICE_ATTRIBUTE_*, with the values of an H200. */
 static const struct {
     int attribute, value;
 } attributes[] = {
@@ -59,7 +59,7 @@ static struct { /* read once, when the library is loaded */
     int driver_version;
 } knobs;
 
-/* --- what state it is in --------------------------------------------- */
+/* --- state ------------------------------------------------------------ */
 
 static void
 before_fork(void)
@@ -77,7 +77,7 @@ static void
 in_child(void)
 {
     pthread_mutex_unlock(&fk_lock);
-    fk_dead = initialized; /* as the real one: CUDA does not survive a fork */
+    fk_dead = initialized; /* as in CUDA, which does not survive a fork */
 }
 
 __attribute__((constructor)) static void
@@ -85,7 +85,7 @@ start(void)
 {
     uint64_t devices = fk_env("FAKE_CUDA_DEVICES", 2);
     uint64_t cupti = fk_env("FAKE_CUPTI_VERSION", 0);
-    /* By default a CUPTI that is emulated finds a driver new enough. */
+    /* By default the driver is new enough for the emulated CUPTI. */
     uint64_t least = 13000;
     if (cupti > 130000) {
         least = cupti / 10000 * 1000 + cupti / 100 % 100 * 10;
@@ -169,7 +169,7 @@ cuDeviceGetCount(int *count)
     return fk_end(&call, result);
 }
 
-/* Whether a function may speak of this device. */
+/* Return whether this device exists. */
 static int
 ready_for(const char *function, int device)
 {

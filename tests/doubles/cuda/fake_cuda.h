@@ -1,8 +1,8 @@
-/* The parts of fake_cuda.so among themselves. */
+/* Declarations shared by the files of fake_cuda.so. */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
-#include "cuda/fake_door.h"
+#include "cuda/fake_interface.h"
 
 #include <pthread.h>
 
@@ -24,43 +24,43 @@ enum { /* CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_* */
 
 /* --- fake_device.c: contexts, streams and their time ----------------- */
 
-extern pthread_mutex_t fk_lock; /* over contexts, streams and graphs */
+extern pthread_mutex_t fk_lock; /* of contexts, streams and graphs */
 
 const fk_tool *fk_tool_now(void); /* NULL: none */
 uint64_t fk_now(void);            /* ns, of the tool's clock */
 
 fk_context *fk_context_new(uint32_t device);
-fk_context *fk_context_of(uint32_t uid); /* NULL: none such, or destroyed */
+fk_context *fk_context_of(uint32_t uid); /* NULL: unknown, or destroyed */
 void fk_context_end(fk_context *context);
 fk_context *fk_current(void); /* this thread's; NULL: none */
 void fk_make_current(fk_context *context);
 fk_stream *fk_stream_of(fk_context *context, int stream);
 int fk_push(fk_context *context);
 int fk_pop(fk_context **context);
-fk_context *fk_primary(uint32_t device); /* made at first need */
+fk_context *fk_primary(uint32_t device); /* made when first needed */
 int fk_current_or_primary(fk_context **context);
 
-/* Queue work on its stream for so many ns, or hand it to the capture. */
+/* Queue work of `ns` on its stream, or add it to the stream's capture. */
 void fk_queue(fk_context *context, fk_stream *stream, fk_work *work,
               uint64_t ns);
-/* Wait for a stream, NULL: for all of the context's; ns < 0: what is left.
- * type: of the record that says so, FK_WAIT_...; 0: none does. */
+/* Wait for a stream, NULL: for all streams of the context.  ns < 0: until the
+ * work ends.  type: FK_WAIT_... of the record of the wait; 0: no record. */
 void fk_wait(fk_context *context, fk_stream *stream, uint32_t type,
              int64_t ns);
-void fk_pass(uint64_t ns); /* let the waiter pass so much time */
+void fk_pass(uint64_t ns); /* have the waiter spend this time */
 
 /* --- fake_api.c: calls as a tool sees them --------------------------- */
 
 void fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid,
               const char *symbol);
 int fk_end(fk_api_call *call, int result); /* the result */
-void fk_correlate(fk_work *work);          /* with the call that is open */
+void fk_correlate(fk_work *work);          /* with the open call */
 void fk_tell(const fk_work *work);         /* the tool, if there is one */
 void fk_resource(uint32_t cbid, fk_context *context,
                  const fk_graph_data *data);
-const char *fk_intern(const char *name); /* the same text for ever */
+const char *fk_intern(const char *name); /* a copy for ever */
 
-/* The runtime's call, if there is one, and in it the driver's. */
+/* A driver call, and the runtime call around it if there is one. */
 typedef struct {
     fk_api_call runtime, driver;
     bool layered;
@@ -69,14 +69,16 @@ typedef struct {
 
 extern _Atomic bool fk_layered; /* programs call the runtime */
 
-/* Gives CUDA_SUCCESS, or why the call fails; fk_leave() then all the same. */
+/* Return CUDA_SUCCESS or the error of the call; fk_leave() follows in any
+ * case.
+ */
 int fk_enter(fk_layers *call, uint32_t runtime, uint32_t driver,
              const char *symbol);
 int fk_leave(fk_layers *call, int result);
 
 /* --- fake_cuda.c: the driver ----------------------------------------- */
 
-int fk_ready(const char *function); /* CUDA_SUCCESS, or why it fails */
+int fk_ready(const char *function); /* CUDA_SUCCESS, or the error */
 uint32_t fk_devices(void);
 extern _Atomic bool fk_dead; /* forked with CUDA in use */
 
@@ -85,11 +87,11 @@ extern _Atomic bool fk_dead; /* forked with CUDA in use */
 void fk_graph_add(struct fk_graph *graph, fk_context *context,
                   const fk_work *work, uint64_t ns);
 
-/* --- what tests call: fake_work.c and fake_graph.c ------------------- */
+/* --- called by tests: fake_work.c and fake_graph.c ------------------- */
 
 FK_EXPORT int fk_init(void);
 FK_EXPORT int fk_set_device(int device);
-FK_EXPORT int fk_ctx_create(int device); /* its uid; 0: it failed */
+FK_EXPORT int fk_ctx_create(int device); /* the uid; 0: failed */
 FK_EXPORT int fk_ctx_destroy(int uid);
 FK_EXPORT void fk_through(int launch, int runtime);
 

@@ -1,7 +1,7 @@
-/* Devices of the double: contexts, streams, and when work begins and ends.
+/* Devices of the double: contexts, streams, and the times of work.
  *
- * A stream runs its work in order: each piece begins at the later of now and
- * the end of the one before, or where fk_at() says.  Nothing really runs.
+ * A stream runs its work in order: each piece begins at the max of now and the
+ * end of the previous piece, or at the time set by fk_at().  No kernel runs.
  */
 #include "cuda/fake_cuda.h"
 
@@ -15,14 +15,14 @@ pthread_mutex_t fk_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static _Atomic(const fk_tool *) tool;
 static fk_context *contexts; /* newest first; under fk_lock */
-static uint32_t last_uid;    /* the same */
+static uint32_t last_uid;    /* under fk_lock */
 static fk_context *primary[FK_STREAMS];
 static _Atomic(void (*)(uint64_t)) waiter;
 static _Atomic bool really;
 
 static _Thread_local fk_context *stack[STACK];
 static _Thread_local int depth;
-static _Thread_local uint64_t next_start; /* of fk_at(); 0: none */
+static _Thread_local uint64_t next_start; /* of fk_at(); 0: not set */
 
 /* --- the clock ------------------------------------------------------- */
 
@@ -50,14 +50,14 @@ fk_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* What time records give now (ns). */
+/* Return the current time of records in ns. */
 uint64_t
 fk_clock(void)
 {
     return fk_now();
 }
 
-/* The clock reads so much more from now on: keep streams as busy as before. */
+/* Shift the times of streams with the clock, so that pending work remains. */
 void
 fk_shift(int64_t ns)
 {
@@ -158,7 +158,7 @@ fk_make_current(fk_context *context)
     stack[depth - 1] = context;
 }
 
-/* The runtime's way: a thread without a context gets the first device's. */
+/* As in the runtime, a thread without a context gets the first device's. */
 int
 fk_current_or_primary(fk_context **context)
 {
@@ -209,7 +209,7 @@ fk_pop(fk_context **context)
 
 /* --- work ------------------------------------------------------------ */
 
-/* The next piece of this thread begins just then. */
+/* Set the start of the next piece of work of this thread. */
 void
 fk_at(uint64_t start)
 {
@@ -246,14 +246,14 @@ fk_queue(fk_context *context, fk_stream *stream, fk_work *work, uint64_t ns)
 
 /* --- waiting --------------------------------------------------------- */
 
-/* Blocking calls ask this one to let time pass: a settable clock's advance. */
+/* Set the function that blocking calls wait with: it advances a clock. */
 void
 fk_on_wait(void (*passes)(uint64_t ns))
 {
     waiter = passes;
 }
 
-/* Have blocking calls sleep, where no waiter is set. */
+/* Have blocking calls sleep if no waiter is set. */
 void
 fk_wait_really(int on)
 {
@@ -275,7 +275,7 @@ fk_pass(uint64_t ns)
     }
 }
 
-/* Tell the tool that a wait is over. */
+/* Report the end of a wait to the tool. */
 static void
 tell_wait(fk_context *context, fk_stream *stream, uint32_t type,
           uint64_t start)

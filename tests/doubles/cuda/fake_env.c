@@ -1,5 +1,5 @@
-/* What both doubles need: knobs, misuse, and a clock that never stands. */
-#include "cuda/fake_door.h"
+/* Shared by both doubles: knobs, misuse, and the true clock. */
+#include "cuda/fake_interface.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Give the number that an environment variable holds. */
+/* Return the number in an environment variable. */
 uint64_t
 fk_env(const char *name, uint64_t otherwise)
 {
@@ -17,9 +17,9 @@ fk_env(const char *name, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* Give the result that a function is told to fail with, or 0.
+/* Return the result with which a function is set to fail, or 0.
  *
- * knob holds "name" or "name:result", several with commas between.
+ * knob has "name" or "name:result", several separated by commas.
  */
 int
 fk_fails(const char *knob, const char *function, int otherwise)
@@ -40,7 +40,7 @@ fk_fails(const char *knob, const char *function, int otherwise)
     return 0;
 }
 
-/* The real library would crash, hang or lie: say so and stop. */
+/* Abort with a message if the real library would crash, hang or be wrong. */
 void
 fk_misuse(const char *format, ...)
 {

@@ -13,17 +13,17 @@ enum { /* CUPTI_CBID_RESOURCE_* */
 };
 
 typedef struct node {
-    fk_handle handle; /* first: CUPTI asks a CUgraphNode for its id */
+    fk_handle handle; /* first: CUPTI reads the id of a CUgraphNode */
     struct node *next;
-    struct node *original; /* NULL: it was captured */
+    struct node *original; /* NULL: captured */
     fk_work work;
     uint64_t ns;
 } node;
 
 typedef struct fk_graph {
-    fk_handle handle; /* first, as above */
+    fk_handle handle; /* first field, as above */
     struct fk_graph *next;
-    struct fk_graph *original; /* NULL: it was captured, and cannot run */
+    struct fk_graph *original; /* NULL: captured, and not instantiated */
     node *nodes;               /* in order */
     node **last;
 } fk_graph;
@@ -93,7 +93,7 @@ tell_node(uint32_t cbid, fk_context *context, fk_graph *graph, node *which)
     fk_resource(cbid, context, &data);
 }
 
-/* A call on a stream that is captured: a node, and nothing runs. */
+/* Add a node for a call on a capturing stream, instead of running work. */
 void
 fk_graph_add(fk_graph *graph, fk_context *context, const fk_work *work,
              uint64_t ns)
@@ -101,7 +101,7 @@ fk_graph_add(fk_graph *graph, fk_context *context, const fk_work *work,
     tell_node(GRAPH_NODE_CREATED, context, graph, node_new(graph, work, ns));
 }
 
-/* --- what tests call ------------------------------------------------- */
+/* --- called by tests -------------------------------------------------- */
 
 int
 fk_graph_capture_begin(int stream)
@@ -138,7 +138,7 @@ fk_graph_end(int stream)
     return graph ? (int)graph->handle.id : 0;
 }
 
-/* Gives what fk_graph_launch() takes, 0 when it fails. */
+/* Return a number for fk_graph_launch(), 0 on failure. */
 int
 fk_graph_instantiate(int graph)
 {
@@ -166,7 +166,7 @@ fk_graph_instantiate(int graph)
     return made ? (int)made->handle.id : 0;
 }
 
-/* Run its nodes one after the other on a stream. */
+/* Run the nodes of a graph in sequence on a stream. */
 int
 fk_graph_launch(int exec, int stream)
 {
@@ -192,7 +192,7 @@ fk_graph_launch(int exec, int stream)
             whole.start = whole.start ? whole.start : work.start;
             whole.end = work.end;
             whole.number = work.number;
-            fk_at(one->next ? work.end : 0); /* no time is lost in between */
+            fk_at(one->next ? work.end : 0); /* no gap between nodes */
         }
         if (graph->nodes) {
             fk_tell(&whole);
@@ -201,7 +201,7 @@ fk_graph_launch(int exec, int stream)
     return fk_leave(&call, result);
 }
 
-/* Destroy a graph or what was instantiated from one. */
+/* Destroy a graph or an instantiated graph. */
 int
 fk_graph_destroy(int id)
 {
@@ -219,7 +219,7 @@ fk_graph_destroy(int id)
         }
         tell_node(GRAPH_DESTROY_STARTING, call.context, graph, NULL);
         pthread_mutex_lock(&fk_lock);
-        graph->handle.id = 0; /* found no more; the rest is left for ever */
+        graph->handle.id = 0; /* not found again; the memory is never freed */
         pthread_mutex_unlock(&fk_lock);
     }
     return fk_leave(&call, result);

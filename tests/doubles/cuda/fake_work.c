@@ -1,8 +1,8 @@
-/* The workload: what tests have the double's devices do.
+/* Workload of tests for the devices of the double.
  *
- * Every function is a CUDA call as programs make it: the runtime's function
- * and in it the driver's, or the driver's alone after fk_through(.., 0).
- * Each gives the call's result, 0 when all went well.
+ * Every function is a CUDA call as programs make it: a runtime call that makes
+ * a driver call, or only a driver call after fk_through(.., 0).  Each function
+ * returns the result of the call, 0 for success.
  */
 #include "cuda/fake_cuda.h"
 
@@ -40,7 +40,8 @@ enum { /* callback ids of the driver */
        CU_PROFILER_STOP = 309,
 };
 
-/* By CUpti_ActivityMemcpyKind: the driver's blocking and other function. */
+/* By CUpti_ActivityMemcpyKind: the driver's blocking and asynchronous calls.
+ */
 static const struct {
     uint16_t blocking, other;
 } copies[] = {
@@ -61,8 +62,7 @@ enum { PAGEABLE = 1, PINNED = 2, DEVICE = 3 }; /* CUpti_ActivityMemoryKind */
 static _Atomic int launch_cbid = CU_LAUNCH_KERNEL;
 static _Atomic int runtime_cbid = -1; /* -1: by version; 0: no runtime */
 
-/* Launch through these functions; runtime 0: everything by the driver alone.
- */
+/* Launch by these functions; runtime 0: all calls are only driver calls. */
 void
 fk_through(int launch, int runtime)
 {
@@ -85,7 +85,7 @@ runtime_launch(void)
 
 FK_EXPORT int cuInit(unsigned flags);
 
-/* Initialise CUDA, with the first device's context current here. */
+/* Initialise CUDA and make the first device's context current. */
 int
 fk_init(void)
 {
@@ -109,7 +109,7 @@ fk_set_device(int device)
     return fk_end(&call, result);
 }
 
-/* Make one more context and make it current here. */
+/* Create a context and make it current. */
 int
 fk_ctx_create(int device)
 {
@@ -159,7 +159,7 @@ launch(fk_work *work, int stream, uint64_t ns)
     return fk_leave(&call, result);
 }
 
-/* Run a kernel of 64 blocks of 256 threads for so many ns. */
+/* Run a kernel of 64 blocks of 256 threads for `ns`. */
 int
 fk_launch(const char *name, int stream, uint64_t ns)
 {
@@ -180,7 +180,7 @@ fk_launch_config(const char *name, int stream, uint64_t ns, int gx, int gy,
     return launch(&work, stream, ns);
 }
 
-/* A launch that gives this error, and nothing runs. */
+/* Make a launch that fails with this error. */
 int
 fk_launch_failing(const char *name, int stream, int result)
 {
@@ -209,8 +209,8 @@ fk_launch_many(const char *name, uint64_t count, uint64_t ns)
 
 /* Copy on the first stream; direction is CUPTI's: 1 HtoD, 2 DtoH, 8 DtoD, ...
  *
- * One to or from pageable memory that is not blocking still blocks when it
- * goes to the host, as the real one does.
+ * An asynchronous copy from the device to pageable memory also blocks, as on a
+ * real device.
  */
 int
 fk_memcpy(int direction, uint64_t bytes, uint64_t ns, int blocking, int source,
@@ -273,7 +273,7 @@ fk_memset(uint64_t bytes, uint64_t ns, int blocking)
 
 /* Wait for 0 the context, 1 a stream, 2 an event at the end of a stream.
  *
- * The waiter is told ns, or what is left of the work where ns is below 0.
+ * The waiter gets ns, or the remaining time of the work if ns is below 0.
  */
 int
 fk_sync(int what, int stream, int64_t ns)

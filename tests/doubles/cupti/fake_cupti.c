@@ -1,8 +1,8 @@
-/* A double of libcupti: its door, its clock and the activity functions.
+/* Double of libcupti: subscription, clock and activity functions.
  *
- * Knobs are environment variables, FAKE_CUPTI_*; tests/gpu_double.py lists
- * them.  Misuse that the real library answers with a crash, a deadlock or
- * wrong numbers ends the process with a message.
+ * Knobs are environment variables, FAKE_CUPTI_*; tests/helpers/gpu_double.py
+ * lists them.  Misuse that the real library answers with a crash, a deadlock
+ * or wrong numbers ends the process with a message.
  */
 #include "cupti/fake_cupti.h"
 
@@ -43,7 +43,7 @@ _Atomic bool fk_forked;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool attached, registered, any_kind; /* under lock */
-static void (*shift)(int64_t);              /* fake_cuda's; the same */
+static void (*shift)(int64_t);              /* fake_cuda's; under lock */
 static _Atomic(client_clock *) given_clock;
 static _Atomic bool migrations; /* counters were configured */
 static const char *fail;
@@ -61,10 +61,10 @@ start(void)
     pthread_atfork(NULL, NULL, in_child);
 }
 
-/* --- the door -------------------------------------------------------- */
+/* --- connection to the driver ------------------------------------------ */
 
 int
-fk_gate(const char *function)
+fk_check_call(const char *function)
 {
     if (fk_forked) {
         fk_misuse("%s in a forked child", function);
@@ -73,7 +73,7 @@ fk_gate(const char *function)
     return fail ? fk_fails(fail, function, CUPTI_ERROR_UNKNOWN) : 0;
 }
 
-/* Find the driver as the real one does, and tell it that we are there. */
+/* Find the driver as the real library does, and attach to it. */
 static bool
 attach(void)
 {
@@ -107,11 +107,11 @@ has_driver(void)
     return found;
 }
 
-/* What all functions say where the driver is missing or older than CUPTI. */
+/* Result of all functions if the driver is missing or older than CUPTI. */
 int
-fk_gate_driver(const char *function)
+fk_check_driver(const char *function)
 {
-    int result = fk_gate(function);
+    int result = fk_check_call(function);
     if (result || has_driver()) {
         return result;
     }
@@ -127,7 +127,7 @@ fk_outside_callbacks(const char *function)
     }
 }
 
-/* --- who it is ------------------------------------------------------- */
+/* --- versions and results ---------------------------------------------- */
 
 int
 cuptiGetVersion(uint32_t *version)
@@ -138,7 +138,7 @@ cuptiGetVersion(uint32_t *version)
         fk_misuse("cuptiGetVersion of CUDA 13.2 without a driver: it would "
                   "overflow its stack");
     }
-    int result = fk_gate("cuptiGetVersion");
+    int result = fk_check_call("cuptiGetVersion");
     if (!result && !driver) {
         result = CUPTI_ERROR_UNKNOWN;
     }
@@ -155,17 +155,17 @@ cuptiGetResultString(int result, const char **text)
             : result == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
             : result == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
                            : "CUPTI_ERROR_UNKNOWN";
-    return fk_gate("cuptiGetResultString");
+    return fk_check_call("cuptiGetResultString");
 }
 
 int
 cuptiGetErrorMessage(int result, const char **text)
 {
     *text = result ? "an error of the double" : "no error";
-    return fk_gate("cuptiGetErrorMessage");
+    return fk_check_call("cuptiGetErrorMessage");
 }
 
-/* Nobody who shares a process with others may call it. */
+/* Misuse in a process with other tools, so that clients must not call it. */
 int
 cuptiFinalize(void)
 {
@@ -193,9 +193,9 @@ fk_cupti_now(void)
 int
 cuptiGetTimestamp(uint64_t *timestamp)
 {
-    int result = fk_gate("cuptiGetTimestamp");
+    int result = fk_check_call("cuptiGetTimestamp");
     if (!result && fk_release_now()->version >= 130300) {
-        result = fk_gate_driver("cuptiGetTimestamp");
+        result = fk_check_driver("cuptiGetTimestamp");
     }
     if (!result) {
         *timestamp = fk_cupti_now();
@@ -206,7 +206,7 @@ cuptiGetTimestamp(uint64_t *timestamp)
 int
 cuptiActivityRegisterTimestampCallback(client_clock *clock)
 {
-    int result = fk_gate_driver("cuptiActivityRegisterTimestampCallback");
+    int result = fk_check_driver("cuptiActivityRegisterTimestampCallback");
     fk_outside_callbacks("cuptiActivityRegisterTimestampCallback");
     if (result) {
         return result;
@@ -231,10 +231,10 @@ int
 cuptiActivityRegisterCallbacks(fk_requested *requested,
                                fk_completed *completed)
 {
-    int result = fk_gate("cuptiActivityRegisterCallbacks");
+    int result = fk_check_call("cuptiActivityRegisterCallbacks");
     fk_outside_callbacks("cuptiActivityRegisterCallbacks");
     if (!result && fk_release_now()->version >= 130300) {
-        result = fk_gate_driver("cuptiActivityRegisterCallbacks");
+        result = fk_check_driver("cuptiActivityRegisterCallbacks");
     }
     if (result) {
         return result;
@@ -257,7 +257,7 @@ cuptiActivityRegisterCallbacks(fk_requested *requested,
 int
 cuptiActivityEnable(uint32_t kind)
 {
-    int result = fk_gate_driver("cuptiActivityEnable");
+    int result = fk_check_driver("cuptiActivityEnable");
     fk_outside_callbacks("cuptiActivityEnable");
     if (!result && (!kind || kind >= fk_release_now()->kinds)) {
         result = CUPTI_ERROR_INVALID_KIND;
@@ -284,7 +284,7 @@ cuptiActivityEnable(uint32_t kind)
 int
 cuptiActivityDisable(uint32_t kind)
 {
-    int result = fk_gate_driver("cuptiActivityDisable");
+    int result = fk_check_driver("cuptiActivityDisable");
     fk_outside_callbacks("cuptiActivityDisable");
     if (!result && (!kind || kind >= fk_release_now()->kinds)) {
         result = CUPTI_ERROR_INVALID_KIND;
@@ -298,7 +298,7 @@ cuptiActivityDisable(uint32_t kind)
 int
 cuptiActivityFlushAll(uint32_t flag)
 {
-    int result = fk_gate_driver("cuptiActivityFlushAll");
+    int result = fk_check_driver("cuptiActivityFlushAll");
     fk_outside_callbacks("cuptiActivityFlushAll");
     if (result) {
         return result;
@@ -316,7 +316,7 @@ cuptiActivityFlushAll(uint32_t flag)
 int
 cuptiActivityFlushPeriod(uint32_t ms)
 {
-    int result = fk_gate_driver("cuptiActivityFlushPeriod");
+    int result = fk_check_driver("cuptiActivityFlushPeriod");
     if (!result) {
         fk_worker_period(ms);
     }
@@ -329,7 +329,7 @@ cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream,
 {
     (void)context;
     (void)stream;
-    int result = fk_gate_driver("cuptiActivityGetNumDroppedRecords");
+    int result = fk_check_driver("cuptiActivityGetNumDroppedRecords");
     if (!result && !count) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
@@ -339,12 +339,12 @@ cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream,
     return result;
 }
 
-/* Attributes are taken and have no effect. */
+/* Attributes are accepted and have no effect. */
 int
 cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 {
     (void)attribute;
-    int result = fk_gate_driver("cuptiActivitySetAttribute");
+    int result = fk_check_driver("cuptiActivitySetAttribute");
     return result || (size && value) ? result : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
@@ -354,7 +354,7 @@ cuptiActivityGetAttribute(uint32_t attribute, size_t *size, void *value)
     (void)attribute;
     (void)size;
     (void)value;
-    int result = fk_gate_driver("cuptiActivityGetAttribute");
+    int result = fk_check_driver("cuptiActivityGetAttribute");
     return result ? result : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
@@ -362,7 +362,7 @@ int
 cuptiActivityConfigureUnifiedMemoryCounter(migration_config *configs,
                                            uint32_t count)
 {
-    int result = fk_gate_driver("cuptiActivityConfigureUnifiedMemoryCounter");
+    int result = fk_check_driver("cuptiActivityConfigureUnifiedMemoryCounter");
     if (!result && (!configs || !count)) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }

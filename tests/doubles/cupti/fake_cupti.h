@@ -1,8 +1,8 @@
-/* The parts of fake_cupti.so among themselves. */
+/* Declarations shared by the files of fake_cupti.so. */
 #ifndef FAKE_CUPTI_H
 #define FAKE_CUPTI_H
 
-#include "cuda/fake_door.h"
+#include "cuda/fake_interface.h"
 
 #include <pthread.h>
 
@@ -30,37 +30,37 @@ enum {
     FK_CBIDS = 1024,
 };
 
-/* --- fake_cupti_version.c: what each release has --------------------- */
+/* --- fake_cupti_version.c: releases ---------------------------------- */
 
 typedef struct fk_release {
     uint32_t named;                       /* by FAKE_CUPTI_VERSION */
-    uint32_t version;                     /* as cuptiGetVersion() gives it */
-    int cuda;                             /* least cuDriverGetVersion() */
-    uint32_t driver_cbids, runtime_cbids; /* one more than the greatest */
-    uint32_t kinds;                       /* the same */
+    uint32_t version;                     /* result of cuptiGetVersion() */
+    int cuda;                             /* min cuDriverGetVersion() */
+    uint32_t driver_cbids, runtime_cbids; /* max + 1 */
+    uint32_t kinds;                       /* max + 1 */
     uint16_t kernel, copy, memset, wait, graph, memory, migration; /* bytes */
 } fk_release;
 
 const fk_release *fk_release_now(void);
 
-/* --- fake_cupti.c: the door, and what may be called when ------------- */
+/* --- fake_cupti.c: checks of calls ----------------------------------- */
 
-/* Begin an API function: CUPTI_SUCCESS, or what it is to return. */
-int fk_gate(const char *function);
-int fk_gate_driver(const char *function);
+/* Begin an API function: CUPTI_SUCCESS, or the result to return. */
+int fk_check_call(const char *function);
+int fk_check_driver(const char *function);
 void fk_outside_callbacks(const char *function);
-extern _Thread_local int fk_inside; /* callbacks of the client's */
-extern _Atomic bool fk_forked;      /* this is a child of the process */
+extern _Thread_local int fk_inside; /* callbacks of the client that run */
+extern _Atomic bool fk_forked;      /* this process is a forked child */
 void fk_move_clock(int64_t ns);
 
 /* --- fake_cupti_callbacks.c ------------------------------------------ */
 
 extern const fk_tool fk_cupti_tool;
-uint64_t fk_cupti_now(void); /* ns, of the client's clock if it gave one */
+uint64_t fk_cupti_now(void); /* ns, of the client's clock if there is one */
 
 /* --- fake_cupti_names.c ---------------------------------------------- */
 
-/* A function's name, as callbacks give it; lives as long as the library. */
+/* Name of a function, as in callbacks; lives as long as the library. */
 const char *fk_function_name(uint32_t domain, uint32_t cbid);
 
 /* --- fake_cupti_records.c -------------------------------------------- */
@@ -70,21 +70,21 @@ void fk_record_write(uint8_t *at, const fk_work *work, const char *name);
 
 /* --- fake_cupti_buffers.c -------------------------------------------- */
 
-typedef void fk_requested(uint8_t **buffer, size_t *size, size_t *most);
+typedef void fk_requested(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void fk_completed(void *context, uint32_t stream, uint8_t *buffer,
                           size_t size, size_t valid);
 
 void fk_buffers_start(fk_requested *requested, fk_completed *completed);
 void fk_buffers_ask_early(void);
-bool fk_buffers_put(const fk_work *work); /* false: the client has no room */
-void fk_buffers_hand_back(size_t but);    /* all but the last so many */
-void fk_buffers_hand_back_all(void);      /* empty ones, too */
+bool fk_buffers_put(const fk_work *work); /* false: there is no buffer */
+void fk_buffers_hand_back(size_t but);    /* all but the last `but` */
+void fk_buffers_hand_back_all(void);      /* also empty ones */
 
 /* --- fake_cupti_worker.c --------------------------------------------- */
 
-extern _Atomic uint8_t fk_kinds[FK_KINDS]; /* those that are enabled */
+extern _Atomic uint8_t fk_kinds[FK_KINDS]; /* enabled kinds */
 void fk_worker_start(fk_requested *requested, fk_completed *completed);
-void fk_worker_add(const fk_work *work); /* to what is to be delivered */
+void fk_worker_add(const fk_work *work); /* to the queue of records */
 void fk_worker_flush(bool forced);
 void fk_worker_period(uint32_t ms);
 size_t fk_worker_dropped(void);

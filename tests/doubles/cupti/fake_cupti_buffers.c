@@ -1,9 +1,9 @@
-/* Buffers that the client gives: asked for, filled, handed back.
+/* Buffers of the client: requested, filled, and returned as completed.
  *
- * Several are in flight at a time.  All happens on the worker's thread, but
- * that a client may be asked for a buffer on a thread of the program's, too.
- * The names in a buffer are scribbled over once it was completed: the real
- * ones live no longer than their module.
+ * Several are in flight at a time.  They are handled on the worker's thread;
+ * only a request may also run on a thread of the program.  Names in a buffer
+ * are overwritten once the buffer was completed, because real names live no
+ * longer than their module.
  */
 #include "cupti/fake_cupti.h"
 
@@ -13,10 +13,10 @@
 enum { IN_FLIGHT = 3, NAMES = 64, FILLER = 0xA5, TAIL = 4096 };
 
 typedef struct {
-    uint8_t *bytes; /* the client's; NULL: none */
-    size_t size;    /* as the client said it */
-    size_t room;    /* as much of it as is used */
-    size_t valid, records, most;
+    uint8_t *bytes; /* the client's; NULL: no buffer */
+    size_t size;    /* as the client set it */
+    size_t room;    /* the used part of size */
+    size_t valid, records, max_records;
     size_t named;
     const char *names[NAMES]; /* interned, and their copies */
     char *copies[NAMES];
@@ -25,7 +25,7 @@ typedef struct {
 static fk_requested *request;
 static fk_completed *complete;
 static size_t limit; /* bytes of a buffer that are used; 0: all */
-static bool early;   /* ask on threads of the program's */
+static bool early;   /* request on threads of the program */
 
 static buffer open_buffers[IN_FLIGHT]; /* the worker's */
 static size_t opened;
@@ -43,15 +43,15 @@ fk_buffers_start(fk_requested *requested, fk_completed *completed)
     complete = completed;
 }
 
-/* Ask the client for a buffer; false when it gives none. */
+/* Request a buffer from the client; false if the client returns none. */
 static bool
 ask(buffer *made)
 {
     memset(made, 0, sizeof *made);
     memset(&made->bytes, FILLER, sizeof made->bytes);
-    made->size = made->most = SIZE_MAX / 2;
+    made->size = made->max_records = SIZE_MAX / 2;
     fk_inside++;
-    request(&made->bytes, &made->size, &made->most);
+    request(&made->bytes, &made->size, &made->max_records);
     fk_inside--;
     if (!made->bytes || !made->size) {
         if (fk_release_now()->version < 28) {
@@ -60,7 +60,7 @@ ask(buffer *made)
         made->bytes = NULL;
         return false;
     }
-    if (made->size > SIZE_MAX / 4 || made->most > SIZE_MAX / 4) {
+    if (made->size > SIZE_MAX / 4 || made->max_records > SIZE_MAX / 4) {
         fk_misuse("a buffer without its size or its number of records");
     }
     if ((uintptr_t)made->bytes % 8) {
@@ -84,7 +84,7 @@ give_back(buffer *one)
     }
 }
 
-/* Have a buffer at hand, as the real one does on threads of the program's. */
+/* Request a buffer in advance, as the real library does on program threads. */
 void
 fk_buffers_ask_early(void)
 {
@@ -151,12 +151,12 @@ fk_buffers_hand_back_all(void)
 {
     fk_buffers_hand_back(0);
     buffer empty = take_spare();
-    if (empty.bytes) { /* with no record in it */
+    if (empty.bytes) { /* without a record */
         give_back(&empty);
     }
 }
 
-/* A copy of a name that lives as long as its buffer is in flight. */
+/* Copy a name; the copy lives as long as its buffer is in flight. */
 static const char *
 copy_of(buffer *one, const char *name)
 {
@@ -179,7 +179,7 @@ static bool
 fits(const buffer *one, size_t size)
 {
     return one->room - one->valid >= size &&
-           (!one->most || one->records < one->most);
+           (!one->max_records || one->records < one->max_records);
 }
 
 bool

@@ -1,4 +1,4 @@
-/* Callbacks of the double: who subscribed to what, and API records. */
+/* Callbacks of the double: subscriptions, and API records. */
 #include "cupti/fake_cupti.h"
 
 #include <stdatomic.h>
@@ -65,10 +65,10 @@ static void *
 nonsense(void)
 {
     uintptr_t bits = 0xA5A5A5A5A5A5A5A5u;
-    return (void *)bits; /* where a field is not valid: reading it crashes */
+    return (void *)bits; /* value of invalid fields: reading there crashes */
 }
 
-/* --- what the driver tells ------------------------------------------- */
+/* --- calls from the driver --------------------------------------------- */
 
 static void
 tell(uint32_t domain, uint32_t cbid, const void *data)
@@ -152,7 +152,7 @@ on_work(const fk_work *work)
     if (work->kind == FK_KERNEL && !fk_kinds[FK_KERNEL]) {
         kept.kind = FK_KERNEL_SERIAL;
     }
-    /* Graphs are traced whole or node by node. */
+    /* Return whether graphs are recorded as a whole, not node by node. */
     if (fk_kinds[kept.kind] && !(of_graph && fk_kinds[FK_GRAPH])) {
         fk_worker_add(&kept);
     }
@@ -170,7 +170,7 @@ int
 cuptiSubscribe(struct subscriber **subscriber, client_callback *callback,
                void *userdata)
 {
-    int result = fk_gate_driver("cuptiSubscribe");
+    int result = fk_check_driver("cuptiSubscribe");
     fk_outside_callbacks("cuptiSubscribe");
     if (result) {
         return result;
@@ -192,7 +192,7 @@ cuptiSubscribe(struct subscriber **subscriber, client_callback *callback,
 int
 cuptiUnsubscribe(struct subscriber *subscriber)
 {
-    int result = fk_gate_driver("cuptiUnsubscribe");
+    int result = fk_check_driver("cuptiUnsubscribe");
     fk_outside_callbacks("cuptiUnsubscribe");
     if (result) {
         return result;
@@ -223,7 +223,7 @@ cbids_of(uint32_t domain)
 static int
 may_enable(const char *function, struct subscriber *subscriber)
 {
-    int result = fk_gate_driver(function);
+    int result = fk_check_driver(function);
     if (result) {
         return result;
     }
@@ -276,11 +276,11 @@ cuptiGetCallbackState(uint32_t *enable, struct subscriber *subscriber,
     return result;
 }
 
-/* Whether anybody has a callback enabled. */
+/* Return whether a callback is enabled. */
 int
 cuptiGetGlobalCallbackState(uint32_t *enable, uint32_t domain, uint32_t cbid)
 {
-    int result = fk_gate_driver("cuptiGetGlobalCallbackState");
+    int result = fk_check_driver("cuptiGetGlobalCallbackState");
     if (!result && (!enable || cbid >= cbids_of(domain))) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
@@ -293,7 +293,7 @@ cuptiGetGlobalCallbackState(uint32_t *enable, uint32_t domain, uint32_t cbid)
 int
 cuptiSetThreadIdType(int type)
 {
-    int result = fk_gate_driver("cuptiSetThreadIdType");
+    int result = fk_check_driver("cuptiSetThreadIdType");
     if (!result) {
         thread_id_type = type;
     }
@@ -303,7 +303,7 @@ cuptiSetThreadIdType(int type)
 int
 cuptiGetThreadIdType(int *type)
 {
-    int result = fk_gate_driver("cuptiGetThreadIdType");
+    int result = fk_check_driver("cuptiGetThreadIdType");
     if (!result) {
         *type = thread_id_type;
     }

@@ -21,7 +21,7 @@ static _Thread_local struct {
 int
 cuptiGetDeviceId(fk_context *context, uint32_t *id)
 {
-    int result = fk_gate_driver("cuptiGetDeviceId");
+    int result = fk_check_driver("cuptiGetDeviceId");
     if (!result && !context) {
         result = CUPTI_ERROR_INVALID_CONTEXT;
     }
@@ -34,7 +34,7 @@ cuptiGetDeviceId(fk_context *context, uint32_t *id)
 int
 cuptiGetContextId(fk_context *context, uint32_t *id)
 {
-    int result = fk_gate_driver("cuptiGetContextId");
+    int result = fk_check_driver("cuptiGetContextId");
     if (!result && !context) {
         result = CUPTI_ERROR_INVALID_CONTEXT;
     }
@@ -47,7 +47,7 @@ cuptiGetContextId(fk_context *context, uint32_t *id)
 int
 cuptiGetGraphNodeId(const fk_handle *node, uint64_t *id)
 {
-    int result = fk_gate_driver("cuptiGetGraphNodeId");
+    int result = fk_check_driver("cuptiGetGraphNodeId");
     if (!result && !node) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
@@ -60,7 +60,7 @@ cuptiGetGraphNodeId(const fk_handle *node, uint64_t *id)
 int
 cuptiGetGraphId(const fk_handle *graph, uint32_t *id)
 {
-    int result = fk_gate_driver("cuptiGetGraphId");
+    int result = fk_check_driver("cuptiGetGraphId");
     if (!result && !graph) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
@@ -73,7 +73,7 @@ cuptiGetGraphId(const fk_handle *graph, uint32_t *id)
 int
 cuptiGetGraphExecId(const fk_handle *exec, uint32_t *id)
 {
-    int result = fk_gate_driver("cuptiGetGraphExecId");
+    int result = fk_check_driver("cuptiGetGraphExecId");
     if (!result && !exec) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
@@ -83,11 +83,11 @@ cuptiGetGraphExecId(const fk_handle *exec, uint32_t *id)
     return result;
 }
 
-/* The stacks are kept; no EXTERNAL_CORRELATION record is made of them. */
+/* The stacks are kept, but EXTERNAL_CORRELATION records are not made. */
 int
 cuptiActivityPushExternalCorrelationId(uint32_t kind, uint64_t id)
 {
-    int result = fk_gate_driver("cuptiActivityPushExternalCorrelationId");
+    int result = fk_check_driver("cuptiActivityPushExternalCorrelationId");
     if (!result && (!kind || kind >= EXTERNAL_KINDS)) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
@@ -100,7 +100,7 @@ cuptiActivityPushExternalCorrelationId(uint32_t kind, uint64_t id)
 int
 cuptiActivityPopExternalCorrelationId(uint32_t kind, uint64_t *last)
 {
-    int result = fk_gate_driver("cuptiActivityPopExternalCorrelationId");
+    int result = fk_check_driver("cuptiActivityPopExternalCorrelationId");
     if (!result && (!kind || kind >= EXTERNAL_KINDS)) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }

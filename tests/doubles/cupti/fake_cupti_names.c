@@ -1,4 +1,4 @@
-/* Names of API functions: those that the double calls, and their kin. */
+/* Names of API functions: those that the double calls, and similar ones. */
 #include "cupti/fake_cupti.h"
 
 #include <stdio.h>
@@ -168,7 +168,8 @@ static char callback_names[FK_DOMAINS][FK_CBIDS][48]; /* without versions */
 static const char *full_names[FK_DOMAINS][FK_CBIDS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Take over a table: cudaMalloc_v3020 is cudaMalloc to callbacks. */
+/* Add a table without versions: cudaMalloc_v3020 is cudaMalloc in callbacks.
+ */
 static void
 fill(uint32_t domain, const function *table, size_t count, bool versions)
 {
@@ -204,7 +205,7 @@ fk_function_name(uint32_t domain, uint32_t cbid)
 int
 cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
 {
-    int result = fk_gate("cuptiGetCallbackName");
+    int result = fk_check_call("cuptiGetCallbackName");
     if (result) {
         return result;
     }

@@ -1,7 +1,8 @@
-/* Activity records, laid out as each release of CUPTI lays them out.
+/* Activity records in the layout of each release of CUPTI.
  *
- * Only the fields that never moved are given values: all others, and what
- * newer releases appended, are garbage, so that nobody can rely on them.
+ * Only fields with the same place in all releases have values: other fields,
+ * and those appended by newer releases, are garbage, so that no client can
+ * rely on them.
  */
 #include "cupti/fake_cupti.h"
 
@@ -88,7 +89,7 @@ write_kernel(uint8_t *at, const fk_work *work, const char *name)
     put32(at, 80, work->dynamic_smem);
     put32(at, 92, work->correlation);
     put64(at, 104, (uintptr_t)name);
-    put64(at, 120, 0); /* queued, submitted: not asked for */
+    put64(at, 120, 0); /* queued, submitted: not enabled */
     put64(at, 128, 0);
     put64(at, 144, work->node);
     put32(at, 156, work->graph);
@@ -251,14 +252,14 @@ fk_record_write(uint8_t *at, const fk_work *work, const char *name)
     }
 }
 
-/* Walk a buffer that was completed: the only way that holds in all releases.
+/* Iterate over a completed buffer, as is possible in all releases.
  *
- * record: NULL for the first, else the one before.
+ * record: NULL for the first record, else the previous one.
  */
 int
 cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record)
 {
-    int result = fk_gate("cuptiActivityGetNextRecord");
+    int result = fk_check_call("cuptiActivityGetNextRecord");
     if (result) {
         return result;
     }

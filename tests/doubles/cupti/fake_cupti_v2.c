@@ -1,7 +1,7 @@
-/* Functions by whose mere presence clients tell newer releases apart.
+/* Functions whose presence tells clients the release of CUPTI.
  *
- * FAKE_CUPTI_SYMBOLS=130200 gives those of CUDA 13.2, 130300 of 13.3 and
- * 130400 of 13.4; none of them works.
+ * FAKE_CUPTI_SYMBOLS=130200 defines those of CUDA 13.2, 130300 of 13.3 and
+ * 130400 of 13.4; calls of them fail.
  */
 #include "cupti/fake_cupti.h"
 

@@ -1,4 +1,4 @@
-/* What each release of CUPTI has: sizes of records, callback ids, kinds. */
+/* Releases of CUPTI: sizes of records, callback ids, kinds. */
 #include "cupti/fake_cupti.h"
 
 #include <stdlib.h>

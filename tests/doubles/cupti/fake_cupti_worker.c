@@ -1,7 +1,7 @@
-/* Delivery of activity records, on a thread of CUPTI's own.
+/* Delivery of activity records, on a thread of the double of CUPTI.
  *
- * Work waits in `inbox` until the worker takes it into `waiting`; what is
- * done goes into buffers of the client's.
+ * Work is in `inbox` until the worker moves it to `waiting`; finished work is
+ * written into buffers of the client.
  */
 #include "cupti/fake_cupti.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { NOTICED = 4096 }; /* pieces of work that wake the worker */
+enum { NOTICED = 4096 }; /* number of pieces of work that wakes the worker */
 
 typedef struct {
     fk_work *items;
@@ -22,7 +22,7 @@ _Atomic uint8_t fk_kinds[FK_KINDS];
 
 static pthread_mutex_t desk = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER; /* the worker */
-static pthread_cond_t done = PTHREAD_COND_INITIALIZER; /* who flushes */
+static pthread_cond_t done = PTHREAD_COND_INITIALIZER; /* the flusher */
 
 /* Under desk. */
 static pile inbox;
@@ -31,11 +31,11 @@ static bool force;
 static uint64_t not_before; /* of fk_true_time(CLOCK_REALTIME); 0: at once */
 static uint64_t period;     /* ns; 0: none */
 
-/* Held while the client's callbacks run: whoever has a lock of its own and
- * calls in meets the real one's deadlock. */
+/* Held while the client's callbacks run: a client that calls with a lock that
+ * its callbacks take has the deadlock of the real library. */
 static pthread_mutex_t delivery = PTHREAD_MUTEX_INITIALIZER;
 
-/* The worker's own. */
+/* Used only by the worker. */
 static pile waiting;
 static _Atomic size_t dropped;
 static _Atomic uint64_t device_records; /* for every nth */
@@ -50,7 +50,7 @@ deadline(uint64_t ns)
                              (long)(at % 1000000000u)};
 }
 
-/* --- piles ----------------------------------------------------------- */
+/* --- lists of work ----------------------------------------------------- */
 
 static void
 add(pile *to, const fk_work *items, size_t count)
@@ -67,7 +67,7 @@ add(pile *to, const fk_work *items, size_t count)
     }
 }
 
-/* --- which records, and when ----------------------------------------- */
+/* --- finished work ------------------------------------------------------ */
 
 static bool
 is_done(const fk_work *work, uint64_t now)
@@ -100,7 +100,7 @@ deliver(fk_work *work)
     }
 }
 
-/* Write what is done into buffers; a forced flush takes the rest as it is. */
+/* Write finished work into buffers; a forced flush also writes other work. */
 static void
 sort_out(bool flush, bool forced)
 {
@@ -114,7 +114,7 @@ sort_out(bool flush, bool forced)
             waiting.items[kept++] = *work;
             continue;
         }
-        if (!over) { /* incomplete: nobody knows its times */
+        if (!over) { /* unfinished: times are unknown */
             work->start = work->end = 0;
         }
         deliver(work);
@@ -131,7 +131,7 @@ sort_out(bool flush, bool forced)
 
 /* --- the thread ------------------------------------------------------ */
 
-/* Sleep until there is something to do; desk is held. */
+/* Sleep until there is work; desk is held. */
 static void
 sleep_a_while(void)
 {
@@ -207,7 +207,7 @@ fk_worker_start(fk_requested *requested, fk_completed *completed)
     started = true;
 }
 
-/* --- for the rest of the library ------------------------------------- */
+/* --- called by the other files ------------------------------------------ */
 
 void
 fk_worker_add(const fk_work *work)
@@ -229,7 +229,7 @@ fk_worker_flush(bool forced)
 {
     struct timespec until = deadline(stuck_ms * 1000000u);
     pthread_mutex_lock(&desk);
-    bool pending = asked != answered; /* it is not put off by another */
+    bool pending = asked != answered; /* not delayed by later work */
     uint64_t number = ++asked;
     force = force || forced;
     if (late_ms && !pending) {
@@ -253,7 +253,7 @@ fk_worker_period(uint32_t ms)
     pthread_mutex_unlock(&desk);
 }
 
-/* Give the number since the last call; waits while callbacks run. */
+/* Return the number since the last call; waits while callbacks run. */
 size_t
 fk_worker_dropped(void)
 {

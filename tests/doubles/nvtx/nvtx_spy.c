@@ -1,10 +1,11 @@
-/* A tool that listens to NVTX and writes down what it hears.
+/* Tool that writes the NVTX calls of a process to a file.
  *
  * NVTX_INJECTION64_PATH names this library; each user of NVTX in the process
- * loads it and hands over its table of functions.  NVTX_SPY_OUT names a file
- * that gets a line of JSON for every event, by one call of write(): whatever
- * ends the process, what was heard is there.  Without it nothing is written.
- * NVTX_SPY_LACKS lists functions that the tool does without, as real ones do.
+ * loads it and passes its table of functions.  NVTX_SPY_OUT names a file that
+ * gets a line of JSON for every event, by one call of write(), so that the
+ * events are in the file even if the process is killed.  Without NVTX_SPY_OUT
+ * no file is written.  NVTX_SPY_LACKS lists functions that the tool lacks, as
+ * real tools may.
  *
  * The declarations are those of NVTX 3, which never change.
  */
@@ -23,7 +24,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* -- what NVTX hands over ---------------------------------------------------
+/* -- declarations of NVTX ----------------------------------------------------
  */
 
 typedef void (*function)(void);
@@ -50,7 +51,8 @@ typedef struct attributes {
     const void *message;
 } attributes;
 
-/* -- what is written down ---------------------------------------------------
+/* -- the file of events
+ * -------------------------------------------------------
  */
 
 enum { LONGEST = 2048, TEXT = 1000 };
@@ -60,10 +62,10 @@ typedef struct domain {
 } domain;
 
 static int out = -1;
-static domain own = {"program"}; /* of those who name no domain */
+static domain own = {"program"}; /* of calls without a domain */
 static _Thread_local int depth;  /* of all domains */
 
-/* The text within quotes, cut. */
+/* Write a text within quotes, cut at the end. */
 static void
 quote(char *to, const char *text)
 {
@@ -108,7 +110,7 @@ note(const char *what, const domain *where, const char *text,
                           : 0,
                       range != NULL ? range->category : 0);
     if (write(out, line, (size_t)length) != length) {
-        abort(); /* a test that goes on would be told half of it */
+        abort(); /* a test would continue with half of the events */
     }
 }
 
@@ -140,9 +142,9 @@ category_name(void *where, uint32_t category, const char *name)
 static int
 range_push(void *where, const attributes *range)
 {
-    bool told = range->message_type == 1 || range->message_type == 3;
+    bool is_text = range->message_type == 1 || range->message_type == 3;
 
-    note("push", where, told ? range->message : "", range);
+    note("push", where, is_text ? range->message : "", range);
     return depth++;
 }
 
@@ -172,7 +174,7 @@ own_pop(void)
     return range_pop(NULL);
 }
 
-/* -- how it comes in --------------------------------------------------------
+/* -- injection ---------------------------------------------------------------
  */
 
 #define OF(handler) ((function)(void (*)(void))(handler))
@@ -227,7 +229,7 @@ InitializeInjectionNvtx2(export_table exports)
     return 1;
 }
 
-/* The program's own ranges, for a program without the headers of NVTX. */
+/* Ranges of the program, for a program without the headers of NVTX. */
 EXPORT int nvtx_spy_push(const char *text);
 EXPORT int nvtx_spy_pop(void);
 

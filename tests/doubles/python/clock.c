@@ -1,7 +1,7 @@
-/* A clock that stands still until a test moves it.
+/* Clock that stands still until a test sets it.
  *
- * Its address goes to the tracer in a capsule named "lineprof.clock"; a tick
- * is a nanosecond.  Any thread may read and move it.
+ * The tracer gets its address in a capsule named "lineprof.clock"; a tick is a
+ * nanosecond.  Any thread may read and set the clock.
  */
 #include <stdatomic.h>
 #include <stdint.h>

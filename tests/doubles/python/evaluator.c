@@ -1,8 +1,9 @@
-/* A frame evaluator (PEP 523) that counts, for tests of whom else they meet.
+/* Frame evaluator (PEP 523) that counts frames, for tests of coexistence.
  *
- * It comes and goes as Dynamo's does: it comes in front of whoever is first,
- * and when it goes it puts back whom it found, whoever came meanwhile.  Knows
- * of Python only these few names, which every CPython exports.
+ * It is installed and removed as Dynamo's is: installed in front of the
+ * current evaluator, and on removal it restores that one, even if another was
+ * installed since.  Of Python it declares only these names, which every
+ * CPython exports.
  *
  * [GIL] all of it.
  */
@@ -65,7 +66,7 @@ lp_evaluator_go(void)
     }
 }
 
-/* How many it was given since it was loaded. */
+/* Return the number of frames since the module was loaded. */
 uint64_t
 lp_evaluator_frames(void)
 {
@@ -78,7 +79,7 @@ lp_evaluator_is_first(void)
     return first() == count;
 }
 
-/* Is nobody there but the interpreter itself? */
+/* Return whether the interpreter's own evaluator is installed. */
 bool
 lp_evaluator_is_none(void)
 {

@@ -1,9 +1,9 @@
-/* A CLOCK_MONOTONIC that stands still until a test moves it.
+/* CLOCK_MONOTONIC that stands still until a test sets it.
  *
- * Preloaded (LD_PRELOAD) it takes clock_gettime's place, so that a whole
- * process reads exact numbers.  It begins at one second: the kernel, which
- * knows the true time, finds every deadline made of it long past, and no
- * wait with a timeout hangs.  Other clocks go on, CLOCK_REALTIME unless
+ * Preloaded (LD_PRELOAD) it replaces clock_gettime, so that a whole process
+ * reads exact numbers.  The clock begins at one second: for the kernel, which
+ * has the true time, every deadline computed from it is long past, so that no
+ * wait with a timeout hangs.  Other clocks run, CLOCK_REALTIME unless
  * FROZEN_CLOCK_REALTIME is set.
  */
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *now);
 static _Atomic uint64_t time_now = SECOND;
 static const uint64_t real_time = 1700000000 * (uint64_t)SECOND;
 
-/* Let so many ns pass. */
+/* Advance the clock by `ns`. */
 void
 frozen_clock_advance(uint64_t ns)
 {

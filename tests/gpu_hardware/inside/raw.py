@@ -1,16 +1,16 @@
-"""Work for a GPU by its driver's functions alone: NVIDIA's, or the double's.
+"""Work for a GPU by functions of NVIDIA's driver only, or by the tests' double.
 
-What programs under test import::
+Use in programs under test::
 
     from raw import gpu, say
     gpu.init()
     gpu.spin(1_000_000)  # a kernel that runs for 1 ms
     gpu.wait()
-    say(kernels=1)  # figures, for who reads the program's output
+    say(kernels=1)  # figures, for the item that runs the program
 
-`gpu` touches no library before it is used.  Every function below that says
-nothing else makes one call of the driver and returns at once; the line that
-calls it is the innermost one that is profiled.
+`gpu` loads no library before its first use.  Unless its docstring differs, each
+function below makes one call of the driver and returns at once; the line that
+calls the function is the innermost profiled line.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ROOM = 1 << 22  # bytes that can be copied or set at once
 PAGE = 4096  # bytes
 DEFAULT = 0  # the stream
 
-# Three kernels: one does nothing, one runs for so many ns, one writes a byte to
-# each page of some memory.  Any driver since CUDA 10 compiles it for its device.
+# Three kernels: one does nothing, one runs for a number of ns, one writes a byte to
+# each page of memory.  Any driver since CUDA 10 compiles this text for its device.
 KERNELS = """
 .version 6.3
 .target sm_75
@@ -68,7 +68,7 @@ again:
     ret;
 }
 """
-# One that its module takes along when it goes.
+# A kernel in a module that programs unload.
 ANOTHER = """
 .version 6.3
 .target sm_75
@@ -82,12 +82,12 @@ Size = ctypes.c_size_t
 
 
 def say(**figures: object) -> None:
-    """Print figures as one line, for who started the program."""
+    """Print figures as one line, for the item that started the program."""
     print("said:", json.dumps(figures), flush=True)
 
 
 class Nvidia:
-    """NVIDIA's driver."""
+    """Work on a GPU by NVIDIA's driver."""
 
     def __init__(self) -> None:
         self.context = Pointer()
@@ -101,10 +101,10 @@ class Nvidia:
         if status:
             raise RuntimeError(f"{name} gave {status}")
 
-    # -- the beginning -------------------------------------------------------------
+    # -- initialisation ------------------------------------------------------------
 
     def initialized(self) -> bool:
-        """Tell whether anybody has initialised CUDA."""
+        """Return whether CUDA is initialised in this process."""
         count = ctypes.c_int()
         status = self.cuda.cuDeviceGetCount(ctypes.byref(count))
         return bool(status != NOT_INITIALIZED)
@@ -122,7 +122,7 @@ class Nvidia:
         ]
 
     def bind(self) -> None:
-        """Let this thread use the device, too; no call is needed in init()'s."""
+        """Make the context current in this thread, unless the thread called init()."""
         self("cuCtxSetCurrent", self.context)
 
     def load(self, text: str = ANOTHER) -> ctypes.c_void_p:
@@ -141,7 +141,7 @@ class Nvidia:
     # -- kernels -------------------------------------------------------------------
 
     def launch(self, function: ctypes.c_void_p, stream: Any, *words: int) -> None:
-        """Run one thread of a kernel that takes these 64-bit words."""
+        """Run one thread of a kernel whose arguments are these 64-bit words."""
         values = [ctypes.c_uint64(word) for word in words]
         places = [ctypes.addressof(value) for value in values]
         arguments = (Pointer * (len(values) or 1))(*places)
@@ -158,13 +158,13 @@ class Nvidia:
         self.launch(self._spin, stream, ns)
 
     def run(self, module: ctypes.c_void_p) -> None:
-        """Run the kernel short_lived of a module that load() gave."""
+        """Run the kernel short_lived of a module from load()."""
         self.launch(self.function(module, "short_lived"), DEFAULT)
 
     def timed(self, ns: int) -> int:
-        """Run a kernel between two events, wait; give what they measured (ns).
+        """Run a kernel between two events and wait; return the ns between the events.
 
-        ns below 0: the empty kernel.
+        With ns below 0 it is the empty kernel.
         """
         began, ended, apart = Pointer(), Pointer(), ctypes.c_float()
         for event in (began, ended):
@@ -181,10 +181,10 @@ class Nvidia:
             self("cuEventDestroy_v2", event)
         return round(apart.value * 1e6)
 
-    # -- streams, and waiting ------------------------------------------------------
+    # -- streams and waits ---------------------------------------------------------
 
     def stream(self) -> ctypes.c_void_p | None:
-        """Make a stream that does not wait for the default one."""
+        """Make a stream that does not wait for the default stream."""
         made = Pointer()
         self("cuStreamCreate", ctypes.byref(made), 1)
         return made.value  # type: ignore[return-value]
@@ -196,9 +196,9 @@ class Nvidia:
         self("cuStreamSynchronize", Pointer(stream))
 
     def event(self) -> ctypes.c_void_p:
-        """Give an event at the end of what the default stream has to do."""
+        """Return an event at the end of the work of the default stream."""
         made = Pointer()
-        self("cuEventCreate", ctypes.byref(made), 2)  # it takes no time
+        self("cuEventCreate", ctypes.byref(made), 2)  # an event without a time
         self("cuEventRecord", made, None)
         return made
 
@@ -208,7 +208,7 @@ class Nvidia:
     # -- memory --------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Allocate ROOM bytes on the device, and twice on the host: now and here."""
+        """Allocate ROOM bytes on the device, and twice on the host, at once."""
         self._there = self.alloc(ROOM)
         self._pageable = ctypes.create_string_buffer(ROOM)
         self._pinned = Pointer()
@@ -238,11 +238,11 @@ class Nvidia:
         self("cuMemsetD8Async", self._there, 7, Size(size), None)
 
     def to_device(self, size: int) -> None:
-        """Copy from pageable memory: it blocks."""
+        """Copy from pageable memory, blocking."""
         self("cuMemcpyHtoD_v2", self._there, self._pageable, Size(size))
 
     def from_device(self, size: int) -> None:
-        """Copy to pageable memory: it blocks."""
+        """Copy to pageable memory, blocking."""
         self("cuMemcpyDtoH_v2", self._pageable, self._there, Size(size))
 
     def to_device_async(self, size: int) -> None:
@@ -254,7 +254,7 @@ class Nvidia:
         self("cuMemcpyDtoHAsync_v2", self._pinned, self._there, Size(size), None)
 
     def managed(self, size: int) -> None:
-        """Have managed memory move to the device and back: a kernel, and waiting."""
+        """Migrate managed memory to the device and back, by a kernel and a wait."""
         memory = ctypes.c_uint64()
         self("cuMemAllocManaged", ctypes.byref(memory), Size(size), 1)
         ctypes.memset(memory.value or 0, 1, size)
@@ -266,11 +266,11 @@ class Nvidia:
     # -- graphs --------------------------------------------------------------------
 
     def capture(self, stream: Any) -> None:
-        """From now on what comes to the stream makes nodes of a graph."""
+        """Begin to capture work of the stream as nodes of a graph."""
         self("cuStreamBeginCapture_v2", Pointer(stream), 0)
 
     def captured(self, stream: Any) -> ctypes.c_void_p:
-        """End that; give the graph, ready to be replayed."""
+        """End the capture; return the instantiated graph."""
         graph, ready = Pointer(), Pointer()
         self("cuStreamEndCapture", Pointer(stream), ctypes.byref(graph))
         arguments = (ctypes.byref(ready), graph, ctypes.c_uint64(0))
@@ -282,9 +282,9 @@ class Nvidia:
 
 
 class Double:
-    """The same of the tests' double: nothing really runs, and waiting takes time."""
+    """Work on the tests' double: no kernel runs, but waits take real time."""
 
-    EMPTY = 1000  # ns that its empty kernel runs for
+    EMPTY = 1000  # ns of the empty kernel
 
     def __init__(self) -> None:
         self.streams = 0
@@ -396,15 +396,15 @@ def check(status: int) -> None:
 
 
 def resident() -> int:
-    """Give the memory that this process holds (bytes)."""
+    """Return the resident memory of this process in bytes."""
     with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def mapped(name: str) -> list[str]:
-    """List the files that this process has mapped, of those whose names begin so.
+    """Return the mapped files of this process whose names begin with a text.
 
-    The last parts of their paths alone: the rest differs from machine to machine.
+    Only last parts of paths are returned: the others differ between machines.
     """
     with open("/proc/self/maps", encoding="utf-8") as file:  # noqa: PTH123
         lines = file.read().splitlines()
@@ -414,7 +414,7 @@ def mapped(name: str) -> list[str]:
 
 
 def clock() -> int:
-    """Give the time by the clock that records are in (ns)."""
+    """Return the time in ns by the clock of the records."""
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 

@@ -1,4 +1,4 @@
-"""Work that still runs when the program ends is in the profile, whole."""
+"""Work that still runs when the program ends is completely in the profile."""
 
 from __future__ import annotations
 

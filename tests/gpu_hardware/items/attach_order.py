@@ -1,4 +1,4 @@
-"""Whenever lineprof comes, before or after CUDA, a context or a warm-up, it records."""
+"""A profiler made before or after CUDA, a context or a warm-up records GPU work."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ with profiler:
     work()
 profiler.dump_stats("program.lprof")
 """
-# What is recorded besides, until the profiler is on.
+# Launches that are also recorded before the profiler is enabled.
 RAW_BESIDE = {"first": "kernels=50", "context": "kernels=50", "warm": ""}
 TORCH_MOMENTS = ("first", "import", "context", "warm")
 
@@ -71,7 +71,7 @@ def check(lab: Lab) -> None:
         ran = lab.python(RAW, when)
         if lab.expect_well(ran):
             lab.figure(**{f"{when}_ms": ran.said["ms"]})
-            lab.expect_marks(ran, nowhere=beside)
+            lab.expect_marks(ran, unattributed=beside)
             lab.expect_whole(ran)
     for when in TORCH_MOMENTS:
         if lab.lack("torch"):

@@ -1,4 +1,4 @@
-"""Under Nsight Systems lineprof says who has CUPTI, and its ranges are reported."""
+"""Under Nsight Systems lineprof names the holder of CUPTI; NVTX ranges are reported."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Triton's Proton before, around or within lineprof: nothing breaks, and it is said.
+"""With Triton's Proton in any order both work, or a message names the tool in use.
 
-The figures say who had CUPTI.
+The figures name the tool that held CUPTI.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ profiler.dump_stats("program.lprof")
 status = gpu_status()
 say(value=float(x[0]), proton=how, backend=status.backend, reason=status.reason)
 """
-# Order, and how often work() has run.
+# Order, and the number of runs of work().
 ORDERS = {"before": 3, "around": 2, "after": 3}
 
 

@@ -1,6 +1,6 @@
-"""torch.profiler before, around or within lineprof: nothing breaks, and it is said.
+"""With torch.profiler in any order both work, or a message names the tool in use.
 
-The figures say who recorded what.
+The figures have the number of records of each tool.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ profiler.dump_stats("program.lprof")
 status = gpu_status()
 say(value=float(x[0]), torch=kernels, backend=status.backend, reason=status.reason)
 """
-# Order, and how often work() has run.
+# Order, and the number of runs of work().
 ORDERS = {"before": 3, "around": 2, "within": 2, "after": 3}
 
 

@@ -1,4 +1,4 @@
-"""Another process that keeps the device busy is nobody's: its time is on no line."""
+"""Work of another process on the same device is not in the profile."""
 
 from __future__ import annotations
 

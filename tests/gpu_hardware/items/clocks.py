@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
-TOLERANCE_NS = 1000  # of two clocks that are brought into line
+TOLERANCE_NS = 1000  # of two clocks whose offset is measured
 
 PROGRAM = """
 @profile
@@ -32,7 +32,7 @@ def check(lab: Lab) -> None:
     ran = lab.kernprof(PROGRAM)
     if not lab.expect_well(ran):
         return
-    lab.expect_marks(ran, nowhere="kernels=1")
+    lab.expect_marks(ran, unattributed="kernels=1")
     [timeline] = ran.stats.gpu.timelines
     found = [event for event in timeline if event.kind == "kernel"][1:]
     pairs = ran.said["pairs"]

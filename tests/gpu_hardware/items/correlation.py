@@ -1,4 +1,4 @@
-"""Every record has a line or is in the printed footer: together all of the device."""
+"""Work of lines and unattributed work in the footer sum to all work of the device."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check(lab: Lab) -> None:
     ran = lab.kernprof(RAW, options=["-v"])
     if lab.expect_well(ran):
         room = 1 << 22
-        lab.expect_marks(ran, nowhere=f"kernels=8 HtoD={room}/1")
+        lab.expect_marks(ran, unattributed=f"kernels=8 HtoD={room}/1")
         check_footer(lab, ran)
     if lab.lack("torch"):
         lab.figure(torch=f"not run: {lab.lack('torch')}")
@@ -62,18 +62,20 @@ def check(lab: Lab) -> None:
     ran = lab.kernprof(TORCH, options=["-v"])
     if lab.expect_well(ran):
         check_footer(lab, ran)
-        lab.expect(ran.nowhere.kernels >= 1, "a kernel outside of lines is nowhere")
+        lab.expect(
+            ran.unattributed.kernels >= 1, "a kernel outside of lines is unattributed"
+        )
         for words in ("randn", "loss = model", "backward()", "optimizer.step"):
             one = ran.line(words)
             lab.expect(one.kernels or one.copies, f"`{words}` has nothing of a GPU")
         lab.figure(
             torch_kernels=ran.totals.kernels,
-            torch_unattributed=ran.nowhere.kernels,
+            torch_unattributed=ran.unattributed.kernels,
         )
 
 
 def check_footer(lab: Lab, ran: Ran) -> None:
-    """Compare what is printed below the table with the profile."""
+    """Compare the footer lines of the table with the profile."""
     lab.expect_whole(ran)
     printed = dict(
         line.partition(": ")[::2] for line in ran.out.splitlines() if ": " in line
@@ -83,14 +85,15 @@ def check_footer(lab: Lab, ran: Ran) -> None:
         printed.get("GPU time", "").startswith(total),
         f"the footer says {printed.get('GPU time')!r}, not {total!r}",
     )
-    nowhere = f"{ran.nowhere.gpu_ns / 1e9:g} s "
+    time = f"{ran.unattributed.gpu_ns / 1e9:g} s "
     lab.expect(
-        printed.get("Unattributed", "").startswith(nowhere),
-        f"the footer says {printed.get('Unattributed')!r} unattributed, not {nowhere}",
+        printed.get("Unattributed", "").startswith(time),
+        f"the footer says {printed.get('Unattributed')!r} unattributed, not {time}",
     )
     lab.expect("Lost" not in printed, f"the footer says {printed.get('Lost')!r}")
     without = sum(event.path < 0 for event in ran.events("kernel"))
     lab.expect(
-        without == ran.nowhere.kernels,
-        f"{without} records of kernels have no line, {ran.nowhere.kernels} are counted",
+        without == ran.unattributed.kernels,
+        f"{without} records of kernels have no line,"
+        f" {ran.unattributed.kernels} are counted",
     )

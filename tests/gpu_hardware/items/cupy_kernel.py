@@ -1,4 +1,4 @@
-"""A raw kernel of CuPy's is on the line that launches it, and so are its copies."""
+"""A raw kernel of CuPy and CuPy's copies are on the lines that launch them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However a program ends, it ends as without us, and what ran is recorded."""
+"""Any ending of a program is the same as without lineprof, and work is recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 NEEDS = ()
 
-# Each works, and ends in a way that its argument names.
+# Programs that launch work and end as their argument says.
 PROGRAM = """
 import os
 import signal
@@ -92,7 +92,7 @@ def check(lab: Lab) -> None:
         except FileNotFoundError as error:
             lab.expect(False, f"{how}: {error}")
             continue
-        # A thread that goes on while work() is open is charged to its lines.
+        # Launches of a thread that runs while work() is open are charged to its lines.
         lab.expect(kernels == 10, f"{how}: {kernels} kernels of 10")
         run = ran.run
         lost = (run.dropped, run.invalid)

@@ -1,6 +1,6 @@
-"""What is here: one libcupti for all, and an ordinary user may record.
+"""One libcupti serves lineprof and the frameworks, and an ordinary user may record.
 
-The figures are versions, and which libcupti lineprof and each framework use.
+The figures are versions, and the libcupti that lineprof and each framework use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A report comes when all records have, soon after the device is done."""
+"""A report has all records, and is made soon after the device has finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A child that is forked once lineprof is there can use CUDA, and so can the parent."""
+"""A child forked while lineprof is active can use CUDA, and so can the parent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step that TensorFlow or JAX launches from threads of its own is on its line."""
+"""Work that TensorFlow or JAX launches from its own threads is on the step's line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def work():
 
 say(sum=work())
 """
-# Eight threads each with a step of its own, all of them waited for in one line.
+# Eight threads, each with its own step; one line waits for all threads.
 JAX = """
 from concurrent.futures import ThreadPoolExecutor
 import jax
@@ -72,6 +72,6 @@ def check(lab: Lab) -> None:
         lab.figure(**{f"{name}_kernels": one.kernels, f"{name}_adopted_share": share})
         lab.expect(one.kernels >= 50, f"{name}: {one.kernels} kernels on the line")
         lab.expect(
-            ran.nowhere.gpu_ns <= MOST * whole.gpu_ns,
-            f"{name}: {ran.nowhere.gpu_ns} of {whole.gpu_ns} ns are on no line",
+            ran.unattributed.gpu_ns <= MOST * whole.gpu_ns,
+            f"{name}: {ran.unattributed.gpu_ns} of {whole.gpu_ns} ns are on no line",
         )

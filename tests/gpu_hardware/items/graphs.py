@@ -1,4 +1,4 @@
-"""A graph's kernels belong to the line that replays it, or to the one that captured."""
+"""Kernels of a graph are on the line that replays it, or on the lines captured."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check(lab: Lab) -> None:
 
 
 def check_nodes(lab: Lab) -> None:
-    """Check the records of each node, by both lines."""
+    """Check the records of each node by the replaying and the capturing line."""
     ran = lab.kernprof(PROGRAM)
     if not lab.expect_well(ran):
         return

@@ -1,4 +1,4 @@
-"""A kernel has its name though its module was unloaded before the report."""
+"""A kernel has its name although its module was unloaded before the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loop that does nothing but launch takes at most half as long again with lineprof.
+"""A loop of launches takes at most 1.5 times as long with lineprof.
 
 The figures are ns for each launch: bare, with lineprof, torch.profiler, Proton.
 """
@@ -76,13 +76,13 @@ def check(lab: Lab) -> None:
     for other in ("torch.profiler", "proton"):
         lack = lab.lack("triton") if other == "proton" else ""
         ran = None if lack else lab.python(TORCH, other)
-        # What others do is a figure, and no verdict on us.
+        # The overhead of other profilers is only a figure, not part of the verdict.
         what = f"not run: {lack}" if ran is None else ran.said.get("ns", ran.gist)
         lab.figure(**{f"torch_with_{other}_ns": what})
 
 
 def compare(lab: Lab, name: str, bare: Ran, ours: Ran, kernels: int) -> None:
-    """Compare a loop alone with the same under lineprof."""
+    """Compare a loop alone with the same loop under lineprof."""
     if not (lab.expect_well(bare) and lab.expect_well(ours)):
         return
     lab.expect_whole(ours)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
-GROWTH = 256 << 20  # bytes that the last four fifths may add
+GROWTH = 256 << 20  # max bytes that the last four fifths of the run add
 KEPT = 1_000_000  # records of the timeline
 
 PROGRAM = """

@@ -1,4 +1,4 @@
-"""Thirty-two threads launch at once, and each one's kernels are counted exactly."""
+"""The kernels of thirty-two concurrent threads are counted exactly per thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memsets, and memory that is allocated and freed, are the lines' that asked."""
+"""Memsets, allocations and frees are on the lines that call them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ gpu.init()
 gpu.prepare()
 work()
 """
-# PyTorch asks the driver each time if it is told to.
+# With this setting PyTorch calls the driver for each allocation.
 TORCH = """
 import torch
 
@@ -47,13 +47,13 @@ def check(lab: Lab) -> None:
     ran = lab.kernprof(PROGRAM, options=["-q", "--gpu-memory"])
     if lab.expect_well(ran):
         room = 1 << 22
-        found = ran.nowhere
+        found = ran.unattributed
         lab.expect(
             found.alloc_bytes >= room,
             f"{found.alloc_bytes} bytes were allocated outside of lines",
         )
         beside = f"alloc={found.alloc_bytes} free={found.free_bytes} HtoD={room}/1"
-        lab.expect_marks(ran, nowhere=beside)
+        lab.expect_marks(ran, unattributed=beside)
         lab.expect_whole(ran)
     if lab.lack("torch"):
         lab.figure(torch=f"not run: {lab.lack('torch')}")

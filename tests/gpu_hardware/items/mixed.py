@@ -1,4 +1,4 @@
-"""Several frameworks in one program: each line has its own kernels, none is lost."""
+"""With several frameworks in one program each line has its kernels, none is lost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 NEEDS = ()
 
-# One after the other in one function, each where its framework is there.
+# In sequence in one function, each if its framework can be used.
 PARTS = {
     "torch": """
 import torch

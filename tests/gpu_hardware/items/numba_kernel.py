@@ -1,4 +1,4 @@
-"""A kernel of Numba's is on the line that launches it, and so are its copies."""
+"""A kernel of Numba and Numba's copies are on the lines that launch them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVTX ranges reach a tool while a GPU works, and their payloads join the rows."""
+"""NVTX ranges reach a tool during GPU work, with payloads that name functions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check(lab: Lab) -> None:
 
 
 def build(lab: Lab) -> Path:
-    """Give the tool that listens: the doubles' folder has it, else compile it."""
+    """Return the library of the tool, from the doubles' folder or compiled here."""
     if lab.doubles and (lab.doubles / "nvtx_spy.so").is_file():
         return lab.doubles / "nvtx_spy.so"
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
@@ -77,7 +77,7 @@ def build(lab: Lab) -> Path:
 
 
 def check_ranges(lab: Lab, ran: Ran, heard: Path) -> None:
-    """Compare what was heard with the profile."""
+    """Compare the received ranges with the profile."""
     if not heard.exists():
         raise NotRunError("nothing was heard: this lineprof was built without NVTX")
     text = heard.read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Streams side by side: a device is busy for less than its kernels' sum."""
+"""With concurrent streams the busy time is below the sum of the kernels' times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lineprof does not initialise CUDA: it is there, and CUDA still says so."""
+"""CUDA is still uninitialised after a profiler with a GPU backend was made."""
 
 from __future__ import annotations
 

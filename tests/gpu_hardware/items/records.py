@@ -1,4 +1,4 @@
-"""Records last as long as CUDA events say: within 2 us, the events' own cost off."""
+"""Times of records equal those of CUDA events within 2 us, less the events' cost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check(lab: Lab) -> None:
     ran = lab.kernprof(PROGRAM)
     if not lab.expect_well(ran):
         return
-    lab.expect_marks(ran, nowhere="kernels=1")
+    lab.expect_marks(ran, unattributed="kernels=1")
     lab.expect_whole(ran)
     found = [event.ns for event in ran.events("kernel")][1:]
     empty, spin = found[:TIMES], found[TIMES:]

@@ -1,4 +1,4 @@
-"""Children that multiprocessing spawns use the GPU unharmed, each by itself."""
+"""Children spawned by multiprocessing use the GPU as without lineprof."""
 
 from __future__ import annotations
 

@@ -56,7 +56,9 @@ def check(lab: Lab) -> None:
     )
     lab.expect(share >= LEAST, f"{share:.1%} of backward comes from other threads")
     lab.expect(not forward.adopted_ns, "some of forward comes from other threads")
-    lab.expect(not ran.nowhere.kernels, f"{ran.nowhere.kernels} kernels have no line")
+    lab.expect(
+        not ran.unattributed.kernels, f"{ran.unattributed.kernels} kernels have no line"
+    )
     trace = json.loads((other.folder / "trace.json").read_text(encoding="utf-8"))
     theirs = sum(event.get("cat") == "kernel" for event in trace["traceEvents"])
     lab.expect(

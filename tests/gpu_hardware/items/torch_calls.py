@@ -1,4 +1,4 @@
-"""Each of PyTorch's ways to give work or to wait ends in a call that is known.
+"""Each function of PyTorch that launches work or waits ends in a known call.
 
 The figures name the calls of the runtime and the driver, by line.
 """
@@ -41,7 +41,7 @@ with profiler:
     work(*values)
 profiler.dump_stats("program.lprof")
 """
-# By line: whether it gives work, and whether it has to have waited.
+# By line: whether it launches work, and whether it has to wait.
 LINES = {
     "y = x + 1": (True, False),
     "z = x @ x": (True, False),

@@ -1,4 +1,4 @@
-"""torch.cuda.graph: a hundred replays are on their line, or on the lines captured."""
+"""Replays of torch.cuda.graph are on the replaying line, or on the lines captured."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check(lab: Lab) -> None:
     lab.expect_whole(ran)
     lab.expect(ran.said["values"] == [3, 3], f"the values are {ran.said['values']}")
     replay = ran.line("graph.replay()").kernels
-    # PyTorch may add kernels of its own to a replay, always as many.
+    # PyTorch may add kernels of its own to a replay, each time the same number.
     lab.expect(replay >= 200 and replay % 100 == 0, f"replays have {replay} kernels")
     for words in ("y = x * 2", "z = y + 1"):
         now = ran.line(words).kernels

@@ -1,4 +1,4 @@
-"""A DataLoader whose workers are forked works, and the parent's copies are counted."""
+"""A DataLoader with forked workers works, and the parent's copies are counted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A step of training takes at most 5 % longer with lineprof.
 
-The figures are ms for a step that fills the GPU, and for one that hardly does.
+The figures are ms of a step that keeps the GPU busy, and of a short step.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def check(lab: Lab) -> None:
     ratios = {}
     for size in ("large", "small"):
         bare, ours = [], []
-        for _ in range(2):  # in turn: the device's clock wanders
+        for _ in range(2):  # in turn, because the device's clock rate varies
             bare.append(lab.python(PROGRAM, size).said.get("ms", 0.0))
             ran = lab.kernprof(PROGRAM, size)
             ours.append(ran.said.get("ms", 0.0))

@@ -1,4 +1,4 @@
-"""The kernels of PyTorch are those that torch.profiler sees, name by name."""
+"""Kernels of PyTorch are the same, by name, as those that torch.profiler records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ("torch",)
-TOLERANCE_NS, TOLERANCE = 2000, 0.1  # of two runs on a clock that varies
+TOLERANCE_NS, TOLERANCE = 2000, 0.1  # of two runs, because the clock rate varies
 
 PROGRAM = """
 import sys

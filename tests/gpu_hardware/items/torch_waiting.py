@@ -1,4 +1,4 @@
-"""What PyTorch is blocked for is Wait: `.item()`, synchronize(), a copy to the host."""
+"""Wait has the blocked time of PyTorch: `.item()`, synchronize(), copies to host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ("torch",)
-SLACK = 0.25  # of what was to be waited for
+SLACK = 0.25  # of the kernel's time
 
 PROGRAM = """
 import torch

@@ -1,4 +1,4 @@
-"""A kernel of Triton's is on the line that launches it, by its name."""
+"""A kernel of Triton is on the line that launches it, with its name."""
 
 from __future__ import annotations
 

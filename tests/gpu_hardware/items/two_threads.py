@@ -1,4 +1,4 @@
-"""Two threads that are profiled have each their own kernels, as they interleave."""
+"""Two interleaved profiled threads each have their own kernels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ for thread in threads:
 for thread in threads:
     thread.join()
 """
-# Whose kernels those of the two backward passes are, nobody can know.
+# The launching lines of the kernels of the two backward passes are unknown.
 TORCH = """
 import threading
 import torch
@@ -82,5 +82,6 @@ def check(lab: Lab) -> None:
         forward = ran.line("loss = model").kernels
         lab.expect(forward >= 20 * 2 * 4, f"forward has {forward} kernels")
         lab.figure(
-            torch_kernels=ran.totals.kernels, torch_unattributed=ran.nowhere.kernels
+            torch_kernels=ran.totals.kernels,
+            torch_unattributed=ran.unattributed.kernels,
         )

@@ -1,4 +1,4 @@
-"""Wait is what a line was blocked for, and with the rest of it the line's time."""
+"""Wait is the blocked time of a line, and part of the line's time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 NEEDS = ()
 WORK_NS = 20_000_000
-SLACK_NS = 5_000_000  # for what a busy machine adds
+SLACK_NS = 5_000_000  # for delays of a busy machine
 
 PROGRAM = """
 @profile
@@ -49,10 +49,12 @@ def check(lab: Lab) -> None:
     ran = lab.kernprof(PROGRAM)
     if not lab.expect_well(ran):
         return
-    lab.expect_marks(ran, nowhere=f"kernels=1 HtoD={1 << 22}/1")
+    lab.expect_marks(ran, unattributed=f"kernels=1 HtoD={1 << 22}/1")
     lab.expect_whole(ran)
     lines, slack = ran.lines(), lab.at_most(SLACK_NS)
-    least = 0 if lab.doubles else 0.97 * WORK_NS  # by then some of it may be over
+    least = (
+        0 if lab.doubles else 0.97 * WORK_NS
+    )  # part of the kernel may have run before
     times = {row.line: row.time_ns for f in ran.stats.functions for row in f.rows}
     source = ran.text.splitlines()
     for words in WAITS:

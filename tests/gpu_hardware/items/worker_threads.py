@@ -1,4 +1,4 @@
-"""What worker threads launch belongs, marked, to the line that waits for them."""
+"""Launches of worker threads are adopted by the line that waits for the threads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(lab: Lab) -> None:
     ran = lab.kernprof(PROGRAM)
     if not lab.expect_well(ran):
         return
-    lab.expect_marks(ran, nowhere="kernels=5")
+    lab.expect_marks(ran, unattributed="kernels=5")
     lab.expect_whole(ran)
     pool, own = (
         ran.line("list(pool.map(launch, [100]"),

@@ -51,7 +51,7 @@ BAD = ("failed", "error", "passed unexpectedly")
 class Excuse(NamedTuple):
     """Reason why the outcome of some tests may differ."""
 
-    test: str  # how their ids begin
+    test: str  # prefix of their ids
     core: str
     reason: str
 
@@ -60,7 +60,7 @@ EXCUSES = (
     Excuse(
         test="test.test_sys_settrace.JumpTestCase.test_no_jump",
         core="monitoring",
-        reason="its trace function fails at the first line, so that this never runs",
+        reason="its trace function fails at the first line: the test never runs",
     ),
 )
 

@@ -2,8 +2,8 @@
 
 usage: runner.py MODULE CORE FILE. With a core every function of the module counts
 its lines; `-` is no core, and the module runs alone. FILE gets JSON: the outcome
-of each test, how many code objects were watched and how many lines hit, and the
-tests that passed though their own lines are said never to have run.
+of each test, the number of watched code objects and of hits, and the tests that
+passed although their own lines have no hits.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ class Outcomes(unittest.TestResult):
         self.reasons: dict[str, str] = {}
         self.passed: dict[str, CodeType] = {}
 
-    def _note(self, test: unittest.TestCase, outcome: str, reason: str = "") -> None:
+    def _add(self, test: unittest.TestCase, outcome: str, reason: str = "") -> None:
         name = test.id()
         if self.outcomes.get(name, "passed") == "passed":
             self.outcomes[name] = outcome
         self.reasons[name] = self.reasons.get(name, "") + reason
 
     def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
-        """Say which test runs, for a log that ends with it."""
+        """Print the test that runs, in case the log ends in it."""
         print(test.id(), file=sys.stderr, flush=True)
         super().startTest(test)
 
     def addSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
-        """Note a test that passed, and its code."""
-        self._note(test, "passed")
+        """Add a test that passed, and its code."""
+        self._add(test, "passed")
         method = getattr(test, getattr(test, "_testMethodName", ""), None)
         code = getattr(inspect.unwrap(method), "__code__", None) if method else None
         if code is not None and not isinstance(test, doctest.DocTestCase):
             self.passed[test.id()] = code
 
     def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: ANN401, N802
-        """Note an error."""
-        self._note(test, "error", self._text(err, test))
+        """Add an error."""
+        self._add(test, "error", self._text(err, test))
 
     def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: ANN401, N802
-        """Note a failure."""
-        self._note(test, "failed", self._text(err, test))
+        """Add a failure."""
+        self._add(test, "failed", self._text(err, test))
 
     def addSubTest(  # noqa: N802
         self,
@@ -72,21 +72,21 @@ class Outcomes(unittest.TestResult):
         subtest: unittest.TestCase,
         err: Any,  # noqa: ANN401
     ) -> None:
-        """Note a failure in part of a test."""
+        """Add a failure in part of a test."""
         if err is not None:
-            self._note(test, "failed", f"{subtest.id()}: {self._text(err, test)}")
+            self._add(test, "failed", f"{subtest.id()}: {self._text(err, test)}")
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
-        """Note a test that did not want to run."""
-        self._note(test, "skipped", reason)
+        """Add a skipped test."""
+        self._add(test, "skipped", reason)
 
     def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: ANN401, ARG002, N802
-        """Note a failure that CPython knows of."""
-        self._note(test, "failed as expected")
+        """Add an expected failure."""
+        self._add(test, "failed as expected")
 
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
-        """Note a test that was to fail."""
-        self._note(test, "passed unexpectedly")
+        """Add an unexpected success."""
+        self._add(test, "passed unexpectedly")
 
     def _text(self, err: Any, test: unittest.TestCase) -> str:  # noqa: ANN401
         return self._exc_info_to_string(err, test)  # type: ignore[attr-defined,no-any-return]
@@ -96,16 +96,16 @@ class Watch:
     """Profiler of all functions of some modules, or nothing if the core is `-`."""
 
     def __init__(self, core: str) -> None:
-        """Open a profiler with this core, unless there is to be none."""
+        """Open a profiler with this core, unless the core is `-`."""
         self.profiler: Any = None
         self.codes: set[CodeType] = set()
         if core != ALONE:
-            from lineprof import LineProfiler  # noqa: PLC0415  # alone, never
+            from lineprof import LineProfiler  # noqa: PLC0415  # not if alone
 
             self.profiler = LineProfiler(core=core)
 
     def __call__(self, code: CodeType) -> CodeType:
-        """Watch the functions within the code of a module."""
+        """Watch the functions in the code of a module; return the code."""
         for inner in functions_in(code):
             if self.profiler is not None:
                 self.codes.add(inner)
@@ -113,7 +113,7 @@ class Watch:
         return code
 
     def hits(self) -> dict[tuple[str, int], int]:
-        """Give the hits of functions, by file and first line."""
+        """Return the hits of functions, by file and first line."""
         counted: dict[tuple[str, int], int] = {}
         if self.profiler is not None:
             for function in self.profiler.get_stats().functions:
@@ -124,7 +124,7 @@ class Watch:
 
 
 def functions_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code objects within one, and itself if it is no module's."""
+    """Yield the code objects in `code`, and `code` itself unless a module's."""
     if code.co_name != MODULE:
         yield code
     for inner in code.co_consts:
@@ -134,7 +134,7 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def watched_imports(module: str, watch: Watch) -> Iterator[None]:
-    """Have the code of a module, and of those within it, watched before it runs."""
+    """Watch the code of a module and its submodules before the code runs."""
     get_code = SourceFileLoader.get_code
 
     def get_watched_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -146,12 +146,12 @@ def watched_imports(module: str, watch: Watch) -> Iterator[None]:
     SourceFileLoader.get_code = get_watched_code  # type: ignore[assignment,method-assign]
     try:
         yield
-    finally:  # tests that trace imports would meet it
+    finally:  # or tests that trace imports would see it
         SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
 
 
 def watch_examples(watch: Watch) -> None:
-    """Have the examples in docstrings watched: those of generators are many."""
+    """Watch the examples in docstrings, of which generators have many."""
 
     def compile_watched(*args: Any) -> Any:  # noqa: ANN401
         return watch(compile(*args))
@@ -161,12 +161,12 @@ def watch_examples(watch: Watch) -> None:
 
 
 def tests_of(name: str) -> unittest.TestSuite:
-    """Load the tests of a module, its examples among them."""
+    """Load the tests of a module, with the examples in its docstrings."""
     suite = unittest.TestSuite()
     suite.addTest(unittest.defaultTestLoader.loadTestsFromName(name))
     module = importlib.import_module(name)
     if hasattr(module, "__test__") and not hasattr(module, "load_tests"):
-        suite.addTest(doctest.DocTestSuite(module))  # test_main() runs them, else
+        suite.addTest(doctest.DocTestSuite(module))  # otherwise test_main() runs them
     return suite
 
 

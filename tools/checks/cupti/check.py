@@ -37,44 +37,44 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 CACHE = ROOT / "build" / "cupti"
 PACKAGES = ("nvidia-cuda-cupti-cu11", "nvidia-cuda-cupti-cu12", "nvidia-cuda-cupti")
-OLDEST, NEWEST = (11, 7), (13, 5)  # what lineprof was made for
+OLDEST, NEWEST = (11, 7), (13, 5)  # that lineprof supports
 CALL = "CUPTI_DRIVER_TRACE_CBID_"
 PARTS = ("result", "version", "activity*", "callbacks", "driver_cbid")
 
 
 class Version(NamedTuple):
-    """A version of CUPTI, as its wheel says it."""
+    """Version of CUPTI: a package and its number."""
 
     package: str
     number: str
 
     @property
     def release(self) -> tuple[int, ...]:
-        """The version of CUDA: two numbers."""
+        """Major and minor version of CUDA."""
         return tuple(int(part) for part in self.number.split(".")[:2])
 
     @property
     def folder(self) -> Path:
-        """Where its headers are kept."""
+        """Folder of the version's headers."""
         return CACHE / self.number
 
 
 def counterpart(struct: str, field: str) -> str | None:
-    """Give NVIDIA's name of a field; "" for a filler, None if nobody knows."""
+    """Return NVIDIA's name of a field; "" for padding, None if unknown."""
     known = {**COMMON, **FIELDS.get(struct, {})}
     return known.get(field, known.get(field.partition("[")[0]))
 
 
 def successors(theirs: str, header: str) -> list[str]:
-    """Give a struct of the headers and all later ones of its family."""
+    """Return a struct of the headers and all later structs of its family."""
     family, number = re.fullmatch(r"(\w+?)(\d*)", theirs).groups()  # type: ignore[union-attr]
     found = set(re.findall(rf"\}} ?({family}\d*);", header))
-    least = int(number or 1)
-    return sorted(name for name in found if int(name[len(family) :] or 1) >= least)
+    minimum = int(number or 1)
+    return sorted(name for name in found if int(name[len(family) :] or 1) >= minimum)
 
 
 def assertions(ours: Ours, header: str) -> Iterator[str]:
-    """Yield the lines of C that hold where our declarations are right."""
+    """Yield static assertions in C that our declarations agree with the headers."""
     for struct, (theirs, names) in ours.structs.items():
         for name in successors(theirs, header):
             for field in names:
@@ -89,7 +89,7 @@ def assertions(ours: Ours, header: str) -> Iterator[str]:
 
 
 def unknown(ours: Ours) -> list[str]:
-    """Say what of our sources names.py does not know."""
+    """Return the names in our sources that names.py lacks."""
     wrong = [
         f"{value} has no counterpart" for value in ours.values if value not in VALUES
     ]
@@ -105,7 +105,7 @@ def unknown(ours: Ours) -> list[str]:
 
 
 def wrong_calls(ours: Ours, header: str) -> list[str]:
-    """Say which ids are of other calls than their list is for, and which it lacks."""
+    """Return the ids that do not belong in their list, and those that a list lacks."""
     named = {
         int(number): name
         for name, number in re.findall(rf"{CALL}(cu[A-Z]\w*)\s*=\s*(\d+)", header)
@@ -127,7 +127,7 @@ def wrong_calls(ours: Ours, header: str) -> list[str]:
 
 
 def missing(ours: Ours, header: str) -> list[str]:
-    """Say which structs and functions that we need are not there."""
+    """Return the structs and functions that we need and the headers lack."""
     wrong = [
         f"there is no {theirs}"
         for theirs, _ in ours.structs.values()
@@ -141,7 +141,7 @@ def missing(ours: Ours, header: str) -> list[str]:
 
 
 def compiled(version: Version, lines: list[str]) -> list[str]:
-    """Compile assertions against a version's headers; say which do not hold."""
+    """Compile assertions against the headers of a version; return those that fail."""
     source = version.folder / "check.c"
     text = "\n".join(['#include "compare.h"', *lines, ""])
     source.write_text(text, encoding="utf-8")
@@ -151,12 +151,12 @@ def compiled(version: Version, lines: list[str]) -> list[str]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.returncode:
         return []
-    said = re.findall(r'static assertion failed(?: due to .*)?: "(.*)"', done.stderr)
-    return said or [done.stderr[-1000:]]
+    failed = re.findall(r'static assertion failed(?: due to .*)?: "(.*)"', done.stderr)
+    return failed or [done.stderr[-1000:]]
 
 
 def compiler() -> list[str]:
-    """Find a C compiler; exit where there is none."""
+    """Return the command of a C compiler; exit if there is none."""
     for command in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
         if command and shutil.which(command.split()[0]):
             return command.split()
@@ -164,7 +164,7 @@ def compiler() -> list[str]:
 
 
 def available(env: Env) -> list[Version]:
-    """Ask the package index for the newest wheel of each version, oldest first."""
+    """Return the newest wheel of each version on the package index, oldest first."""
     newest: dict[tuple[int, ...], Version] = {}
     for package in PACKAGES:
         answer = subprocess.run(
@@ -184,7 +184,7 @@ def available(env: Env) -> list[Version]:
 
 
 def fetch(env: Env, version: Version) -> None:
-    """Unpack the headers of a version unless they are there."""
+    """Download and unpack the headers of a version, unless present."""
     include = version.folder / "include"
     if include.exists():
         return
@@ -206,7 +206,7 @@ def fetch(env: Env, version: Version) -> None:
 
 
 def check(version: Version, ours: Ours) -> list[str]:
-    """Compare one version; print its line, and give what is wrong."""
+    """Compare one version and print its line; return the differences."""
     include = version.folder / "include"
     header = "\n".join(
         file.read_text(encoding="utf-8", errors="replace")
@@ -233,12 +233,12 @@ def check(version: Version, ours: Ours) -> list[str]:
 
 
 def len_and_name(name: str) -> tuple[int, str]:
-    """Sort Kernel9 before Kernel10."""
+    """Sort key that puts Kernel9 before Kernel10."""
     return len(name), name
 
 
 def main() -> int:
-    """Compare all versions; 1 if any does not fit."""
+    """Compare all versions; return 1 if any differs."""
     ours = read_ours()
     gaps = unknown(ours)
     if gaps:
@@ -248,7 +248,7 @@ def main() -> int:
     env = Env(ROOT / ".venv-check-cupti")
     try:
         make(env, this())
-        pip(env, "pip>=22.1")  # the first whose `pip index` is of use
+        pip(env, "pip>=22.1")  # the first with `pip index versions`
         versions = [v for v in available(env) if v.release >= OLDEST]
         for version in versions:
             fetch(env, version)

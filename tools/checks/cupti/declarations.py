@@ -20,7 +20,7 @@ class Ours(NamedTuple):
     values: list[str]
     calls: dict[str, list[int]]
     functions: dict[str, bool]  # name: whether it may be missing
-    numbered: list[tuple[int, str]]  # what we know by number, and NVIDIA's name
+    numbered: list[tuple[int, str]]  # the number that we use, and NVIDIA's name
 
 
 def read_ours() -> Ours:
@@ -56,21 +56,21 @@ def read_ours() -> Ours:
 
 
 def numbers(file: Path, begin: str, kind: str) -> list[tuple[int, str]]:
-    """Read a list of words that stand in the order of NVIDIA's numbers."""
+    """Read a list of words in the order of NVIDIA's numbers."""
     after = file.read_text(encoding="utf-8").partition(begin)[2]
-    body, _, _ = after.partition("\n\n")  # blank lines end it in both languages
+    body, _, _ = after.partition("\n\n")  # a blank line ends it in C and in Python
     names = [word.upper().replace(" ", "_") for word in re.findall('"(.*?)"', body)]
     known = [(n, name) for n, name in enumerate(names) if name != "?"]
     return [(n, f"CUPTI_ACTIVITY_{kind}_{name}") for n, name in known]
 
 
 def plain(text: str) -> str:
-    """Take the comments off a C text."""
+    """Return a C text without comments."""
     return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
 def fields(body: str) -> list[str]:
-    """Give the fields of a struct; an array's are name[0], name[1], ..."""
+    """Return the fields of a struct; elements of an array are name[0], name[1], ..."""
     found = []
     for declaration in filter(None, map(str.strip, body.split(";"))):
         words = re.sub(r"^(?:const )?\w+ ", "", declaration)

@@ -1,8 +1,8 @@
-"""Names in csrc/gpu/cupti_abi.h and cupti_callbacks.c, and NVIDIA's for the same."""
+"""Names in csrc/gpu/cupti_abi.h and cupti_callbacks.c, and NVIDIA's names."""
 
 from __future__ import annotations
 
-# Our fields, in all structs, and NVIDIA's; one that is "" only fills a place.
+# Our fields in all structs, and NVIDIA's; "" is padding.
 COMMON = {
     "kind": "kind",
     "start": "start",
@@ -139,8 +139,8 @@ VALUES = {
     "LP_CUPTI_THREAD_ID_SYSTEM": "CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM",
 }
 
-# The lists of driver calls, and what the names in them are like: every call of such
-# a name belongs there, and none of another name. Ends like _v2 and _ptsz are left out.
+# Lists of driver calls, each with a pattern: exactly the calls whose names match it
+# are in the list. Suffixes such as _v2 and _ptsz are left out.
 _COPY = "cuMemcpy(?:[HDA]to[HDA]|2D|2DUnaligned|3D|Peer|3DPeer)?"
 CALLS = {
     "launches": (
@@ -157,7 +157,7 @@ CALLS = {
     ),
     "starts": "cuProfilerStart",
     "stops": "cuProfilerStop",
-    # Those to CIG are for graphics, and 783 was another call up to 13.0.
+    # Calls with CIG are for graphics, and 783 was another call up to 13.0.
     "captures": "cuStreamBeginCapture(?:To(?!Cig).*)?",
     "captured": "cuStreamEndCapture(?:To(?!Cig).*)?",
 }

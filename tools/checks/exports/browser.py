@@ -1,8 +1,8 @@
 """A headless Chromium without a network, driven over a pipe.
 
-It speaks the Chrome DevTools Protocol: JSON messages that end in a NUL byte, to
-Chromium's file descriptor 3 and from its 4. Only 127.0.0.1 can be reached, so that
-a page which fetches anything else fails.
+Messages of the Chrome DevTools Protocol are JSON that ends in a NUL byte: Chromium
+reads them from file descriptor 3 and writes to 4. Only 127.0.0.1 can be reached, so
+that a page which fetches anything else fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BAD = ("error", "assert")  # calls of console
 LIMIT_S = 120  # for one answer of the browser
 FLAGS = (
     "--headless=new",
-    "--no-sandbox",  # it opens our own files alone; as root there is none
+    "--no-sandbox",  # only our files are opened; root can have no sandbox
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--no-first-run",
@@ -43,7 +43,7 @@ FLAGS = (
 
 
 class Page:
-    """A page of a browser: what it logs as an error is kept in `errors`."""
+    """Page of a browser; errors that the page logs are in `errors`."""
 
     def __init__(self, pipe: _Pipe, session: str) -> None:
         self.errors: list[str] = []
@@ -52,7 +52,7 @@ class Page:
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **parameters: object) -> dict[str, Any]:
-        """Call a method of the protocol; Mismatch when it fails or hangs."""
+        """Call a method of the protocol; Mismatch if the call fails or hangs."""
         number = self._pipe.write(method, parameters, self._session)
         while True:
             message = self._pipe.read()
@@ -65,7 +65,7 @@ class Page:
         return result
 
     def _note(self, message: dict[str, Any]) -> None:
-        """Keep an error that the page reports."""
+        """Record an error that the page reports."""
         details = message.get("params", {})
         method = message.get("method")
         if method == "Runtime.exceptionThrown":
@@ -80,14 +80,14 @@ class Page:
             self.errors.append(" ".join(words))
 
     def open(self, url: str) -> None:
-        """Go to `url`, and wait until it is loaded."""
+        """Load the page at `url` to the end."""
         failed = self.send("Page.navigate", url=url).get("errorText")
         if failed:
             raise Mismatch(f"{url}: {failed}")
         self.wait("document.readyState === 'complete'")
 
     def value(self, expression: str) -> Any:  # noqa: ANN401  # of JSON
-        """Evaluate JavaScript, await it, and give its value; Mismatch if it throws."""
+        """Return the awaited value of a JavaScript expression; Mismatch if it fails."""
         answer = self.send(
             "Runtime.evaluate",
             expression=expression,
@@ -102,7 +102,7 @@ class Page:
         return answer["result"].get("value")
 
     def wait(self, expression: str, limit_s: float = LIMIT_S) -> None:
-        """Wait until a JavaScript expression is true; Mismatch when it never is."""
+        """Wait until a JavaScript expression is true; Mismatch after the time limit."""
         end = time.monotonic() + limit_s
         while not self.value(f"Boolean({expression})"):
             if time.monotonic() > end:
@@ -110,7 +110,7 @@ class Page:
             time.sleep(0.05)
 
     def click(self, x: float, y: float) -> None:
-        """Press and release the left button there (CSS pixels)."""
+        """Click with the left button at a point (CSS pixels)."""
         for kind in ("mousePressed", "mouseReleased"):
             self.send(
                 "Input.dispatchMouseEvent",
@@ -122,25 +122,25 @@ class Page:
             )
 
     def size(self, width: int, height: int) -> None:
-        """Give the page a size (CSS pixels)."""
+        """Set the size of the page (CSS pixels)."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1}
         self.send("Emulation.setDeviceMetricsOverride", mobile=False, **metrics)
 
     def screenshot(self) -> bytes:
-        """Give a PNG of what the page shows."""
+        """Return a PNG of the page."""
         shot = self.send("Page.captureScreenshot", format="png")
         return base64.b64decode(shot["data"])
 
 
 class _Pipe:
-    """Messages to and from one Chromium."""
+    """Pipes for messages to and from one Chromium."""
 
     def __init__(self, to: int, answers: int) -> None:
         self._to, self._answers = to, answers
         self._rest, self._number = b"", 0
 
     def write(self, method: str, parameters: object, session: str = "") -> int:
-        """Send a message, and give its number."""
+        """Send a message and return its number."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if session:
@@ -151,7 +151,7 @@ class _Pipe:
         return self._number
 
     def read(self) -> dict[str, Any]:
-        """Give the next message; Mismatch when none comes."""
+        """Return the next message; Mismatch if none arrives."""
         while b"\0" not in self._rest:
             if not select.select([self._answers], [], [], LIMIT_S)[0]:
                 raise Mismatch(f"Chromium said nothing for {LIMIT_S} s")
@@ -164,7 +164,7 @@ class _Pipe:
         return message
 
     def ask(self, method: str, **parameters: object) -> dict[str, Any]:
-        """Call a method of the browser itself."""
+        """Call a method of the browser and return its result."""
         number = self.write(method, parameters)
         while True:
             message = self.read()
@@ -174,7 +174,7 @@ class _Pipe:
 
 
 def command() -> str:
-    """Give the command of a Chromium; MissingReader when there is none."""
+    """Return the command of a Chromium; MissingReader if there is none."""
     for name in NAMES:
         if found := shutil.which(name):
             return found
@@ -182,7 +182,7 @@ def command() -> str:
 
 
 def high(end: int) -> int:
-    """Move a file descriptor out of the way of 3 and 4; give its new number."""
+    """Duplicate a file descriptor above 3 and 4; return its new number."""
     moved = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10)
     os.close(end)
     return moved
@@ -190,7 +190,7 @@ def high(end: int) -> int:
 
 @contextlib.contextmanager
 def browser() -> Iterator[_Pipe]:
-    """Run a Chromium as long as the block; MissingReader when there is none."""
+    """Run a Chromium as long as the block; MissingReader if there is none."""
     program = command()
     ends = [high(end) for end in (*os.pipe(), *os.pipe())]
     theirs_in, to, answers, theirs_out = ends
@@ -206,7 +206,7 @@ def browser() -> Iterator[_Pipe]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         close_fds=False,
-        preexec_fn=take,  # noqa: PLW1509  # it makes two system calls
+        preexec_fn=take,  # noqa: PLW1509  # two system calls
         start_new_session=True,  # a Chromium is many processes
     )
     try:

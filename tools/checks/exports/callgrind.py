@@ -1,4 +1,4 @@
-"""callgrind_annotate, of Valgrind: the costs of a callgrind file, line by line."""
+"""Reader of callgrind files: callgrind_annotate, of Valgrind."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from tools.checks.exports.workspace import Workspace
 
 NUMBER = r"[\d,.]+"
-EVENTS = {"ns": "lines_ns", "GPU_ns": "gpu_ns", "Hits": "hits"}  # theirs, and ours
+EVENTS = {
+    "ns": "lines_ns",
+    "GPU_ns": "gpu_ns",
+    "Hits": "hits",
+}  # callgrind's name, and ours
 FLAGS = ("--threshold=100", "--show-percs=no")
 
 
 def annotate(workspace: Workspace, profile: Path, file: Path) -> str:
-    """Compare totals and each function's time, with and without what it called."""
+    """Compare totals, and the self time and total time of each function."""
     expected = workspace.expected(profile)
     output = run(workspace, "--auto=no", "--inclusive=no", file)
     found = totals(output)
@@ -41,7 +45,7 @@ def annotate(workspace: Workspace, profile: Path, file: Path) -> str:
 
 
 def near(function: dict[str, int], times: list[int]) -> bool:
-    """Tell whether a function's total is among these, to the rounding of its lines."""
+    """Return whether a total is among `times`, up to the rounding of lines."""
     slack = 100 + function["total_ns"] // 10_000
     return any(abs(one - function["total_ns"]) <= slack for one in times)
 
@@ -58,7 +62,7 @@ def run(workspace: Workspace, *words: object) -> str:
 
 
 def table(output: str) -> list[tuple[list[int], str]]:
-    """Read the rows of functions and of the whole: numbers, and what they are of."""
+    """Return rows of functions and of the whole program: numbers, and their name."""
     row = re.compile(rf"^ *((?:{NUMBER} +)+) *(\S.*)$", re.MULTILINE)
     rows = []
     for found in row.finditer(output):
@@ -69,7 +73,7 @@ def table(output: str) -> list[tuple[list[int], str]]:
 
 
 def totals(output: str) -> dict[str, int]:
-    """Read the row of the whole program, by the name of the event."""
+    """Return the numbers of the whole program by the name of the event."""
     events = re.search(r"^Events shown: +(.+)$", output, re.MULTILINE)
     whole = [numbers for numbers, what in table(output) if what == "PROGRAM TOTALS"]
     if not events or not whole:
@@ -78,6 +82,6 @@ def totals(output: str) -> dict[str, int]:
 
 
 def times(output: str) -> list[int]:
-    """Read the first number, time, of each function that has some."""
+    """Return the first number, time, of each function that has one."""
     rows = table(output[output.index("file:function") :])
     return [numbers[0] for numbers, _ in rows if numbers[0]]

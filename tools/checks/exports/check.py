@@ -1,10 +1,9 @@
-"""Export profiles of programs in every format, and open each with its own reader.
+"""Check of the exports: profiles in every format, opened by the format's readers.
 
-It runs kernprof on examples and on difficult programs, exports the profiles, opens the
-files with programs that read these formats, and compares their numbers with those of
-the profile. Lineprof and the readers from PyPI and npm are installed in .venv-exports,
-other readers with apt-get if allowed. A missing reader is a failure, unless
---allow-missing names it.
+kernprof runs examples and difficult programs. Their profiles are exported and opened
+with programs that read these formats, whose numbers have to be those of the profile.
+Lineprof and the readers from PyPI and npm are installed in .venv-exports, other readers
+with apt-get if allowed. A missing reader is a failure, unless --allow-missing names it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from tools.checks.exports.formats import CHECKS
 from tools.checks.exports.profiles import PROGRAMS, profile
 from tools.checks.exports.workspace import Workspace
 from tools.dev import native
-from tools.dev.envs import StepError, replay
+from tools.dev.envs import StepError, explain
 from tools.dev.pythons import this
 
 if TYPE_CHECKING:
@@ -35,14 +34,14 @@ if TYPE_CHECKING:
 
 
 def report(verdict: str, what: str, said: str, begun: float) -> None:
-    """Print one line, whose seconds are counted from `begun`."""
+    """Print one line, with the seconds since `begun`."""
     print(f"{verdict:7} {what} ({time.monotonic() - begun:.1f} s): {said}", flush=True)
 
 
 def check_one(
     workspace: Workspace, file: Path, check: Check, allowed: Sequence[str]
 ) -> bool:
-    """Export and open one file; print what came, and tell whether it is well."""
+    """Export and open one file and print the result; return whether it is right."""
     begun = time.monotonic()
     what = f"{file.stem}: {check.format} in {check.reader}"
     try:
@@ -60,7 +59,7 @@ def check_one(
 
 
 def profiled(workspace: Workspace, program: Program) -> Path | None:
-    """Run a program under kernprof; give its profile, None when that fails."""
+    """Run a program under kernprof; return its profile, None if the run fails."""
     begun = time.monotonic()
     what = f"{program.name}: kernprof"
     try:
@@ -73,7 +72,7 @@ def profiled(workspace: Workspace, program: Program) -> Path | None:
 
 
 def check_all(workspace: Workspace, asked: argparse.Namespace) -> int:
-    """Open all exports of all programs, or of one profile; give how many fail."""
+    """Open all exports of all programs, or of one profile; return how many fail."""
     checks = [c for c in CHECKS if not asked.format or c.format in asked.format]
     programs = [p for p in PROGRAMS if not asked.program or p.name in asked.program]
     if not programs or not checks:
@@ -90,36 +89,36 @@ def check_all(workspace: Workspace, asked: argparse.Namespace) -> int:
 
 
 def chosen(words: Sequence[str]) -> argparse.Namespace:
-    """Read the arguments."""
+    """Return the options of a command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--program", action="append", help="check this one's exports alone"
+        "--program", action="append", help="check only the exports of this program"
     )
-    parser.add_argument("--format", action="append", help="check this one alone")
+    parser.add_argument("--format", action="append", help="check only this format")
     parser.add_argument(
         "--profile",
         action="append",
         type=Path,
-        help="check the exports of this one, and run no program",
+        help="check the exports of this profile, and run no program",
     )
     parser.add_argument(
         "--allow-missing",
         action="append",
         default=[],
         metavar="READER",
-        help="do without this reader where it is not to be had",
+        help="accept that this reader is missing",
     )
     parser.add_argument("--keep", type=Path, help="leave all files in this new folder")
     parser.add_argument(
         "--python",
         type=Path,
-        help="use this one, with lineprof and the readers, and set nothing up",
+        help="use this Python, with lineprof and the readers, and install nothing",
     )
     return parser.parse_args([*words, *shlex.split(os.environ.get("ARGS", ""))])
 
 
 def main() -> int:
-    """Check all, or what is asked for; 1 if anything is wrong."""
+    """Check all exports, or those asked for; return 1 if anything is wrong."""
     asked = chosen(sys.argv[1:])
     log = readers.HOME / "log" / "setup.txt"
     python = asked.python
@@ -130,9 +129,7 @@ def main() -> int:
         log = native.BUILD_LOG
         native.build(this(), strict=False)
     except StepError as error:
-        replay(log)
-        print(f"lineprof: {error}; see its output above", file=sys.stderr)
-        return 1
+        return explain(error, log)
     with tempfile.TemporaryDirectory() as scratch:
         folder = asked.keep or Path(scratch)
         with Workspace(python, folder.resolve()) as workspace:

@@ -32,7 +32,7 @@ PARSE = """
 
 
 def parsed(workspace: Workspace, file: Path) -> dict[str, Any]:
-    """Parse a .cpuprofile; give its nodes: name, url, line from 0, own time (ms)."""
+    """Parse a .cpuprofile; return its nodes: name, url, line from 0, self time (ms)."""
     page = workspace.page
     page.open(HOME)
     page.errors.clear()  # an inspector without a page to inspect complains
@@ -44,7 +44,7 @@ def parsed(workspace: Workspace, file: Path) -> dict[str, Any]:
 
 
 def check(workspace: Workspace, profile: Path, file: Path) -> str:
-    """Compare the own times of all nodes with ours, each to a microsecond."""
+    """Compare the self times of all nodes with ours, each to a microsecond."""
     model, expected = parsed(workspace, file), workspace.expected(profile)
     nodes = model["nodes"]
     own_ms = sum(node[3] for node in nodes)

@@ -18,15 +18,15 @@ from lineprof.model.gpu import GRAPH, KERNEL, MEMCPY, MEMSET
 
 
 def shown(name: str) -> str:
-    """Give a name as files have it: nothing in it that is no text."""
+    """Return a name as it is in files: text only."""
     return printable(name).encode("utf-8", "backslashreplace").decode()
 
 
 def covered(stats: LineStats) -> int:
-    """Return for how long functions ran (ns), of what was recorded one by one."""
+    """Return the time (ns) that slices of functions in the timeline cover."""
     total = 0
     for trace in stats.traces:
-        ends: dict[int, int] = {}  # of each thread's outermost function
+        ends: dict[int, int] = {}  # end of the outermost function of each thread
         for one in trace:
             if not one.line and one.start_ns >= ends.get(one.thread, 0):
                 ends[one.thread] = one.start_ns + one.ns
@@ -35,7 +35,7 @@ def covered(stats: LineStats) -> int:
 
 
 def numbers(path: str) -> dict[str, object]:
-    """Read a profile; give what its whole comes to, and each function."""
+    """Read a profile; return its totals and its functions."""
     stats = LineStats.from_files(path)
     own = line_self_ns(stats)
     functions: list[dict[str, Any]] = [

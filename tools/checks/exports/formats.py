@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 class Check(NamedTuple):
     """A format, and a reader of it.
 
-    `check` takes the workspace, the profile and its export, and gives what it found in
-    words; it raises Mismatch or MissingReader.
+    `check` takes the workspace, the profile and its export, and returns a summary for
+    the report; `check` raises Mismatch or MissingReader.
     """
 
     format: str
-    suffix: str  # of the file, as its readers want it
+    suffix: str  # of the file, as its readers need
     reader: str
     check: Callable[[Workspace, Path, Path], str]
 

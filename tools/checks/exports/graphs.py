@@ -30,7 +30,7 @@ PLAIN = re.compile(r"[<>\w.]+")
 
 
 def pstats_module(workspace: Workspace, profile: Path, file: Path) -> str:
-    """Compare the sums of calls and of own times with ours."""
+    """Compare the sums of calls and of self times with ours."""
     expected = workspace.expected(profile)
     theirs = pstats.Stats(str(file))
     numbers = theirs.stats  # type: ignore[attr-defined]
@@ -42,7 +42,7 @@ def pstats_module(workspace: Workspace, profile: Path, file: Path) -> str:
 
 
 def gprof2dot(workspace: Workspace, profile: Path, file: Path) -> str:
-    """Draw the graph; each of our functions that ran must be a node."""
+    """Draw the graph; each function that ran must be a node."""
     words = ("-m", "gprof2dot", "--node-thres=0", "--edge-thres=0")
     dot = workspace.run(
         [workspace.python, *words, "--format", KINDS[file.suffix], file]
@@ -57,14 +57,14 @@ def gprof2dot(workspace: Workspace, profile: Path, file: Path) -> str:
 
 
 def in_one(name: str, labels: Iterable[str]) -> bool:
-    """Tell whether a name is in one of these labels of Graphviz."""
+    """Return whether a name is in one of these labels of Graphviz."""
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     return any(quoted in label for label in labels)
 
 
 @contextlib.contextmanager
 def snakeviz_of(workspace: Workspace, file: Path) -> Iterator[str]:
-    """Serve a file with snakeviz as long as the block; give its address."""
+    """Serve a file with snakeviz as long as the block; yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -101,7 +101,7 @@ def fetched(address: str) -> str:
 
 
 def snakeviz(workspace: Workspace, profile: Path, file: Path) -> str:
-    """Serve the file; the page must name each of our functions."""
+    """Serve the file; the page must name each function."""
     with snakeviz_of(workspace, file) as address:
         page = fetched(address)
     if "profile_data" not in page:
@@ -110,7 +110,7 @@ def snakeviz(workspace: Workspace, profile: Path, file: Path) -> str:
     named = {
         one["name"] for one in workspace.expected(profile)["functions"] if one["calls"]
     }
-    plain = {name for name in named if PLAIN.fullmatch(name)}  # JSON leaves them alone
+    plain = {name for name in named if PLAIN.fullmatch(name)}  # not escaped in JSON
     lacking = [name for name in plain if name not in text]
     if lacking:
         raise Mismatch(f"its page does not name {', '.join(sorted(lacking)[:5])}")

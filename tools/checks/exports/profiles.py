@@ -18,12 +18,12 @@ HARD = Path(__file__).resolve().parent / "programs"
 
 
 class Program(NamedTuple):
-    """A program, and how it is profiled."""
+    """Program, with the flags and the environment of its run."""
 
     name: str
     path: Path
     flags: tuple[str, ...] = ()
-    gpu: bool = False  # on the simulated one
+    gpu: bool = False  # on a simulated GPU
 
 
 THREE_MODULES = EXAMPLES / "three_modules" / "near_duplicates.py"
@@ -51,7 +51,7 @@ PROGRAMS = (
 
 
 def profile(workspace: Workspace, program: Program) -> Path:
-    """Run a program under kernprof; give the profile. Mismatch when that fails."""
+    """Run a program under kernprof; return the profile. Mismatch if the run fails."""
     target = workspace.folder / f"{program.name}.lprof"
     command = ["-m", "kernprof", "-l", *program.flags, "-o", target, program.path]
     output = workspace.run(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tools.dev.pythons import Python
 
 SPEEDSCOPE = "speedscope@1.25.0"
-COMMANDS = {  # and the Debian package of each
+COMMANDS = {  # by program, the Debian package
     "callgrind_annotate": "valgrind",
     "chromium": "chromium",
     "go": "golang-go",
@@ -35,16 +35,16 @@ HOME = ROOT / ".venv-exports"
 
 
 def get(python: Python) -> Env:
-    """Set up lineprof and the readers in HOME; StepError when lineprof fails.
+    """Install lineprof and the readers in HOME; StepError if lineprof fails.
 
-    A reader that cannot be had is left to the check that wants it.
+    A reader that cannot be installed is reported by its check.
     """
     env = Env(HOME)
     make(env, python)
     install(env)
     require(env, "exports.txt")
     if stamp(env, "line_profiler") != "there":
-        # Apart from the rest: it has a kernprof, too.
+        # In its own folder: line_profiler also has a kernprof.
         pip(env, "--target", str(HOME / "line_profiler"), "line_profiler")
         write(env, "line_profiler", "there")
     packages = [package for name, package in COMMANDS.items() if not shutil.which(name)]

@@ -18,17 +18,17 @@ class _Handler(SimpleHTTPRequestHandler):
 
     extensions_map = {  # noqa: RUF012  # as the class above has it
         **SimpleHTTPRequestHandler.extensions_map,
-        ".js": "text/javascript",  # whatever the machine's own table says
+        ".js": "text/javascript",  # not from the table of the machine
         ".wasm": "application/wasm",
     }
 
     def log_message(self, *_: object) -> None:
-        """Do not log."""
+        """Log nothing."""
 
 
 @contextlib.contextmanager
 def serve(folder: Path) -> Iterator[str]:
-    """Serve a folder as long as the block; give its address, without a last /."""
+    """Serve a folder as long as the block; yield its address, without a last /."""
     server = ThreadingHTTPServer(
         ("127.0.0.1", 0), partial(_Handler, directory=str(folder))
     )

@@ -1,4 +1,4 @@
-"""Reader of many formats: speedscope's importer, in a browser."""
+"""Readers of many formats: speedscope's importer, in a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tools.checks.exports.workspace import Workspace
 
-# A million events are all alike, and a validator in Python takes minutes for them.
+# A million events have the same form, and validation in Python takes minutes.
 VALIDATE = """
 import json, sys
 import jsonschema
@@ -31,7 +31,7 @@ print("no error", f"({cut} events not looked at)" if cut else "")
 """
 MOST_BYTES = 50_000_000
 MOST_SHOWN = 3  # profiles of a file, in a report
-# The bundle keeps its importer to itself; this names it in the page.
+# The bundle does not export its importer; this makes the importer global.
 HIDDEN = re.compile(
     r"async function (\w+)\(\w+,\w+\)"
     r"\{return\(await \w+\)\.importProfilesFromArrayBuffer"
@@ -53,7 +53,7 @@ IMPORT = """
 
 
 def lay_out(release: Path, target: Path) -> None:
-    """Copy speedscope's release into `target`, its importer named."""
+    """Copy speedscope's release into `target`, with its importer as a global name."""
     if not release.is_dir():
         raise MissingReader("speedscope", "npm (Debian: apt install npm) has it")
     shutil.copytree(release, target)
@@ -69,11 +69,11 @@ def lay_out(release: Path, target: Path) -> None:
 
 
 def imported(workspace: Workspace, file: Path) -> list[dict[str, Any]]:
-    """Import a file; give its profiles with their frames' weights."""
+    """Import a file; return its profiles with the weights of their frames."""
     page = workspace.page
     page.open(workspace.reader("speedscope"))
     page.wait("window.lineprofImporter")
-    page.errors.clear()  # what its fonts and its WebGL want is no matter
+    page.errors.clear()  # errors of fonts and WebGL do not matter
     address = f"{workspace.server}/files/{file.name}"
     script = IMPORT % (json.dumps(address), json.dumps(file.name))
     profiles: list[dict[str, Any]] = page.value(script)
@@ -85,7 +85,7 @@ def imported(workspace: Workspace, file: Path) -> list[dict[str, Any]]:
 
 
 def in_words(profiles: list[dict[str, Any]]) -> str:
-    """Give the totals of the first profiles."""
+    """Return the totals of the first profiles as text."""
     words = [f"{p['name']} {p['total']:.0f} {p['unit']}" for p in profiles[:MOST_SHOWN]]
     more = len(profiles) - MOST_SHOWN
     return "; ".join(words) + (f"; {more} more" if more > 0 else "")
@@ -131,7 +131,7 @@ def anything(workspace: Workspace, profile: Path, file: Path) -> str:
 
 
 def own(workspace: Workspace, profile: Path, file: Path) -> str:
-    """Import speedscope's format; without intervals the weights are our times."""
+    """Import speedscope's own format; without intervals the weights are our times."""
     profiles, expected = imported(workspace, file), workspace.expected(profile)
     sums: dict[str, float] = {}
     for one in profiles:
@@ -150,7 +150,7 @@ def own(workspace: Workspace, profile: Path, file: Path) -> str:
 
 
 def schema(workspace: Workspace, _: Path, file: Path) -> str:
-    """Hold the file against the schema in speedscope's release."""
+    """Validate the file by the schema in speedscope's release."""
     schema = HOME / "node/node_modules/speedscope/dist/release/file-format-schema.json"
     if not schema.exists():
         raise MissingReader("speedscope", "npm (Debian: apt install npm) has it")

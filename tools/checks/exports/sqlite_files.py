@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tools.checks.exports.workspace import Workspace
 
 
-SUMS = {  # one number each, by what ours is called
+SUMS = {  # one number each, by the name of ours
     "select sum(self_ns) from functions": "self_ns",
     "select sum(calls) from functions": "calls",
     "select count(*) from edges": "edges",
@@ -30,7 +30,7 @@ group by functions.id having sum(edges.total_ns) <> functions.total_ns
 
 
 def ask(workspace: Workspace, file: Path, sql: str) -> list[str]:
-    """Give the lines that the command prints for a query."""
+    """Return the lines that the command prints for a query."""
     command = shutil.which("sqlite3")
     if not command:
         raise MissingReader("sqlite3", "Debian: apt install sqlite3")
@@ -38,14 +38,14 @@ def ask(workspace: Workspace, file: Path, sql: str) -> list[str]:
 
 
 def shell(workspace: Workspace, profile: Path, file: Path) -> str:
-    """Check the whole database, ask for sums, and read its views."""
+    """Check the integrity of the database, query sums, and read the views."""
     found = ask(workspace, file, "pragma integrity_check; pragma foreign_key_check")
     if found != ["ok"]:
         raise Mismatch(f"it is damaged: {found[:3]}")
     for query, name in SUMS.items():
         (number,) = ask(workspace, file, query)
         same(query, int(number or 0), workspace.expected(profile)[name])
-    counts = {name: ask(workspace, file, f"select * from {name}") for name in VIEWS}  # noqa: S608  # ours
+    counts = {name: ask(workspace, file, f"select * from {name}") for name in VIEWS}  # noqa: S608  # our own views
     if uneven := ask(workspace, file, EDGES):
         raise Mismatch(f"edges do not sum to the total of {uneven[0]}")
     rows = ", ".join(f"{name} {len(rows)}" for name, rows in counts.items())

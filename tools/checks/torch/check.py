@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 PROGRAMS = Path(__file__).resolve().parent
 LISTED = "torch.txt"
 OLDER, NEWEST = (3, 11), (3, 14)  # the newest that this PyTorch has wheels for
-FREE_BYTES = 6 * 10**9  # wanted for each Python that has no PyTorch yet
+FREE_BYTES = 6 * 10**9  # of disk, for each Python without PyTorch
 LIMIT_S = 300  # for one program
 COMPARED = ("eager.py", "compiled.py eager", "compiled.py aot_eager")
 WITH_A_COMPILER = "compiled.py inductor"
-BY_ITSELF = "orders.py"  # profiles itself, and says what holds
+BY_ITSELF = "orders.py"  # profiles itself, and prints results
 
 # Requirements of PyTorch on Linux that a process without a GPU does not load.
 UNNEEDED = ("triton", "cuda-bindings", "nvidia-cusolver", "nvidia-nvtx")
@@ -63,7 +63,7 @@ class Run(NamedTuple):
 
 
 def chosen(pythons: Sequence[Python], only: str) -> list[Python]:
-    """Pick 3.11 and the newest with sys.monitoring; or those whose version fits."""
+    """Return 3.11 and the newest with sys.monitoring, or those of ONLY."""
     if only:
         return [python for python in pythons if python.version.startswith(only)]
     older = [python for python in pythons if python.number[:2] == OLDER]
@@ -72,7 +72,7 @@ def chosen(pythons: Sequence[Python], only: str) -> list[Python]:
 
 
 def needed(wanted: Iterable[str]) -> list[str]:
-    """Give the requirements that PyTorch cannot be imported without."""
+    """Return the requirements without which PyTorch cannot be imported."""
     kept = [line for line in wanted if "extra ==" not in line]
     kept = [line for line in kept if not line.startswith(UNNEEDED)]
     for part in UNNEEDED_PARTS:
@@ -81,7 +81,7 @@ def needed(wanted: Iterable[str]) -> list[str]:
 
 
 def install_torch(env: Env) -> None:
-    """Install PyTorch without the parts that only a GPU needs."""
+    """Install PyTorch without requirements that only a GPU needs."""
     wanted = fingerprint(f"tools/requirements/{LISTED}")
     if stamp(env, "torch") == wanted:
         return
@@ -120,7 +120,7 @@ def run(env: Env, core: str, *command: object) -> Run:
 
 
 def marked(program: str) -> tuple[dict[int, int], list[tuple[str, str]]]:
-    """Read a program's marks: hits by line, and the warnings, name and words."""
+    """Read the marks in a program: hits by line, and warnings as name and text."""
     lines = (PROGRAMS / program).read_text(encoding="utf-8").splitlines()
     hits = {
         number: int(found[1])

@@ -1,7 +1,6 @@
-"""Training under torch.compile: what it compiled is named, the rest is counted.
+"""Training under torch.compile: warnings name compiled functions, others are counted.
 
-The argument names the backend. Hits stand behind "#>", what the profile must
-warn of behind "#:".
+The argument names the backend. Hits are behind "#>", expected warnings behind "#:".
 """
 
 # mypy: ignore-errors
@@ -21,23 +20,23 @@ BACKEND = sys.argv[1]
 
 @profile
 def activate(x: torch.Tensor) -> torch.Tensor:
-    """Be taken into the code of `Net.forward`; run as it is once."""
+    """Activation, inlined into the code of `Net.forward`; also called once."""
     #: activate: into its callers' code
     x = torch.relu(x)  # > 1
     return x + 1  # > 1
 
 
 class Net(nn.Module):
-    """Two layers."""
+    """Network of two layers."""
 
     def __init__(self) -> None:
-        """Draw the weights."""
+        """Set random weights."""
         super().__init__()
         self.first, self.second = nn.Linear(4, 16), nn.Linear(16, 1)
 
     @profile
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the net makes of `x`."""
+        """Return the output of the network for `x`."""
         #: Net.forward: torch.compile ran code of its own for
         x = activate(self.first(x))
         return self.second(x)
@@ -46,7 +45,7 @@ class Net(nn.Module):
 @torch.compile(backend=BACKEND)
 @profile
 def scale(x: torch.Tensor, by: float) -> torch.Tensor:
-    """Be compiled in two parts, with a graph break between them."""
+    """Scale, compiled in two parts with a graph break between them."""
     #: scale: torch.compile ran code of its own for
     y = x * by
     print("break")
@@ -56,7 +55,7 @@ def scale(x: torch.Tensor, by: float) -> torch.Tensor:
 @profile
 @torch.compile(backend=BACKEND)
 def shift(x: torch.Tensor) -> torch.Tensor:
-    """Be decorated the wrong way round."""
+    """Shift, with decorators in the wrong order."""
     #: shift: compiled before it was decorated
     return x - 1
 
@@ -64,13 +63,13 @@ def shift(x: torch.Tensor) -> torch.Tensor:
 @torch.compiler.disable
 @profile
 def plain(x: torch.Tensor) -> torch.Tensor:
-    """Run as it is, within compiled code."""
+    """Function excluded from compilation, called by compiled code."""
     return x.abs()  # > 5
 
 
 @torch.compile(backend=BACKEND)
 def calls_plain(x: torch.Tensor) -> torch.Tensor:
-    """Be compiled, and not profiled: nothing is to be said."""
+    """Compiled function that is not profiled: it gets no warning."""
     return plain(x * 2) + 1
 
 

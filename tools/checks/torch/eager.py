@@ -1,6 +1,6 @@
 """Eager training: autograd hooks, no_grad, and a DataLoader with forked workers.
 
-Hits stand behind "#>"; what a profile must warn of would stand behind "#:".
+Hits are behind "#>"; expected warnings would be behind "#:".
 """
 
 # mypy: ignore-errors
@@ -21,10 +21,10 @@ Batch = tuple[torch.Tensor, torch.Tensor]
 
 
 class Numbers(Dataset[Batch]):
-    """Twenty points; workers read them, each in a process of its own."""
+    """Data set of twenty points, read by worker processes."""
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of points."""
         return 20
 
     def __getitem__(self, index: int) -> Batch:
@@ -34,44 +34,44 @@ class Numbers(Dataset[Batch]):
 
 
 class Net(nn.Module):
-    """Two layers."""
+    """Network of two layers."""
 
     def __init__(self) -> None:
-        """Draw the weights."""
+        """Set random weights."""
         super().__init__()
         self.first, self.second = nn.Linear(4, 16), nn.Linear(16, 1)
 
     @profile
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the net makes of `x`."""
+        """Return the output of the network for `x`."""
         x = torch.relu(self.first(x))  # > 17
         return self.second(x)  # > 17
 
 
 @profile
 def halve(grad: torch.Tensor) -> torch.Tensor:
-    """Stand on a tensor: called in the backward pass."""
+    """Hook of a tensor, called in the backward pass."""
     return grad / 2  # > 15
 
 
 @profile
 def count(_module: nn.Module, _into: object, out: tuple[torch.Tensor, ...]) -> None:
-    """Stand on a module: called in the backward pass."""
+    """Hook of a module, called in the backward pass."""
     norms.append(float(out[0].norm()))  # > 15
 
 
 @torch.no_grad()
 @profile
 def shrink(net: nn.Module) -> None:
-    """Use no_grad as a decorator."""
+    """Function with no_grad as a decorator."""
     for parameter in net.parameters():  # > 75
         parameter.mul_(0.999)  # > 60
 
 
 @profile
 def loss_of(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> float:
-    """Use no_grad as a block."""
-    with torch.no_grad():  # its hits differ by version
+    """Function with no_grad as a block."""
+    with torch.no_grad():  # hits differ by version
         loss = nn.functional.mse_loss(net(x), y)  # > 2
     return loss.item()  # > 2
 

@@ -1,6 +1,6 @@
-"""Profilers and torch.compile come and go in every order: neither harms the other.
+"""Profilers and torch.compile, started and stopped in every order.
 
-It profiles itself, where lineprof is there; the argument says how.
+The program profiles itself if lineprof is installed, and prints what does not hold.
 """
 
 # mypy: ignore-errors
@@ -21,17 +21,17 @@ X = torch.ones(3)
 
 
 def inc(n: int) -> int:
-    """Be counted."""
+    """Return n + 1, as a profiled function."""
     return n + 1
 
 
 def graphs() -> int:
-    """Return how many graphs were compiled so far."""
+    """Return the number of graphs compiled so far."""
     return int(dynamo.utils.counters["stats"]["unique_graphs"])
 
 
 def compiles() -> bool:
-    """Return whether torch.compile still compiles, and rightly."""
+    """Return whether torch.compile still compiles with the right result."""
     dynamo.reset()
     before = graphs()
     doubled = torch.compile(lambda x: x * 2 + 1, backend="eager")
@@ -40,14 +40,14 @@ def compiles() -> bool:
 
 
 def hits(profiler: LineProfiler) -> int:
-    """Return how often `inc` was counted."""
+    """Return the counted calls of `inc`."""
     first = inc.__code__.co_firstlineno
     found = [f for f in profiler.get_stats().functions if f.line == first]
     return sum(row.hits for function in found for row in function.rows)
 
 
 def counts(profiler: LineProfiler) -> bool:
-    """Return whether the profiler still counts."""
+    """Return whether the profiler still counts calls."""
     before = hits(profiler)
     with profiler:
         inc(1)
@@ -55,14 +55,14 @@ def counts(profiler: LineProfiler) -> bool:
 
 
 def check(what: str, *, holds: bool) -> None:
-    """Print a line, and end the program where it does not hold."""
+    """Print the result of a check; exit if it failed."""
     print(f"{what}: {'yes' if holds else 'NO'}", flush=True)
     if not holds:
         sys.exit(1)
 
 
 def profiler_first() -> None:
-    """Open a profiler, then compile, then close it."""
+    """Open a profiler, compile, and close the profiler."""
     profiler = LineProfiler(inc)
     profiler.enable()
     check("compiles under a profiler", holds=compiles())
@@ -94,7 +94,7 @@ def enabled_within() -> None:
 
     for _ in range(3):
         begin(X)
-        hits(profiler)  # it finds its place again, where it was put out of it
+        hits(profiler)  # the profiler is found again after it was replaced
         before = hits(profiler)
         inc(1)
         check("counts after a compiled call", holds=hits(profiler) == before + 1)

@@ -48,7 +48,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
 def chosen(pythons: Sequence[Python], only: str) -> list[Python]:
-    """Pick the Pythons to check: those of `WANTED`, or whose version fits."""
+    """Return the Pythons to check: those of `WANTED`, or of ONLY."""
     if only:
         return [python for python in pythons if python.version.startswith(only)]
     found: dict[tuple[int, ...], Python] = {}
@@ -59,7 +59,7 @@ def chosen(pythons: Sequence[Python], only: str) -> list[Python]:
 
 
 def sources(env: Env) -> Path:
-    """Give the folder of line_profiler's tests, downloaded once."""
+    """Return the folder of line_profiler's tests, downloaded once."""
     folder = env.folder / f"line_profiler-{VERSION}"
     if not (folder / "tests").is_dir():
         release = f"line_profiler=={VERSION}"
@@ -128,7 +128,7 @@ def escaped(pattern: str) -> str:
 
 
 def check_python(python: Python) -> tuple[int, dict[str, int]]:
-    """Set a Python up and run the tests; how many are wrong, and the reasons."""
+    """Set up a Python, run the tests; return the number of wrong ones and reasons."""
     env = Env(ROOT / f".venv-check-upstream-{python.name}")
     try:
         make(env, python)

@@ -1,17 +1,17 @@
 """Tests of line_profiler that lineprof does not pass, and why.
 
-A pattern names tests as check.py prints them; ``*`` stands for anything.
+A pattern has the names of tests as check.py prints them; ``*`` matches any text.
 """
 
 from __future__ import annotations
 
 _TREES = "of classes that rewrite a program's syntax tree; lineprof watches its code"
 _INTERNALS = "of line_profiler's own compiled module"
-_ONCE = "wants a function twice in `functions`; here it stands there once"
+_ONCE = "wants a function twice in `functions`; here it is listed once"
 _WHOLE = "no @profile and no -p: lineprof then profiles the program's own functions"
 _CODE = "wants __code__ replaced, which lineprof never does"
 
-# Whole files, which are not even collected.
+# Whole files that are not collected.
 LEFT_OUT = {
     "test_windows_wheel_repair.py": "of a script that repairs line_profiler's wheels",
     "test_docs_conf.py": "of the configuration of line_profiler's documentation",
@@ -80,7 +80,7 @@ REASONS = {
         "looks for line_profiler's own trace function in sys.gettrace()"
     ),
     "test_sys_trace::test_callback_wrapping[profiled (trace suspended)-*": (
-        "wants other tracers to hear nothing, where here they hear everything"
+        "wants other tracers to get no events; with lineprof they get all"
     ),
     "test_sys_trace::test_python_level_trace_manipulation*": (
         "switches line_profiler's tool id or trace function off by hand"

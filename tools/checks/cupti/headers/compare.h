@@ -1,5 +1,5 @@
-/* For the file that tools/checks/cupti/check.py writes: our declarations of CUPTI beside
- * NVIDIA's, and assertions that they are the same. */
+/* Declarations of CUPTI, ours and NVIDIA's, and macros of assertions that
+ * compare them, for the file that tools/checks/cupti/check.py writes. */
 #include <stddef.h>
 
 #include <cupti_result.h>

@@ -1,4 +1,5 @@
-/* As much of CUDA's headers as CUPTI's need: handles, which are pointers. */
+/* Part of CUDA's headers that CUPTI's headers need: handles, which are
+ * pointers. */
 #ifndef CUDA_STUB_H
 #define CUDA_STUB_H
 

@@ -1,4 +1,4 @@
-"""Recursion, 50,000 calls deep: of one function, and of two that call each other."""
+"""Recursion of 50,000 calls: of one function, and of two that call each other."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ DEPTH = 50_000
 
 
 def down(left: int) -> int:
-    """Call itself `left` times."""
+    """Recurse `left` times."""
     if not left:
         return 0
     return 1 + down(left - 1)
 
 
 def even(left: int) -> bool:
-    """Tell whether a number is even, by way of the one below it."""
+    """Return whether a number is even, by recursion."""
     return True if not left else odd(left - 1)
 
 
 def odd(left: int) -> bool:
-    """Tell whether a number is odd, by way of the one below it."""
+    """Return whether a number is odd, by recursion."""
     return False if not left else even(left - 1)
 
 
 def main() -> None:
-    """Go down both ways."""
-    assert down(DEPTH) == DEPTH  # noqa: S101  # a program that knows its answer
+    """Run both recursions."""
+    assert down(DEPTH) == DEPTH  # noqa: S101  # the known result
     assert even(DEPTH)  # noqa: S101  # the same
 
 
 sys.setrecursionlimit(DEPTH + 1_000)
-threading.stack_size(1 << 30)  # with a frame evaluator a call needs C's stack
+threading.stack_size(1 << 30)  # with a frame evaluator calls use the C stack
 thread = threading.Thread(target=main, name="deep")
 thread.start()
 thread.join()

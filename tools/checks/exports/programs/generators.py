@@ -16,7 +16,7 @@ def once(number: int) -> Iterator[int]:
 
 
 def total(frames: int) -> int:
-    """Add up what so many generators give."""
+    """Return the sum of the values of many generators."""
     found = 0
     for number in range(frames):
         for value in once(number):

@@ -21,7 +21,7 @@ def middle(count: int) -> int:
 
 
 def work(number: int) -> None:
-    """Do what one thread does."""
+    """Run the calls of one thread."""
     middle(50 + number)
 
 

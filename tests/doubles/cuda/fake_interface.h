@@ -1,13 +1,12 @@
-/* What the two doubles of NVIDIA's libraries know of each other.
+/* Interface between the two doubles of NVIDIA's libraries.
  *
- * fake_cuda.so stands in for libcuda.so.1 and carries a workload that tests
- * call; it runs with no tool at all.  fake_cupti.so stands in for libcupti:
- * it opens the library that LINEPROF_CUDA names and hands it an fk_tool.
- * Numbers are NVIDIA's, their names stand beside them; no header of NVIDIA's
- * is needed.
+ * fake_cuda.so replaces libcuda.so.1 and has a workload that tests call, also
+ * without a tool.  fake_cupti.so replaces libcupti: it opens the library that
+ * LINEPROF_CUDA names and passes an fk_tool to it.  Numbers are NVIDIA's, with
+ * NVIDIA's names in comments; no header of NVIDIA's is needed.
  */
-#ifndef FAKE_DOOR_H
-#define FAKE_DOOR_H
+#ifndef FAKE_INTERFACE_H
+#define FAKE_INTERFACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,14 +36,14 @@ enum {
 struct fk_graph;
 
 typedef struct fk_stream {
-    uint32_t id;                /* as records give it */
-    uint64_t free_at;           /* ns; when all that was queued has run */
+    uint32_t id;                /* as in records */
+    uint64_t free_at;           /* ns; the end of all queued work */
     _Atomic uint64_t queued;    /* number of the last piece of work */
-    _Atomic uint64_t synced;    /* pieces up to this one were waited for */
-    struct fk_graph *capturing; /* NULL: work runs */
+    _Atomic uint64_t synced;    /* last piece that was waited for */
+    struct fk_graph *capturing; /* NULL: not capturing */
 } fk_stream;
 
-/* What a CUcontext points to.  Never freed: tools keep them too long. */
+/* Target of a CUcontext.  Never freed, because tools keep pointers. */
 typedef struct fk_context {
     uint32_t device;
     uint32_t uid;
@@ -60,7 +59,8 @@ typedef struct fk_graph_data {
     const void *dependency, *exec;
 } fk_graph_data;
 
-/* What a CUgraphNode points to; CUgraph and CUgraphExec begin alike. */
+/* Target of a CUgraphNode, and the first field of a CUgraph and CUgraphExec.
+ */
 typedef struct fk_handle {
     uint64_t id;
 } fk_handle;
@@ -71,19 +71,19 @@ typedef struct fk_api_call {
     uint32_t domain, cbid;
     uint32_t correlation;
     int32_t result;
-    const char *symbol; /* the kernel's name; NULL where there is none */
+    const char *symbol; /* the kernel's name, or NULL */
     fk_context *context;
-    bool nested;      /* it made calls of its own */
+    bool nested;      /* it made other calls */
     uint64_t scratch; /* the tool's: correlationData points here */
     uint64_t start;   /* the tool's */
 } fk_api_call;
 
-/* One thing that a device does, or that is recorded as if. */
+/* One piece of work of a device, or of records that are like work. */
 typedef struct fk_work {
     uint32_t kind;
     uint32_t correlation, runtime_correlation;
     uint32_t device, context, stream;
-    fk_stream *queue; /* NULL: it is done as soon as it is told */
+    fk_stream *queue; /* NULL: done when reported */
     uint64_t number;  /* in its queue */
     uint64_t start, end, bytes;
     const char *name; /* lives as long as the process */
@@ -99,9 +99,9 @@ typedef struct fk_work {
     uint64_t address;
 } fk_work;
 
-/* The tool's half.  Called on the thread that makes the CUDA call. */
+/* Functions of the tool, called on the thread that makes the CUDA call. */
 typedef struct fk_tool {
-    uint64_t (*now)(void); /* ns, of the clock that records are in */
+    uint64_t (*now)(void); /* ns, of the clock of records */
     void (*enter)(fk_api_call *call);
     void (*leave)(fk_api_call *call);
     void (*resource)(uint32_t cbid, fk_context *context,
@@ -109,7 +109,7 @@ typedef struct fk_tool {
     void (*work)(const fk_work *work);
 } fk_tool;
 
-/* fake_cuda.so's half. */
+/* Functions of fake_cuda.so. */
 FK_EXPORT void fk_attach(const fk_tool *tool); /* borrowed for ever */
 FK_EXPORT void fk_shift(int64_t ns);           /* the clock was changed */
 FK_EXPORT int fk_driver_version(void);

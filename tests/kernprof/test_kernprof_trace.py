@@ -59,7 +59,7 @@ def trace_of(folder: Path, *flags: str, **options: object) -> Trace | None:
 
 
 def counts(trace: Trace | None, *, lines: bool = False) -> dict[str, int]:
-    """Return the number of slices of each function, or on its lines."""
+    """Return the number of slices of each function, or of its lines."""
     found: dict[str, int] = {}
     for one in nested(trace) if trace else ():
         if (one.line != 0) == lines:
@@ -87,7 +87,7 @@ def test_a_run_without_the_flag_has_no_timeline(folder: Path) -> None:
     assert trace_of(folder, "--no-trace", "--trace-lines", "1") is None
 
 
-def test_lines_are_as_asked_for(folder: Path) -> None:
+def test_trace_lines_chooses_the_lines_that_have_slices(folder: Path) -> None:
     assert counts(trace_of(folder, "--trace-lines", "off"), lines=True) == {}
     every = counts(trace_of(folder, "--trace-lines=0"), lines=True)
     assert every == {"leaf": 150, "work": 2 * 150 + 2, "main": 5}
@@ -98,7 +98,7 @@ def test_lines_are_as_asked_for(folder: Path) -> None:
     assert [one.function[2] for one in long if one.line == 18] == ["main"]
 
 
-def test_the_environment_asks_for_it(folder: Path) -> None:
+def test_a_variable_turns_the_timeline_on(folder: Path) -> None:
     every = {"LINEPROF_TRACE": "1", "LINEPROF_TRACE_LINES": "0"}
     assert counts(trace_of(folder, env=every), lines=True)["leaf"] == 150
     assert trace_of(folder, "--no-trace", env=every) is None
@@ -140,7 +140,7 @@ def test_an_invalid_flag_is_reported(folder: Path, flag: str, said: str) -> None
     assert said in done.err
 
 
-def test_a_full_memory_is_reported_and_all_before_is_kept(tmp_path: Path) -> None:
+def test_a_full_buffer_is_reported_and_earlier_slices_are_kept(tmp_path: Path) -> None:
     program = """\
         @profile
         def f():
@@ -169,12 +169,12 @@ def test_a_full_memory_is_reported_and_all_before_is_kept(tmp_path: Path) -> Non
     assert calls == {"f": 400_000, "main": 1}
 
 
-def test_a_program_does_the_same(folder: Path) -> None:
+def test_a_program_with_a_timeline_runs_as_under_python(folder: Path) -> None:
     write(folder, "x.py", PROGRAM.replace("@profile\n", "") + "print(open)\n")
     check_same("x.py", cwd=folder, mode="-lq", env={"LINEPROF_TRACE": "1"})
 
 
-def test_a_program_that_is_ended_from_outside_has_its_timeline(tmp_path: Path) -> None:
+def test_a_program_ended_by_sigterm_has_its_timeline(tmp_path: Path) -> None:
     program = """\
         import os, signal
 
@@ -190,7 +190,7 @@ def test_a_program_that_is_ended_from_outside_has_its_timeline(tmp_path: Path) -
     assert counts(trace) == {"f": 1}
 
 
-def test_a_file_of_a_program_that_runs_says_that_it_has_no_timeline(
+def test_a_periodic_dump_says_that_it_has_no_timeline(
     tmp_path: Path,
 ) -> None:
     program = """\
@@ -213,11 +213,11 @@ def test_a_file_of_a_program_that_runs_says_that_it_has_no_timeline(
     (trace,) = whole.traces
     outer, *_ = nested(trace)
     assert counts(trace) == {"f": 1}
-    assert outer.ns >= 1_000_000_000  # in one piece, whatever was written meanwhile
+    assert outer.ns >= 1_000_000_000  # one slice, although a dump was written
     assert not any("timeline" in warning for warning in whole.warnings)
 
 
-def test_a_setup_file_and_a_configuration_may_ask_for_it(folder: Path) -> None:
+def test_a_configuration_file_turns_the_timeline_on(folder: Path) -> None:
     write(folder, "lineprof.toml", "[tool.lineprof.kernprof]\ntrace = true\n")
     assert counts(trace_of(folder)) == {"leaf": 150, "work": 2, "main": 1}
     text = "[tool.lineprof.kernprof]\ntrace-lines = 0\ntrace-memory = 2\n"
@@ -247,7 +247,7 @@ def test_hundreds_of_threads_fit_in_a_small_memory(tmp_path: Path) -> None:
     assert len({one.thread for one in trace}) <= 200
 
 
-def test_the_module_of_timelines_is_imported_only_if_asked_for(tmp_path: Path) -> None:
+def test_the_module_of_timelines_is_imported_only_with_trace(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",
