@@ -66,7 +66,7 @@ def time_flames(profile: Profile) -> Flame:
         if path.node != NO_NODE:
             found[path.node] = flame
         flame.calls += path.calls
-        flame.self_ns += sum([ns for _, ns, _ in path.lines])
+        flame.self_ns += sum([one.ns for one in path.lines])
     _add_up(root)
     return root
 

@@ -105,8 +105,8 @@ class _Writer:
             made.append(_sample(leaf + callers, values, label))
         rest = b"\0" + none
         sizes: dict[tuple[int, int], tuple[bytes, bytes]] = {}  # see _around
-        for line, ns, hits in path.lines:  # as in _sample, but faster: they are many
-            leaf, values = lines[line], numbers[ns] + numbers[hits]
+        for one in path.lines:  # as in _sample, but faster: they are many
+            leaf, values = lines[one.line], numbers[one.ns] + numbers[one.hits]
             size = (len(leaf), len(values))
             between = sizes.get(size)
             if between is None:

@@ -70,7 +70,7 @@ def _lines(function: FunctionStats, used_gpu: set[int]) -> list[LineTotals]:
     """Return the lines of a function; also those with GPU work alone."""
     rows = {row.line: row for row in function.rows}
     for line in used_gpu:
-        rows.setdefault(line, LineTotals(line))
+        rows.setdefault(line, LineTotals(line=line))
     return [row for _, row in sorted(rows.items())]
 
 

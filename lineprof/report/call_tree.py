@@ -32,18 +32,18 @@ _MAX_INDENT = 16  # levels: below them, indentation begins anew
 class _Position(NamedTuple):
     """The position of a row in the drawing of the tree."""
 
-    before: str  # drawn before the row
-    before_children: str  # drawn before the rows below it
-    depth: int  # of indentation
+    before: str = ""  # drawn before the row
+    before_children: str = ""  # drawn before the rows below it
+    depth: int = 0  # of indentation
 
 
 class _Row(NamedTuple):
     """One row: a call path, or a text about call paths that are left out."""
 
-    path: CallPath | None
     position: _Position
     ns: int
     calls: int
+    path: CallPath | None = None
     text: str = ""
     is_recursion: bool = False
 
@@ -160,16 +160,21 @@ class _Walk:
             self._on_path[path.function] = self._on_path.get(path.function, 0) + 1
             if index not in skipped:
                 yield _Row(
-                    path,
-                    position,
-                    path.inclusive_ns,
-                    path.calls,
+                    path=path,
+                    position=position,
+                    ns=path.inclusive_ns,
+                    calls=path.calls,
                     is_recursion=is_recursion,
                 )
             elif index == skipped[0]:
                 text = f"{self._characters.dots} {len(skipped)} levels, one call each"
-                yield _Row(None, position, path.inclusive_ns, path.calls, text)
-        stack.append(_Leave(tuple(path.function for path in chain)))
+                yield _Row(
+                    position=position,
+                    ns=path.inclusive_ns,
+                    calls=path.calls,
+                    text=text,
+                )
+        stack.append(_Leave(functions=tuple(path.function for path in chain)))
         self._push(stack, chain[-1], subtree.level + len(chain) - 1, position)
 
     def _chain(self, subtree: _Subtree) -> list[CallPath]:
@@ -205,12 +210,12 @@ class _Walk:
         for index, one in enumerate(shown):
             is_last = index == len(shown) - 1 and not has_rest
             below = self._below(position, level + 1, is_last=is_last)
-            items.append(_Subtree(one, level + 1, below))
+            items.append(_Subtree(path=one, level=level + 1, position=below))
         if has_rest:
             below = self._below(position, level + 1, is_last=True)
             calls = sum(one.calls for one in [*path.children.values()][len(shown) :])
             text = f"{self._characters.dots} {count} more"
-            items.append(_Row(None, below, rest_ns, calls, text))
+            items.append(_Row(position=below, ns=rest_ns, calls=calls, text=text))
         stack.extend(reversed(items))
 
     def _below(
@@ -218,13 +223,13 @@ class _Walk:
     ) -> _Position:
         """Return the position of a callee of `position`; None is for the roots."""
         if position is None:
-            return _Position("", "", 0)
+            return _Position()
         indent, depth = position.before_children, position.depth + 1
         if depth > _MAX_INDENT:
             indent, depth = f"[{level}] ", 0
         characters = self._characters
-        if is_last:
-            return _Position(
-                indent + characters.elbow, indent + characters.blank, depth
-            )
-        return _Position(indent + characters.tee, indent + characters.bar, depth)
+        return _Position(
+            before=indent + (characters.elbow if is_last else characters.tee),
+            before_children=indent + (characters.blank if is_last else characters.bar),
+            depth=depth,
+        )

@@ -76,7 +76,7 @@ class Calls:
             self._into.setdefault(edge.callee, []).append(edge)
             if edge.caller is not None:
                 self._from.setdefault(edge.caller, []).append(edge)
-                line = Place(edge.caller[0], edge.line)
+                line = Place(file=edge.caller[0], line=edge.line)
                 self._lines.setdefault(line, []).append(edge)
         for into in self._into.values():
             into.sort(key=lambda edge: -edge.total_ns)  # recursion counts once
@@ -123,7 +123,7 @@ def starts(
                 path = found.pop().path
                 if isinstance(at, Place) and path[-1] != through[2]:
                     path += (through[2],)
-        found.append(Start((*path, _step(at, finder)), at))
+        found.append(Start(path=(*path, _step(at, finder)), at=at))
         is_line = isinstance(at, Place)
         reached = {edge.callee for edge in calls.on(at)} if is_line else {at}  # type: ignore[arg-type]
     return found
@@ -141,7 +141,7 @@ def _through(at: Place | Key, reached: Iterable[Key], calls: Calls) -> Key | Non
     for key in reached:
         for edge in calls.by(key):
             if isinstance(at, Place):
-                if Place(key[0], edge.line) == at:
+                if Place(file=key[0], line=edge.line) == at:
                     return key
             elif edge.callee == at:
                 return key
@@ -163,7 +163,8 @@ def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place 
                 hint=f"lineprof view --callers {key[2]} shows who calls it",
             )
         return key
-    line = Place(*place)
+    file, number = place
+    line = Place(file=file, line=number)
     if calls.on(line):
         return line
     inside = [
@@ -255,7 +256,7 @@ class _Drill:
             todo += self._steps(edges, start.path, 1, min_ns, on_line=True)
         else:
             min_ns = self._threshold(self._calls.numbers[start.at].total_ns)
-            todo.append((_Section(start.path, start.at), 1))
+            todo.append((_Section(path=start.path, function=start.at), 1))
         shown: set[Key] = set()
         max_depth = self._options.depth or 1
         while todo:
@@ -293,7 +294,8 @@ class _Drill:
             caller = edge.caller or edge.callee
             line = () if on_line else (self._names.caller(caller, edge.line),)
             shortened = self._shortened((*path, *line, edge.callee[2]))
-            steps.append((_Section(shortened, edge.callee, edge), level))
+            section = _Section(path=shortened, function=edge.callee, edge=edge)
+            steps.append((section, level))
         return steps[::-1]
 
     def _shortened(self, path: tuple[str, ...]) -> tuple[str, ...]:

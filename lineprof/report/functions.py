@@ -124,7 +124,9 @@ def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
         if any(cell.hits or cell.time_ns for cell in function.thread_lines)
     }
     return [
-        _FunctionRow(key, numbers, gpu[key].gpu_ns if key in gpu else 0)
+        _FunctionRow(
+            key=key, numbers=numbers, gpu_ns=gpu[key].gpu_ns if key in gpu else 0
+        )
         for key, numbers in function_totals(profile).items()
         if not options.skip_zero
         or (numbers.calls or numbers.total_ns or key in ran or key in gpu)
@@ -227,7 +229,9 @@ def _hot_lines(profile: Profile) -> list[_HotLine]:
         for line in dict.fromkeys((*of_cpu, *of_gpu)):
             gpu_ns = of_gpu[line].self_ns if line in of_gpu else 0
             if of_cpu.get(line) or gpu_ns:
-                rows.append(_HotLine(key, line, of_cpu.get(line, 0), gpu_ns))
+                self_ns = of_cpu.get(line, 0)
+                row = _HotLine(key=key, line=line, self_ns=self_ns, gpu_ns=gpu_ns)
+                rows.append(row)
     return rows
 
 
@@ -260,11 +264,11 @@ class _CallSums(NamedTuple):
 class _CallerRow(NamedTuple):
     """One row of --callers: a line that calls the function, or the sum of all."""
 
-    place: str
     caller: str
-    source: str
     sums: _CallSums
-    gpu_ns: int
+    place: str = ""
+    source: str = ""
+    gpu_ns: int = 0
 
 
 def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
@@ -330,8 +334,8 @@ def _caller_table(
             total_ns=max(0, rest_ns),
             inclusive_ns=max(0, rest_ns),
         )
-        rows = [*rows, _CallerRow("", _UNKNOWN_CALLER, "", sums=rest, gpu_ns=0)]
-    total = _CallerRow("", "all together", "", sums=_added(rows), gpu_ns=gpu_ns)
+        rows = [*rows, _CallerRow(caller=_UNKNOWN_CALLER, sums=rest)]
+    total = _CallerRow(caller="all together", sums=_added(rows), gpu_ns=gpu_ns)
     shown = [*rows, total]
     times = time_unit_for(max(row.sums.inclusive_ns, row.gpu_ns) for row in shown)
     once, inclusive, gpu = times.titles("Time", "Inclusive", "GPU")

@@ -103,7 +103,7 @@ def _lines(
 ) -> Iterator[str]:
     rows = {row.line: row for row in function.rows}
     for line in gpu.lines_of(function.key):  # some were not measured on the CPU
-        rows.setdefault(line, LineTotals(line))
+        rows.setdefault(line, LineTotals(line=line))
     for line, row in sorted(rows.items()):
         values = {
             "line": line,
@@ -227,7 +227,7 @@ class GpuFields:
 
 def gpu_fields(gpu: Gpu) -> GpuFields:
     """Return the numbers of all lines and functions."""
-    return GpuFields(numbers_of_lines(gpu), numbers_of_functions(gpu))
+    return GpuFields(lines=numbers_of_lines(gpu), functions=numbers_of_functions(gpu))
 
 
 def fields(numbers: GpuNumbers) -> Fields:
@@ -242,14 +242,16 @@ def fields(numbers: GpuNumbers) -> Fields:
         "memset_ns": numbers.memset_ns,
         "memcpy_ns": numbers.memcpy_ns,
         "memcpy_bytes": numbers.memcpy_bytes,
-        "memcpy_ns_by_direction": {name: ns for name, _, ns, _ in numbers.copies},
-        "memcpy_bytes_by_direction": {name: size for name, *_, size in numbers.copies},
+        "memcpy_ns_by_direction": {one.direction: one.ns for one in numbers.copies},
+        "memcpy_bytes_by_direction": {
+            one.direction: one.bytes for one in numbers.copies
+        },
         "waits": numbers.waits,
         "wait_ns": numbers.wait_ns,
         "alloc_bytes": numbers.alloc_bytes,
         "free_bytes": numbers.free_bytes,
-        "migration_ns": sum(ns for _, _, ns, _ in numbers.migrations),
-        "migration_bytes": sum(size for *_, size in numbers.migrations),
+        "migration_ns": sum(one.ns for one in numbers.migrations),
+        "migration_bytes": sum(one.bytes for one in numbers.migrations),
     }
 
 

@@ -92,7 +92,7 @@ class FunctionTable(NamedTuple):
     name: str
     lines: tuple[Line, ...]
     total: float  # wall time counted once; more in the lines if it recursed
-    extra: ExtraColumns = ExtraColumns((), {}, {})
+    extra: ExtraColumns = ExtraColumns(columns=(), texts={}, below={})
     gpu_ns: int = 0  # with its callees
     wait_ns: int = 0  # for a GPU
     footer: tuple[str, ...] = ()  # lines below the table
@@ -185,7 +185,7 @@ def _percent(line: Line, scale: Scale) -> str:
     return "" if percent is None else f"{percent:5.1f}"
 
 
-NUMBER = Column("Line #", 6, lambda line, _: str(line.number), False, "line")
+NUMBER = Column("Line #", 6, lambda line, _: str(line.number), grows=False, key="line")
 
 HITS = Column("Hits", 9, _hits, key="hits")
 
@@ -193,7 +193,7 @@ TIME = Column("Time", 12, _time, key="time")
 
 PER_HIT = Column("Per Hit", 8, _per_hit, key="perhit")
 
-PERCENT = Column("% Time", 8, _percent, False, "percent")
+PERCENT = Column("% Time", 8, _percent, grows=False, key="percent")
 
 COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
 

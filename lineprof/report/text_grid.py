@@ -39,8 +39,8 @@ class TimeUnit(NamedTuple):
 def time_unit_for(times: Iterable[float]) -> TimeUnit:
     """Return milliseconds or, if all `times` (ns) are short, microseconds."""
     if max(times, default=0) < 10 * _MILLISECOND:
-        return TimeUnit("us", _MICROSECOND)
-    return TimeUnit("ms", _MILLISECOND)
+        return TimeUnit(name="us", ns=_MICROSECOND)
+    return TimeUnit(name="ms", ns=_MILLISECOND)
 
 
 def in_words(ns: float) -> str:

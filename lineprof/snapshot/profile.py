@@ -86,6 +86,14 @@ class WaitRow(NamedTuple):
     ns: int
 
 
+class TraceWindows(NamedTuple):
+    """The windows of time in which the core hands out a trace's slices."""
+
+    until: int  # ticks: when they were asked for; slices end by then
+    left_out: int  # slices that there was no room for
+    starts: Sequence[int]  # ticks; the last one is the end
+
+
 class TickScale(NamedTuple):
     """Conversion of the core's ticks, and of costs in parts of a tick, to ns."""
 
@@ -286,18 +294,20 @@ class RawTrace(NamedTuple):
         wanted = array("I", bytes(4 * (max(keys, default=0) + 1)))
         for serial, key in keys.items():
             wanted[serial] = functions.setdefault(key, len(functions)) + 1
-        windows = self.tracer.trace_windows(wanted.tobytes(), 4 * SLICES_PER_BATCH)
+        windows = TraceWindows._make(
+            self.tracer.trace_windows(wanted.tobytes(), 4 * SLICES_PER_BATCH)
+        )
         used: set[int] = set()
         batches = tuple(self._batches(wanted.tobytes(), windows, scale, used))
-        count, left_out = sum(batch.events for batch in batches), windows[1]
-        if not count and not left_out:
+        count = sum(batch.events for batch in batches)
+        if not count and not windows.left_out:
             return ()
         began_ns = self.core.monotonic_ns(self.began, scale)
         return (
             Trace(
                 process=0,
                 count=count,
-                left_out=left_out,
+                left_out=windows.left_out,
                 origin_ns=min(self.origin_ns or began_ns, began_ns),
                 functions=tuple(functions),
                 threads=tuple(
@@ -311,17 +321,24 @@ class RawTrace(NamedTuple):
     def _batches(
         self,
         wanted: bytes,
-        windows: tuple[int, int, list[int]],
+        windows: TraceWindows,
         scale: int,
         used: set[int],
     ) -> Iterator[Batch]:
         """Yield all slices, window by window; the threads' numbers go to `used`."""
-        from lineprof.model.timelines import pack_slices  # noqa: PLC0415
+        from lineprof.model.timelines import (  # noqa: PLC0415
+            SLICE_COLUMNS,
+            pack_slices,
+        )
 
-        until, _, starts = windows
-        for low, high in itertools.pairwise(starts):
-            columns = self.tracer.trace_slices(wanted, until, low, high, scale)
-            used.update(array("I", columns[0]))
+        for low, high in itertools.pairwise(windows.starts):
+            columns = dict(
+                zip(
+                    SLICE_COLUMNS,
+                    self.tracer.trace_slices(wanted, windows.until, low, high, scale),
+                )
+            )
+            used.update(array(SLICE_COLUMNS["thread"], columns["thread"]))
             yield from pack_slices(columns)
 
     def warnings(self, traces: Iterable[Trace]) -> list[str]:
