@@ -22,6 +22,7 @@ from lineprof.export.timeline_tracks import (
     THREAD,
     Count,
     Span,
+    SystemNumbers,
     Track,
 )
 from lineprof.version import VERSION
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
 
 __all__ = ["content", "remarks"]
-
-# Numbers from here on are given to tracks without a number that all viewers take.
-_FIRST_OWN_NUMBER = 1_000_000_000
 
 _CHUNK = 1 << 16  # characters
 
@@ -67,8 +65,7 @@ class _Writer:
         self._names: dict[int, str] = {}  # of a track, after those above it
         self._pids: dict[int, int] = {}  # of a track
         self._processes: dict[int, str] = {}  # names, by track
-        self._taken: set[tuple[int, int]] = set()  # (process, number of a thread)
-        self._last_number = _FIRST_OWN_NUMBER
+        self._numbers = SystemNumbers()
         self._labels: dict[int, str] = {}
 
     def text(self, item: Track | Span | Count) -> str:
@@ -121,7 +118,7 @@ class _Writer:
             name = track.name
             if track.parent != NO_TRACK:
                 name = f"{name}, {self._processes[track.parent]}"
-            pid = self._number(0, track.native)
+            pid = self._numbers.number(0, track.native)
             self._processes[track.number] = name
             self._pids[track.number] = pid
             return _metadata(f'"pid":{pid}', "process", name, track.place)
@@ -130,19 +127,11 @@ class _Writer:
         name = self._names[track.number] = (
             f"{outer}: {track.name}" if outer else track.name
         )
-        tid = self._number(pid, track.native if track.kind == THREAD else 0)
+        tid = self._numbers.number(pid, track.native if track.kind == THREAD else 0)
         place = self._places[track.number] = f'"pid":{pid},"tid":{tid}'
         if track.kind in {COUNTER, GROUP}:
             return ""
         return _metadata(place, "thread", name, track.place)
-
-    def _number(self, pid: int, native: int) -> int:
-        """Return `native`, or another number if that is taken or too large."""
-        if not 0 < native < _FIRST_OWN_NUMBER or (pid, native) in self._taken:
-            self._last_number += 1
-            return self._last_number
-        self._taken.add((pid, native))
-        return native
 
 
 def _metadata(place: str, kind: str, name: str, order: int) -> str:

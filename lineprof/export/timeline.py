@@ -447,11 +447,8 @@ def _sums_track(profile: Profile, tracks: Tracks, thread: int) -> int:
 
 
 def _node_label(node: CallNode, labels: Labels) -> Label:
-    label = labels.of_slice(node.function, 0)
-    return labels.make(
-        label.name,
-        label.category,
-        *label.arguments,
+    return labels.with_arguments(
+        labels.of_slice(node.function, 0),
         ("called from line", node.line),
         ("calls", node.calls),
         ("primitive calls", node.primitive_calls),
@@ -474,21 +471,15 @@ def _without_calls(
         rows = sorted(function.rows, key=lambda row: -row.time_ns)
         width = max(function.total_ns, sum(row.time_ns for row in rows))
         ends[track] = at + width
-        label = labels.of_slice(function.key, 0)
-        label = labels.make(
-            label.name,
-            label.category,
-            *label.arguments,
+        label = labels.with_arguments(
+            labels.of_slice(function.key, 0),
             ("calls", function.calls),
             ("total_ns", function.total_ns),
         )
         yield Span(track=track, start=at, ns=width, label=label)
         for row in rows:
-            label = labels.of_slice(function.key, row.line)
-            label = labels.make(
-                label.name,
-                label.category,
-                *label.arguments,
+            label = labels.with_arguments(
+                labels.of_slice(function.key, row.line),
                 ("hits", row.hits),
                 ("time_ns", row.time_ns),
             )

@@ -36,6 +36,10 @@ NO_FLOW = 0
 
 NO_PROCESS = -1
 
+# Numbers above this one, which all viewers take, are given to tracks that cannot have
+# the system's.
+_FIRST_OWN_NUMBER = 1_000_000_000
+
 # Places of the tracks below a thread, and the number of places for each thread.
 SUMS, LINES, RUNTIME_API, DRIVER_API, GPU_WAIT = range(1, 6)
 
@@ -67,6 +71,25 @@ class Track(NamedTuple):
     place: int  # its order below the same process or device
     process: int  # its index in Profile.processes, or NO_PROCESS
     native: int = 0  # the system's number of a process or a thread; 0 if unknown
+
+
+class SystemNumbers:
+    """Numbers of processes and of their threads: the system's, each given once."""
+
+    def __init__(self) -> None:
+        self._taken: set[tuple[int, int]] = set()  # (process, number)
+        self._last = _FIRST_OWN_NUMBER
+
+    def number(self, process: int, native: int) -> int:
+        """Return `native`, or another number if that is taken or too large.
+
+        `process` is the number of a thread's process; of a process, 0.
+        """
+        if not 0 < native < _FIRST_OWN_NUMBER or (process, native) in self._taken:
+            self._last += 1
+            return self._last
+        self._taken.add((process, native))
+        return native
 
 
 class Span(NamedTuple):
@@ -430,6 +453,10 @@ class Labels:
         return Label(
             number=self._made, name=name, category=category, arguments=arguments
         )
+
+    def with_arguments(self, label: Label, *more: Argument) -> Label:
+        """Return a new label like `label`, with more arguments."""
+        return self.make(label.name, label.category, *label.arguments, *more)
 
     def of_slice(self, key: Key, line: int) -> Label:
         """Return the label of a function, or of one of its lines."""

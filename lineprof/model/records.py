@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypeVar
+
+    PartOfLine = TypeVar("PartOfLine", "Wait", "LineBreakdown")
 
     Key = tuple[str, int, str]  # of a function: file, first line, qualified name
 
@@ -217,6 +220,15 @@ class LineBreakdown(NamedTuple):
 
 
 # Sums of records.
+
+
+def sum_parts(records: Iterable[PartOfLine]) -> tuple[PartOfLine, ...]:
+    """Return `records` with one for each line, thread and cause (or part)."""
+    sums: dict[PartOfLine, int] = {}
+    for one in records:
+        identity = one._replace(ns=0)
+        sums[identity] = sums.get(identity, 0) + one.ns
+    return tuple([identity._replace(ns=ns) for identity, ns in sums.items()])
 
 
 def merge_functions(functions: Iterable[FunctionStats]) -> tuple[FunctionStats, ...]:

@@ -20,6 +20,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
     Wait,
+    sum_parts,
 )
 from lineprof.process_info import thread_names
 from lineprof.snapshot.calls import of_c, remarks, tree_of
@@ -401,19 +402,24 @@ def own_times_of(
 
     If there is none, returns one of 0 ns, which tells that it was asked for.
     """
-    found: dict[tuple[Key, int, int, str], int] = {}
-    for row in rows:
-        if row.serial in keys and row.cause >= _FIRST_PART:
-            part = PARTS[row.cause - _FIRST_PART]
-            place = (keys[row.serial], row.line, place_of(row.thread), part)
-            found[place] = found.get(place, 0) + row.ns
-    if not found and keys:
-        key = next(iter(keys.values()))
-        found[key, key[1], UNKNOWN_THREAD, PARTS[0]] = 0
-    return tuple(
-        LineBreakdown(function=key, line=line, thread=thread, part=part, ns=ns)
-        for (key, line, thread, part), ns in found.items()
+    found = sum_parts(
+        LineBreakdown(
+            function=keys[row.serial],
+            line=row.line,
+            thread=place_of(row.thread),
+            part=PARTS[row.cause - _FIRST_PART],
+            ns=row.ns,
+        )
+        for row in rows
+        if row.serial in keys and row.cause >= _FIRST_PART
     )
+    if found or not keys:
+        return found
+    key = next(iter(keys.values()))
+    nothing = LineBreakdown(
+        function=key, line=key[1], thread=UNKNOWN_THREAD, part=PARTS[0], ns=0
+    )
+    return (nothing,)
 
 
 def warnings_of(

@@ -26,6 +26,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
     Wait,
+    sum_parts,
 )
 from lineprof.model.units import NANOSECOND
 from lineprof.storage.rows import (
@@ -338,20 +339,18 @@ def _waits(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> tuple[Wait, 
     A cause that only a later version knows becomes OTHER.
     """
     threads = {None: UNKNOWN_THREAD, **threads}
-    sums: dict[tuple[Key, int, int, str], int] = {}
+    found: list[Wait] = []
     for row in WAITS.named(rows_of(db, WAITS)):
         check_natural([row["line"], row["ns"]], "a wait")
-        function = known(keys, row["function_id"], "function")
-        thread = known(threads, row["thread_id"], "thread")
-        cause = row["cause"] if row["cause"] in CAUSES else OTHER
-        place = (function, row["line"], thread, cause)
-        sums[place] = sums.get(place, 0) + row["ns"]
-    return tuple(
-        [
-            Wait(function=function, line=line, thread=thread, cause=cause, ns=ns)
-            for (function, line, thread, cause), ns in sums.items()
-        ]
-    )
+        one = Wait(
+            function=known(keys, row["function_id"], "function"),
+            line=row["line"],
+            thread=known(threads, row["thread_id"], "thread"),
+            cause=row["cause"] if row["cause"] in CAUSES else OTHER,
+            ns=row["ns"],
+        )
+        found.append(one)
+    return sum_parts(found)
 
 
 def _own_times(
