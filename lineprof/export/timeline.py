@@ -46,20 +46,20 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
-from lineprof.model.timelines import unpack_events
+from lineprof.model.timelines import GpuEvent, unpack_events
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
-    from typing import Any
 
     from lineprof.export.timeline_tracks import Label
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode
-    from lineprof.model.timelines import Batch, GpuEvent, Slice, Timeline, Trace
+    from lineprof.model.timelines import Batch, Slice, Timeline, Trace
 
     Item = Track | Span | Count
 
-    # Start and index of a batch, its next event, and the rest.
+    # In a heap, so in the order that sorts: the next event's start, the batch's index
+    # (so that events are never compared), the event, and the rest.
     OpenBatch = tuple[int, int, GpuEvent, Iterator[GpuEvent]]
 
 
@@ -136,8 +136,8 @@ def _items(profile: Profile, tracks: Tracks) -> Iterator[Span | Count]:
         gpu = GpuSlices(profile, index, tracks, labels)
         flows = Flows(flow_numbers)
         launching = _launching(profile)
-        for start, is_slice, one in _by_start(traces, timelines, clock):
-            if not is_slice:
+        for start, one in _by_start(traces, timelines, clock):
+            if isinstance(one, GpuEvent):
                 yield from gpu.of(one, start, flows)
                 continue
             span = slices.span(one, start)
@@ -158,23 +158,20 @@ def _launching(profile: Profile) -> set[Hashable]:
 
 def _by_start(
     traces: Iterable[Trace], timelines: Iterable[Timeline], clock: Clock
-) -> Iterator[tuple[int, bool, Any]]:
-    """Yield (start, whether it is a slice, the slice or event) by start."""
+) -> Iterator[tuple[int, Slice | GpuEvent]]:
+    """Yield each slice and each event with its start (ns), by the start."""
     streams = [
-        *(_with_start(one, clock.zero_of(one), is_slice=True) for one in traces),
-        *(
-            _with_start(events_by_start(one), clock.zero_of(one), is_slice=False)
-            for one in timelines
-        ),
+        *(_with_start(one, clock.zero_of(one)) for one in traces),
+        *(_with_start(events_by_start(one), clock.zero_of(one)) for one in timelines),
     ]
     return merge(*streams, key=itemgetter(0)) if len(streams) > 1 else streams[0]
 
 
 def _with_start(
-    stream: Iterable[Slice | GpuEvent], zero: int, *, is_slice: bool
-) -> Iterator[tuple[int, bool, Any]]:
+    stream: Iterable[Slice | GpuEvent], zero: int
+) -> Iterator[tuple[int, Slice | GpuEvent]]:
     for one in stream:
-        yield max(0, zero + one.start_ns), is_slice, one
+        yield max(0, zero + one.start_ns), one
 
 
 def events_by_start(timeline: Timeline) -> Iterator[GpuEvent]:

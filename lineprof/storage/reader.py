@@ -58,14 +58,11 @@ from lineprof.storage.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
-    from lineprof.model.records import Key
+    from lineprof.storage.rows import Indexes, Keys
     from lineprof.storage.schema import Table
-
-    Indexes = Mapping[object, int]  # by id
-    Keys = Mapping[object, Key]  # of functions, by id
 
 _MAGIC = b"SQLite format 3\0"
 _PICKLE = b"\x80"  # of protocol 2 or later: line_profiler's

@@ -63,10 +63,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.model.records import Key
+    from lineprof.storage.rows import Indexes, Keys
     from lineprof.storage.schema import BatchTables, Rows, Table
 
-    Indexes = Mapping[object, int]  # by id
-    Keys = Mapping[object, Key]  # of functions, by id
     Names = Mapping[object, str]  # by id
 
 _INTEGER_END = 1 << 63  # of SQLite's integers

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from lineprof.model.records import Key
     from lineprof.storage.schema import Rows, Table
+
+    Indexes = Mapping[object, int]  # by id
+    Keys = Mapping[object, Key]  # of functions, by id
 
 _MAX_ROWS = 20_000_000  # of one table
 
