@@ -121,7 +121,7 @@ class Nodes:
     def above(self, node: int) -> int:
         """Return the node to put callees of `node` below.
 
-        It is `node` itself unless that is too deep for readers, which recurse.
+        That is `node`, or its parent if `node` is too deep for readers, which recurse.
         """
         if self._depths[node - 1] < MAX_DEPTH:
             return node

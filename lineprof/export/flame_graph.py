@@ -48,7 +48,7 @@ class Flame:
         self.ns = 0  # with all callees
 
     def child(self, key: Key) -> Flame:
-        """Return the function `key` as this one called it; made at its first use."""
+        """Return the flame of a callee; made at its first use."""
         flame = self.children.get(key)
         if flame is None:
             flame = self.children[key] = Flame(key)
@@ -84,7 +84,7 @@ def gpu_flames(profile: Profile) -> Flame:
 
 
 def _add_up(root: Flame) -> None:
-    """Set the time of each flame to that of itself and all below."""
+    """Set the `ns` of each flame: its own time and that of all flames below."""
     order = [root]
     for flame in order:  # it grows: parents come before their children
         flame.ns = flame.self_ns
@@ -178,7 +178,10 @@ def layout(root: Flame) -> Layout:
     starts = [0]  # by level: the left edge of the next box
     for level, flame in walk(root):
         start = starts[level]
-        starts[level:] = [start + flame.ns, start]  # its first child starts there, too
+        starts[level:] = [
+            start + flame.ns,
+            start,
+        ]  # also of its first child
         if flame.ns * SMALLEST < root.ns:
             tiny += bool(flame.ns)  # without time there is no box
         elif level >= MAX_LEVELS:
@@ -325,7 +328,7 @@ def _asset(name: str) -> str:
 
 
 def _xml_text(text: str, *, keep: str = "") -> str:
-    """Return `text` escaped for XML; control characters but `keep` are escaped, too."""
+    """Return `text` for XML; control characters except `keep` come as escapes."""
     return escape(printable(text, keep=keep)).translate(_NOT_XML)
 
 

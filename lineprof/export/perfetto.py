@@ -39,7 +39,7 @@ _TIMESTAMP = b"\x40"  # field 8
 
 _SEQUENCE, _TRACK_EVENT, _INTERNED, _FLAGS, _DESCRIPTOR = 10, 11, 12, 13, 60
 
-_CLEARED, _NEEDED = 1, 2  # values of _FLAGS: interned texts are void; are used
+_CLEARED, _NEEDED = 1, 2  # values of _FLAGS: forget the interned texts; use them
 
 _SEQUENCE_1 = number(_SEQUENCE, 1)
 

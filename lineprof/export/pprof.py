@@ -231,7 +231,7 @@ def _sample(locations: bytes, values: bytes, label: bytes) -> bytes:
 
 
 def _around(callers: bytes, leaf: int, values: int, label: int) -> tuple[bytes, bytes]:
-    """Return the bytes before a sample's leaf, and those from there to its values.
+    """Return the bytes before a sample's leaf, and those from its leaf to its values.
 
     They depend on `callers` and on the sizes (bytes) alone, so many samples share
     them.

@@ -135,7 +135,7 @@ class Frames:
         return lines
 
     def named(self, name: str) -> int:
-        """Return the frame of a name that is not Python."""
+        """Return the frame of a kernel, or of another name without a Python file."""
         return self.lines(("", 0, name))[0]
 
     def text(self) -> str:

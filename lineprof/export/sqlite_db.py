@@ -1,9 +1,9 @@
 """SQLite databases for people: plain tables, and views of them.
 
-A ``.lprof`` file is a database, too, but its columns are packed; here each number has
+A ``.lprof`` file is also a database, but its columns are packed; here each number has
 a row of its own. docs/exports.md describes the tables. All times are in nanoseconds
-(ns). A `..._id` is the `id` of a row of another table; NULL if there is none or it is
-unknown. Starts count from the start of the first process.
+(ns). A `..._id` is the `id` of a row of another table, or NULL if that row does not
+exist or is unknown. Starts count from the start of the first process.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ VIEWS = {
 def sqlite_content(profile: Profile) -> Iterator[bytes]:
     """Yield the database, which is first written to a temporary folder.
 
-    Raises OSError if that fails, for lack of space say.
+    Raises OSError if that fails, for example because a disk is full.
     """
     with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
         name = os.path.join(folder, "profile.sqlite")

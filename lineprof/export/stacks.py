@@ -76,8 +76,8 @@ class Stack(NamedTuple):
     """Numbers of one leaf line, on one thread, at the end of one call path.
 
     A call is a stack of its own, whose leaf is at the function's first line: it has
-    `calls` and no time. GPU work is in stacks of its own, too, one for each name,
-    device and stream.
+    `calls` and no time. GPU work also has stacks of its own, one for each name, device
+    and stream.
     """
 
     frames: tuple[Frame, ...]  # (function, line), root first; the last is the leaf
@@ -106,7 +106,7 @@ def stacks(profile: Profile) -> Iterator[Stack]:
 
 
 def call_path_shares(profile: Profile) -> Iterator[CallPathShare]:
-    """Yield the share of each call path, after the shares of the paths that it is on.
+    """Yield the share of each call path; callers come before their callees.
 
     The shares of one line add up to its self time, to the nanosecond. Together with
     those of all call paths from the line, they are the line's time in `lineprof
@@ -246,10 +246,11 @@ def cut(callers: Sequence[Frame], limit: int = _MAX_FRAMES[0]) -> tuple[Frame, .
 # the call, except in old files, in which the two were not made to agree.
 
 
-# Largest rounding error of a function's time; more than that is another's time.
+# Largest rounding error of a function's time; a greater difference is time of calls
+# that the profile does not have.
 _SLACK_NS = 1_000
 
-_SLACK_PART = 1_000  # or one part in so many of it
+_SLACK_PART = 1_000  # or the function's time divided by this number
 
 
 class LineShares:
@@ -319,9 +320,10 @@ class _FunctionLines:
         self.is_complete = False  # the calls have all the time of the lines
 
     def set_budget(self, *, is_covered: bool) -> None:
-        """Find how much of the lines' time the calls may take.
+        """Set the budget: the part of the lines' time that the calls may take.
 
-        All of it, if all calls are known (`is_covered`) or if it differs by little.
+        That is all time if all calls are known (`is_covered`), or if the times of
+        calls and lines differ only by rounding.
         """
         lines_ns = sum(self.ns)
         slack = _SLACK_NS + max(lines_ns, self.calls_ns) // _SLACK_PART
@@ -420,7 +422,7 @@ _MAX_EVENTS = 2_000_000  # more would take seconds to read
 
 
 class _SumKey(NamedTuple):
-    """The identity of a GPU sum, in its fields' terms."""
+    """The identity of a GPU sum: the fields of `GpuSum` that are not numbers."""
 
     path: int
     origin: int
@@ -445,7 +447,7 @@ class _StreamTimes:
                 streams[stream] = streams.get(stream, 0) + ns
 
     def of(self, one: GpuSum) -> list[tuple[int | None, int]]:
-        """Return (stream, ns) of each stream; one for None if they do not add up."""
+        """Return (stream, ns) of each stream; [(None, ns)] if times do not add up."""
         key = _SumKey(
             path=one.path,
             origin=one.origin,
@@ -462,7 +464,7 @@ class _StreamTimes:
 def _device_events(
     timeline: Timeline, devices: dict[tuple[int, int], int]
 ) -> Iterator[tuple[_SumKey, int, int]]:
-    """Yield of each event on a device the key of its sum, its stream, its time (ns)."""
+    """Yield (key of the sum, stream, time in ns) of each event on a device."""
     first = timeline.first_path - 1  # the columns count paths from 1
     for batch in timeline.batches:
         for kind, name, ns, path, origin, number, stream in zip(

@@ -75,7 +75,7 @@ def _lines(function: FunctionStats, used_gpu: set[int]) -> list[LineTotals]:
 
 
 def _flat(fields: Fields) -> Iterator[tuple[str, object]]:
-    """Yield `fields`; a field by direction as one for each direction."""
+    """Yield `fields`; each field by direction becomes one field a direction."""
     for name, value in fields.items():
         if isinstance(value, dict):
             for direction, number in value.items():

@@ -279,7 +279,7 @@ class GpuSlices:
     def thread_of(self, event: GpuEvent) -> int:
         """Return the index of an event's thread, or UNKNOWN_THREAD.
 
-        The path is asked first, as CUPTI numbers threads as pthread_self() does.
+        The call path has the system's number; CUPTI's is that of pthread_self().
         """
         if event.path != NO_PATH:
             path = self._profile.gpu.paths[event.path]
@@ -333,7 +333,7 @@ class GpuSlices:
         return found
 
     def _launches(self, event: GpuEvent) -> Iterator[Hashable]:
-        """Yield the sources that may have launched it: its line, or the function."""
+        """Yield the possible sources of a launch: the line, or else the function."""
         if event.path == NO_PATH:
             return
         path = self._profile.gpu.paths[event.path]

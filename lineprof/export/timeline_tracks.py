@@ -116,7 +116,7 @@ class Count(NamedTuple):
 
 
 class Tracks:
-    """All tracks by what they are of; `new` has those that no one has taken yet."""
+    """All tracks by the process, thread or device they show; `new` has the latest."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -166,7 +166,7 @@ class Tracks:
         """Return the track of a thread: its index in Profile.threads.
 
         `native` is the system's number of a thread that is not in the profile; 0 if
-        that is unknown, too.
+        that number is also unknown.
         """
         parent = self.process(process)
         is_known = thread != UNKNOWN_THREAD
@@ -249,7 +249,7 @@ class Tracks:
     def lane(self, track: int, start: int, end: int) -> int:
         """Return `track` or another lane of it that is free from `start` on.
 
-        It is taken until `end`. Times (ns) come in order.
+        The lane is taken until `end`. Calls come in order of `start` (ns).
         """
         lanes = self._lanes.setdefault(track, [(track, 0)])
         for index, (lane, busy_until) in enumerate(lanes):
@@ -303,7 +303,7 @@ class Tracks:
         return number
 
     def _append(self, like: Track) -> int:
-        """Add a track like this one, under a new number; return that."""
+        """Add a track like `like` under a new number; return that number."""
         number = len(self._all) + 1
         track = like._replace(number=number)
         self._all.append(track)
@@ -322,7 +322,7 @@ MAX_KEPT_SPANS = 50_000  # some 20 MB
 
 
 class Flows:
-    """Spans that are kept back; `numbers` numbers the flows of all processes."""
+    """Spans that are held back, and the flows between them."""
 
     def __init__(self, numbers: Iterator[int]) -> None:
         self._numbers = numbers
@@ -350,7 +350,7 @@ class Flows:
     def end(self, *sources: Hashable) -> int:
         """Return a new flow from the span of the first of `sources` that is kept.
 
-        It is NO_FLOW if none is: there was no such span, or it is too long ago.
+        If none of them is kept, as the span is missing or too old, returns NO_FLOW.
         """
         for source in sources:
             index = self._sources.get(source)
@@ -415,7 +415,7 @@ class Clock:
         }
 
     def zero_of(self, one: Trace | Timeline) -> int:
-        """Return the time (ns) on the axis at which its own times are 0."""
+        """Return the time (ns) on the axis at which the times of `one` are 0."""
         place = self._places.get(one.process, 0)
         return place + one.origin_ns - self._origins[one.process]
 

@@ -1,4 +1,4 @@
-"""The registry of views: each flag of `lineprof view`, and the module that obeys it.
+"""The registry of views: each flag of `lineprof view`, and the module behind it.
 
 | flag                      | module                  |
 |---------------------------|-------------------------|
@@ -55,7 +55,7 @@ __all__ = ["VIEWS", "Option", "Options", "View"]
 
 
 def _call(module: str, function: str, *arguments: Any) -> Iterable[str]:  # noqa: ANN401
-    """Call a function of one of this package's modules, which is imported only then."""
+    """Call a function of one of this package's modules, and import that now."""
     lines: Iterable[str] = getattr(import_module(f"{__name__}.{module}"), function)(
         *arguments
     )

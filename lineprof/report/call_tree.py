@@ -147,7 +147,7 @@ class _Walk:
     def _chained(
         self, stack: list[_Subtree | _Row | _Leave], subtree: _Subtree
     ) -> Iterator[_Row]:
-        """Yield a call path and, as long as there is just one below it, that one."""
+        """Yield the rows of a chain of call paths: each but the last has one callee."""
         chain = self._chain(subtree)
         skipped = range(_CHAIN_ENDS, len(chain) - _CHAIN_ENDS)
         if len(chain) <= _MAX_CHAIN:
@@ -178,7 +178,10 @@ class _Walk:
         self._push(stack, chain[-1], subtree.level + len(chain) - 1, position)
 
     def _chain(self, subtree: _Subtree) -> list[CallPath]:
-        """Return a call path and those below it down to one that branches or works."""
+        """Return a chain: a call path, its only callee, and so on.
+
+        The chain ends with a call path that has several callees, or time of its own.
+        """
         chain = [subtree.path]
         while chain[-1].self_ns < self._min_ns:
             shown, rest_ns, _ = self._shown(chain[-1], subtree.level + len(chain) - 1)
@@ -188,7 +191,7 @@ class _Walk:
         return chain
 
     def _shown(self, path: CallPath, level: int) -> tuple[list[CallPath], int, int]:
-        """Return the call paths to show below one; time and number of the others."""
+        """Return the call paths to show below `path`; time and number of the rest."""
         if self._max_depth and level >= self._max_depth:
             return [], 0, 0
         paths = [*path.children.values()]
@@ -221,7 +224,7 @@ class _Walk:
     def _below(
         self, position: _Position | None, level: int, *, is_last: bool
     ) -> _Position:
-        """Return the position of a callee of `position`; None is for the roots."""
+        """Return the position below `position`, which is None for the roots."""
         if position is None:
             return _Position()
         indent, depth = position.before_children, position.depth + 1

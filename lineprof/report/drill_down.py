@@ -1,4 +1,4 @@
-"""The view --drill: the tables of what a line or a function calls."""
+"""The view --drill: the tables of the functions that a line or a function calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MAX_CALLERS = 4  # named above a table
 
-_MAX_STEPS, _FIRST_STEPS, _LAST_STEPS = 12, 2, 8  # of a call path; of a longer one
+_MAX_STEPS, _FIRST_STEPS, _LAST_STEPS = 12, 2, 8  # of a call path; of one that is cut
 
 _MAX_NEAR_LINES = 10  # in an error message
 
@@ -53,8 +53,8 @@ class _Section(NamedTuple):
 def drill(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the tables of the callees of each of `options.targets`, hottest first.
 
-    Below each line stand its callees. Raises LineprofError for a target that the
-    profile does not have, or has several of.
+    Below each line stand its callees. Raises LineprofError for a target that is not in
+    the profile, or is ambiguous.
     """
     calls = Calls(profile)
     finder = Finder(calls.numbers)
@@ -102,13 +102,13 @@ def _cost(edge: Edge) -> tuple[int, int]:
     return -edge.inclusive_ns, -edge.calls
 
 
-# Where to begin: from the values of --drill to lines and functions.
+# Starts: the lines and functions that the values of --drill name.
 
 
 def starts(
     profile: Profile, calls: Calls, finder: Finder, options: Options
 ) -> list[Start]:
-    """Return where to begin; LineprofError for a target that is not in the profile.
+    """Return the starts; LineprofError for a target that is not in the profile.
 
     Targets that are the steps of one call path make one start, at the last step.
     """
@@ -151,8 +151,8 @@ def _through(at: Place | Key, reached: Iterable[Key], calls: Calls) -> Key | Non
 def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place | Key:
     """Return the line, or the function, that a user names by `text`.
 
-    The first line of a function that calls nothing itself is the function; so
-    is any line of a function that calls nothing.
+    A line without calls stands for its function: for the one that starts there, else
+    for one that has the line.
     """
     place = finder.place(text)
     if place is None:
@@ -306,8 +306,8 @@ class _Drill:
     def _line_heading(self, line: Place) -> Iterator[str]:
         """Yield the time of a line, that of its callees and its self time.
 
-        It may belong to several functions, one within the other, like a lambda:
-        each has a sentence, because the time of one includes that of the other.
+        A line may belong to several functions, one within the other, as with a lambda:
+        each function has a sentence, because its time includes the inner function's.
         """
         text = (self._sources.line(line.file, line.line) or "").strip()
         name = self._names.line(line.file, line.line)

@@ -41,9 +41,9 @@ NO_CALLS = (
 
 
 def call_notes(profile: Profile, _: Options) -> Iterator[str]:
-    """Yield what the profile does not know about calls."""
+    """Yield warnings about calls that the profile does not have."""
     if not profile.calls.nodes:
-        if not profile.why_empty:  # which is printed anyway
+        if not profile.why_empty:  # that reason is printed in any case
             yield NO_CALLS
     elif profile.calls.folded:
         yield (
@@ -167,8 +167,8 @@ class _HotLine(NamedTuple):
 def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the `options.lines` most expensive lines, the most expensive first.
 
-    They are sorted by self time or GPU time, whichever is greater: a line may do
-    no more than launch a kernel.
+    They are sorted by self time or GPU time, whichever is greater: a line may
+    only launch a kernel.
     """
     rows = _hot_lines(profile)
     shown = nlargest(options.lines, rows, key=lambda row: max(row.self_ns, row.gpu_ns))

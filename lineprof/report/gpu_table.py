@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MEGABYTE = 1e6  # bytes
 
-_ADOPTED_PARTS = 20  # a line is marked if more than one part of these is adopted
+_ADOPTED_PARTS = 20  # a line is marked if more than one part in 20 is adopted
 
 _NARROW, _WIDE = 8, 10
 
@@ -252,7 +252,7 @@ _MAX_DEVICE_LINES = 8  # with more devices, one line for each model
 
 
 def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
-    """Yield the totals of all GPU data, or why those of a GPU are missing."""
+    """Yield the totals of all GPU data, or the reason why there are none."""
     gpu = profile.gpu
     if not gpu.sums:
         yield from _lost(gpu)
@@ -271,7 +271,7 @@ def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
 
 
 def why_off(gpu: Gpu) -> Iterator[str]:
-    """Yield why there are no numbers of a GPU that the machine has."""
+    """Yield the reasons why a GPU of the machine was not recorded."""
     off = [run for run in gpu.runs if run.present and run.backend != "cupti"]
     for reason in dict.fromkeys(run.reason for run in off):
         yield f"GPU columns off: {printable(reason)}"
@@ -326,7 +326,7 @@ def _devices(profile: Profile) -> Iterator[str]:
 
 
 def _overlap(gpu: Gpu) -> Iterator[str]:
-    """Yield how much work overlapped, if any did."""
+    """Yield the overlap of work on the devices, if there is any."""
     busy = sum(device.busy_ns for device in gpu.devices)
     done = sum(one.ns for one in gpu.sums if one.kind in _BUSY)
     if busy and done > busy:

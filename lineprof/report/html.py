@@ -48,8 +48,8 @@ def html_of(
 ) -> str:
     """Return the tables of `profile` as HTML.
 
-    `unit` (s) is that of the times; None gives each time the one that it reads
-    best in. Functions that never ran are named below the tables, unless `skip_zero`.
+    `unit` (s) is that of the times; with None each time has the unit in which it reads
+    best. Functions that never ran are named below the tables, unless `skip_zero`.
     """
     return "\n".join(_page(profile, AUTO_UNIT if unit is None else unit, skip_zero))
 

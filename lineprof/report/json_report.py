@@ -140,14 +140,14 @@ class CallFields:
     splits: Mapping[Key, Mapping[int, TimeSplit]]
 
     def of_function(self, key: Key) -> Fields:
-        """Return a function's fields; none if no call of it is known."""
+        """Return a function's fields; {} if no call of the function is known."""
         numbers = self.functions.get(key)
         if numbers is None:
             return {}
         return {"primitive_calls": numbers.primitive_calls, "self_ns": numbers.self_ns}
 
     def of_line(self, key: Key, line: int) -> Fields:
-        """Return those of a line's fields that are known."""
+        """Return the known fields of a line."""
         fields: Fields = {}
         self_ns = self.self_ns.get(key, {}).get(line)
         if self_ns is not None:
@@ -211,12 +211,12 @@ class GpuFields:
     functions: Mapping[Key, GpuNumbers]
 
     def of_function(self, key: Key) -> Fields:
-        """Return a function's fields; none if it has no GPU data."""
+        """Return a function's fields; {} if it has no GPU data."""
         numbers = self.functions.get(key)
         return fields(numbers) if numbers else {}
 
     def of_line(self, key: Key, line: int) -> Fields:
-        """Return a line's fields; none if it has no GPU data."""
+        """Return a line's fields; {} if it has no GPU data."""
         numbers = self.lines.get(key, {}).get(line)
         return fields(numbers) if numbers else {}
 

@@ -119,7 +119,7 @@ class Parts(NamedTuple):
     """Raw data of the core beside lines, which not every profile has."""
 
     gpu: Taken | None = None
-    blocks: Sequence[Code] = ()  # shown as functions, too
+    blocks: Sequence[Code] = ()  # also shown as functions
     calls: RawTree | None = None
     c_functions: Iterable[tuple[int, str]] = ()  # serial and name
     trace: RawTrace | None = None
@@ -400,7 +400,8 @@ def own_times_of(
 ) -> tuple[LineBreakdown, ...]:
     """Return the breakdown of lines' own times, from the same rows.
 
-    If there is none, returns one of 0 ns, which tells that it was asked for.
+    If no time was measured, returns a breakdown of 0 ns, which shows that the run asked
+    for breakdowns.
     """
     found = sum_parts(
         LineBreakdown(

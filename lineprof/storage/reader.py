@@ -77,10 +77,10 @@ _AGAIN = "record it again"
 def load_file(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`.
 
-    Nothing in the file is executed or believed: whatever is in it, the result is a
-    profile or a LineprofError that names the file and a remedy. The file is opened
-    for reading only, without locks. If it cannot be opened, the error is also an
-    OSError, such as FileNotFoundError.
+    Nothing in the file is executed or trusted: invalid content raises LineprofError
+    with the file's name and a remedy. The file is opened for reading only, without
+    locks. If the file cannot be opened, the error is also an OSError, such as
+    FileNotFoundError.
     """
     name = os.fsdecode(path)
     try:
@@ -132,7 +132,7 @@ def _head(name: str) -> bytes:
 
 
 def _check_kind(name: str, head: bytes) -> None:
-    """Raise LineprofError unless the file begins as one that we can read."""
+    """Raise LineprofError unless the file has the header of a readable profile."""
     if not head:
         raise LineprofError(f"{name} is empty", hint=_AGAIN)
     if not head.startswith(_MAGIC):
@@ -157,7 +157,7 @@ def _check_kind(name: str, head: bytes) -> None:
 
 
 def _restrict(db: sqlite3.Connection) -> None:
-    """Switch off all that a database can execute, and values that are too big."""
+    """Forbid code in the database to run, and values that are too big."""
     db.text_factory = _text
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
     for pragma in (
@@ -293,7 +293,7 @@ def _with_called(db: sqlite3.Connection, keys: Keys) -> Keys:
 def _calls(
     db: sqlite3.Connection, keys: Keys, threads: Indexes, folded: int
 ) -> CallTree:
-    """Return the call tree; Damaged if it is."""
+    """Return the call tree; Damaged if its values are invalid."""
     check_natural([folded], "a call tree")
     return CallTree(nodes=tuple(_nodes(db, keys, threads)), folded=folded)
 
@@ -331,7 +331,7 @@ def _nodes(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> Iterator[Cal
 
 
 def _waits(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> tuple[Wait, ...]:
-    """Return the waits; Damaged if they are.
+    """Return the waits; Damaged if their values are invalid.
 
     A cause that only a later version knows becomes OTHER.
     """
@@ -353,7 +353,7 @@ def _waits(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> tuple[Wait, 
 def _own_times(
     db: sqlite3.Connection, keys: Keys, threads: Indexes
 ) -> tuple[LineBreakdown, ...]:
-    """Return the breakdown of lines' own times; Damaged if it is.
+    """Return the breakdown of lines' own times; Damaged if it is invalid.
 
     Parts that only a later version knows are left out.
     """

@@ -1,7 +1,7 @@
 """Reader of the GPU data and the traces in a ``.lprof`` file.
 
 Events and slices stay packed in batches of columns; each batch is unpacked once, to
-check that it is fit to use.
+check its values.
 """
 
 from __future__ import annotations
@@ -75,10 +75,9 @@ _LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 def gpu_of(
     db: sqlite3.Connection, keys: Keys, processes: Indexes, threads: Indexes
 ) -> Gpu:
-    """Return the GPU data in an open and checked database; Damaged if they are.
+    """Return the GPU data in a checked database; Damaged if their values are invalid.
 
-    `keys`, `processes` and `threads` have the functions, and the indexes of
-    the others, by their ids.
+    `keys` has the functions, `processes` and `threads` the indexes, by their ids.
     """
     names: Names = dict(rows_of(db, GPU_NAMES))
     path_rows = rows_of(db, GPU_PATHS)
@@ -235,7 +234,7 @@ class _Batches:
     def grouped(
         self, db: sqlite3.Connection, owners: Rows, table: Table
     ) -> dict[object, list[dict[str, Any]]]:
-        """Return the rows of a table by the owner's id, which they then lack."""
+        """Return the rows of a table, without the owner's id, by that id."""
         groups: dict[object, list[dict[str, Any]]] = {
             one: [] for one in indexes_of(owners)
         }
@@ -256,7 +255,7 @@ _SLICE_BATCHES = _Batches(
 def _timelines(
     db: sqlite3.Connection, names: Names, processes: Indexes, n_paths: int
 ) -> Iterator[Timeline]:
-    """Yield the timelines; Damaged or ValueError if they are damaged."""
+    """Yield the timelines; Damaged or ValueError if their values are invalid."""
     rows = rows_of(db, GPU_TIMELINES)
     used_names = _EVENT_BATCHES.grouped(db, rows, GPU_TIMELINE_NAMES)
     launches = _EVENT_BATCHES.grouped(db, rows, GPU_LAUNCHES)
@@ -288,7 +287,7 @@ def _launch(row: dict[str, int]) -> Launch:
 
 
 def _check_timeline(timeline: Timeline, n_paths: int) -> None:
-    """Raise Damaged or ValueError unless every event makes sense."""
+    """Raise Damaged or ValueError unless all values of the events are valid."""
     paths = n_paths - timeline.first_path + 1  # and the number 0 for none
     ends = {
         "name": len(timeline.names),
@@ -311,10 +310,9 @@ def _check_timeline(timeline: Timeline, n_paths: int) -> None:
 def traces_of(
     db: sqlite3.Connection, keys: Keys, processes: Indexes, threads: Indexes
 ) -> tuple[Trace, ...]:
-    """Return the traces in an open and checked database; Damaged if they are.
+    """Return the traces in a checked database; Damaged if their values are invalid.
 
-    `keys`, `processes` and `threads` have the functions, and the indexes of
-    the others, by their ids.
+    `keys` has the functions, `processes` and `threads` the indexes, by their ids.
     """
     rows = rows_of(db, TRACES)
     threads = {None: UNKNOWN_THREAD, **threads}
@@ -352,7 +350,7 @@ def traces_of(
 
 
 def _check_trace(trace: Trace) -> None:
-    """Raise Damaged or ValueError unless every slice makes sense."""
+    """Raise Damaged or ValueError unless all values of the slices are valid."""
     ends = {
         "thread": len(trace.threads),
         "function": len(trace.functions),
