@@ -67,7 +67,8 @@ def reordered(kind: Any) -> Any:
     own = {
         name: value
         for name, value in vars(kind).items()
-        if isinstance(value, (FunctionType, property)) and name not in vars(plain)
+        if isinstance(value, (FunctionType, property))
+        and not (name in vars(plain) or name.startswith("__"))
     }
     return type(kind.__name__, (plain,), own)
 
