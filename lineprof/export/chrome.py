@@ -25,6 +25,7 @@ from lineprof.export.timeline_tracks import (
     SystemNumbers,
     Track,
 )
+from lineprof.report.gpu_format import microseconds
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class _Writer:
             return self._track(item)
         name = quoted(self._names[item.track])
         return (
-            f',\n{{"ph":"C",{self._places[item.track]},"ts":{_us(item.at)},'
+            f',\n{{"ph":"C",{self._places[item.track]},"ts":{microseconds(item.at)},'
             f'"name":{name},"args":{{"bytes":{item.value}}}}}'
         )
 
@@ -92,7 +93,7 @@ class _Writer:
         )
         if not span.ends and not span.starts:
             return text
-        flow = f'{place},"ts":{_us(start)},"cat":"launch","name":"launch"}}'
+        flow = f'{place},"ts":{microseconds(start)},"cat":"launch","name":"launch"}}'
         for number in span.starts:
             text += f',\n{{"ph":"s","id":{number},{flow}'
         if span.ends:
@@ -141,8 +142,3 @@ def _metadata(place: str, kind: str, name: str, order: int) -> str:
         f',\n{{"ph":"M",{place},"name":"{kind}_sort_index",'
         f'"args":{{"sort_index":{order}}}}}'
     )
-
-
-def _us(ns: int) -> str:
-    """Return a time (ns) in microseconds, exactly."""
-    return f"{ns // 1000}.{ns % 1000:03}"

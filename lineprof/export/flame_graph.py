@@ -19,7 +19,7 @@ from lineprof.export import stacks
 from lineprof.files import encoded
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE
-from lineprof.model.units import format_seconds
+from lineprof.report.text_grid import in_words
 from lineprof.source import Sources
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def svg_content(profile: Profile) -> Iterator[bytes]:
     names = names_of_profile(profile)
     top = _TOP
     for (title, graph), height in zip(graphs, heights):
-        heading = f"{title}: {_duration(graph.root.ns)}"
+        heading = f"{title}: {in_words(graph.root.ns)}"
         yield _bytes(f'<text class="note" x="10" y="{top + 24}">{heading}</text>\n')
         tooltips = Tooltips(profile, names, total_ns=graph.root.ns)
         yield from _graph(graph, tooltips, top + 32)
@@ -349,7 +349,11 @@ class Tooltips:
         self._names = names
         self._total_ns = total_ns
         self._sources = Sources(profile.sources)
-        self._hottest = _hottest_lines(profile)
+        self._hottest: dict[Key, tuple[int, int]] = {}  # line, its time (ns)
+        for function in profile.functions:
+            line = function.hottest_line
+            if line is not None:
+                self._hottest[function.key] = (line, function.line_ns[line])
 
     def name(self, flame: Flame) -> str:
         """Return the text in the box."""
@@ -357,39 +361,22 @@ class Tooltips:
 
     def of_root(self) -> str:
         """Return the tooltip of the root."""
-        return f"all\n{_duration(self._total_ns)}"
+        return f"all\n{in_words(self._total_ns)}"
 
     def of(self, flame: Flame) -> str:
         """Return name and place, times, calls and the hottest line: one a line."""
         lines = [self._names.full_label(flame.key)]
         share = 100 * flame.ns / self._total_ns
-        lines.append(f"{_duration(flame.ns)}, {share:.2f} % of all")
+        lines.append(f"{in_words(flame.ns)}, {share:.2f} % of all")
         if flame.children:
-            lines.append(f"{_duration(flame.self_ns)} of its own")
+            lines.append(f"{in_words(flame.self_ns)} of its own")
         if flame.calls:
             lines.append(f"{flame.calls:,} call{'s' if flame.calls > 1 else ''}")
         hottest = self._hottest.get(flame.key)
         if hottest is not None:
-            ns, line = hottest
+            line, ns = hottest
             source = self._sources.line(flame.key[0], line) or ""
             source = source.strip()[:_MAX_SOURCE]
-            text = f"hottest line {line}, {_duration(ns)} in all: {source}"
+            text = f"hottest line {line}, {in_words(ns)} in all: {source}"
             lines.append(text.removesuffix(": "))
         return "\n".join(lines)
-
-
-def _duration(ns: int) -> str:
-    return format_seconds(ns / 1e9).strip()
-
-
-def _hottest_lines(profile: Profile) -> dict[Key, tuple[int, int]]:
-    """Return (time with callees in ns, line) of each function's longest line."""
-    found: dict[Key, tuple[int, int]] = {}
-    for function in profile.functions:
-        times: dict[int, int] = {}
-        for one in function.thread_lines:
-            times[one.line] = times.get(one.line, 0) + one.time_ns
-        if any(times.values()):
-            ns, line = max((ns, -line) for line, ns in times.items())
-            found[function.key] = (ns, -line)
-    return found

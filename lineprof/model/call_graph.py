@@ -115,10 +115,7 @@ def line_self_ns(profile: Profile) -> dict[Key, dict[int, int]]:
         called[site] = called.get(site, 0) + edge.inclusive_ns
     self_ns: dict[Key, dict[int, int]] = {}
     for function in profile.functions:
-        key = function.key
-        times: dict[int, int] = {}
-        for one in function.thread_lines:
-            times[one.line] = times.get(one.line, 0) + one.time_ns
+        key, times = function.key, function.line_ns
         self_ns[key] = {
             line: max(0, times[line] - called.get((key, line), 0))
             for line in sorted(times)

@@ -94,6 +94,22 @@ class FunctionStats(NamedTuple):
         return tuple(_line_totals(lines[line]) for line in sorted(lines))
 
     @property
+    def line_ns(self) -> dict[int, int]:
+        """Time of each measured line (ns), summed over its threads."""
+        times: dict[int, int] = {}
+        for one in self.thread_lines:
+            times[one.line] = times.get(one.line, 0) + one.time_ns
+        return times
+
+    @property
+    def hottest_line(self) -> int | None:
+        """The line that took most time, callees included; None if no line took any."""
+        times = self.line_ns
+        if not any(times.values()):
+            return None
+        return max(times, key=lambda line: (times[line], -line))
+
+    @property
     def total_ns(self) -> int:
         """Time in the function (ns): the sum of its lines; in recursion, wall time."""
         if self.recursive_ns is not None:

@@ -110,12 +110,9 @@ class _Labels:
     def _hottest_line(self, key: Key) -> str:
         """Return number and text of a function's hottest line, callees included."""
         function = self._functions.get(key)
-        times: dict[int, int] = {}
-        for cell in function.thread_lines if function else ():
-            times[cell.line] = times.get(cell.line, 0) + cell.time_ns
-        if not any(times.values()):
+        line = function.hottest_line if function else None
+        if line is None:
             return ""
-        line = max(times, key=lambda line: (times[line], -line))
         text = (self._sources.line(key[0], line) or "").strip()
         return f"  {self._arrow} {line}: {text}" if text else f"  {self._arrow} {line}"
 

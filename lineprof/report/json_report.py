@@ -17,6 +17,7 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.records import LineTotals
 from lineprof.model.time_split import line_time_splits
+from lineprof.report.line_table import waits_by_line
 from lineprof.report.options import uncalibrated
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class CallFields:
 
     functions: Mapping[Key, FunctionTotals]
     self_ns: Mapping[Key, Mapping[int, int]]
-    waits: Mapping[tuple[Key, int], Mapping[str, int]]  # ns by cause
+    waits: Mapping[Key, Mapping[int, Mapping[str, int]]]  # ns by line and cause
     mpi_ns: Mapping[Key, Mapping[int, int]]
     splits: Mapping[Key, Mapping[int, TimeSplit]]
 
@@ -152,8 +153,9 @@ class CallFields:
         self_ns = self.self_ns.get(key, {}).get(line)
         if self_ns is not None:
             fields["self_ns"] = self_ns
-        if (key, line) in self.waits:
-            fields["off_cpu_ns_by_cause"] = self.waits[key, line]
+        waits = self.waits.get(key, {}).get(line)
+        if waits is not None:
+            fields["off_cpu_ns_by_cause"] = waits
         mpi = self.mpi_ns.get(key, {}).get(line)
         if mpi:
             fields["mpi_ns"] = mpi
@@ -169,15 +171,11 @@ def call_fields(profile: Profile, *, raw: bool) -> CallFields:
     With `raw` times, which include the profiler's cost, lines have no self time:
     the cost in their callees is not known.
     """
-    waits: dict[tuple[Key, int], dict[str, int]] = {}
-    for wait in profile.waits:
-        causes = waits.setdefault((wait.function, wait.line), {})
-        causes[wait.cause] = causes.get(wait.cause, 0) + wait.ns
     has_calls = bool(profile.calls.nodes)
     return CallFields(
         functions=function_totals(profile) if has_calls else {},
         self_ns=line_self_ns(profile) if has_calls and not raw else {},
-        waits=waits,
+        waits=waits_by_line(profile),
         mpi_ns=line_mpi_ns(profile),
         splits={} if raw else line_time_splits(profile),
     )

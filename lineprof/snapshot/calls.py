@@ -542,9 +542,7 @@ class _Tree:
 
     def _self_of_lines(self, function: FunctionStats) -> int:
         """Return the self time of all lines, each with all its threads (ns)."""
-        times: dict[int, int] = {}
-        for cell in function.thread_lines:
-            times[cell.line] = times.get(cell.line, 0) + cell.time_ns
+        times = function.line_ns
         for thread in {cell.thread for cell in function.thread_lines}:
             mine = self.functions.get((function.key, thread))
             for number, line in mine.lines.items() if mine else ():

@@ -41,9 +41,9 @@ _MAX_ROWS = 1 << 20
 _MAX_CHARACTERS = 1 << 25  # of files and names of functions
 
 _MAX_STEPS = 1 << 22  # instructions of a pickle: 800,000 lines
-_MAX_DIGITS = 8  # bytes of a number: so few can have the same hash
+_MAX_DIGITS = 8  # bytes of a number: few such numbers share a hash
 _MAX_TEXT = 1 << 15  # bytes
-_MAX_NAME = 256  # of a class, as it is shown
+_MAX_NAME = 256  # characters of a class, in messages
 _PROTOCOLS = range(2, 6)
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _TEXTS = frozenset(
