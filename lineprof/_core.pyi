@@ -1,14 +1,36 @@
 """The measuring core, written in C; see csrc/."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypedDict, final, type_check_only
 
 _Line: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
 _Code: TypeAlias = tuple[Any, int, int, int, int, list[_Line], int]
 
 _Cost: TypeAlias = tuple[Any, CodeType | None, int, int, int, int, int]
 _Node: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
+
+_GpuPath: TypeAlias = tuple[int, int, int]
+_GpuSum: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
+_GpuDevice: TypeAlias = tuple[int, str, int, bool, Mapping[str, int]]
+_GpuLaunch: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
+
+# Tuples are in the order of the records in `lineprof.snapshot.gpu`, and of `Launch`.
+@type_check_only
+class GpuSnapshot(TypedDict):
+    paths: Sequence[_GpuPath]
+    sums: Sequence[_GpuSum]
+    names: Sequence[str]
+    events: Mapping[str, bytes]
+    launches: Sequence[_GpuLaunch]
+    devices: Sequence[_GpuDevice]
+    origin_ns: int
+    dropped: int
+    invalid: int
+    outstanding: int
+    left_out: int
+    backend: str
+    version: int
 
 COST_ONE: int
 
@@ -108,7 +130,7 @@ def gpu_open(
 def gpu_is_open() -> bool: ...
 def gpu_forked() -> bool: ...
 def gpu_flush() -> None: ...
-def gpu_snapshot() -> dict[str, Any] | None: ...
+def gpu_snapshot() -> GpuSnapshot | None: ...
 def collect(on: bool, /) -> None: ...
 def collecting() -> bool: ...
 def gpu_lost() -> int: ...

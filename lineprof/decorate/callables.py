@@ -489,6 +489,19 @@ def _within(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
 
+def _filters(
+    *, children: Filter, descendants: Filter, siblings: Filter
+) -> dict[str, Filter]:
+    """Return the filters by the values of `ScopingPolicy`."""
+    return {
+        "exact": children,
+        "children": children,
+        "descendants": descendants,
+        "siblings": siblings,
+        "none": _all,
+    }
+
+
 def _in_class(cls: type) -> dict[str, Filter]:
     module, prefix = cls.__module__, cls.__qualname__ + "."
 
@@ -502,13 +515,7 @@ def _in_class(cls: type) -> dict[str, Filter]:
         own = prefix + _text(member, "__name__")
         return sibling(member) and _text(member, "__qualname__") == own
 
-    return {
-        "exact": child,
-        "children": child,
-        "descendants": descendant,
-        "siblings": sibling,
-        "none": _all,
-    }
+    return _filters(children=child, descendants=descendant, siblings=sibling)
 
 
 def _in_module(module: str) -> dict[str, Filter]:
@@ -523,13 +530,7 @@ def _in_module(module: str) -> dict[str, Filter]:
     def sibling(member: object) -> bool:
         return _within(_text(member, "__module__"), parent or module)
 
-    return {
-        "exact": child,
-        "children": child,
-        "descendants": descendant,
-        "siblings": sibling,
-        "none": _all,
-    }
+    return _filters(children=child, descendants=descendant, siblings=sibling)
 
 
 def _modules(module: str) -> dict[str, Filter]:
@@ -545,13 +546,8 @@ def _modules(module: str) -> dict[str, Filter]:
     def sibling(member: object) -> bool:
         return bool(parent) and _text(member, "__name__").startswith(parent + ".")
 
-    return {
-        "exact": _none,
-        "children": child,
-        "descendants": descendant,
-        "siblings": sibling,
-        "none": _all,
-    }
+    filters = _filters(children=child, descendants=descendant, siblings=sibling)
+    return {**filters, "exact": _none}
 
 
 def __getattr__(name: str) -> object:

@@ -78,7 +78,7 @@ def content(profile: Profile) -> Iterator[bytes]:
 
 
 def _events(profile: Profile, calls: Sequence[Edge]) -> list[_Event]:
-    """Return the events that the profile has numbers of, time first."""
+    """Return the events for which the profile has numbers, time first."""
     time = _Event("ns", "Time (ns)")
     self_ns = line_self_ns(profile)
     for key, totals in function_totals(profile).items():

@@ -22,8 +22,10 @@ from lineprof.export.timeline_tracks import (
     THREAD,
     Count,
     Span,
+    SystemNumbers,
     Track,
 )
+from lineprof.report.gpu_format import microseconds
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
 
 __all__ = ["content", "remarks"]
-
-# Numbers from here on are given to tracks without a number that all viewers take.
-_FIRST_OWN_NUMBER = 1_000_000_000
 
 _CHUNK = 1 << 16  # characters
 
@@ -67,8 +66,7 @@ class _Writer:
         self._names: dict[int, str] = {}  # of a track, after those above it
         self._pids: dict[int, int] = {}  # of a track
         self._processes: dict[int, str] = {}  # names, by track
-        self._taken: set[tuple[int, int]] = set()  # (process, number of a thread)
-        self._last_number = _FIRST_OWN_NUMBER
+        self._numbers = SystemNumbers()
         self._labels: dict[int, str] = {}
 
     def text(self, item: Track | Span | Count) -> str:
@@ -79,7 +77,7 @@ class _Writer:
             return self._track(item)
         name = quoted(self._names[item.track])
         return (
-            f',\n{{"ph":"C",{self._places[item.track]},"ts":{_us(item.at)},'
+            f',\n{{"ph":"C",{self._places[item.track]},"ts":{microseconds(item.at)},'
             f'"name":{name},"args":{{"bytes":{item.value}}}}}'
         )
 
@@ -95,7 +93,7 @@ class _Writer:
         )
         if not span.ends and not span.starts:
             return text
-        flow = f'{place},"ts":{_us(start)},"cat":"launch","name":"launch"}}'
+        flow = f'{place},"ts":{microseconds(start)},"cat":"launch","name":"launch"}}'
         for number in span.starts:
             text += f',\n{{"ph":"s","id":{number},{flow}'
         if span.ends:
@@ -121,7 +119,7 @@ class _Writer:
             name = track.name
             if track.parent != NO_TRACK:
                 name = f"{name}, {self._processes[track.parent]}"
-            pid = self._number(0, track.native)
+            pid = self._numbers.number(0, track.native)
             self._processes[track.number] = name
             self._pids[track.number] = pid
             return _metadata(f'"pid":{pid}', "process", name, track.place)
@@ -130,19 +128,11 @@ class _Writer:
         name = self._names[track.number] = (
             f"{outer}: {track.name}" if outer else track.name
         )
-        tid = self._number(pid, track.native if track.kind == THREAD else 0)
+        tid = self._numbers.number(pid, track.native if track.kind == THREAD else 0)
         place = self._places[track.number] = f'"pid":{pid},"tid":{tid}'
         if track.kind in {COUNTER, GROUP}:
             return ""
         return _metadata(place, "thread", name, track.place)
-
-    def _number(self, pid: int, native: int) -> int:
-        """Return `native`, or another number if that is taken or too large."""
-        if not 0 < native < _FIRST_OWN_NUMBER or (pid, native) in self._taken:
-            self._last_number += 1
-            return self._last_number
-        self._taken.add((pid, native))
-        return native
 
 
 def _metadata(place: str, kind: str, name: str, order: int) -> str:
@@ -152,8 +142,3 @@ def _metadata(place: str, kind: str, name: str, order: int) -> str:
         f',\n{{"ph":"M",{place},"name":"{kind}_sort_index",'
         f'"args":{{"sort_index":{order}}}}}'
     )
-
-
-def _us(ns: int) -> str:
-    """Return a time (ns) in microseconds, exactly."""
-    return f"{ns // 1000}.{ns % 1000:03}"

@@ -6,10 +6,15 @@ are a microsecond here, so that readers show times.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.export.encoding import SpooledTexts, quoted, url
-from lineprof.export.stacks import LineShares, remarks_of_calls, thread_name
+from lineprof.export.stacks import (
+    LineShare,
+    LineShares,
+    remarks_of_calls,
+    thread_name,
+)
 from lineprof.export.timeline import MAX_DEPTH, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.call_graph import depth_first, depths
@@ -19,7 +24,6 @@ from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lineprof.export.stacks import LineShare
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -117,7 +121,7 @@ class Nodes:
     def above(self, node: int) -> int:
         """Return the node to put callees of `node` below.
 
-        It is `node` itself unless that is too deep for readers, which recurse.
+        That is `node`, or its parent if `node` is too deep for readers, which recurse.
         """
         if self._depths[node - 1] < MAX_DEPTH:
             return node
@@ -211,11 +215,11 @@ class _Thread:
         ns, before = self._ns, self.spent_us
         us = before
         ticks = self._nodes.ticks(node)
-        for line, line_ns, _ in lines:
-            ns += line_ns
+        for one in lines:
+            ns += one.ns
             until = (ns + 500) // 1000
             if until != us:
-                ticks[line] = ticks.get(line, 0) + until - us
+                ticks[one.line] = ticks.get(one.line, 0) + until - us
                 us = until
         self._ns, self.spent_us = ns, us
         if us != before:
@@ -286,6 +290,15 @@ def _trace_samples(
     return samples.end()
 
 
+class _OpenSlice(NamedTuple):
+    """A slice that has begun."""
+
+    end: int  # ns
+    node: int
+    line: int  # 0: the whole function
+    function: Key
+
+
 class _Track:
     """Open slices of one thread."""
 
@@ -294,25 +307,26 @@ class _Track:
         self._nodes = nodes
         self._samples = samples
         self._now = start
-        self._open: list[tuple[int, int, int, Key]] = []  # end, node, line, function
+        self._open: list[_OpenSlice] = []
         self._children: dict[tuple[int, Key], int] = {}  # by parent and function
 
     def open(self, key: Key, line: int, start: int, end: int) -> None:
         """Open a slice of a function, or of a line of it."""
         self._advance(start)
-        if self._open and end > self._open[-1][0]:
-            end = self._open[-1][0]
-        self._open.append((end, self._node(key, line), line, key))
+        if self._open and end > self._open[-1].end:
+            end = self._open[-1].end
+        node = self._node(key, line)
+        self._open.append(_OpenSlice(end=end, node=node, line=line, function=key))
 
     def close(self) -> None:
         """Close all slices."""
-        self._advance(self._open[0][0] if self._open else self._now)
+        self._advance(self._open[0].end if self._open else self._now)
 
     def _node(self, key: Key, line: int) -> int:
         above = self._open[-1] if self._open else None
-        if above and line and above[3] == key:
-            return above[1]
-        parent = above[1] if above else self._nodes.thread(self._thread)
+        if above and line and above.function == key:
+            return above.node
+        parent = above.node if above else self._nodes.thread(self._thread)
         parent = self._nodes.above(parent)
         node = self._children.get((parent, key))
         if node is None:
@@ -323,8 +337,8 @@ class _Track:
 
     def _advance(self, at: int) -> None:
         """Charge the time until `at` to the innermost slices, and close ended ones."""
-        while self._open and self._open[-1][0] <= at:
-            self._spend(self._open[-1][0])
+        while self._open and self._open[-1].end <= at:
+            self._spend(self._open[-1].end)
             self._open.pop()
         self._spend(at)
 
@@ -334,7 +348,7 @@ class _Track:
             return
         self._now = until
         if self._open:
-            _, node, line, _ = self._open[-1]
+            node, line = self._open[-1].node, self._open[-1].line
         else:
             node, line = self._nodes.program(self._thread), 0
-        self._samples.spend(node, [(line, ns, 0)])
+        self._samples.spend(node, [LineShare(line=line, ns=ns)])

@@ -19,7 +19,7 @@ from lineprof.export import stacks
 from lineprof.files import encoded
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE
-from lineprof.model.units import format_seconds
+from lineprof.report.text_grid import in_words
 from lineprof.source import Sources
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Flame:
         self.ns = 0  # with all callees
 
     def child(self, key: Key) -> Flame:
-        """Return the function `key` as this one called it; made at its first use."""
+        """Return the flame of a callee; made at its first use."""
         flame = self.children.get(key)
         if flame is None:
             flame = self.children[key] = Flame(key)
@@ -66,7 +66,7 @@ def time_flames(profile: Profile) -> Flame:
         if path.node != NO_NODE:
             found[path.node] = flame
         flame.calls += path.calls
-        flame.self_ns += sum([ns for _, ns, _ in path.lines])
+        flame.self_ns += sum([one.ns for one in path.lines])
     _add_up(root)
     return root
 
@@ -84,7 +84,7 @@ def gpu_flames(profile: Profile) -> Flame:
 
 
 def _add_up(root: Flame) -> None:
-    """Set the time of each flame to that of itself and all below."""
+    """Set the `ns` of each flame: its own time and that of all flames below."""
     order = [root]
     for flame in order:  # it grows: parents come before their children
         flame.ns = flame.self_ns
@@ -178,7 +178,10 @@ def layout(root: Flame) -> Layout:
     starts = [0]  # by level: the left edge of the next box
     for level, flame in walk(root):
         start = starts[level]
-        starts[level:] = [start + flame.ns, start]  # its first child starts there, too
+        starts[level:] = [
+            start + flame.ns,
+            start,
+        ]  # also of its first child
         if flame.ns * SMALLEST < root.ns:
             tiny += bool(flame.ns)  # without time there is no box
         elif level >= MAX_LEVELS:
@@ -240,7 +243,7 @@ def svg_content(profile: Profile) -> Iterator[bytes]:
     names = names_of_profile(profile)
     top = _TOP
     for (title, graph), height in zip(graphs, heights):
-        heading = f"{title}: {_duration(graph.root.ns)}"
+        heading = f"{title}: {in_words(graph.root.ns)}"
         yield _bytes(f'<text class="note" x="10" y="{top + 24}">{heading}</text>\n')
         tooltips = Tooltips(profile, names, total_ns=graph.root.ns)
         yield from _graph(graph, tooltips, top + 32)
@@ -325,7 +328,7 @@ def _asset(name: str) -> str:
 
 
 def _xml_text(text: str, *, keep: str = "") -> str:
-    """Return `text` escaped for XML; control characters but `keep` are escaped, too."""
+    """Return `text` for XML; control characters except `keep` come as escapes."""
     return escape(printable(text, keep=keep)).translate(_NOT_XML)
 
 
@@ -346,7 +349,11 @@ class Tooltips:
         self._names = names
         self._total_ns = total_ns
         self._sources = Sources(profile.sources)
-        self._hottest = _hottest_lines(profile)
+        self._hottest: dict[Key, tuple[int, int]] = {}  # line, its time (ns)
+        for function in profile.functions:
+            line = function.hottest_line
+            if line is not None:
+                self._hottest[function.key] = (line, function.line_ns[line])
 
     def name(self, flame: Flame) -> str:
         """Return the text in the box."""
@@ -354,39 +361,22 @@ class Tooltips:
 
     def of_root(self) -> str:
         """Return the tooltip of the root."""
-        return f"all\n{_duration(self._total_ns)}"
+        return f"all\n{in_words(self._total_ns)}"
 
     def of(self, flame: Flame) -> str:
         """Return name and place, times, calls and the hottest line: one a line."""
         lines = [self._names.full_label(flame.key)]
         share = 100 * flame.ns / self._total_ns
-        lines.append(f"{_duration(flame.ns)}, {share:.2f} % of all")
+        lines.append(f"{in_words(flame.ns)}, {share:.2f} % of all")
         if flame.children:
-            lines.append(f"{_duration(flame.self_ns)} of its own")
+            lines.append(f"{in_words(flame.self_ns)} of its own")
         if flame.calls:
             lines.append(f"{flame.calls:,} call{'s' if flame.calls > 1 else ''}")
         hottest = self._hottest.get(flame.key)
         if hottest is not None:
-            ns, line = hottest
+            line, ns = hottest
             source = self._sources.line(flame.key[0], line) or ""
             source = source.strip()[:_MAX_SOURCE]
-            text = f"hottest line {line}, {_duration(ns)} in all: {source}"
+            text = f"hottest line {line}, {in_words(ns)} in all: {source}"
             lines.append(text.removesuffix(": "))
         return "\n".join(lines)
-
-
-def _duration(ns: int) -> str:
-    return format_seconds(ns / 1e9).strip()
-
-
-def _hottest_lines(profile: Profile) -> dict[Key, tuple[int, int]]:
-    """Return (time with callees in ns, line) of each function's longest line."""
-    found: dict[Key, tuple[int, int]] = {}
-    for function in profile.functions:
-        times: dict[int, int] = {}
-        for one in function.thread_lines:
-            times[one.line] = times.get(one.line, 0) + one.time_ns
-        if any(times.values()):
-            ns, line = max((ns, -line) for line, ns in times.items())
-            found[function.key] = (ns, -line)
-    return found

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import LineTicks, Profile
 
-_PROTOCOL = 2  # without frames around instructions; Python 2 reads it, too
+_PROTOCOL = 2  # without frames around instructions; Python 2 can also read it
 
 _HEAD = len(b"\x80\x02")
 
@@ -24,7 +24,7 @@ _FILL_AND_STOP = b"b."
 
 
 def content(profile: Profile) -> Iterator[bytes]:
-    """Yield the file: hits and times of lines, which is all that it can hold."""
+    """Yield the file: hits and times of lines; the format has no more."""
     timings = {
         key: [_line(line) for line in lines if line[1] or line[2]]
         for key, lines in profile.timings.items()

@@ -18,6 +18,7 @@ from lineprof.export.timeline_tracks import (
     THREAD,
     Count,
     Span,
+    SystemNumbers,
     Track,
 )
 
@@ -38,7 +39,7 @@ _TIMESTAMP = b"\x40"  # field 8
 
 _SEQUENCE, _TRACK_EVENT, _INTERNED, _FLAGS, _DESCRIPTOR = 10, 11, 12, 13, 60
 
-_CLEARED, _NEEDED = 1, 2  # values of _FLAGS: interned texts are void; are used
+_CLEARED, _NEEDED = 1, 2  # values of _FLAGS: forget the interned texts; use them
 
 _SEQUENCE_1 = number(_SEQUENCE, 1)
 
@@ -72,8 +73,6 @@ _TEXTS = 29  # debug_annotation_string_values
 
 _BYTES = 3  # CounterDescriptor.unit
 
-_FIRST_OWN_NUMBER = 1_000_000_000  # of tracks without a number of the system's
-
 
 def content(profile: Profile) -> Iterator[bytes]:
     """Yield the trace, a chunk at a time."""
@@ -96,8 +95,7 @@ class _Writer:
         self._labels: dict[int, bytes] = {}  # fields of an event, by label
         self._interned: dict[tuple[int, str], int] = {}  # by kind and text
         self._pids: dict[int, int] = {}  # of a track
-        self._taken: set[tuple[int, int]] = set()  # (process, number of a thread)
-        self._last_number = _FIRST_OWN_NUMBER
+        self._numbers = SystemNumbers()
 
     def packets(self, item: Track | Span | Count) -> bytes:
         """Return the packets of one item."""
@@ -162,12 +160,12 @@ class _Writer:
         if track.parent != NO_TRACK:
             fields += number(_PARENT, track.parent)
         if track.kind == PROCESS:
-            pid = self._pids[track.number] = self._number(0, track.native)
+            pid = self._pids[track.number] = self._numbers.number(0, track.native)
             fields += message(_PROCESS, number(1, pid) + text(6, track.name))
         else:
             pid = self._pids[track.number] = self._pids[track.parent]
         if track.kind == THREAD:
-            thread = number(1, pid) + number(2, self._number(pid, track.native))
+            thread = number(1, pid) + number(2, self._numbers.number(pid, track.native))
             fields += message(_THREAD, thread + text(5, track.name))
         fields += text(_NAME, track.name)
         if track.kind == COUNTER:
@@ -176,14 +174,6 @@ class _Writer:
         self._begins[track.number] = _BEGIN + on_track
         self._ends[track.number] = _END + on_track
         return _packet(_SEQUENCE_1 + message(_DESCRIPTOR, fields))
-
-    def _number(self, pid: int, native: int) -> int:
-        """Return `native`, or another number if that is taken or too large."""
-        if not 0 < native < _FIRST_OWN_NUMBER or (pid, native) in self._taken:
-            self._last_number += 1
-            return self._last_number
-        self._taken.add((pid, native))
-        return native
 
 
 def _packet(fields: bytes) -> bytes:

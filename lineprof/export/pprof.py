@@ -105,8 +105,8 @@ class _Writer:
             made.append(_sample(leaf + callers, values, label))
         rest = b"\0" + none
         sizes: dict[tuple[int, int], tuple[bytes, bytes]] = {}  # see _around
-        for line, ns, hits in path.lines:  # as in _sample, but faster: they are many
-            leaf, values = lines[line], numbers[ns] + numbers[hits]
+        for one in path.lines:  # as in _sample, but faster: they are many
+            leaf, values = lines[one.line], numbers[one.ns] + numbers[one.hits]
             size = (len(leaf), len(values))
             between = sizes.get(size)
             if between is None:
@@ -231,7 +231,7 @@ def _sample(locations: bytes, values: bytes, label: bytes) -> bytes:
 
 
 def _around(callers: bytes, leaf: int, values: int, label: int) -> tuple[bytes, bytes]:
-    """Return the bytes before a sample's leaf, and those from there to its values.
+    """Return the bytes before a sample's leaf, and those from its leaf to its values.
 
     They depend on `callers` and on the sizes (bytes) alone, so many samples share
     them.

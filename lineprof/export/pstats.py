@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
 from lineprof.export.stacks import remarks_of_calls
-from lineprof.model.call_graph import function_totals
+from lineprof.model.call_graph import function_totals, sum_of_nodes
 from lineprof.model.records import NO_NODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CallTree, Key
+    from lineprof.model.records import CallNode, CallTree, Key
 
     CallerNumbers = tuple[int, int, float, float]
 
@@ -53,23 +53,21 @@ def content(profile: Profile) -> Iterator[bytes]:
 
 def _callers(tree: CallTree) -> dict[Key, dict[Key, CallerNumbers]]:
     """Return the numbers of each function from each of its callers."""
-    sums: dict[Key, dict[Key, list[int]]] = {}
+    groups: dict[Key, dict[Key, list[CallNode]]] = {}
     for node in tree.nodes:
-        if node.parent == NO_NODE:
-            continue
-        caller = tree.nodes[node.parent].function
-        numbers = sums.setdefault(node.function, {}).setdefault(caller, [0, 0, 0, 0])
-        numbers[0] += node.calls
-        numbers[1] += node.primitive_calls
-        numbers[2] += node.self_ns
-        numbers[3] += node.total_ns
+        if node.parent != NO_NODE:
+            caller = tree.nodes[node.parent].function
+            groups.setdefault(node.function, {}).setdefault(caller, []).append(node)
     return {
-        key: {
-            caller: (calls, primitive, self_ns / _SECOND, total_ns / _SECOND)
-            for caller, (calls, primitive, self_ns, total_ns) in found.items()
-        }
-        for key, found in sums.items()
+        key: {caller: _caller_numbers(group) for caller, group in callers.items()}
+        for key, callers in groups.items()
     }
+
+
+def _caller_numbers(nodes: Collection[CallNode]) -> CallerNumbers:
+    """Return the numbers of one function from one caller, as cProfile orders them."""
+    one = sum_of_nodes(nodes)
+    return one.calls, one.primitive_calls, one.self_ns / _SECOND, one.total_ns / _SECOND
 
 
 def _place(key: Key) -> Key:

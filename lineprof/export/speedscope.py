@@ -135,7 +135,7 @@ class Frames:
         return lines
 
     def named(self, name: str) -> int:
-        """Return the frame of a name that is not Python."""
+        """Return the frame of a kernel, or of another name without a Python file."""
         return self.lines(("", 0, name))[0]
 
     def text(self) -> str:
@@ -264,10 +264,10 @@ def _stacks(
     lines = _FrameTexts(lambda frame: frames.lines(frame[0])[frame[1]])
     for path in stacks.call_path_shares(profile):
         thread, callers = path.thread, path.callers
-        timed = [(line, ns) for line, ns, _ in path.lines if ns]
+        timed = [one for one in path.lines if one.ns]
         if not timed:
             continue
-        total = sum([ns for _, ns in timed])
+        total = sum([one.ns for one in timed])
         totals[thread] = totals.get(thread, 0) + total
         leaves = frames.lines(path.function)
         key = (thread, BY_FUNCTION)
@@ -276,9 +276,9 @@ def _stacks(
         arrays.add((key, "weights"), f",{total}")
         key = (thread, BY_LINE)
         above = "".join(map(lines.__getitem__, callers))
-        samples = [f",[{above}{leaves[line]}]" for line, _ in timed]
+        samples = [f",[{above}{leaves[one.line]}]" for one in timed]
         arrays.add((key, "samples"), "".join(samples))
-        arrays.add((key, "weights"), "".join([f",{ns}" for _, ns in timed]))
+        arrays.add((key, "weights"), "".join([f",{one.ns}" for one in timed]))
     for measure in (BY_FUNCTION, BY_LINE):
         for thread, total in sorted(totals.items()):
             yield SpeedscopeView(

@@ -1,9 +1,9 @@
 """SQLite databases for people: plain tables, and views of them.
 
-A ``.lprof`` file is a database, too, but its columns are packed; here each number has
+A ``.lprof`` file is also a database, but its columns are packed; here each number has
 a row of its own. docs/exports.md describes the tables. All times are in nanoseconds
-(ns). A `..._id` is the `id` of a row of another table; NULL if there is none or it is
-unknown. Starts count from the start of the first process.
+(ns). A `..._id` is the `id` of a row of another table, or NULL if that row does not
+exist or is unknown. Starts count from the start of the first process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import sqlite3
 import tempfile
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.export.timeline import events_by_start, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
@@ -167,7 +167,7 @@ VIEWS = {
 def sqlite_content(profile: Profile) -> Iterator[bytes]:
     """Yield the database, which is first written to a temporary folder.
 
-    Raises OSError if that fails, for lack of space say.
+    Raises OSError if that fails, for example because a disk is full.
     """
     with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
         name = os.path.join(folder, "profile.sqlite")
@@ -349,7 +349,15 @@ def _slices(profile: Profile, ids: Ids, clock: Clock) -> Rows:
 # Rows of GPU data.
 
 
-_NOWHERE = (None, None, None)
+class _Place(NamedTuple):
+    """The innermost line of a call path; None outside of all profiled lines."""
+
+    thread_id: int | None = None
+    function_id: int | None = None
+    line: int | None = None
+
+
+_NOWHERE = _Place()
 
 
 def _gpu_tables(
@@ -369,23 +377,27 @@ def _gpu_tables(
     yield "gpu_events", _events(gpu, ids, clock)
 
 
-def _places(gpu: Gpu, ids: Ids) -> list[tuple[int | None, int, int]]:
-    """Return (thread_id, function_id, line) of each path's innermost line."""
+def _places(gpu: Gpu, ids: Ids) -> list[_Place]:
+    """Return the innermost line of each path."""
     places = []
     for path in gpu.paths:
         key, line = path.lines[-1]
-        places.append((_thread_id(path.thread), ids[key], line))
+        thread_id = _thread_id(path.thread)
+        places.append(_Place(thread_id=thread_id, function_id=ids[key], line=line))
     return places
 
 
 def _sums(gpu: Gpu, ids: Ids) -> Rows:
     places = _places(gpu, ids)
     for one in gpu.sums:
-        thread, function, line = _NOWHERE if one.path == NO_PATH else places[one.path]
+        place = _NOWHERE if one.path == NO_PATH else places[one.path]
         device = None if one.device == NO_DEVICE else one.device + 1
         numbers = (one.count, one.ns, one.min_ns, one.max_ns, one.bytes)
         name = _name(one.kind, one.name)
-        yield (function, line, thread, device, one.kind, name, *numbers)
+        yield (
+            *(place.function_id, place.line, place.thread_id),
+            *(device, one.kind, name, *numbers),
+        )
 
 
 def _name(kind: str, name: str) -> str:
@@ -407,10 +419,11 @@ def _events(gpu: Gpu, ids: Ids, clock: Clock) -> Rows:
     for timeline in gpu.timelines:
         zero, process = clock.zero_of(timeline), timeline.process + 1
         for one in events_by_start(timeline):
-            where = _NOWHERE if one.path == NO_PATH else places[one.path]
+            place = _NOWHERE if one.path == NO_PATH else places[one.path]
             name = _name(one.kind, one.name)
             yield (
-                *(process, *where, one.kind, name, zero + one.start_ns, one.ns),
+                *(process, place.thread_id, place.function_id, place.line),
+                *(one.kind, name, zero + one.start_ns, one.ns),
                 *_device(one),
                 *(one.correlation, one.bytes or None, *_launch(one)),
                 *(one.source or None, one.target or None),
@@ -420,7 +433,7 @@ def _events(gpu: Gpu, ids: Ids, clock: Clock) -> Rows:
 def _device(one: GpuEvent) -> tuple[object, ...]:
     """Return device, context and stream; None for a call of the host."""
     if one.device == NO_DEVICE:
-        return _NOWHERE
+        return (None,) * 3
     return one.device, one.context, one.stream
 
 

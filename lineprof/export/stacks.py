@@ -18,7 +18,7 @@ from lineprof.model.gpu import (
     UNKNOWN,
 )
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
-from lineprof.model.timelines import unpack_events
+from lineprof.model.timelines import event_column
 from lineprof.report.gpu_format import activity_name
 
 if TYPE_CHECKING:
@@ -27,15 +27,12 @@ if TYPE_CHECKING:
     from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallTree, Key, ThreadLine
-    from lineprof.model.timelines import Batch, Timeline
+    from lineprof.model.timelines import Timeline
 
     Frame = tuple[Key, int]  # a function; the line that calls on, or the leaf line
 
-    LineShare = tuple[int, int, int]  # line, its time (ns), its hits
-
     _FunctionKey = tuple[Key, int]  # a function, and the index of a thread
 
-    _SumKey = tuple[int, int, str, str, int]  # path, origin, kind, name, device's index
 
 # Limits of frames in a stack: without one, the stacks of a deep program take the
 # square of its depth. The first limit with which all stacks have at most _ALL_FRAMES
@@ -51,6 +48,14 @@ CUT: Frame = (("", 0, "..."), 0)  # stands for the frames that are left out
 NOWHERE: Frame = (("", 0, "[launched by no profiled line]"), 0)
 
 _NO_LINE: tuple[Frame, ...] = (NOWHERE,)
+
+
+class LineShare(NamedTuple):
+    """The share of one call path in one line."""
+
+    line: int
+    ns: int
+    hits: int = 0
 
 
 class CallPathShare(NamedTuple):
@@ -71,8 +76,8 @@ class Stack(NamedTuple):
     """Numbers of one leaf line, on one thread, at the end of one call path.
 
     A call is a stack of its own, whose leaf is at the function's first line: it has
-    `calls` and no time. GPU work is in stacks of its own, too, one for each name,
-    device and stream.
+    `calls` and no time. GPU work also has stacks of its own, one for each name, device
+    and stream.
     """
 
     frames: tuple[Frame, ...]  # (function, line), root first; the last is the leaf
@@ -94,14 +99,14 @@ def stacks(profile: Profile) -> Iterator[Stack]:
         if path.calls:
             frames = (*path.callers, (key, key[1]))
             yield Stack(frames=frames, thread=thread, calls=path.calls)
-        for line, ns, hits in path.lines:
-            frames = (*path.callers, (key, line))
-            yield Stack(frames=frames, thread=thread, ns=ns, hits=hits)
+        for one in path.lines:
+            frames = (*path.callers, (key, one.line))
+            yield Stack(frames=frames, thread=thread, ns=one.ns, hits=one.hits)
     yield from gpu_stacks(profile)
 
 
 def call_path_shares(profile: Profile) -> Iterator[CallPathShare]:
-    """Yield the share of each call path, after the shares of the paths that it is on.
+    """Yield the share of each call path; callers come before their callees.
 
     The shares of one line add up to its self time, to the nanosecond. Together with
     those of all call paths from the line, they are the line's time in `lineprof
@@ -241,10 +246,11 @@ def cut(callers: Sequence[Frame], limit: int = _MAX_FRAMES[0]) -> tuple[Frame, .
 # the call, except in old files, in which the two were not made to agree.
 
 
-# Largest rounding error of a function's time; more than that is another's time.
+# Largest rounding error of a function's time; a greater difference is time of calls
+# that the profile does not have.
 _SLACK_NS = 1_000
 
-_SLACK_PART = 1_000  # or one part in so many of it
+_SLACK_PART = 1_000  # or the function's time divided by this number
 
 
 class LineShares:
@@ -281,7 +287,7 @@ class LineShares:
         ns = function.take_time(node.self_ns)
         shares = list(function.take(ns, _weight(node)))
         if not function.is_complete and node.self_ns > ns:
-            shares.append((node.function[1], node.self_ns - ns, 0))
+            shares.append(LineShare(line=node.function[1], ns=node.self_ns - ns))
         return shares
 
     def rest(self) -> Iterator[tuple[_FunctionKey, list[LineShare]]]:
@@ -290,8 +296,11 @@ class LineShares:
         All calls must have taken their shares.
         """
         for place, function in self._functions.items():
-            numbers = zip(function.lines, function.ns, function.hits)
-            shares = [share for share in numbers if share[1] or share[2]]
+            shares = [
+                LineShare(line=line, ns=ns, hits=hits)
+                for line, ns, hits in zip(function.lines, function.ns, function.hits)
+                if ns or hits
+            ]
             if shares:
                 yield place, shares
 
@@ -311,9 +320,10 @@ class _FunctionLines:
         self.is_complete = False  # the calls have all the time of the lines
 
     def set_budget(self, *, is_covered: bool) -> None:
-        """Find how much of the lines' time the calls may take.
+        """Set the budget: the part of the lines' time that the calls may take.
 
-        All of it, if all calls are known (`is_covered`) or if it differs by little.
+        That is all time if all calls are known (`is_covered`), or if the times of
+        calls and lines differ only by rounding.
         """
         lines_ns = sum(self.ns)
         slack = _SLACK_NS + max(lines_ns, self.calls_ns) // _SLACK_PART
@@ -341,7 +351,7 @@ class _FunctionLines:
             if part or hits:
                 self.ns[index] = line_ns - part
                 self.hits[index] = line_hits - hits
-                yield line, part, hits
+                yield LineShare(line=line, ns=part, hits=hits)
 
 
 def _weight(node: CallNode) -> int:
@@ -410,7 +420,15 @@ def _reduce_to(times: list[int], total: int) -> None:
 
 _MAX_EVENTS = 2_000_000  # more would take seconds to read
 
-_COLUMNS = ("kind", "name", "ns", "path", "origin", "device", "stream")
+
+class _SumKey(NamedTuple):
+    """The identity of a GPU sum: the fields of `GpuSum` that are not numbers."""
+
+    path: int
+    origin: int
+    kind: str
+    name: str
+    device: int
 
 
 class _StreamTimes:
@@ -429,8 +447,14 @@ class _StreamTimes:
                 streams[stream] = streams.get(stream, 0) + ns
 
     def of(self, one: GpuSum) -> list[tuple[int | None, int]]:
-        """Return (stream, ns) of each stream; one for None if they do not add up."""
-        key = (one.path, one.origin, one.kind, one.name, one.device)
+        """Return (stream, ns) of each stream; [(None, ns)] if times do not add up."""
+        key = _SumKey(
+            path=one.path,
+            origin=one.origin,
+            kind=one.kind,
+            name=one.name,
+            device=one.device,
+        )
         streams = self._times.get(key, {})
         if streams and sum(streams.values()) == one.ns:
             return list(streams.items())
@@ -440,28 +464,26 @@ class _StreamTimes:
 def _device_events(
     timeline: Timeline, devices: dict[tuple[int, int], int]
 ) -> Iterator[tuple[_SumKey, int, int]]:
-    """Yield of each event on a device the key of its sum, its stream, its time (ns)."""
+    """Yield (key of the sum, stream, time in ns) of each event on a device."""
     first = timeline.first_path - 1  # the columns count paths from 1
     for batch in timeline.batches:
-        for kind, name, ns, path, origin, number, stream in zip(*_columns(batch)):
+        for kind, name, ns, path, origin, number, stream in zip(
+            event_column([batch], "kind"),
+            event_column([batch], "name"),
+            event_column([batch], "ns"),
+            event_column([batch], "path"),
+            event_column([batch], "origin"),
+            event_column([batch], "device"),
+            event_column([batch], "stream"),
+        ):
             device = devices.get((timeline.process, number))
             if device is None:
                 continue
-            key = (
-                path + first if path else NO_PATH,
-                origin + first if origin else NO_PATH,
-                KINDS[kind] if kind < len(KINDS) else UNKNOWN,
-                timeline.names[name],
-                device,
+            key = _SumKey(
+                path=path + first if path else NO_PATH,
+                origin=origin + first if origin else NO_PATH,
+                kind=KINDS[kind] if kind < len(KINDS) else UNKNOWN,
+                name=timeline.names[name],
+                device=device,
             )
             yield key, stream, ns
-
-
-def _columns(batch: Batch) -> Iterator[Sequence[int]]:
-    data = dict(batch.columns)
-    for name in _COLUMNS:
-        packed = data.get(name)
-        if packed is None:
-            yield bytes(batch.events)  # that many zeros
-        else:
-            yield unpack_events(name, packed, batch.events)

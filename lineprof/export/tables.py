@@ -70,12 +70,12 @@ def _lines(function: FunctionStats, used_gpu: set[int]) -> list[LineTotals]:
     """Return the lines of a function; also those with GPU work alone."""
     rows = {row.line: row for row in function.rows}
     for line in used_gpu:
-        rows.setdefault(line, LineTotals(line))
+        rows.setdefault(line, LineTotals(line=line))
     return [row for _, row in sorted(rows.items())]
 
 
 def _flat(fields: Fields) -> Iterator[tuple[str, object]]:
-    """Yield `fields`; a field by direction as one for each direction."""
+    """Yield `fields`; each field by direction becomes one field a direction."""
     for name, value in fields.items():
         if isinstance(value, dict):
             for direction, number in value.items():

@@ -46,20 +46,20 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
-from lineprof.model.timelines import unpack_events
+from lineprof.model.timelines import GpuEvent, unpack_events
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
-    from typing import Any
 
     from lineprof.export.timeline_tracks import Label
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode
-    from lineprof.model.timelines import Batch, GpuEvent, Slice, Timeline, Trace
+    from lineprof.model.timelines import Batch, Slice, Timeline, Trace
 
     Item = Track | Span | Count
 
-    # Start and index of a batch, its next event, and the rest.
+    # In a heap, so in the order that sorts: the next event's start, the batch's index
+    # (so that events are never compared), the event, and the rest.
     OpenBatch = tuple[int, int, GpuEvent, Iterator[GpuEvent]]
 
 
@@ -136,8 +136,8 @@ def _items(profile: Profile, tracks: Tracks) -> Iterator[Span | Count]:
         gpu = GpuSlices(profile, index, tracks, labels)
         flows = Flows(flow_numbers)
         launching = _launching(profile)
-        for start, is_slice, one in _by_start(traces, timelines, clock):
-            if not is_slice:
+        for start, one in _by_start(traces, timelines, clock):
+            if isinstance(one, GpuEvent):
                 yield from gpu.of(one, start, flows)
                 continue
             span = slices.span(one, start)
@@ -158,23 +158,20 @@ def _launching(profile: Profile) -> set[Hashable]:
 
 def _by_start(
     traces: Iterable[Trace], timelines: Iterable[Timeline], clock: Clock
-) -> Iterator[tuple[int, bool, Any]]:
-    """Yield (start, whether it is a slice, the slice or event) by start."""
+) -> Iterator[tuple[int, Slice | GpuEvent]]:
+    """Yield each slice and each event with its start (ns), by the start."""
     streams = [
-        *(_with_start(one, clock.zero_of(one), is_slice=True) for one in traces),
-        *(
-            _with_start(events_by_start(one), clock.zero_of(one), is_slice=False)
-            for one in timelines
-        ),
+        *(_with_start(one, clock.zero_of(one)) for one in traces),
+        *(_with_start(events_by_start(one), clock.zero_of(one)) for one in timelines),
     ]
     return merge(*streams, key=itemgetter(0)) if len(streams) > 1 else streams[0]
 
 
 def _with_start(
-    stream: Iterable[Slice | GpuEvent], zero: int, *, is_slice: bool
-) -> Iterator[tuple[int, bool, Any]]:
+    stream: Iterable[Slice | GpuEvent], zero: int
+) -> Iterator[tuple[int, Slice | GpuEvent]]:
     for one in stream:
-        yield max(0, zero + one.start_ns), is_slice, one
+        yield max(0, zero + one.start_ns), one
 
 
 def events_by_start(timeline: Timeline) -> Iterator[GpuEvent]:
@@ -282,7 +279,7 @@ class GpuSlices:
     def thread_of(self, event: GpuEvent) -> int:
         """Return the index of an event's thread, or UNKNOWN_THREAD.
 
-        The path is asked first, as CUPTI numbers threads as pthread_self() does.
+        The call path has the system's number; CUPTI's is that of pthread_self().
         """
         if event.path != NO_PATH:
             path = self._profile.gpu.paths[event.path]
@@ -336,7 +333,7 @@ class GpuSlices:
         return found
 
     def _launches(self, event: GpuEvent) -> Iterator[Hashable]:
-        """Yield the sources that may have launched it: its line, or the function."""
+        """Yield the possible sources of a launch: the line, or else the function."""
         if event.path == NO_PATH:
             return
         path = self._profile.gpu.paths[event.path]
@@ -447,11 +444,8 @@ def _sums_track(profile: Profile, tracks: Tracks, thread: int) -> int:
 
 
 def _node_label(node: CallNode, labels: Labels) -> Label:
-    label = labels.of_slice(node.function, 0)
-    return labels.make(
-        label.name,
-        label.category,
-        *label.arguments,
+    return labels.with_arguments(
+        labels.of_slice(node.function, 0),
         ("called from line", node.line),
         ("calls", node.calls),
         ("primitive calls", node.primitive_calls),
@@ -474,21 +468,15 @@ def _without_calls(
         rows = sorted(function.rows, key=lambda row: -row.time_ns)
         width = max(function.total_ns, sum(row.time_ns for row in rows))
         ends[track] = at + width
-        label = labels.of_slice(function.key, 0)
-        label = labels.make(
-            label.name,
-            label.category,
-            *label.arguments,
+        label = labels.with_arguments(
+            labels.of_slice(function.key, 0),
             ("calls", function.calls),
             ("total_ns", function.total_ns),
         )
         yield Span(track=track, start=at, ns=width, label=label)
         for row in rows:
-            label = labels.of_slice(function.key, row.line)
-            label = labels.make(
-                label.name,
-                label.category,
-                *label.arguments,
+            label = labels.with_arguments(
+                labels.of_slice(function.key, row.line),
                 ("hits", row.hits),
                 ("time_ns", row.time_ns),
             )

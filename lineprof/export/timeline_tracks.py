@@ -36,6 +36,10 @@ NO_FLOW = 0
 
 NO_PROCESS = -1
 
+# Numbers above this one, which all viewers take, are given to tracks that cannot have
+# the system's.
+_FIRST_OWN_NUMBER = 1_000_000_000
+
 # Places of the tracks below a thread, and the number of places for each thread.
 SUMS, LINES, RUNTIME_API, DRIVER_API, GPU_WAIT = range(1, 6)
 
@@ -69,6 +73,25 @@ class Track(NamedTuple):
     native: int = 0  # the system's number of a process or a thread; 0 if unknown
 
 
+class SystemNumbers:
+    """Numbers of processes and of their threads: the system's, each given once."""
+
+    def __init__(self) -> None:
+        self._taken: set[tuple[int, int]] = set()  # (process, number)
+        self._last = _FIRST_OWN_NUMBER
+
+    def number(self, process: int, native: int) -> int:
+        """Return `native`, or another number if that is taken or too large.
+
+        `process` is the number of a thread's process; of a process, 0.
+        """
+        if not 0 < native < _FIRST_OWN_NUMBER or (process, native) in self._taken:
+            self._last += 1
+            return self._last
+        self._taken.add((process, native))
+        return native
+
+
 class Span(NamedTuple):
     """One interval on a track; a tuple, as there may be millions."""
 
@@ -93,7 +116,7 @@ class Count(NamedTuple):
 
 
 class Tracks:
-    """All tracks by what they are of; `new` has those that no one has taken yet."""
+    """All tracks by the process, thread or device they show; `new` has the latest."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -143,7 +166,7 @@ class Tracks:
         """Return the track of a thread: its index in Profile.threads.
 
         `native` is the system's number of a thread that is not in the profile; 0 if
-        that is unknown, too.
+        that number is also unknown.
         """
         parent = self.process(process)
         is_known = thread != UNKNOWN_THREAD
@@ -226,7 +249,7 @@ class Tracks:
     def lane(self, track: int, start: int, end: int) -> int:
         """Return `track` or another lane of it that is free from `start` on.
 
-        It is taken until `end`. Times (ns) come in order.
+        The lane is taken until `end`. Calls come in order of `start` (ns).
         """
         lanes = self._lanes.setdefault(track, [(track, 0)])
         for index, (lane, busy_until) in enumerate(lanes):
@@ -280,7 +303,7 @@ class Tracks:
         return number
 
     def _append(self, like: Track) -> int:
-        """Add a track like this one, under a new number; return that."""
+        """Add a track like `like` under a new number; return that number."""
         number = len(self._all) + 1
         track = like._replace(number=number)
         self._all.append(track)
@@ -299,7 +322,7 @@ MAX_KEPT_SPANS = 50_000  # some 20 MB
 
 
 class Flows:
-    """Spans that are kept back; `numbers` numbers the flows of all processes."""
+    """Spans that are held back, and the flows between them."""
 
     def __init__(self, numbers: Iterator[int]) -> None:
         self._numbers = numbers
@@ -327,7 +350,7 @@ class Flows:
     def end(self, *sources: Hashable) -> int:
         """Return a new flow from the span of the first of `sources` that is kept.
 
-        It is NO_FLOW if none is: there was no such span, or it is too long ago.
+        If none of them is kept, as the span is missing or too old, returns NO_FLOW.
         """
         for source in sources:
             index = self._sources.get(source)
@@ -392,7 +415,7 @@ class Clock:
         }
 
     def zero_of(self, one: Trace | Timeline) -> int:
-        """Return the time (ns) on the axis at which its own times are 0."""
+        """Return the time (ns) on the axis at which the times of `one` are 0."""
         place = self._places.get(one.process, 0)
         return place + one.origin_ns - self._origins[one.process]
 
@@ -430,6 +453,10 @@ class Labels:
         return Label(
             number=self._made, name=name, category=category, arguments=arguments
         )
+
+    def with_arguments(self, label: Label, *more: Argument) -> Label:
+        """Return a new label like `label`, with more arguments."""
+        return self.make(label.name, label.category, *label.arguments, *more)
 
     def of_slice(self, key: Key, line: int) -> Label:
         """Return the label of a function, or of one of its lines."""

@@ -50,33 +50,33 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
 
     Each is the sum of its nodes, over all threads and all call paths.
     """
-    nodes = tree.nodes
-    sums: dict[EdgeKey, list[int]] = {}
-    for node in nodes:
-        caller = None if node.parent == NO_NODE else nodes[node.parent].function
-        numbers = sums.setdefault((caller, node.line, node.function), [0, 0, 0, 0])
-        numbers[0] += node.calls
-        numbers[1] += node.primitive_calls
-        numbers[2] += node.total_ns
-        numbers[3] += node.inclusive_ns
+    groups: dict[EdgeKey, list[CallNode]] = {}
+    for node in tree.nodes:
+        caller = None if node.parent == NO_NODE else tree.nodes[node.parent].function
+        groups.setdefault((caller, node.line, node.function), []).append(node)
     return tuple(
         [
             Edge(
                 caller=caller,
                 line=line,
                 callee=callee,
-                calls=calls,
-                primitive_calls=primitive_calls,
-                total_ns=total_ns,
-                inclusive_ns=inclusive_ns,
+                calls=sum([node.calls for node in group]),
+                primitive_calls=sum([node.primitive_calls for node in group]),
+                total_ns=sum([node.total_ns for node in group]),
+                inclusive_ns=sum([node.inclusive_ns for node in group]),
             )
-            for (caller, line, callee), (
-                calls,
-                primitive_calls,
-                total_ns,
-                inclusive_ns,
-            ) in sums.items()
+            for (caller, line, callee), group in groups.items()
         ]
+    )
+
+
+def sum_of_nodes(nodes: Collection[CallNode]) -> FunctionTotals:
+    """Return the totals of nodes of one function."""
+    return FunctionTotals(
+        calls=sum([node.calls for node in nodes]),
+        primitive_calls=sum([node.primitive_calls for node in nodes]),
+        self_ns=sum([node.self_ns for node in nodes]),
+        total_ns=sum([node.total_ns for node in nodes]),
     )
 
 
@@ -87,22 +87,10 @@ def function_totals(profile: Profile) -> dict[Key, FunctionTotals]:
     all functions of a profile without one, every call counts as primitive, and the
     function's whole time as self time.
     """
-    sums: dict[Key, list[int]] = {}
+    groups: dict[Key, list[CallNode]] = {}
     for node in profile.calls.nodes:
-        numbers = sums.setdefault(node.function, [0, 0, 0, 0])
-        numbers[0] += node.calls
-        numbers[1] += node.primitive_calls
-        numbers[2] += node.self_ns
-        numbers[3] += node.total_ns
-    in_tree = {
-        key: FunctionTotals(
-            calls=calls,
-            primitive_calls=primitive_calls,
-            self_ns=self_ns,
-            total_ns=total_ns,
-        )
-        for key, (calls, primitive_calls, self_ns, total_ns) in sums.items()
-    }
+        groups.setdefault(node.function, []).append(node)
+    in_tree = {key: sum_of_nodes(group) for key, group in groups.items()}
     totals: dict[Key, FunctionTotals] = {}
     for function in profile.functions:
         found = in_tree.pop(function.key, None)
@@ -127,10 +115,7 @@ def line_self_ns(profile: Profile) -> dict[Key, dict[int, int]]:
         called[site] = called.get(site, 0) + edge.inclusive_ns
     self_ns: dict[Key, dict[int, int]] = {}
     for function in profile.functions:
-        key = function.key
-        times: dict[int, int] = {}
-        for one in function.thread_lines:
-            times[one.line] = times.get(one.line, 0) + one.time_ns
+        key, times = function.key, function.line_ns
         self_ns[key] = {
             line: max(0, times[line] - called.get((key, line), 0))
             for line in sorted(times)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     # A pattern of a mangled kernel name, or a function that tells whether one counts.
     KernelFilter = str | Callable[[str], bool] | None
 
-    Copies = tuple[tuple[str, int, int, int], ...]  # direction, count, ns, bytes
+    Copies = tuple["GpuCopies", ...]
 
     Kernels = tuple["GpuKernel", ...]
 
@@ -129,6 +129,15 @@ NO_GPU = Gpu()
 # Numbers of a line or function.
 
 
+class GpuCopies(NamedTuple):
+    """All copies, or migrations, in one direction."""
+
+    direction: str  # one of DIRECTIONS, or a later CUPTI's
+    count: int  # type: ignore[assignment]  # hides tuple.count
+    ns: int
+    bytes: int
+
+
 class GpuNumbers(NamedTuple):
     """GPU work of one line or function."""
 
@@ -149,12 +158,12 @@ class GpuNumbers(NamedTuple):
     @property
     def memcpy_ns(self) -> int:
         """Time of all copies (ns)."""
-        return sum(ns for _, _, ns, _ in self.copies)
+        return sum(one.ns for one in self.copies)
 
     @property
     def memcpy_bytes(self) -> int:
         """Size of all copies (bytes)."""
-        return sum(size for _, _, _, size in self.copies)
+        return sum(one.bytes for one in self.copies)
 
 
 class GpuKernel(NamedTuple):
@@ -191,8 +200,8 @@ class GpuAccumulator:
     def __init__(self) -> None:
         self.numbers = [0] * _NUMBERS
         self.max_kernel_ns = 0
-        self.copies: dict[str, list[int]] = {}
-        self.migrations: dict[str, list[int]] = {}
+        self.copies: dict[str, GpuCopies] = {}  # by direction
+        self.migrations: dict[str, GpuCopies] = {}
 
     def count(self, one: GpuSum) -> None:
         """Add a sum."""
@@ -207,7 +216,10 @@ class GpuAccumulator:
             self.max_kernel_ns = one.max_ns
         if kind in {MEMCPY, MIGRATION}:
             copies = self.copies if kind == MEMCPY else self.migrations
-            _add_copies(copies, one.name, [one.count, one.ns, one.bytes])
+            more = GpuCopies(
+                direction=one.name, count=one.count, ns=one.ns, bytes=one.bytes
+            )
+            _add_copies(copies, more)
 
     def mark_adopted(self) -> None:
         """Count all GPU time as launched by threads without lines."""
@@ -219,10 +231,10 @@ class GpuAccumulator:
         self.numbers = list(map(add, self.numbers, other.numbers))
         self.numbers[_SELF] = self_ns
         self.max_kernel_ns = max(self.max_kernel_ns, other.max_kernel_ns)
-        for name, numbers in other.copies.items():
-            _add_copies(self.copies, name, numbers)
-        for name, numbers in other.migrations.items():
-            _add_copies(self.migrations, name, numbers)
+        for copies in other.copies.values():
+            _add_copies(self.copies, copies)
+        for migrations in other.migrations.values():
+            _add_copies(self.migrations, migrations)
 
     def value(self) -> GpuNumbers:
         """Return the numbers so far."""
@@ -244,16 +256,23 @@ class GpuAccumulator:
         )
 
 
-def _add_copies(copies: dict[str, list[int]], name: str, numbers: list[int]) -> None:
-    old = copies.get(name)
-    copies[name] = numbers if old is None else list(map(add, old, numbers))
+def _add_copies(copies: dict[str, GpuCopies], more: GpuCopies) -> None:
+    old = copies.get(more.direction)
+    if old is not None:
+        more = GpuCopies(
+            direction=more.direction,
+            count=old.count + more.count,
+            ns=old.ns + more.ns,
+            bytes=old.bytes + more.bytes,
+        )
+    copies[more.direction] = more
 
 
-def _in_order(copies: Mapping[str, list[int]]) -> Copies:
+def _in_order(copies: Mapping[str, GpuCopies]) -> Copies:
     """Return copies in the order of DIRECTIONS; others last, by name."""
     order = {name: index for index, name in enumerate(DIRECTIONS)}
     names = sorted(copies, key=lambda name: (order.get(name, len(order)), name))
-    return tuple((name, *copies[name]) for name in names)  # type: ignore[misc]
+    return tuple(copies[name] for name in names)
 
 
 # Numbers by line, by function, and in all.

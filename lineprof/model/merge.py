@@ -18,9 +18,8 @@ from lineprof.model.records import (
     CallNode,
     CallTree,
     FunctionStats,
-    LineBreakdown,
     SourceFile,
-    Wait,
+    sum_parts,
 )
 from lineprof.model.units import NANOSECOND
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.gpu import GpuDevice, GpuPath, GpuRun, GpuSum
     from lineprof.model.profile import Timings
-    from lineprof.model.records import Key, Process, Thread
+    from lineprof.model.records import Key, LineBreakdown, Process, Thread, Wait
     from lineprof.model.timelines import Timeline, Trace
 
     NodeKey = tuple[int, int, Key, int]  # parent, line, function, thread
@@ -210,33 +209,19 @@ def _missing_call_trees(profiles: Sequence[Profile]) -> list[str]:
 
 def _merge_waits(profiles: Sequence[Profile]) -> tuple[Wait, ...]:
     """Return all waits, summed by function, line, thread and cause."""
-    sums: dict[tuple[Key, int, int, str], int] = {}
-    for profile, offset in _thread_offsets(profiles):
-        for wait in profile.waits:
-            thread = _shifted(wait.thread, offset)
-            key = (wait.function, wait.line, thread, wait.cause)
-            sums[key] = sums.get(key, 0) + wait.ns
-    return tuple(
-        [
-            Wait(function=function, line=line, thread=thread, cause=cause, ns=ns)
-            for (function, line, thread, cause), ns in sums.items()
-        ]
+    return sum_parts(
+        wait._replace(thread=_shifted(wait.thread, offset))
+        for profile, offset in _thread_offsets(profiles)
+        for wait in profile.waits
     )
 
 
 def _merge_breakdowns(profiles: Sequence[Profile]) -> tuple[LineBreakdown, ...]:
     """Return all breakdowns, summed by function, line, thread and part."""
-    sums: dict[tuple[Key, int, int, str], int] = {}
-    for profile, offset in _thread_offsets(profiles):
-        for one in profile.breakdowns:
-            thread = _shifted(one.thread, offset)
-            key = (one.function, one.line, thread, one.part)
-            sums[key] = sums.get(key, 0) + one.ns
-    return tuple(
-        [
-            LineBreakdown(function=function, line=line, thread=thread, part=part, ns=ns)
-            for (function, line, thread, part), ns in sums.items()
-        ]
+    return sum_parts(
+        one._replace(thread=_shifted(one.thread, offset))
+        for profile, offset in _thread_offsets(profiles)
+        for one in profile.breakdowns
     )
 
 

@@ -57,7 +57,7 @@ class ShortNames:
         return f"{name} ({self.line(file, line)})" if file else f"{{{name}}}"
 
     def label(self, key: Key) -> str:
-        """Return a function's name, with its place if others have the name, too.
+        """Return a function's name, with its place if several functions have that name.
 
         Control characters are escaped.
         """

@@ -6,9 +6,10 @@ All are frozen values. Times are integers in nanoseconds (ns).
 # Without annotations from __future__: NamedTuple would compile the text of each field,
 # which takes 2 ms at the end of every run.
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 Key = tuple[str, int, str]  # of a function: file, first line, qualified name
+PartOfLine = TypeVar("PartOfLine", "Wait", "LineBreakdown")
 
 UNKNOWN_THREAD = -1
 
@@ -87,6 +88,22 @@ class FunctionStats(NamedTuple):
         for one in self.thread_lines:
             lines.setdefault(one.line, []).append(one)
         return tuple(_line_totals(lines[line]) for line in sorted(lines))
+
+    @property
+    def line_ns(self) -> dict[int, int]:
+        """Time of each measured line (ns), summed over its threads."""
+        times: dict[int, int] = {}
+        for one in self.thread_lines:
+            times[one.line] = times.get(one.line, 0) + one.time_ns
+        return times
+
+    @property
+    def hottest_line(self) -> int | None:
+        """The line that took most time, callees included; None if no line took any."""
+        times = self.line_ns
+        if not any(times.values()):
+            return None
+        return max(times, key=lambda line: (times[line], -line))
 
     @property
     def total_ns(self) -> int:
@@ -215,6 +232,15 @@ class LineBreakdown(NamedTuple):
 
 
 # Sums of records.
+
+
+def sum_parts(records: Iterable[PartOfLine]) -> tuple[PartOfLine, ...]:
+    """Return `records` with one for each line, thread and cause (or part)."""
+    sums: dict[PartOfLine, int] = {}
+    for one in records:
+        identity = one._replace(ns=0)
+        sums[identity] = sums.get(identity, 0) + one.ns
+    return tuple([identity._replace(ns=ns) for identity, ns in sums.items()])
 
 
 def merge_functions(functions: Iterable[FunctionStats]) -> tuple[FunctionStats, ...]:

@@ -28,7 +28,13 @@ from lineprof.model.gpu import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from lineprof.model.records import Key
 
@@ -102,7 +108,63 @@ def _wrapped(kind: str, numbers: Iterable[int], size: int) -> array[int]:
         return array(kind, [number & mask for number in numbers])
 
 
+def _pack(
+    columns: Mapping[str, bytes],
+    kinds: Mapping[str, str],
+    differences: Collection[str],
+    max_items: int,
+) -> tuple[Batch, ...]:
+    """Return batches of up to `max_items` items.
+
+    `columns` are in the machine's byte order, and `kinds` are their typecodes;
+    `differences` names those that mostly grow.
+    """
+    sizes = {name: array(kind).itemsize for name, kind in kinds.items()}
+    first = next(iter(sizes))
+    count = len(columns[first]) // sizes[first]
+    batches = []
+    for start in range(0, count, max_items):
+        end = min(start + max_items, count)
+        packed_columns = []
+        for name, size in sizes.items():
+            data = columns[name][start * size : end * size]
+            if data.strip(b"\0"):
+                grows = name in differences
+                packed_columns.append(
+                    (name, packed(kinds[name], data, differences=grows))
+                )
+        batches.append(Batch(events=end - start, columns=tuple(packed_columns)))
+    return tuple(batches)
+
+
+def _unpack(
+    name: str,
+    data: bytes,
+    count: int,
+    kinds: Mapping[str, str],
+    differences: Collection[str],
+) -> Values:
+    try:
+        return unpacked(kinds[name], data, count, differences=name in differences)
+    except ValueError as error:
+        raise ValueError(f"a column {name} {error}") from error
+
+
 # GPU events.
+
+
+class Launch(NamedTuple):
+    """The launch parameters of kernels; all 0 for other events."""
+
+    grid_x: int
+    grid_y: int
+    grid_z: int
+    block_x: int
+    block_y: int
+    block_z: int
+    registers: int  # of each thread
+    static_smem: int  # bytes of shared memory of each block
+    dynamic_smem: int
 
 
 class GpuEvent(NamedTuple):
@@ -164,7 +226,7 @@ class Timeline:
     origin_ns: int  # where `GpuEvent.start_ns` is 0, on CLOCK_MONOTONIC
     first_path: int  # index in Gpu.paths of the columns' path 1
     names: tuple[str, ...]
-    launches: tuple[tuple[int, ...], ...]  # grid, block, registers, both smems
+    launches: tuple[Launch, ...]
     batches: tuple[Batch, ...]
 
     def __iter__(self) -> Iterator[GpuEvent]:
@@ -173,21 +235,7 @@ class Timeline:
 
 def pack_events(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
     """Return batches of events; `columns` are in the machine's byte order."""
-    count = len(columns["kind"])
-    return tuple(
-        _event_batch(columns, start, min(EVENTS_PER_BATCH, count - start))
-        for start in range(0, count, EVENTS_PER_BATCH)
-    )
-
-
-def _event_batch(columns: Mapping[str, bytes], start: int, events: int) -> Batch:
-    columns_ = []
-    for name, size in EVENT_SIZES.items():
-        data = columns[name][start * size : (start + events) * size]
-        if data.strip(b"\0"):
-            kind, grows = EVENT_COLUMNS[name], name in EVENT_DIFFERENCES
-            columns_.append((name, packed(kind, data, differences=grows)))
-    return Batch(events=events, columns=tuple(columns_))
+    return _pack(columns, EVENT_COLUMNS, EVENT_DIFFERENCES, EVENTS_PER_BATCH)
 
 
 def unpack_events(name: str, data: bytes, events: int) -> Values:
@@ -195,15 +243,10 @@ def unpack_events(name: str, data: bytes, events: int) -> Values:
 
     ValueError unless `data` has exactly that many; no more are ever unpacked.
     """
-    try:
-        return unpacked(
-            EVENT_COLUMNS[name], data, events, differences=name in EVENT_DIFFERENCES
-        )
-    except ValueError as error:
-        raise ValueError(f"a column {name} {error}") from error
+    return _unpack(name, data, events, EVENT_COLUMNS, EVENT_DIFFERENCES)
 
 
-def _column(batches: Iterable[Batch], name: str) -> Values:
+def event_column(batches: Iterable[Batch], name: str) -> Values:
     """Return a column of all `batches`; zeros if a batch does not have it."""
     values = array(EVENT_COLUMNS[name])
     for batch in batches:
@@ -221,62 +264,74 @@ def events(timeline: Timeline) -> Iterator[GpuEvent]:
     That takes the memory of one batch if they were recorded in order, else 80 bytes
     for each event.
     """
-    starts = _column(timeline.batches, "start")
+    starts = event_column(timeline.batches, "start")
     if all(map(le, starts, islice(starts, 1, None))):
         for batch in timeline.batches:
-            rows = zip(*[_column([batch], name) for name in EVENT_COLUMNS])
-            yield from _events(timeline, rows)
+            yield from _events(timeline, _rows([batch]))
         return
     order = sorted(range(len(starts)), key=starts.__getitem__)
-    columns = [_column(timeline.batches, name) for name in EVENT_COLUMNS]
-    rows = zip(*[map(column.__getitem__, order) for column in columns])
-    yield from _events(timeline, rows)
+    yield from _events(timeline, _rows(timeline.batches, order))
 
 
-def _events(timeline: Timeline, rows: Iterable[Values]) -> Iterator[GpuEvent]:
-    launches = [_launch(*one) for one in timeline.launches]
+class EventRow(NamedTuple):
+    """The values of one event in the columns of EVENT_COLUMNS."""
+
+    kind: int
+    name: int
+    start: int
+    ns: int
+    path: int
+    origin: int
+    device: int
+    context: int
+    stream: int
+    correlation: int
+    bytes: int
+    launch: int
+    memory: int
+    thread: int
+
+
+def _rows(
+    batches: Sequence[Batch], order: Sequence[int] | None = None
+) -> Iterator[EventRow]:
+    """Yield the values of each event, in `order` if that is given."""
+    columns: list[Iterable[int]] = []
+    for name in EventRow._fields:
+        column = event_column(batches, name)
+        columns.append(column if order is None else map(column.__getitem__, order))
+    return map(EventRow._make, zip(*columns))
+
+
+def _events(timeline: Timeline, rows: Iterable[EventRow]) -> Iterator[GpuEvent]:
+    launches = timeline.launches
+    grids = [(one.grid_x, one.grid_y, one.grid_z) for one in launches]
+    blocks = [(one.block_x, one.block_y, one.block_z) for one in launches]
     path_0 = timeline.first_path - 1  # the columns count paths from 1
     for row in rows:
-        code, name, start, ns, path, origin, device, context, stream = row[:9]
-        correlation, size, launch, memory, thread = row[9:]
-        kind = KINDS[code] if code < len(KINDS) else UNKNOWN
-        grid, block, registers, static_smem, dynamic_smem = launches[launch]
+        kind = KINDS[row.kind] if row.kind < len(KINDS) else UNKNOWN
+        launch = launches[row.launch]
         yield GpuEvent(
             kind=kind,
-            name=timeline.names[name],
-            start_ns=start - timeline.origin_ns,
-            ns=ns,
-            path=path_0 + path if path else NO_PATH,
-            origin=path_0 + origin if origin else NO_PATH,
-            device=NO_DEVICE if kind in {WAIT, RUNTIME, DRIVER} else device,
-            context=context,
-            stream=stream,
-            correlation=correlation,
-            bytes=size,
-            grid=grid,
-            block=block,
-            registers=registers,
-            static_smem=static_smem,
-            dynamic_smem=dynamic_smem,
-            source=_memory(kind, memory & 15),
-            target=_memory(kind, memory >> 4),
-            thread=thread,
+            name=timeline.names[row.name],
+            start_ns=row.start - timeline.origin_ns,
+            ns=row.ns,
+            path=path_0 + row.path if row.path else NO_PATH,
+            origin=path_0 + row.origin if row.origin else NO_PATH,
+            device=NO_DEVICE if kind in {WAIT, RUNTIME, DRIVER} else row.device,
+            context=row.context,
+            stream=row.stream,
+            correlation=row.correlation,
+            bytes=row.bytes,
+            grid=grids[row.launch],
+            block=blocks[row.launch],
+            registers=launch.registers,
+            static_smem=launch.static_smem,
+            dynamic_smem=launch.dynamic_smem,
+            source=_memory(kind, row.memory & 15),
+            target=_memory(kind, row.memory >> 4),
+            thread=row.thread,
         )
-
-
-def _launch(  # noqa: PLR0913, PLR0917  # a row of Timeline.launches
-    grid_x: int,
-    grid_y: int,
-    grid_z: int,
-    block_x: int,
-    block_y: int,
-    block_z: int,
-    registers: int,
-    static_smem: int,
-    dynamic_smem: int,
-) -> tuple[tuple[int, int, int], tuple[int, int, int], int, int, int]:
-    grid, block = (grid_x, grid_y, grid_z), (block_x, block_y, block_z)
-    return grid, block, registers, static_smem, dynamic_smem
 
 
 def _memory(kind: str, number: int) -> str:
@@ -330,52 +385,39 @@ SLICE_COLUMNS = {
     "ns": "Q",
 }
 
-_SLICE_SIZES = {name: array(kind).itemsize for name, kind in SLICE_COLUMNS.items()}
-
-_START = "start"
+_SLICE_DIFFERENCES = frozenset({"start"})
 
 
-def pack_slices(columns: Sequence[bytes]) -> tuple[Batch, ...]:
-    """Return batches of slices; `columns` are in the order of SLICE_COLUMNS.
+class SliceColumns(NamedTuple):
+    """The values of the columns of SLICE_COLUMNS, for the slices of one batch."""
 
-    Their values are in the machine's byte order.
+    thread: Values
+    function: Values
+    line: Values
+    start: Values
+    ns: Values
+
+
+def pack_slices(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
+    """Return batches of slices; `columns` are in the machine's byte order."""
+    return _pack(columns, SLICE_COLUMNS, _SLICE_DIFFERENCES, SLICES_PER_BATCH)
+
+
+def slice_columns(batch: Batch) -> SliceColumns:
+    """Return the values of a batch; zeros for a column that the batch lacks.
+
+    ValueError unless each column has exactly as many values as there are slices.
     """
-    count = len(columns[0]) // _SLICE_SIZES["thread"]
-    return tuple(
-        _slice_batch(columns, start, min(SLICES_PER_BATCH, count - start))
-        for start in range(0, count, SLICES_PER_BATCH)
-    )
-
-
-def _slice_batch(columns: Sequence[bytes], start: int, count: int) -> Batch:
-    columns_ = []
-    for (name, size), column in zip(_SLICE_SIZES.items(), columns):
-        data = column[start * size : (start + count) * size]
-        if data.strip(b"\0"):
-            kind = SLICE_COLUMNS[name]
-            columns_.append((name, packed(kind, data, differences=name == _START)))
-    return Batch(events=count, columns=tuple(columns_))
-
-
-def unpack_slices(name: str, data: bytes, count: int) -> Values:
-    """Return the values of a packed column of `count` slices.
-
-    ValueError unless `data` has exactly that many; no more are ever unpacked.
-    """
-    try:
-        return unpacked(SLICE_COLUMNS[name], data, count, differences=name == _START)
-    except ValueError as error:
-        raise ValueError(f"a column {name} {error}") from error
-
-
-def slice_columns(batch: Batch) -> tuple[Values, ...]:
-    """Return the values of all SLICE_COLUMNS; zeros for one that the batch lacks."""
     data = dict(batch.columns)
-    return tuple(
-        unpack_slices(name, data[name], batch.events)
-        if name in data
-        else array(kind, bytes(batch.events * _SLICE_SIZES[name]))
-        for name, kind in SLICE_COLUMNS.items()
+    return SliceColumns(
+        **{
+            name: _unpack(
+                name, data[name], batch.events, SLICE_COLUMNS, _SLICE_DIFFERENCES
+            )
+            if name in data
+            else array(kind, bytes(batch.events * array(kind).itemsize))
+            for name, kind in SLICE_COLUMNS.items()
+        }
     )
 
 
@@ -385,32 +427,35 @@ def slices(trace: Trace) -> Iterator[Slice]:
     That takes the memory of one batch if they are stored in that order, as they are
     recorded, else 200 bytes for each slice.
     """
-    if _is_in_order(trace.batches):
-        for batch in trace.batches:
-            yield from _slices(trace, zip(*slice_columns(batch)))
-        return
-    rows = [row for batch in trace.batches for row in zip(*slice_columns(batch))]
-    rows.sort(key=lambda row: (row[3], -row[4]))
-    yield from _slices(trace, rows)
+    found: Iterator[Slice] = (
+        one for batch in trace.batches for one in _slices(trace, batch)
+    )
+    if not _is_in_order(trace.batches):
+        found = iter(sorted(found, key=lambda one: (one.start_ns, -one.ns)))
+    yield from found
 
 
 def _is_in_order(batches: Iterable[Batch]) -> bool:
     last = 0
     for batch in batches:
-        data = dict(batch.columns)
-        if _START not in data:
-            starts: Values = (0,)
-        else:
-            starts = unpack_slices(_START, data[_START], batch.events)
+        data = dict(batch.columns).get("start")
+        starts: Values = (0,)
+        if data is not None:
+            starts = _unpack(
+                "start", data, batch.events, SLICE_COLUMNS, _SLICE_DIFFERENCES
+            )
         if starts[0] < last or not all(map(le, starts, islice(starts, 1, None))):
             return False
         last = starts[-1]
     return True
 
 
-def _slices(trace: Trace, rows: Iterable[tuple[int, ...]]) -> Iterator[Slice]:
+def _slices(trace: Trace, batch: Batch) -> Iterator[Slice]:
     origin, threads, functions = trace.origin_ns, trace.threads, trace.functions
-    for thread, function, line, start, ns in rows:
+    columns = slice_columns(batch)
+    for thread, function, line, start, ns in zip(
+        columns.thread, columns.function, columns.line, columns.start, columns.ns
+    ):
         yield Slice(
             start_ns=start - origin,
             ns=ns,

@@ -1,4 +1,4 @@
-"""The registry of views: each flag of `lineprof view`, and the module that obeys it.
+"""The registry of views: each flag of `lineprof view`, and the module behind it.
 
 | flag                      | module                  |
 |---------------------------|-------------------------|
@@ -55,12 +55,14 @@ __all__ = ["VIEWS", "Option", "Options", "View"]
 
 
 def _call(module: str, function: str, *arguments: Any) -> Iterable[str]:  # noqa: ANN401
-    """Call a function of one of this package's modules, which is imported only then."""
+    """Call a function of one of this package's modules, and import that now."""
     lines: Iterable[str] = getattr(import_module(f"{__name__}.{module}"), function)(
         *arguments
     )
     return lines
 
+
+_CALL_NOTES = partial(_call, "functions", "call_notes")
 
 TEXT = View(
     name="text",
@@ -88,7 +90,7 @@ HOT = View(
     help="the lines that took most time themselves, of all files: ten, or N",
     options=(),
     render=partial(_call, "functions", "hot"),
-    notes=partial(_call, "functions", "call_notes"),
+    notes=_CALL_NOTES,
     has_tables=False,
     value=HOT_LINES,
 )
@@ -100,7 +102,7 @@ FUNCTIONS = View(
     " cProfile",
     options=(SKIP_ZERO, SORT_BY, LIMIT),
     render=partial(_call, "functions", "functions"),
-    notes=partial(_call, "functions", "call_notes"),
+    notes=_CALL_NOTES,
     has_tables=False,
     orders=FUNCTION_ORDERS,
 )
@@ -111,7 +113,7 @@ TREE = View(
     help="the calls as a tree, the longest first",
     options=(DEPTH, MIN_PERCENT),
     render=partial(_call, "call_tree", "tree"),
-    notes=partial(_call, "functions", "call_notes"),
+    notes=_CALL_NOTES,
     has_tables=False,
 )
 
@@ -125,7 +127,7 @@ DRILL = View(
         *(COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),
     ),
     render=partial(_call, "drill_down", "drill"),
-    notes=partial(_call, "functions", "call_notes"),
+    notes=_CALL_NOTES,
     has_tables=False,
     value=TARGETS,
 )
@@ -136,7 +138,7 @@ CALLERS = View(
     help="from where a function is called, how often, and what it cost",
     options=(),
     render=partial(_call, "functions", "callers"),
-    notes=partial(_call, "functions", "call_notes"),
+    notes=_CALL_NOTES,
     has_tables=False,
     value=TARGETS,
 )

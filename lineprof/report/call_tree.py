@@ -32,18 +32,18 @@ _MAX_INDENT = 16  # levels: below them, indentation begins anew
 class _Position(NamedTuple):
     """The position of a row in the drawing of the tree."""
 
-    before: str  # drawn before the row
-    before_children: str  # drawn before the rows below it
-    depth: int  # of indentation
+    before: str = ""  # drawn before the row
+    before_children: str = ""  # drawn before the rows below it
+    depth: int = 0  # of indentation
 
 
 class _Row(NamedTuple):
     """One row: a call path, or a text about call paths that are left out."""
 
-    path: CallPath | None
     position: _Position
     ns: int
     calls: int
+    path: CallPath | None = None
     text: str = ""
     is_recursion: bool = False
 
@@ -110,12 +110,9 @@ class _Labels:
     def _hottest_line(self, key: Key) -> str:
         """Return number and text of a function's hottest line, callees included."""
         function = self._functions.get(key)
-        times: dict[int, int] = {}
-        for cell in function.thread_lines if function else ():
-            times[cell.line] = times.get(cell.line, 0) + cell.time_ns
-        if not any(times.values()):
+        line = function.hottest_line if function else None
+        if line is None:
             return ""
-        line = max(times, key=lambda line: (times[line], -line))
         text = (self._sources.line(key[0], line) or "").strip()
         return f"  {self._arrow} {line}: {text}" if text else f"  {self._arrow} {line}"
 
@@ -147,7 +144,7 @@ class _Walk:
     def _chained(
         self, stack: list[_Subtree | _Row | _Leave], subtree: _Subtree
     ) -> Iterator[_Row]:
-        """Yield a call path and, as long as there is just one below it, that one."""
+        """Yield the rows of a chain of call paths: each but the last has one callee."""
         chain = self._chain(subtree)
         skipped = range(_CHAIN_ENDS, len(chain) - _CHAIN_ENDS)
         if len(chain) <= _MAX_CHAIN:
@@ -160,20 +157,28 @@ class _Walk:
             self._on_path[path.function] = self._on_path.get(path.function, 0) + 1
             if index not in skipped:
                 yield _Row(
-                    path,
-                    position,
-                    path.inclusive_ns,
-                    path.calls,
+                    path=path,
+                    position=position,
+                    ns=path.inclusive_ns,
+                    calls=path.calls,
                     is_recursion=is_recursion,
                 )
             elif index == skipped[0]:
                 text = f"{self._characters.dots} {len(skipped)} levels, one call each"
-                yield _Row(None, position, path.inclusive_ns, path.calls, text)
-        stack.append(_Leave(tuple(path.function for path in chain)))
+                yield _Row(
+                    position=position,
+                    ns=path.inclusive_ns,
+                    calls=path.calls,
+                    text=text,
+                )
+        stack.append(_Leave(functions=tuple(path.function for path in chain)))
         self._push(stack, chain[-1], subtree.level + len(chain) - 1, position)
 
     def _chain(self, subtree: _Subtree) -> list[CallPath]:
-        """Return a call path and those below it down to one that branches or works."""
+        """Return a chain: a call path, its only callee, and so on.
+
+        The chain ends with a call path that has several callees, or time of its own.
+        """
         chain = [subtree.path]
         while chain[-1].self_ns < self._min_ns:
             shown, rest_ns, _ = self._shown(chain[-1], subtree.level + len(chain) - 1)
@@ -183,7 +188,7 @@ class _Walk:
         return chain
 
     def _shown(self, path: CallPath, level: int) -> tuple[list[CallPath], int, int]:
-        """Return the call paths to show below one; time and number of the others."""
+        """Return the call paths to show below `path`; time and number of the rest."""
         if self._max_depth and level >= self._max_depth:
             return [], 0, 0
         paths = [*path.children.values()]
@@ -205,26 +210,26 @@ class _Walk:
         for index, one in enumerate(shown):
             is_last = index == len(shown) - 1 and not has_rest
             below = self._below(position, level + 1, is_last=is_last)
-            items.append(_Subtree(one, level + 1, below))
+            items.append(_Subtree(path=one, level=level + 1, position=below))
         if has_rest:
             below = self._below(position, level + 1, is_last=True)
             calls = sum(one.calls for one in [*path.children.values()][len(shown) :])
             text = f"{self._characters.dots} {count} more"
-            items.append(_Row(None, below, rest_ns, calls, text))
+            items.append(_Row(position=below, ns=rest_ns, calls=calls, text=text))
         stack.extend(reversed(items))
 
     def _below(
         self, position: _Position | None, level: int, *, is_last: bool
     ) -> _Position:
-        """Return the position of a callee of `position`; None is for the roots."""
+        """Return the position below `position`, which is None for the roots."""
         if position is None:
-            return _Position("", "", 0)
+            return _Position()
         indent, depth = position.before_children, position.depth + 1
         if depth > _MAX_INDENT:
             indent, depth = f"[{level}] ", 0
         characters = self._characters
-        if is_last:
-            return _Position(
-                indent + characters.elbow, indent + characters.blank, depth
-            )
-        return _Position(indent + characters.tee, indent + characters.bar, depth)
+        return _Position(
+            before=indent + (characters.elbow if is_last else characters.tee),
+            before_children=indent + (characters.blank if is_last else characters.bar),
+            depth=depth,
+        )

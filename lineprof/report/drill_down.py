@@ -1,4 +1,4 @@
-"""The view --drill: the tables of what a line or a function calls."""
+"""The view --drill: the tables of the functions that a line or a function calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MAX_CALLERS = 4  # named above a table
 
-_MAX_STEPS, _FIRST_STEPS, _LAST_STEPS = 12, 2, 8  # of a call path; of a longer one
+_MAX_STEPS, _FIRST_STEPS, _LAST_STEPS = 12, 2, 8  # of a call path; of one that is cut
 
 _MAX_NEAR_LINES = 10  # in an error message
 
@@ -53,8 +53,8 @@ class _Section(NamedTuple):
 def drill(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the tables of the callees of each of `options.targets`, hottest first.
 
-    Below each line stand its callees. Raises LineprofError for a target that the
-    profile does not have, or has several of.
+    Below each line stand its callees. Raises LineprofError for a target that is not in
+    the profile, or is ambiguous.
     """
     calls = Calls(profile)
     finder = Finder(calls.numbers)
@@ -76,7 +76,7 @@ class Calls:
             self._into.setdefault(edge.callee, []).append(edge)
             if edge.caller is not None:
                 self._from.setdefault(edge.caller, []).append(edge)
-                line = Place(edge.caller[0], edge.line)
+                line = Place(file=edge.caller[0], line=edge.line)
                 self._lines.setdefault(line, []).append(edge)
         for into in self._into.values():
             into.sort(key=lambda edge: -edge.total_ns)  # recursion counts once
@@ -102,13 +102,13 @@ def _cost(edge: Edge) -> tuple[int, int]:
     return -edge.inclusive_ns, -edge.calls
 
 
-# Where to begin: from the values of --drill to lines and functions.
+# Starts: the lines and functions that the values of --drill name.
 
 
 def starts(
     profile: Profile, calls: Calls, finder: Finder, options: Options
 ) -> list[Start]:
-    """Return where to begin; LineprofError for a target that is not in the profile.
+    """Return the starts; LineprofError for a target that is not in the profile.
 
     Targets that are the steps of one call path make one start, at the last step.
     """
@@ -123,7 +123,7 @@ def starts(
                 path = found.pop().path
                 if isinstance(at, Place) and path[-1] != through[2]:
                     path += (through[2],)
-        found.append(Start((*path, _step(at, finder)), at))
+        found.append(Start(path=(*path, _step(at, finder)), at=at))
         is_line = isinstance(at, Place)
         reached = {edge.callee for edge in calls.on(at)} if is_line else {at}  # type: ignore[arg-type]
     return found
@@ -141,7 +141,7 @@ def _through(at: Place | Key, reached: Iterable[Key], calls: Calls) -> Key | Non
     for key in reached:
         for edge in calls.by(key):
             if isinstance(at, Place):
-                if Place(key[0], edge.line) == at:
+                if Place(file=key[0], line=edge.line) == at:
                     return key
             elif edge.callee == at:
                 return key
@@ -151,8 +151,8 @@ def _through(at: Place | Key, reached: Iterable[Key], calls: Calls) -> Key | Non
 def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place | Key:
     """Return the line, or the function, that a user names by `text`.
 
-    The first line of a function that calls nothing itself is the function; so
-    is any line of a function that calls nothing.
+    A line without calls stands for its function: for the one that starts there, else
+    for one that has the line.
     """
     place = finder.place(text)
     if place is None:
@@ -163,7 +163,8 @@ def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place 
                 hint=f"lineprof view --callers {key[2]} shows who calls it",
             )
         return key
-    line = Place(*place)
+    file, number = place
+    line = Place(file=file, line=number)
     if calls.on(line):
         return line
     inside = [
@@ -255,7 +256,7 @@ class _Drill:
             todo += self._steps(edges, start.path, 1, min_ns, on_line=True)
         else:
             min_ns = self._threshold(self._calls.numbers[start.at].total_ns)
-            todo.append((_Section(start.path, start.at), 1))
+            todo.append((_Section(path=start.path, function=start.at), 1))
         shown: set[Key] = set()
         max_depth = self._options.depth or 1
         while todo:
@@ -293,7 +294,8 @@ class _Drill:
             caller = edge.caller or edge.callee
             line = () if on_line else (self._names.caller(caller, edge.line),)
             shortened = self._shortened((*path, *line, edge.callee[2]))
-            steps.append((_Section(shortened, edge.callee, edge), level))
+            section = _Section(path=shortened, function=edge.callee, edge=edge)
+            steps.append((section, level))
         return steps[::-1]
 
     def _shortened(self, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -304,8 +306,8 @@ class _Drill:
     def _line_heading(self, line: Place) -> Iterator[str]:
         """Yield the time of a line, that of its callees and its self time.
 
-        It may belong to several functions, one within the other, like a lambda:
-        each has a sentence, because the time of one includes that of the other.
+        A line may belong to several functions, one within the other, as with a lambda:
+        each function has a sentence, because its time includes the inner function's.
         """
         text = (self._sources.line(line.file, line.line) or "").strip()
         name = self._names.line(line.file, line.line)

@@ -41,9 +41,9 @@ NO_CALLS = (
 
 
 def call_notes(profile: Profile, _: Options) -> Iterator[str]:
-    """Yield what the profile does not know about calls."""
+    """Yield warnings about calls that the profile does not have."""
     if not profile.calls.nodes:
-        if not profile.why_empty:  # which is printed anyway
+        if not profile.why_empty:  # that reason is printed in any case
             yield NO_CALLS
     elif profile.calls.folded:
         yield (
@@ -124,7 +124,9 @@ def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
         if any(cell.hits or cell.time_ns for cell in function.thread_lines)
     }
     return [
-        _FunctionRow(key, numbers, gpu[key].gpu_ns if key in gpu else 0)
+        _FunctionRow(
+            key=key, numbers=numbers, gpu_ns=gpu[key].gpu_ns if key in gpu else 0
+        )
         for key, numbers in function_totals(profile).items()
         if not options.skip_zero
         or (numbers.calls or numbers.total_ns or key in ran or key in gpu)
@@ -165,8 +167,8 @@ class _HotLine(NamedTuple):
 def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the `options.lines` most expensive lines, the most expensive first.
 
-    They are sorted by self time or GPU time, whichever is greater: a line may do
-    no more than launch a kernel.
+    They are sorted by self time or GPU time, whichever is greater: a line may
+    only launch a kernel.
     """
     rows = _hot_lines(profile)
     shown = nlargest(options.lines, rows, key=lambda row: max(row.self_ns, row.gpu_ns))
@@ -227,7 +229,9 @@ def _hot_lines(profile: Profile) -> list[_HotLine]:
         for line in dict.fromkeys((*of_cpu, *of_gpu)):
             gpu_ns = of_gpu[line].self_ns if line in of_gpu else 0
             if of_cpu.get(line) or gpu_ns:
-                rows.append(_HotLine(key, line, of_cpu.get(line, 0), gpu_ns))
+                self_ns = of_cpu.get(line, 0)
+                row = _HotLine(key=key, line=line, self_ns=self_ns, gpu_ns=gpu_ns)
+                rows.append(row)
     return rows
 
 
@@ -260,11 +264,11 @@ class _CallSums(NamedTuple):
 class _CallerRow(NamedTuple):
     """One row of --callers: a line that calls the function, or the sum of all."""
 
-    place: str
     caller: str
-    source: str
     sums: _CallSums
-    gpu_ns: int
+    place: str = ""
+    source: str = ""
+    gpu_ns: int = 0
 
 
 def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
@@ -330,8 +334,8 @@ def _caller_table(
             total_ns=max(0, rest_ns),
             inclusive_ns=max(0, rest_ns),
         )
-        rows = [*rows, _CallerRow("", _UNKNOWN_CALLER, "", sums=rest, gpu_ns=0)]
-    total = _CallerRow("", "all together", "", sums=_added(rows), gpu_ns=gpu_ns)
+        rows = [*rows, _CallerRow(caller=_UNKNOWN_CALLER, sums=rest)]
+    total = _CallerRow(caller="all together", sums=_added(rows), gpu_ns=gpu_ns)
     shown = [*rows, total]
     times = time_unit_for(max(row.sums.inclusive_ns, row.gpu_ns) for row in shown)
     once, inclusive, gpu = times.titles("Time", "Inclusive", "GPU")

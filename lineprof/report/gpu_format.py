@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lineprof.model.timelines import GpuEvent
     from lineprof.report.options import Options
 
-    # Returns the name, or None if it cannot; and may take for ever.
+    # Returns the demangled name, or None if that fails; may never return.
     Demangler = Callable[[bytes], bytes | None]
 
 LINE_TITLE = "Python Line"  # of the column with the profiled line
@@ -63,7 +63,8 @@ def activity_name(kind: str, name: str) -> str:
 def kernel_filter(pattern: str | None) -> Callable[[str], bool] | None:
     """Return a test of kernels' mangled names for --kernel; None: all fit.
 
-    `pattern` is one as for file names, for the mangled or the demangled name.
+    `pattern`, with wildcards as for file names, may fit the mangled or the demangled
+    name.
     """
     if pattern is None:
         return None
@@ -120,8 +121,8 @@ class Places:
 # Demangled names of C++ kernels.
 #
 # The C++ runtime demangles them, if there is one. It runs in a thread of its own and
-# for a limited time, because a name of 200 characters, made for the purpose, can
-# stand for one of gigabytes.
+# for a limited time, because a hostile name of 200 characters can stand for one of
+# gigabytes.
 
 
 _LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib")
@@ -139,8 +140,8 @@ _TIMEOUT = 1.0  # s; a name of a compiler takes microseconds
 def demangled(name: str) -> str:
     """Return a mangled C++ `name` as C++ source has it, any other name unchanged.
 
-    It also stays unchanged if no C++ runtime is found or the runtime cannot
-    demangle it: GCC's reads 1,024 characters at most.
+    A mangled name also stays unchanged if no C++ runtime is found or the runtime
+    cannot demangle the name: GCC's reads at most 1,024 characters.
     """
     if not name.startswith("_Z") or not name.isprintable() or len(name) > _MAX_NAME:
         return name
@@ -182,10 +183,10 @@ def _demangler(library: str) -> Demangler | None:
 
 
 def _call_with_timeout(demangler: Demangler, name: bytes) -> bytes | None:
-    """Return the result of `demangler`, or None if it does not end in time.
+    """Return the result of `demangler`, or None if that does not end in time.
 
-    After a timeout no name is demangled any more: there may be many like it. The
-    thread that still runs ends with the process.
+    After a timeout no name is demangled any more, as there may be many such names.
+    The thread that still runs ends with the process.
     """
     results: list[bytes | None] = []
     thread = threading.Thread(
@@ -219,7 +220,7 @@ _NEEDED = (
 
 _OLDEST, _AMPERE = 3, 8  # compute capabilities
 
-_REGISTER_UNIT = 256  # registers, in which a warp gets them
+_REGISTER_UNIT = 256  # registers; a warp gets a multiple of so many
 
 _SMEM_UNIT, _SMEM_UNIT_BEFORE_AMPERE = 128, 256  # bytes
 

@@ -71,7 +71,7 @@ def gpu_summary(profile: Profile, _: Sources, options: Options) -> Iterator[str]
 
 
 def summary_notes(profile: Profile, options: Options) -> Iterable[str]:
-    """Yield what the summary as CSV lacks; text says that itself."""
+    """Yield warnings of missing data for CSV; a summary as text has them itself."""
     if not options.csv:
         return
     yield from why_nothing(profile.gpu)
@@ -85,7 +85,7 @@ def has_calls(gpu: Gpu) -> bool:
 
 
 def why_nothing(gpu: Gpu) -> Iterator[str]:
-    """Yield why there is no GPU activity, if there is none."""
+    """Yield the reason if the profile has no GPU activity."""
     if not gpu.sums:
         reasons = [run.reason for run in gpu.runs if run.backend != "cupti"]
         why = "".join(f": {printable(reason)}" for reason in dict.fromkeys(reasons))
@@ -149,7 +149,7 @@ def _text(sections: list[tuple[str, list[_Entry]]]) -> Iterator[str]:
 
 
 def _cause_text(entry: _Entry) -> str:
-    """Return the line that caused most, with its share unless that is all."""
+    """Return the line that caused most time, and its share if that is not 100 %."""
     place, share = entry.main_cause()
     return place if share == 100 else f"{place} ({min(99, round(share))}%)"  # noqa: PLR2004
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MEGABYTE = 1e6  # bytes
 
-_ADOPTED_PARTS = 20  # a line is marked if more than one part of these is adopted
+_ADOPTED_PARTS = 20  # a line is marked if more than one part in 20 is adopted
 
 _NARROW, _WIDE = 8, 10
 
@@ -113,11 +113,11 @@ def _megabytes(title: str, size: Callable[[GpuNumbers], int]) -> GpuColumn:
 
 
 def _ns(copies: Copies, directions: frozenset[str]) -> int:
-    return sum(ns for direction, _, ns, _ in copies if direction in directions)
+    return sum(one.ns for one in copies if one.direction in directions)
 
 
 def _bytes(copies: Copies, directions: frozenset[str]) -> int:
-    return sum(size for direction, _, _, size in copies if direction in directions)
+    return sum(one.bytes for one in copies if one.direction in directions)
 
 
 def _copies(title: str, directions: frozenset[str]) -> tuple[GpuColumn, GpuColumn]:
@@ -144,9 +144,9 @@ def _columns() -> dict[str, GpuColumn]:
         "max": _time("Max Kernel", lambda numbers: numbers.max_kernel_ns),
         "mean": GpuColumn("Mean Kernel", _WIDE, _mean),
         "waits": _number("Waits", lambda numbers: numbers.waits),
-        "uvm": _time("UVM Time", lambda n: sum(ns for _, _, ns, _ in n.migrations)),
+        "uvm": _time("UVM Time", lambda n: sum(one.ns for one in n.migrations)),
         "uvm-mb": _megabytes(
-            "UVM MB", lambda n: sum(size for _, _, _, size in n.migrations)
+            "UVM MB", lambda n: sum(one.bytes for one in n.migrations)
         ),
         "alloc": _megabytes("Alloc MB", lambda numbers: numbers.alloc_bytes),
         "free": _megabytes("Free MB", lambda numbers: numbers.free_bytes),
@@ -252,7 +252,7 @@ _MAX_DEVICE_LINES = 8  # with more devices, one line for each model
 
 
 def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
-    """Yield the totals of all GPU data, or why those of a GPU are missing."""
+    """Yield the totals of all GPU data, or the reason why there are none."""
     gpu = profile.gpu
     if not gpu.sums:
         yield from _lost(gpu)
@@ -271,7 +271,7 @@ def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
 
 
 def why_off(gpu: Gpu) -> Iterator[str]:
-    """Yield why there are no numbers of a GPU that the machine has."""
+    """Yield the reasons why a GPU of the machine was not recorded."""
     off = [run for run in gpu.runs if run.present and run.backend != "cupti"]
     for reason in dict.fromkeys(run.reason for run in off):
         yield f"GPU columns off: {printable(reason)}"
@@ -291,10 +291,10 @@ def _totals(total: GpuNumbers) -> Iterator[str]:
     yield f"GPU time: {_seconds(total.gpu_ns)} in {total.kernels} kernels{memsets}"
     for what, copies in (("Copies", total.copies), ("Migrations", total.migrations)):
         if copies:
-            ns = sum(ns for _, _, ns, _ in copies)
+            ns = sum(one.ns for one in copies)
             each = [
-                f"{printable(direction)} {size_text(size)} in {count}"
-                for direction, count, _, size in copies
+                f"{printable(one.direction)} {size_text(one.bytes)} in {one.count}"
+                for one in copies
             ]
             yield f"{what}: {_seconds(ns)}: {', '.join(each)}"
     if total.waits:
@@ -326,7 +326,7 @@ def _devices(profile: Profile) -> Iterator[str]:
 
 
 def _overlap(gpu: Gpu) -> Iterator[str]:
-    """Yield how much work overlapped, if any did."""
+    """Yield the overlap of work on the devices, if there is any."""
     busy = sum(device.busy_ns for device in gpu.devices)
     done = sum(one.ns for one in gpu.sums if one.kind in _BUSY)
     if busy and done > busy:

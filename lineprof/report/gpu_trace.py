@@ -73,7 +73,7 @@ _CSV_UNITS = "ms,us,,,,,,,,B,B,B,GB/s,,,,,,,,,,"
 
 
 def gpu_trace(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
-    """Yield a row for each activity, and below them what is missing."""
+    """Yield a row for each activity, and below the rows warnings of missing data."""
     yield from _rows(_GpuTrace(profile, options), profile, options)
     if options.csv:
         return
@@ -85,24 +85,24 @@ def gpu_trace(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
 
 
 def api_trace(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
-    """Yield a row for each call, and below them what is missing."""
+    """Yield a row for each call, and below the rows warnings of missing data."""
     yield from _rows(_ApiTrace(profile, options), profile, options)
     if not options.csv:
         yield from _missing_calls(profile.gpu)
 
 
 def gpu_trace_notes(profile: Profile, options: Options) -> Iterable[str]:
-    """Return what a trace of activities as CSV lacks; text says that itself."""
+    """Return warnings of missing activities for CSV; text has them itself."""
     return _missing_activities(profile.gpu) if options.csv else ()
 
 
 def api_trace_notes(profile: Profile, options: Options) -> Iterable[str]:
-    """Return what a trace of calls as CSV lacks; text says that itself."""
+    """Return warnings of missing calls for CSV; text has them itself."""
     return _missing_calls(profile.gpu) if options.csv else ()
 
 
 def _missing_activities(gpu: Gpu) -> Iterator[str]:
-    """Yield what a trace of activities does not show."""
+    """Yield warnings of activities that a trace does not have."""
     yield from why_nothing(gpu)
     if gpu.sums and not any(timeline.count for timeline in gpu.timelines):
         yield "The profile has no timeline; --gpu-summary shows the sums"
@@ -115,7 +115,7 @@ def _missing_activities(gpu: Gpu) -> Iterator[str]:
 
 
 def _missing_calls(gpu: Gpu) -> Iterator[str]:
-    """Yield what a trace of calls does not show."""
+    """Yield warnings of calls that a trace does not have."""
     if gpu.sums and not has_calls(gpu):
         yield f"API calls were {CALLS_NOT_RECORDED}"
     else:
@@ -143,7 +143,7 @@ def _rows(
 
 
 def _heading(profile: Profile, timeline: Timeline, *, first: bool) -> Iterator[str]:
-    """Yield the process of a timeline: its starts count from the process's start."""
+    """Yield the process of a timeline, in which starts count from the process's."""
     if not first:
         yield ""
     process = profile.processes[timeline.process]
@@ -152,7 +152,7 @@ def _heading(profile: Profile, timeline: Timeline, *, first: bool) -> Iterator[s
 
 
 def _pid(profile: Profile, process: int) -> str:
-    """Return the system's number of a process of the profile."""
+    """Return the process id of a process of the profile."""
     return f"{profile.processes[process].pid}"
 
 
@@ -349,8 +349,8 @@ class _ApiTrace:
     def _thread(self, event: GpuEvent, process: int) -> str:
         """Return a thread's name, or its number if it has no name.
 
-        CUPTI numbers threads as pthread_self() does, not as the system; the call
-        path knows the thread as the system does.
+        CUPTI has the numbers of pthread_self(), not the system's; the call path has
+        the system's.
         """
         if event.path != NO_PATH:
             path = self._profile.gpu.paths[event.path]

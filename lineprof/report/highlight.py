@@ -36,7 +36,7 @@ def painter() -> Painter | None:
 
 
 class Painter:
-    """Colours for rows of a table; it is given printable text alone."""
+    """Colours for rows of a table; all texts must be printable already."""
 
     def __init__(self, console: Console) -> None:
         """Take the console that knows the terminal's colours."""
@@ -54,7 +54,7 @@ class Painter:
         return self._styled(text, self._heading)
 
     def row(self, start: str, share: float) -> str:
-        """Return the start of a row, up to its source; `share` (%) is its line's."""
+        """Return a row up to its source, coloured by the `share` (%) of its line."""
         for min_share, style in self._looks:
             if share >= min_share:
                 return self._styled(start, style)

@@ -48,8 +48,8 @@ def html_of(
 ) -> str:
     """Return the tables of `profile` as HTML.
 
-    `unit` (s) is that of the times; None gives each time the one that it reads
-    best in. Functions that never ran are named below the tables, unless `skip_zero`.
+    `unit` (s) is that of the times; with None each time has the unit in which it reads
+    best. Functions that never ran are named below the tables, unless `skip_zero`.
     """
     return "\n".join(_page(profile, AUTO_UNIT if unit is None else unit, skip_zero))
 
@@ -60,7 +60,11 @@ def _page(profile: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # n
     yield f'<div class="lineprof"><style>{STYLE}</style>'
     for function in functions:
         if function.ran:
-            scale = Scale(profile.unit, unit, sum(line.time for line in function.lines))
+            scale = Scale(
+                unit=profile.unit,
+                output_unit=unit,
+                sum=sum(line.time for line in function.lines),
+            )
             block = sources.block(function.file, function.line, function.name)
             yield from _function(function, scale, block)
     idle = [function for function in functions if not function.ran]
@@ -123,11 +127,14 @@ def _rows(
     for number, source in numbered:
         line = lines.get(number)
         cells = [c.text(line, scale).strip() for c in columns] if line else blank
-        more = extra.texts.get(number, none)
-        share = (scale.percent(line.time) or 0) / 100 if line else 0.0
-        below = extra.below.get(number, ())
-        hot = number in extra.hot
-        yield _Row(number, [*cells, *more], share, source, below, hot)
+        yield _Row(
+            number=number,
+            cells=[*cells, *extra.texts.get(number, none)],
+            share=(scale.percent(line.time) or 0) / 100 if line else 0.0,
+            source=source,
+            below=extra.below.get(number, ()),
+            hot=number in extra.hot,
+        )
 
 
 def _row(row: _Row) -> str:

@@ -17,6 +17,7 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.records import LineTotals
 from lineprof.model.time_split import line_time_splits
+from lineprof.report.line_table import waits_by_line
 from lineprof.report.options import uncalibrated
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _lines(
 ) -> Iterator[str]:
     rows = {row.line: row for row in function.rows}
     for line in gpu.lines_of(function.key):  # some were not measured on the CPU
-        rows.setdefault(line, LineTotals(line))
+        rows.setdefault(line, LineTotals(line=line))
     for line, row in sorted(rows.items()):
         values = {
             "line": line,
@@ -135,25 +136,26 @@ class CallFields:
 
     functions: Mapping[Key, FunctionTotals]
     self_ns: Mapping[Key, Mapping[int, int]]
-    waits: Mapping[tuple[Key, int], Mapping[str, int]]  # ns by cause
+    waits: Mapping[Key, Mapping[int, Mapping[str, int]]]  # ns by line and cause
     mpi_ns: Mapping[Key, Mapping[int, int]]
     splits: Mapping[Key, Mapping[int, TimeSplit]]
 
     def of_function(self, key: Key) -> Fields:
-        """Return a function's fields; none if no call of it is known."""
+        """Return a function's fields; {} if no call of the function is known."""
         numbers = self.functions.get(key)
         if numbers is None:
             return {}
         return {"primitive_calls": numbers.primitive_calls, "self_ns": numbers.self_ns}
 
     def of_line(self, key: Key, line: int) -> Fields:
-        """Return those of a line's fields that are known."""
+        """Return the known fields of a line."""
         fields: Fields = {}
         self_ns = self.self_ns.get(key, {}).get(line)
         if self_ns is not None:
             fields["self_ns"] = self_ns
-        if (key, line) in self.waits:
-            fields["off_cpu_ns_by_cause"] = self.waits[key, line]
+        waits = self.waits.get(key, {}).get(line)
+        if waits is not None:
+            fields["off_cpu_ns_by_cause"] = waits
         mpi = self.mpi_ns.get(key, {}).get(line)
         if mpi:
             fields["mpi_ns"] = mpi
@@ -169,15 +171,11 @@ def call_fields(profile: Profile, *, raw: bool) -> CallFields:
     With `raw` times, which include the profiler's cost, lines have no self time:
     the cost in their callees is not known.
     """
-    waits: dict[tuple[Key, int], dict[str, int]] = {}
-    for wait in profile.waits:
-        causes = waits.setdefault((wait.function, wait.line), {})
-        causes[wait.cause] = causes.get(wait.cause, 0) + wait.ns
     has_calls = bool(profile.calls.nodes)
     return CallFields(
         functions=function_totals(profile) if has_calls else {},
         self_ns=line_self_ns(profile) if has_calls and not raw else {},
-        waits=waits,
+        waits=waits_by_line(profile),
         mpi_ns=line_mpi_ns(profile),
         splits={} if raw else line_time_splits(profile),
     )
@@ -211,12 +209,12 @@ class GpuFields:
     functions: Mapping[Key, GpuNumbers]
 
     def of_function(self, key: Key) -> Fields:
-        """Return a function's fields; none if it has no GPU data."""
+        """Return a function's fields; {} if it has no GPU data."""
         numbers = self.functions.get(key)
         return fields(numbers) if numbers else {}
 
     def of_line(self, key: Key, line: int) -> Fields:
-        """Return a line's fields; none if it has no GPU data."""
+        """Return a line's fields; {} if it has no GPU data."""
         numbers = self.lines.get(key, {}).get(line)
         return fields(numbers) if numbers else {}
 
@@ -227,7 +225,7 @@ class GpuFields:
 
 def gpu_fields(gpu: Gpu) -> GpuFields:
     """Return the numbers of all lines and functions."""
-    return GpuFields(numbers_of_lines(gpu), numbers_of_functions(gpu))
+    return GpuFields(lines=numbers_of_lines(gpu), functions=numbers_of_functions(gpu))
 
 
 def fields(numbers: GpuNumbers) -> Fields:
@@ -242,14 +240,16 @@ def fields(numbers: GpuNumbers) -> Fields:
         "memset_ns": numbers.memset_ns,
         "memcpy_ns": numbers.memcpy_ns,
         "memcpy_bytes": numbers.memcpy_bytes,
-        "memcpy_ns_by_direction": {name: ns for name, _, ns, _ in numbers.copies},
-        "memcpy_bytes_by_direction": {name: size for name, *_, size in numbers.copies},
+        "memcpy_ns_by_direction": {one.direction: one.ns for one in numbers.copies},
+        "memcpy_bytes_by_direction": {
+            one.direction: one.bytes for one in numbers.copies
+        },
         "waits": numbers.waits,
         "wait_ns": numbers.wait_ns,
         "alloc_bytes": numbers.alloc_bytes,
         "free_bytes": numbers.free_bytes,
-        "migration_ns": sum(ns for _, _, ns, _ in numbers.migrations),
-        "migration_bytes": sum(size for *_, size in numbers.migrations),
+        "migration_ns": sum(one.ns for one in numbers.migrations),
+        "migration_bytes": sum(one.bytes for one in numbers.migrations),
     }
 
 

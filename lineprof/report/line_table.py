@@ -1,9 +1,8 @@
 """The table of one function: its columns, and the values of its lines.
 
-The first columns are those of line_profiler 5.1. A column more is one `Column` in
-`EXTRA_COLUMNS`, whose name --columns then knows; a number that no column has yet is
-one more field of `Line`, filled in by `_lines`. Layout is the matter of `text` and
-`html`.
+The first columns are those of line_profiler 5.1. To add a column, put a `Column` into
+`EXTRA_COLUMNS`; --columns takes its name from there. A number that no column has yet
+is a new field of `Line`, filled in by `_lines`. `text` and `html` lay tables out.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _MAX_ACRONYM = 3  # letters of a cause whose title is in capitals
 
 _MIN_PERCENT = 1  # of a function's time in waits or MPI, for a line below its table
 
-_MIN_WAIT_NS = 1_000_000  # the same
+_MIN_WAIT_NS = 1_000_000  # of waits, for a line below the table
 
 _WAITING = {
     GIL: "for the interpreter's lock",
@@ -76,7 +75,7 @@ class Line(NamedTuple):
 
 
 class ExtraColumns(NamedTuple):
-    """Columns of one function that are made elsewhere, as texts."""
+    """Columns of one function from another module, such as GPU columns, as texts."""
 
     columns: tuple[tuple[str, int], ...]  # title and minimum width
     texts: Mapping[int, Sequence[str]]  # by line number, one for each column
@@ -92,7 +91,7 @@ class FunctionTable(NamedTuple):
     name: str
     lines: tuple[Line, ...]
     total: float  # wall time counted once; more in the lines if it recursed
-    extra: ExtraColumns = ExtraColumns((), {}, {})
+    extra: ExtraColumns = ExtraColumns(columns=(), texts={}, below={})
     gpu_ns: int = 0  # with its callees
     wait_ns: int = 0  # for a GPU
     footer: tuple[str, ...] = ()  # lines below the table
@@ -104,13 +103,13 @@ class FunctionTable(NamedTuple):
 
     @property
     def ran(self) -> bool:
-        """Whether any of its lines ran."""
+        """Whether any line of the function ran."""
         if self.extra.texts:
             return True
         return any(line.hits or line.time for line in self.lines)
 
     def with_rows_below(self, rows: Mapping[int, Sequence[str]]) -> FunctionTable:
-        """Return the table with `rows` under the source of lines, after its own."""
+        """Return the table with `rows` added under the source of lines."""
         own = self.extra.below
         below = {n: [*own.get(n, ()), *rows.get(n, ())] for n in (*own, *rows)}
         return self._replace(extra=self.extra._replace(below=below))
@@ -166,7 +165,7 @@ def decimal(number: float, width: int) -> str:
 
 
 def _hits(line: Line, scale: Scale) -> str:
-    text = f"{int(line.hits)}"  # numbers of a user's own may have fractions
+    text = f"{int(line.hits)}"  # hits that users put into a profile may be fractions
     return text if len(text) <= scale.width(HITS) else f"{line.hits:g}"
 
 
@@ -185,7 +184,7 @@ def _percent(line: Line, scale: Scale) -> str:
     return "" if percent is None else f"{percent:5.1f}"
 
 
-NUMBER = Column("Line #", 6, lambda line, _: str(line.number), False, "line")
+NUMBER = Column("Line #", 6, lambda line, _: str(line.number), grows=False, key="line")
 
 HITS = Column("Hits", 9, _hits, key="hits")
 
@@ -193,7 +192,7 @@ TIME = Column("Time", 12, _time, key="time")
 
 PER_HIT = Column("Per Hit", 8, _per_hit, key="perhit")
 
-PERCENT = Column("% Time", 8, _percent, False, "percent")
+PERCENT = Column("% Time", 8, _percent, grows=False, key="percent")
 
 COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
 
@@ -327,7 +326,7 @@ def _lines(
     waits: ByLine | None,
     breakdowns: ByLine,
 ) -> Iterator[Line]:
-    """Yield the lines of a function; `timed` is exact if nanoseconds are not."""
+    """Yield the lines of a function; `timed` has their times in exact ticks."""
     rows = {row.line: row for row in function.rows}
     for number, hits, time in timed:
         row = rows[number]
@@ -400,10 +399,10 @@ def breakdowns_by_line(profile: Profile) -> dict[Key, dict[int, dict[str, int]]]
 
 
 def wait_line(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
-    """Return a line on how long a function waited, by cause; nothing for little.
+    """Return a line on a function's waits by cause; () if the waits are short.
 
-    Little is up to 1 % of its time, or less than 1 ms: a busy machine keeps every
-    program waiting now and then. Causes with little time count as something else.
+    Up to 1 % of the function's time, or less than 1 ms, is short: on a busy machine
+    every program waits now and then. Short waits of one cause count as something else.
     """
     total_ns = sum(cell.time_ns for cell in function.thread_lines)
     causes: dict[str, int] = {}
@@ -457,7 +456,7 @@ def footer(profile: Profile, options: Options) -> Iterator[str]:
 
 
 def waits_footer(profile: Profile, options: Options) -> Iterator[str]:
-    """Yield that the profile knows no waits, if columns of waits were chosen."""
+    """Yield a sentence if columns of waits were chosen, but no waits are known."""
     if not profile.waits and has_wait_columns(options.columns):
         yield NO_WAITS
 

@@ -23,7 +23,7 @@ _WILDCARDS = frozenset("*?[")
 
 
 class Finder:
-    """The functions and files of a profile, to be found by name."""
+    """Lookup of the functions and files of a profile."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         """Take every function of the profile."""
@@ -57,7 +57,7 @@ class Finder:
         """Return the file and line that `text` names (``model.py:8``).
 
         None is returned if `text` names no line. Raises LineprofError for a file
-        that the profile does not have, or has several of.
+        that is not in the profile, or is ambiguous.
         """
         name, _, number = _relative(text).rpartition(":")
         if not (name and number.isascii() and number.isdigit()):

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key
     from lineprof.source import Sources
 
-_MAX_READABLE = 5  # functions: the tables of more are not read one by one
+_MAX_READABLE = 5  # functions, whose tables a user can read one by one
 
 
 def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterator[str]:
     """Yield why the profile is empty, its warnings, and which sources have changed.
 
-    Without `tables`, the source of functions is not read: for many, that takes long.
+    Without `tables`, the source of functions is not read, which takes long
+    for many functions.
     """
     if profile.why_empty:
         yield profile.why_empty
@@ -54,7 +55,7 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
 def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     """Return commands that show more of the profile in `file`, each with its subject.
 
-    There are at most two; none for a profile without calls, or of few functions.
+    There are at most two commands; [] for a profile without calls or of few functions.
     The second one shows the callees of the line whose calls took most time.
     """
     ran = sum(1 for function in profile.functions if function.thread_lines)

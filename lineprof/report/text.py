@@ -165,11 +165,16 @@ class TableLayout(NamedTuple):
         """Yield the titles and a row for each line."""
         scale = self.scale._replace(sum=sum(line.time for line in function.lines))
         extra = function.extra
-        columns = [(c.title, scale.width(c), c.grows) for c in self.columns]
-        columns += [(title, width, True) for title, width in extra.columns]
+        columns = [
+            _Heading(title=one.title, min_width=scale.width(one), grows=one.grows)
+            for one in self.columns
+        ]
+        columns += [
+            _Heading(title=title, min_width=width) for title, width in extra.columns
+        ]
         cells = self._cells(function, scale)
         widths = [scale.width(NUMBER), *_widths(columns, cells.values())]
-        start = _row_start(NUMBER.title, [c[0] for c in columns], widths)
+        start = _row_start(NUMBER.title, [one.title for one in columns], widths)
         terminal = self._wide_enough(extra, len(start))
         header = f"{start}Line Contents"
         for text in (header, "=" * len(header)):
@@ -240,14 +245,20 @@ def _shares(function: FunctionTable, scale: Scale) -> dict[int, float]:
     return {**shares, **dict.fromkeys(function.extra.hot, 100.0)}
 
 
-def _widths(
-    columns: Sequence[tuple[str, int, bool]], rows: Iterable[Sequence[str]]
-) -> list[int]:
-    """Return the width of each column (title, minimum width, whether it grows)."""
-    widths = [width for _, width, _ in columns]
+class _Heading(NamedTuple):
+    """The heading of a column, which sets the column's minimum width."""
+
+    title: str
+    min_width: int
+    grows: bool = True  # as wide as its widest text
+
+
+def _widths(columns: Sequence[_Heading], rows: Iterable[Sequence[str]]) -> list[int]:
+    """Return the width of each column."""
+    widths = [one.min_width for one in columns]
     for row in rows:
         for index, text in enumerate(row):
-            if columns[index][2]:
+            if columns[index].grows:
                 widths[index] = max(widths[index], len(text))
     return widths
 

@@ -16,7 +16,7 @@ _GAP = "  "  # between two columns
 
 _MIN_LAST_WIDTH = 24  # columns; if less is left, lines are wrapped and not cut
 
-_MAX_INNER_WIDTH = 28  # of words that others follow, on a terminal
+_MAX_INNER_WIDTH = 28  # columns, of words with more words to their right
 
 _MILLISECOND, _MICROSECOND = 1e6, 1e3  # ns
 
@@ -39,8 +39,8 @@ class TimeUnit(NamedTuple):
 def time_unit_for(times: Iterable[float]) -> TimeUnit:
     """Return milliseconds or, if all `times` (ns) are short, microseconds."""
     if max(times, default=0) < 10 * _MILLISECOND:
-        return TimeUnit("us", _MICROSECOND)
-    return TimeUnit("ms", _MILLISECOND)
+        return TimeUnit(name="us", ns=_MICROSECOND)
+    return TimeUnit(name="ms", ns=_MILLISECOND)
 
 
 def in_words(ns: float) -> str:
@@ -54,12 +54,12 @@ def counted(count: int, noun: str) -> str:
 
 
 def percent_of(ns: float, total_ns: float) -> float:
-    """Return the share of a time in another one, in %; 0 if that is 0."""
+    """Return the share of `ns` in `total_ns`, in %; 0 if `total_ns` is 0."""
     return 100 * ns / total_ns if total_ns else 0.0
 
 
 def percent(ns: float, total_ns: float) -> str:
-    """Return the share of a time in another one as text: ``12.5 %``."""
+    """Return the share of `ns` in `total_ns` as text: ``12.5 %``."""
     return f"{percent_of(ns, total_ns):.1f} %"
 
 
@@ -100,7 +100,7 @@ def grid(
 
 
 def _shortened(text: str, terminal: Terminal) -> str:
-    """Return words that others follow, cut to leave room for these on a terminal."""
+    """Return a text of an inner column of words, cut so that the next ones fit."""
     text = terminal.clean(text)
     if terminal.width is None or len(text) <= _MAX_INNER_WIDTH:
         return text

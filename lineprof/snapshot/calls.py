@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     # As in `NodeRow`.
     RawNode = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
     RawTree = tuple[int, Sequence[RawNode]]  # folded calls, nodes
-    CallPath = tuple[
-        int, int, Key, int
-    ]  # index of the caller's, line, function, thread
 
 _NONE: dict[Key, int] = {}
 
@@ -58,7 +55,36 @@ class NodeRow(NamedTuple):
 
     def plus(self, other: NodeRow) -> NodeRow:
         """Return this node with the numbers of `other` added."""
-        return NodeRow(*self[:4], *map(add, self[4:], other[4:]))
+        return self._replace(
+            calls=self.calls + other.calls,
+            primitive_calls=self.primitive_calls + other.primitive_calls,
+            self_ticks=self.self_ticks + other.self_ticks,
+            self_cost=self.self_cost + other.self_cost,
+            total_ticks=self.total_ticks + other.total_ticks,
+            total_cost=self.total_cost + other.total_cost,
+            inclusive_ticks=self.inclusive_ticks + other.inclusive_ticks,
+            inclusive_cost=self.inclusive_cost + other.inclusive_cost,
+        )
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether anything was counted since the last `reset`."""
+        return any(
+            (
+                *(self.calls, self.primitive_calls, self.self_ticks, self.self_cost),
+                *(self.total_ticks, self.total_cost),
+                *(self.inclusive_ticks, self.inclusive_cost),
+            )
+        )
+
+
+class _CallPath(NamedTuple):
+    """One call path of the profile, by its last call."""
+
+    above: int  # index of the caller's path, or NO_NODE
+    line: int  # of the caller
+    function: Key
+    thread: int  # the core's number
 
 
 class _Node:
@@ -132,7 +158,8 @@ def tree_of(
         builder.add(node)
     nodes = builder.nodes(place_of, scale)
     functions = reconcile(nodes, functions, folded=folded > 0)
-    return CallTree(tuple([node.frozen() for node in nodes]), folded), functions
+    tree = CallTree(nodes=tuple([node.frozen() for node in nodes]), folded=folded)
+    return tree, functions
 
 
 def of_c(c_functions: Iterable[tuple[int, str]]) -> dict[int, Key]:
@@ -157,9 +184,9 @@ class _Builder:
 
     def __init__(self, keys: Mapping[int, Key]) -> None:
         self._keys = keys
-        self._paths: list[CallPath] = []
+        self._paths: list[_CallPath] = []
         self._sums: list[NodeRow] = []  # of each path: the core's nodes, added up
-        self._indexes: dict[CallPath, int] = {}
+        self._indexes: dict[_CallPath, int] = {}
         # Of each of the core's nodes: the path below which its callees are, and the
         # line there that called them; None: the line that the callee states.
         self._below: list[tuple[int, int | None]] = []
@@ -185,7 +212,7 @@ class _Builder:
                     self_cost=caller.self_cost + node.self_cost,
                 )
             return
-        path = (above, line, key, node.thread)
+        path = _CallPath(above=above, line=line, function=key, thread=node.thread)
         index = self._indexes.setdefault(path, len(self._paths))
         if index == len(self._paths):
             self._add_path(path)
@@ -194,11 +221,10 @@ class _Builder:
             self._sums[index] = self._sums[index].plus(node)
         self._below.append((self._first[index].get(key, index), None))
 
-    def _add_path(self, path: CallPath) -> None:
-        above, _, key, _ = path
-        first = _NONE if above == NO_NODE else self._first[above]
-        if key in self._several and key not in first:
-            first = {**first, key: len(self._paths)}
+    def _add_path(self, path: _CallPath) -> None:
+        first = _NONE if path.above == NO_NODE else self._first[path.above]
+        if path.function in self._several and path.function not in first:
+            first = {**first, path.function: len(self._paths)}
         self._paths.append(path)
         self._first.append(first)
 
@@ -207,14 +233,14 @@ class _Builder:
         nodes: list[_Node] = []
         new = [NO_NODE] * len(self._paths)
         counted = self._counted()
-        for index, (above, line, key, thread) in enumerate(self._paths):
+        for index, path in enumerate(self._paths):
             if counted[index]:
                 new[index] = len(nodes)
                 node = _Node(
-                    parent=above if above == NO_NODE else new[above],
-                    line=line,
-                    function=key,
-                    thread=place_of(thread),
+                    parent=NO_NODE if path.above == NO_NODE else new[path.above],
+                    line=path.line,
+                    function=path.function,
+                    thread=place_of(path.thread),
                     row=self._sums[index],
                     scale=scale,
                 )
@@ -222,13 +248,10 @@ class _Builder:
         return nodes
 
     def _counted(self) -> list[bool]:
-        """Tell of each path whether it, or one below it, has any number.
-
-        Those of before `reset` have none.
-        """
-        counted = [any(row[4:]) for row in self._sums]
+        """Tell of each path whether it, or one below it, has any number."""
+        counted = [row.has_numbers for row in self._sums]
         for index in range(len(counted) - 1, -1, -1):
-            above = self._paths[index][0]
+            above = self._paths[index].above
             if counted[index] and above != NO_NODE:
                 counted[above] = True
         return counted
@@ -519,9 +542,7 @@ class _Tree:
 
     def _self_of_lines(self, function: FunctionStats) -> int:
         """Return the self time of all lines, each with all its threads (ns)."""
-        times: dict[int, int] = {}
-        for cell in function.thread_lines:
-            times[cell.line] = times.get(cell.line, 0) + cell.time_ns
+        times = function.line_ns
         for thread in {cell.thread for cell in function.thread_lines}:
             mine = self.functions.get((function.key, thread))
             for number, line in mine.lines.items() if mine else ():

@@ -19,36 +19,16 @@ from lineprof.model.gpu import (
     GpuRun,
     GpuSum,
 )
-from lineprof.model.timelines import EVENT_SIZES, Timeline, pack_events
+from lineprof.model.timelines import EVENT_SIZES, Launch, Timeline, pack_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Protocol, TypedDict
+    from typing import Protocol
 
+    from lineprof._core import GpuSnapshot
     from lineprof.model.records import Key
 
-    RawPath = tuple[int, int, int]  # parent, serial of the code, line
     Lines = tuple[tuple[Key, int], ...]
-
-    RawSum = tuple[int, int, int, int, int, int, int, int, int, int]
-    RawDevice = tuple[int, str, int, bool, Mapping[str, int]]
-
-    class Raw(TypedDict):
-        """The result of ``_core.gpu_snapshot``."""
-
-        paths: Sequence[RawPath]
-        sums: Sequence[RawSum]
-        names: Sequence[str]
-        events: Mapping[str, bytes]
-        launches: Sequence[tuple[int, ...]]
-        devices: Sequence[RawDevice]
-        origin_ns: int
-        dropped: int
-        invalid: int
-        outstanding: int
-        left_out: int
-        backend: str
-        version: int
 
     class ToNs(Protocol):
         """Conversion of the core's ticks to ns."""
@@ -56,12 +36,86 @@ if TYPE_CHECKING:
         def ns(self, ticks: int, /) -> int:
             """Return `ticks` in ns."""
 
-    Id = tuple[int, int, str, str, int]  # path, origin, kind, name, device
-    Numbers = tuple[int, int, int, int, int]  # count, time, min, max, bytes
-
 
 _LINES = 1_000_000  # from a code object's serial to its lines' NVTX payloads
 _HOST = frozenset({WAIT, RUNTIME, DRIVER})
+
+
+# Tuples of the core, by the names of their fields.
+
+
+class PathRow(NamedTuple):
+    """One line of a call path, or the root of one."""
+
+    parent: int  # the core's number of the path above
+    serial: int  # of the code object; 0: a root
+    line: int  # of a root: twice the thread's number, plus 1 if it is adopted
+
+
+class SumRow(NamedTuple):
+    """All records of one kind, name and device from one call path, summed."""
+
+    path: int  # the core's number
+    origin: int  # of a graph: the path where it was captured
+    kind: int  # index in KINDS
+    name: int  # index in the snapshot's names
+    device: int  # CUDA's number
+    count: int  # type: ignore[assignment]  # hides tuple.count
+    time: int  # ns; ticks of a wait
+    min_time: int
+    max_time: int
+    bytes: int
+
+
+class DeviceRow(NamedTuple):
+    """One device that was used."""
+
+    device: int  # CUDA's number
+    name: str
+    busy_ns: int
+    busy_exact: bool
+    attributes: Mapping[str, int]
+
+
+# Sums, added up under the names of their kinds and kernels.
+
+
+class SumKey(NamedTuple):
+    """The identity of a sum."""
+
+    path: int
+    origin: int
+    kind: str
+    name: str
+    device: int
+
+
+class Numbers(NamedTuple):
+    """The numbers of a sum; times as in `SumRow`."""
+
+    count: int  # type: ignore[assignment]  # hides tuple.count
+    time: int
+    min_time: int
+    max_time: int
+    bytes: int
+
+    def plus(self, other: Numbers) -> Numbers:
+        """Return the numbers of both together."""
+        return Numbers(
+            count=self.count + other.count,
+            time=self.time + other.time,
+            min_time=min(self.min_time, other.min_time),
+            max_time=max(self.max_time, other.max_time),
+            bytes=self.bytes + other.bytes,
+        )
+
+
+class OpenLines(NamedTuple):
+    """The profile's lines that are open on one of the core's paths."""
+
+    root: int  # the line of the path's root
+    lines: Lines = ()
+    payload: int = 0  # of the innermost line's NVTX range
 
 
 class Paths:
@@ -73,18 +127,17 @@ class Paths:
 
     def __init__(
         self,
-        raw: Sequence[RawPath],
+        rows: Sequence[PathRow],
         keys: Mapping[int, Key],
         place_of: Callable[[int], int],
     ) -> None:
         self.found: list[GpuPath] = []
-        self._raw = raw
+        self._rows = rows
         self._keys = keys
         self._place_of = place_of
         self._places = {0: NO_PATH}  # by the core's number
         self._equal: dict[GpuPath, int] = {}
-        # By the core's number: its root's line, its own lines, the payload.
-        self._open: dict[int, tuple[int, Lines, int]] = {}
+        self._open: dict[int, OpenLines] = {}  # by the core's number
         self._lines: dict[tuple[int, int], tuple[Key, int]] = {}
 
     def place(self, number: int) -> int:
@@ -95,45 +148,47 @@ class Paths:
         return place
 
     def _find(self, number: int) -> int:
-        root, lines, payload = self._open_lines(number)
-        if not lines:
+        opened = self._open_lines(number)
+        if not opened.lines:
             return NO_PATH
         path = GpuPath(
-            thread=self._place_of(root >> 1),
-            adopted=bool(root & 1),
-            lines=lines,
-            range=payload,
+            thread=self._place_of(opened.root >> 1),
+            adopted=bool(opened.root & 1),
+            lines=opened.lines,
+            range=opened.payload,
         )
         place = self._equal.setdefault(path, len(self.found))
         if place == len(self.found):
             self.found.append(path)
         return place
 
-    def _open_lines(self, number: int) -> tuple[int, Lines, int]:
-        chain = []
+    def _open_lines(self, number: int) -> OpenLines:
+        chain: list[tuple[int, PathRow]] = []
         while number not in self._open:
-            parent, serial, line = self._raw[number]
-            chain.append((number, serial, line))
-            if not serial:  # a root: its line tells the thread
-                self._open[number] = (line, (), 0)
+            row = self._rows[number]
+            chain.append((number, row))
+            if not row.serial:
+                self._open[number] = OpenLines(root=row.line)
             else:
-                number = parent
-        state = self._open[number]
-        for inner, serial, line in reversed(chain):
-            if serial in self._keys:
-                made = (self._keys[serial], line)
-                own = self._lines.setdefault((serial, line), made)
-                root, lines, _ = state
-                lines = tuple([one for one in lines if one != own])
-                state = (root, (*lines, own), serial * _LINES + line)
-            self._open[inner] = state
-        return state
+                number = row.parent
+        opened = self._open[number]
+        for inner, row in reversed(chain):
+            if row.serial in self._keys:
+                made = (self._keys[row.serial], row.line)
+                own = self._lines.setdefault((row.serial, row.line), made)
+                opened = OpenLines(
+                    root=opened.root,
+                    lines=(*[one for one in opened.lines if one != own], own),
+                    payload=row.serial * _LINES + row.line,
+                )
+            self._open[inner] = opened
+        return opened
 
 
 class Baseline(NamedTuple):
     """Counts of before a profiler began, which are not part of its profile."""
 
-    sums: Mapping[Id, Numbers]
+    sums: Mapping[SumKey, Numbers]
     busy_ns: Mapping[int, int]  # by device
     events: int = 0
     dropped: int = 0
@@ -149,17 +204,17 @@ class Taken(NamedTuple):
     """
 
     run: GpuRun
-    raw: Raw | None = None  # from ``_core.gpu_snapshot``
+    raw: GpuSnapshot | None = None
     baseline: Baseline | None = None
 
 
-def baseline_of(raw: Raw | None) -> Baseline | None:
+def baseline_of(raw: GpuSnapshot | None) -> Baseline | None:
     """Return the counts to subtract later, for a profiler that begins now."""
     if raw is None:
         return None
     return Baseline(
         sums=_sums(raw),
-        busy_ns={device: busy for device, _, busy, *_ in raw["devices"]},
+        busy_ns={row.device: row.busy_ns for row in _device_rows(raw)},
         events=len(raw["events"]["kind"]),
         dropped=raw["dropped"],
         invalid=raw["invalid"],
@@ -185,106 +240,125 @@ def gpu_of(
     if raw is None:
         return Gpu(runs=(taken.run,))
     before = taken.baseline or Baseline(sums={}, busy_ns={})
-    paths = Paths(raw["paths"], keys, place_of)
-    places = {device: place for place, (device, *_) in enumerate(raw["devices"])}
-    sums: dict[Id, Numbers] = {}
-    for (path, origin, kind, name, device), numbers in _since(raw, before):
-        place = NO_DEVICE if kind in _HOST else places.get(device, NO_DEVICE)
-        id_ = (paths.place(path), paths.place(origin), kind, name, place)
-        _add(sums, id_, numbers)
+    paths = Paths(list(map(PathRow._make, raw["paths"])), keys, place_of)
+    places = {row.device: place for place, row in enumerate(_device_rows(raw))}
+    sums: dict[SumKey, Numbers] = {}
+    for key, numbers in _since(raw, before):
+        is_host = key.kind in _HOST
+        placed = key._replace(
+            path=paths.place(key.path),
+            origin=paths.place(key.origin),
+            device=NO_DEVICE if is_host else places.get(key.device, NO_DEVICE),
+        )
+        _add(sums, placed, numbers)
     timelines = _timelines(raw, before, paths)
     return Gpu(
         paths=tuple(paths.found),
-        sums=tuple(_sum(id_, numbers, scale) for id_, numbers in sums.items()),
+        sums=tuple(_sum(key, numbers, scale) for key, numbers in sums.items()),
         devices=tuple(_devices(raw, before)),
         runs=(_run(taken.run, raw, before),),
         timelines=timelines,
     )
 
 
-def _sums(raw: Raw) -> dict[Id, Numbers]:
+def _sums(raw: GpuSnapshot) -> dict[SumKey, Numbers]:
     """Return all sums; kinds and names as texts, all else as the core has it."""
-    sums: dict[Id, Numbers] = {}
-    for path, origin, code, name, device, count, *numbers in raw["sums"]:
-        kind = KINDS[code] if code < len(KINDS) else UNKNOWN
-        time, min_time, max_time, size = numbers
-        id_ = (path, origin, kind, raw["names"][name], device)
-        _add(sums, id_, (count, time, min_time, max_time, size))
+    sums: dict[SumKey, Numbers] = {}
+    for row in map(SumRow._make, raw["sums"]):
+        key = SumKey(
+            path=row.path,
+            origin=row.origin,
+            kind=KINDS[row.kind] if row.kind < len(KINDS) else UNKNOWN,
+            name=raw["names"][row.name],
+            device=row.device,
+        )
+        numbers = Numbers(
+            count=row.count,
+            time=row.time,
+            min_time=row.min_time,
+            max_time=row.max_time,
+            bytes=row.bytes,
+        )
+        _add(sums, key, numbers)
     return sums
 
 
-def _since(raw: Raw, before: Baseline) -> Iterator[tuple[Id, Numbers]]:
+def _since(raw: GpuSnapshot, before: Baseline) -> Iterator[tuple[SumKey, Numbers]]:
     """Yield the sums of all records after the baseline.
 
     The minimum and the maximum are exact if they changed since, or if there was only
     one record; otherwise the minimum is not above the true one, and the maximum not
     below it.
     """
-    for id_, numbers in _sums(raw).items():
-        count, time, min_time, max_time, size = numbers
-        count_0, time_0, min_before, max_before, size_0 = before.sums.get(id_, _NOTHING)
-        count -= count_0
-        time -= time_0
-        if count_0 and count == 1:
+    for key, now in _sums(raw).items():
+        old = before.sums.get(key, _NOTHING)
+        count, time = now.count - old.count, now.time - old.time
+        min_time, max_time = now.min_time, now.max_time
+        if old.count and count == 1:
             min_time = max_time = time
-        if count_0 and max_time == max_before:
+        if old.count and max_time == old.max_time:
             max_time = min(max_time, time - min_time * (count - 1))
-        if count_0 and min_time == min_before:
+        if old.count and min_time == old.min_time:
             min_time = max(min_time, time - max_time * (count - 1))
         if count:
-            yield id_, (count, time, min_time, max_time, size - size_0)
+            yield (
+                key,
+                Numbers(
+                    count=count,
+                    time=time,
+                    min_time=min_time,
+                    max_time=max_time,
+                    bytes=now.bytes - old.bytes,
+                ),
+            )
 
 
-_NOTHING: Numbers = (0, 0, 0, 0, 0)
+_NOTHING = Numbers(count=0, time=0, min_time=0, max_time=0, bytes=0)
 
 
-def _add(sums: dict[Id, Numbers], id_: Id, numbers: Numbers) -> None:
-    """Add `numbers` to those of `id_` in `sums`."""
-    if id_ in sums:
-        count, time, min_time, max_time, size = sums[id_]
-        more, more_time, other_min, other_max, more_size = numbers
-        min_time, max_time = min(min_time, other_min), max(max_time, other_max)
-        numbers = (count + more, time + more_time, min_time, max_time, size + more_size)
-    sums[id_] = numbers
+def _add(sums: dict[SumKey, Numbers], key: SumKey, numbers: Numbers) -> None:
+    """Add `numbers` to those of `key` in `sums`."""
+    old = sums.get(key)
+    sums[key] = numbers if old is None else old.plus(numbers)
 
 
-def _sum(id_: Id, numbers: Numbers, scale: ToNs) -> GpuSum:
-    count, time, min_time, max_time, size = numbers
-    if id_[2] == WAIT:  # the host's clock measures it
-        time, min_time, max_time = (
-            scale.ns(time),
-            scale.ns(min_time),
-            scale.ns(max_time),
-        )
-    path, origin, kind, name, device = id_
+def _sum(key: SumKey, numbers: Numbers, scale: ToNs) -> GpuSum:
+    """Return a sum as a profile has it; the clock of waits is the core's, in ticks."""
+
+    def in_ns(time: int) -> int:
+        return scale.ns(time) if key.kind == WAIT else time
+
     return GpuSum(
-        path=path,
-        origin=origin,
-        kind=kind,
-        name=name,
-        device=device,
-        count=count,
-        ns=time,
-        min_ns=min_time,
-        max_ns=max_time,
-        bytes=size,
+        path=key.path,
+        origin=key.origin,
+        kind=key.kind,
+        name=key.name,
+        device=key.device,
+        count=numbers.count,
+        ns=in_ns(numbers.time),
+        min_ns=in_ns(numbers.min_time),
+        max_ns=in_ns(numbers.max_time),
+        bytes=numbers.bytes,
     )
 
 
-def _devices(raw: Raw, before: Baseline) -> Iterator[GpuDevice]:
-    for device, name, busy, exact, attributes in raw["devices"]:
-        since = max(0, busy - before.busy_ns.get(device, 0))
+def _device_rows(raw: GpuSnapshot) -> Iterator[DeviceRow]:
+    return map(DeviceRow._make, raw["devices"])
+
+
+def _devices(raw: GpuSnapshot, before: Baseline) -> Iterator[GpuDevice]:
+    for row in _device_rows(raw):
         yield GpuDevice(
             process=0,
-            device=device,
-            name=name,
-            busy_ns=since,
-            busy_exact=bool(exact),
-            attributes=tuple(attributes.items()),
+            device=row.device,
+            name=row.name,
+            busy_ns=max(0, row.busy_ns - before.busy_ns.get(row.device, 0)),
+            busy_exact=bool(row.busy_exact),
+            attributes=tuple(row.attributes.items()),
         )
 
 
-def _run(run: GpuRun, raw: Raw, before: Baseline) -> GpuRun:
+def _run(run: GpuRun, raw: GpuSnapshot, before: Baseline) -> GpuRun:
     return run._replace(
         version=raw["version"],
         dropped=raw["dropped"] - before.dropped,
@@ -294,7 +368,9 @@ def _run(run: GpuRun, raw: Raw, before: Baseline) -> GpuRun:
     )
 
 
-def _timelines(raw: Raw, before: Baseline, paths: Paths) -> tuple[Timeline, ...]:
+def _timelines(
+    raw: GpuSnapshot, before: Baseline, paths: Paths
+) -> tuple[Timeline, ...]:
     """Return the events since the baseline as one timeline; () if there are none."""
     columns = dict(raw["events"])
     count = len(columns["kind"]) - before.events
@@ -312,7 +388,7 @@ def _timelines(raw: Raw, before: Baseline, paths: Paths) -> tuple[Timeline, ...]
             origin_ns=raw["origin_ns"],
             first_path=0,
             names=tuple(raw["names"]),
-            launches=tuple(raw["launches"]),
+            launches=tuple(map(Launch._make, raw["launches"])),
             batches=pack_events(columns),
         ),
     )

@@ -20,6 +20,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
     Wait,
+    sum_parts,
 )
 from lineprof.process_info import thread_names
 from lineprof.snapshot.calls import of_c, remarks, tree_of
@@ -86,6 +87,14 @@ class WaitRow(NamedTuple):
     ns: int
 
 
+class TraceWindows(NamedTuple):
+    """The windows of time in which the core hands out a trace's slices."""
+
+    until: int  # ticks: when they were asked for; slices end by then
+    left_out: int  # slices that there was no room for
+    starts: Sequence[int]  # ticks; the last one is the end
+
+
 class TickScale(NamedTuple):
     """Conversion of the core's ticks, and of costs in parts of a tick, to ns."""
 
@@ -110,7 +119,7 @@ class Parts(NamedTuple):
     """Raw data of the core beside lines, which not every profile has."""
 
     gpu: Taken | None = None
-    blocks: Sequence[Code] = ()  # shown as functions, too
+    blocks: Sequence[Code] = ()  # also shown as functions
     calls: RawTree | None = None
     c_functions: Iterable[tuple[int, str]] = ()  # serial and name
     trace: RawTrace | None = None
@@ -286,18 +295,20 @@ class RawTrace(NamedTuple):
         wanted = array("I", bytes(4 * (max(keys, default=0) + 1)))
         for serial, key in keys.items():
             wanted[serial] = functions.setdefault(key, len(functions)) + 1
-        windows = self.tracer.trace_windows(wanted.tobytes(), 4 * SLICES_PER_BATCH)
+        windows = TraceWindows._make(
+            self.tracer.trace_windows(wanted.tobytes(), 4 * SLICES_PER_BATCH)
+        )
         used: set[int] = set()
         batches = tuple(self._batches(wanted.tobytes(), windows, scale, used))
-        count, left_out = sum(batch.events for batch in batches), windows[1]
-        if not count and not left_out:
+        count = sum(batch.events for batch in batches)
+        if not count and not windows.left_out:
             return ()
         began_ns = self.core.monotonic_ns(self.began, scale)
         return (
             Trace(
                 process=0,
                 count=count,
-                left_out=left_out,
+                left_out=windows.left_out,
                 origin_ns=min(self.origin_ns or began_ns, began_ns),
                 functions=tuple(functions),
                 threads=tuple(
@@ -311,17 +322,24 @@ class RawTrace(NamedTuple):
     def _batches(
         self,
         wanted: bytes,
-        windows: tuple[int, int, list[int]],
+        windows: TraceWindows,
         scale: int,
         used: set[int],
     ) -> Iterator[Batch]:
         """Yield all slices, window by window; the threads' numbers go to `used`."""
-        from lineprof.model.timelines import pack_slices  # noqa: PLC0415
+        from lineprof.model.timelines import (  # noqa: PLC0415
+            SLICE_COLUMNS,
+            pack_slices,
+        )
 
-        until, _, starts = windows
-        for low, high in itertools.pairwise(starts):
-            columns = self.tracer.trace_slices(wanted, until, low, high, scale)
-            used.update(array("I", columns[0]))
+        for low, high in itertools.pairwise(windows.starts):
+            columns = dict(
+                zip(
+                    SLICE_COLUMNS,
+                    self.tracer.trace_slices(wanted, windows.until, low, high, scale),
+                )
+            )
+            used.update(array(SLICE_COLUMNS["thread"], columns["thread"]))
             yield from pack_slices(columns)
 
     def warnings(self, traces: Iterable[Trace]) -> list[str]:
@@ -382,21 +400,27 @@ def own_times_of(
 ) -> tuple[LineBreakdown, ...]:
     """Return the breakdown of lines' own times, from the same rows.
 
-    If there is none, returns one of 0 ns, which tells that it was asked for.
+    If no time was measured, returns a breakdown of 0 ns, which shows that the run asked
+    for breakdowns.
     """
-    found: dict[tuple[Key, int, int, str], int] = {}
-    for row in rows:
-        if row.serial in keys and row.cause >= _FIRST_PART:
-            part = PARTS[row.cause - _FIRST_PART]
-            place = (keys[row.serial], row.line, place_of(row.thread), part)
-            found[place] = found.get(place, 0) + row.ns
-    if not found and keys:
-        key = next(iter(keys.values()))
-        found[key, key[1], UNKNOWN_THREAD, PARTS[0]] = 0
-    return tuple(
-        LineBreakdown(function=key, line=line, thread=thread, part=part, ns=ns)
-        for (key, line, thread, part), ns in found.items()
+    found = sum_parts(
+        LineBreakdown(
+            function=keys[row.serial],
+            line=row.line,
+            thread=place_of(row.thread),
+            part=PARTS[row.cause - _FIRST_PART],
+            ns=row.ns,
+        )
+        for row in rows
+        if row.serial in keys and row.cause >= _FIRST_PART
     )
+    if found or not keys:
+        return found
+    key = next(iter(keys.values()))
+    nothing = LineBreakdown(
+        function=key, line=key[1], thread=UNKNOWN_THREAD, part=PARTS[0], ns=0
+    )
+    return (nothing,)
 
 
 def warnings_of(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def load(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`, or raise LineprofError."""
-    from lineprof.storage.reader import load_file as read  # noqa: PLC0415  # writing needs none
+    from lineprof.storage.reader import load_file as read  # noqa: PLC0415  # not to write
 
     return read(path)
 
@@ -30,8 +30,8 @@ def save(stats: Profile, path: str | os.PathLike[str]) -> None:
 def require_sqlite() -> None:
     """Raise LineprofError if this Python cannot write profiles.
 
-    Call it before the program runs: a Python that was built without SQLite
-    should say so at the start and not when the numbers are there.
+    Call this function before the program runs, so that a Python without SQLite fails
+    at the start and not after the measurement.
     """
     try:
         _load_library("_sqlite3")  # sqlite3 itself can wait: it takes 5 ms
@@ -42,9 +42,9 @@ def require_sqlite() -> None:
 
 
 def _load_library(name: str) -> None:
-    """Load a module of C with all that it is linked to, or raise ImportError.
+    """Load an extension module and the libraries it needs, or raise ImportError.
 
-    It is not run, so that what it imports, and the time for it, can wait.
+    The module is not run: the time that its own imports take is spent later.
     """
     if name in sys.builtin_module_names:
         return

@@ -1,8 +1,9 @@
-"""Reads profiles of line_profiler 1 to 5: pickles, which anyone may have made.
+"""Reader of line_profiler's files, versions 1 to 5: pickles, which may be hostile.
 
-A pickle is a program. `_check` admits the instructions that make texts, numbers,
-lists, dicts and flat tuples, and `_Unpickler` one class, which is ours: so nothing
-in a file can act, and what it costs is bounded by its length.
+A pickle is a program. `_check` admits only the instructions that make texts, numbers,
+lists, dicts and flat tuples, and `_Unpickler` only one class, a stand-in for
+line_profiler's. So no pickle can run code, and its length limits the time and the
+memory that reading takes.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ _CLASSES = frozenset(
         ("_line_profiler", "LineStats"),  # 1 and 2
     }
 )
-_MOST_BYTES = 1 << 26  # of a file
-_MOST_LINES = 1 << 31
-_MOST_HITS = 1 << 63
-_MOST_TICKS = 1 << 63
-_SHORTEST, _LONGEST = 1e-15, 1e6  # tick, in seconds
-# In all, for one list or text of a file can be that of many functions:
-_MOST_ROWS = 1 << 20
-_MOST_CHARACTERS = 1 << 25  # of places of functions
+_MAX_BYTES = 1 << 26  # of a file
+_LINES_END = 1 << 31
+_HITS_END = 1 << 63
+_TICKS_END = 1 << 63
+_MIN_UNIT, _MAX_UNIT = 1e-15, 1e6  # tick, in seconds
+# Limits of the whole profile: many functions can share one list or text of a file.
+_MAX_ROWS = 1 << 20
+_MAX_CHARACTERS = 1 << 25  # of files and names of functions
 
-_MOST_STEPS = 1 << 22  # instructions of a pickle: 800,000 lines
-_MOST_DIGITS = 8  # bytes of a number: few such numbers have the hash of another
-_LONGEST_TEXT = 1 << 15  # bytes
-_LONGEST_NAME = 256  # of a class, as it is shown
+_MAX_STEPS = 1 << 22  # instructions of a pickle: 800,000 lines
+_MAX_DIGITS = 8  # bytes of a number: few such numbers share a hash
+_MAX_TEXT = 1 << 15  # bytes
+_MAX_NAME = 256  # characters of a class, in messages
 _PROTOCOLS = range(2, 6)
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _TEXTS = frozenset(
@@ -68,11 +69,11 @@ _OTHERS = frozenset(
 
 
 class NotAllowed(Exception):  # noqa: N818  # it is a reason, not an error
-    """What in the pickle is damaged, or not for us."""
+    """A reason why a pickle is not read: damage, or more than a profile has."""
 
 
 class _Profile:
-    """Stands for line_profiler's LineStats: what the pickle fills it with."""
+    """Stand-in for line_profiler's LineStats: keeps the state that the pickle has."""
 
     state: dict[Any, Any] | None = None
 
@@ -88,7 +89,7 @@ class _Profile:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Finds no class but that of profiles."""
+    """An unpickler that finds only the class of profiles."""
 
     def find_class(self, module: str, name: str) -> type[_Profile]:
         _check_class(module, name)
@@ -96,25 +97,24 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _check_class(module: str, name: str) -> None:
-    """Raise NotAllowed for any other class than a profile's."""
+    """Raise NotAllowed unless the class is that of profiles."""
     if (module, name) not in _CLASSES:
-        what = f"{module[:_LONGEST_NAME]}.{name[:_LONGEST_NAME]}"
+        what = f"{module[:_MAX_NAME]}.{name[:_MAX_NAME]}"
         raise NotAllowed(f"it asks for {what}, which no profile needs")
 
 
 def load_pickle(name: str) -> Profile:
     """Return the profile in the file called `name`.
 
-    Nothing in it is executed or believed: whatever is in it, the answer is a
-    profile or LineprofError, with the file's name and what to do; OSError
-    where it cannot be read. Source that is newer than the file is said in a
-    warning: such files hold none.
+    Nothing in the file is executed or trusted: invalid content raises LineprofError
+    with the file's name and a remedy, and a file that cannot be read OSError. Such
+    files have no source, so the profile warns of source files that are newer.
     """
     with open(name, "rb") as stream:
-        data = stream.read(_MOST_BYTES + 1)
+        data = stream.read(_MAX_BYTES + 1)
         written_ns = os.fstat(stream.fileno()).st_mtime_ns
     try:
-        if len(data) > _MOST_BYTES:
+        if len(data) > _MAX_BYTES:
             raise NotAllowed("it is too long")  # noqa: TRY301
         state = _state(data)
         timings = dict(_functions(_of(state.get("timings"), dict)))
@@ -146,18 +146,19 @@ def _state(data: bytes) -> dict[Any, Any]:
 
 
 def _check(data: bytes) -> None:  # noqa: C901  # a case for each kind of instruction
-    """Raise NotAllowed, or ValueError, for what no profile's pickle has.
+    """Raise NotAllowed, or ValueError, for instructions that no profile's pickle has.
 
-    A tuple has scalars only, and so may be a key: the hash of one within another
-    would go as deep as the file is long. The memo is filled in order, as picklers
-    do, Python 2's from 1 on: the unpickler makes room up to the highest place.
+    Tuples may have only scalars, because they are used as keys: hashing nested tuples
+    recurses, and a long file could nest them deeply. The memo must be filled in order,
+    as picklers do (Python 2's from 1 on), because the unpickler allocates room up to
+    the highest index.
     """
-    memo: dict[int, list[object]] = {}  # one scalar, or nothing for what is none
+    memo: dict[int, list[object]] = {}  # one scalar, or [] for any other object
     scalars: list[object] = []  # pushed last, one right after the other
     for step, (code, argument, _) in enumerate(pickletools.genops(data)):
         name: str = code.name
         value: Any = argument
-        if step == _MOST_STEPS:
+        if step == _MAX_STEPS:
             raise NotAllowed("it is too long")
         if name in _SCALARS:
             _check_size(name, value)
@@ -187,17 +188,17 @@ def _check(data: bytes) -> None:  # noqa: C901  # a case for each kind of instru
 
 
 def _check_size(name: str, value: Any) -> None:  # noqa: ANN401  # an opcode's argument
-    """Raise NotAllowed for a text, a number or a protocol beyond what profiles have."""
-    if name in _TEXTS and len(value) > _LONGEST_TEXT:
+    """Raise NotAllowed for a text, number or protocol that no profile has."""
+    if name in _TEXTS and len(value) > _MAX_TEXT:
         raise NotAllowed("a text in it is too long")
-    if name == "LONG1" and value.bit_length() >= 8 * _MOST_DIGITS:
+    if name == "LONG1" and value.bit_length() >= 8 * _MAX_DIGITS:
         raise NotAllowed("a number in it is too big")
     if name == "PROTO" and value not in _PROTOCOLS:
         raise NotAllowed(f"it is of protocol {value}")
 
 
 def _of(value: object, kind: type) -> Any:  # noqa: ANN401
-    """Return `value`; NotAllowed unless it is of that very type."""
+    """Return `value`; NotAllowed unless its type is exactly `kind`."""
     if type(value) is not kind:
         raise NotAllowed(f"{type(value).__name__} where {kind.__name__} is due")
     return value
@@ -210,14 +211,14 @@ def _functions(timings: dict[Any, Any]) -> Iterator[tuple[Key, list[LineTicks]]]
         file, first, name = _parts(key)
         characters += len(_of(file, str)) + len(_of(name, str))
         rows += len(_of(lines, list))
-        if rows > _MOST_ROWS or characters > _MOST_CHARACTERS:
+        if rows > _MAX_ROWS or characters > _MAX_CHARACTERS:
             raise NotAllowed("it is too big")
-        _natural(first, _MOST_LINES, "line")
+        _natural(first, _LINES_END, "line")
         yield (file, first, name), [_line(_parts(line)) for line in lines]
 
 
 def _parts(value: object) -> tuple[Any, Any, Any]:
-    """Return the three things that `value` is."""
+    """Return the three items of `value`; NotAllowed unless it has three."""
     if type(value) not in (tuple, list) or len(value) != 3:  # type: ignore[arg-type]  # noqa: PLR2004
         raise NotAllowed(f"a {type(value).__name__} where three values are due")
     return tuple(value)  # type: ignore[arg-type,return-value]
@@ -225,27 +226,27 @@ def _parts(value: object) -> tuple[Any, Any, Any]:
 
 def _line(values: tuple[Any, Any, Any]) -> LineTicks:
     number, hits, ticks = values
-    _natural(number, _MOST_LINES, "line")
-    _natural(hits, _MOST_HITS, "number of hits")
+    _natural(number, _LINES_END, "line")
+    _natural(hits, _HITS_END, "number of hits")
     if type(ticks) is float:
-        if not 0 <= ticks < _MOST_TICKS:  # nor NaN
+        if not 0 <= ticks < _TICKS_END:  # nor NaN
             raise NotAllowed("a time in it is impossible")
     else:
-        _natural(ticks, _MOST_TICKS, "time")
+        _natural(ticks, _TICKS_END, "time")
     return number, hits, ticks
 
 
-def _natural(value: object, most: int, what: str) -> None:
-    """Raise NotAllowed unless `value` is a whole number from 0 and below `most`."""
-    if not 0 <= _of(value, int) < most:
+def _natural(value: object, end: int, what: str) -> None:
+    """Raise NotAllowed unless `value` is a whole number from 0 on and below `end`."""
+    if not 0 <= _of(value, int) < end:
         raise NotAllowed(f"a {what} in it is impossible")
 
 
 def _unit(value: object) -> float:
-    if type(value) is int and 0 < value <= _LONGEST:
+    if type(value) is int and 0 < value <= _MAX_UNIT:
         return float(value)
     unit: float = _of(value, float)
-    if not _SHORTEST <= unit <= _LONGEST:  # nor NaN
+    if not _MIN_UNIT <= unit <= _MAX_UNIT:  # nor NaN
         raise NotAllowed("the unit in it is impossible")
     return unit
 

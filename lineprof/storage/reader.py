@@ -26,6 +26,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
     Wait,
+    sum_parts,
 )
 from lineprof.model.units import NANOSECOND
 from lineprof.storage.rows import (
@@ -57,14 +58,11 @@ from lineprof.storage.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
-    from lineprof.model.records import Key
+    from lineprof.storage.rows import Indexes, Keys
     from lineprof.storage.schema import Table
-
-    Indexes = Mapping[object, int]  # by id
-    Keys = Mapping[object, Key]  # of functions, by id
 
 _MAGIC = b"SQLite format 3\0"
 _PICKLE = b"\x80"  # of protocol 2 or later: line_profiler's
@@ -79,10 +77,10 @@ _AGAIN = "record it again"
 def load_file(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`.
 
-    Nothing in the file is executed or believed: whatever is in it, the result is a
-    profile or a LineprofError that names the file and a remedy. The file is opened
-    for reading only, without locks. If it cannot be opened, the error is also an
-    OSError, such as FileNotFoundError.
+    Nothing in the file is executed or trusted: invalid content raises LineprofError
+    with the file's name and a remedy. The file is opened for reading only, without
+    locks. If the file cannot be opened, the error is also an OSError, such as
+    FileNotFoundError.
     """
     name = os.fsdecode(path)
     try:
@@ -134,7 +132,7 @@ def _head(name: str) -> bytes:
 
 
 def _check_kind(name: str, head: bytes) -> None:
-    """Raise LineprofError unless the file begins as one that we can read."""
+    """Raise LineprofError unless the file has the header of a readable profile."""
     if not head:
         raise LineprofError(f"{name} is empty", hint=_AGAIN)
     if not head.startswith(_MAGIC):
@@ -159,7 +157,7 @@ def _check_kind(name: str, head: bytes) -> None:
 
 
 def _restrict(db: sqlite3.Connection) -> None:
-    """Switch off all that a database can execute, and values that are too big."""
+    """Forbid code in the database to run, and values that are too big."""
     db.text_factory = _text
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
     for pragma in (
@@ -295,7 +293,7 @@ def _with_called(db: sqlite3.Connection, keys: Keys) -> Keys:
 def _calls(
     db: sqlite3.Connection, keys: Keys, threads: Indexes, folded: int
 ) -> CallTree:
-    """Return the call tree; Damaged if it is."""
+    """Return the call tree; Damaged if its values are invalid."""
     check_natural([folded], "a call tree")
     return CallTree(nodes=tuple(_nodes(db, keys, threads)), folded=folded)
 
@@ -333,31 +331,29 @@ def _nodes(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> Iterator[Cal
 
 
 def _waits(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> tuple[Wait, ...]:
-    """Return the waits; Damaged if they are.
+    """Return the waits; Damaged if their values are invalid.
 
     A cause that only a later version knows becomes OTHER.
     """
     threads = {None: UNKNOWN_THREAD, **threads}
-    sums: dict[tuple[Key, int, int, str], int] = {}
+    found: list[Wait] = []
     for row in WAITS.named(rows_of(db, WAITS)):
         check_natural([row["line"], row["ns"]], "a wait")
-        function = known(keys, row["function_id"], "function")
-        thread = known(threads, row["thread_id"], "thread")
-        cause = row["cause"] if row["cause"] in CAUSES else OTHER
-        place = (function, row["line"], thread, cause)
-        sums[place] = sums.get(place, 0) + row["ns"]
-    return tuple(
-        [
-            Wait(function=function, line=line, thread=thread, cause=cause, ns=ns)
-            for (function, line, thread, cause), ns in sums.items()
-        ]
-    )
+        one = Wait(
+            function=known(keys, row["function_id"], "function"),
+            line=row["line"],
+            thread=known(threads, row["thread_id"], "thread"),
+            cause=row["cause"] if row["cause"] in CAUSES else OTHER,
+            ns=row["ns"],
+        )
+        found.append(one)
+    return sum_parts(found)
 
 
 def _own_times(
     db: sqlite3.Connection, keys: Keys, threads: Indexes
 ) -> tuple[LineBreakdown, ...]:
-    """Return the breakdown of lines' own times; Damaged if it is.
+    """Return the breakdown of lines' own times; Damaged if it is invalid.
 
     Parts that only a later version knows are left out.
     """

@@ -1,7 +1,7 @@
 """Reader of the GPU data and the traces in a ``.lprof`` file.
 
 Events and slices stay packed in batches of columns; each batch is unpacked once, to
-check that it is fit to use.
+check its values.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from lineprof.model.timelines import (
     SLICE_COLUMNS,
     SLICES_PER_BATCH,
     Batch,
+    Launch,
     Timeline,
     Trace,
     slice_columns,
@@ -39,8 +40,7 @@ from lineprof.storage.rows import (
     rows_of,
 )
 from lineprof.storage.schema import (
-    GPU_BATCHES,
-    GPU_COLUMNS,
+    EVENT_BATCHES,
     GPU_DEVICES,
     GPU_LAUNCHES,
     GPU_NAMES,
@@ -51,8 +51,7 @@ from lineprof.storage.schema import (
     GPU_TIMELINE_NAMES,
     GPU_TIMELINES,
     MAX_EVENTS,
-    TRACE_BATCHES,
-    TRACE_COLUMNS,
+    SLICE_BATCHES,
     TRACE_FUNCTIONS,
     TRACE_THREADS,
     TRACES,
@@ -64,10 +63,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.model.records import Key
-    from lineprof.storage.schema import Rows, Table
+    from lineprof.storage.rows import Indexes, Keys
+    from lineprof.storage.schema import BatchTables, Rows, Table
 
-    Indexes = Mapping[object, int]  # by id
-    Keys = Mapping[object, Key]  # of functions, by id
     Names = Mapping[object, str]  # by id
 
 _INTEGER_END = 1 << 63  # of SQLite's integers
@@ -77,10 +75,9 @@ _LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 def gpu_of(
     db: sqlite3.Connection, keys: Keys, processes: Indexes, threads: Indexes
 ) -> Gpu:
-    """Return the GPU data in an open and checked database; Damaged if they are.
+    """Return the GPU data in a checked database; Damaged if their values are invalid.
 
-    `keys`, `processes` and `threads` have the functions, and the indexes of
-    the others, by their ids.
+    `keys` has the functions, `processes` and `threads` the indexes, by their ids.
     """
     names: Names = dict(rows_of(db, GPU_NAMES))
     path_rows = rows_of(db, GPU_PATHS)
@@ -102,7 +99,7 @@ def gpu_of(
 def _paths(
     db: sqlite3.Connection, rows: Rows, keys: Keys, threads: Indexes
 ) -> Iterator[GpuPath]:
-    lines: dict[object, list[tuple[Key, int]]] = {row_id: [] for row_id, *_ in rows}
+    lines: dict[object, list[tuple[Key, int]]] = {one: [] for one in indexes_of(rows)}
     for row in GPU_PATH_LINES.named(rows_of(db, GPU_PATH_LINES)):
         key = known(keys, row["function_id"], "function")
         known(lines, row["path_id"], "path").append((key, row["line"]))
@@ -189,85 +186,79 @@ def _bool(number: int) -> bool:
 
 @dataclass(frozen=True)
 class _Batches:
-    """The tables with the batches of timelines, or of traces."""
+    """The batches of timelines, or of traces, in a file."""
 
-    batches: Table
-    columns: Table
+    tables: BatchTables
     names: Iterable[str]  # of columns; other ones, of later versions, are left out
     max_items: int  # in one batch
-    owner: str  # "timeline"
-    items: str  # "events"
 
     def read(self, db: sqlite3.Connection, owners: Rows) -> dict[object, list[Batch]]:
         """Return the batches in order, by the id that is first in `owners`' rows.
 
         Damaged if a batch is empty or too long, or all of them together are too long.
         """
-        rows = rows_of(db, self.batches)
+        owner, items = self.tables.owner, self.tables.items
+        rows = list(self.tables.batches.named(rows_of(db, self.tables.batches)))
         columns = self._columns(db, rows)
         room = MAX_EVENTS
-        found: dict[object, list[Batch]] = {owner_id: [] for owner_id, *_ in owners}
-        for batch_id, owner_id, count in rows:
+        found: dict[object, list[Batch]] = {one: [] for one in indexes_of(owners)}
+        for row in rows:
+            count = row[items]
             if not 0 < count <= self.max_items:
-                raise Damaged(f"a batch has {count} {self.items}")
+                raise Damaged(f"a batch has {count} {items}")
             room -= count
             if room < 0:
-                text = f"the {self.owner}s have more than {MAX_EVENTS} {self.items}"
-                raise Damaged(text)
-            of_batch = columns[batch_id]
-            data = tuple(
-                (name, of_batch[name]) for name in self.names if name in of_batch
+                raise Damaged(f"the {owner}s have more than {MAX_EVENTS} {items}")
+            data = columns[row["id"]]
+            batch = Batch(
+                events=count,
+                columns=tuple(
+                    (name, data[name]) for name in self.names if name in data
+                ),
             )
-            known(found, owner_id, self.owner).append(Batch(count, data))
+            known(found, row[self.tables.owner_id], owner).append(batch)
         return found
 
     def _columns(
-        self, db: sqlite3.Connection, batches: Rows
+        self, db: sqlite3.Connection, batches: Iterable[Mapping[str, Any]]
     ) -> dict[object, dict[str, bytes]]:
         """Return the packed columns of each batch by their names, by its id."""
-        columns: dict[object, dict[str, bytes]] = {
-            batch_id: {} for batch_id, *_ in batches
-        }
-        for batch_id, name, data in rows_of(db, self.columns):
-            of_batch = known(columns, batch_id, "batch")
-            if name in of_batch:
-                raise Damaged(f"a batch has two columns {name}")
-            of_batch[name] = data
+        columns: dict[object, dict[str, bytes]] = {row["id"]: {} for row in batches}
+        for row in self.tables.columns.named(rows_of(db, self.tables.columns)):
+            of_batch = known(columns, row["batch_id"], "batch")
+            if row["name"] in of_batch:
+                raise Damaged(f"a batch has two columns {row['name']}")
+            of_batch[row["name"]] = row["data"]
         return columns
 
-    def grouped(self, owners: Rows, parts: Rows) -> dict[object, list[Any]]:
-        """Return `parts` by the owner's id in their first column, which is cut off."""
-        groups: dict[object, list[Any]] = {owner_id: [] for owner_id, *_ in owners}
-        for owner_id, *part in parts:
-            known(groups, owner_id, self.owner).append(part)
+    def grouped(
+        self, db: sqlite3.Connection, owners: Rows, table: Table
+    ) -> dict[object, list[dict[str, Any]]]:
+        """Return the rows of a table, without the owner's id, by that id."""
+        groups: dict[object, list[dict[str, Any]]] = {
+            one: [] for one in indexes_of(owners)
+        }
+        for row in table.named(rows_of(db, table)):
+            owner_id = row.pop(self.tables.owner_id)
+            known(groups, owner_id, self.tables.owner).append(row)
         return groups
 
 
 _EVENT_BATCHES = _Batches(
-    batches=GPU_BATCHES,
-    columns=GPU_COLUMNS,
-    names=EVENT_COLUMNS,
-    max_items=EVENTS_PER_BATCH,
-    owner="timeline",
-    items="events",
+    tables=EVENT_BATCHES, names=EVENT_COLUMNS, max_items=EVENTS_PER_BATCH
 )
 _SLICE_BATCHES = _Batches(
-    batches=TRACE_BATCHES,
-    columns=TRACE_COLUMNS,
-    names=SLICE_COLUMNS,
-    max_items=SLICES_PER_BATCH,
-    owner="trace",
-    items="slices",
+    tables=SLICE_BATCHES, names=SLICE_COLUMNS, max_items=SLICES_PER_BATCH
 )
 
 
 def _timelines(
     db: sqlite3.Connection, names: Names, processes: Indexes, n_paths: int
 ) -> Iterator[Timeline]:
-    """Yield the timelines; Damaged or ValueError if they are damaged."""
+    """Yield the timelines; Damaged or ValueError if their values are invalid."""
     rows = rows_of(db, GPU_TIMELINES)
-    used_names = _EVENT_BATCHES.grouped(rows, rows_of(db, GPU_TIMELINE_NAMES))
-    launches = _EVENT_BATCHES.grouped(rows, rows_of(db, GPU_LAUNCHES))
+    used_names = _EVENT_BATCHES.grouped(db, rows, GPU_TIMELINE_NAMES)
+    launches = _EVENT_BATCHES.grouped(db, rows, GPU_LAUNCHES)
     batches = _EVENT_BATCHES.read(db, rows)
     for row in GPU_TIMELINES.named(rows):
         row_id, events = row["id"], row["events"]
@@ -277,7 +268,9 @@ def _timelines(
             count=events,
             origin_ns=row["origin_ns"],
             first_path=row["first_path"],
-            names=tuple([known(names, name, "name") for (name,) in used_names[row_id]]),
+            names=tuple(
+                [known(names, one["name_id"], "name") for one in used_names[row_id]]
+            ),
             launches=tuple(map(_launch, launches[row_id])),
             batches=tuple(batches[row_id]),
         )
@@ -287,14 +280,14 @@ def _timelines(
         yield timeline
 
 
-def _launch(numbers: list[int]) -> tuple[int, ...]:
-    if not all(number in _LAUNCH for number in numbers):
+def _launch(row: dict[str, int]) -> Launch:
+    if not all(number in _LAUNCH for number in row.values()):
         raise Damaged("a launch has numbers beyond 32 bits")
-    return tuple(numbers)
+    return Launch(**row)
 
 
 def _check_timeline(timeline: Timeline, n_paths: int) -> None:
-    """Raise Damaged or ValueError unless every event makes sense."""
+    """Raise Damaged or ValueError unless all values of the events are valid."""
     paths = n_paths - timeline.first_path + 1  # and the number 0 for none
     ends = {
         "name": len(timeline.names),
@@ -317,15 +310,14 @@ def _check_timeline(timeline: Timeline, n_paths: int) -> None:
 def traces_of(
     db: sqlite3.Connection, keys: Keys, processes: Indexes, threads: Indexes
 ) -> tuple[Trace, ...]:
-    """Return the traces in an open and checked database; Damaged if they are.
+    """Return the traces in a checked database; Damaged if their values are invalid.
 
-    `keys`, `processes` and `threads` have the functions, and the indexes of
-    the others, by their ids.
+    `keys` has the functions, `processes` and `threads` the indexes, by their ids.
     """
     rows = rows_of(db, TRACES)
     threads = {None: UNKNOWN_THREAD, **threads}
-    functions = _SLICE_BATCHES.grouped(rows, rows_of(db, TRACE_FUNCTIONS))
-    used_threads = _SLICE_BATCHES.grouped(rows, rows_of(db, TRACE_THREADS))
+    functions = _SLICE_BATCHES.grouped(db, rows, TRACE_FUNCTIONS)
+    used_threads = _SLICE_BATCHES.grouped(db, rows, TRACE_THREADS)
     batches = _SLICE_BATCHES.read(db, rows)
     traces = []
     for row in TRACES.named(rows):
@@ -339,10 +331,16 @@ def traces_of(
             left_out=row["left_out"],
             origin_ns=row["origin_ns"],
             functions=tuple(
-                [known(keys, one, "function") for (one,) in functions[row_id]]
+                [
+                    known(keys, one["function_id"], "function")
+                    for one in functions[row_id]
+                ]
             ),
             threads=tuple(
-                [known(threads, one, "thread") for (one,) in used_threads[row_id]]
+                [
+                    known(threads, one["thread_id"], "thread")
+                    for one in used_threads[row_id]
+                ]
             ),
             batches=tuple(batches[row_id]),
         )
@@ -352,7 +350,7 @@ def traces_of(
 
 
 def _check_trace(trace: Trace) -> None:
-    """Raise Damaged or ValueError unless every slice makes sense."""
+    """Raise Damaged or ValueError unless all values of the slices are valid."""
     ends = {
         "thread": len(trace.threads),
         "function": len(trace.functions),
@@ -361,6 +359,8 @@ def _check_trace(trace: Trace) -> None:
         "ns": _INTEGER_END,
     }
     for batch in trace.batches:
-        for name, values in zip(SLICE_COLUMNS, slice_columns(batch)):
-            if max(values) >= ends[name]:
+        columns = slice_columns(batch)
+        for name, end in ends.items():
+            values = getattr(columns, name)
+            if max(values) >= end:
                 raise Damaged(f"a slice has the {name} {max(values)}")

@@ -1,6 +1,6 @@
 """Checked reading of the tables of a ``.lprof`` file.
 
-Anyone may have made or damaged the file: no value in it is believed.
+Anyone may have made or damaged the file: no value in it is trusted.
 """
 
 from __future__ import annotations
@@ -15,20 +15,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from lineprof.model.records import Key
     from lineprof.storage.schema import Rows, Table
+
+    Indexes = Mapping[object, int]  # by id
+    Keys = Mapping[object, Key]  # of functions, by id
 
 _MAX_ROWS = 20_000_000  # of one table
 
 
 class Damaged(Exception):  # noqa: N818  # it is a reason, not an error
-    """A difference between the file and a sound profile."""
+    """A reason why the file is not a valid profile."""
 
 
 def check_tables(db: sqlite3.Connection) -> frozenset[Table]:
-    """Return the tables of the file, and allow nothing but reading from now on.
+    """Return the tables of the file, and allow only reading from now on.
 
-    Raises Damaged unless all tables that a profile must have are there, sound, and
-    without computed columns.
+    Raises Damaged unless the file has all tables of a profile, undamaged and without
+    computed columns.
     """
     plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
     names = {name for (name,) in db.execute(plain)}
@@ -55,7 +59,7 @@ def check_tables(db: sqlite3.Connection) -> frozenset[Table]:
 
 
 def rows_of(db: sqlite3.Connection, table: Table) -> Rows:
-    """Return all rows of a table; Damaged if a value is of another type."""
+    """Return all rows of a table; Damaged if a value has not its column's type."""
     rows: Rows = []
     fit = set()  # types of the values of rows that need no change
     for row in db.execute(table.select):
@@ -66,13 +70,13 @@ def rows_of(db: sqlite3.Connection, table: Table) -> Rows:
             checked = _checked(row, table)
             if all(map(is_, checked, row)):
                 fit.add(types)
-            row = checked  # noqa: PLW2901  # the same row, as Python has it
+            row = checked  # noqa: PLW2901  # the same row, in Python's types
         rows.append(row)
     return rows
 
 
 def _checked(row: tuple[object, ...], table: Table) -> tuple[object, ...]:
-    """Return a row as Python has it; Damaged if a value is of another type."""
+    """Return a row in Python's types; Damaged if a value has not its column's."""
     return tuple(
         [
             None if value is None and column.optional else _value(value, column.kind)
@@ -82,7 +86,7 @@ def _checked(row: tuple[object, ...], table: Table) -> tuple[object, ...]:
 
 
 def _value(value: object, kind: type) -> object:
-    """Return a stored value as Python has it; Damaged if it is of another type."""
+    """Return a stored value in Python's type; Damaged if that is not `kind`."""
     if isinstance(value, bytes) and kind is str:
         return value.decode("utf-8", "surrogatepass")
     if type(value) is not kind:

@@ -92,6 +92,20 @@ class Table:
         return f"SELECT {', '.join(self.names)} FROM {self.name} ORDER BY rowid"  # noqa: S608
 
 
+class BatchTables(NamedTuple):
+    """The tables of packed columns: of events in timelines, or of slices in traces."""
+
+    batches: Table
+    columns: Table
+    owner: str  # "timeline": `batches` has its id as timeline_id
+    items: str  # "events": the column of `batches` with their number
+
+    @property
+    def owner_id(self) -> str:
+        """The column with the id of a timeline, or of a trace."""
+        return f"{self.owner}_id"
+
+
 def _ints(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name, int) for name in names)
 
@@ -203,6 +217,9 @@ GPU_BATCHES = Table("gpu_batches", _ints("id", "timeline_id", "events"))
 GPU_COLUMNS = Table(
     "gpu_columns", (*_ints("batch_id"), *_texts("name"), Column("data", bytes))
 )
+EVENT_BATCHES = BatchTables(
+    batches=GPU_BATCHES, columns=GPU_COLUMNS, owner="timeline", items="events"
+)
 
 # Only profiles with calls, waits, traces or own times have these.
 
@@ -251,6 +268,9 @@ TRACE_THREADS = Table(
 TRACE_BATCHES = Table("trace_batches", _ints("id", "trace_id", "slices"))
 TRACE_COLUMNS = Table(
     "trace_columns", (*_ints("batch_id"), *_texts("name"), Column("data", bytes))
+)
+SLICE_BATCHES = BatchTables(
+    batches=TRACE_BATCHES, columns=TRACE_COLUMNS, owner="trace", items="slices"
 )
 
 TABLES = (META, FILES, PROCESSES, THREADS, FUNCTIONS, CELLS, WARNINGS)

@@ -48,11 +48,11 @@ def save(stats: Profile, path: str | os.PathLike[str]) -> None:
     """Write `stats` to a new file, and then give that file the name `path`.
 
     A reader sees the old file or the new one, never half of one. A link is
-    followed; the null device takes the profile and forgets it. Raises LineprofError
-    if the file cannot be written, and leaves nothing behind; the error is also an
-    OSError if that was the reason.
+    followed; a profile for the null device is discarded. Raises LineprofError if the
+    file cannot be written, and leaves no partial file behind; the error is also an
+    OSError if an OSError was the reason.
     """
-    import sqlite3  # noqa: PLC0415  # this module also serves a Python without SQLite
+    import sqlite3  # noqa: PLC0415  # a Python without SQLite imports this module
 
     name = os.fsdecode(path)
     try:
@@ -102,8 +102,8 @@ def _fill(stats: Profile, path: str) -> None:
     """Write all tables into the empty file at `path`."""
     import sqlite3  # noqa: PLC0415  # as in `save`
 
-    # No locks (a network's file system may have none, and the name is new), no
-    # journal and no sync: a file that fails is thrown away.
+    # Without locks, as some network file systems have none and no other process knows
+    # the name; without journal and sync, as an incomplete file is deleted.
     uri = database_uri(path, "mode=rw&nolock=1")
     db = sqlite3.connect(uri, uri=True, isolation_level=None)
     try:
@@ -132,7 +132,7 @@ def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
         for row in rows:
             values = tuple(row)
             if plain and set(map(type, values)) <= _PLAIN:
-                yield values  # type: ignore[misc]  # a million, maybe
+                yield values  # type: ignore[misc]  # there may be millions
             else:
                 yield _stored(columns, values)
 
@@ -200,10 +200,9 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
 
 
 def function_ids(stats: Profile) -> dict[Key, int]:
-    """Return the ids of the profile's functions, and then of those it only names.
+    """Return the ids of the profile's functions, then of functions without lines.
 
-    Those are called, waited in or traced, but have no measured lines: C functions
-    above all.
+    Functions without measured lines, mostly of C, are called, waited in or traced.
     """
     keys = dict.fromkeys([function.key for function in stats.functions])
     keys.update(dict.fromkeys([node.function for node in stats.calls.nodes]))
@@ -215,7 +214,7 @@ def function_ids(stats: Profile) -> dict[Key, int]:
 
 
 def id_of(index: int, records: Sequence[object], none: int, kind: str) -> int | None:
-    """Return the id of the record with `index`; None, which is NULL, for `none`.
+    """Return the id of the record with `index`, or None (NULL) if that is `none`.
 
     IndexError if there is no such record; `kind` is its name in the message.
     """

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 from lineprof.model.gpu import NO_DEVICE, NO_PATH
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.storage.schema import (
-    GPU_BATCHES,
-    GPU_COLUMNS,
+    EVENT_BATCHES,
     GPU_DEVICES,
     GPU_LAUNCHES,
     GPU_NAMES,
@@ -21,8 +21,7 @@ from lineprof.storage.schema import (
     GPU_TIMELINE_NAMES,
     GPU_TIMELINES,
     MAX_EVENTS,
-    TRACE_BATCHES,
-    TRACE_COLUMNS,
+    SLICE_BATCHES,
     TRACE_FUNCTIONS,
     TRACE_THREADS,
     TRACES,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.model.timelines import Timeline, Trace
-    from lineprof.storage.schema import Table
+    from lineprof.storage.schema import BatchTables, Table
 
     Row = Iterable[object]
 
@@ -48,10 +47,10 @@ def gpu_tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     have; LineprofError if a reader would refuse so many events.
     """
     gpu = stats.gpu
-    count = sum(timeline.count for timeline in gpu.timelines)
-    if count > MAX_EVENTS:
+    events = sum(timeline.count for timeline in gpu.timelines)
+    if events > MAX_EVENTS:
         raise LineprofError(
-            f"a profile can't hold {count} GPU events (at most {MAX_EVENTS})",
+            f"a profile can't hold {events} GPU events (at most {MAX_EVENTS})",
             hint="merge fewer profiles, or record fewer events",
         )
     texts = [one.name for one in gpu.sums]
@@ -66,8 +65,7 @@ def gpu_tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     yield GPU_TIMELINES, _timelines(gpu)
     yield GPU_TIMELINE_NAMES, _timeline_names(gpu, names)
     yield GPU_LAUNCHES, _launches(gpu)
-    yield GPU_BATCHES, _batches(gpu.timelines)
-    yield GPU_COLUMNS, _columns(gpu.timelines)
+    yield from _batch_tables(EVENT_BATCHES, gpu.timelines)
 
 
 def _runs(gpu: Gpu) -> Iterator[Row]:
@@ -145,13 +143,24 @@ def _timelines(gpu: Gpu) -> Iterator[Row]:
 def _timeline_names(gpu: Gpu, names: Mapping[str, int]) -> Iterator[Row]:
     for index, timeline in enumerate(gpu.timelines):
         for name in timeline.names:
-            yield (index, names[name])
+            yield GPU_TIMELINE_NAMES.row(timeline_id=index, name_id=names[name])
 
 
 def _launches(gpu: Gpu) -> Iterator[Row]:
     for index, timeline in enumerate(gpu.timelines):
-        for launch in timeline.launches:  # in the order of the columns
-            yield (index, *launch)
+        for launch in timeline.launches:
+            yield GPU_LAUNCHES.row(
+                timeline_id=index,
+                grid_x=launch.grid_x,
+                grid_y=launch.grid_y,
+                grid_z=launch.grid_z,
+                block_x=launch.block_x,
+                block_y=launch.block_y,
+                block_z=launch.block_z,
+                registers=launch.registers,
+                static_smem=launch.static_smem,
+                dynamic_smem=launch.dynamic_smem,
+            )
 
 
 def trace_tables(
@@ -162,17 +171,16 @@ def trace_tables(
     IndexError if a trace names a thread that the profile does not have;
     LineprofError if a reader would refuse so many slices.
     """
-    count = sum(trace.count for trace in stats.traces)
-    if count > MAX_EVENTS:
+    slices = sum(trace.count for trace in stats.traces)
+    if slices > MAX_EVENTS:
         raise LineprofError(
-            f"a profile can't hold {count} slices of time (at most {MAX_EVENTS})",
+            f"a profile can't hold {slices} slices of time (at most {MAX_EVENTS})",
             hint="merge fewer profiles, or record less: kernprof -l --trace-memory MB",
         )
     yield TRACES, _traces(stats.traces)
     yield TRACE_FUNCTIONS, _trace_functions(stats.traces, ids)
     yield TRACE_THREADS, _trace_threads(stats)
-    yield TRACE_BATCHES, _batches(stats.traces)
-    yield TRACE_COLUMNS, _columns(stats.traces)
+    yield from _batch_tables(SLICE_BATCHES, stats.traces)
 
 
 def _traces(traces: Iterable[Trace]) -> Iterator[Row]:
@@ -189,30 +197,39 @@ def _traces(traces: Iterable[Trace]) -> Iterator[Row]:
 def _trace_functions(traces: Iterable[Trace], ids: Mapping[Key, int]) -> Iterator[Row]:
     for index, trace in enumerate(traces):
         for key in trace.functions:
-            yield (index, ids[key])
+            yield TRACE_FUNCTIONS.row(trace_id=index, function_id=ids[key])
 
 
 def _trace_threads(stats: Profile) -> Iterator[Row]:
     for index, trace in enumerate(stats.traces):
         for thread in trace.threads:
-            yield (index, id_of(thread, stats.threads, UNKNOWN_THREAD, "thread"))
+            yield TRACE_THREADS.row(
+                trace_id=index,
+                thread_id=id_of(thread, stats.threads, UNKNOWN_THREAD, "thread"),
+            )
 
 
 # Batches of packed columns: the tables of timelines and of traces are alike.
 
 
-def _batches(owners: Sequence[Timeline | Trace]) -> Iterator[Row]:
-    """Yield a row for each batch: its id, its owner's and how many items it has."""
-    batch_id = 0
+def _batch_tables(
+    tables: BatchTables, owners: Sequence[Timeline | Trace]
+) -> Iterator[tuple[Table, Iterable[Row]]]:
+    """Yield the tables with the batches of timelines, or of traces, and their rows."""
+    yield tables.batches, _batches(tables, owners)
+    yield tables.columns, _columns(tables.columns, owners)
+
+
+def _batches(tables: BatchTables, owners: Sequence[Timeline | Trace]) -> Iterator[Row]:
+    ids = count()
     for owner_id, owner in enumerate(owners):
         for batch in owner.batches:
-            yield (batch_id, owner_id, batch.events)
-            batch_id += 1
+            row = {tables.owner_id: owner_id, tables.items: batch.events}
+            yield tables.batches.row(id=next(ids), **row)
 
 
-def _columns(owners: Sequence[Timeline | Trace]) -> Iterator[Row]:
-    """Yield a row for each packed column: its batch's id, its name and its data."""
+def _columns(table: Table, owners: Sequence[Timeline | Trace]) -> Iterator[Row]:
     batches = [batch for owner in owners for batch in owner.batches]
     for batch_id, batch in enumerate(batches):
         for name, data in batch.columns:
-            yield (batch_id, name, data)
+            yield table.row(batch_id=batch_id, name=name, data=data)

@@ -32,7 +32,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
 )
-from lineprof.model.timelines import EVENT_COLUMNS, Timeline, pack_events
+from lineprof.model.timelines import EVENT_COLUMNS, Launch, Timeline, pack_events
 from lineprof.source import text_hash
 
 if TYPE_CHECKING:
@@ -232,9 +232,9 @@ RUNS = (
 ORIGIN_NS = 5_000_000_000
 NAMES = ("", GEMM, RELU, EVIL, "HtoD", "DtoH", "cuLaunchKernel", "cudaMemcpyAsync")
 LAUNCHES = (
-    (0, 0, 0, 0, 0, 0, 0, 0, 0),
-    (64, 1, 1, 256, 1, 1, 32, 4096, 0),
-    (8, 4, 1, 16, 16, 1, 255, 0, 49_152),
+    Launch(0, 0, 0, 0, 0, 0, 0, 0, 0),
+    Launch(64, 1, 1, 256, 1, 1, 32, 4096, 0),
+    Launch(8, 4, 1, 16, 16, 1, 255, 0, 49_152),
 )
 _DRIVER = (6, 6, 1_040_000, 4_000, IN_RELU + 1, 0, 0, 0, 0, 10, 0, 0, 0, 4711)
 EVENTS = (

@@ -32,7 +32,7 @@ from lineprof.model.gpu import (
     totals,
 )
 from lineprof.model.records import UNKNOWN_THREAD
-from lineprof.model.timelines import EVENT_SIZES, Batch, Timeline
+from lineprof.model.timelines import EVENT_SIZES, Batch, Launch, Timeline
 from lineprof.storage import load, save
 from lineprof.storage.schema import GPU_TABLES
 
@@ -69,7 +69,7 @@ def odd_profile() -> LineStats:
             runs=tuple(GpuRun(0, odd, odd, False, big, big) for odd in ODD),
             timelines=(
                 Timeline(0, 0, big, 1, (), (), ()),
-                Timeline(0, 2, 0, 0, (*ODD, ""), ((0,) * 9,), (Batch(2, ()),)),
+                Timeline(0, 2, 0, 0, (*ODD, ""), (Launch(*[0] * 9),), (Batch(2, ()),)),
             ),
         )
     )

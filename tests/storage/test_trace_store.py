@@ -35,12 +35,12 @@ ORIGIN = 1_000_000
 ROOT = Path(__file__).parents[2]
 
 
-def columns(*rows: tuple[int, int, int, int, int]) -> list[bytes]:
+def columns(*rows: tuple[int, int, int, int, int]) -> dict[str, bytes]:
     """Return columns of rows (thread, function, line, start, ns)."""
-    return [
-        array(kind, [row[place] for row in rows]).tobytes()
-        for place, kind in enumerate(SLICE_COLUMNS.values())
-    ]
+    return {
+        name: array(kind, [row[place] for row in rows]).tobytes()
+        for place, (name, kind) in enumerate(SLICE_COLUMNS.items())
+    }
 
 
 def trace_of(*rows: tuple[int, int, int, int, int]) -> Trace:
