@@ -57,7 +57,7 @@ class OutputFile:
         Raises UsageError if no file can be written there.
         """
         self.name = name
-        self._start = current_folder()
+        self._start = files.current_folder()
         self.path = os.path.join(self._start, name)
         if os.path.isabs(self.path):  # a link stays: its target is written
             self.path = os.path.realpath(self.path)
@@ -70,17 +70,9 @@ class OutputFile:
     @property
     def shown(self) -> str:
         """The file's path from the folder that is current now."""
-        if current_folder() == self._start:
+        if files.current_folder() == self._start:
             return self.name
         return os.path.join(self._start, self.name)
-
-
-def current_folder() -> str:
-    """Return the current folder, "" if it was removed."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
 
 
 def _problem(name: str, path: str) -> tuple[str, str]:

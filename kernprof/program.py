@@ -14,7 +14,7 @@ from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 
 from kernprof.messages import flush_stream
 from kernprof.options import COMMAND, MODULE, SCRIPT, NotRunError, UsageError
-from kernprof.output_file import current_folder
+from lineprof.files import current_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from collections import namedtuple
 from fnmatch import fnmatchcase
 from types import CodeType
 
-from kernprof.output_file import current_folder
 from kernprof.project import STANDARD, ProjectFiles
+from lineprof.files import current_folder
 from lineprof.model.collectives import is_torch
 
 TYPE_CHECKING = False

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from kernprof import messages
 from kernprof.options import COMMAND, MODULE, STDIN
-from kernprof.output_file import current_folder
 from kernprof.project import project_files
 from kernprof.selection import (
     FunctionFilter,
@@ -19,6 +18,7 @@ from kernprof.selection import (
     names_profiler,
     patterns,
 )
+from lineprof.files import current_folder
 from lineprof.recording import core
 
 TYPE_CHECKING = False

@@ -35,14 +35,6 @@ def python_version() -> str:
     return f"{name} {release}"
 
 
-def cwd() -> str:
-    """Return the working folder, or "" if it was removed."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
-
-
 def host() -> str:
     """Return the machine's name."""
     return os.uname().nodename

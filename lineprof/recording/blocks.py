@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.bytecode.code_tables import register
 from lineprof.model.records import UNKNOWN_THREAD
+from lineprof.snapshot.profile import CodeRow, LineRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from lineprof._core import Tracer
     from lineprof.model.records import Key
-    from lineprof.snapshot.profile import Code, Line, RawWait
+    from lineprof.snapshot.profile import Code, RawWait
 
 
 class Block:
@@ -116,13 +117,24 @@ class _WithStatement:
         first, last = self._first_and_last_line(texts)
         ended = list(self._ended.values())
         runs = sum(count for count, _ in ended)
-        for code in self.tracer.snapshot()[1]:
-            lines = [line for line in code[5] if entered_at < line[0] <= last]
+        for code in map(CodeRow._make, self.tracer.snapshot()[1]):
+            rows = map(LineRow._make, code.lines)
+            lines = [row for row in rows if entered_at < row.line <= last]
             if runs:  # the line of the `with`, which started before the tracer
                 ticks = sum(ticks for _, ticks in ended) if last == first else 0
-                thread = lines[0][1] if lines else UNKNOWN_THREAD
-                lines.insert(0, _line_of_with(first, thread, runs, ticks))
-            yield ((file, first, name), runs, 0, 0, 0, lines, code[6])
+                thread = lines[0].thread if lines else UNKNOWN_THREAD
+                lines.insert(
+                    0, LineRow(line=first, thread=thread, hits=runs, ticks=ticks)
+                )
+            yield CodeRow(
+                key=(file, first, name),
+                calls=runs,
+                ticks=0,
+                cost=0,
+                recursed=0,
+                lines=lines,
+                serial=code.serial,
+            )
             runs = 0
 
     def _first_and_last_line(self, texts: Mapping[str, str]) -> tuple[int, float]:
@@ -142,10 +154,6 @@ class _WithStatement:
             return entered_at, float("inf")
         first = start_of_with(text, entered_at)
         return first, first + len(block(text, first, name)) - 1
-
-
-def _line_of_with(number: int, thread: int, hits: int, ticks: int) -> Line:
-    return (number, thread, hits, ticks, 0, 0, -1, -1, 0)
 
 
 def _frame_of_with() -> FrameType:

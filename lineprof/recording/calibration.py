@@ -259,7 +259,7 @@ def measure(core: ModuleType, hook: str) -> Calibration:
     costs = Costs(
         **{name: round(max(0.0, cost) * core.COST_ONE) for name, cost in ticks.items()}
     )
-    return Calibration(costs, short.traced.step)
+    return Calibration(costs=costs, turn=short.traced.step)
 
 
 def _line_costs(short: Case, other: Case) -> tuple[float, float, float]:

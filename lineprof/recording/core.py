@@ -14,6 +14,7 @@ from functools import cache
 
 from lineprof import _core, process_info
 from lineprof.errors import LineprofError
+from lineprof.files import current_folder
 from lineprof.process_info import python_version
 from lineprof.recording.calibration import Calibration, measure, set_costs
 from lineprof.recording.gpu import GpuWork, open_ranges
@@ -97,7 +98,9 @@ def open_core(module: ModuleType, wanted: str, clock: object) -> OpenCore:
             refused.append(str(error))
             continue
         reason = "; ".join([how, *refused, *_reasons(wanted, in_use)])
-        return OpenCore(tracer, calibration, name, reason)
+        return OpenCore(
+            tracer=tracer, calibration=calibration, name=name, reason=reason
+        )
     reason = "; ".join(refused) or f"{python_version()} has none"
     raise LineprofError(
         f"the core {wanted!r} is not available: {reason}",
@@ -176,7 +179,7 @@ class RunInfo:
             host=process_info.host(),
             rank=process_info.rank(),
             argv=tuple(sys.argv),
-            cwd=process_info.cwd(),
+            cwd=current_folder(),
             python=process_info.python_version(),
             start_unix_ns=self._start_unix_ns,
             wall_ns=max(0, now - self._start_unix_ns),

@@ -220,19 +220,19 @@ class GlobalProfiler:
         if "_registered" not in self.__dict__ and not self._taken_over:
             import atexit  # noqa: PLC0415
 
-            from lineprof.process_info import cwd  # noqa: PLC0415  # seldom needed
+            from lineprof.files import current_folder  # noqa: PLC0415  # seldom needed
 
             mine = object()
             if self.__dict__.setdefault("_registered", mine) is mine:  # the first
-                atexit.register(self._at_exit, os.getpid(), cwd())
+                atexit.register(self._at_exit, os.getpid(), current_folder())
         return self._profile
 
     def _at_exit(self, owner: int, folder: str) -> None:
         """Write the files relative to `folder`, where the program started."""
-        from lineprof.process_info import cwd  # noqa: PLC0415  # at the end
+        from lineprof.files import current_folder  # noqa: PLC0415  # at the end
 
         if os.getpid() == owner and not self._taken_over:
-            self._show("" if folder == cwd() else folder)
+            self._show("" if folder == current_folder() else folder)
 
     def _kernprof_overwrite(self, profiler: LineProfiler) -> None:
         """Use a runner's profiler from now on, which writes its own file."""

@@ -106,7 +106,7 @@ def gpu_status() -> GpuStatus:
     """
     gpu = _session.gpu or GpuStatus("none", "no profiler was made yet", _is_present())
     ranges, why = _session.ranges or ("off", "")
-    return GpuStatus(gpu.backend, gpu.reason, gpu.present, ranges, why)
+    return gpu._replace(ranges=ranges, ranges_reason=why)
 
 
 def wanted(name: str, given: str | None, choices: tuple[str, ...]) -> str:
@@ -337,4 +337,4 @@ class GpuWork:
             reason=status.reason,
             present=status.present,
         )
-        return Taken(run, self._core.gpu_snapshot(), self._baseline)
+        return Taken(run=run, raw=self._core.gpu_snapshot(), baseline=self._baseline)

@@ -656,7 +656,11 @@ class Results:
         if blocks is not None:
             block_codes = list(blocks.codes())
             waits += blocks.waits()
-        scale = TickScale(module.scale(), module.COST_ONE, cost_factor)
+        scale = TickScale(
+            ns_per_tick=module.scale(),
+            cost_one=module.COST_ONE,
+            cost_share=cost_factor,
+        )
         process = run.process(
             core=(session.core, session.core_reason),
             overhead_ns=scale.cost_ns(run.cost),

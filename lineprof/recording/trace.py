@@ -125,9 +125,9 @@ class TraceRecorder:
         from lineprof.snapshot.profile import RawTrace  # noqa: PLC0415  # at the end
 
         return RawTrace(
-            self._core,
-            tracer,
-            self._began,
-            gpu.raw["origin_ns"] if gpu and gpu.raw else None,
-            self._memory_mb,
+            core=self._core,
+            tracer=tracer,
+            began=self._began,
+            origin_ns=gpu.raw["origin_ns"] if gpu and gpu.raw else None,
+            memory_mb=self._memory_mb,
         )

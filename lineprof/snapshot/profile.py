@@ -52,11 +52,11 @@ class LineRow(NamedTuple):
     thread: int  # the core's number
     hits: int
     ticks: int
-    cost: int  # of measuring, in parts of a tick
-    await_ticks: int
-    min_ticks: int  # of the shortest execution; below 0: no whole one known
-    max_ticks: int
-    hit_cost: int  # of one execution
+    cost: int = 0  # of measuring, in parts of a tick
+    await_ticks: int = 0
+    min_ticks: int = -1  # of the shortest execution; below 0: no whole one known
+    max_ticks: int = -1
+    hit_cost: int = 0  # of one execution
 
 
 class CodeRow(NamedTuple):
