@@ -14,7 +14,7 @@ from check import check_lines
 from programs.generate import program
 from running import hits_of, new_profiler, run_python
 from tables import profiled
-from whole import profiled as whole
+from whole_program import profiled as whole
 
 from lineprof.bytecode import instructions
 

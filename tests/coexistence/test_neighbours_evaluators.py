@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from compiled_doubles import double
-from evaluator import Evaluator
+from frame_evaluator import Evaluator
 from running import hits_of, hook_name, new_profiler
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Run a program under plain python and under kernprof, and compare all it shows."""
+"""Runs of commands, and comparisons of a program under python and under kernprof."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     import pytest
 
-DEADLINE = 60  # s; only a program that hangs meets it
+DEADLINE = 60  # s; only a program that hangs reaches it
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """All that a process shows to those who started it."""
+    """Exit status, standard output and standard error of a process."""
 
     status: int
     out: str
@@ -42,7 +42,7 @@ def run(
     env: Mapping[str, str] | None = None,
     flags: Sequence[str] = (),
 ) -> Outcome:
-    """Run this interpreter with `words`, and `text` on its standard input."""
+    """Run this interpreter with the arguments `words`; `text` is its standard input."""
     done = subprocess.run(
         [sys.executable, *flags, *words],
         cwd=cwd,
@@ -62,12 +62,12 @@ def kernprof(*words: str, cwd: Path, **options: object) -> Outcome:
 
 
 def viewer(*words: str, cwd: Path) -> Outcome:
-    """Run the command lineprof in this process: nothing is asked of the process."""
+    """Run the command lineprof in this process, which saves a start of Python."""
     return _here(lineprof_main, words, cwd)
 
 
 def kernprof_here(*words: str, cwd: Path) -> Outcome:
-    """Run the command kernprof in this process, with a program that ends well."""
+    """Run the command kernprof in this process, with a program that succeeds."""
     return _here(kernprof_main, words, cwd)
 
 
@@ -92,7 +92,7 @@ def _here(
 
 
 def check_same(*words: str, cwd: Path, mode: str = "-lq", **options: object) -> Outcome:
-    """Fail unless `words` do the same under python and kernprof; say what they do."""
+    """Run `words` under python and kernprof; fail unless both outcomes are equal."""
     plain = run(words, cwd=cwd, **options)  # type: ignore[arg-type]
     ours = kernprof(mode, *words, cwd=cwd, **options)
     assert ours == plain, _difference(plain, ours)
@@ -100,7 +100,7 @@ def check_same(*words: str, cwd: Path, mode: str = "-lq", **options: object) -> 
 
 
 def _difference(plain: Outcome, ours: Outcome) -> str:
-    """Show what kernprof does otherwise than python."""
+    """Return a diff of the two outcomes, for the assertion message."""
     lines = [f"exit status {plain.status}, under kernprof {ours.status}"]
     for name in ("out", "err"):
         before, after = (getattr(o, name).splitlines() for o in (plain, ours))
@@ -110,7 +110,7 @@ def _difference(plain: Outcome, ours: Outcome) -> str:
 
 
 def write(folder: Path, name: str, program: str) -> str:
-    """Write `program` to a file, without its common indentation; return its name."""
+    """Write `program`, dedented, to the file `name`; return `name`."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(textwrap.dedent(program), encoding="utf-8")

@@ -1,19 +1,19 @@
-"""The ranges that a program must show, told by `sys.settrace` in pure Python.
+"""The oracle of NVTX ranges: those that a program must show, by `sys.settrace`.
 
-It shares nothing with lineprof but the rules, which are these:
+The oracle shares no code with lineprof, only these rules:
 
 R1  A frame of a profiled function is a range for as long as it runs: from its
     call, or from where it is resumed, until it returns, raises or is suspended.
-R2  Within it, the line that it is on is a range, from its ``line`` event until
+R2  Within it, the frame's current line is a range, from its ``line`` event until
     the next one, or until the frame ends; in a resumed frame, from the start.
-    (3.12 and later) An event that names the very line on which a frame was
-    resumed, as of 3.13's for an exception that is thrown in, begins no other.
-R3  A function counts while it was decorated, or while the profiler is enabled,
-    which it is during the calls of decorated functions.
-R4  ``disable`` ends all ranges there are.  A frame that runs on has its ranges
-    again from its first line on after an ``enable``.
+    (3.12 and later) An event that names the line on which a frame was resumed,
+    like 3.13's for an exception that is thrown in, begins no other range.
+R3  A decorated function always counts, an added one while the profiler is
+    enabled; calls of decorated functions enable the profiler.
+R4  ``disable`` ends all ranges.  A frame that continues to run has its ranges
+    again from its first line after an ``enable``.
 
-Programs keep away from comprehensions, whose line events differ.
+Programs avoid comprehensions, whose line events differ between versions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Open:
-    """A frame that is a range, and whether its line is one."""
+    """A frame with an open range, and whether its line has one."""
 
     def __init__(self, frame: FrameType) -> None:
         self.frame = frame
@@ -45,7 +45,7 @@ class Open:
 
 
 class Here(threading.local):
-    """What is known of a thread."""
+    """The ranges of a thread: all so far, and the frames with open ones."""
 
     def __init__(self) -> None:
         self.words: list[str] | None = None
@@ -53,7 +53,7 @@ class Here(threading.local):
 
 
 class RangesOracle:
-    """A stand-in for a profiler that knows nothing but ranges."""
+    """A stand-in for a profiler, which records ranges alone."""
 
     def __init__(self, *, lines: bool = True) -> None:
         self.threads: list[list[str]] = []
@@ -66,12 +66,12 @@ class RangesOracle:
         self._running = 0  # frames of decorated functions
 
     def __call__(self, target: T) -> T:
-        """Make ranges of *target* from now on; it is given back as it is."""
+        """Record ranges of *target* from now on; return *target* unchanged."""
         self._decorated.update((id(code), code) for code in codes_of(target))
         return target
 
     def add_function(self, target: object) -> None:
-        """Make ranges of *target* while the profiler is enabled."""
+        """Record ranges of *target* while the profiler is enabled."""
         self._added.update((id(code), code) for code in codes_of(target))
 
     def enable(self) -> None:
@@ -79,7 +79,7 @@ class RangesOracle:
         self._enabled += 1
 
     def disable(self) -> None:
-        """End all there is."""
+        """End all open ranges."""
         self._enabled = self._running = 0
         for frame in self._here.open:
             self._say(*[POP] * (1 + frame.has_line))
@@ -95,7 +95,7 @@ class RangesOracle:
         self._enabled -= 1
 
     def trace(self, run: Callable[[], T]) -> T:
-        """Call *run* and watch it."""
+        """Call *run* and trace it."""
         threading.settrace(self._called)
         sys.settrace(self._called)
         try:
@@ -164,8 +164,8 @@ class RangesOracle:
 
 
 def main() -> None:
-    """Play a program under the oracle: FILE MODE FUNCTION..."""
-    from running import play  # noqa: PLC0415 - nothing of it is traced
+    """Run a program under the oracle: FILE MODE FUNCTION..."""
+    from running import play  # noqa: PLC0415 - needed here alone
 
     file, mode, *functions = sys.argv[1:]
     text = Path(file).read_text(encoding="utf-8")

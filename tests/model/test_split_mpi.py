@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import write
 from running import hook_name
-from showing import lines_of
-from whole import names, profiled, said
+from view_text import lines_of
+from whole_program import names, profiled, summary
 
 from lineprof.line_stats import LineStats
 from lineprof.model.collectives import is_collective, is_torch, line_mpi_ns
@@ -179,7 +179,7 @@ def test_torchs_collectives_are_seen_in_a_whole_program(tmp_path: Path) -> None:
         """,
     )
     env = {"PYTHONPATH": f"{tmp_path}/env/site-packages:{':'.join(sys.path)}"}
-    _, made = profiled("x.py", cwd=tmp_path / "work", err=said(3, 2), env=env)
+    _, made = profiled("x.py", cwd=tmp_path / "work", err=summary(3, 2), env=env)
     assert names(made) == [
         "distributed_c10d.py:all_reduce",
         "x.py:<module>",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from as_python import kernprof, write
 from running import hook_name, new_profiler
-from showing import lines_of
+from view_text import lines_of
 
 from lineprof import load_stats
 from lineprof.line_stats import LineStats

@@ -141,7 +141,7 @@ def test_runs_and_devices_are_as_they_were() -> None:
 
 def test_a_profile_without_gpu_data_has_no_gpu_fields() -> None:
     assert "gpu" not in shown(example_stats.example())
-    assert "gpu" not in shown(example_gpu.ungated())
+    assert "gpu" not in shown(example_gpu.without_gpu())
 
 
 def test_a_gpu_that_could_not_be_measured_is_reported() -> None:

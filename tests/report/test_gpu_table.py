@@ -20,7 +20,7 @@ from example_gpu import (
     TOTAL_GPU_NS,
     UNATTRIBUTED_GPU_NS,
     example,
-    ungated,
+    without_gpu,
 )
 
 from lineprof.console.terminal import Terminal
@@ -111,7 +111,7 @@ def test_the_table_is_as_the_golden_files_show(
 def test_a_profile_without_gpu_data_is_as_before() -> None:
     plain = shown(with_gpu(NO_GPU))
     assert "GPU" not in plain
-    assert shown(ungated()) == plain
+    assert shown(without_gpu()) == plain
 
 
 def test_a_function_without_gpu_data_is_as_before() -> None:

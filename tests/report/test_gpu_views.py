@@ -24,7 +24,7 @@ from example_gpu import (
     WORKER,
     example,
     packed_columns,
-    ungated,
+    without_gpu,
 )
 
 from lineprof.model.gpu import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuSum
@@ -192,10 +192,10 @@ def test_calls_that_were_not_recorded_are_reported_as_missing() -> None:
 @pytest.mark.parametrize("view", GPU_VIEWS)
 def test_a_profile_without_gpu_data_says_why(view: str) -> None:
     why = "No GPU activity was recorded: there is no NVIDIA device"
-    assert shown(ungated(), view) == f"{why}\n"
-    assert notes(ungated(), view) == []
-    assert notes(ungated(), view, csv=True) == [why]
-    assert len(shown(ungated(), view, csv=True).split("\n")) == 3
+    assert shown(without_gpu(), view) == f"{why}\n"
+    assert notes(without_gpu(), view) == []
+    assert notes(without_gpu(), view, csv=True) == [why]
+    assert len(shown(without_gpu(), view, csv=True).split("\n")) == 3
     stats = with_gpu()
     stats.gpu = NO_GPU
     assert shown(stats, view) == "No GPU activity was recorded\n"

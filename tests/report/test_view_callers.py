@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from example_calls import FORWARD, LEN, example
 from example_stats import example as without_calls
-from showing import lines_of, rows_below
+from view_text import lines_of, rows_below
 
 from lineprof.errors import LineprofError
 from lineprof.model.call_graph import edges, function_totals

@@ -9,8 +9,8 @@ import pytest
 from example_calls import MAIN, SOLVE, WEIGHTS, cell, deep, example
 from example_calls import function as measured
 from example_stats import example as without_calls
-from showing import lines_of
-from whole import profiled
+from view_text import lines_of
+from whole_program import profiled
 
 from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal

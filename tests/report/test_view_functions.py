@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from example_calls import INIT, example
 from example_stats import example as without_calls
-from showing import lines_of, rows_below
+from view_text import lines_of, rows_below
 
 from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal

@@ -8,7 +8,7 @@ import re
 import pytest
 from example_calls import deep, example, function
 from example_stats import example as without_calls
-from showing import lines_of
+from view_text import lines_of
 
 from lineprof.console.terminal import PLAIN, Terminal, terminal_of
 from lineprof.line_stats import LineStats

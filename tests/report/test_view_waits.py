@@ -8,7 +8,7 @@ import pytest
 from as_python import viewer
 from example_calls import example
 from example_stats import example as without_waits
-from showing import lines_of
+from view_text import lines_of
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from example_calls import PROCESS
-from whole import profiled
+from whole_program import profiled
 
 from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.records import NO_NODE

@@ -79,9 +79,9 @@ def odd_profile() -> LineStats:
     "stats",
     [
         example(),
-        example_gpu.ungated(),
+        example_gpu.without_gpu(),
         odd_profile(),
-        example() + example_stats.example() + example() + example_gpu.ungated(),
+        example() + example_stats.example() + example() + example_gpu.without_gpu(),
         with_gpu(Gpu(devices=(GpuDevice(0, 0, "", 0, True),))),
     ],
 )
