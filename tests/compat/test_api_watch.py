@@ -1,4 +1,4 @@
-"""`watch`: calls from anywhere count, and nothing is replaced."""
+"""`watch`: all calls of a function count, and the function is not replaced."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_every_thread_and_every_closure_counts() -> None:
         return closure
 
     codes = [one for one in make.__code__.co_consts if hasattr(one, "co_code")]
-    (code,) = [one for one in codes if one.co_name == "closure"]  # not annotations'
+    (code,) = [one for one in codes if one.co_name == "closure"]  # no annotations
     assert profiler.watch(code) == 1
     threads = [threading.Thread(target=make(i), args=(1,)) for i in range(3)]
     for thread in threads:
@@ -81,21 +81,21 @@ def test_a_modules_code_can_be_watched() -> None:
     assert hits(profiler) == {"<module>": 2}
 
 
-def test_a_function_that_is_watched_and_decorated_counts_once_a_call() -> None:
+def test_a_function_that_is_watched_and_decorated_counts_each_call_once() -> None:
     profiler = new_profiler()
     profiler.watch(plain.__code__)
     decorated = profiler(plain)
     assert decorated(1) == plain(1) == 2
     assert hits(profiler) == {"plain": 2}
     other = new_profiler()
-    twin = other(plain)
+    copy = other(plain)
     assert (other.watch(plain), other.watch(plain)) == (1, 0)
-    assert twin(1) == plain(1) == 2
+    assert copy(1) == plain(1) == 2
     assert hits(other) == {"plain": 2}
     assert hits(profiler) == {"plain": 4}
 
 
-def test_what_another_profiler_decorated_is_watched() -> None:
+def test_a_function_that_another_profiler_decorated_can_be_watched() -> None:
     one, two = new_profiler(), new_profiler()
     decorated = one(plain)
     assert two.watch(decorated) == 1
