@@ -1,4 +1,4 @@
-"""Records are built and taken apart by the names of their fields, never by position."""
+"""Fields of records: code uses them by name, never by position."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ RECORDS = (
 
 
 def reordered(kind: Any) -> Any:
-    """Return a class like `kind`, its fields in reverse order after a new one."""
+    """Return a class like `kind`, with a new field first and the others reversed."""
     fields = ("added", *reversed(kind._fields))
     defaults = {"added": 0, **dict.fromkeys(kind._fields), **kind._field_defaults}
     plain = namedtuple(kind.__name__, fields, defaults=[defaults[f] for f in fields])  # type: ignore[misc]
@@ -57,7 +57,7 @@ def reordered(kind: Any) -> Any:
 
 
 def named(value: Any) -> Any:
-    """Return `value` with every record in it as a dict."""
+    """Return `value` with a dict in place of each record in it."""
     if hasattr(value, "_asdict"):
         fields = value._asdict()
         fields.pop("added", None)
@@ -70,9 +70,9 @@ def named(value: Any) -> Any:
 
 
 @pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the fields of all records into another order, with one more in front."""
-    import lineprof.storage.reader  # noqa: PLC0415  # which `load` imports late
+def reordered_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reorder the fields of all record classes, and add a field in front."""
+    import lineprof.storage.reader  # noqa: PLC0415  # `load` imports it late
     import lineprof.storage.reader_gpu  # noqa: F401, PLC0415
 
     others = {kind: reordered(kind) for kind in RECORDS}
@@ -99,7 +99,7 @@ def test_files_and_sums_have_each_number_in_its_field(
     save(example(kind), file)
     expected = LineStats.from_stats_objects(load(file), load(file))
     rows = [named(one.rows) for one in expected.functions]
-    request.getfixturevalue("elsewhere")
+    request.getfixturevalue("reordered_records")
     first = load(file)
     assert {type(c)._fields[0] for f in first.functions for c in f.thread_lines} == {
         "added"
@@ -113,8 +113,8 @@ def test_files_and_sums_have_each_number_in_its_field(
     assert named(everything(load(again))) == named(everything(first))
 
 
-@pytest.mark.usefixtures("elsewhere")
-def test_the_core_has_each_cost_in_its_place() -> None:
+@pytest.mark.usefixtures("reordered_records")
+def test_the_core_gets_each_cost_at_its_position() -> None:
     numbers = {name: place for place, name in enumerate(Costs._fields)}
     given: list[int] = []
 
