@@ -43,7 +43,7 @@ def line(profile: Any, key: Key, number: int) -> Any:
     return next(one for one in lines if one["line"] == number)
 
 
-def test_every_field_is_on_the_page() -> None:
+def test_every_field_is_documented() -> None:
     profile = shown(example_gpu.example())
     assert list(profile)[-2:] == ["warnings", "gpu"]
     gpu = profile["gpu"]
@@ -94,7 +94,7 @@ def test_lines_and_functions_without_gpu_data_have_none_of_its_fields() -> None:
     assert "gpu_ns" not in function(profile, QUIET)
 
 
-def test_a_line_with_gpu_data_alone_is_in_its_place() -> None:
+def test_a_line_with_gpu_data_alone_is_in_order() -> None:
     profile = shown(example_gpu.example())
     found = line(profile, UPLOAD, 9)
     assert (found["hits"], found["time_ns"], found["gpu_ns"]) == (0, 0, 50_000)
@@ -110,7 +110,7 @@ def test_functions_with_gpu_data_alone_are_not_left_out() -> None:
     assert names == ["upload", "tree", "step", "fit"]
 
 
-def test_self_times_and_unattributed_time_are_the_total() -> None:
+def test_self_times_and_unattributed_time_add_up_to_the_total() -> None:
     profile = shown(example_gpu.example())
     own = sum(
         one.get("gpu_self_ns", 0) for of in profile["functions"] for one in of["lines"]
@@ -121,7 +121,7 @@ def test_self_times_and_unattributed_time_are_the_total() -> None:
     assert gpu["totals"]["memcpy_ns"] == 900_000
 
 
-def test_runs_and_devices_are_as_they_were() -> None:
+def test_runs_and_devices_have_all_fields() -> None:
     gpu = shown(example_gpu.example())["gpu"]
     assert gpu["busy_ns"] == 11_000_000
     lost = [gpu[name] for name in ("dropped", "invalid", "outstanding", "left_out")]
