@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lineprof.storage.schema import Table
 
 
-def refused(path: object) -> str:
+def load_error(path: object) -> str:
     """Return the one-line error of loading `path`."""
     with pytest.raises(LineprofError) as caught:
         load(path)  # type: ignore[arg-type]
