@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-import pytest
 from as_python import kernprof, write
-from running import hook_name
+from c_events import needs_c_events
 
 from lineprof import load_stats
 from lineprof.model.call_graph import edges
@@ -18,10 +16,8 @@ if TYPE_CHECKING:
 
     from lineprof import LineStats
 
-pytestmark = pytest.mark.skipif(
-    sys.version_info >= (3, 12) and hook_name() == "settrace",
-    reason="the fallback of later Pythons has no events for C functions",
-)
+pytestmark = needs_c_events
+
 CALLS = """
 def plain(n):
     return [abs(n) for _ in range(3)], abs(n)

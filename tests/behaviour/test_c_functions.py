@@ -12,7 +12,8 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from running import hook_name, new_profiler
+from c_events import needs_c_events
+from running import new_profiler
 
 from lineprof.model.call_graph import edges
 
@@ -21,13 +22,7 @@ if TYPE_CHECKING:
 
     Make = Callable[[], Any]
 
-pytestmark = [
-    pytest.mark.usefixtures("hook"),
-    pytest.mark.skipif(
-        sys.version_info >= (3, 12) and hook_name() == "settrace",
-        reason="the fallback of later Pythons has no events for C functions",
-    ),
-]
+pytestmark = [pytest.mark.usefixtures("hook"), needs_c_events]
 MODERN = sys.version_info >= (3, 12)  # it has events for classes and other callables
 
 

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from growth import ROUNDS, must_not_grow
+from growth import ROUNDS, must_not_grow, numbers, work
 from running import new_profiler
 
 import lineprof
@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("hook")
-
-
-def work(n: int) -> int:
-    total = 0
-    for i in range(n):
-        total += i
-    return total
-
-
-def numbers(n: int) -> Any:
-    try:
-        yield 0
-        yield from range(1, n)
-    finally:
-        n = 0
 
 
 class Members:

@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from growth import must_not_grow, used
+from growth import must_not_grow, numbers, used, work
 from running import hits_of, new_profiler
 
 if TYPE_CHECKING:
@@ -17,21 +17,6 @@ if TYPE_CHECKING:
     from lineprof import LineProfiler
 
 pytestmark = pytest.mark.usefixtures("hook")
-
-
-def work(n: int) -> int:
-    total = 0
-    for i in range(n):
-        total += i
-    return total
-
-
-def numbers(n: int) -> Any:
-    try:
-        yield 0
-        yield from range(1, n)
-    finally:
-        n = 0
 
 
 def test_a_million_closures_are_one_function_and_leak_no_memory() -> None:

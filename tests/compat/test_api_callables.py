@@ -10,7 +10,7 @@ import types
 from typing import Any
 
 import pytest
-from running import hits_of, new_profiler
+from running import hits_by_name, new_profiler
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -22,14 +22,6 @@ C_FUNCTIONS = [
     (1).__str__,
     int.__repr__,
 ]
-
-
-def hits(profiler: Any) -> dict[str, int]:
-    """All hits by the last part of the function's name."""
-    return {
-        name.rpartition(".")[-1]: sum(lines.values())
-        for (_, name), lines in hits_of(profiler).items()
-    }
 
 
 def plain(n: int) -> int:
@@ -129,11 +121,11 @@ def test_wrapping_alone_registers_nothing() -> None:
     assert profiler.wrap_callable(wrapped) is wrapped
     assert (inner(1), wrapped(2), outer(3)) == (1, 3, 4)
     assert profiler.functions == [inner]
-    assert hits(profiler) == {"inner": 1}
+    assert hits_by_name(profiler) == {"inner": 1}
     profiler.add_callable(outer)
     assert wrapped(5) == 6
-    assert hits(profiler)["inner"] == 2
-    assert hits(profiler)["outer"] >= 1
+    assert hits_by_name(profiler)["inner"] == 2
+    assert hits_by_name(profiler)["outer"] >= 1
 
 
 @pytest.mark.parametrize("name", ["wrap_callable", "wrap_generator", "__call__"])
@@ -166,7 +158,7 @@ def test_coroutines_and_asynchronous_generators_are_wrapped() -> None:
         return [await one(5), await steps.asend(None), await steps.asend(2)]
 
     assert asyncio.run(use()) == [5, 1, 2]
-    assert hits(profiler) == {"coroutine": 2}
+    assert hits_by_name(profiler) == {"coroutine": 2}
     assert profiler.enable_count == 0
 
 
@@ -177,7 +169,7 @@ def test_a_wrapped_c_function_enables_the_profiler() -> None:
     assert profiler.wrap_function(calls) is calls
     sort = profiler.wrap_function(sorted)
     assert sort([2, 1], key=plain) == [1, 2]
-    assert hits(profiler) == {"plain": 2}
+    assert hits_by_name(profiler) == {"plain": 2}
 
 
 def test_wrapped_descriptors_keep_their_type_and_attributes() -> None:
@@ -218,7 +210,7 @@ def test_a_decorated_cache_is_still_a_cache() -> None:
     cached = functools.lru_cache(plain)
     assert profiler(cached) is cached
     assert (cached(1), cached(1), cached.cache_info().hits) == (2, 2, 1)
-    assert hits(profiler) == {"plain": 1}
+    assert hits_by_name(profiler) == {"plain": 1}
 
 
 def test_an_object_with_every_attribute_is_not_unwrapped_forever() -> None:
@@ -231,7 +223,7 @@ def test_an_object_with_every_attribute_is_not_unwrapped_forever() -> None:
 
     profiler = new_profiler()
     assert profiler(Proxy())() == 1
-    assert hits(profiler) == {"__call__": 1}
+    assert hits_by_name(profiler) == {"__call__": 1}
 
 
 def test_each_of_two_profilers_counts_its_own_calls() -> None:
@@ -241,7 +233,7 @@ def test_each_of_two_profilers_counts_its_own_calls() -> None:
     assert second is not first
     assert (one.functions, two.functions) == ([plain], [plain])
     assert [plain(1), first(1), first(1), second(1)] == [2] * 4
-    assert (hits(one), hits(two)) == ({"plain": 3}, {"plain": 1})
+    assert (hits_by_name(one), hits_by_name(two)) == ({"plain": 3}, {"plain": 1})
 
 
 def test_a_function_that_another_profiler_decorated_can_be_added() -> None:
@@ -250,4 +242,4 @@ def test_a_function_that_another_profiler_decorated_can_be_added() -> None:
     after.add_function(decorated.__wrapped__)  # type: ignore[attr-defined]
     with before, after:
         decorated(1)
-    assert [hits(each) for each in (before, one, after)] == [{"plain": 1}] * 3
+    assert [hits_by_name(each) for each in (before, one, after)] == [{"plain": 1}] * 3

@@ -6,16 +6,9 @@ import functools
 from typing import Any
 
 import pytest
-from running import hits_of, new_profiler
+from running import hits_by_name, new_profiler
 
 pytestmark = pytest.mark.usefixtures("hook")
-
-
-def hits(profiler: Any) -> dict[str, int]:
-    return {
-        name.rpartition(".")[-1]: sum(lines.values())
-        for (_, name), lines in hits_of(profiler).items()
-    }
 
 
 def unrelated(x: object) -> str:
@@ -69,7 +62,7 @@ def test_a_decorated_class_counts_its_own_members() -> None:
     assert profiler(box) is box
     assert profiler.add_callable(box) == 0, "all members are decorated"
     use(box)
-    assert hits(profiler) == ALL
+    assert hits_by_name(profiler) == ALL
     assert box.convert is unrelated
     assert profiler.enable_count == 0
 
@@ -86,10 +79,10 @@ def test_add_class_counts_members_and_wraps_nothing() -> None:
     assert profiler.add_class(box, scoping_policy="children") == 5
     assert dict(vars(box)) == members
     use(box)
-    assert hits(profiler) == dict.fromkeys(ALL, 0)
+    assert hits_by_name(profiler) == dict.fromkeys(ALL, 0)
     with profiler:
         use(box)
-    assert hits(profiler) == ALL
+    assert hits_by_name(profiler) == ALL
 
 
 def test_siblings_of_a_class_belong_to_its_default_scope() -> None:
@@ -121,7 +114,7 @@ def test_add_class_with_wrap_decorates_in_place() -> None:
     profiler, box = new_profiler(), make()
     assert profiler.add_class(box, scoping_policy="children", wrap=True) == 5
     use(box)
-    assert hits(profiler) == ALL
+    assert hits_by_name(profiler) == ALL
     assert profiler.add_class(box, scoping_policy="children") == 0
 
 
@@ -137,7 +130,7 @@ def test_a_class_method_that_is_a_class_counts_by_its_own_methods() -> None:
     assert profiler.add_class(Box) == 1
     with profiler:
         assert Box.Made(1).pair == (Box, 1)  # type: ignore[call-arg,arg-type]
-    assert hits(profiler) == {"__init__": 1}
+    assert hits_by_name(profiler) == {"__init__": 1}
 
 
 def test_builtin_classes_have_nothing_to_add() -> None:
@@ -176,4 +169,4 @@ def test_two_members_with_one_function_count_once() -> None:
     assert profiler.get_underlying_functions(Box) == [Box.__repr__]
     profiler(Box)
     assert [repr(Box()), str(Box())] == ["box", "box"]
-    assert hits(profiler) == {"__repr__": 2}
+    assert hits_by_name(profiler) == {"__repr__": 2}

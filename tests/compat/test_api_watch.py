@@ -7,16 +7,9 @@ import threading
 from typing import Any
 
 import pytest
-from running import hits_of, new_profiler
+from running import hits_by_name, new_profiler
 
 pytestmark = pytest.mark.usefixtures("hook")
-
-
-def hits(profiler: Any) -> dict[str, int]:
-    return {
-        name.rpartition(".")[-1]: sum(lines.values())
-        for (_, name), lines in hits_of(profiler).items()
-    }
 
 
 def plain(n: int) -> int:
@@ -48,7 +41,7 @@ def test_each_target_counts_its_code_objects_once() -> None:
         profiler.watch(3)
     assert dict(vars(Box)) == members
     assert (plain(1), Box().method(), Box().item, Box.Inner().inside()) == (2, 1, 2, 3)
-    assert hits(profiler) == {"plain": 1, "method": 1, "item": 1, "inside": 1}
+    assert hits_by_name(profiler) == {"plain": 1, "method": 1, "item": 1, "inside": 1}
     assert profiler.enable_count == 0
 
 
@@ -70,7 +63,7 @@ def test_every_thread_and_every_closure_counts() -> None:
     for thread in threads:
         thread.join()
     assert make(1)(1) == 2
-    assert hits(profiler) == {"closure": 4}
+    assert hits_by_name(profiler) == {"closure": 4}
 
 
 def test_a_modules_code_can_be_watched() -> None:
@@ -78,7 +71,7 @@ def test_a_modules_code_can_be_watched() -> None:
     code = compile("x = 1\ny = 2\n", "module.py", "exec")
     assert profiler.watch(code) == 1
     exec(code, {})
-    assert hits(profiler) == {"<module>": 2}
+    assert hits_by_name(profiler) == {"<module>": 2}
 
 
 def test_a_function_that_is_watched_and_decorated_counts_each_call_once() -> None:
@@ -86,13 +79,13 @@ def test_a_function_that_is_watched_and_decorated_counts_each_call_once() -> Non
     profiler.watch(plain.__code__)
     decorated = profiler(plain)
     assert decorated(1) == plain(1) == 2
-    assert hits(profiler) == {"plain": 2}
+    assert hits_by_name(profiler) == {"plain": 2}
     other = new_profiler()
     copy = other(plain)
     assert (other.watch(plain), other.watch(plain)) == (1, 0)
     assert copy(1) == plain(1) == 2
-    assert hits(other) == {"plain": 2}
-    assert hits(profiler) == {"plain": 4}
+    assert hits_by_name(other) == {"plain": 2}
+    assert hits_by_name(profiler) == {"plain": 4}
 
 
 def test_a_function_that_another_profiler_decorated_can_be_watched() -> None:
@@ -100,7 +93,7 @@ def test_a_function_that_another_profiler_decorated_can_be_watched() -> None:
     decorated = one(plain)
     assert two.watch(decorated) == 1
     decorated(1)
-    assert (hits(one), hits(two)) == ({"plain": 1}, {"plain": 1})
+    assert (hits_by_name(one), hits_by_name(two)) == ({"plain": 1}, {"plain": 1})
 
 
 def test_a_decorated_function_is_watched_and_not_its_wrapper() -> None:
@@ -118,4 +111,4 @@ def test_a_decorated_function_is_watched_and_not_its_wrapper() -> None:
     profiler = new_profiler()
     assert profiler.watch(decorated) == 1
     assert decorated(1) == 1
-    assert hits(profiler) == {"inner": 1}
+    assert hits_by_name(profiler) == {"inner": 1}

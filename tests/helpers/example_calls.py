@@ -20,6 +20,8 @@ The time of a line is its self time and the `inclusive_ns` of its edges.
 
 from __future__ import annotations
 
+import example_stats
+
 from lineprof.line_stats import LineStats
 from lineprof.model.gpu import (
     KERNEL,
@@ -39,7 +41,6 @@ from lineprof.model.records import (
     CallNode,
     CallTree,
     FunctionStats,
-    Process,
     SourceFile,
     Thread,
     ThreadLine,
@@ -139,21 +140,8 @@ LAUNCH = (SOLVE_FILE, 18, "launch")
 WEIGHTS = (SOLVE_FILE, 22, 'weights "w"; größe\'s <損> & \\ %\udcff')
 LEN = ("", 0, "builtins.len")  # a C function, which has no lines in the profile
 
-PROCESS = Process(
-    pid=4711,
-    host="node-1",
-    rank=None,
-    argv=("main.py",),
-    cwd="/p",
-    python="3.12.1",
-    start_unix_ns=1_700_000_000_000_000_000,
-    wall_ns=6_500_000,
-    core="monitoring",
-    core_reason="this Python has sys.monitoring",
-    clock="tsc",
-    overhead_ns=12_000,
-    version="0.1.0",
-    exit="",
+PROCESS = example_stats.PROCESS._replace(
+    argv=("main.py",), cwd="/p", wall_ns=6_500_000, overhead_ns=12_000
 )
 # parent, line, function, thread, calls, primitive calls, self, total, inclusive (ns)
 NODES = (

@@ -15,6 +15,8 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+import example_stats
+
 from lineprof.line_stats import LineStats
 from lineprof.model.gpu import (
     NO_DEVICE,
@@ -27,7 +29,6 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.records import (
     FunctionStats,
-    Process,
     SourceFile,
     Thread,
     ThreadLine,
@@ -93,21 +94,12 @@ RELU = "_ZN2at6native4reluIfEEvPT_i"  # void at::native::relu<float>(float*, int
 ADD = "triton_poi_fused_add_0"
 EVIL = "evil\x1b[2J kernel — 損失"
 
-PROCESS = Process(
-    pid=4711,
-    host="node-1",
-    rank=None,
+PROCESS = example_stats.PROCESS._replace(
     argv=("model.py",),
-    cwd="/project",
     python="CPython 3.12.1",
-    start_unix_ns=1_700_000_000_000_000_000,
     wall_ns=25_000_000,
-    core="monitoring",
-    core_reason="this Python has sys.monitoring",
-    clock="tsc",
     overhead_ns=1_200,
     version="0.2.0",
-    exit="",
 )
 THREADS = (Thread(0, 4711, "MainThread"), Thread(0, 4720, "uploader"))
 

@@ -1,4 +1,4 @@
-"""Memory that many calls leave: blocks of Python's allocator, bytes of C's."""
+"""Growth of memory by many calls, and functions to call."""
 
 from __future__ import annotations
 
@@ -11,9 +11,26 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROUNDS = 200
+
+
+def work(n: int) -> int:
+    """Sum the numbers below `n`."""
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+
+def numbers(n: int) -> Iterator[int]:
+    """Yield the numbers below `n`."""
+    try:
+        yield 0
+        yield from range(1, n)
+    finally:
+        n = 0
 
 
 class Usage(ctypes.Structure):

@@ -81,6 +81,14 @@ def hits_of(profiler: LineProfiler) -> Hits:
     }
 
 
+def hits_by_name(profiler: LineProfiler) -> dict[str, int]:
+    """Return the hits of all lines of a function, by the last part of its name."""
+    return {
+        name.rpartition(".")[2]: sum(lines.values())
+        for (_, name), lines in hits_of(profiler).items()
+    }
+
+
 def plain(program: str) -> str:
     """Return a program without common indentation and leading empty lines."""
     return textwrap.dedent(program).lstrip("\n")

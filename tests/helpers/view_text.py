@@ -18,6 +18,11 @@ def lines_of(stats: LineStats, view: str, **options: object) -> list[str]:
     return list(VIEWS[view].render(stats, Sources(stats.sources), made))
 
 
+def text_of(stats: LineStats, view: str = "text", **options: object) -> str:
+    """Return the text that a view prints."""
+    return "".join(f"{line}\n" for line in lines_of(stats, view, **options))
+
+
 def rows_below(lines: list[str], title: str) -> list[list[str]]:
     """Return the words of each line below the line that begins with `title`."""
     start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(title))

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from as_python import kernprof, write
-from running import hook_name, new_profiler
+from c_events import needs_c_events
+from running import new_profiler
 from view_text import lines_of
 
 from lineprof import load_stats
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 
     Make = Callable[[], Any]
 
-needs_c_events = pytest.mark.skipif(
-    sys.version_info >= (3, 12) and hook_name() == "settrace",
-    reason="the fallback has no events for C functions",
-)
 LINUX = sys.platform == "linux"
 MAIN, KEY = ("/p/a.py", 1, "main"), ("/p/a.py", 8, "key")
 SORTED, LEN = ("", 0, "builtins.sorted"), ("", 0, "builtins.len")

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import example_gpu
 import example_stats
 from example_gpu import FIT, QUIET, UPLOAD
+from view_text import lines_of
 
 from lineprof.line_stats import LineStats
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu, GpuRun, GpuSum
-from lineprof.report import VIEWS
-from lineprof.report.options import Options
-from lineprof.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
 
 
 def shown(stats: LineStats, **options: bool) -> Any:
-    made = Options(**options)  # type: ignore[arg-type]
-    lines = list(VIEWS["json"].render(stats, Sources(stats.sources), made))
+    lines = lines_of(stats, "json", **options)
     assert not any("\n" in line for line in lines)
     return json.loads("\n".join(lines))
 

@@ -22,13 +22,12 @@ from example_gpu import (
     example,
     without_gpu,
 )
+from view_text import text_of
 
 from lineprof.console.terminal import Terminal
 from lineprof.model.gpu import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuPath, GpuRun, GpuSum
-from lineprof.report import VIEWS
 from lineprof.report.gpu_table import GPU_COLUMNS
-from lineprof.report.options import MORE_GPU_COLUMNS, USUAL_GPU_COLUMNS, Options
-from lineprof.source import Sources
+from lineprof.report.options import MORE_GPU_COLUMNS, USUAL_GPU_COLUMNS
 
 if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
@@ -54,9 +53,7 @@ GOLDENS: list[tuple[str, str, dict[str, object]]] = [
 
 
 def shown(stats: LineStats, **options: object) -> str:
-    made = Options(**{"unit": 1e-6, **options})  # type: ignore[arg-type]
-    lines = VIEWS["text"].render(stats, Sources(stats.sources), made)
-    return "".join(f"{line}\n" for line in lines)
+    return text_of(stats, **{"unit": 1e-6, **options})  # type: ignore[arg-type]
 
 
 def with_gpu(gpu: Gpu) -> LineStats:

@@ -26,6 +26,7 @@ from example_gpu import (
     packed_columns,
     without_gpu,
 )
+from view_text import text_of
 
 from lineprof.model.gpu import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuSum
 from lineprof.model.timelines import Timeline, pack_events
@@ -67,17 +68,13 @@ def lines(stats: LineStats, view: str, **options: object) -> Iterator[str]:
     return iter(VIEWS[view].render(stats, Sources(stats.sources), made))
 
 
-def shown(stats: LineStats, view: str, **options: object) -> str:
-    return "".join(f"{line}\n" for line in lines(stats, view, **options))
-
-
 def notes(stats: LineStats, view: str, **options: object) -> list[str]:
     return list(VIEWS[view].notes(stats, Options(**options)))  # type: ignore[arg-type]
 
 
 def table(stats: LineStats, view: str, **options: object) -> list[dict[str, str]]:
     """Return the rows of the CSV, without the row of units."""
-    text = shown(stats, view, csv=True, **options)
+    text = text_of(stats, view, csv=True, **options)
     titles, units, *rows = csv.reader(io.StringIO(text))
     assert {len(row) for row in (units, *rows)} == {len(titles)}
     return [dict(zip(titles, row)) for row in rows]
@@ -114,7 +111,7 @@ def test_views_are_the_same_as_the_golden_files(
     name: str, view: str, options: dict[str, object]
 ) -> None:
     golden = (GOLDEN / name).read_text(encoding="utf-8")
-    assert shown(example(), view, **options) == golden
+    assert text_of(example(), view, **options) == golden
 
 
 def test_the_summary_adds_up_to_the_devices_total() -> None:
@@ -145,15 +142,15 @@ def test_a_share_below_100_percent_is_never_rounded_to_100() -> None:
         GpuSum(place, NO_PATH, "kernel", "k", 0, 1, ns, ns, ns)
         for place, ns in ((0, 9_999), (1, 1))
     ]
-    assert "model.py:21 (99%)" in shown(with_sums(*sums), "gpu-summary")
-    assert "model.py:21  " in shown(with_sums(sums[0]), "gpu-summary")
+    assert "model.py:21 (99%)" in text_of(with_sums(*sums), "gpu-summary")
+    assert "model.py:21  " in text_of(with_sums(sums[0]), "gpu-summary")
 
 
 def test_work_without_a_profiled_line_has_no_line() -> None:
     one = GpuSum(NO_PATH, NO_PATH, "kernel", "k", 0, 1, 5, 5, 5)
     (row,) = table(with_sums(one), "gpu-summary")
     assert row["Python Line"] == ""
-    text = shown(with_sums(one), "gpu-summary")
+    text = text_of(with_sums(one), "gpu-summary")
     assert (
         "       5ns         1       5ns       5ns       5ns  -            k\n" in text
     )
@@ -175,7 +172,7 @@ def test_kernels_of_a_graph_can_count_on_the_line_of_its_capture() -> None:
 
 def test_calls_that_were_not_recorded_are_reported_as_missing() -> None:
     stats = with_sums(*[one for one in SUMS if one.kind not in {"runtime", "driver"}])
-    text = shown(stats, "gpu-summary")
+    text = text_of(stats, "gpu-summary")
     assert text.endswith(
         "      API calls: not recorded; kernprof -l --gpu-api records them\n"
     )
@@ -184,7 +181,7 @@ def test_calls_that_were_not_recorded_are_reported_as_missing() -> None:
     ]
     assert notes(stats, "api-trace", csv=True) == notes(stats, "gpu-summary", csv=True)
     stats.gpu = stats.gpu._replace(timelines=())
-    assert shown(stats, "api-trace") == (
+    assert text_of(stats, "api-trace") == (
         "API calls were not recorded; kernprof -l --gpu-api records them\n"
     )
 
@@ -192,13 +189,13 @@ def test_calls_that_were_not_recorded_are_reported_as_missing() -> None:
 @pytest.mark.parametrize("view", GPU_VIEWS)
 def test_a_profile_without_gpu_data_has_a_line_with_the_cause(view: str) -> None:
     why = "No GPU activity was recorded: there is no NVIDIA device"
-    assert shown(without_gpu(), view) == f"{why}\n"
+    assert text_of(without_gpu(), view) == f"{why}\n"
     assert notes(without_gpu(), view) == []
     assert notes(without_gpu(), view, csv=True) == [why]
-    assert len(shown(without_gpu(), view, csv=True).split("\n")) == 3
+    assert len(text_of(without_gpu(), view, csv=True).split("\n")) == 3
     stats = with_gpu()
     stats.gpu = NO_GPU
-    assert shown(stats, view) == "No GPU activity was recorded\n"
+    assert text_of(stats, view) == "No GPU activity was recorded\n"
 
 
 def test_a_timeline_that_was_full_or_missing_is_reported() -> None:
@@ -207,10 +204,10 @@ def test_a_timeline_that_was_full_or_missing_is_reported() -> None:
         " kernprof -l --gpu-events N keeps more"
     )
     for view in ("gpu-trace", "api-trace"):
-        assert shown(example(), view).split("\n")[-2] == full
+        assert text_of(example(), view).split("\n")[-2] == full
         assert notes(example(), view, csv=True) == [full]
         assert notes(example(), view) == []
-        without = shown(with_gpu(timelines=(), runs=()), view)
+        without = text_of(with_gpu(timelines=(), runs=()), view)
         assert without == "The profile has no timeline; --gpu-summary shows the sums\n"
 
 
@@ -282,7 +279,7 @@ def test_processes_are_shown_one_after_the_other() -> None:
     second = timeline_of(an_event(KERNEL, name=2, start=-3 + 8), process=1)
     stats = with_gpu(timelines=(first, timeline_of(), second))
     stats.processes = (PROCESS, PROCESS._replace(pid=99, host="node-2", rank=3))
-    text = shown(stats, "gpu-trace").split("\n")
+    text = text_of(stats, "gpu-trace").split("\n")
     assert text[0] == "Process 4711 on node-1:"
     assert text[3:5] == ["", "Process 99 on node-2, rank 3:"]
     assert text[5] == text[1]
@@ -314,7 +311,7 @@ def test_starts_before_the_origin_and_huge_numbers_are_shown() -> None:
     (row,) = table(with_gpu(timelines=(timeline,)), "gpu-trace")
     assert row["Start"] == "-0.001500"
     assert row["Size"] == str(largest)
-    text = shown(with_gpu(timelines=(timeline,)), "gpu-trace")
+    text = text_of(with_gpu(timelines=(timeline,)), "gpu-trace")
     assert text.split("\n")[1].startswith("-1.5000us ")
 
 

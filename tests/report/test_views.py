@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from example_stats import FILE, example
+from view_text import text_of
 
 from lineprof.console.terminal import Terminal, terminal_of, write_lines
 from lineprof.line_stats import LineStats
@@ -15,16 +16,10 @@ from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report import VIEWS
 from lineprof.report.notes import notes
-from lineprof.report.options import Options, parse_columns, parse_unit
+from lineprof.report.options import parse_columns, parse_unit
 from lineprof.source import Sources
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def shown(stats: LineStats, view: str = "text", **options: object) -> str:
-    made = Options(**options)  # type: ignore[arg-type]
-    lines = VIEWS[view].render(stats, Sources(stats.sources), made)
-    return "".join(f"{line}\n" for line in lines)
 
 
 def one_line(text: str, **cell: int) -> LineStats:
@@ -38,7 +33,7 @@ def one_line(text: str, **cell: int) -> LineStats:
 
 def row(stats: LineStats, **options: object) -> str:
     """Return the last row of the table."""
-    return shown(stats, **options).rstrip("\n").split("\n")[-1]
+    return text_of(stats, **options).rstrip("\n").split("\n")[-1]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +60,7 @@ def test_views_are_the_same_as_the_golden_files(
     name: str, view: str, options: dict[str, object]
 ) -> None:
     golden = (GOLDEN / name).read_text(encoding="utf-8")
-    assert shown(example(), view, **options) == golden
+    assert text_of(example(), view, **options) == golden
 
 
 def test_a_view_has_a_name_a_suffix_and_help() -> None:
@@ -85,7 +80,7 @@ def test_each_field_of_the_options_has_one_flag() -> None:
 
 
 def test_recursion_counts_wall_time_once_and_shares_add_up() -> None:
-    table = shown(example(), unit=1e-9)
+    table = text_of(example(), unit=1e-9)
     fib = table[table.index("Function: fib") - 100 :]
     assert "Total time: 0.9 s" in fib
     assert "100.0" in fib
@@ -101,7 +96,7 @@ def test_raw_shows_measured_times() -> None:
     stats = one_line("x", time_ns=1000, raw_ns=1500)
     assert "1000.0" in row(stats)
     assert "1500.0" in row(stats, raw=True)
-    assert '"time_ns": 1500' in shown(stats, "json", raw=True)
+    assert '"time_ns": 1500' in text_of(stats, "json", raw=True)
 
 
 def test_raw_of_a_profile_without_raw_times_shows_times() -> None:
@@ -138,7 +133,7 @@ def test_with_the_unit_auto_each_time_has_its_own_unit() -> None:
         ThreadLine(6, -1, 1, 0),
     )
     stats = LineStats.from_functions([FunctionStats("/no.py", "f", 4, cells)])
-    table = shown(stats, unit=AUTO_UNIT, summarize=True).split("\n")
+    table = text_of(stats, unit=AUTO_UNIT, summarize=True).split("\n")
     assert table[0] == "Timer unit: beside each time"
     assert table[2] == "Total time: 1.235 s"
     assert [row.rstrip() for row in table[-6:-2]] == [
@@ -153,12 +148,12 @@ def test_with_the_unit_auto_each_time_has_its_own_unit() -> None:
 def test_min_and_max_are_columns() -> None:
     cells = (ThreadLine(4, -1, 3, 90, 0, 0, 10, 50), ThreadLine(5, -1, 1, 7))
     stats = LineStats.from_functions([FunctionStats("/no.py", "f", 4, cells)])
-    rows = shown(stats, columns=("min", "max")).split("\n")[-4:-2]
+    rows = text_of(stats, columns=("min", "max")).split("\n")[-4:-2]
     assert [row.rstrip() for row in rows] == [
         "     4         3         90.0     30.0     92.8      10.0      50.0",
         "     5         1          7.0      7.0      7.2",
     ]
-    first, second = json.loads(shown(stats, "json"))["functions"][0]["lines"]
+    first, second = json.loads(text_of(stats, "json"))["functions"][0]["lines"]
     assert (first["min_ns"], first["max_ns"]) == (10, 50)
     assert "min_ns" not in second
 
@@ -211,7 +206,7 @@ def test_lines_outside_of_the_functions_source_are_reported() -> None:
 
 def test_huge_line_numbers_without_source_make_no_endless_table() -> None:
     stats = LineStats({("/no/file", 1, "f"): [(2**62, 1, 1)]}, 1e-9)
-    assert len(shown(stats).split("\n")) < 20
+    assert len(text_of(stats).split("\n")) < 20
 
 
 def test_control_characters_are_escaped() -> None:
@@ -222,7 +217,7 @@ def test_control_characters_are_escaped() -> None:
         },
     )
     for terminal in (Terminal(), Terminal(is_terminal=True, width=200)):
-        text = shown(stats, terminal=terminal, summarize=True)
+        text = text_of(stats, terminal=terminal, summarize=True)
         assert not any(bad in text for bad in "\x1b\x07\x00\x7f\x9b\r")
         assert "File: a\\x1b[2J.py" in text
         assert "Function: f\\n\\x9b at line 1" in text
@@ -256,7 +251,7 @@ def test_source_is_clipped_to_the_terminal(text: str, room: int, seen: str) -> N
 def test_source_after_extra_columns_is_not_clipped() -> None:
     columns = ("min", "max", "await")
     narrow, whole = (
-        shown(
+        text_of(
             example(), terminal=Terminal(is_terminal=True, width=width), columns=columns
         )
         for width in (90, None)
@@ -265,12 +260,12 @@ def test_source_after_extra_columns_is_not_clipped() -> None:
 
 
 def test_only_the_hottest_lines_are_emphasized_and_only_in_colour() -> None:
-    text = shown(example(), terminal=Terminal(is_terminal=True, colour=True))
+    text = text_of(example(), terminal=Terminal(is_terminal=True, colour=True))
     hot = [line for line in text.split("\n") if "\x1b" in line]
     assert all(line.startswith("\x1b[1m") for line in hot)
     assert all(line.endswith("\x1b[0m") for line in hot)
     assert len(hot) == 4
-    assert "\x1b" not in shown(example(), terminal=Terminal(is_terminal=True))
+    assert "\x1b" not in text_of(example(), terminal=Terminal(is_terminal=True))
 
 
 class TerminalStream(io.StringIO):

@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 
 import example_calls
 from example_stats import example
+from view_text import text_of
 
 from lineprof.line_stats import LineStats
-from lineprof.report import VIEWS
-from lineprof.report.options import Options
-from lineprof.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
 def shown(stats: LineStats, **options: bool) -> str:
-    made = Options(**options)  # type: ignore[arg-type]
-    lines = VIEWS["json"].render(stats, Sources(stats.sources), made)
-    return "".join(f"{line}\n" for line in lines)
+    return text_of(stats, "json", **options)
 
 
 def documented(names: Iterable[str]) -> list[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from c_events import needs_c_events
 from check_time import measure
 from example_calls import PROCESS
 from running import new_profiler, plain, program_file
@@ -320,10 +320,9 @@ def test_functions_of_one_definition_are_one(clock: Clock) -> None:
     ]
 
 
+@needs_c_events
 def test_c_functions_have_nodes_if_they_are_recorded(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
-    if profiler.core == "settrace" and sys.version_info >= (3, 12):
-        pytest.skip("this event source has no events for C functions")
     profiler.c_functions()
 
     @profiler

@@ -7,12 +7,11 @@ time; there sums could go wrong.
 
 from __future__ import annotations
 
-import os
 import random
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from c_events import HAS_C_EVENTS
 from example_calls import PROCESS
 from whole_program import profiled
 
@@ -300,14 +299,13 @@ def main():
 
 main()
 """
-FALLBACK = os.environ.get("LINEPROF_CORE") == "settrace" and sys.version_info >= (3, 12)
 
 
 @pytest.mark.parametrize(
     "flags", ["", "--all", "--max-overhead 1.1", "--builtins", "--builtins --all"]
 )
 def test_sums_of_a_program_add_up_with_real_costs(flags: str, tmp_path: Path) -> None:
-    if FALLBACK and "--builtins" in flags:
+    if not HAS_C_EVENTS and "--builtins" in flags:
         pytest.skip("this event source has no events for C functions")
     (tmp_path / "program.py").write_text(PROGRAM)
     _, stats = profiled(*flags.split(), "program.py", cwd=tmp_path)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from c_events import needs_c_events
 from check_trace import nested, rows_of, slices_of, traced
 
 from lineprof import LineProfiler, start, stop
@@ -462,11 +462,8 @@ def test_code_copies_and_their_original_are_one_function(clock: Clock) -> None:
     assert len({one.function for one in trace}) == 1
 
 
-def test_slices_of_c_functions_are_in_the_line_that_calls_them(
-    clock: Clock, hook: str
-) -> None:
-    if hook == "settrace" and sys.version_info >= (3, 12):
-        pytest.skip("this event source has no events for C functions")
+@needs_c_events
+def test_slices_of_c_functions_are_in_the_line_that_calls_them(clock: Clock) -> None:
     profiler = traced(clock, lines_ns=0)
     begin = clock.now()
     profiler.c_functions()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
-import re
 import sqlite3
 from contextlib import closing
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import example_stats
 import pytest
 from damaged_files import changed, load_error, with_any_values
 from example_calls import FORWARD, LEN, MAIN, WEIGHTS, deep, example, wide
 from example_stats import everything
+from file_tables import PAGE, documented_query, documented_tables, tables_of
 
 from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import edges
@@ -29,7 +29,9 @@ from lineprof.model.records import (
 from lineprof.storage import load, save
 from lineprof.storage.schema import CALL_TABLES, TABLES
 
-PAGE = Path(__file__).parents[2] / "docs" / "format.md"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 NAMES = {table.name for table in CALL_TABLES}
 
 
@@ -94,16 +96,11 @@ def test_calls_of_removed_functions_are_in_the_file(
     assert everything(load(tmp_path / "a.lprof")) == everything(stats)
 
 
-def tables_of(file: Path) -> set[str]:
-    with closing(sqlite3.connect(file)) as db:
-        return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-
-
 def test_a_profile_without_calls_has_no_tables_for_them(tmp_path: Path) -> None:
     save(example_stats.example(), tmp_path / "a")
-    assert not tables_of(tmp_path / "a") & NAMES
+    assert not tables_of(tmp_path / "a").keys() & NAMES
     save(example(), tmp_path / "a")
-    assert tables_of(tmp_path / "a") >= NAMES
+    assert tables_of(tmp_path / "a").keys() >= NAMES
 
 
 def test_an_older_reader_sees_the_lines_alone(
@@ -122,7 +119,7 @@ def test_an_older_reader_sees_the_lines_alone(
         for name in NAMES:
             db.execute(f"DROP TABLE {name}")
         db.commit()
-    assert tables_of(file) >= {table.name for table in TABLES}
+    assert tables_of(file).keys() >= {table.name for table in TABLES}
     old = load(file)
     assert old.functions == example().functions
     assert (old.calls, old.waits) == (NO_CALLS, ())
@@ -131,23 +128,11 @@ def test_an_older_reader_sees_the_lines_alone(
 def test_the_tables_are_those_documented(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
-    page = PAGE.read_text(encoding="utf-8")
-    section = page[page.index("## Calls and waits") :]
-    block = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)[0]
-    documented = {
-        name: " ".join(columns.split())
-        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
-    }
+    section = PAGE[PAGE.index("## Calls and waits") :]
     with closing(sqlite3.connect(file)) as db:
-        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        made = {
-            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
-            for name, sql in rows
-            if name in NAMES
-        }
-        query = " ".join(re.findall(r'"(SELECT[^"]*)"', section)[0].split())
-        found = set(db.execute(query))
-    assert made == documented
+        found = set(db.execute(documented_query(section)))
+    made = {name: text for name, text in tables_of(file).items() if name in NAMES}
+    assert made == documented_tables(section)
     stats = example()
     ids = {one.key: place for place, one in enumerate(stats.functions)}
     ids[LEN] = len(ids)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import zlib
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import example_gpu
@@ -16,6 +14,7 @@ import pytest
 from damaged_files import changed, check_any_byte, load_error, with_any_values
 from example_gpu import example
 from example_stats import everything
+from file_tables import PAGE, documented_query, documented_tables, tables_of
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
@@ -37,11 +36,12 @@ from lineprof.storage import load, save
 from lineprof.storage.schema import GPU_TABLES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lineprof.model.profile import Profile
 
 ODD = ["", "a\nb", "\x1b[2J", "a\0b", "é損", "\udcff\udc80", "\ud83d", "'\"%_"]
 FUNCTION = example_stats.example().functions[0].key
-PAGE = Path(__file__).parents[2] / "docs" / "format.md"
 
 
 def with_gpu(gpu: Gpu) -> LineStats:
@@ -95,37 +95,21 @@ def test_loaded_gpu_data_are_those_saved(tmp_path: Path, stats: LineStats) -> No
         assert list(timeline) == list(same)
 
 
-def tables_of(file: Path) -> set[str]:
-    with closing(sqlite3.connect(file)) as db:
-        return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-
-
 def test_a_profile_without_gpu_data_has_no_tables_for_them(tmp_path: Path) -> None:
     save(example_stats.example(), tmp_path / "a")
-    assert not tables_of(tmp_path / "a") & {table.name for table in GPU_TABLES}
+    assert not tables_of(tmp_path / "a").keys() & {table.name for table in GPU_TABLES}
     save(example(), tmp_path / "a")
-    assert tables_of(tmp_path / "a") >= {table.name for table in GPU_TABLES}
+    assert tables_of(tmp_path / "a").keys() >= {table.name for table in GPU_TABLES}
 
 
 def test_the_tables_are_those_documented(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
-    page = PAGE.read_text(encoding="utf-8")
-    _, block, *_ = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
-    documented = {
-        name: " ".join(columns.split())
-        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
-    }
     with closing(sqlite3.connect(file)) as db:
-        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        made = {
-            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
-            for name, sql in rows
-            if name.startswith("gpu_")
-        }
-        query = " ".join(re.findall(r'"(SELECT[^"]*)"', page)[1].split())
-        found = {(place, line): ns for place, line, ns in db.execute(query)}
-    assert made == documented
+        rows = db.execute(documented_query(PAGE, 1))
+        found = {(place, line): ns for place, line, ns in rows}
+    made = {name: text for name, text in tables_of(file).items() if name[:4] == "gpu_"}
+    assert made == documented_tables(PAGE, 1)
     stats = example()
     places = {one.key: place for place, one in enumerate(stats.functions)}
     assert found == {
@@ -137,8 +121,7 @@ def test_the_tables_are_those_documented(tmp_path: Path) -> None:
 
 
 def test_every_column_of_a_timeline_is_documented() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    missing = [name for name in EVENT_SIZES if f"`{name}`" not in page]
+    missing = [name for name in EVENT_SIZES if f"`{name}`" not in PAGE]
     assert missing == []
 
 

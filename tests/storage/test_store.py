@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import resource
 import sqlite3
 import stat
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from example_stats import PROCESS, everything, example
+from file_tables import PAGE, documented_query, documented_tables, tables_of
 
 from lineprof import storage
 from lineprof.errors import LineprofError
@@ -114,25 +114,11 @@ def test_stats_have_methods_that_save_and_load(tmp_path: Path) -> None:
 def test_the_tables_are_those_documented(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
-    page = (Path(__file__).parents[2] / "docs" / "format.md").read_text(
-        encoding="utf-8"
-    )
-    block, *_ = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
-    documented = {
-        name: " ".join(columns.split())
-        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
-    }
     with closing(sqlite3.connect(file)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (1,)
         assert db.execute("PRAGMA application_id").fetchone() == (0x4C505246,)
-        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        made = {
-            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
-            for name, sql in rows
-        }
-        query = " ".join(re.findall(r'"(SELECT[^"]*)"', page)[0].split())
-        assert len(db.execute(query).fetchall()) == 7
-    assert made == documented
+        assert len(db.execute(documented_query(PAGE)).fetchall()) == 7
+    assert tables_of(file) == documented_tables(PAGE)
 
 
 def test_tables_columns_and_keys_of_later_versions_are_ignored(tmp_path: Path) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 import zlib
 from array import array
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from damaged_files import changed, check_any_byte, load_error
 from example_stats import example as plain_example
+from file_tables import PAGE, documented_tables, tables_of
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
@@ -29,10 +27,11 @@ from lineprof.storage import load, save
 from lineprof.storage.schema import MAX_EVENTS, TRACE_TABLES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lineprof.model.timelines import Trace as _Trace
 
 ORIGIN = 1_000_000
-ROOT = Path(__file__).parents[2]
 
 
 def columns(*rows: tuple[int, int, int, int, int]) -> list[bytes]:
@@ -122,28 +121,17 @@ def test_differences_that_wrap_around_are_unpacked() -> None:
 
 def test_a_profile_without_traces_has_no_tables_of_them(tmp_path: Path) -> None:
     save(plain_example(), tmp_path / "a.lprof")
-    with closing(sqlite3.connect(tmp_path / "a.lprof")) as db:
-        names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-    assert not names & {table.name for table in TRACE_TABLES}
+    names = {table.name for table in TRACE_TABLES}
+    assert not tables_of(tmp_path / "a.lprof").keys() & names
 
 
 def test_the_tables_and_columns_are_those_documented(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
-    section = page[page.index("## Traces") : page.index("## How it grows")]
-    (block,) = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)
-    documented = {
-        name: " ".join(columns.split())
-        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
-    }
+    section = PAGE[PAGE.index("## Traces") : PAGE.index("## How it grows")]
     save(example(), tmp_path / "a.lprof")
     names = {table.name for table in TRACE_TABLES}
-    with closing(sqlite3.connect(tmp_path / "a.lprof")) as db:
-        made = {
-            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
-            for name, sql in db.execute("SELECT name, sql FROM sqlite_master")
-            if name in names
-        }
-    assert documented == made
+    tables = tables_of(tmp_path / "a.lprof")
+    made = {name: text for name, text in tables.items() if name in names}
+    assert made == documented_tables(section)
     rows = re.findall(r"^\| `(\w+)` \| (\d) \|", section, re.MULTILINE)
     sizes = {name: str(array(kind).itemsize) for name, kind in SLICE_COLUMNS.items()}
     assert dict(rows) == sizes
