@@ -175,7 +175,7 @@ def test_profile_from_start_off_waits_for_the_program(
     assert function.calls == 2
 
 
-def test_profile_from_start_takes_on_or_off(tmp_path: Path) -> None:
+def test_profile_from_start_accepts_on_or_off(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "kernprof", "--profile-from-start", "maybe", "x.py"],
         cwd=tmp_path,

@@ -48,7 +48,7 @@ def test_the_package_has_each_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODULE)
-def test_its_module_has_each_name(name: str) -> None:
+def test_the_module_line_profiler_has_each_name(name: str) -> None:
     assert getattr(lineprof.line_profiler, name)
     exec(f"from lineprof.line_profiler import {name}", {})
 

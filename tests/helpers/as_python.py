@@ -35,16 +35,16 @@ class Outcome:
 
 
 def run(
-    words: Sequence[str],
+    argv: Sequence[str],
     *,
     cwd: Path,
     text: str = "",
     env: Mapping[str, str] | None = None,
     flags: Sequence[str] = (),
 ) -> Outcome:
-    """Run this interpreter with the arguments `words`; `text` is its standard input."""
+    """Run this interpreter with the arguments `argv`; `text` is its standard input."""
     done = subprocess.run(
-        [sys.executable, *flags, *words],
+        [sys.executable, *flags, *argv],
         cwd=cwd,
         input=text.encode(),
         capture_output=True,
@@ -56,30 +56,30 @@ def run(
     return Outcome(done.returncode, out, err)
 
 
-def kernprof(*words: str, cwd: Path, **options: object) -> Outcome:
+def kernprof(*argv: str, cwd: Path, **options: object) -> Outcome:
     """Run the command kernprof."""
-    return run(["-m", "kernprof", *words], cwd=cwd, **options)  # type: ignore[arg-type]
+    return run(["-m", "kernprof", *argv], cwd=cwd, **options)  # type: ignore[arg-type]
 
 
-def viewer(*words: str, cwd: Path) -> Outcome:
+def viewer(*argv: str, cwd: Path) -> Outcome:
     """Run the command lineprof in this process, which saves a start of Python."""
-    return _here(lineprof_main, words, cwd)
+    return _here(lineprof_main, argv, cwd)
 
 
-def kernprof_here(*words: str, cwd: Path) -> Outcome:
+def kernprof_here(*argv: str, cwd: Path) -> Outcome:
     """Run the command kernprof in this process, with a program that succeeds."""
-    return _here(kernprof_main, words, cwd)
+    return _here(kernprof_main, argv, cwd)
 
 
 def _here(
-    command: Callable[[Sequence[str]], int | None], words: Sequence[str], cwd: Path
+    command: Callable[[Sequence[str]], int | None], argv: Sequence[str], cwd: Path
 ) -> Outcome:
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
     before = Path.cwd()
     os.chdir(cwd)
     try:
         with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
-            status = command(list(words)) or 0
+            status = command(list(argv)) or 0
     except SystemExit as end:
         status = int(end.code or 0)
     finally:
@@ -91,10 +91,10 @@ def _here(
     return Outcome(status, *texts)
 
 
-def check_same(*words: str, cwd: Path, mode: str = "-lq", **options: object) -> Outcome:
-    """Run `words` under python and kernprof; fail unless both outcomes are equal."""
-    plain = run(words, cwd=cwd, **options)  # type: ignore[arg-type]
-    ours = kernprof(mode, *words, cwd=cwd, **options)
+def check_same(*argv: str, cwd: Path, mode: str = "-lq", **options: object) -> Outcome:
+    """Run `argv` under python and kernprof; fail unless both outcomes are equal."""
+    plain = run(argv, cwd=cwd, **options)  # type: ignore[arg-type]
+    ours = kernprof(mode, *argv, cwd=cwd, **options)
     assert ours == plain, _difference(plain, ours)
     return plain
 

@@ -120,7 +120,7 @@ def loops_of(code: CodeType, jumps: dict[int, int]) -> list[Span]:
     return list(last.items())
 
 
-class Shape:
+class CodeTables:
     """Spans and jumps of one code object, which the rules need."""
 
     def __init__(self, code: CodeType) -> None:
@@ -129,13 +129,13 @@ class Shape:
         self.jumps = loop_jumps(code)
         self.loops = loops_of(code, self.jumps)
         self.is_lambda = bool(text) and code.co_name == "<lambda>"
-        self.whole = (code.co_firstlineno, sys.maxsize)
+        self.all_lines = (code.co_firstlineno, sys.maxsize)
         folds = text and not self.is_lambda and code.co_name not in UNFOLDED
         self.spans = spans_of(text) if folds else {}
 
     def span(self, line: int) -> Span | None:
         """Return the span of lines that counts as one with *line*."""
-        return self.whole if self.is_lambda else self.spans.get(line)
+        return self.all_lines if self.is_lambda else self.spans.get(line)
 
     def landing(self, before: int, offset: int) -> int | None:
         """Return the target of the jump back that ran before an event at *offset*.
@@ -168,18 +168,19 @@ class Frame:
     def __call__(self, frame: FrameType, event: str, _: object) -> Frame:
         """Handle one event of this frame."""
         if event == "line" and self.owner.knows(self.code):
-            shape = self.owner.shape_of(self.code)
-            self.line(shape, frame.f_lineno, shape.landing(self.before, frame.f_lasti))
+            tables = self.owner.tables_of(self.code)
+            landing = tables.landing(self.before, frame.f_lasti)
+            self.line(tables, frame.f_lineno, landing)
         if event in {"line", "opcode"}:
             self.before = frame.f_lasti
         return self
 
-    def line(self, shape: Shape, line: int, landing: int | None) -> None:
+    def line(self, tables: CodeTables, line: int, landing: int | None) -> None:
         """Count a line event by the rules R1 to R3 and R6."""
-        inner = landing is not None and shape.in_comprehension(landing)
-        span = shape.span(line)
-        goes_on, self.last = landing is None and line == self.last, line
-        if goes_on and sys.version_info >= (3, 12):
+        inner = landing is not None and tables.in_comprehension(landing)
+        span = tables.span(line)
+        continues, self.last = landing is None and line == self.last, line
+        if continues and sys.version_info >= (3, 12):
             return
         if span is None:
             self.span = None
@@ -214,7 +215,7 @@ class Oracle:
         self._added: dict[int, CodeType] = {}
         self._keys: dict[Key, None] = {}
         self._frames: list[Frame] = []
-        self._shapes: dict[int, tuple[CodeType, Shape]] = {}
+        self._tables: dict[int, tuple[CodeType, CodeTables]] = {}
 
     def __call__(self, target: T) -> T:
         """Count *target* from now on; return *target* unchanged."""
@@ -257,11 +258,11 @@ class Oracle:
             self.enable_count > 0 and id(code) in self._added
         )
 
-    def shape_of(self, code: CodeType) -> Shape:
-        """Return a code object's Shape, by identity: equal ones may differ in lines."""
-        held = self._shapes.get(id(code))
+    def tables_of(self, code: CodeType) -> CodeTables:
+        """Return the tables of a code object; equal ones may differ in their lines."""
+        held = self._tables.get(id(code))
         if held is None:
-            held = self._shapes[id(code)] = code, Shape(code)
+            held = self._tables[id(code)] = code, CodeTables(code)
         return held[1]
 
     def _call(self, frame: FrameType, event: str, _: object) -> Frame | None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Open:
+class OpenFrame:
     """A frame with an open range, and whether its line has one."""
 
     def __init__(self, frame: FrameType) -> None:
@@ -44,12 +44,12 @@ class Open:
         self.resumed_on = 0
 
 
-class Here(threading.local):
+class ThreadRanges(threading.local):
     """The ranges of a thread: all so far, and the frames with open ones."""
 
     def __init__(self) -> None:
-        self.words: list[str] | None = None
-        self.open: list[Open] = []
+        self.ranges: list[str] | None = None
+        self.open: list[OpenFrame] = []
 
 
 class RangesOracle:
@@ -58,7 +58,7 @@ class RangesOracle:
     def __init__(self, *, lines: bool = True) -> None:
         self.threads: list[list[str]] = []
         self._lines = lines
-        self._here = Here()
+        self._thread = ThreadRanges()
         self._decorated: dict[int, CodeType] = {}
         self._added: dict[int, CodeType] = {}
         self._begun: dict[int, FrameType] = {}
@@ -81,9 +81,9 @@ class RangesOracle:
     def disable(self) -> None:
         """End all open ranges."""
         self._enabled = self._running = 0
-        for frame in self._here.open:
-            self._say(*[POP] * (1 + frame.has_line))
-        self._here.open.clear()
+        for frame in self._thread.open:
+            self._add(*[POP] * (1 + frame.has_line))
+        self._thread.open.clear()
 
     def __enter__(self) -> Self:
         """Enable until the block ends."""
@@ -104,12 +104,12 @@ class RangesOracle:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
 
-    def _say(self, *words: str) -> None:
-        here = self._here
-        if here.words is None:
-            here.words = []
-            self.threads.append(here.words)
-        here.words += words
+    def _add(self, *ranges: str) -> None:
+        thread = self._thread
+        if thread.ranges is None:
+            thread.ranges = []
+            self.threads.append(thread.ranges)
+        thread.ranges += ranges
 
     def _counts(self, code: CodeType) -> bool:
         return id(code) in self._decorated or (
@@ -118,15 +118,15 @@ class RangesOracle:
 
     def _push(self, frame: FrameType) -> None:
         code, file = frame.f_code, Path(frame.f_code.co_filename).name
-        self._here.open.append(Open(frame))
-        self._say(f"{code.co_name} ({file}:{code.co_firstlineno})")
+        self._thread.open.append(OpenFrame(frame))
+        self._add(f"{code.co_name} ({file}:{code.co_firstlineno})")
 
     def _push_line(self, frame: FrameType) -> None:
         file, line = frame.f_code.co_filename, frame.f_lineno
         if self._lines:
-            self._here.open[-1].has_line = True
+            self._thread.open[-1].has_line = True
             text = linecache.getline(file, line).strip()[:80]
-            self._say(f"{Path(file).name}:{line}  {text}")
+            self._add(f"{Path(file).name}:{line}  {text}")
 
     def _called(self, frame: FrameType, event: str, _: object) -> object:
         code = frame.f_code
@@ -138,27 +138,27 @@ class RangesOracle:
             self._push(frame)
             if self._begun.get(id(frame)) is frame:
                 self._push_line(frame)
-                self._here.open[-1].resumed_on = frame.f_lineno
+                self._thread.open[-1].resumed_on = frame.f_lineno
         self._begun[id(frame)] = frame
         return self._local
 
     def _local(self, frame: FrameType, event: str, _: object) -> object:
-        code, here = frame.f_code, self._here
-        is_open = bool(here.open) and here.open[-1].frame is frame
+        code, thread = frame.f_code, self._thread
+        is_open = bool(thread.open) and thread.open[-1].frame is frame
         if event == "line" and is_open:
-            goes_on = here.open[-1].resumed_on == frame.f_lineno
-            here.open[-1].resumed_on = 0
+            goes_on = thread.open[-1].resumed_on == frame.f_lineno
+            thread.open[-1].resumed_on = 0
             if goes_on and sys.version_info >= (3, 12):
                 return self._local
         if event == "line" and (is_open or self._enabled + self._running > 0):
             if not is_open:
                 self._running += id(code) in self._decorated
                 self._push(frame)
-            elif here.open[-1].has_line:
-                self._say(POP)
+            elif thread.open[-1].has_line:
+                self._add(POP)
             self._push_line(frame)
         if event == "return" and is_open:
-            self._say(*[POP] * (1 + here.open.pop().has_line))
+            self._add(*[POP] * (1 + thread.open.pop().has_line))
             self._running -= id(code) in self._decorated
         return self._local
 

@@ -84,7 +84,7 @@ def test_a_line_and_a_function_have_their_gpu_fields() -> None:
     assert line(profile, FIT, 36)["wait_ns"] == 4_100_000
 
 
-def test_lines_and_functions_without_gpu_data_have_none_of_its_fields() -> None:
+def test_lines_and_functions_without_gpu_data_have_no_gpu_fields() -> None:
     profile = shown(example_gpu.example())
     usual = {"line", "hits", "time_ns", "await_ns", "raw_ns", "source"}
     assert set(line(profile, FIT, 33)) == usual

@@ -98,7 +98,7 @@ def test_file_names_on_a_terminal_are_links_to_the_source(stats: LineStats) -> N
 
 
 @needs_rich
-def test_every_function_that_prints_takes_rich(stats: LineStats) -> None:
+def test_every_function_that_prints_accepts_rich(stats: LineStats) -> None:
     ((key, lines),) = stats.timings.items()
     stream = Terminal()
     show_func(*key, lines, 1e-9, stream=stream, rich=True, config=False)

@@ -126,7 +126,7 @@ def test_a_narrow_encoding_gets_a_tree_in_ascii() -> None:
     assert words(rows[1]).startswith("`- :29 main (main.py:6)  -> 9: model")
 
 
-def test_rows_end_where_the_terminal_does() -> None:
+def test_rows_are_as_wide_as_the_terminal() -> None:
     rows = tree(example(), terminal=Terminal(is_terminal=True, width=60))
     assert max(map(len, rows)) == 60
 

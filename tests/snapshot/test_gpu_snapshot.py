@@ -96,7 +96,7 @@ def test_a_path_has_the_lines_of_the_profile(number: int, expected: GpuPath) -> 
 
 
 @pytest.mark.parametrize("number", [0, 1, 4, 5, 7])
-def test_a_path_without_a_line_of_the_profile_is_none(number: int) -> None:
+def test_a_path_without_a_line_of_the_profile_is_dropped(number: int) -> None:
     gpu = made(raw(kernel(number)))
     assert gpu.paths == ()
     assert gpu.sums[0].path == NO_PATH

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("hook")
 OFF = float("inf")
 
 
-def test_calls_lie_within_the_lines_that_make_them(clock: Clock) -> None:
+def test_slices_of_calls_are_within_the_lines_that_make_them(clock: Clock) -> None:
     found = slices_of(
         """
         @profile
