@@ -1,4 +1,4 @@
-"""What every test gets: the hook it is about, and the guard that it is tidy."""
+"""Fixtures of every test: the hook in use, the doubles, and a guard for leftovers."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ SIGNALS = sorted(signal.valid_signals())
 
 
 def live_profilers() -> str | None:
-    """Name the hook that a live profiler of ours uses; None when there is none."""
+    """Return the hook that lineprof's live profilers use; None without a live one."""
     core = sys.modules.get("lineprof._core")
     return core.hook() if core else None
 
 
 def tool_ids_of_lineprof() -> set[int]:
-    """Tool ids that live profilers of ours hold just now."""
+    """Return the tool ids of sys.monitoring that lineprof's live profilers hold."""
     module = sys.modules.get("lineprof.recording.core")
     return set(module.held_tool_ids()) if module else set()
 
 
 def monitoring_state() -> dict[int, tuple[str | None, int]]:
-    """Owner and global events of the six tool ids, ours left out."""
+    """Return owner and global events of the six tool ids, lineprof's left out."""
     if sys.version_info < (3, 12):
         return {}
     ours = tool_ids_of_lineprof()
@@ -51,7 +51,7 @@ def monitoring_state() -> dict[int, tuple[str | None, int]]:
 
 
 def state() -> dict[str, object]:
-    """All that a profiler could leave behind in a process."""
+    """Return all state of the process that a profiler could leave changed."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
     return {
         "sys.gettrace()": sys.gettrace(),
@@ -73,7 +73,7 @@ def state() -> dict[str, object]:
 
 
 def let_go_until(done: Callable[[], bool]) -> None:
-    """Collect what is in cycles, the newest first: a whole collection takes long."""
+    """Collect garbage in cycles, the youngest first: a full collection takes long."""
     for generation in range(3):
         if done():
             return
@@ -87,23 +87,23 @@ FAILED = pytest.StashKey[bool]()
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Iterator[None]:
-    """Remember which tests failed: their tracebacks keep what they made."""
+    """Record which tests failed: the traceback keeps the objects of such a test."""
     yield
     item.stash[FAILED] = item.stash.get(FAILED, False) or call.excinfo is not None
 
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that leaves the process other than it found it."""
-    let_go_until(lambda: not live_profilers())  # one that a test before left
+    """Fail a test that leaves the process in another state than before."""
+    let_go_until(lambda: not live_profilers())  # left by an earlier test
     held, before = live_profilers(), state()
     yield
     if request.node.stash.get(FAILED, False):
         return
-    # A profiler in a cycle is not left behind, only late.
+    # A profiler in a cycle is not left behind, it only goes later.
     let_go_until(lambda: state() == before and live_profilers() == held)
     after = state()
-    if held:  # by the traceback of a test that failed: it may go at any time
+    if held:  # by the traceback of a failed test: the profiler may go at any time
         before = {k: v for k, v in before.items() if "trace" not in k}
         before.pop("sys.monitoring")
     for what, value in before.items():
@@ -112,11 +112,11 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def pytest_configure() -> None:
-    """Let the processes that tests start have the usual handlers of signals.
+    """Give the processes that tests start the usual signal handlers.
 
-    Under nohup, or as a job in the background, the suite is started with signals
-    ignored, and all that it starts would ignore them, too. A handler in Python is
-    the default one again after exec.
+    Under nohup, or as a background job, the suite is started with signals ignored,
+    and its child processes would also ignore them. A handler in Python becomes the
+    default one again after exec.
     """
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -126,24 +126,24 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Drop what collecting the tests has left in cycles."""
+    """Collect the garbage that pytest's collection has left in cycles."""
     gc.collect()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _cheap_collections() -> None:
-    """Have the garbage of a module's tests alone looked for: the process is large."""
+    """Exempt older objects from garbage collection: the process is large."""
     gc.freeze()
 
 
 def pytest_report_header() -> str:
-    """Say which hook this run is about."""
+    """Name the hook of this run in pytest's header."""
     return f"lineprof: hook {hook_name()}"
 
 
 @pytest.fixture
 def hook() -> str:
-    """Name the hook that this run of the suite is about."""
+    """Return the name of the hook that this run of the suite tests."""
     name = hook_name()
     if name == "monitoring" and sys.version_info < (3, 12):
         pytest.skip("sys.monitoring came with Python 3.12")
@@ -152,30 +152,30 @@ def hook() -> str:
 
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder that all processes of this run of the suite have."""
+    """Return the folder that all processes of this run of the suite share."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(scope="session")
 def clock(shared_folder: Path) -> Clock:
-    """Time that passes only when it is told to."""
+    """Return a clock that moves only if the test moves it."""
     return Clock(double(shared_folder, "python/clock.c"))
 
 
 @pytest.fixture(scope="session")
 def doubles(shared_folder: Path) -> Path:
-    """Give the folder with the doubles of NVIDIA's libraries."""
+    """Return the folder with the doubles of NVIDIA's libraries."""
     import gpu_double  # noqa: PLC0415 - few tests need it
 
     if not sys.platform.startswith("linux"):
-        pytest.skip("GPUs are recorded on Linux alone")
+        pytest.skip("GPUs are recorded on Linux only")
     return gpu_double.build(shared_folder)
 
 
 @pytest.fixture
 def rig(doubles: Path, tmp_path: Path) -> Rig:
-    """Give what runs programs that find the doubles."""
+    """Return a runner of programs that use the doubles."""
     from gpu_rig import Rig  # noqa: PLC0415 - it imports lineprof
 
     return Rig(doubles, tmp_path)

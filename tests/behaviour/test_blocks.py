@@ -1,4 +1,4 @@
-"""``with profile.block("name"):`` counts the lines of its statement, anywhere."""
+"""Blocks: ``with profile.block("name"):`` counts the lines of its statement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("hook")
 
 
 def play(program: str, tmp_path: Path, **names: object) -> dict[str, dict[int, int]]:
-    """Run *program* in this process; hits by line of every entry of its profile."""
+    """Run *program* in this process; return the hits by line of each entry."""
     text = textwrap.dedent(program).lstrip("\n")
     path = tmp_path / "program.py"
     path.write_text(text)
@@ -54,7 +54,7 @@ def test_a_block_at_the_top_of_a_module_is_counted(tmp_path: Path) -> None:
     assert found == {"load:2": {2: 1, 3: 1, 4: 4, 5: 3}}
 
 
-def test_a_block_in_a_function_that_nobody_decorated_is_counted(tmp_path: Path) -> None:
+def test_a_block_in_an_undecorated_function_is_counted(tmp_path: Path) -> None:
     program = """
         def f(n):
             before = n
@@ -69,7 +69,7 @@ def test_a_block_in_a_function_that_nobody_decorated_is_counted(tmp_path: Path) 
     assert found == {"part:3": {3: 2, 4: 7, 5: 5}}
 
 
-def test_a_block_in_a_decorated_function_is_counted_by_both(tmp_path: Path) -> None:
+def test_a_block_in_a_decorated_function_counts_in_both_entries(tmp_path: Path) -> None:
     program = """
         @profile
         def f():
@@ -122,7 +122,7 @@ def test_blocks_nest_and_repeat(tmp_path: Path) -> None:
     assert {line: outer[line] for line in (3, 5, 6)} == {3: 2, 5: 2, 6: 2}
 
 
-def test_recursion_through_a_block_counts_its_lines_alone(tmp_path: Path) -> None:
+def test_recursion_through_a_block_counts_only_its_lines(tmp_path: Path) -> None:
     program = """
         def f(n):
             before = n
@@ -156,7 +156,7 @@ def test_an_exception_goes_through_a_block(tmp_path: Path) -> None:
     assert {name: set(lines) for name, lines in found.items()} == {"part:2": {2, 3, 4}}
 
 
-def test_a_block_with_parentheses_and_decoys_is_cut_where_it_ends(
+def test_a_block_with_parentheses_and_dedented_strings_ends_at_its_last_line(
     tmp_path: Path,
 ) -> None:
     program = '''
@@ -219,7 +219,7 @@ def test_each_thread_has_its_own_time_in_a_block(tmp_path: Path) -> None:
     assert found == {"part:2": {2: 4, 3: 404, 4: 400}}
 
 
-def test_a_reset_forgets_blocks(tmp_path: Path) -> None:
+def test_a_reset_clears_blocks(tmp_path: Path) -> None:
     program = """
         def f():
             with profile.block("part"):
@@ -264,7 +264,7 @@ print(n)
     assert "print(n)" not in ours.out
 
 
-def test_two_profilers_count_a_frame_that_one_joins_in_the_middle() -> None:
+def test_a_second_profiler_enabled_in_the_middle_of_a_frame_counts_the_rest() -> None:
     first, second = new_profiler(), new_profiler()
 
     def f() -> int:
@@ -298,7 +298,7 @@ def test_a_block_in_a_command_is_shown_with_its_source(tmp_path: Path) -> None:
     assert "    y = 2" in done.stdout
 
 
-def test_a_report_while_a_thread_enters_new_blocks(tmp_path: Path) -> None:
+def test_blocks_can_be_listed_while_a_new_one_is_entered(tmp_path: Path) -> None:
     program = """
         with profile.block("one"):
             x = 1

@@ -1,13 +1,11 @@
-"""C functions that comprehensions call: the line is their caller."""
+"""C functions called by comprehensions: the caller is the comprehension's line."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-import pytest
 from as_python import kernprof, write
-from running import hook_name
+from c_events import needs_c_events
 
 from lineprof import load_stats
 from lineprof.model.call_graph import edges
@@ -18,10 +16,8 @@ if TYPE_CHECKING:
 
     from lineprof import LineStats
 
-pytestmark = pytest.mark.skipif(
-    sys.version_info >= (3, 12) and hook_name() == "settrace",
-    reason="the fallback of later Pythons hears of none",
-)
+pytestmark = needs_c_events
+
 CALLS = """
 def plain(n):
     return [abs(n) for _ in range(3)], abs(n)
@@ -49,7 +45,7 @@ def work():
 
 work()
 """
-WORK = 14  # the line of its first comprehension
+WORK = 14  # the line of the first comprehension
 DIGESTS = """
 import hashlib
 
@@ -65,7 +61,7 @@ work()
 
 
 def profiled(text: str, flag: str, folder: Path) -> LineStats:
-    """Run a program under kernprof with that flag, and return its profile."""
+    """Run a program under kernprof with `flag`, and return its profile."""
     write(folder, "x.py", text)
     ran = kernprof("-lqo", "x.lprof", flag, "x.py", cwd=folder)
     assert (ran.status, ran.err) == (0, "")
@@ -73,7 +69,7 @@ def profiled(text: str, flag: str, folder: Path) -> LineStats:
 
 
 def calls_of(stats: LineStats, callee: str) -> dict[tuple[str, int], int]:
-    """Count the calls of a function of C, by who called it and on which line."""
+    """Return the calls of a C function, by caller and line."""
     return {
         (edge.caller[2], edge.line): edge.calls
         for edge in edges(stats.calls)
@@ -81,7 +77,7 @@ def calls_of(stats: LineStats, callee: str) -> dict[tuple[str, int], int]:
     }
 
 
-def test_calls_in_comprehensions_are_those_of_their_line(tmp_path: Path) -> None:
+def test_calls_in_comprehensions_count_on_their_line(tmp_path: Path) -> None:
     stats = profiled(CALLS, "--builtins", tmp_path)
     assert calls_of(stats, "builtins.abs") == {
         ("work", WORK): 2,
@@ -101,7 +97,7 @@ def test_calls_in_comprehensions_are_those_of_their_line(tmp_path: Path) -> None
     assert calls_of(stats, "builtins.sorted") == {("work", WORK + 10): 2}
 
 
-def test_their_time_is_native(tmp_path: Path) -> None:
+def test_time_of_c_functions_in_comprehensions_is_native(tmp_path: Path) -> None:
     stats = profiled(DIGESTS, "--split", tmp_path)
     ((key, lines),) = line_time_splits(stats).items()
     assert key[2] == "work"

@@ -12,41 +12,35 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from running import hook_name, new_profiler
+from c_events import needs_c_events
+from running import new_profiler
 
 from lineprof.model.call_graph import edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-pytestmark = [
-    pytest.mark.usefixtures("hook"),
-    pytest.mark.skipif(
-        sys.version_info >= (3, 12) and hook_name() == "settrace",
-        reason="the fallback of later Pythons hears of none",
-    ),
-]
-MODERN = sys.version_info >= (3, 12)  # classes and other callables are told of
+    Make = Callable[[], Any]
 
-
-class Asked:
-    """Profilers of C functions; the guard of all tests sees them go."""
-
-    @staticmethod
-    def new() -> Any:
-        made = new_profiler()
-        made.c_functions()
-        return made
+pytestmark = [pytest.mark.usefixtures("hook"), needs_c_events]
+MODERN = sys.version_info >= (3, 12)  # it has events for classes and other callables
 
 
 @pytest.fixture
-def asked() -> Iterator[type[Asked]]:
-    yield Asked
+def make() -> Iterator[Make]:
+    """Yield a maker of profilers of C functions; the option ends with the test."""
+
+    def new() -> Any:
+        profiler = new_profiler()
+        profiler.c_functions()
+        return profiler
+
+    yield new
     new_profiler().c_functions(on=False)
 
 
 def called(profiler: Any) -> dict[tuple[str, int, str], int]:
-    """Return the calls of each C function, by caller and its line in there."""
+    """Return the calls of each C function, by caller and line within the caller."""
     stats = profiler.get_stats()
     return {
         (edge.caller[2].rpartition(".")[-1], edge.line - edge.caller[1], name): (
@@ -59,15 +53,15 @@ def called(profiler: Any) -> dict[tuple[str, int, str], int]:
 
 
 def test_functions_and_methods_are_edges_of_the_line_that_calls_them(
-    asked: type[Asked],
+    make: Make,
 ) -> None:
-    profiler = asked.new()
+    profiler = make()
 
     @profiler
     def work() -> int:
         found: list[int] = []
         for i in (1, 2, 3):
-            found.append(i * 2)  # noqa: PERF401 - the call is what is tested
+            found.append(i * 2)  # noqa: PERF401 - the call is under test
         text = ",".join(str(i) for i in found)
         return len(found) + len(text)
 
@@ -78,8 +72,8 @@ def test_functions_and_methods_are_edges_of_the_line_that_calls_them(
     assert counts["work", 6, "builtins.len"] == 2
 
 
-def test_what_c_calls_back_is_below_it(asked: type[Asked]) -> None:
-    profiler = asked.new()
+def test_a_callback_is_a_child_of_its_c_function(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def key(value: int) -> int:
@@ -100,8 +94,8 @@ def test_what_c_calls_back_is_below_it(asked: type[Asked]) -> None:
     assert by_name["sorted"].total_ns >= by_name["key"].total_ns
 
 
-def test_an_exception_of_c_ends_its_call(asked: type[Asked]) -> None:
-    profiler = asked.new()
+def test_an_exception_in_a_c_function_ends_its_call(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def work() -> int:
@@ -109,7 +103,7 @@ def test_an_exception_of_c_ends_its_call(asked: type[Asked]) -> None:
         for text in ("1", "x", "3"):
             try:
                 total += [1].index(text == "x")
-            except ValueError:  # the very thing that is tested
+            except ValueError:  # the case under test
                 total += len(text)
         return total
 
@@ -119,8 +113,8 @@ def test_an_exception_of_c_ends_its_call(asked: type[Asked]) -> None:
     assert counts["work", 7, "builtins.len"] == 2
 
 
-def test_the_time_of_a_line_holds_that_of_its_c_functions(asked: type[Asked]) -> None:
-    profiler = asked.new()
+def test_the_time_of_a_line_includes_its_c_functions(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def work() -> None:
@@ -138,11 +132,11 @@ def test_the_time_of_a_line_holds_that_of_its_c_functions(asked: type[Asked]) ->
     assert slept.total_ns >= 19_000_000
 
 
-@pytest.mark.skipif(not MODERN, reason="a profile function is not told of them")
+@pytest.mark.skipif(not MODERN, reason="a profile function has no events for them")
 def test_classes_and_named_callables_count_and_python_functions_do_not(
-    asked: type[Asked],
+    make: Make,
 ) -> None:
-    profiler = asked.new()
+    profiler = make()
 
     class Python:
         def __call__(self) -> int:
@@ -171,8 +165,8 @@ def test_classes_and_named_callables_count_and_python_functions_do_not(
     }
 
 
-def test_generators_and_threads_keep_their_c_calls_apart(asked: type[Asked]) -> None:
-    profiler = asked.new()
+def test_generators_and_threads_keep_their_c_calls_apart(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def steps(n: int) -> Iterator[int]:
@@ -194,8 +188,8 @@ def test_generators_and_threads_keep_their_c_calls_apart(asked: type[Asked]) -> 
         assert counts["steps", 2, "builtins.range"] == 8 * 20
 
 
-def test_the_hits_stay_as_they_are(asked: type[Asked]) -> None:
-    profiler = asked.new()
+def test_hits_are_the_same_with_c_functions(make: Make) -> None:
+    profiler = make()
 
     def work(n: int) -> int:
         total = 0
@@ -216,8 +210,8 @@ def test_the_hits_stay_as_they_are(asked: type[Asked]) -> None:
     assert [(r.line, r.hits) for r in one] == [(r.line, r.hits) for r in other]
 
 
-def test_a_program_that_profiles_itself_still_does(asked: type[Asked]) -> None:
-    profiler = asked.new()
+def test_a_program_can_use_cprofile_itself(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def work() -> int:
@@ -233,13 +227,13 @@ def test_a_program_that_profiles_itself_still_does(asked: type[Asked]) -> None:
     assert called(profiler)["work", 2, "builtins.abs"] >= 1
 
 
-def test_nothing_of_the_program_is_asked_for_a_name(asked: type[Asked]) -> None:
-    profiler = asked.new()
-    told: list[str] = []
+def test_names_are_found_without_running_code_of_the_program(make: Make) -> None:
+    profiler = make()
+    looked_up: list[str] = []
 
     class Watchful:
         def __getattr__(self, name: str) -> object:
-            told.append(name)
+            looked_up.append(name)
             raise AttributeError(name)
 
         def __call__(self) -> int:
@@ -247,7 +241,7 @@ def test_nothing_of_the_program_is_asked_for_a_name(asked: type[Asked]) -> None:
 
     class Meta(type):
         def __getattribute__(cls, name: str) -> object:
-            told.append(name)
+            looked_up.append(name)
             return super().__getattribute__(name)
 
     class Made(metaclass=Meta):
@@ -259,14 +253,14 @@ def test_nothing_of_the_program_is_asked_for_a_name(asked: type[Asked]) -> None:
     def work() -> object:
         return made(), Made()
 
-    told.clear()
+    looked_up.clear()
     work()
     profiler.get_stats()
-    assert told == []
+    assert looked_up == []
 
 
-def test_reset_forgets_c_calls_too(asked: type[Asked]) -> None:
-    profiler = asked.new()
+def test_a_reset_clears_calls_of_c_functions(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def work() -> int:
@@ -278,10 +272,10 @@ def test_reset_forgets_c_calls_too(asked: type[Asked]) -> None:
     assert called(profiler)["work", 2, "builtins.abs"] == 1
 
 
-def test_what_is_called_lives_no_longer_than_without_a_profiler(
-    asked: type[Asked],
+def test_callees_live_no_longer_than_without_a_profiler(
+    make: Make,
 ) -> None:
-    profiler = asked.new()
+    profiler = make()
     ended: list[int] = []
 
     class Box(list):  # type: ignore[type-arg]
@@ -319,8 +313,10 @@ def test_what_is_called_lives_no_longer_than_without_a_profiler(
         assert called(profiler)["classes", 3, "test_c_functions.Made"] > 0
 
 
-def test_what_nobody_counts_ends_no_call_of_c_around_it(asked: type[Asked]) -> None:
-    profiler, other = asked.new(), asked.new()
+def test_an_uncounted_function_ends_no_call_of_the_c_function_around_it(
+    make: Make,
+) -> None:
+    profiler, other = make(), make()
 
     def fails() -> None:
         raise KeyError
@@ -328,7 +324,7 @@ def test_what_nobody_counts_ends_no_call_of_c_around_it(asked: type[Asked]) -> N
     def registered(value: int) -> int:
         return len([value])
 
-    other.add_function(registered)  # and not enabled
+    other.add_function(registered)  # but not enabled
 
     @profiler
     def key(value: int) -> int:

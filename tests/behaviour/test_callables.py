@@ -1,4 +1,4 @@
-"""Decoration of every kind of callable, which keeps its behaviour."""
+"""Decorated callables of every kind, which keep their behaviour."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_properties() -> None:
     )
 
 
-def test_a_whole_property() -> None:
+def test_a_decorated_property() -> None:
     check_lines(
         """
         class Box:
@@ -239,7 +239,7 @@ def test_stacked_decorators() -> None:
     )
 
 
-def test_arguments_and_defaults_go_through() -> None:
+def test_arguments_and_defaults_are_passed_on() -> None:
     check_lines(
         """
         @profile

@@ -9,7 +9,7 @@ from running import hits_of, new_profiler
 pytestmark = pytest.mark.usefixtures("hook")
 
 
-def test_closures_made_anew_share_one_entry() -> None:
+def test_closures_of_one_definition_share_one_entry() -> None:
     outcome = check_lines(
         """
         def make(n):
@@ -88,7 +88,7 @@ def test_cells_and_nonlocals() -> None:
     )
 
 
-def test_functions_of_one_name_on_different_lines() -> None:
+def test_functions_with_one_name_on_different_lines() -> None:
     outcome = check_lines(
         """
         @profile
@@ -165,7 +165,7 @@ def test_a_class_body_in_a_profiled_function() -> None:
     )
 
 
-def test_code_that_replace_made() -> None:
+def test_code_objects_made_by_replace() -> None:
     profiler = new_profiler()
 
     def f(n: int) -> int:

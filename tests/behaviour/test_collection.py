@@ -1,4 +1,4 @@
-"""Counting that is paused and resumed in the middle of a program."""
+"""Collection that the program switches off and on: stop() and start()."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def on_again() -> Iterator[None]:
+def _start_again() -> Iterator[None]:
     yield
     lineprof.start()
 
 
 def rows(profiler: LineProfiler, function: Callable[..., object]) -> dict[int, int]:
-    """Hits by line, counted from the function's first."""
+    """Return the hits by line, relative to the function's first line."""
     first = function.__code__.co_firstlineno  # type: ignore[attr-defined]
     return {
         row.line - first: row.hits
@@ -50,7 +50,7 @@ def test_nothing_counts_between_stop_and_start() -> None:
 
     profiler = new_profiler()
     profiler(f)(10)
-    # On again, the frame counts from its next line on.
+    # After start(), the frame counts from its next line on.
     assert rows(profiler, f) == {1: 4 + 4, 2: 4 + 3, 3: 1, 4: 3 + 3, 6: 1}
 
 
@@ -71,7 +71,7 @@ def test_a_call_while_collection_is_off_counts_from_start_on() -> None:
     assert rows(profiler, f) == {1: 1, 2: 1, 3: 2, 4: 2}
 
 
-def test_time_while_collection_is_off_is_no_lines_time(clock: Clock) -> None:
+def test_time_while_collection_is_off_counts_on_no_line(clock: Clock) -> None:
     tick = clock.tick
 
     def f() -> None:  # 0
@@ -90,7 +90,7 @@ def test_time_while_collection_is_off_is_no_lines_time(clock: Clock) -> None:
     }
 
 
-def test_generators_that_are_resumed_while_it_is_off_go_on_afterwards() -> None:
+def test_generators_resumed_while_collection_is_off_count_again_afterwards() -> None:
     def f() -> Iterator[int]:  # 0
         yield 1  # 1
         yield 2  # 2
@@ -108,7 +108,7 @@ def test_generators_that_are_resumed_while_it_is_off_go_on_afterwards() -> None:
     assert profiler.enable_count == 0
 
 
-def test_callers_of_the_one_that_stops_it_are_off_too() -> None:
+def test_collection_is_also_off_in_callers_of_the_function_that_stops_it() -> None:
     def inner(switch: Callable[[], object]) -> int:  # 0
         switch()  # 1
         return 0  # 2
@@ -175,7 +175,7 @@ def test_profile_from_start_off_waits_for_the_program(
     assert function.calls == 2
 
 
-def test_profile_from_start_takes_on_or_off(tmp_path: Path) -> None:
+def test_profile_from_start_accepts_on_or_off(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "kernprof", "--profile-from-start", "maybe", "x.py"],
         cwd=tmp_path,
@@ -187,7 +187,7 @@ def test_profile_from_start_takes_on_or_off(tmp_path: Path) -> None:
     assert done.stderr == "kernprof: bad value 'maybe'; give on or off\n"
 
 
-def test_a_program_that_switches_it_off_for_good_is_told_so() -> None:
+def test_a_program_that_switches_collection_off_for_good_gets_a_warning() -> None:
     profiler = new_profiler()
     lineprof.stop()
     said = "nothing was counted since a call of cudaProfilerStop or lineprof.stop"

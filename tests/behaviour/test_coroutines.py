@@ -98,7 +98,7 @@ def test_async_for_and_async_with() -> None:
     )
 
 
-def test_await_over_lines() -> None:
+def test_await_over_several_lines() -> None:
     check_lines(
         """
         import asyncio
@@ -135,7 +135,7 @@ def test_await_over_lines() -> None:
     )
 
 
-def test_an_awaitable_of_ones_own() -> None:
+def test_a_user_defined_awaitable() -> None:
     check_lines(
         """
         class Ready:

@@ -1,4 +1,4 @@
-"""Exceptions: raised, caught, passed on; each ends the current line."""
+"""Exceptions: raised, caught, propagated; each ends the current line."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_nested_try_and_raise_from() -> None:
     )
 
 
-def test_an_exception_in_flight_is_untouched() -> None:
+def test_an_exception_in_flight_is_unchanged() -> None:
     check_lines(
         """
         import sys

@@ -1,4 +1,4 @@
-"""Exceptions from with, iterators and operators; except* and match."""
+"""Exceptions of with statements, iterators and operators; except* and match."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from check import check_lines
 pytestmark = pytest.mark.usefixtures("hook")
 
 
-def test_exceptions_out_of_with_statements() -> None:
+def test_exceptions_of_with_statements() -> None:
     check_lines(
         """
         class Managed:

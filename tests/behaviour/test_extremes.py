@@ -1,7 +1,7 @@
-"""The shortest and the longest execution of a line, exact to the nanosecond.
+"""Exact min and max times of a line's executions, by the settable clock.
 
-A line says them with ``#[least..most]``; of one that says nothing none is known,
-or all took no time.
+Expected times are written as ``#[min..max]``; for a line without a mark they are
+unknown or 0.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ MARK = re.compile(r"#\[(\d+)\.\.(\d+)\]")
 
 
 def check_extremes(program: str, clock: Clock) -> LineStats:
-    """Run *program* and compare what its lines say."""
+    """Run *program* and compare its times with those written in its lines."""
     text = plain(program)
     stats = measure(text, clock)
     found = {row.line: (row.min_ns, row.max_ns) for row in rows(stats) if row.max_ns}
     lines = enumerate(text.splitlines(), 1)
-    said = {n: MARK.search(line) for n, line in lines}
-    assert found == {n: (int(m[1]), int(m[2])) for n, m in said.items() if m}
+    expected = {n: MARK.search(line) for n, line in lines}
+    assert found == {n: (int(m[1]), int(m[2])) for n, m in expected.items() if m}
     return stats
 
 
@@ -42,7 +42,7 @@ def rows(stats: LineStats) -> list[LineTotals]:
     return [row for function in stats.functions for row in function.rows]
 
 
-def test_a_line_knows_its_shortest_and_its_longest_execution(clock: Clock) -> None:
+def test_a_line_has_its_min_and_max_time(clock: Clock) -> None:
     check_extremes(
         """
         @profile
@@ -59,7 +59,7 @@ def test_a_line_knows_its_shortest_and_its_longest_execution(clock: Clock) -> No
     )
 
 
-def test_an_execution_has_what_it_calls_in_it(clock: Clock) -> None:
+def test_an_execution_includes_its_callees(clock: Clock) -> None:
     check_extremes(
         """
         @profile
@@ -100,7 +100,7 @@ def test_a_call_over_several_lines_is_one_execution(clock: Clock) -> None:
     )
 
 
-def test_each_turn_of_a_loop_on_one_line_is_an_execution(clock: Clock) -> None:
+def test_each_iteration_of_a_loop_on_one_line_is_an_execution(clock: Clock) -> None:
     check_extremes(
         """
         @profile
@@ -113,7 +113,7 @@ def test_each_turn_of_a_loop_on_one_line_is_an_execution(clock: Clock) -> None:
     )
 
 
-def test_recursion_keeps_executions_apart(clock: Clock) -> None:
+def test_executions_at_each_level_of_recursion_are_separate(clock: Clock) -> None:
     check_extremes(
         """
         @profile
@@ -148,7 +148,7 @@ def test_an_exception_ends_an_execution(clock: Clock) -> None:
     )
 
 
-def test_an_execution_that_waits_has_no_length(clock: Clock) -> None:
+def test_an_execution_that_is_suspended_has_no_time(clock: Clock) -> None:
     text = """
         @profile
         def f():
@@ -167,7 +167,7 @@ def test_an_execution_that_waits_has_no_length(clock: Clock) -> None:
 
 @pytest.mark.skipif(
     hook_name() == "settrace",
-    reason="a generator's last line looks like a yield there",
+    reason="there the last line of a generator looks like a yield",
 )
 def test_the_last_line_of_a_generator_is_a_whole_execution(clock: Clock) -> None:
     check_extremes(
@@ -184,7 +184,7 @@ def test_the_last_line_of_a_generator_is_a_whole_execution(clock: Clock) -> None
     )
 
 
-def test_a_reset_forgets_them(clock: Clock) -> None:
+def test_a_reset_clears_min_and_max_times(clock: Clock) -> None:
     check_extremes(
         """
         @profile
@@ -201,7 +201,7 @@ def test_a_reset_forgets_them(clock: Clock) -> None:
     )
 
 
-def test_a_report_in_the_middle_of_a_line_leaves_it_out(clock: Clock) -> None:
+def test_a_report_leaves_out_an_unfinished_execution(clock: Clock) -> None:
     check_extremes(
         """
         def look(n):
@@ -222,7 +222,7 @@ def test_a_report_in_the_middle_of_a_line_leaves_it_out(clock: Clock) -> None:
     )
 
 
-def test_they_survive_a_file_and_a_sum(clock: Clock, tmp_path: Path) -> None:
+def test_files_and_sums_keep_min_and_max_times(clock: Clock, tmp_path: Path) -> None:
     program = """
         @profile
         def f(n):

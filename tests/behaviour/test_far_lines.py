@@ -1,6 +1,7 @@
 """Lines far down in long functions, whose LINE events are slow in 3.12 and 3.13.
 
-There such functions have INSTRUCTION events; the same rules hold for them.
+In these versions lineprof uses INSTRUCTION events for such functions; their hits
+follow the same rules.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from check import check_lines
 from programs.generate import program
 from running import hits_of, new_profiler, run_python
 from tables import profiled
-from whole import profiled as whole
+from whole_program import profiled as whole
 
 from lineprof.bytecode import instructions
 
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("hook")
-FAR = "\n" * 400  # lines of nothing, but lines
-inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="all lines are alike")
+FAR = "\n" * 400  # empty lines
+inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="no far lines there")
 
 
 @inlined
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="no line is slow to tell of")
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="no slow events there")
 @pytest.mark.parametrize("seed", range(0, 300, 3))
-def test_a_random_program_as_if_all_of_it_were_far(
+def test_a_random_program_with_all_lines_treated_as_far(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(instructions, "_NEAR", range(0))
@@ -96,8 +97,8 @@ def test_all_kinds_of_lines_far_down() -> None:
     )
 
 
-def test_a_module_of_thousands_of_lines_is_profiled_in_no_time(tmp_path: Path) -> None:
-    """Each line was looked up from the first one on: this took minutes."""
+def test_a_module_of_thousands_of_lines_is_profiled_quickly(tmp_path: Path) -> None:
+    """Each line was searched from the first line on, which took minutes."""
     write(tmp_path, "data.py", "".join(f"x{n} = {n}\n" for n in range(30_000)))
     write(tmp_path, "x.py", "import data\nprint(data.x29999)\n")
     outcome, stats = whole("x.py", cwd=tmp_path)
@@ -108,7 +109,7 @@ def test_a_module_of_thousands_of_lines_is_profiled_in_no_time(tmp_path: Path) -
 
 def test_far_lines_take_as_long_as_near_ones(tmp_path: Path, hook: str) -> None:
     if hook == "settrace" and (3, 12) <= sys.version_info < (3, 14):
-        pytest.skip("a trace function is told of them as slowly")
+        pytest.skip("its line events are equally slow for a trace function")
     body = """\
     total = 0
     for i in range(20_000):
@@ -124,11 +125,11 @@ def test_far_lines_take_as_long_as_near_ones(tmp_path: Path, hook: str) -> None:
     write(tmp_path, "x.py", text)
     tables = profiled(tmp_path, "x.py")
     near, far = tables["near"].total, tables["far"].total
-    # It was more than a thousand times as long.
+    # The factor was more than a thousand.
     assert far < 20 * near + 0.01, (near, far)
 
 
-def test_functions_of_c_are_callees_of_far_lines(tmp_path: Path) -> None:
+def test_c_functions_are_callees_of_far_lines(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "def f(n):\n" + FAR + "    return sorted(n)\nf([2, 1])\n")
     assert kernprof("-lq", "--builtins", "-ox", "x.py", cwd=tmp_path).status == 0
 
@@ -185,7 +186,7 @@ print([(line, hits) for line, hits, _ in lines])
 @pytest.mark.parametrize(
     "other", ["cProfile", "settrace", "setprofile", "bdb", "second"]
 )
-def test_other_tools_that_come_and_go_end_nothing(other: str) -> None:
+def test_other_tools_that_start_and_stop_do_not_end_counting(other: str) -> None:
     status, out, err = run_python(f"OTHER = {other!r}\n" + OTHERS)
     assert (status, out, err) == (0, "[(302, 5), (303, 5)]\n", "")
 

@@ -1,4 +1,4 @@
-"""Generators: a resumed one continues in its line, whatever resumes it."""
+"""Generators: a resumed generator continues in its line, whatever resumes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends of generators: by an exception, closed, dropped, or never."""
+"""Ends of generators: by an exception, by close(), by deletion, or none."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_throw_through_yield_from() -> None:
     )
 
 
-def test_throw_that_ends_what_a_line_delegates_to() -> None:
+def test_throw_that_ends_the_generator_of_a_yield_from() -> None:
     check_lines(
         """
         @profile
@@ -104,7 +104,7 @@ def test_throw_that_ends_what_a_line_delegates_to() -> None:
     )
 
 
-def test_throw_through_yield_from_over_lines() -> None:
+def test_throw_through_yield_from_over_several_lines() -> None:
     check_lines(
         """
         @profile

@@ -133,7 +133,7 @@ def test_a_loop_on_one_line_counts_every_iteration(loop: str) -> None:
     )
 
 
-def test_a_for_loop_on_one_line_counts_as_its_header_would() -> None:
+def test_a_for_loop_on_one_line_counts_like_a_for_header() -> None:
     check_lines(
         """
         @profile

@@ -1,4 +1,4 @@
-"""Comprehensions: part of their line, with one hit, on every version."""
+"""Comprehensions: part of their line, with one hit, in every version of Python."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_comprehensions_in_loops_on_one_line(loop: str, expression: str) -> None
 
 
 @pytest.mark.parametrize("pair", ["[]", "{}", "()"])
-def test_a_comprehension_over_lines(pair: str) -> None:
+def test_a_comprehension_over_several_lines(pair: str) -> None:
     head, tail = pair
     check_lines(
         f"""
@@ -124,7 +124,7 @@ def test_a_comprehension_over_lines(pair: str) -> None:
     )
 
 
-def test_comprehensions_in_headers_over_lines() -> None:
+def test_comprehensions_in_headers_over_several_lines() -> None:
     check_lines(
         """
         def g(*args):

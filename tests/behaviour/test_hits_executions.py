@@ -8,7 +8,7 @@ from check import check_lines
 pytestmark = pytest.mark.usefixtures("hook")
 
 
-def test_each_round_of_a_loop_is_an_execution() -> None:
+def test_each_iteration_of_a_loop_is_an_execution() -> None:
     check_lines(
         """
         def g(*args):
@@ -35,7 +35,7 @@ def test_each_round_of_a_loop_is_an_execution() -> None:
     )
 
 
-def test_a_loop_whose_body_is_one_statement_over_lines() -> None:
+def test_a_loop_whose_body_is_one_statement_over_several_lines() -> None:
     check_lines(
         """
         def g(*args):
@@ -172,7 +172,7 @@ def test_an_exception_in_the_middle_of_a_statement() -> None:
     )
 
 
-def test_without_source_no_folding() -> None:
+def test_without_source_each_line_of_a_statement_counts() -> None:
     check_lines(
         '''
         text = """
@@ -206,7 +206,7 @@ def test_a_lambda_is_one_span() -> None:
     )
 
 
-def test_a_lambda_inside_a_statement_over_lines() -> None:
+def test_a_lambda_inside_a_statement_over_several_lines() -> None:
     check_lines(
         """
         @profile
@@ -224,7 +224,7 @@ def test_a_lambda_inside_a_statement_over_lines() -> None:
     )
 
 
-def test_a_line_that_is_told_of_twice_is_executed_once() -> None:
+def test_a_line_with_two_events_is_executed_once() -> None:
     check_lines(
         """
         def no():
@@ -267,7 +267,7 @@ def test_a_generator_that_is_closed_in_a_yield_from_executes_no_line() -> None:
     )
 
 
-def test_two_managers_on_one_line_end_an_exception() -> None:
+def test_two_context_managers_on_one_line_end_an_exception() -> None:
     check_lines(
         """
         from contextlib import nullcontext, suppress

@@ -8,7 +8,7 @@ from check import check_lines
 pytestmark = pytest.mark.usefixtures("hook")
 
 
-def test_a_function_full_of_docstring() -> None:
+def test_a_function_with_a_long_docstring() -> None:
     check_lines(
         '''
         @profile
@@ -31,7 +31,7 @@ def test_a_function_full_of_docstring() -> None:
     )
 
 
-def test_decorators_above_a_function_are_no_hits_of_it() -> None:
+def test_decorator_lines_above_a_function_have_no_hits_in_it() -> None:
     check_lines(
         """
         import functools
@@ -117,7 +117,7 @@ def test_walrus_conditional_and_boolean_expressions() -> None:
     )
 
 
-def test_a_function_that_was_never_called_is_there_without_hits() -> None:
+def test_a_function_that_was_never_called_has_an_entry_without_hits() -> None:
     outcome = check_lines(
         """
         @profile

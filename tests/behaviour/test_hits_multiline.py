@@ -8,7 +8,7 @@ from check import check_lines
 pytestmark = pytest.mark.usefixtures("hook")
 
 
-def test_a_call_over_lines_counts_once_on_its_first_line() -> None:
+def test_a_call_over_several_lines_counts_once_on_its_first_line() -> None:
     check_lines(
         """
         def g(*args):
@@ -60,7 +60,7 @@ def test_calls_in_calls_and_chains_of_methods() -> None:
     )
 
 
-def test_literals_over_lines() -> None:
+def test_literals_over_several_lines() -> None:
     check_lines(
         """
         @profile
@@ -96,7 +96,7 @@ def test_literals_over_lines() -> None:
     )
 
 
-def test_f_strings_and_strings_over_lines() -> None:
+def test_f_strings_and_strings_over_several_lines() -> None:
     check_lines(
         '''
         @profile
@@ -123,7 +123,7 @@ def test_f_strings_and_strings_over_lines() -> None:
     )
 
 
-def test_chained_comparisons_and_boolean_operators_over_lines() -> None:
+def test_chained_comparisons_and_boolean_operators_over_several_lines() -> None:
     check_lines(
         """
         @profile
@@ -151,7 +151,7 @@ def test_chained_comparisons_and_boolean_operators_over_lines() -> None:
     )
 
 
-def test_simple_statements_of_every_kind_over_lines() -> None:
+def test_simple_statements_of_every_kind_over_several_lines() -> None:
     check_lines(
         """
         class Box:
@@ -206,7 +206,7 @@ def test_simple_statements_of_every_kind_over_lines() -> None:
 
 
 @pytest.mark.parametrize("error", ["KeyError", "ValueError"])
-def test_raise_over_lines(error: str) -> None:
+def test_raise_over_several_lines(error: str) -> None:
     check_lines(
         f"""
         @profile
@@ -235,7 +235,7 @@ def test_raise_over_lines(error: str) -> None:
     )
 
 
-def test_yield_over_lines() -> None:
+def test_yield_over_several_lines() -> None:
     check_lines(
         """
         @profile
@@ -259,7 +259,7 @@ def test_yield_over_lines() -> None:
     )
 
 
-def test_lines_within_that_are_come_to_on_their_own_count_once_an_execution() -> None:
+def test_inner_lines_of_a_statement_count_once_per_execution() -> None:
     check_lines(
         """
         def g(a):

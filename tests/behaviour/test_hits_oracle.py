@@ -9,11 +9,11 @@ from oracle import spans_of
 from oracle_process import ask
 from running import plain, program_file
 
-INLINED = sys.version_info >= (3, 12)  # comprehensions
+INLINED = sys.version_info >= (3, 12)  # comprehensions have no frame
 
 
 def truth(program: str) -> dict[int, int]:
-    """Ask the oracle for the hits of all lines."""
+    """Return the oracle's hits of all lines."""
     text = plain(program)
     with program_file(text) as file:
         return ask(text, file).lines()
@@ -50,7 +50,7 @@ def test_a_comprehension_is_part_of_its_line() -> None:
     assert hits == {3: 1, 4: 3, 5: 1}
 
 
-def test_a_statement_over_lines_is_one_hit_of_each() -> None:
+def test_a_statement_over_several_lines_is_one_hit_of_each_line() -> None:
     hits = truth(
         """
         def g(*args):
@@ -70,11 +70,11 @@ def test_a_statement_over_lines_is_one_hit_of_each() -> None:
         f(1)
         """
     )
-    hits.pop(6, None)  # some versions have no event for it
+    hits.pop(6, None)  # some versions have no event for line 6
     assert hits == {7: 1, 8: 1, 9: 1, 10: 1, 12: 1, 13: 1}
 
 
-def test_a_loops_jump_back_is_a_new_execution() -> None:
+def test_a_jump_back_of_a_loop_begins_a_new_execution() -> None:
     hits = truth(
         """
         def g(*args):
@@ -98,7 +98,7 @@ def test_a_loops_jump_back_is_a_new_execution() -> None:
     assert hits[10] == hits[11] == hits[12] == hits[13] > 1
 
 
-def test_the_loop_of_a_comprehension_is_no_new_execution() -> None:
+def test_the_loop_of_a_comprehension_begins_no_new_execution() -> None:
     hits = truth(
         """
         @profile
@@ -168,7 +168,7 @@ def test_added_functions_count_while_enabled(enabled: bool) -> None:  # noqa: FB
     assert hits == ({2: 1} if enabled else {})
 
 
-def test_threads_are_seen() -> None:
+def test_threads_are_counted() -> None:
     hits = truth(
         """
         import threading

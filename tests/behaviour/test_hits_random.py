@@ -1,4 +1,4 @@
-"""Generated programs: their hits are the oracle's."""
+"""Hits of generated programs, compared with the oracle's."""
 
 from __future__ import annotations
 

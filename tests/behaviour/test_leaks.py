@@ -1,4 +1,4 @@
-"""Leaks: memory does not grow with repeated calls of each public callable."""
+"""Leaks of public callables: memory does not grow with repeated calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from growth import ROUNDS, must_not_grow
+from growth import ROUNDS, must_not_grow, numbers, work
 from running import new_profiler
 
 import lineprof
@@ -24,21 +24,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("hook")
 
 
-def work(n: int) -> int:
-    total = 0
-    for i in range(n):
-        total += i
-    return total
-
-
-def numbers(n: int) -> Any:
-    try:
-        yield 0
-        yield from range(1, n)
-    finally:
-        n = 0
-
-
 class Members:
     def method(self) -> int:
         return 1
@@ -49,7 +34,7 @@ class Members:
 
 
 class Bench:
-    """Objects on which the entries below work."""
+    """Objects that the entries below use."""
 
     def __init__(self, folder: Path) -> None:
         self.profiler = new_profiler()
@@ -68,7 +53,7 @@ def enabled(bench: Bench, *names: str) -> None:
 
 
 def fresh(bench: Bench) -> LineProfiler:
-    """Make a profiler, use it in every way and let go of it."""
+    """Create a profiler, decorate and register functions, call them."""
     profiler = new_profiler(work)
     profiler(numbers)
     with profiler:
@@ -78,21 +63,21 @@ def fresh(bench: Bench) -> LineProfiler:
     return profiler
 
 
-def framed(stats: LineStats) -> object:
-    """Make a DataFrame, if pandas is installed."""
+def data_frame(stats: LineStats) -> object:
+    """Return a DataFrame if pandas is installed."""
     with contextlib.suppress(LineprofError):
         return stats.to_pandas()
     return None
 
 
 def blocked(profiler: LineProfiler) -> None:
-    """Count a block of this very function."""
+    """Count a block in this function."""
     with profiler.block("block"):
         work(1)
 
 
-def asked(method: str) -> Callable[[Bench], object]:
-    """Use the decorator of programs, off and on, without its files."""
+def of_global_profiler(method: str) -> Callable[[Bench], object]:
+    """Return an entry that calls a method of the global profiler."""
 
     def call(bench: Bench) -> object:
         decorator = GlobalProfiler()
@@ -112,7 +97,7 @@ def in_block(profiler: Any) -> None:
 
 
 def version() -> None:
-    """Run the command, as the console script does."""
+    """Run the command lineprof like its console script."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["lineprof", "--version"])
         with contextlib.redirect_stdout(io.StringIO()):
@@ -241,7 +226,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.print": lambda b: b.stats.print(io.StringIO()),
     "LineStats.timings": lambda b: b.stats.timings,
     "LineStats.to_file": lambda b: b.stats.to_file(b.path),
-    "LineStats.to_pandas": lambda b: framed(b.stats),
+    "LineStats.to_pandas": lambda b: data_frame(b.stats),
     "LineStats.unit": lambda b: b.stats.unit,
     "LineStats.why_empty": lambda b: b.stats.why_empty,
     "GpuOptions": lambda _: lineprof.GpuOptions(),
@@ -251,13 +236,13 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "load_stats": lambda b: load_stats(b.path),
     "profile": lambda _: GlobalProfiler(),
     "profile.__call__": lambda _: lineprof.profile(work)(1),
-    "profile.disable": asked("disable"),
+    "profile.disable": of_global_profiler("disable"),
     "profile.block": lambda b: blocked(b.profiler),
-    "profile.reset": asked("reset"),
-    "profile.start": asked("start"),
-    "profile.stop": lambda b: (asked("stop")(b), lineprof.start()),
-    "profile.enable": asked("enable"),
-    "profile.show": asked("show"),
+    "profile.reset": of_global_profiler("reset"),
+    "profile.start": of_global_profiler("start"),
+    "profile.stop": lambda b: (of_global_profiler("stop")(b), lineprof.start()),
+    "profile.enable": of_global_profiler("enable"),
+    "profile.show": of_global_profiler("show"),
     "start": lambda _: lineprof.start(),
     "stop": lambda _: (lineprof.stop(), work(1), lineprof.start()),
 }
@@ -275,7 +260,7 @@ SLOW = dict.fromkeys(
 
 
 def public_names() -> set[str]:
-    """All that the package offers: its names, and those of its classes."""
+    """Return the public names of the package and of its classes."""
     names: set[str] = set()
     for name in set(lineprof.__all__) - {"__version__", *NEED_A_SHELL}:
         thing = getattr(lineprof, name)
@@ -288,13 +273,13 @@ def public_names() -> set[str]:
                 if base.__module__.startswith("lineprof")
                 for member, value in vars(base).items()
                 if callable(value) or isinstance(value, (property, classmethod))
-                if not member.startswith("_") or member in WANTED
+                if not member.startswith("_") or member in OPERATORS
             }
     return names
 
 
 NEED_A_SHELL = ("load_ipython_extension", "unload_ipython_extension")
-WANTED = ("__call__", "__enter__", "__exit__", "__add__", "__iadd__", "__eq__")
+OPERATORS = ("__call__", "__enter__", "__exit__", "__add__", "__iadd__", "__eq__")
 
 
 def test_every_public_callable_has_an_entry() -> None:
@@ -302,7 +287,7 @@ def test_every_public_callable_has_an_entry() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ENTRIES))
-def test_a_public_callable_leaves_nothing(name: str, tmp_path: Path) -> None:
+def test_a_public_callable_leaks_no_memory(name: str, tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     entry = ENTRIES[name]
     must_not_grow(lambda: entry(bench) and None, SLOW.get(name, ROUNDS))

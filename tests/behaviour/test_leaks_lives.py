@@ -1,4 +1,4 @@
-"""Leaks: objects that are created and deleted under profiling leave nothing."""
+"""Leaks of short-lived objects: functions, code, generators, threads, profilers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from growth import must_not_grow, used
+from growth import must_not_grow, numbers, used, work
 from running import hits_of, new_profiler
 
 if TYPE_CHECKING:
@@ -19,22 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("hook")
 
 
-def work(n: int) -> int:
-    total = 0
-    for i in range(n):
-        total += i
-    return total
-
-
-def numbers(n: int) -> Any:
-    try:
-        yield 0
-        yield from range(1, n)
-    finally:
-        n = 0
-
-
-def test_a_million_closures_are_one_function_and_leave_nothing() -> None:
+def test_a_million_closures_are_one_function_and_leak_no_memory() -> None:
     profiler = new_profiler()
 
     def make(n: int) -> None:
@@ -58,7 +43,7 @@ def test_a_million_closures_are_one_function_and_leave_nothing() -> None:
     assert after[1] - size < 100_000
 
 
-def test_code_compiled_anew_is_one_function_and_dies() -> None:
+def test_code_compiled_again_is_one_function_and_is_deleted() -> None:
     profiler = new_profiler()
     text = "def f(n):\n    n += 1\n    return n\n"
     calls: list[int] = [0]
@@ -73,7 +58,7 @@ def test_code_compiled_anew_is_one_function_and_dies() -> None:
     assert list(lines.values()) == [calls[0], calls[0]]
 
 
-def test_code_that_dies_while_it_is_profiled() -> None:
+def test_code_that_is_deleted_while_it_is_profiled() -> None:
     profiler = new_profiler()
 
     def f(n: int) -> Any:
@@ -96,7 +81,7 @@ def test_code_that_dies_while_it_is_profiled() -> None:
     assert list(lines.values()) == [1] * 5
 
 
-def test_code_that_dies_is_kept_in_the_numbers() -> None:
+def test_the_numbers_of_deleted_code_are_kept() -> None:
     profiler = new_profiler()
     codes: list[CodeType] = []
     for name in "abc":
@@ -112,7 +97,7 @@ def test_code_that_dies_is_kept_in_the_numbers() -> None:
     assert [list(lines.values()) for lines in hits_of(profiler).values()] == [[1]] * 3
 
 
-def test_a_profiler_that_dies_while_its_function_runs() -> None:
+def test_a_profiler_that_is_deleted_while_its_function_runs() -> None:
     kept: list[LineProfiler] = [new_profiler()]
 
     def f(n: int) -> Any:
@@ -141,7 +126,7 @@ def test_a_generator_that_outlives_its_profiler() -> None:
 
 
 @pytest.mark.parametrize("end", ["finish", "close", "throw", "drop"])
-def test_generators_leave_nothing_however_they_end(end: str) -> None:
+def test_generators_leak_no_memory_however_they_end(end: str) -> None:
     wrapped = new_profiler()(numbers)
 
     def once() -> None:
@@ -158,7 +143,7 @@ def test_generators_leave_nothing_however_they_end(end: str) -> None:
     must_not_grow(once, 2000)
 
 
-def test_coroutines_and_exceptions_leave_nothing() -> None:
+def test_coroutines_and_exceptions_leak_no_memory() -> None:
     profiler = new_profiler()
 
     class Pause:
@@ -182,7 +167,7 @@ def test_coroutines_and_exceptions_leave_nothing() -> None:
     must_not_grow(once, 2000)
 
 
-def test_threads_that_come_and_go_leave_next_to_nothing() -> None:
+def test_threads_that_end_leak_almost_no_memory() -> None:
     wrapped = new_profiler()(work)
 
     def once() -> None:

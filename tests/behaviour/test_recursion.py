@@ -132,7 +132,7 @@ def test_recursion_without_end() -> None:
     assert depth > 100
     assert outcome.lines() in (
         {6: depth, 7: depth, 12: 1},
-        {6: depth + 1, 7: depth, 12: 1},  # no room in the middle of the line
+        {6: depth + 1, 7: depth, 12: 1},  # the stack overflows in the middle of line 6
     )
 
 
@@ -175,7 +175,7 @@ def test_a_recursive_generator() -> None:
     )
 
 
-def test_a_function_that_calls_itself_through_the_undecorated_one() -> None:
+def test_a_function_that_calls_its_undecorated_original() -> None:
     check_lines(
         """
         def f(n):

@@ -27,7 +27,7 @@ FIRST = body.__code__.co_firstlineno
 
 
 def counted(calls: int) -> dict[int, int]:
-    """Hits of `body` after so many calls."""
+    """Return the hits of `body` after so many calls."""
     return {FIRST + 1: 101 * calls, FIRST + 2: 100 * calls, FIRST + 3: calls}
 
 
@@ -78,7 +78,7 @@ def test_many_threads_at_once_count_exactly() -> None:
     assert hits_of(profiler)[FIRST, "body"] == counted(400)
 
 
-def test_more_threads_one_after_another_than_ever_at_once() -> None:
+def test_many_threads_one_after_another() -> None:
     profiler = new_profiler()
     work = profiler(body)
     for _ in range(200):
@@ -127,7 +127,7 @@ def test_recursion_generators_and_exceptions_on_many_threads() -> None:
     )
 
 
-def test_a_thread_that_runs_already_when_the_profiler_is_made() -> None:
+def test_a_thread_that_is_running_before_the_profiler_is_created() -> None:
     jobs: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
 
     def serve() -> None:
@@ -158,11 +158,11 @@ def test_a_function_registered_from_outside_on_another_thread() -> None:
             for future in [pool.submit(body, 0) for _ in range(10)]:
                 future.result()
             body(0)
-        pool.submit(body, 0).result()  # not any more
+        pool.submit(body, 0).result()  # no longer enabled
     assert hits_of(profiler)[FIRST, "body"] == counted(11)
 
 
-def test_a_function_that_is_in_the_middle_on_another_thread() -> None:
+def test_a_function_that_is_already_running_on_another_thread() -> None:
     profiler = new_profiler()
     inside, go = threading.Event(), threading.Event()
 
@@ -183,7 +183,7 @@ def test_a_function_that_is_in_the_middle_on_another_thread() -> None:
         wait()
     hits = next(iter(hits_of(profiler).values()))
     assert hits[first + 1] == hits[first + 2] == 1
-    assert hits[first + 3] in (1, 2)  # a frame that runs already may be left out
+    assert hits[first + 3] in (1, 2)  # a frame that is already running may be left out
     assert hits[first + 4] == hits[first + 3]
 
 
@@ -214,7 +214,7 @@ def test_stats_while_threads_run() -> None:
     assert hits_of(profiler)[FIRST, "body"] == counted(100)
 
 
-def test_cells_of_each_thread_add_up() -> None:
+def test_hits_of_each_thread_add_up() -> None:
     profiler = new_profiler()
     work = profiler(body)
     native: list[int] = []
@@ -238,7 +238,7 @@ def test_cells_of_each_thread_add_up() -> None:
     assert names[threading.get_native_id()] == threading.current_thread().name
 
 
-def test_thread_local_objects_that_call_at_the_threads_end() -> None:
+def test_thread_local_objects_that_call_functions_when_their_thread_ends() -> None:
     profiler = new_profiler()
     work = profiler(body)
     local = threading.local()

@@ -1,4 +1,4 @@
-"""Time of lines that run from start to end; see check_time for the marks."""
+"""Time of lines that are not suspended; the marks are explained in check_time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("hook")
 
 
-def test_each_line_has_the_time_that_it_took(clock: Clock) -> None:
+def test_each_line_has_its_time(clock: Clock) -> None:
     stats = check_times(
         """
         @profile
@@ -35,7 +35,7 @@ def test_each_line_has_the_time_that_it_took(clock: Clock) -> None:
     assert stats.functions[0].recursive_ns is None
 
 
-def test_a_line_has_the_time_of_what_it_calls(clock: Clock) -> None:
+def test_the_time_of_a_line_includes_its_callees(clock: Clock) -> None:
     check_times(
         """
         def plain():
@@ -108,7 +108,7 @@ def test_comprehensions_and_generator_expressions(clock: Clock) -> None:
     )
 
 
-def test_a_statement_over_lines(clock: Clock) -> None:
+def test_a_statement_over_several_lines(clock: Clock) -> None:
     check_times(
         """
         def g(*args):
@@ -173,7 +173,7 @@ def test_mutual_recursion_counts_wall_time_once(clock: Clock) -> None:
     assert (odd.recursive_ns, odd.total_ns) == (None, 11)
 
 
-def test_recursion_a_thousand_deep_and_more_than_once(clock: Clock) -> None:
+def test_recursion_a_thousand_levels_deep_and_repeated(clock: Clock) -> None:
     text = plain(
         """
         import sys
@@ -200,7 +200,7 @@ def test_recursion_a_thousand_deep_and_more_than_once(clock: Clock) -> None:
     (function,) = measure(text, clock).functions
     rows = {row.line: row.time_ns for row in function.rows}
     assert rows[5] == 2 * 1000
-    assert rows[8] == 2 * 2  # the exception passed all the others
+    assert rows[8] == 2 * 2  # the exception left all other frames
     assert function.recursive_ns == 2 * (1000 + 2)
 
 
@@ -241,7 +241,7 @@ def test_exceptions(clock: Clock) -> None:
     )
 
 
-def test_a_caught_exception_costs_its_line_until_the_handler(clock: Clock) -> None:
+def test_a_caught_exception_counts_on_its_line_until_the_handler(clock: Clock) -> None:
     check_times(
         """
         class Odd(Exception):

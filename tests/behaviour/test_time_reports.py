@@ -1,4 +1,4 @@
-"""Time in reports: while enabled, up to now, since a reset."""
+"""Time in reports: only while enabled, up to now, since the last reset."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_report_counts_open_lines_up_to_now(clock: Clock) -> None:
     assert seen == [21, 321, 4321]
 
 
-def test_reset_forgets_what_was(clock: Clock) -> None:
+def test_a_reset_clears_earlier_times(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
 
     @profiler
@@ -116,7 +116,7 @@ def test_decorated_by_two_profilers(clock: Clock) -> None:
         assert (function.total_ns, function.calls) == (6, 4)
 
 
-def test_lambdas_made_anew_are_one_function(clock: Clock) -> None:
+def test_lambdas_of_one_definition_are_one_function(clock: Clock) -> None:
     stats = check_times(
         """
         def make(n):

@@ -61,7 +61,7 @@ def test_a_generator_runs_in_the_line_that_resumes_it(clock: Clock) -> None:
     )
 
 
-def test_generators_that_are_thrown_into_and_closed(clock: Clock) -> None:
+def test_generators_that_end_by_throw_or_close(clock: Clock) -> None:
     check_times(
         """
         @profile
@@ -104,7 +104,7 @@ def test_a_recursive_generator(clock: Clock) -> None:
     assert totals(stats) == {"f": 33}
 
 
-def test_what_a_coroutine_waits_is_apart(clock: Clock) -> None:
+def test_time_suspended_in_an_await_is_separate(clock: Clock) -> None:
     check_times(
         """
         import types
@@ -166,7 +166,7 @@ def test_coroutines_that_take_turns(clock: Clock) -> None:
     )
 
 
-def test_a_coroutine_that_is_cancelled_while_it_waits(clock: Clock) -> None:
+def test_a_coroutine_that_is_cancelled_while_suspended(clock: Clock) -> None:
     check_times(
         """
         import types
@@ -234,7 +234,7 @@ def test_an_asynchronous_generator(clock: Clock) -> None:
     )
 
 
-def test_a_coroutine_that_never_goes_on_waits_for_nothing(clock: Clock) -> None:
+def test_a_coroutine_that_is_never_resumed_has_no_await_time(clock: Clock) -> None:
     check_times(
         """
         import types

@@ -37,10 +37,10 @@ def test_threads_have_their_own_open_lines(clock: Clock) -> None:
     stats = profiler.get_stats()
     (function,) = stats.functions
     rows = [row.time_ns for row in function.rows]
-    # Each thread is in the if until the threads that it started are done.
+    # Each thread is on the if until the threads that it started have ended.
     assert rows == [60, 0, 30_030 + 10_010, 60_000]
     assert function.calls == 3
-    assert function.recursive_ns is None, "no thread called it twice at once"
+    assert function.recursive_ns is None, "no thread had two calls open at once"
     mine = threading.get_native_id()
     by_thread: dict[bool, int] = {}
     for cell in function.thread_lines:
@@ -49,7 +49,7 @@ def test_threads_have_their_own_open_lines(clock: Clock) -> None:
     assert by_thread == {True: 60_060, False: 30_030 + 10_010}
 
 
-def test_a_generator_that_goes_on_on_another_thread(clock: Clock) -> None:
+def test_a_generator_that_is_resumed_on_another_thread(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
 
     @profiler
@@ -69,7 +69,7 @@ def test_a_generator_that_goes_on_on_another_thread(clock: Clock) -> None:
     assert [row.time_ns for row in function.rows] == [1, 320, 4000, 0]
 
 
-def test_a_coroutine_that_waits_across_threads(clock: Clock) -> None:
+def test_a_coroutine_that_is_resumed_on_another_thread(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
 
     class Pause:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from as_python import enter_removed_folder, error_line
-from example_gpu import PROCESS, example, ungated
+from example_gpu import PROCESS, example, without_gpu
 
 from lineprof import files
 from lineprof.cli.main import main
@@ -158,7 +158,7 @@ def test_repeated_columns_are_shown_once(
 def test_a_profile_without_gpu_data_says_so(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save(ungated(), file)
+    save(without_gpu(), file)
     why = "No GPU activity was recorded: there is no NVIDIA device\n"
     assert main([file, "--gpu-trace"]) == 0
     assert capsys.readouterr().out == why

@@ -1,4 +1,4 @@
-"""Methods that add and wrap: their arguments, results and errors."""
+"""Methods that add and wrap callables: their arguments, results and errors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import types
 from typing import Any
 
 import pytest
-from running import hits_of, new_profiler
+from running import hits_by_name, new_profiler
 
 pytestmark = pytest.mark.usefixtures("hook")
 
-C_LEVEL = [
+C_FUNCTIONS = [
     len,
     "string".split,
     vars(int)["from_bytes"],
@@ -22,14 +22,6 @@ C_LEVEL = [
     (1).__str__,
     int.__repr__,
 ]
-
-
-def hits(profiler: Any) -> dict[str, int]:
-    """All hits by the last part of the function's name."""
-    return {
-        name.rpartition(".")[-1]: sum(lines.values())
-        for (_, name), lines in hits_of(profiler).items()
-    }
 
 
 def plain(n: int) -> int:
@@ -41,12 +33,12 @@ def numbers(n: int) -> Any:
     return received
 
 
-async def later(n: int) -> int:
+async def coroutine(n: int) -> int:
     await asyncio.sleep(0)
     return n
 
 
-async def later_numbers(n: int) -> Any:
+async def async_numbers(n: int) -> Any:
     received = yield n
     yield received
 
@@ -59,17 +51,17 @@ class Adder:
         return x + self.n
 
 
-def test_add_callable_says_whether_it_added() -> None:
+def test_add_callable_returns_how_many_functions_it_added() -> None:
     profiler = new_profiler()
     assert profiler.add_callable(plain) == 1
-    assert profiler.add_callable(profiler(plain)) == 0, "it is decorated"
+    assert profiler.add_callable(profiler(plain)) == 0, "already decorated"
     assert profiler.add_callable(len) == 0
     assert profiler.add_callable(property(numbers)) == 1
     assert profiler.add_callable(Adder(1)) == 1
     assert profiler.functions == [plain, numbers, Adder.__call__]
 
 
-def test_a_guard_keeps_functions_out() -> None:
+def test_a_guard_excludes_functions() -> None:
     profiler = new_profiler()
     asked = []
 
@@ -88,7 +80,7 @@ def test_a_guard_keeps_functions_out() -> None:
 @pytest.mark.parametrize(
     "thing", [3, "x", None, [plain]], ids=["number", "text", "None", "list"]
 )
-def test_what_cannot_be_called_is_refused(method: str, thing: object) -> None:
+def test_objects_that_cannot_be_called_are_rejected(method: str, thing: object) -> None:
     profiler = new_profiler()
     with pytest.raises(TypeError, match="callable"):
         getattr(profiler, method)(thing)
@@ -97,7 +89,7 @@ def test_what_cannot_be_called_is_refused(method: str, thing: object) -> None:
 
 
 @pytest.mark.parametrize("thing", [3, None, len], ids=repr)
-def test_adding_what_has_no_lines_warns(thing: object) -> None:
+def test_adding_an_object_without_lines_gives_a_warning(thing: object) -> None:
     profiler = new_profiler()
     with pytest.warns(UserWarning, match="no Python code") as warned:
         profiler.add_function(thing)
@@ -105,9 +97,9 @@ def test_adding_what_has_no_lines_warns(thing: object) -> None:
     assert profiler.functions == []
 
 
-def test_functions_of_c_come_back_as_they_are() -> None:
+def test_c_functions_are_returned_unchanged() -> None:
     profiler = new_profiler()
-    for function in C_LEVEL:
+    for function in C_FUNCTIONS:
         assert profiler(function) is function  # type: ignore[type-var]
         assert profiler.wrap_callable(function) is function
         assert profiler.get_underlying_functions(function) == []
@@ -129,11 +121,11 @@ def test_wrapping_alone_registers_nothing() -> None:
     assert profiler.wrap_callable(wrapped) is wrapped
     assert (inner(1), wrapped(2), outer(3)) == (1, 3, 4)
     assert profiler.functions == [inner]
-    assert hits(profiler) == {"inner": 1}
+    assert hits_by_name(profiler) == {"inner": 1}
     profiler.add_callable(outer)
     assert wrapped(5) == 6
-    assert hits(profiler)["inner"] == 2
-    assert hits(profiler)["outer"] >= 1
+    assert hits_by_name(profiler)["inner"] == 2
+    assert hits_by_name(profiler)["outer"] >= 1
 
 
 @pytest.mark.parametrize("name", ["wrap_callable", "wrap_generator", "__call__"])
@@ -153,31 +145,34 @@ def test_a_generator_keeps_its_protocol(name: str) -> None:
 
 def test_coroutines_and_asynchronous_generators_are_wrapped() -> None:
     profiler = new_profiler()
-    one, many = profiler.wrap_coroutine(later), profiler.wrap_callable(later_numbers)
+    one, many = (
+        profiler.wrap_coroutine(coroutine),
+        profiler.wrap_callable(async_numbers),
+    )
     assert inspect.iscoroutinefunction(one)
     assert inspect.isasyncgenfunction(many)
-    profiler.add_callable(later)
+    profiler.add_callable(coroutine)
 
     async def use() -> list[object]:
         steps = many(1)
         return [await one(5), await steps.asend(None), await steps.asend(2)]
 
     assert asyncio.run(use()) == [5, 1, 2]
-    assert hits(profiler) == {"later": 2}
+    assert hits_by_name(profiler) == {"coroutine": 2}
     assert profiler.enable_count == 0
 
 
-def test_a_wrapped_function_of_c_enables_the_profiler() -> None:
+def test_a_wrapped_c_function_enables_the_profiler() -> None:
     profiler = new_profiler(plain)
     calls = profiler.wrap_function(map)
     assert calls.__wrapped__ is map
     assert profiler.wrap_function(calls) is calls
     sort = profiler.wrap_function(sorted)
     assert sort([2, 1], key=plain) == [1, 2]
-    assert hits(profiler) == {"plain": 2}
+    assert hits_by_name(profiler) == {"plain": 2}
 
 
-def test_holders_keep_their_kind_and_their_attributes() -> None:
+def test_wrapped_descriptors_keep_their_type_and_attributes() -> None:
     profiler = new_profiler()
     partial = functools.partial(plain, 1)
     partial.note = "mine"  # type: ignore[attr-defined]
@@ -200,7 +195,7 @@ def test_holders_keep_their_kind_and_their_attributes() -> None:
     item = profiler(vars(Box)["item"])
     assert isinstance(item, property)
     assert item.__doc__ == "An item."
-    assert profiler.wrap_property(item).fget is item.fget, "wrapped already"
+    assert profiler.wrap_property(item).fget is item.fget, "already wrapped"
     if sys.version_info >= (3, 13):
         assert item.__name__ == "item"
     cached = profiler.wrap_cached_property(vars(Box)["cached"])
@@ -210,15 +205,15 @@ def test_holders_keep_their_kind_and_their_attributes() -> None:
     assert static.__func__.__wrapped__ is plain
 
 
-def test_a_cache_stays_a_cache() -> None:
+def test_a_decorated_cache_is_still_a_cache() -> None:
     profiler = new_profiler()
     cached = functools.lru_cache(plain)
     assert profiler(cached) is cached
     assert (cached(1), cached(1), cached.cache_info().hits) == (2, 2, 1)
-    assert hits(profiler) == {"plain": 1}
+    assert hits_by_name(profiler) == {"plain": 1}
 
 
-def test_an_object_that_answers_to_every_name_is_not_asked_forever() -> None:
+def test_an_object_with_every_attribute_is_not_unwrapped_forever() -> None:
     class Proxy:
         def __getattr__(self, name: str) -> Proxy:
             return Proxy()
@@ -228,7 +223,7 @@ def test_an_object_that_answers_to_every_name_is_not_asked_forever() -> None:
 
     profiler = new_profiler()
     assert profiler(Proxy())() == 1
-    assert hits(profiler) == {"__call__": 1}
+    assert hits_by_name(profiler) == {"__call__": 1}
 
 
 def test_each_of_two_profilers_counts_its_own_calls() -> None:
@@ -238,13 +233,13 @@ def test_each_of_two_profilers_counts_its_own_calls() -> None:
     assert second is not first
     assert (one.functions, two.functions) == ([plain], [plain])
     assert [plain(1), first(1), first(1), second(1)] == [2] * 4
-    assert (hits(one), hits(two)) == ({"plain": 3}, {"plain": 1})
+    assert (hits_by_name(one), hits_by_name(two)) == ({"plain": 3}, {"plain": 1})
 
 
-def test_what_another_profiler_decorated_counts_for_who_adds_it() -> None:
+def test_a_function_that_another_profiler_decorated_can_be_added() -> None:
     before, one, after = new_profiler(plain), new_profiler(), new_profiler()
     decorated = one(plain)
     after.add_function(decorated.__wrapped__)  # type: ignore[attr-defined]
     with before, after:
         decorated(1)
-    assert [hits(each) for each in (before, one, after)] == [{"plain": 1}] * 3
+    assert [hits_by_name(each) for each in (before, one, after)] == [{"plain": 1}] * 3

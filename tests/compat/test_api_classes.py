@@ -1,4 +1,4 @@
-"""Classes: the members that are decorated or added, and their number."""
+"""Classes: members that are decorated or added, and their number."""
 
 from __future__ import annotations
 
@@ -6,16 +6,9 @@ import functools
 from typing import Any
 
 import pytest
-from running import hits_of, new_profiler
+from running import hits_by_name, new_profiler
 
 pytestmark = pytest.mark.usefixtures("hook")
-
-
-def hits(profiler: Any) -> dict[str, int]:
-    return {
-        name.rpartition(".")[-1]: sum(lines.values())
-        for (_, name), lines in hits_of(profiler).items()
-    }
 
 
 def unrelated(x: object) -> str:
@@ -23,7 +16,7 @@ def unrelated(x: object) -> str:
 
 
 def make() -> Any:
-    """Make a class with members of every kind."""
+    """Return a class with members of every kind."""
 
     class Box:
         convert = staticmethod(unrelated)
@@ -37,7 +30,7 @@ def make() -> Any:
         def twice(self) -> int:
             return 2 * self.item
 
-        @functools.lru_cache  # noqa: B019 - that it is one is the point
+        @functools.lru_cache  # noqa: B019 - a cached method is under test
         def cached(self) -> int:
             return self.item
 
@@ -64,17 +57,17 @@ def use(cls: Any) -> None:
 ALL = {"__init__": 1, "twice": 1, "cached": 1, "of": 1, "method": 1}
 
 
-def test_a_decorated_class_counts_what_is_defined_in_it() -> None:
+def test_a_decorated_class_counts_its_own_members() -> None:
     profiler, box = new_profiler(), make()
     assert profiler(box) is box
-    assert profiler.add_callable(box) == 0, "all of it is decorated"
+    assert profiler.add_callable(box) == 0, "all members are decorated"
     use(box)
-    assert hits(profiler) == ALL
+    assert hits_by_name(profiler) == ALL
     assert box.convert is unrelated
     assert profiler.enable_count == 0
 
 
-def test_underlying_functions_of_a_class_are_its_own() -> None:
+def test_underlying_functions_of_a_class_are_its_own_members() -> None:
     box = make()
     functions = new_profiler().get_underlying_functions(box)
     assert [function.__name__ for function in functions] == list(ALL)
@@ -86,13 +79,13 @@ def test_add_class_counts_members_and_wraps_nothing() -> None:
     assert profiler.add_class(box, scoping_policy="children") == 5
     assert dict(vars(box)) == members
     use(box)
-    assert hits(profiler) == dict.fromkeys(ALL, 0)
+    assert hits_by_name(profiler) == dict.fromkeys(ALL, 0)
     with profiler:
         use(box)
-    assert hits(profiler) == ALL
+    assert hits_by_name(profiler) == ALL
 
 
-def test_what_stands_beside_a_class_belongs_to_its_default_scope() -> None:
+def test_siblings_of_a_class_belong_to_its_default_scope() -> None:
     profiler = new_profiler()
     assert profiler.add_class(make()) == 6
     assert unrelated in profiler.functions
@@ -111,7 +104,7 @@ def test_what_stands_beside_a_class_belongs_to_its_default_scope() -> None:
         ),
     ],
 )
-def test_a_scope_bounds_what_is_added(policy: Any, names: set[str]) -> None:
+def test_the_scoping_policy_limits_added_members(policy: Any, names: set[str]) -> None:
     profiler = new_profiler()
     profiler.add_class(make(), scoping_policy=policy)
     assert {function.__name__ for function in profiler.functions} == names
@@ -121,7 +114,7 @@ def test_add_class_with_wrap_decorates_in_place() -> None:
     profiler, box = new_profiler(), make()
     assert profiler.add_class(box, scoping_policy="children", wrap=True) == 5
     use(box)
-    assert hits(profiler) == ALL
+    assert hits_by_name(profiler) == ALL
     assert profiler.add_class(box, scoping_policy="children") == 0
 
 
@@ -137,7 +130,7 @@ def test_a_class_method_that_is_a_class_counts_by_its_own_methods() -> None:
     assert profiler.add_class(Box) == 1
     with profiler:
         assert Box.Made(1).pair == (Box, 1)  # type: ignore[call-arg,arg-type]
-    assert hits(profiler) == {"__init__": 1}
+    assert hits_by_name(profiler) == {"__init__": 1}
 
 
 def test_builtin_classes_have_nothing_to_add() -> None:
@@ -147,7 +140,7 @@ def test_builtin_classes_have_nothing_to_add() -> None:
     assert profiler.add_class(int) == 0
 
 
-def test_a_member_that_cannot_be_replaced_is_said() -> None:
+def test_a_member_that_cannot_be_replaced_gives_a_warning() -> None:
     class Stubborn(type):
         def __setattr__(cls, name: str, value: object) -> None:
             raise AttributeError(name)
@@ -165,7 +158,7 @@ def test_a_member_that_cannot_be_replaced_is_said() -> None:
     assert Box().method() == 1
 
 
-def test_members_of_one_function_are_one() -> None:
+def test_two_members_with_one_function_count_once() -> None:
     class Box:
         def __repr__(self) -> str:
             return "box"
@@ -176,4 +169,4 @@ def test_members_of_one_function_are_one() -> None:
     assert profiler.get_underlying_functions(Box) == [Box.__repr__]
     profiler(Box)
     assert [repr(Box()), str(Box())] == ["box", "box"]
-    assert hits(profiler) == {"__repr__": 2}
+    assert hits_by_name(profiler) == {"__repr__": 2}

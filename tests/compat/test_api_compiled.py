@@ -18,7 +18,7 @@ def plain(n: int) -> int:
 
 
 class Dispatcher:
-    """Looks like what ``numba.njit`` makes."""
+    """A stand-in for the objects that ``numba.njit`` returns."""
 
     def __init__(self, function: Any) -> None:
         functools.update_wrapper(self, function)
@@ -34,14 +34,14 @@ Dispatcher.__module__ = "numba.core.registry"
 
 
 class Foreign(Dispatcher):
-    """Looks like what some other compiler makes."""
+    """A stand-in for the objects of an unknown compiler."""
 
 
 Foreign.__module__ = "elsewhere"
 
 
 def cython_like(name: str = "cython_function_or_method") -> Any:
-    """Make what looks like a function of Cython's."""
+    """Return a stand-in for a function compiled by Cython."""
 
     def call(_: object, n: int) -> int:
         return n + 1
@@ -51,15 +51,15 @@ def cython_like(name: str = "cython_function_or_method") -> Any:
     return type(name, (), {**body, "__qualname__": "fast"})()
 
 
-def test_what_numba_compiled_is_named_once() -> None:
+def test_a_function_compiled_by_numba_gives_one_warning() -> None:
     profiler = new_profiler()
     compiled: Any = Dispatcher(plain)
     assert profiler(compiled) is compiled
     assert profiler.watch(compiled) == 0
     assert compiled(1) == 2
-    (said,) = profiler.get_stats().warnings
+    (warning,) = profiler.get_stats().warnings
     line = plain.__code__.co_firstlineno
-    assert said == (
+    assert warning == (
         f"Numba compiled plain (test_api_compiled.py:{line}): lines that ran so "
         "were not seen"
     )
@@ -67,7 +67,9 @@ def test_what_numba_compiled_is_named_once() -> None:
     assert [sum(lines.values()) for lines in hits_of(profiler).values()] == [1]
 
 
-def test_numbas_decorator_above_ours_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbas_decorator_above_lineprofs_gives_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     module: Any = types.ModuleType("numba.core.dispatcher")
     module.Dispatcher = Dispatcher
     monkeypatch.setitem(__import__("sys").modules, module.__name__, module)
@@ -79,9 +81,9 @@ def test_numbas_decorator_above_ours_is_found(monkeypatch: pytest.MonkeyPatch) -
     )
     assert (compiled(1), other(1)) == (2, 2)
     assert not idle.overloads
-    (said,) = profiler.get_stats().warnings
-    assert "Numba compiled plain (" in said
-    assert "plain_t" not in said, "one was never called, one not profiled"
+    (warning,) = profiler.get_stats().warnings
+    assert "Numba compiled plain (" in warning
+    assert "plain_t" not in warning, "one was never called, one is not profiled"
 
 
 def plain_too(n: int) -> int:
@@ -103,24 +105,24 @@ def plain_three(n: int) -> int:
         (functools.partial(cython_like(), 1), "Cython"),
     ],
 )
-def test_each_compiler_is_named(target: Any, compiler: str) -> None:
+def test_the_warning_names_the_compiler(target: Any, compiler: str) -> None:
     profiler = new_profiler()
     for _ in range(2):
         assert type(profiler(target)) is type(target)
         profiler.watch(target)
-    (said,) = profiler.get_stats().warnings
-    assert said.startswith(f"{compiler} compiled ")
-    assert ("fast.pyx:7" in said) == (compiler != "Foreign")
+    (warning,) = profiler.get_stats().warnings
+    assert warning.startswith(f"{compiler} compiled ")
+    assert ("fast.pyx:7" in warning) == (compiler != "Foreign")
 
 
-def test_what_runs_as_python_is_not_named() -> None:
+def test_functions_that_are_not_compiled_give_no_warning() -> None:
     profiler = new_profiler()
     for target in (plain, functools.lru_cache(plain), len, functools.partial(plain)):
         profiler(target)
     assert profiler.get_stats().warnings == ()
 
 
-def test_a_view_says_it_beside_the_table(tmp_path: Any) -> None:
+def test_a_view_shows_the_warning_on_standard_error(tmp_path: Any) -> None:
     program = """\
 import functools
 class Dispatcher:

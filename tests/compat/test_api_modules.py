@@ -1,4 +1,4 @@
-"""Modules and packages: the members that are added, by scope."""
+"""Modules and packages: members that are added, by scoping policy."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def added(module: ModuleType, policy: Any) -> tuple[int, set[str]]:
 ALL = {"top", "method", "deep", "inside", "other"}
 
 
-def name_of(value: object) -> str:
-    """Return a parameter's name that is equal in all processes: sets have no order."""
+def id_of(value: object) -> str:
+    """Return a parameter's id that is equal in all processes, although sets are not."""
     return repr(sorted(value) if isinstance(value, set) else value)
 
 
@@ -81,9 +81,9 @@ def name_of(value: object) -> str:
         ({**DEFAULT_SCOPING_POLICIES, "class": "exact"}, 3, ALL - {"method", "inside"}),
         ({**DEFAULT_SCOPING_POLICIES, "func": "exact"}, 3, {"top", "method", "inside"}),
     ],
-    ids=name_of,
+    ids=id_of,
 )
-def test_a_scope_bounds_what_of_a_package_is_added(
+def test_the_scoping_policy_limits_added_members_of_a_package(
     boxes: ModuleType, policy: Any, count: int, names: set[str]
 ) -> None:
     found, functions = added(boxes, policy)
@@ -102,7 +102,7 @@ def test_a_scope_bounds_what_of_a_package_is_added(
             {"deep", "inside", "other"},
         ),
     ],
-    ids=name_of,
+    ids=id_of,
 )
 def test_a_module_of_a_package_has_siblings(
     boxes: Any, policy: Any, names: set[str]
@@ -120,7 +120,7 @@ def test_add_module_with_wrap_decorates_in_place(boxes: Any) -> None:
     assert profiler.add_module(boxes, scoping_policy="exact", wrap=True) == 0
 
 
-def test_what_is_decorated_already_is_not_counted_as_added_again(boxes: Any) -> None:
+def test_members_that_are_already_decorated_are_not_added_again(boxes: Any) -> None:
     def put_around(function: Any) -> Any:
         @functools.wraps(function)
         def around() -> int:
@@ -135,7 +135,7 @@ def test_what_is_decorated_already_is_not_counted_as_added_again(boxes: Any) -> 
     assert boxes.top() == 1
 
 
-def test_a_module_of_c_has_nothing_to_add() -> None:
+def test_a_module_in_c_has_nothing_to_add() -> None:
     assert new_profiler().add_module(sys) == 0
 
 

@@ -1,4 +1,4 @@
-"""line_profiler's public names: each exists, and does what its users expect."""
+"""Public names of line_profiler: each exists in lineprof and works the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("hook")
 PACKAGE = """
     LineProfiler LineStats line_profiler load_ipython_extension load_stats main
     show_func show_text __version__ profile
-    """.split()  # noqa: SIM905 - a list would be a page
+    """.split()  # noqa: SIM905 - a list would be long
 MODULE = """
     LineProfiler LineStats load_stats show_func show_text is_generated_code main
     load_ipython_extension ByCountProfilerMixin ScopingPolicy ScopingPolicyDict
@@ -48,7 +48,7 @@ def test_the_package_has_each_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODULE)
-def test_its_module_has_each_name(name: str) -> None:
+def test_the_module_line_profiler_has_each_name(name: str) -> None:
     assert getattr(lineprof.line_profiler, name)
     exec(f"from lineprof.line_profiler import {name}", {})
 
@@ -60,7 +60,7 @@ def test_the_mixins_module_has_each_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("module", [lineprof, lineprof.line_profiler, profiler_mixin])
-def test_other_names_are_not_there(module: object) -> None:
+def test_unknown_names_raise_attribute_errors(module: object) -> None:
     with pytest.raises(AttributeError, match="nonesuch"):
         module.nonesuch  # type: ignore[attr-defined]  # noqa: B018
 
@@ -86,7 +86,9 @@ def test_main_is_the_command(
     assert ended.value.code
 
 
-def test_generated_code_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_code_is_known_by_its_file_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     is_generated = lineprof.line_profiler.is_generated_code
     monkeypatch.setattr("tempfile.tempdir", "/temp")
     for name in ("<generated: 'f'>", "<ipython-input-1-ab>", "/temp/ipykernel_7/1.py"):
@@ -95,7 +97,7 @@ def test_generated_code_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> 
         assert not is_generated(name)
 
 
-def test_old_views_show_what_was_counted() -> None:
+def test_the_maps_of_line_profiler_have_the_counts() -> None:
     profiler = new_profiler()
     assert (profiler.code_map, profiler.c_code_map) == ({}, {})
     decorated = profiler(plain)
@@ -114,7 +116,7 @@ def test_old_views_show_what_was_counted() -> None:
     assert profiler.timer_unit == 1e-9
 
 
-def test_lines_under_way_are_seen_from_within() -> None:
+def test_open_lines_can_be_read_by_the_profiled_function() -> None:
     profiler = new_profiler()
     with pytest.raises(KeyError, match="no profiling data"):
         profiler.c_last_time  # noqa: B018
@@ -145,7 +147,7 @@ def test_switches_for_tracers_are_taken_and_shared() -> None:
         other.wrap_trace = other.set_frame_local_trace = False
 
 
-def test_print_stats_takes_all_that_line_profiler_does() -> None:
+def test_print_stats_accepts_all_arguments_of_line_profiler() -> None:
     profiler = new_profiler(plain)
     with profiler:
         plain(1)
@@ -154,7 +156,7 @@ def test_print_stats_takes_all_that_line_profiler_does() -> None:
     assert "Function: plain at line" in stream.getvalue()
 
 
-def test_runs_give_what_they_should() -> None:
+def test_methods_that_run_code_return_the_same_as_in_line_profiler() -> None:
     profiler = new_profiler(plain)
     space = {"plain": plain}
     assert profiler.runctx("x = plain(2)", space, space) is profiler
@@ -169,7 +171,7 @@ def test_runs_give_what_they_should() -> None:
     assert row[1] == 2
 
 
-def test_a_profiler_is_imported_without_what_it_seldom_needs(tmp_path: Path) -> None:
+def test_importing_the_profiler_imports_no_rarely_used_modules(tmp_path: Path) -> None:
     code = """
 import sys
 from lineprof import _core  # the fallback of 3.12 wants threading, which it imports

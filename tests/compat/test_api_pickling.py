@@ -57,15 +57,15 @@ SHOWN = ["True True 3 4", "4 4 2", "5 True", "[1, 2, 3, 4] [2] [4]"]
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_decorated_functions_reach_child_processes(tmp_path: Path, method: str) -> None:
     if method not in __import__("multiprocessing").get_all_start_methods():
-        pytest.skip(f"no {method} here")
+        pytest.skip(f"no start method {method}")
     write(tmp_path, "program.py", PROGRAM)
-    flags = ["-W", "ignore::DeprecationWarning"]  # fork beside threads
+    flags = ["-W", "ignore::DeprecationWarning"]  # for fork while other threads run
     done = run(["program.py", method], cwd=tmp_path, flags=flags)
     assert (done.status, done.err) == (0, "")
     assert done.out.splitlines() == SHOWN
 
 
-def test_what_kernprof_decorates_is_pickled_by_its_name(tmp_path: Path) -> None:
+def test_functions_that_kernprof_decorated_are_pickled_by_name(tmp_path: Path) -> None:
     program = PROGRAM.replace("from lineprof import LineProfiler\n", "")
     write(tmp_path, "program.py", program.replace("profile = LineProfiler()\n", ""))
     done = kernprof("-lq", "program.py", "fork", cwd=tmp_path)
@@ -75,9 +75,9 @@ def test_what_kernprof_decorates_is_pickled_by_its_name(tmp_path: Path) -> None:
 
 def test_a_profiler_cannot_be_pickled() -> None:
     profiler = new_profiler()
-    for way in (pickle.dumps, copy.deepcopy):
+    for dump in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="pickle"):
-            way(profiler)  # type: ignore[operator]
+            dump(profiler)  # type: ignore[operator]
 
 
 def test_a_copy_of_a_profiler_is_the_same_profiler() -> None:
@@ -94,7 +94,7 @@ def test_a_copy_of_a_profiler_is_the_same_profiler() -> None:
     assert "LineProfiler" in repr(profiler)
 
 
-def test_a_class_that_was_wrapped_elsewhere_keeps_its_name() -> None:
+def test_a_function_wrapped_in_its_module_is_pickled_by_name() -> None:
     profiler = new_profiler()
     module = sys.modules[__name__]
     profiler.add_module(module, scoping_policy="exact", wrap=True)

@@ -28,37 +28,37 @@ def numbers(n: int) -> Any:
     return "end"
 
 
-async def later(n: int) -> int:
+async def coroutine(n: int) -> int:
     await asyncio.sleep(0)
     return n
 
 
-async def later_numbers(n: int) -> Any:
+async def async_numbers(n: int) -> Any:
     try:
         yield (yield n)
     except KeyError:
         yield "caught"
 
 
-class Noting(LineProfiler):
-    """Notes which of its methods were called."""
+class Recording(LineProfiler):
+    """A profiler that records which of its methods were called."""
 
     def __init__(self) -> None:
         self.called: list[str] = []
         super().__init__(core=hook_name())
 
 
-def noting(*names: str) -> Any:
-    """Make a profiler whose methods `names` are overridden."""
+def recording(*names: str) -> Any:
+    """Return a profiler whose methods `names` are overridden."""
 
     def method(name: str) -> Any:
-        def call(self: Noting, *args: Any, **kwargs: Any) -> Any:
+        def call(self: Recording, *args: Any, **kwargs: Any) -> Any:
             self.called.append(name)
             return getattr(super(cls, self), name)(*args, **kwargs)
 
         return call
 
-    cls: Any = type("Derived", (Noting,), {name: method(name) for name in names})
+    cls: Any = type("Derived", (Recording,), {name: method(name) for name in names})
     return cls()
 
 
@@ -66,8 +66,8 @@ def noting(*names: str) -> Any:
     "name",
     ["__call__", "add_callable", "add_function", "wrap_callable", "wrap_function"],
 )
-def test_decorating_calls_what_a_subclass_overrides(name: str) -> None:
-    profiler = noting(name)
+def test_decorating_calls_overridden_methods(name: str) -> None:
+    profiler = recording(name)
     wrapped = profiler(plain)
     assert profiler.called == [name]
     assert wrapped(1) == 2
@@ -76,7 +76,7 @@ def test_decorating_calls_what_a_subclass_overrides(name: str) -> None:
 
 
 def test_each_member_of_a_class_goes_through_the_methods() -> None:
-    profiler = noting("add_function", "wrap_function", "wrap_property")
+    profiler = recording("add_function", "wrap_function", "wrap_property")
 
     @profiler
     class Box:
@@ -109,7 +109,7 @@ def test_the_constructor_adds_through_add_function() -> None:
     )
 
 
-def test_a_wrap_that_declines_leaves_functions_alone() -> None:
+def test_an_overridden_wrap_may_return_functions_unchanged() -> None:
     class Derived(LineProfiler):
         def wrap_callable(self, func: Any) -> Any:
             return func if func is plain else super().wrap_callable(func)
@@ -120,8 +120,8 @@ def test_a_wrap_that_declines_leaves_functions_alone() -> None:
     assert plain in profiler.functions
 
 
-def test_switches_that_a_subclass_overrides_are_called_by_every_call() -> None:
-    profiler = noting("enable_by_count", "disable_by_count")
+def test_overridden_enable_by_count_is_called_by_every_call() -> None:
+    profiler = recording("enable_by_count", "disable_by_count")
     both = ["enable_by_count", "disable_by_count"]
     f, g = profiler(plain), profiler(numbers)
     assert f.__wrapped__ is plain
@@ -134,8 +134,8 @@ def test_switches_that_a_subclass_overrides_are_called_by_every_call() -> None:
     assert profiler.enable_count == 0
 
 
-def test_what_a_subclass_makes_of_enabling_is_called_by_the_outermost_call() -> None:
-    profiler = noting("enable", "disable")
+def test_overridden_enable_is_called_by_the_outermost_call() -> None:
+    profiler = recording("enable", "disable")
     both = ["enable", "disable"]
     f = profiler(plain)
     assert f(1) == 2
@@ -156,15 +156,15 @@ def test_what_a_subclass_makes_of_enabling_is_called_by_the_outermost_call() -> 
     assert [sum(lines.values()) for lines in hits_of(profiler).values()] == [3]
 
 
-def test_a_partial_method_is_wrapped_by_its_own_method_alone() -> None:
-    profiler = noting("wrap_partial", "wrap_partialmethod")
+def test_a_partial_method_is_wrapped_by_wrap_partialmethod_alone() -> None:
+    profiler = recording("wrap_partial", "wrap_partialmethod")
     profiler(functools.partialmethod(plain, 1))
     profiler(functools.partial(plain, 1))
     assert profiler.called == ["wrap_partialmethod", "wrap_partial"]
 
 
 class Counting(ByCountProfilerMixin):
-    """Counts for how often it is enabled."""
+    """A minimal user of the mixin, which counts how often it is enabled."""
 
     def __init__(self) -> None:
         self.count = self.calls = 0
@@ -177,7 +177,7 @@ class Counting(ByCountProfilerMixin):
         self.count -= 1
 
 
-def test_the_mixin_makes_a_profiler_of_what_is_enabled_by_count() -> None:
+def test_the_mixin_makes_a_profiler_of_a_class_with_enable_by_count() -> None:
     profiler = Counting()
     assert profiler.wrap_callable(plain)(1) == 2
     with profiler as same:
@@ -207,7 +207,7 @@ def test_generators_of_the_mixin_keep_their_protocol() -> None:
 
 def test_asynchronous_functions_of_the_mixin_keep_their_protocol() -> None:
     profiler = Counting()
-    one, many = profiler.wrap_callable(later), profiler.wrap_callable(later_numbers)
+    one, many = profiler.wrap_callable(coroutine), profiler.wrap_callable(async_numbers)
 
     async def use() -> list[object]:
         steps = many(1)

@@ -1,4 +1,4 @@
-"""`watch`: calls from anywhere count, and nothing is replaced."""
+"""`watch`: all calls of a function count, and the function is not replaced."""
 
 from __future__ import annotations
 
@@ -7,16 +7,9 @@ import threading
 from typing import Any
 
 import pytest
-from running import hits_of, new_profiler
+from running import hits_by_name, new_profiler
 
 pytestmark = pytest.mark.usefixtures("hook")
-
-
-def hits(profiler: Any) -> dict[str, int]:
-    return {
-        name.rpartition(".")[-1]: sum(lines.values())
-        for (_, name), lines in hits_of(profiler).items()
-    }
 
 
 def plain(n: int) -> int:
@@ -48,7 +41,7 @@ def test_each_target_counts_its_code_objects_once() -> None:
         profiler.watch(3)
     assert dict(vars(Box)) == members
     assert (plain(1), Box().method(), Box().item, Box.Inner().inside()) == (2, 1, 2, 3)
-    assert hits(profiler) == {"plain": 1, "method": 1, "item": 1, "inside": 1}
+    assert hits_by_name(profiler) == {"plain": 1, "method": 1, "item": 1, "inside": 1}
     assert profiler.enable_count == 0
 
 
@@ -62,7 +55,7 @@ def test_every_thread_and_every_closure_counts() -> None:
         return closure
 
     codes = [one for one in make.__code__.co_consts if hasattr(one, "co_code")]
-    (code,) = [one for one in codes if one.co_name == "closure"]  # not annotations'
+    (code,) = [one for one in codes if one.co_name == "closure"]  # no annotations
     assert profiler.watch(code) == 1
     threads = [threading.Thread(target=make(i), args=(1,)) for i in range(3)]
     for thread in threads:
@@ -70,7 +63,7 @@ def test_every_thread_and_every_closure_counts() -> None:
     for thread in threads:
         thread.join()
     assert make(1)(1) == 2
-    assert hits(profiler) == {"closure": 4}
+    assert hits_by_name(profiler) == {"closure": 4}
 
 
 def test_a_modules_code_can_be_watched() -> None:
@@ -78,29 +71,29 @@ def test_a_modules_code_can_be_watched() -> None:
     code = compile("x = 1\ny = 2\n", "module.py", "exec")
     assert profiler.watch(code) == 1
     exec(code, {})
-    assert hits(profiler) == {"<module>": 2}
+    assert hits_by_name(profiler) == {"<module>": 2}
 
 
-def test_a_function_that_is_watched_and_decorated_counts_once_a_call() -> None:
+def test_a_function_that_is_watched_and_decorated_counts_each_call_once() -> None:
     profiler = new_profiler()
     profiler.watch(plain.__code__)
     decorated = profiler(plain)
     assert decorated(1) == plain(1) == 2
-    assert hits(profiler) == {"plain": 2}
+    assert hits_by_name(profiler) == {"plain": 2}
     other = new_profiler()
-    twin = other(plain)
+    copy = other(plain)
     assert (other.watch(plain), other.watch(plain)) == (1, 0)
-    assert twin(1) == plain(1) == 2
-    assert hits(other) == {"plain": 2}
-    assert hits(profiler) == {"plain": 4}
+    assert copy(1) == plain(1) == 2
+    assert hits_by_name(other) == {"plain": 2}
+    assert hits_by_name(profiler) == {"plain": 4}
 
 
-def test_what_another_profiler_decorated_is_watched() -> None:
+def test_a_function_that_another_profiler_decorated_can_be_watched() -> None:
     one, two = new_profiler(), new_profiler()
     decorated = one(plain)
     assert two.watch(decorated) == 1
     decorated(1)
-    assert (hits(one), hits(two)) == ({"plain": 1}, {"plain": 1})
+    assert (hits_by_name(one), hits_by_name(two)) == ({"plain": 1}, {"plain": 1})
 
 
 def test_a_decorated_function_is_watched_and_not_its_wrapper() -> None:
@@ -118,4 +111,4 @@ def test_a_decorated_function_is_watched_and_not_its_wrapper() -> None:
     profiler = new_profiler()
     assert profiler.watch(decorated) == 1
     assert decorated(1) == 1
-    assert hits(profiler) == {"inner": 1}
+    assert hits_by_name(profiler) == {"inner": 1}

@@ -1,4 +1,4 @@
-"""Functions with wrappers of other decorators: the lines that count."""
+"""Functions with wrappers of other decorators: lines of the function count."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def names(profiler: Any) -> list[str]:
     return [name for _, name in hits_of(profiler)]
 
 
-def test_the_decorated_function_is_added_and_a_warning_says_so() -> None:
+def test_the_decorated_function_is_added_with_a_warning() -> None:
     profiler = new_profiler()
     with pytest.warns(UserWarning, match=r"decorated has `__wrapped__`") as warned:
         profiler.add_function(decorated)
@@ -41,10 +41,10 @@ def test_the_decorated_function_is_added_and_a_warning_says_so() -> None:
     with profiler:
         decorated(1)
     ((_, lines),) = hits_of(profiler).items()
-    assert sorted(lines.values()) == [1, 1], "the two lines of `decorated`"
+    assert sorted(lines.values()) == [1, 1], "hits of the two lines of `decorated`"
 
 
-def test_decorating_what_is_decorated_shows_the_function_and_not_its_wrapper() -> None:
+def test_decorating_a_decorated_function_counts_the_function_not_its_wrapper() -> None:
     profiler = new_profiler()
     assert profiler(decorated) is decorated
     assert decorated(1) == 2
@@ -94,7 +94,7 @@ def test_a_context_manager_is_counted_and_not_contextlib() -> None:
     assert [sum(lines.values()) for lines in hits_of(profiler).values()] == [1]
 
 
-def test_functions_that_wrap_each_other_in_a_circle_end() -> None:
+def test_functions_that_wrap_each_other_can_be_decorated() -> None:
     profiler = new_profiler()
 
     def f() -> int:
@@ -109,7 +109,7 @@ def test_functions_that_wrap_each_other_in_a_circle_end() -> None:
     assert profiler.functions
 
 
-def test_what_is_wrapped_may_be_anything() -> None:
+def test_a_wrapped_attribute_may_be_any_object() -> None:
     profiler = new_profiler()
 
     def f() -> int:

@@ -26,32 +26,32 @@ ON = {"LINE_PROFILE": "1"}
 
 
 def ended(folder: Path, more: str = "", start: str = PROGRAM) -> Outcome:
-    """Run a program that is profiled, and goes on with `more`, in `folder`."""
+    """Run a profiled program that continues with `more`, in `folder`."""
     write(folder, "x.py", start + more)
     return run(["x.py"], cwd=folder, env=ON)
 
 
 def hits(folder: Path, name: str = "profile_output.lprof") -> int:
-    """Return how often the one line of f ran."""
+    """Return the hits of the one line of f."""
     (lines,) = LineStats.from_files(folder / name).timings.values()
     return sum(count for _, count, _ in lines)
 
 
-def test_the_files_have_the_names_that_are_said(tmp_path: Path) -> None:
+def test_the_files_have_the_names_that_are_printed(tmp_path: Path) -> None:
     outcome = ended(tmp_path)
     assert (outcome.status, outcome.err) == (0, "")
-    said = [
+    written = [
         line.removeprefix("Wrote profile results to ")
         for line in outcome.out.splitlines()
         if line.startswith("Wrote")
     ]
-    assert sorted(said) == sorted(path.name for path in tmp_path.glob("profile_*"))
-    assert len(said) == 3
+    assert sorted(written) == sorted(path.name for path in tmp_path.glob("profile_*"))
+    assert len(written) == 3
     assert hits(tmp_path) == 1
 
 
 @pytest.mark.parametrize("given", ["{folder}/out", "./out", "sub/../out"])
-def test_a_prefix_is_said_as_it_was_given(tmp_path: Path, given: str) -> None:
+def test_a_prefix_is_printed_as_given(tmp_path: Path, given: str) -> None:
     (tmp_path / "sub").mkdir()
     prefix = given.format(folder=tmp_path)
     outcome = ended(tmp_path, f"profile.output_prefix = {prefix!r}\n")
@@ -60,7 +60,7 @@ def test_a_prefix_is_said_as_it_was_given(tmp_path: Path, given: str) -> None:
     assert hits(tmp_path, "out.lprof") == 1
 
 
-def test_the_command_that_is_said_works_in_a_shell(tmp_path: Path) -> None:
+def test_the_printed_command_works_in_a_shell(tmp_path: Path) -> None:
     outcome = ended(tmp_path, "profile.output_prefix = 'a b'\n")
     command = outcome.out.splitlines()[-1]
     shown = subprocess.run(  # noqa: S602  # as a user would type it
@@ -95,7 +95,7 @@ def test_a_closed_standard_output_loses_no_file(tmp_path: Path, end: str) -> Non
     assert len(list(tmp_path.glob("*.txt"))) == 2
 
 
-def test_a_reader_that_has_gone_loses_no_file_and_changes_no_status(
+def test_a_closed_pipe_loses_no_file_and_changes_no_status(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, "x.py", PROGRAM + "import os\nos.read(0, 1)\n")
@@ -115,7 +115,7 @@ def test_a_reader_that_has_gone_loses_no_file_and_changes_no_status(
 
 
 @pytest.mark.parametrize("first", ["", "profile.enable()\n"])
-def test_a_folder_that_is_gone_at_the_end_is_a_line_for_each_file(
+def test_a_deleted_folder_gives_an_error_of_one_line_for_each_file(
     tmp_path: Path, first: str
 ) -> None:
     begin, rest = PROGRAM.split("\n", 1)
@@ -128,7 +128,7 @@ def test_a_folder_that_is_gone_at_the_end_is_a_line_for_each_file(
     assert all(line.startswith("lineprof: profile_output") for line in lines)
 
 
-def test_a_file_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_once(tmp_path: Path) -> None:
     outcome = ended(tmp_path, "profile.output_prefix = 'nowhere/x'\n")
     assert outcome.status == 0
     first, *_ = lines = outcome.err.splitlines()
@@ -136,7 +136,7 @@ def test_a_file_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     assert first == "lineprof: nowhere/x.txt: not written: No such file or directory"
 
 
-def test_a_program_that_changes_folder_leaves_its_files_where_it_began(
+def test_a_program_that_changes_folder_writes_its_files_to_the_first_one(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "sub").mkdir()
@@ -147,7 +147,7 @@ def test_a_program_that_changes_folder_leaves_its_files_where_it_began(
     assert hits(tmp_path) == 1
 
 
-def test_show_writes_to_the_folder_that_is_current_then(tmp_path: Path) -> None:
+def test_show_writes_to_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     ended(tmp_path, "import os\nos.chdir('sub')\nprofile.show()\n")
     assert hits(tmp_path / "sub") == hits(tmp_path) == 1

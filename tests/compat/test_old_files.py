@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parents[1] / "golden" / "line_profiler"
 FILES = {
     path.stem: [f"{path.stem}.lprof"]
     if path.stem != "all"
-    else [  # the order in which they were recorded
+    else [  # in the order of their recording
         f"{kind}-{version}.lprof"
         for version in ("3.5.1", "4.2.0", "5.1.0")
         for kind in ("demo", "odd")
@@ -41,8 +41,8 @@ TABLES = [table for name in FILES for table in tables(name)]
 
 
 @pytest.fixture(autouse=True)
-def _beside_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Go where the files are: the profiles name their sources by relative names."""
+def _in_the_folder_of_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change to the folder of the files, whose names in the profiles are relative."""
     shutil.copytree(FOLDER, tmp_path / "files")
     for source in (tmp_path / "files").iterdir():
         os.utime(source, (0, 0) if source.suffix != ".lprof" else (9, 9))
@@ -50,7 +50,7 @@ def _beside_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(("name", "flags", "table"), TABLES)
-def test_a_table_is_what_line_profiler_printed(
+def test_a_table_is_the_same_as_line_profilers(
     name: str, flags: str, table: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["view", *flags.split(), *FILES[name]]) == 0
@@ -58,7 +58,7 @@ def test_a_table_is_what_line_profiler_printed(
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_in_a_pipe_the_flag_for_colours_changes_nothing(
+def test_output_to_a_pipe_is_the_same_with_the_flag_for_colours(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for flags in ([], ["-r"]):
@@ -107,7 +107,7 @@ def test_old_and_new_profiles_add_up(tmp_path: Path) -> None:
     assert LineStats.from_files(tmp_path / "total.lprof") == total
 
 
-def test_source_newer_than_the_profile_is_said_and_only_beside_the_table(
+def test_source_newer_than_the_profile_gives_a_warning_on_standard_error(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["view", "demo-4.2.0.lprof"]) == 0
@@ -123,7 +123,7 @@ def test_source_newer_than_the_profile_is_said_and_only_beside_the_table(
     )
 
 
-def test_lines_that_the_source_no_longer_has_are_said(
+def test_lines_that_the_source_no_longer_has_give_a_warning(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     Path("demo.py").write_text("\n\n\n\ndef steps(count):\n    return 1\n")

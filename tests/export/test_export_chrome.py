@@ -294,7 +294,7 @@ def test_slices_nested_too_deep_for_a_viewer_are_cut_and_remarked_on(
 
 
 def test_processes_of_one_host_share_a_clock_and_others_the_time_of_day() -> None:
-    stats = example_gpu.ungated()
+    stats = example_gpu.without_gpu()
     first = stats.processes[0]
     later = first.start_unix_ns + 7_000_000
     stats.processes = (
@@ -328,7 +328,7 @@ def test_the_file_is_written_in_parts() -> None:
             taken += 1
             yield Slice(10 * i, 10, 0, example_gpu.FIT, 0)
 
-    stats = traced(replace(trace([]), make=slices), stats=example_gpu.ungated())
+    stats = traced(replace(trace([]), make=slices), stats=example_gpu.without_gpu())
     chunks = iter(CHROME.content(stats))
     next(chunks)
     assert 0 < taken < 2_000

@@ -57,7 +57,7 @@ def test_gpu_values_compare_and_hash() -> None:
 def test_profiles_are_equal_when_their_gpu_data_are() -> None:
     first, same, other = (
         everything(make())
-        for make in (example_gpu.example, example_gpu.example, example_gpu.ungated)
+        for make in (example_gpu.example, example_gpu.example, example_gpu.without_gpu)
     )
     assert first == same
     assert first != other

@@ -1,4 +1,4 @@
-"""Run a program under plain python and under kernprof, and compare all it shows."""
+"""Runs of commands, and comparisons of a program under python and under kernprof."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     import pytest
 
-DEADLINE = 60  # s; only a program that hangs meets it
+DEADLINE = 60  # s; only a program that hangs reaches it
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """All that a process shows to those who started it."""
+    """Exit status, standard output and standard error of a process."""
 
     status: int
     out: str
@@ -35,16 +35,16 @@ class Outcome:
 
 
 def run(
-    words: Sequence[str],
+    argv: Sequence[str],
     *,
     cwd: Path,
     text: str = "",
     env: Mapping[str, str] | None = None,
     flags: Sequence[str] = (),
 ) -> Outcome:
-    """Run this interpreter with `words`, and `text` on its standard input."""
+    """Run this interpreter with the arguments `argv`; `text` is its standard input."""
     done = subprocess.run(
-        [sys.executable, *flags, *words],
+        [sys.executable, *flags, *argv],
         cwd=cwd,
         input=text.encode(),
         capture_output=True,
@@ -56,30 +56,30 @@ def run(
     return Outcome(done.returncode, out, err)
 
 
-def kernprof(*words: str, cwd: Path, **options: object) -> Outcome:
+def kernprof(*argv: str, cwd: Path, **options: object) -> Outcome:
     """Run the command kernprof."""
-    return run(["-m", "kernprof", *words], cwd=cwd, **options)  # type: ignore[arg-type]
+    return run(["-m", "kernprof", *argv], cwd=cwd, **options)  # type: ignore[arg-type]
 
 
-def viewer(*words: str, cwd: Path) -> Outcome:
-    """Run the command lineprof in this process: nothing is asked of the process."""
-    return _here(lineprof_main, words, cwd)
+def viewer(*argv: str, cwd: Path) -> Outcome:
+    """Run the command lineprof in this process, which saves a start of Python."""
+    return _here(lineprof_main, argv, cwd)
 
 
-def kernprof_here(*words: str, cwd: Path) -> Outcome:
-    """Run the command kernprof in this process, with a program that ends well."""
-    return _here(kernprof_main, words, cwd)
+def kernprof_here(*argv: str, cwd: Path) -> Outcome:
+    """Run the command kernprof in this process, with a program that succeeds."""
+    return _here(kernprof_main, argv, cwd)
 
 
 def _here(
-    command: Callable[[Sequence[str]], int | None], words: Sequence[str], cwd: Path
+    command: Callable[[Sequence[str]], int | None], argv: Sequence[str], cwd: Path
 ) -> Outcome:
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
     before = Path.cwd()
     os.chdir(cwd)
     try:
         with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
-            status = command(list(words)) or 0
+            status = command(list(argv)) or 0
     except SystemExit as end:
         status = int(end.code or 0)
     finally:
@@ -91,16 +91,16 @@ def _here(
     return Outcome(status, *texts)
 
 
-def check_same(*words: str, cwd: Path, mode: str = "-lq", **options: object) -> Outcome:
-    """Fail unless `words` do the same under python and kernprof; say what they do."""
-    plain = run(words, cwd=cwd, **options)  # type: ignore[arg-type]
-    ours = kernprof(mode, *words, cwd=cwd, **options)
+def check_same(*argv: str, cwd: Path, mode: str = "-lq", **options: object) -> Outcome:
+    """Run `argv` under python and kernprof; fail unless both outcomes are equal."""
+    plain = run(argv, cwd=cwd, **options)  # type: ignore[arg-type]
+    ours = kernprof(mode, *argv, cwd=cwd, **options)
     assert ours == plain, _difference(plain, ours)
     return plain
 
 
 def _difference(plain: Outcome, ours: Outcome) -> str:
-    """Show what kernprof does otherwise than python."""
+    """Return a diff of the two outcomes, for the assertion message."""
     lines = [f"exit status {plain.status}, under kernprof {ours.status}"]
     for name in ("out", "err"):
         before, after = (getattr(o, name).splitlines() for o in (plain, ours))
@@ -110,7 +110,7 @@ def _difference(plain: Outcome, ours: Outcome) -> str:
 
 
 def write(folder: Path, name: str, program: str) -> str:
-    """Write `program` to a file, without its common indentation; return its name."""
+    """Write `program`, dedented, to the file `name`; return `name`."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(textwrap.dedent(program), encoding="utf-8")

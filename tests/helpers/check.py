@@ -1,12 +1,12 @@
-"""Program and truth in one call: `check_lines(program, hits={1: 1, 2: 4})`.
+"""Expected hits beside the program: `check_lines(program, hits={1: 1, 2: 4})`.
 
 A program is the text of a module.  Its functions marked with ``@profile`` are
-counted twice: by lineprof in this process, and by the oracle in a child, so
-that nothing of the oracle's tracing is left here.  Both counts must agree with
-each other, and with what the test knows by hand.  What the program prints, the
-global ``result`` that it leaves and the exception that ends it must agree, too.
+counted twice: by lineprof in this process, and by the oracle in a child process, so
+that the oracle's tracing leaves this process unchanged.  Both counts must be equal,
+and equal to the hits that the test expects.  The program's output, its global
+``result`` and the exception that ends it must also be the same in both runs.
 
-What is known by hand stands in ``hits``, or at the end of the line itself::
+Expected hits are in ``hits``, or in a comment at the end of a line::
 
     for i in range(3):  #> 4
         f(i)  #> 3
@@ -37,7 +37,7 @@ MARK = re.compile(r"#> (\d+)$")
 
 
 def marks(text: str) -> dict[int, int]:
-    """Read the hits that the lines themselves claim."""
+    """Return the expected hits that are written in the program's lines."""
     found = ((n, MARK.search(s)) for n, s in enumerate(text.splitlines(), 1))
     return {number: int(match[1]) for number, match in found if match}
 
@@ -48,11 +48,11 @@ def check_like_alone(
     *,
     unsure: Collection[int] = (),
 ) -> Outcome:
-    """Run *program* alone and under lineprof: the same must come of it.
+    """Run *program* alone and under lineprof; both must have the same outcome.
 
-    For programs that trace or fork themselves, where no oracle can look on.
-    All hits must be known by hand but for lines that are *unsure*; a line that
-    says nothing must have none.
+    For programs that trace or fork themselves, which the oracle cannot count.
+    The hits of all lines must be given, those of *unsure* lines excepted; a line
+    without a mark must have no hit.
     """
     text = plain(program)
     known = {**marks(text), **(hits or {})}
@@ -74,16 +74,16 @@ def check_lines(
     *,
     functions: Sequence[str] = (),
 ) -> Outcome:
-    """Run *program* under lineprof and under the oracle, and compare.
+    """Run *program* under lineprof and under the oracle, and compare the hits.
 
     Args:
         program: the text of a module; its first line may be left empty.
-        hits: hits by line that are known by hand, besides those that the
-            lines themselves claim; the rest is the oracle's word.
+        hits: expected hits by line, besides the marks of the lines; all
+            other lines are compared with the oracle alone.
         functions: names of functions to register from outside, see `play`.
 
     Raises:
-        AssertionError: with the source and what was counted beside it.
+        AssertionError: with the source and all counts beside it.
 
     """
     text = plain(program)
@@ -100,7 +100,7 @@ def check_lines(
 def differences(
     known: Mapping[int, int], truth: Outcome, found: Outcome
 ) -> dict[int, str]:
-    """Say by line what is wrong; line 0 is for the whole program."""
+    """Return the differences by line; line 0 is for the whole program."""
     wrong: dict[int, str] = {}
     for what in ("result", "output"):
         if getattr(truth, what) != getattr(found, what):
@@ -126,7 +126,7 @@ def report(
     found: Outcome,
     wrong: Mapping[int, str],
 ) -> str:
-    """Print the source with what was expected and what was counted."""
+    """Return the source with expected and counted hits in columns."""
     version = ".".join(map(str, sys.version_info[:3]))
     rows = [f"Python {version}, hook {hook_name()}: {wrong.get(0, 'hits differ')}"]
     rows.append(f"{'':9} {'line':>4} {'by hand':>8} {'oracle':>8} {'lineprof':>8}")

@@ -1,7 +1,7 @@
-"""Time, exact to the nanosecond: the clock moves only where a program ticks.
+"""Exact times of lines: the clock moves only when the program calls ``tick``.
 
-A line says what time it must have with ``#= ns``, and what time suspended in
-an await with ``#~ ns``; a line that says nothing must have none.
+A line's expected time is written as ``#= ns``, its time suspended in an await as
+``#~ ns``; a line without a mark must have no time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ TIME = re.compile(r"#= (\d+)")
 AWAIT = re.compile(r"#~ (\d+)")
 
 
-def said(mark: re.Pattern[str], text: str) -> dict[int, int]:
-    """Read what the lines of a program say of themselves."""
+def expected(mark: re.Pattern[str], text: str) -> dict[int, int]:
+    """Return the expected times that are written in the program's lines."""
     found = ((n, mark.search(line)) for n, line in enumerate(text.splitlines(), 1))
     return {number: int(match[1]) for number, match in found if match}
 
@@ -36,7 +36,7 @@ def measure(text: str, clock: Clock) -> LineStats:
 
 
 def check_times(program: str, clock: Clock) -> LineStats:
-    """Run *program* and compare its times with what its lines say."""
+    """Run *program* and compare its times with those written in its lines."""
     text = plain(program)
     stats = measure(text, clock)
     times: dict[int, int] = {}
@@ -46,11 +46,11 @@ def check_times(program: str, clock: Clock) -> LineStats:
             assert row.raw_ns == row.time_ns, "nothing to calibrate"
             times[row.line] = times.get(row.line, 0) + row.time_ns
             awaits[row.line] = awaits.get(row.line, 0) + row.await_ns
-    assert {line: ns for line, ns in times.items() if ns} == said(TIME, text)
-    assert {line: ns for line, ns in awaits.items() if ns} == said(AWAIT, text)
+    assert {line: ns for line, ns in times.items() if ns} == expected(TIME, text)
+    assert {line: ns for line, ns in awaits.items() if ns} == expected(AWAIT, text)
     return stats
 
 
 def totals(stats: LineStats) -> dict[str, int]:
-    """Total time (ns) by name of function, without what it is defined in."""
+    """Return the total time (ns) by the last part of a function's name."""
     return {f.name.rpartition(".")[2]: f.total_ns for f in stats.functions}

@@ -1,4 +1,4 @@
-"""Slices, exact to the nanosecond: the clock moves only where a program ticks."""
+"""Exact slices of a trace: the clock moves only when the program calls ``tick``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from lineprof import LineStats
     from lineprof.model.timelines import Slice, Trace
 
-# start and end (ns) since the program's begin, name of the function, line or 0
+# start and end (ns) since the program began, name of the function, line or 0
 Row = tuple[int, int, str, int]
 
 
 def traced(clock: Clock, lines_ns: float = 0.0, memory_mb: int = 1) -> LineProfiler:
-    """Make a profiler that keeps stays on lines of at least so many ns."""
+    """Return a profiler that keeps slices of lines of at least `lines_ns`."""
     options = TraceOptions(lines_us=lines_ns / 1000, memory_mb=memory_mb)
     return LineProfiler(core=hook_name(), clock=clock.capsule, trace=options)
 
@@ -39,7 +39,7 @@ def slices_of(
 
 
 def rows_of(stats: LineStats, begin: int = 0) -> list[Row]:
-    """Return all slices in order, once it is sure that they nest."""
+    """Return all slices in order; fail unless they nest."""
     return [
         (start, start + one.ns, name(one), one.line)
         for trace in stats.traces
@@ -49,7 +49,7 @@ def rows_of(stats: LineStats, begin: int = 0) -> list[Row]:
 
 
 def name(one: Slice) -> str:
-    """Return the function's name, without what it is defined in."""
+    """Return the last part of the function's name."""
     return one.function[2].rpartition(".")[2]
 
 

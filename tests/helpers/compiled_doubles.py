@@ -1,7 +1,7 @@
-"""The doubles in C, `doubles/*/*.c`: compiled once for a run of the tests.
+"""Compiles the doubles in C, `doubles/*/*.c`, once for a run of the tests.
 
-Where the environment variable LINEPROF_DOUBLES names a folder that has them, as under
-`make test`, they are not compiled at all.
+Doubles in the folder that the environment variable LINEPROF_DOUBLES names, as under
+`make test`, are used as they are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPTIONS = ("-std=c11", "-shared", "-fPIC")
 
 
 def compiler() -> list[str]:
-    """Find a C compiler: $CC, Python's own, or any."""
+    """Return the command of a C compiler: $CC, that of Python's build, or any."""
     wanted = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     for command in (wanted.split(), ["cc"], ["gcc"], ["clang"]):
         if shutil.which(command[0]):
@@ -33,7 +33,7 @@ def compiler() -> list[str]:
 
 
 def ready(*names: str) -> Path | None:
-    """Give the folder that LINEPROF_DOUBLES names if it has these libraries."""
+    """Return the folder that LINEPROF_DOUBLES names if it has these libraries."""
     folder = Path(os.environ.get("LINEPROF_DOUBLES") or os.devnull)
     there = all((folder / f"{name}.so").is_file() for name in names)
     return folder.resolve() if there else None
@@ -42,7 +42,7 @@ def ready(*names: str) -> Path | None:
 def compiled(
     folder: Path, name: str, sources: Sequence[str], options: Sequence[str] = OPTIONS
 ) -> Path:
-    """Give a library in a folder that all processes of a run share."""
+    """Return a library in a folder that all processes of a run share."""
     library = folder / f"{name}.so"
     with (folder / "doubles.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Files of profiles that were changed from outside, and what loading them comes to."""
+"""Damaged profile files, and checks of the errors that loading them raises."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from lineprof.storage.schema import Table
 
 
-def refused(path: object) -> str:
-    """Return the one line with which `path` is not loaded."""
+def load_error(path: object) -> str:
+    """Return the one-line error of loading `path`."""
     with pytest.raises(LineprofError) as caught:
         load(path)  # type: ignore[arg-type]
     line = str(caught.value)
@@ -31,7 +31,7 @@ def refused(path: object) -> str:
 
 
 def execute(file: Path, *statements: str, data: bytes = b"") -> None:
-    """Change a file by `statements`, in which ? is `data`."""
+    """Change a file by SQL `statements`, in which ? is `data`."""
     with closing(sqlite3.connect(file)) as db:
         for statement in statements:
             db.execute(statement, (data,) * statement.count("?"))
@@ -39,7 +39,7 @@ def execute(file: Path, *statements: str, data: bytes = b"") -> None:
 
 
 def changed(folder: Path, stats: Profile, *statements: str, data: bytes = b"") -> Path:
-    """Return a profile's file after `statements`, in which ? is `data`."""
+    """Save a profile and change its file by `statements`, in which ? is `data`."""
     file = folder / "changed.lprof"
     save(stats, file)
     execute(file, *statements, data=data)
@@ -49,9 +49,9 @@ def changed(folder: Path, stats: Profile, *statements: str, data: bytes = b"") -
 def with_any_values(
     folder: Path, stats: Profile, statement: str, tables: Iterable[Table]
 ) -> Path:
-    """Return a profile's file after an UPDATE that its tables would not take.
+    """Return a profile's file after an UPDATE that its own tables would reject.
 
-    The table is first made one that takes any value, as a hostile file would have it.
+    The table is first replaced by one that accepts any value, as in a hostile file.
     """
     table = next(one for one in tables if f" {one.name} " in f"{statement} ")
     columns = ", ".join(column.name for column in table.columns)
@@ -74,9 +74,10 @@ def check_any_byte(
     places: Callable[[Sequence[int]], Iterable[int]],
     look: Callable[[Profile], object] = repr,
 ) -> None:
-    """Change one byte of a file after the other: it is a profile, or one clear line.
+    """Change single bytes of a file: it must load as a profile, or fail with one line.
 
-    `places` chooses among those of bytes that are not 0; `look` looks at profiles.
+    `places` chooses among the positions of bytes that are not 0; `look` is called
+    with each profile that loads.
     """
     data = file.read_bytes()
     outcomes = set()

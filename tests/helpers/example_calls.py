@@ -1,6 +1,7 @@
-"""Profiles with call trees, written by hand or by rule, for what shows and stores them.
+"""Example profiles with call trees, for tests of views, exports and files.
 
-`example()` is this program, on two threads (inclusive ns; recursion folded):
+`example()` is a profile of this program, on two threads (inclusive ns; recursion
+folded):
 
     <module> 29 -> main                    6_242_436
       main 7 -> Model.__init__                   800
@@ -8,16 +9,18 @@
       main 9 -> Model.forward              4_564_877
         13 -> solve                           43_703
           14 -> launch (starts GPU work)      27_003
-          15 -> is_even -> is_odd -> is_even   9_800 (each other, by turns)
+          15 -> is_even -> is_odd -> is_even   9_800 (mutual recursion)
         14 -> fib -> fib                      17_724
         15 -> weights                      4_500_000 (of an odd name)
       main 13 -> report -> builtins.len          550
     work 18 -> Model.forward               1_532_779 (on another thread)
 
-What a line takes is its own time and what its edges' `inclusive_ns` are, always.
+The time of a line is its self time and the `inclusive_ns` of its edges.
 """
 
 from __future__ import annotations
+
+import example_stats
 
 from lineprof.line_stats import LineStats
 from lineprof.model.gpu import (
@@ -38,7 +41,6 @@ from lineprof.model.records import (
     CallNode,
     CallTree,
     FunctionStats,
-    Process,
     SourceFile,
     Thread,
     ThreadLine,
@@ -136,23 +138,10 @@ IS_ODD = (SOLVE_FILE, 9, "is_odd")
 SOLVE = (SOLVE_FILE, 13, "solve")
 LAUNCH = (SOLVE_FILE, 18, "launch")
 WEIGHTS = (SOLVE_FILE, 22, 'weights "w"; größe\'s <損> & \\ %\udcff')
-LEN = ("", 0, "builtins.len")  # of C: no function of the profile
+LEN = ("", 0, "builtins.len")  # a C function, which has no lines in the profile
 
-PROCESS = Process(
-    pid=4711,
-    host="node-1",
-    rank=None,
-    argv=("main.py",),
-    cwd="/p",
-    python="3.12.1",
-    start_unix_ns=1_700_000_000_000_000_000,
-    wall_ns=6_500_000,
-    core="monitoring",
-    core_reason="this Python has sys.monitoring",
-    clock="tsc",
-    overhead_ns=12_000,
-    version="0.1.0",
-    exit="",
+PROCESS = example_stats.PROCESS._replace(
+    argv=("main.py",), cwd="/p", wall_ns=6_500_000, overhead_ns=12_000
 )
 # parent, line, function, thread, calls, primitive calls, self, total, inclusive (ns)
 NODES = (
@@ -185,14 +174,14 @@ NODES = (
 WAITS = (
     Wait(MAIN, 12, 0, LOCK, 1_500_000),
     Wait(MAIN, 12, 0, GIL, 20_000),
-    Wait(MODULE, 29, 0, LOCK, 1_500_000),  # it called main
+    Wait(MODULE, 29, 0, LOCK, 1_500_000),  # its line called main
     Wait(MODULE, 29, 0, GIL, 20_000),
     Wait(WEIGHTS, 23, 1, IO, 300_000),
 )
 
 
 def cell(line: int, thread: int, hits: int, time_ns: int) -> ThreadLine:
-    """Return the cell of a line; the profiler took 40 ns of each hit."""
+    """Return the numbers of a line on a thread; the profiler's cost is 40 ns a hit."""
     return ThreadLine(line, thread, hits, time_ns, 0, time_ns + 40 * hits)
 
 
@@ -262,7 +251,7 @@ def _functions() -> list[FunctionStats]:
 
 
 def _gpu() -> Gpu:
-    """Return GPU work of both threads, and some that no line has caused."""
+    """Return GPU work of both threads, and some that is unattributed."""
     inner = ((FORWARD, 13), (SOLVE, 14), (LAUNCH, 19))
     kernel = "_Z6kernelPfi"
     return Gpu(
@@ -282,7 +271,7 @@ def _gpu() -> Gpu:
 
 
 def example() -> LineStats:
-    """Return the profile of the program above, whose numbers add up."""
+    """Return the profile of the program above; its numbers add up."""
     texts = {MAIN_FILE: MAIN_TEXT, MODEL_FILE: MODEL_TEXT, SOLVE_FILE: SOLVE_TEXT}
     return LineStats.from_functions(
         _functions(),
@@ -301,8 +290,8 @@ def example() -> LineStats:
 def deep(levels: int) -> LineStats:
     """Return a chain of `levels` functions, each of which calls the next one.
 
-    Function i is ``f<i>`` of /p/deep.py and takes 10 ns of its own on line
-    2 * i + 2, from where the next one is called.
+    Function i is ``f<i>`` of /p/deep.py and has 10 ns of self time on line
+    2 * i + 2, which calls the next one.
     """
     keys = [("/p/deep.py", 2 * i + 1, f"f{i}") for i in range(levels)]
     nodes, functions = [], []
@@ -319,38 +308,38 @@ def deep(levels: int) -> LineStats:
 
 
 _LEVELS = 10
-_OWN = 1000  # ns that each line of a wide profile takes itself
-_CALLED_BY = 5  # nodes of each function that is called by others
+_OWN = 1000  # self time (ns) of each line of a wide profile
+_CALLED_BY = 5  # nodes of each function that others call
 
 
 def wide(functions: int = 2000, lines: int = 100_000) -> LineStats:
-    """Return a profile of so many functions, and lines in all, for timing.
+    """Return a large profile: `functions` with `lines` in total, for timing.
 
-    They are in 20 files with their text. Each is called by one at the level
-    above (there are 10), from five places: that makes about five nodes each.
+    The functions are in 20 files with their text, on 10 levels. Each function is
+    called from five lines of the level above, and has about five nodes.
     """
     each = lines // functions
     files = [f"/p/wide{i}.py" for i in range(20)]
     keys = [
         (files[i % 20], (i // 20) * (each + 1) + 1, f"f{i}") for i in range(functions)
     ]
-    ways = _ways(functions, each, [line for _, line, _ in keys])
+    sites = _call_sites(functions, each, [line for _, line, _ in keys])
     n_nodes = [0] * functions
-    for _, _, callee in ways:
+    for _, _, callee in sites:
         n_nodes[callee] += 1
     first = [True] * functions
     own = []
-    for _, _, callee in ways:
+    for _, _, callee in sites:
         whole, count = _OWN * each, n_nodes[callee]
         own.append(whole // count + (whole % count if first[callee] else 0))
         first[callee] = False
     took = list(own)
     callees: list[dict[int, int]] = [{} for _ in range(functions)]  # ns by line
-    for place in range(len(ways) - 1, -1, -1):
-        parent, line, _ = ways[place]
+    for place in range(len(sites) - 1, -1, -1):
+        parent, line, _ = sites[place]
         if parent != NO_NODE:
             took[parent] += took[place]
-            edges = callees[ways[parent][2]]
+            edges = callees[sites[parent][2]]
             edges[line] = edges.get(line, 0) + took[place]
     return LineStats.from_functions(
         (
@@ -373,27 +362,29 @@ def wide(functions: int = 2000, lines: int = 100_000) -> LineStats:
         calls=CallTree(
             tuple(
                 CallNode(parent, line, keys[callee], 0, 3, 3, mine, whole, whole)
-                for (parent, line, callee), mine, whole in zip(ways, own, took)
+                for (parent, line, callee), mine, whole in zip(sites, own, took)
             )
         ),
     )
 
 
-def _ways(functions: int, each: int, starts: list[int]) -> list[tuple[int, int, int]]:
+def _call_sites(
+    functions: int, each: int, starts: list[int]
+) -> list[tuple[int, int, int]]:
     """Return (parent, line, function) of every node, parents first."""
     size = functions // _LEVELS
-    ways = [(NO_NODE, 0, i) for i in range(size)]
+    sites = [(NO_NODE, 0, i) for i in range(size)]
     above = range(size)
     for level in range(1, _LEVELS):
         end = functions if level == _LEVELS - 1 else (level + 1) * size
-        begin = len(ways)
+        begin = len(sites)
         for i in range(level * size, end):
             for turn in range(_CALLED_BY):
                 parent = above[(i * 7 + turn * 13) % len(above)]
-                line = starts[ways[parent][2]] + 1 + (i + turn * 3) % each
-                ways.append((parent, line, i))
-        above = range(begin, len(ways))
-    return ways
+                line = starts[sites[parent][2]] + 1 + (i + turn * 3) % each
+                sites.append((parent, line, i))
+        above = range(begin, len(sites))
+    return sites
 
 
 def _texts(functions: int, each: int) -> list[str]:

@@ -1,11 +1,11 @@
-"""One profile with GPU data written by hand, for the tests of what shows it.
+"""An example profile with GPU data, for tests of views, exports and files.
 
-The totals, beside those that stand at the end of this file:
+Totals of its lines; other totals are constants further down:
 
     line of fit()     gpu_ns           self_ns  what
     34 step(...)      8_150_000              0  all that step() did
-    35 backward(...)  3_000_000      3_000_000  adopted from native threads
-    36 item()                 0              0  a copy, and 4_100_000 ns of waiting
+    35 backward(...)  3_000_000      3_000_000  adopted from threads of C code
+    36 item()                 0              0  a copy, and a wait of 4_100_000 ns
     37 replay()       1_000_000      1_000_000  of a graph captured at line 22
     38 upload(...)       50_000              0
 """
@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from array import array
 from typing import TYPE_CHECKING
+
+import example_stats
 
 from lineprof.line_stats import LineStats
 from lineprof.model.gpu import (
@@ -27,7 +29,6 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.records import (
     FunctionStats,
-    Process,
     SourceFile,
     Thread,
     ThreadLine,
@@ -87,38 +88,29 @@ STEP = (FILE, 20, "step")
 QUIET = (FILE, 27, "quiet")
 FIT = (FILE, 32, "fit")
 
-# Names as compilers give them; and one that no one can demangle.
+# Names as compilers make them, and one that cannot be demangled.
 GEMM = "_Z4gemmPKfS0_Pfi"  # gemm(float const*, float const*, float*, int)
 RELU = "_ZN2at6native4reluIfEEvPT_i"  # void at::native::relu<float>(float*, int)
 ADD = "triton_poi_fused_add_0"
 EVIL = "evil\x1b[2J kernel — 損失"
 
-PROCESS = Process(
-    pid=4711,
-    host="node-1",
-    rank=None,
+PROCESS = example_stats.PROCESS._replace(
     argv=("model.py",),
-    cwd="/project",
     python="CPython 3.12.1",
-    start_unix_ns=1_700_000_000_000_000_000,
     wall_ns=25_000_000,
-    core="monitoring",
-    core_reason="this Python has sys.monitoring",
-    clock="tsc",
     overhead_ns=1_200,
     version="0.2.0",
-    exit="",
 )
 THREADS = (Thread(0, 4711, "MainThread"), Thread(0, 4720, "uploader"))
 
-# Index in Gpu.paths, by what they are.
+# Indices in Gpu.paths.
 IN_RELU, IN_LAYER, LEAF, DEEP, ADDED, BACKWARD, ITEM, REPLAY, TO, ZEROS, WORKER = range(
     11
 )
 PATHS = (
     GpuPath(0, False, ((FIT, 34), (STEP, 21)), 3_000_021),
     GpuPath(0, False, ((FIT, 34), (STEP, 22)), 3_000_022),
-    # tree() recursed: line 16 is open twice, and counts once.
+    # tree() is recursive: line 16 is open twice, and counts once.
     GpuPath(0, False, ((FIT, 34), (STEP, 23), (TREE, 16), (TREE, 15)), 2_000_015),
     GpuPath(
         0, False, ((FIT, 34), (STEP, 23), (TREE, 16), (TREE, 16), (TREE, 15)), 2_000_015
@@ -179,13 +171,13 @@ SUMS = (
     GpuSum(
         ITEM, NO_PATH, "runtime", "cudaMemcpyAsync", NO_DEVICE, 10, 60_000, 5_000, 8_000
     ),
-    # Launched outside of any profiled line.
+    # Launched outside of profiled lines.
     _kernels(NO_PATH, GEMM, 0, 3, 300_000, 100_000, 100_000),
     GpuSum(NO_PATH, NO_PATH, "memset", "", 1, 1, 2_000, 2_000, 2_000, 64),
     _copies(NO_PATH, "HtoD", 0, 1, 10_000, 10_000, 10_000, 4_096),
     GpuSum(NO_PATH, NO_PATH, "wait", "", NO_DEVICE, 1, 5_000, 5_000, 5_000),
 )
-# Of all sums; and of those without a path.
+# Totals of all sums, and of the sums without a call path.
 TOTAL_GPU_NS = 12_502_000
 TOTAL_COPY_NS = 900_000
 UNATTRIBUTED_GPU_NS = 302_000
@@ -228,7 +220,7 @@ RUNS = (
 )
 
 # kind, name, start, ns, path + 1, origin + 1, device, context, stream,
-# correlation, bytes, launch, memory, thread; not in order of their start
+# correlation, bytes, launch, memory, thread; not ordered by start
 ORIGIN_NS = 5_000_000_000
 NAMES = ("", GEMM, RELU, EVIL, "HtoD", "DtoH", "cuLaunchKernel", "cudaMemcpyAsync")
 LAUNCHES = (
@@ -252,7 +244,7 @@ EVENTS = (
 
 
 def packed_columns(rows: Iterable[tuple[int, ...]]) -> dict[str, bytes]:
-    """Return events as the core gives them, starts counted from ORIGIN_NS."""
+    """Return events packed as by the core; their starts are relative to ORIGIN_NS."""
     columns = {name: array(kind) for name, kind in EVENT_COLUMNS.items()}
     for row in rows:
         for (name, column), value in zip(columns.items(), row):
@@ -284,10 +276,10 @@ def _function(
 
 
 def example() -> LineStats:
-    """Return a profile of which all functions but quiet() have GPU data.
+    """Return a profile in which all functions but quiet() have GPU data.
 
-    Line 9 has no time of its own: the counters of lines and those of the GPU
-    can be reset apart from one another.
+    Line 9 has GPU data but no time: the counters of lines and those of the GPU
+    can be reset separately.
     """
     return LineStats.from_functions(
         [
@@ -336,8 +328,8 @@ def example() -> LineStats:
     )
 
 
-def ungated() -> LineStats:
-    """Return the same profile as it is on a machine without a GPU."""
+def without_gpu() -> LineStats:
+    """Return the same profile as recorded on a machine without a GPU."""
     run = GpuRun(0, "none", "there is no NVIDIA device", present=False)
     stats = example()
     stats.gpu = Gpu(runs=(run,))

@@ -1,4 +1,4 @@
-"""One profile written by hand, for the tests of what shows and stores profiles."""
+"""An example profile without a call tree, for tests of views, exports and files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def function(name: str, line: int, *cells: ThreadLine, **more: int) -> FunctionS
 
 
 def example() -> LineStats:
-    """Return a profile with threads, awaits, recursion and a function unused."""
+    """Return a profile with threads, awaits, recursion and a function never called."""
     return LineStats.from_functions(
         [
             function(
@@ -103,7 +103,7 @@ def example() -> LineStats:
 
 
 def everything(stats: LineStats) -> dict[str, object]:
-    """Return all that a profile holds, of which `==` compares the numbers alone."""
+    """Return all fields of a profile, of which `==` compares only the numbers."""
     names = ("functions", "processes", "threads", "sources", "warnings", "unit", "gpu")
     more = ("calls", "waits", "traces")
     return {name: getattr(stats, name) for name in (*names, *more)}

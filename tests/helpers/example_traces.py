@@ -1,11 +1,11 @@
-"""Profiles with slices, written by hand, for what shows when functions ran."""
+"""Example profiles with slices, for tests of exported timelines."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from example_gpu import FIT, ORIGIN_NS, PROCESS, STEP, UPLOAD, example, ungated
+from example_gpu import FIT, ORIGIN_NS, PROCESS, STEP, UPLOAD, example, without_gpu
 
 from lineprof.line_stats import LineStats
 from lineprof.model.timelines import Slice, Trace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SliceList(Trace):
-    """A trace whose slices are not packed."""
+    """A trace with unpacked slices."""
 
     make: Callable[[], Iterable[Slice]]
 
@@ -31,7 +31,7 @@ def trace(
     origin_ns: int = ORIGIN_NS,
     left_out: int = 0,
 ) -> SliceList:
-    """Return a trace of `slices`, put in the order in which traces have them."""
+    """Return a trace of `slices`, sorted as traces are."""
     rows = sorted(slices, key=lambda one: (one.start_ns, -one.ns))
     functions = tuple(dict.fromkeys(one.function for one in rows))
     threads = tuple(dict.fromkeys(one.thread for one in rows))
@@ -47,8 +47,8 @@ def traced(*traces: Trace, stats: LineStats | None = None) -> LineStats:
     return stats
 
 
-# fit() calls step() from line 34, waits in line 36, and goes on in line 37; beside
-# it, upload() runs on another thread. Lines follow upon one another at once.
+# fit() calls step() from line 34, waits in line 36, and continues in line 37;
+# upload() runs on another thread. Each line begins when the previous one ends.
 SLICES = (
     Slice(900_000, 1_500_000, 0, FIT, 0),
     Slice(950_000, 250_000, 0, FIT, 34),
@@ -67,7 +67,7 @@ def steps() -> LineStats:
 
 
 def falling(levels: int) -> LineStats:
-    """Return a profile of functions that call one another, so many deep."""
+    """Return a profile of a chain of `levels` calls."""
     return traced(
         trace(
             Slice(10 * i, 20 * (levels - i) + 5, -1, ("/p/deep.py", i + 1, f"f{i}"), 0)
@@ -80,4 +80,4 @@ def falling(levels: int) -> LineStats:
 def sparse() -> list[LineStats]:
     """Return profiles that lack functions, GPU work or slices."""
     nothing = LineStats({}, 1e-9)
-    return [nothing, ungated(), traced(trace([]), stats=nothing)]
+    return [nothing, without_gpu(), traced(trace([]), stats=nothing)]

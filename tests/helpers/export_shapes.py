@@ -1,4 +1,4 @@
-"""Profiles of all shapes, for the tests of what goes to other programs."""
+"""Unusual profiles that every export must handle: empty, deep, many threads, ..."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ STEPS = 1_000_000  # of a generator
 
 
 def content(stats: LineStats, name: str) -> bytes:
-    """Return the file that `stats` becomes in the format `name`."""
+    """Return the content of the file that exports `stats` in the format `name`."""
     return b"".join(EXPORTS[name].content(stats))
 
 
 def remarks(stats: LineStats, name: str) -> list[str]:
-    """Return what is said beside it."""
+    """Return the remarks of the export `name` on `stats`."""
     return list(EXPORTS[name].remarks(stats))
 
 
 def threads(count: int = MANY) -> LineStats:
-    """Return a profile of so many threads, of which each ran the same two functions."""
+    """Return a profile of `count` threads, each of which ran the same two functions."""
     outer, inner = (MAIN_FILE, 1, "run"), (MAIN_FILE, 5, "step")
     nodes: list[CallNode] = []
     outers, inners = [], []
@@ -56,7 +56,7 @@ def threads(count: int = MANY) -> LineStats:
 
 
 def generator(steps: int = STEPS) -> LineStats:
-    """Return a profile of a generator that gave so many values."""
+    """Return a profile of a generator that yielded `steps` values."""
     outer, inner = (MAIN_FILE, 1, "total"), (MAIN_FILE, 5, "values")
     spent = 30 * steps
     nodes = (
@@ -76,8 +76,8 @@ def generator(steps: int = STEPS) -> LineStats:
 
 
 def random_profile(seed: int) -> LineStats:
-    """Return functions and calls by chance, with times that add up."""
-    chance = random.Random(seed)  # noqa: S311  # it guards nothing
+    """Return a profile of random functions and calls, with times that add up."""
+    chance = random.Random(seed)  # noqa: S311  # not for security
     keys = [(f"/p/{i % 3}.py", 10 * i + 1, f"f{i % 5}") for i in range(8)]
     own = [
         [chance.choice((0, 1, 7, 10**9)) * chance.randrange(1, 99) for _ in range(4)]
@@ -125,7 +125,7 @@ def random_profile(seed: int) -> LineStats:
 
 @cache
 def shapes() -> dict[str, LineStats]:
-    """Return a profile of each shape, by what is odd about it."""
+    """Return profiles by the names of their peculiarities."""
     return {
         "calls": example(),
         "no tree": example_stats.example(),

@@ -1,7 +1,7 @@
-"""A client of CUPTI in pure Python: what a tool sees of the doubles.
+"""A client of CUPTI in pure Python, which tests the doubles as a tool would use them.
 
-It reads records by the offsets of NVIDIA's headers, knowing nothing of the
-doubles' C.  Only in processes of its own: a thread of CUPTI's stays for ever.
+The client reads records by the offsets of NVIDIA's headers, independently of the
+doubles' C code.  It needs a process of its own: a thread of CUPTI's never ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MEMCPY, MEMSET, DRIVER, RUNTIME, KERNEL, PEER_COPY = 1, 2, 4, 5, 10, 22
 MIGRATION, SYNC, MEMORY, GRAPH_TRACE = 25, 38, 49, 51
 DEVICE_KINDS = (KERNEL, MEMCPY, MEMSET)
 
-# By kind: what each field is called, how it is packed, and where.
+# By kind: name, struct code and offset of each field.
 API = {"cbid": "I4", "start": "Q8", "end": "Q16", "thread": "I28"}
 API.update(correlation="I32", result="I36")
 COPY = {"direction": "B4", "source": "B5", "target": "B6", "flags": "B7"}
@@ -83,14 +83,14 @@ class Call(NamedTuple):
 
 
 class Record(dict):  # type: ignore[type-arg]
-    """One activity record: its fields by name, as attributes, too."""
+    """One activity record: its fields by name, also as attributes."""
 
     def __getattr__(self, name: str) -> Any:
         return self[name]
 
 
 class Client:
-    """What a tool does with CUPTI, and all that it is told."""
+    """A subscriber of CUPTI, and all callbacks and records that it receives."""
 
     def __init__(self, *, clock: bool = True, start: bool = True) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # some tests end in abort()
@@ -98,10 +98,10 @@ class Client:
         self.calls: list[Call] = []
         self.resources: list[tuple[int, int, int]] = []
         self.records: list[Record] = []
-        self.order: list[object] = []  # of all callbacks, in short
+        self.order: list[object] = []  # of all callbacks, abbreviated
         self.buffers: dict[int, Any] = {}
         self.asked: list[int] = []  # threads that asked for a buffer
-        self.sizes: list[int] = []  # valid bytes of those that came back
+        self.sizes: list[int] = []  # valid bytes of the buffers that were delivered
         self.delivered = threading.Event()
         self.subscriber = ctypes.c_void_p()
         self.requested = REQUESTED(self.on_requested)
@@ -115,7 +115,7 @@ class Client:
             self("ActivityRegisterCallbacks", self.requested, self.completed)
 
     def result(self, function: str, *arguments: Any) -> int:
-        """Call a function of CUPTI's; give its result."""
+        """Call a function of CUPTI's; return its result."""
         return int(getattr(self.cupti, f"cupti{function}")(*arguments))
 
     def __call__(self, function: str, *arguments: Any) -> None:
@@ -123,37 +123,37 @@ class Client:
         assert result == 0, f"cupti{function}{arguments} gave {result}"
 
     def enable(self, *kinds: int) -> None:
-        """Have such records made."""
+        """Enable records of these kinds."""
         for kind in kinds:
             self("ActivityEnable", kind)
 
     def watch(self, domain: int, *cbids: int) -> None:
-        """Have callbacks of these functions, of all where none is named."""
+        """Enable callbacks of the functions `cbids`, of all functions by default."""
         for cbid in cbids:
             self("EnableCallback", 1, self.subscriber, domain, cbid)
         if not cbids:
             self("EnableDomain", 1, self.subscriber, domain)
 
     def flush(self, *, forced: bool = False) -> None:
-        """Have CUPTI deliver."""
+        """Let CUPTI deliver its buffers."""
         self("ActivityFlushAll", int(forced))
 
     def dropped(self) -> int:
-        """Count the records that were lost since the last time."""
+        """Return how many records were lost since the previous call."""
         count = ctypes.c_size_t()
         self("ActivityGetNumDroppedRecords", None, 0, ctypes.byref(count))
         return count.value
 
     def of(self, kind: int) -> list[Record]:
-        """Give the records of a kind, as they came."""
+        """Return the records of a kind, in order of arrival."""
         return [record for record in self.records if record.kind == kind]
 
     def names(self) -> list[str]:
-        """Give the kernels that ran, as their records came."""
+        """Return the names of kernels, in order of their records' arrival."""
         return [record.name for record in self.of(KERNEL)]
 
     def on_requested(self, buffer: Any, size: Any, most: Any) -> None:
-        """Make a buffer."""
+        """Give CUPTI a buffer."""
         made = ctypes.create_string_buffer(BUFFER_BYTES)
         address = ctypes.addressof(made)
         self.buffers[address] = made
@@ -164,7 +164,7 @@ class Client:
     def on_completed(
         self, _context: Any, _stream: int, buffer: int, size: int, valid: int
     ) -> None:
-        """Read a buffer's records."""
+        """Read the records of a buffer."""
         assert size == BUFFER_BYTES
         self.order.append("came")
         self.sizes.append(valid)
@@ -177,7 +177,7 @@ class Client:
         self.delivered.set()
 
     def on_called(self, _userdata: Any, domain: int, cbid: int, data: int) -> None:
-        """Note a callback."""
+        """Record a callback."""
         self.order.append((domain, cbid))
         if domain == 3:  # CUPTI_CB_DOMAIN_RESOURCE
             context, _stream, graph = struct.unpack("3Q", ctypes.string_at(data, 24))
@@ -198,14 +198,14 @@ class Client:
         )
 
     def node_id(self, node: int) -> int:
-        """Ask for the id of a graph's node."""
+        """Return the id of a graph's node."""
         number = ctypes.c_uint64()
         self("GetGraphNodeId", ctypes.c_void_p(node), ctypes.byref(number))
         return number.value
 
 
 def read(address: int) -> Record:
-    """Read a record by what headers say of its kind."""
+    """Read a record by the offsets of its kind."""
     kind = ctypes.c_uint32.from_address(address).value
     record = Record(kind=kind)
     for field, place in FIELDS[kind].items():

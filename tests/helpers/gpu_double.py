@@ -1,4 +1,4 @@
-"""The doubles of NVIDIA's libraries, as tests of the GPU part use them.
+"""Python interface to the doubles of NVIDIA's libraries, for tests of GPU recording.
 
 `doubles/cuda/fake_cuda.c` stands in for libcuda.so.1 and carries a workload,
 `doubles/cupti/fake_cupti.c` for libcupti; lineprof finds them by LINEPROF_CUDA and
@@ -13,19 +13,19 @@ Knobs, all environment variables, read when the libraries are loaded:
 
 FAKE_CUPTI_VERSION       17, 118 (11.8), 18, 20 to 24, 26, 28, 130001 (the default),
                          130101, 130202, 130301, 130401, 130500, 130501
-FAKE_CUPTI_SUBSCRIBE_RC  what cuptiSubscribe gives; 39: somebody else is subscribed
+FAKE_CUPTI_SUBSCRIBE_RC  what cuptiSubscribe gives; 39: another tool is subscribed
 FAKE_CUPTI_FAIL          name or name:result, with commas between: these fail
-FAKE_CUPTI_DROP          every so many records of the device one is dropped
-FAKE_CUPTI_ZERO_TIMES    every so many one has no times
+FAKE_CUPTI_DROP          one of so many records of the device is dropped
+FAKE_CUPTI_ZERO_TIMES    one of so many has no times
 FAKE_CUPTI_BUFFER_LIMIT  bytes of each buffer that are used
 FAKE_CUPTI_REQUEST       app: buffers are asked for on threads of the program
 FAKE_CUPTI_LATE_MS       cuptiActivityFlushAll returns at once, records come later
 FAKE_CUPTI_IDS           shared (the default), driver, runtime: whose id records carry
 FAKE_CUPTI_FIRST_ID      of correlation
 FAKE_CUPTI_STRICT        0: misuse is answered with an error, not by abort()
-FAKE_CUPTI_STUCK_MS      a deadlock is called one after so long (30000)
+FAKE_CUPTI_STUCK_MS      time after which a wait is called a deadlock (30000)
 FAKE_CUDA_DRIVER_VERSION what cuDriverGetVersion gives (13000, or what CUPTI needs)
-FAKE_CUDA_DEVICES        how many there are (2)
+FAKE_CUDA_DEVICES        number of devices (2)
 FAKE_CUDA_FAIL           as FAKE_CUPTI_FAIL, for functions of the driver
 """
 
@@ -68,7 +68,7 @@ SOURCES = {
 FLAGS = ["-std=c11", "-O1", "-g", "-D_GNU_SOURCE=1", "-fvisibility=hidden"]
 FLAGS += ["-shared", "-fPIC", "-pthread", "-Wl,-z,nodelete"]
 
-DOUBLE = "lineprof's GPU double: "  # what begins a message of theirs
+DOUBLE = "lineprof's GPU double: "  # the start of the doubles' messages
 
 COUNT, TIME, TEXT = ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p
 WAITER = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
@@ -121,7 +121,7 @@ RESULTS: dict[str, object] = {
 
 
 def declare(library: ctypes.CDLL) -> ctypes.CDLL:
-    """Say what the workload's functions take and give."""
+    """Declare arguments and results of the workload's functions."""
     for name, arguments in ARGUMENTS.items():
         function = getattr(library, name)
         function.argtypes = arguments
@@ -136,10 +136,10 @@ def workload(*, holding_the_gil: bool = False) -> ctypes.CDLL:
 
 
 def frozen_clock(gpu: ctypes.CDLL) -> Callable[[int], None]:
-    """Give the function that lets so many ns pass by the frozen clock.
+    """Return the function that advances the frozen clock by a number of ns.
 
-    It is no Python function: no frame, no line.  From now on each blocking call
-    lasts, by that clock, just as long as there is work to wait for.
+    The function is in C: calling it makes no frame and no line event.  From now on
+    each blocking call lasts, by that clock, as long as the work that it waits for.
     """
     advance = ctypes.CDLL(None).frozen_clock_advance
     advance.argtypes = [TIME]
@@ -149,7 +149,7 @@ def frozen_clock(gpu: ctypes.CDLL) -> Callable[[int], None]:
 
 
 def build(folder: Path) -> Path:
-    """Give the folder with the doubles: LINEPROF_DOUBLES, else compile them."""
+    """Return the folder with the doubles: LINEPROF_DOUBLES, or compile them."""
     import compiled_doubles as doubles  # noqa: PLC0415 - needs pytest; programs do not
 
     found = doubles.ready(*SOURCES)
@@ -168,11 +168,10 @@ def environment(
     cupti: str = "fake_cupti",
     **knobs: object,
 ) -> dict[str, str]:
-    """Give the environment of a process that finds the doubles.
+    """Return the environment of a process that uses the doubles.
 
-    frozen: its clock stands still, lineprof's with it, but for what frozen_clock()
-    gives.
-    cupti: which build, one of SOURCES.
+    frozen: the process's clock, and lineprof's, is moved by frozen_clock() alone.
+    cupti: the build of the double, a key of SOURCES.
     """
     found = {
         **os.environ,
@@ -205,10 +204,10 @@ gpu = workload()
 
 
 class Play:
-    """Plays scripts that drive the doubles, each in a process of its own.
+    """Runs scripts that drive the doubles, each in a process of its own.
 
-    A script finds `gpu`, the workload, and all of gpu_client.  Knobs are those
-    above, and what environment() takes.
+    Names in a script: `gpu`, the workload, and all of gpu_client.  Knobs are those
+    above and the arguments of environment().
     """
 
     def __init__(self, doubles: Path, folder: Path) -> None:
@@ -224,7 +223,7 @@ class Play:
         driver: bool = True,
         **knobs: object,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a script to whatever end; driver: there is one."""
+        """Run a script, which may fail; driver: LINEPROF_CUDA is set."""
         settings = environment(self.doubles, frozen=frozen, cupti=cupti, **knobs)
         prelude = SCRIPT_PRELUDE
         if not driver:
@@ -241,13 +240,13 @@ class Play:
         )
 
     def __call__(self, script: str, **knobs: Any) -> str:
-        """Run a script that must succeed; give what it printed."""
+        """Run a script that must succeed; return its output."""
         done = self.run(script, **knobs)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def dies(self, script: str, **knobs: Any) -> str:
-        """Run a script that must be stopped for misuse; give why."""
+        """Run a script that must abort because of misuse; return the message."""
         done = self.run(script, **knobs)
         assert done.returncode == -signal.SIGABRT, (done.stdout, done.stderr)
         why, *_ = [line for line in done.stderr.splitlines() if DOUBLE in line]

@@ -1,4 +1,4 @@
-"""Plays programs one after the other in this process, each with its own profiler."""
+"""Runs programs one after the other in this process, each with its own profiler."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 
 def play(file: str, gpu: CDLL, names: dict[str, object]) -> str:
-    """Run one, and write its profile; give what it said."""
+    """Run one program, and write its profile; return its output."""
     profiler = new_profiler()
     gpu.fk_init()
-    said = io.StringIO()
+    printed = io.StringIO()
     names = {**names, "__name__": "program", "__file__": file, "profile": profiler}
     code = compile(Path(file).read_text(encoding="utf-8"), file, "exec")
-    with contextlib.redirect_stdout(said):
+    with contextlib.redirect_stdout(printed):
         try:
             exec(code, names)
-        except BaseException:  # noqa: BLE001 - the test is told
-            said.write(traceback.format_exc())
+        except BaseException:  # noqa: BLE001 - printed for the test
+            printed.write(traceback.format_exc())
     profiler.dump_stats(f"{file}.lprof")
-    return said.getvalue()
+    return printed.getvalue()
 
 
 def main() -> None:
-    """Play those that the arguments name; print what each said, as JSON."""
+    """Run the programs that the arguments name; print their outputs as JSON."""
     gpu = workload()
     held = workload(holding_the_gil=True)
     names = {"gpu": gpu, "held": held, "tick": frozen_clock(gpu)}

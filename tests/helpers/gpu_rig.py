@@ -1,15 +1,15 @@
-"""Programs that drive the doubles, and what each of their lines must show.
+"""Programs that drive the doubles, with the expected GPU numbers of their lines.
 
-What is known by hand stands at the end of a line::
+Expected numbers are in a comment at the end of a line::
 
     gpu.fk_launch(b"kernel", 0, 1000)  #> gpu=1000 kernels=1
 
-A line that says nothing must have nothing of a GPU.  Words, times in ns:
+A line without a mark must have no GPU numbers.  Words of a mark, times in ns:
 
-    gpu=TIME  self=TIME (where it is not `gpu`)  adopted=TIME  kernels=NUMBER
+    gpu=TIME  self=TIME (default: `gpu`)  adopted=TIME  kernels=NUMBER
     memset=TIME/NUMBER  wait=TIME/NUMBER  alloc=BYTES  free=BYTES
     HtoD=TIME/BYTES/NUMBER, or another direction, and uvm-HtoD, of managed memory
-    hits=NUMBER  time=TIME, of the processor: compared where they stand
+    hits=NUMBER  time=TIME, of the processor: compared only if given
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 MARK = re.compile(r"#> (.+)$")
 PLAYER = Path(__file__).with_name("gpu_player.py")
-DEADLINE = 120  # s; only a process that hangs meets it
+DEADLINE = 120  # s; only a process that hangs reaches it
 OF_THE_PROCESSOR = ("hits", "time")
 
 Words = dict[str, str]
 
 
 def words_of(text: str) -> Words:
-    """Read words like ``gpu=1000 kernels=1``; `self` is `gpu` unless it stands."""
+    """Parse words like ``gpu=1000 kernels=1``; `self` is `gpu` unless it is given."""
     words = dict(word.split("=") for word in text.split())
     if "gpu" in words:
         words.setdefault("self", words["gpu"])
@@ -55,13 +55,13 @@ def words_of(text: str) -> Words:
 
 
 def marks(text: str) -> dict[int, Words]:
-    """Read what the lines of a program claim."""
+    """Return the expected numbers that are written in the program's lines."""
     found = ((n, MARK.search(s)) for n, s in enumerate(text.splitlines(), 1))
     return {number: words_of(match[1]) for number, match in found if match}
 
 
 def shown(numbers: GpuNumbers) -> Words:
-    """Say numbers in words, those that are 0 left out."""
+    """Return numbers as the words of a mark, without those that are 0."""
     words = {
         "gpu": numbers.gpu_ns,
         "self": numbers.self_ns,
@@ -82,7 +82,7 @@ def shown(numbers: GpuNumbers) -> Words:
 
 
 def by_line(gpu: Gpu, *, capture: bool = False) -> dict[int, Words]:
-    """Say what each line has, all functions together."""
+    """Return the words of each line, all functions together."""
     return {
         line: shown(numbers)
         for lines in numbers_of_lines(gpu, capture=capture).values()
@@ -91,7 +91,7 @@ def by_line(gpu: Gpu, *, capture: bool = False) -> dict[int, Words]:
 
 
 def check_sums(gpu: Gpu) -> None:
-    """Check that the lines' own numbers and the rest are all there is."""
+    """Check that self numbers of lines and unattributed ones add up to the totals."""
     parts = [unattributed(gpu)]
     for lines in numbers_of_lines(gpu, alone=True).values():
         parts += lines.values()
@@ -109,7 +109,7 @@ def run_of(stats: LineStats) -> GpuRun:
 
 
 def fields(words: Mapping[str, str]) -> dict[str, object]:
-    """Give the fields of docs/json.md that words stand for."""
+    """Return the fields of docs/json.md for these words."""
 
     def number(name: str, place: int = 0) -> int:
         return int(words.get(name, "0/0").split("/")[place])
@@ -132,7 +132,7 @@ def fields(words: Mapping[str, str]) -> dict[str, object]:
 
 
 def check_json(stats: LineStats) -> None:
-    """Check that ``view --json`` says of each line, and of the rest, the same."""
+    """Check that ``view --json`` has the same numbers as the profile."""
     lines = VIEWS["json"].render(stats, Sources(stats.sources), Options())
     profile = json.loads("\n".join(lines))
     found = {
@@ -157,9 +157,9 @@ def check_json(stats: LineStats) -> None:
 def check_marks(
     text: str, stats: LineStats, nowhere: str = "", *, capture: bool = False
 ) -> None:
-    """Compare a profile with what the lines of its program claim.
+    """Compare a profile with the marks in its program.
 
-    *nowhere* is what no line has caused.
+    *nowhere* has the expected numbers that are unattributed.
     """
     known = marks(text)
     found = by_line(stats.gpu, capture=capture)
@@ -180,7 +180,7 @@ def check_marks(
 
 
 def report(text: str, known: Mapping[int, Words], found: Mapping[int, Words]) -> str:
-    """Print the source; below each line that differs, what was found."""
+    """Return the source, with the numbers found below each line that differs."""
     rows = ["GPU numbers differ:"]
     for line, source in enumerate(text.splitlines(), 1):
         rows.append(f"{line:4} {source}")
@@ -192,7 +192,7 @@ def report(text: str, known: Mapping[int, Words], found: Mapping[int, Words]) ->
 
 @dataclass(frozen=True)
 class Ran:
-    """A process that has ended."""
+    """An ended process, and the program that it ran."""
 
     status: int
     out: str
@@ -201,33 +201,33 @@ class Ran:
     folder: Path
 
     def stats(self, name: str = "program") -> LineStats:
-        """Read the profile that it wrote."""
+        """Load the profile that the process wrote."""
         return LineStats.from_files(self.folder / f"{name}.lprof")
 
     def ok(self, out: str = "") -> Ran:
-        """Check that it ended well and wrote no word but those."""
+        """Check that the process succeeded and wrote `out` and no errors."""
         assert (self.status, self.out, self.err) == (0, out, ""), self.err
         return self
 
     def check(self, nowhere: str = "", *, capture: bool = False) -> LineStats:
-        """Compare its profile with what the program's lines claim."""
+        """Compare the profile with the marks in the program."""
         stats = self.stats()
         check_marks(self.text, stats, nowhere, capture=capture)
         return stats
 
 
 def lost(run: GpuRun) -> tuple[int, int, int, int]:
-    """Give how many records were dropped, invalid, outstanding, and left out."""
+    """Return the numbers of dropped, invalid, outstanding, and left out records."""
     return run.dropped, run.invalid, run.outstanding, run.left_out
 
 
 def events(stats: LineStats) -> list[GpuEvent]:
-    """Give all events of all timelines, in their order."""
+    """Return all events of all timelines, in their order."""
     return [event for timeline in stats.gpu.timelines for event in timeline]
 
 
 class Rig:
-    """The doubles, and a folder for programs that use them."""
+    """A runner of programs that use the doubles, with a folder for their files."""
 
     def __init__(self, doubles: Path, folder: Path) -> None:
         self.doubles = doubles
@@ -242,7 +242,7 @@ class Rig:
         cupti: str = "fake_cupti",
         **knobs: object,
     ) -> Ran:
-        """Run Python with these words, the doubles at hand; knobs set to "" go."""
+        """Run Python with `words` and the doubles; knobs that are "" are unset."""
         found = environment(self.doubles, frozen=frozen, cupti=cupti, **knobs)
         done = subprocess.run(
             [sys.executable, *words],
@@ -256,9 +256,9 @@ class Rig:
         return Ran(done.returncode, done.stdout, done.stderr, text, self.folder)
 
     def write(self, program: str, *, frozen: bool = True, ready: bool = True) -> str:
-        """Write program.py: `gpu` is the workload, `tick` lets time pass.
+        """Write program.py, in which `gpu` is the workload and `tick` moves the clock.
 
-        CUDA is *ready*: the program need not initialise it.
+        ready: the written program first initialises CUDA.
         """
         text = FROZEN_PRELUDE if frozen else PRELUDE
         text += ("gpu.fk_init()\n" if ready else "") + plain(program)
@@ -273,7 +273,7 @@ class Rig:
         ready: bool = True,
         **knobs: object,
     ) -> Ran:
-        """Run a program under ``kernprof -l``, which is quiet unless asked."""
+        """Run a program under ``kernprof -l``, with -q unless `options` have -v."""
         text = self.write(program, frozen=frozen, ready=ready)
         quiet = [] if any(word.startswith("-v") for word in options) else ["-q"]
         words = ["-m", "kernprof", "-l", *quiet, *options, "program.py"]
@@ -294,14 +294,14 @@ class Rig:
     def check(
         self, program: str, *options: str, nowhere: str = "", **knobs: object
     ) -> LineStats:
-        """Run a program under kernprof and compare with what its lines claim."""
+        """Run a program under kernprof and compare its profile with its marks."""
         return self.kernprof(program, *options, **knobs).ok().check(nowhere)
 
     def play(self, programs: Mapping[str, str], **knobs: object) -> dict[str, Played]:
         """Run programs one after the other in one process, each with a profiler.
 
-        Each finds its profiler as `profile`, `gpu` and `tick` as for `write`,
-        and as `held` the workload that keeps the interpreter's lock.
+        Names in a program: `profile`, its profiler; `gpu` and `tick` as for `write`;
+        `held`, the workload with functions that do not release the GIL.
         """
         texts = {name: plain(text) for name, text in programs.items()}
         files = {name: f"case_{n}.py" for n, name in enumerate(texts)}
@@ -310,24 +310,24 @@ class Rig:
         ran = self.run([str(PLAYER), *files.values()], **knobs)
         assert ran.status == 0, ran.err
         assert not ran.err, ran.err
-        said = json.loads(ran.out)
+        printed = json.loads(ran.out)
         return {
-            name: Played(texts[name], said[file], self.folder / f"{file}.lprof")
+            name: Played(texts[name], printed[file], self.folder / f"{file}.lprof")
             for name, file in files.items()
         }
 
 
 @dataclass(frozen=True)
 class Played:
-    """One of several programs that ran in one process."""
+    """A program that ran with others in one process."""
 
     text: str
-    said: str  # its output, and the traceback of what ended it
+    printed: str  # its output, and the traceback if it failed
     profile: Path
 
     def check(self, nowhere: str = "", *, said: str = "") -> LineStats:
-        """Compare its profile with what its lines claim."""
-        assert self.said == said
+        """Compare the profile with the marks in the program."""
+        assert self.printed == said
         stats = LineStats.from_files(self.profile)
         check_marks(self.text, stats, nowhere)
         return stats

@@ -1,4 +1,4 @@
-"""What many calls leave: blocks of Python's allocator, bytes of C's."""
+"""Growth of memory by many calls, and functions to call."""
 
 from __future__ import annotations
 
@@ -11,13 +11,30 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROUNDS = 200
 
 
+def work(n: int) -> int:
+    """Sum the numbers below `n`."""
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+
+def numbers(n: int) -> Iterator[int]:
+    """Yield the numbers below `n`."""
+    try:
+        yield 0
+        yield from range(1, n)
+    finally:
+        n = 0
+
+
 class Usage(ctypes.Structure):
-    """What mallinfo2 gives; all but two fields are of no use here."""
+    """The result of mallinfo2, of which two fields are used."""
 
     _fields_ = tuple(
         (name, ctypes.c_size_t)
@@ -37,7 +54,7 @@ class Usage(ctypes.Structure):
 
 
 def used() -> tuple[int, int]:
-    """Blocks of Python's allocator, and bytes of C's where they can be told."""
+    """Return blocks of Python's allocator, and bytes of C's (0 if unknown)."""
     gc.collect()
     with contextlib.suppress(AttributeError):
         read = ctypes.CDLL(None).mallinfo2
@@ -48,10 +65,10 @@ def used() -> tuple[int, int]:
 
 
 def must_not_grow(call: Callable[[], object], rounds: int = ROUNDS) -> None:
-    """Fail when every second call leaves a block, or each one 32 bytes.
+    """Fail if every second call leaves a block, or each call leaves 32 bytes.
 
-    A cache that fills or a list that doubles may look like a leak once, so
-    that there are five tries; a leak is there in every one.
+    A cache that fills or a list that doubles may look like a leak once, so there
+    are five tries; a leak shows in each of them.
     """
     for _ in range(20):
         call()

@@ -1,4 +1,4 @@
-"""The tool of `doubles/nvtx/nvtx_spy.c`, and what programs tell it of their ranges."""
+"""Runs programs with the NVTX tool `doubles/nvtx/nvtx_spy.c`; reads their ranges."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from running import hook_name, plain, run_python
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-POP = ")"  # in a sequence of ranges: any other word is the text of a push
+POP = ")"  # in a sequence of ranges; any other word is the text of a push
 
 Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Heard:
-    """A program that has ended, and all that the tool heard of it."""
+    """An ended program, and the NVTX events that the tool received from it."""
 
     status: int
     output: str
@@ -33,7 +33,7 @@ class Heard:
     events: tuple[Event, ...]
 
     def of(self, what: str) -> list[Event]:
-        """Events of lineprof's own domain, by kind."""
+        """Return the events of lineprof's domain that are of one kind."""
         return [
             event
             for event in self.events
@@ -41,7 +41,7 @@ class Heard:
         ]
 
     def threads(self, domain: str = "lineprof") -> dict[tuple[int, int], list[str]]:
-        """What each thread of each process did: the texts of pushes, and `POP`."""
+        """Return each thread's ranges: texts of pushes, and `POP`."""
         found: dict[tuple[int, int], list[str]] = {}
         for event in self.events:
             if event["domain"] == domain and event["what"] in {"push", "pop"}:
@@ -51,20 +51,20 @@ class Heard:
         return found
 
     def ranges(self) -> list[str]:
-        """What the only thread did."""
+        """Return the ranges of the only thread."""
         threads = list(self.threads().values())
         assert len(threads) <= 1, threads
         return threads[0] if threads else []
 
 
 class Spy:
-    """Runs programs in a fresh Python to which the tool listens."""
+    """A runner of programs in a new Python that loads the tool."""
 
     def __init__(self, library: Path) -> None:
         self.library = library
 
     def run(self, program: str, *arguments: str, **environment: str) -> Heard:
-        """Run a program with these arguments and variables; hear its ranges."""
+        """Run a program with these arguments and environment variables."""
         with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
             file, out = Path(folder, "program.py"), Path(folder, "heard")
             file.write_text(plain(program), encoding="utf-8")
@@ -87,14 +87,14 @@ class Spy:
             return Heard(done.returncode, done.stdout, done.stderr, tuple(read(out)))
 
     def check(self, program: str, *arguments: str, **environment: str) -> Heard:
-        """Run a program that must end well."""
+        """Run a program that must succeed."""
         heard = self.run(program, *arguments, **environment)
         assert heard.status == 0, heard.errors
         return heard
 
 
 def read(file: Path) -> list[Event]:
-    """Read what the tool wrote down."""
+    """Return the events in the tool's file."""
     if not file.exists():
         return []
     text = file.read_text(encoding="utf-8", errors="replace")
@@ -102,12 +102,12 @@ def read(file: Path) -> list[Event]:
 
 
 def nesting(ranges: Sequence[str]) -> list[tuple[str, ...]]:
-    """Give the ranges that were open after each step; a pop too many fails."""
+    """Return the ranges that are open after each step; fail for a pop without push."""
     stack: tuple[str, ...] = ()
     steps = []
     for word in ranges:
         if word == POP:
-            assert stack, f"a pop of nothing in {ranges}"
+            assert stack, f"a pop without a push in {ranges}"
             stack = stack[:-1]
         else:
             stack = (*stack, word)
@@ -116,7 +116,7 @@ def nesting(ranges: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def make_spy(folder: Path) -> Spy:
-    """Build the tool; skip where lineprof can't be heard."""
+    """Build the tool; skip the test if lineprof was built without NVTX."""
     probe = "from lineprof import _core\nprint(*_core.nvtx_open('auto'))"
     _, answer, errors = run_python(probe)
     if "without NVTX" in answer:

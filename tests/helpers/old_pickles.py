@@ -1,4 +1,4 @@
-"""Pickles as line_profiler writes them, without line_profiler."""
+"""Pickles like those of line_profiler, made without line_profiler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATHS = (
 
 
 class _AnyModule(ModuleType):
-    """Has the class that is to be pickled, whatever is installed."""
+    """A stand-in for the module of the class that is pickled."""
 
 
 def pickled(
@@ -25,7 +25,7 @@ def pickled(
     path: tuple[str, str] = PATHS[0],
     protocol: int = pickle.HIGHEST_PROTOCOL,
 ) -> bytes:
-    """Return the pickle of an object of the class at `path` with that state."""
+    """Return the pickle of an object with this state, of the class at `path`."""
     module, name = path
     made = type(name, (), {"__module__": module, "__qualname__": name})
     one = made()
@@ -47,5 +47,5 @@ def pickled(
 
 
 def state(lines: object = LINES, unit: object = 1e-9, key: object = KEY) -> object:
-    """Return what a profile of one function has."""
+    """Return the state of a profile of one function."""
     return {"timings": {key: lines}, "unit": unit}

@@ -1,6 +1,6 @@
-"""The truth about hits, told by `sys.settrace` in pure Python.
+"""The oracle: correct hits of a program, by `sys.settrace` in pure Python.
 
-It shares nothing with lineprof but the rules, which are these:
+The oracle shares no code with lineprof, only these rules:
 
 R1  Every ``line`` event is one hit of its line, except for R2, R3 and R6.
 R2  (3.12 and later, comprehensions that live in their function's own code,
@@ -15,15 +15,15 @@ R3  A simple statement (one that holds no other) which spans lines a to b:
     generator expressions and comprehensions with a code object of their own
     are not folded.  Without source there is no R3.
 R4  Headers of compound statements count as `sys.settrace` counts them.
-R5  A resumed generator or coroutine goes on in its line without a hit.
-R6  (3.12 and later) So does a frame whose next event names the line that it is
-    on, where no jump back led there: some lines are told of twice, like
-    `x = a() or b()` by 3.12, or one that an exception is thrown into by 3.13.
-    What is resumed is on the line where it was suspended, told of or not: 3.14
-    says nothing of where control goes at the end of a comprehension's loop.
+R5  A resumed generator or coroutine continues in its line without a hit.
+R6  (3.12 and later) The same holds for a frame whose next event names its
+    current line, unless a jump back led there: some lines have two events, like
+    `x = a() or b()` in 3.12, or a line that an exception is thrown into in 3.13.
+    A resumed frame is on the line where it was suspended, with or without an
+    event: 3.14 has none for the end of a comprehension's loop.
 
-Whether an event came by a jump back is seen, not guessed: ``opcode`` events
-tell the instruction that ran just before.
+Jumps back are observed: ``opcode`` events name the instruction that ran just
+before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
 from typing import Optional, Self, TypeVar
 
-from flow import loop_jumps
+from control_flow import loop_jumps
 
 Key = tuple[int, str]
 """First line and qualified name of a function."""
@@ -54,12 +54,12 @@ UNFOLDED = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
 
 
 def key_of(code: CodeType) -> Key:
-    """Name a function as a profile names it."""
+    """Return a function's key as in a profile."""
     return code.co_firstlineno, code.co_qualname
 
 
 def codes_of(target: object) -> list[CodeType]:
-    """Find the code objects behind anything that `@profile` may decorate."""
+    """Return the code objects of any target that `@profile` may decorate."""
     if isinstance(target, FunctionType):
         return [target.__code__]
     if isinstance(target, type):
@@ -78,7 +78,7 @@ def codes_of(target: object) -> list[CodeType]:
 
 @functools.lru_cache(maxsize=8)
 def spans_of(text: str) -> dict[int, Span]:
-    """Map each line of a simple statement over several lines to its span."""
+    """Return the span of each line that is part of a multi-line simple statement."""
     found = [
         (node.lineno, node.end_lineno or node.lineno)
         for node in ast.walk(ast.parse(text))
@@ -96,13 +96,13 @@ def spans_of(text: str) -> dict[int, Span]:
 
 
 def loops_of(code: CodeType, jumps: dict[int, int]) -> list[Span]:
-    """Find the offsets, first to last, of loops inside expressions of *code*.
+    """Return the first and last offsets of the loops inside expressions of *code*.
 
-    A loop statement begins with GET_ITER on what was just made.  Where a
-    comprehension begins, the variables that it hides were put away (SWAP), and
-    all(), any() and their like may loop over a generator that they called.
-    Such a loop holds nothing but expressions, so that each jump back that
-    lands between its head and its last jump to that head is one of its own.
+    A loop statement begins with GET_ITER on a new value.  At the start of a
+    comprehension the variables that it hides were saved (SWAP), and all(), any()
+    and similar functions may loop over a generator that they called.  Such a loop
+    consists of expressions alone, so each jump back that lands between its head and
+    the last jump to that head belongs to the loop.
     """
     if sys.version_info < (3, 12):
         return []
@@ -120,8 +120,8 @@ def loops_of(code: CodeType, jumps: dict[int, int]) -> list[Span]:
     return list(last.items())
 
 
-class Shape:
-    """What the rules need to know of one code object."""
+class CodeTables:
+    """Spans and jumps of one code object, which the rules need."""
 
     def __init__(self, code: CodeType) -> None:
         text = "".join(linecache.getlines(code.co_filename))
@@ -129,18 +129,19 @@ class Shape:
         self.jumps = loop_jumps(code)
         self.loops = loops_of(code, self.jumps)
         self.is_lambda = bool(text) and code.co_name == "<lambda>"
-        self.whole = (code.co_firstlineno, sys.maxsize)
+        self.all_lines = (code.co_firstlineno, sys.maxsize)
         folds = text and not self.is_lambda and code.co_name not in UNFOLDED
         self.spans = spans_of(text) if folds else {}
 
     def span(self, line: int) -> Span | None:
-        """Tell the lines that count as one with *line*."""
-        return self.whole if self.is_lambda else self.spans.get(line)
+        """Return the span of lines that counts as one with *line*."""
+        return self.all_lines if self.is_lambda else self.spans.get(line)
 
     def landing(self, before: int, offset: int) -> int | None:
-        """Tell where the jump back led that ran before an event at *offset*.
+        """Return the target of the jump back that ran before an event at *offset*.
 
-        None when it was no jump back.  3.13 calls us from the jump itself.
+        Returns None if it was another instruction.  In 3.13 the event is at the
+        jump itself.
         """
         while before >= 0 and self.raw[before] == dis.EXTENDED_ARG:
             before += 2
@@ -148,12 +149,12 @@ class Shape:
         return target if offset in (before, target) else None
 
     def in_comprehension(self, offset: int) -> bool:
-        """Tell whether a jump to *offset* is part of a comprehension (R2)."""
+        """Return whether a jump to *offset* is part of a comprehension (R2)."""
         return any(first <= offset <= last for first, last in self.loops)
 
 
 class Frame:
-    """One run of a function: its hits, and what came before."""
+    """One run of a function: its hits, and its previous event."""
 
     def __init__(self, owner: Oracle, frame: FrameType) -> None:
         self.owner = owner
@@ -161,24 +162,25 @@ class Frame:
         self.hits: Counter[int] = Counter()
         self.before = -1  # offset of the last instruction
         self.last = 0  # line of the last event
-        self.span: Span | None = None  # of the last event
-        self.seen: set[int] = set()  # lines of it that have their hit
+        self.span: Span | None = None  # that the last event is in
+        self.seen: set[int] = set()  # lines of the span that have their hit
 
     def __call__(self, frame: FrameType, event: str, _: object) -> Frame:
-        """Take one event of this frame."""
+        """Handle one event of this frame."""
         if event == "line" and self.owner.knows(self.code):
-            shape = self.owner.shape_of(self.code)
-            self.line(shape, frame.f_lineno, shape.landing(self.before, frame.f_lasti))
+            tables = self.owner.tables_of(self.code)
+            landing = tables.landing(self.before, frame.f_lasti)
+            self.line(tables, frame.f_lineno, landing)
         if event in {"line", "opcode"}:
             self.before = frame.f_lasti
         return self
 
-    def line(self, shape: Shape, line: int, landing: int | None) -> None:
-        """Count a line event by the rules R1 to R3, and R6."""
-        inner = landing is not None and shape.in_comprehension(landing)
-        span = shape.span(line)
-        goes_on, self.last = landing is None and line == self.last, line
-        if goes_on and sys.version_info >= (3, 12):
+    def line(self, tables: CodeTables, line: int, landing: int | None) -> None:
+        """Count a line event by the rules R1 to R3 and R6."""
+        inner = landing is not None and tables.in_comprehension(landing)
+        span = tables.span(line)
+        continues, self.last = landing is None and line == self.last, line
+        if continues and sys.version_info >= (3, 12):
             return
         if span is None:
             self.span = None
@@ -193,17 +195,17 @@ class Frame:
             self.count(line)
 
     def count(self, line: int) -> None:
-        """Give *line* a hit, if its function is profiled just now."""
+        """Give *line* a hit if its function is being profiled."""
         if self.owner.counts(self.code):
             self.hits[line] += 1
 
 
 class Oracle:
-    """A stand-in for a profiler that knows nothing but hits.
+    """A stand-in for a profiler, which counts hits alone.
 
-    `trace` a program, hand the oracle to it as ``profile``, then ask `hits`.
-    Frames of *file* and of decorated functions are watched, and those of
-    registered functions counted.
+    `trace` a program that has the oracle as ``profile``, then read `hits`.
+    Frames of *file* and of decorated functions are traced; those of registered
+    functions are counted.
     """
 
     def __init__(self, file: str) -> None:
@@ -213,10 +215,10 @@ class Oracle:
         self._added: dict[int, CodeType] = {}
         self._keys: dict[Key, None] = {}
         self._frames: list[Frame] = []
-        self._shapes: dict[int, tuple[CodeType, Shape]] = {}
+        self._tables: dict[int, tuple[CodeType, CodeTables]] = {}
 
     def __call__(self, target: T) -> T:
-        """Count *target* from now on; it is given back as it is."""
+        """Count *target* from now on; return *target* unchanged."""
         self._register(target, self._decorated)
         return target
 
@@ -226,11 +228,11 @@ class Oracle:
 
     def _register(self, target: object, where: dict[int, CodeType]) -> None:
         for code in codes_of(target):
-            where[id(code)] = code  # equal code objects are not the same
+            where[id(code)] = code  # equal code objects may be different ones
             self._keys[key_of(code)] = None
 
     def enable_by_count(self) -> None:
-        """Count functions that were added, too."""
+        """Also count functions that were added."""
         self.enable_count += 1
 
     def disable_by_count(self) -> None:
@@ -247,27 +249,27 @@ class Oracle:
         self.disable_by_count()
 
     def knows(self, code: CodeType) -> bool:
-        """Tell whether *code* is registered."""
+        """Return whether *code* is registered."""
         return id(code) in self._decorated or id(code) in self._added
 
     def counts(self, code: CodeType) -> bool:
-        """Tell whether a line of *code* counts just now."""
+        """Return whether a line of *code* counts now."""
         return id(code) in self._decorated or (
             self.enable_count > 0 and id(code) in self._added
         )
 
-    def shape_of(self, code: CodeType) -> Shape:
-        """Look at a code object once; equal ones may differ in their lines."""
-        held = self._shapes.get(id(code))
+    def tables_of(self, code: CodeType) -> CodeTables:
+        """Return the tables of a code object; equal ones may differ in their lines."""
+        held = self._tables.get(id(code))
         if held is None:
-            held = self._shapes[id(code)] = code, Shape(code)
+            held = self._tables[id(code)] = code, CodeTables(code)
         return held[1]
 
     def _call(self, frame: FrameType, event: str, _: object) -> Frame | None:
         code = frame.f_code
         if event != "call" or not (code.co_filename == self.file or self.knows(code)):
             return None
-        local: object = frame.f_trace  # a generator that is resumed has its own
+        local: object = frame.f_trace  # that of a resumed generator
         if not isinstance(local, Frame) or local.owner is not self:
             local = Frame(self, frame)
             self._frames.append(local)
@@ -278,9 +280,9 @@ class Oracle:
         return local
 
     def trace(self, run: Callable[[], T]) -> T:
-        """Run a program and count; the tracer before is there again after.
+        """Run a program and count its hits; then restore the previous trace function.
 
-        Threads that the program starts are traced, too.
+        Threads that the program starts are also traced.
         """
         earlier = sys.gettrace()
         wake_opcode_events()
@@ -293,7 +295,7 @@ class Oracle:
             threading.settrace(None)
 
     def hits(self) -> Hits:
-        """Hits by line of every registered function, called or not."""
+        """Return the hits by line of every registered function, called or not."""
         total: dict[Key, Counter[int]] = {key: Counter() for key in self._keys}
         for frame in self._frames:
             if frame.hits:
@@ -302,6 +304,6 @@ class Oracle:
 
 
 def wake_opcode_events() -> None:
-    """Let 3.12 know, before `sys.settrace`, that opcodes will be asked for."""
-    frame = sys._getframe()  # the documented way to a frame
+    """Tell 3.12, before `sys.settrace`, that opcode events will be needed."""
+    frame = sys._getframe()  # the documented way to get a frame
     frame.f_trace_opcodes = True

@@ -51,7 +51,7 @@ def _process() -> subprocess.Popen[bytes]:
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the end of the stream."""
     while True:
         try:
             request: Request = pickle.load(requests)  # noqa: S301 - from `ask`
@@ -84,7 +84,7 @@ def _run(text: str, file: str, functions: Sequence[str]) -> Outcome:
 
 
 if __name__ == "__main__":
-    # Programs read nothing, and what they print is no answer.
+    # Programs have no input, and their output must not be mixed with the answers.
     with os.fdopen(os.dup(0), "rb") as incoming, os.fdopen(os.dup(1), "wb") as outgoing:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)

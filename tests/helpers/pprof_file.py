@@ -1,4 +1,4 @@
-"""Reads pprof's files, for the tests: what they say, or as protobuf's own messages."""
+"""Readers of pprof files: one of our own, and one by the package protobuf."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import gzip
 from dataclasses import dataclass, field
 from typing import Any
 
-# Of each message: number, name, and the message, int or str that a field holds;
-# as proto/profile.proto has them. All but those in ONCE are repeated.
+# Of each message: number, name and type (a message, int or str) of its fields, as in
+# proto/profile.proto. The fields in MANY are repeated.
 SCHEMA: dict[str, list[tuple[int, str, str]]] = {
     "Profile": [
         (1, "sample_type", "ValueType"),
@@ -44,16 +44,16 @@ MANY = {
 
 @dataclass
 class Sample:
-    """One sample, its names looked up."""
+    """One sample, with strings in place of indices."""
 
-    frames: list[tuple[str, str, int, int]]  # root first: file, name, its line, line
+    frames: list[tuple[str, str, int, int]]  # root first: file, name, first line, line
     values: dict[str, int]
     labels: dict[str, str]
 
 
 @dataclass
 class Profile:
-    """A file, its names looked up."""
+    """The content of a file, with strings in place of indices."""
 
     samples: list[Sample] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Profile:
 
 
 def read(data: bytes) -> Profile:
-    """Return what a file says; fail where it is not one."""
+    """Return the content of a file; fail if the file is malformed."""
     raw = _message(gzip.decompress(data), "Profile")
     strings = raw["string_table"]
     assert strings[0] == ""
@@ -89,9 +89,9 @@ def read(data: bytes) -> Profile:
     )
     for one in raw["sample"]:
         assert len(one["value"]) == len(types)
-        way = [frames[place] for place in reversed(one["location_id"])]
+        path = [frames[place] for place in reversed(one["location_id"])]
         labels = {strings[lab["key"]]: strings[lab["str"]] for lab in one["label"]}
-        profile.samples.append(Sample(way, dict(zip(types, one["value"])), labels))
+        profile.samples.append(Sample(path, dict(zip(types, one["value"])), labels))
     return profile
 
 
@@ -145,7 +145,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def parsed_by_protobuf(data: bytes, protobuf: Any) -> Any:
-    """Return a file's message as the package protobuf reads it, by `SCHEMA`."""
+    """Return the message of a file as the package protobuf reads it, by `SCHEMA`."""
     kinds = protobuf.descriptor_pb2.FieldDescriptorProto
     numbers = {
         "int": kinds.TYPE_INT64,

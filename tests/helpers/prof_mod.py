@@ -1,4 +1,4 @@
-"""Programs under ``kernprof -l -p``: which functions count, and how often."""
+"""Hits of programs under ``kernprof -l -p``, and a package for them to import."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ LIBRARY = {
 
 
 def hits(folder: Path, name: str = "out") -> Hits:
-    """Hits by line of each function of a profile: "file:line name"."""
+    """Return the hits by line of each function ("file:line name") of a profile."""
     found: Hits = {}
     for function in load_stats(folder / name).functions:
         file, last = Path(function.file).name, function.name.rpartition(".")[2]
         key = f"{file}:{function.line} {last}"
-        assert key not in found, "a function that is there twice"
+        assert key not in found, "the profile has a function twice"
         found[key] = {row.line: row.hits for row in function.rows if row.hits}
     return found
 
@@ -72,7 +72,7 @@ def library(folder: Path) -> None:
 def profiled(
     *words: str, cwd: Path, err: str = "", status: int = 0, **options: object
 ) -> tuple[Outcome, Hits]:
-    """Run kernprof -l; return what it did and the hits of its profile."""
+    """Run kernprof -l; return its outcome and the hits of its profile."""
     outcome = kernprof("-lqo", "out", *words, cwd=cwd, **options)
     assert (outcome.status, outcome.err) == (status, err), outcome
     return outcome, hits(cwd)

@@ -1,19 +1,19 @@
-"""The ranges that a program must show, told by `sys.settrace` in pure Python.
+"""The oracle of NVTX ranges: those that a program must show, by `sys.settrace`.
 
-It shares nothing with lineprof but the rules, which are these:
+The oracle shares no code with lineprof, only these rules:
 
 R1  A frame of a profiled function is a range for as long as it runs: from its
     call, or from where it is resumed, until it returns, raises or is suspended.
-R2  Within it, the line that it is on is a range, from its ``line`` event until
+R2  Within it, the frame's current line is a range, from its ``line`` event until
     the next one, or until the frame ends; in a resumed frame, from the start.
-    (3.12 and later) An event that names the very line on which a frame was
-    resumed, as of 3.13's for an exception that is thrown in, begins no other.
-R3  A function counts while it was decorated, or while the profiler is enabled,
-    which it is during the calls of decorated functions.
-R4  ``disable`` ends all ranges there are.  A frame that runs on has its ranges
-    again from its first line on after an ``enable``.
+    (3.12 and later) An event that names the line on which a frame was resumed,
+    like 3.13's for an exception that is thrown in, begins no other range.
+R3  A decorated function always counts, an added one while the profiler is
+    enabled; calls of decorated functions enable the profiler.
+R4  ``disable`` ends all ranges.  A frame that continues to run has its ranges
+    again from its first line after an ``enable``.
 
-Programs keep away from comprehensions, whose line events differ.
+Programs avoid comprehensions, whose line events differ between versions.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Open:
-    """A frame that is a range, and whether its line is one."""
+class OpenFrame:
+    """A frame with an open range, and whether its line has one."""
 
     def __init__(self, frame: FrameType) -> None:
         self.frame = frame
@@ -44,21 +44,21 @@ class Open:
         self.resumed_on = 0
 
 
-class Here(threading.local):
-    """What is known of a thread."""
+class ThreadRanges(threading.local):
+    """The ranges of a thread: all so far, and the frames with open ones."""
 
     def __init__(self) -> None:
-        self.words: list[str] | None = None
-        self.open: list[Open] = []
+        self.ranges: list[str] | None = None
+        self.open: list[OpenFrame] = []
 
 
 class RangesOracle:
-    """A stand-in for a profiler that knows nothing but ranges."""
+    """A stand-in for a profiler, which records ranges alone."""
 
     def __init__(self, *, lines: bool = True) -> None:
         self.threads: list[list[str]] = []
         self._lines = lines
-        self._here = Here()
+        self._thread = ThreadRanges()
         self._decorated: dict[int, CodeType] = {}
         self._added: dict[int, CodeType] = {}
         self._begun: dict[int, FrameType] = {}
@@ -66,12 +66,12 @@ class RangesOracle:
         self._running = 0  # frames of decorated functions
 
     def __call__(self, target: T) -> T:
-        """Make ranges of *target* from now on; it is given back as it is."""
+        """Record ranges of *target* from now on; return *target* unchanged."""
         self._decorated.update((id(code), code) for code in codes_of(target))
         return target
 
     def add_function(self, target: object) -> None:
-        """Make ranges of *target* while the profiler is enabled."""
+        """Record ranges of *target* while the profiler is enabled."""
         self._added.update((id(code), code) for code in codes_of(target))
 
     def enable(self) -> None:
@@ -79,11 +79,11 @@ class RangesOracle:
         self._enabled += 1
 
     def disable(self) -> None:
-        """End all there is."""
+        """End all open ranges."""
         self._enabled = self._running = 0
-        for frame in self._here.open:
-            self._say(*[POP] * (1 + frame.has_line))
-        self._here.open.clear()
+        for frame in self._thread.open:
+            self._add(*[POP] * (1 + frame.has_line))
+        self._thread.open.clear()
 
     def __enter__(self) -> Self:
         """Enable until the block ends."""
@@ -95,7 +95,7 @@ class RangesOracle:
         self._enabled -= 1
 
     def trace(self, run: Callable[[], T]) -> T:
-        """Call *run* and watch it."""
+        """Call *run* and trace it."""
         threading.settrace(self._called)
         sys.settrace(self._called)
         try:
@@ -104,12 +104,12 @@ class RangesOracle:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
 
-    def _say(self, *words: str) -> None:
-        here = self._here
-        if here.words is None:
-            here.words = []
-            self.threads.append(here.words)
-        here.words += words
+    def _add(self, *ranges: str) -> None:
+        thread = self._thread
+        if thread.ranges is None:
+            thread.ranges = []
+            self.threads.append(thread.ranges)
+        thread.ranges += ranges
 
     def _counts(self, code: CodeType) -> bool:
         return id(code) in self._decorated or (
@@ -118,15 +118,15 @@ class RangesOracle:
 
     def _push(self, frame: FrameType) -> None:
         code, file = frame.f_code, Path(frame.f_code.co_filename).name
-        self._here.open.append(Open(frame))
-        self._say(f"{code.co_name} ({file}:{code.co_firstlineno})")
+        self._thread.open.append(OpenFrame(frame))
+        self._add(f"{code.co_name} ({file}:{code.co_firstlineno})")
 
     def _push_line(self, frame: FrameType) -> None:
         file, line = frame.f_code.co_filename, frame.f_lineno
         if self._lines:
-            self._here.open[-1].has_line = True
+            self._thread.open[-1].has_line = True
             text = linecache.getline(file, line).strip()[:80]
-            self._say(f"{Path(file).name}:{line}  {text}")
+            self._add(f"{Path(file).name}:{line}  {text}")
 
     def _called(self, frame: FrameType, event: str, _: object) -> object:
         code = frame.f_code
@@ -138,34 +138,34 @@ class RangesOracle:
             self._push(frame)
             if self._begun.get(id(frame)) is frame:
                 self._push_line(frame)
-                self._here.open[-1].resumed_on = frame.f_lineno
+                self._thread.open[-1].resumed_on = frame.f_lineno
         self._begun[id(frame)] = frame
         return self._local
 
     def _local(self, frame: FrameType, event: str, _: object) -> object:
-        code, here = frame.f_code, self._here
-        is_open = bool(here.open) and here.open[-1].frame is frame
+        code, thread = frame.f_code, self._thread
+        is_open = bool(thread.open) and thread.open[-1].frame is frame
         if event == "line" and is_open:
-            goes_on = here.open[-1].resumed_on == frame.f_lineno
-            here.open[-1].resumed_on = 0
+            goes_on = thread.open[-1].resumed_on == frame.f_lineno
+            thread.open[-1].resumed_on = 0
             if goes_on and sys.version_info >= (3, 12):
                 return self._local
         if event == "line" and (is_open or self._enabled + self._running > 0):
             if not is_open:
                 self._running += id(code) in self._decorated
                 self._push(frame)
-            elif here.open[-1].has_line:
-                self._say(POP)
+            elif thread.open[-1].has_line:
+                self._add(POP)
             self._push_line(frame)
         if event == "return" and is_open:
-            self._say(*[POP] * (1 + here.open.pop().has_line))
+            self._add(*[POP] * (1 + thread.open.pop().has_line))
             self._running -= id(code) in self._decorated
         return self._local
 
 
 def main() -> None:
-    """Play a program under the oracle: FILE MODE FUNCTION..."""
-    from running import play  # noqa: PLC0415 - nothing of it is traced
+    """Run a program under the oracle: FILE MODE FUNCTION..."""
+    from running import play  # noqa: PLC0415 - needed here alone
 
     file, mode, *functions = sys.argv[1:]
     text = Path(file).read_text(encoding="utf-8")

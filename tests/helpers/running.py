@@ -1,4 +1,4 @@
-"""Running a program: in this process or in another, profiled or alone."""
+"""Runs of programs: in this process or another one, profiled or alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 Profile = Union["LineProfiler", "Nothing", Oracle]
 counter = itertools.count()
 
-# For programs of their own process: prints the hits of each function.
+# For programs in a process of their own: prints the hits of each function.
 SHOW = """
 def show(profiler):
     for function in profiler.get_stats().functions:
@@ -39,14 +39,14 @@ def show(profiler):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of a program gave."""
+    """Hits, output and result of one run of a program."""
 
     hits: Hits
     output: str
     result: str = field(default="")
 
     def lines(self) -> dict[int, int]:
-        """Hits by line, all functions together."""
+        """Return the hits by line, all functions together."""
         total: dict[int, int] = {}
         for function in self.hits.values():
             for line, hits in function.items():
@@ -55,7 +55,7 @@ class Outcome:
 
 
 def hook_name() -> str:
-    """Name the hook that this run of the suite is about: LINEPROF_CORE's."""
+    """Return the hook that this run of the suite tests: LINEPROF_CORE's."""
     name = os.environ.get("LINEPROF_CORE", "auto")
     if name == "auto":
         return "monitoring" if sys.version_info >= (3, 12) else "settrace"
@@ -63,8 +63,8 @@ def hook_name() -> str:
 
 
 def new_profiler(*functions: object, clock: object = None) -> LineProfiler:
-    """Make a profiler with the hook that this run of the suite is about."""
-    from lineprof import LineProfiler  # noqa: PLC0415 - the oracle needs none
+    """Return a profiler with the hook that this run of the suite tests."""
+    from lineprof import LineProfiler  # noqa: PLC0415 - the oracle runs without it
 
     if clock is None:
         return LineProfiler(*functions, core=hook_name())
@@ -72,7 +72,7 @@ def new_profiler(*functions: object, clock: object = None) -> LineProfiler:
 
 
 def hits_of(profiler: LineProfiler) -> Hits:
-    """Hits by line of every function of *profiler*, called or not."""
+    """Return the hits by line of every function of *profiler*, called or not."""
     return {
         (function.line, function.name): {
             row.line: row.hits for row in function.rows if row.hits
@@ -81,14 +81,22 @@ def hits_of(profiler: LineProfiler) -> Hits:
     }
 
 
+def hits_by_name(profiler: LineProfiler) -> dict[str, int]:
+    """Return the hits of all lines of a function, by the last part of its name."""
+    return {
+        name.rpartition(".")[2]: sum(lines.values())
+        for (_, name), lines in hits_of(profiler).items()
+    }
+
+
 def plain(program: str) -> str:
-    """Take the indent and the first line's break off a program."""
+    """Return a program without common indentation and leading empty lines."""
     return textwrap.dedent(program).lstrip("\n")
 
 
 @contextlib.contextmanager
 def program_file(text: str) -> Iterator[str]:
-    """Put *text* into a file of its own for as long as the block runs."""
+    """Write *text* to a temporary file, which the end of the block deletes."""
     with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
         path = Path(folder, f"program_{next(counter)}.py")
         path.write_text(text, encoding="utf-8")
@@ -96,14 +104,14 @@ def program_file(text: str) -> Iterator[str]:
 
 
 class Nothing:
-    """A profiler that does nothing: how a program runs alone."""
+    """A profiler that does nothing, for running a program alone."""
 
     def __call__(self, target: T) -> T:
-        """Give *target* back as it is."""
+        """Return *target* unchanged."""
         return target
 
     def add_function(self, _: object) -> None:
-        """Take no notice."""
+        """Ignore the function."""
 
     def enable_by_count(self) -> None:
         """Do nothing."""
@@ -121,14 +129,14 @@ class Nothing:
 def play(
     text: str, file: str, profile: Profile, functions: Sequence[str]
 ) -> tuple[str, str]:
-    """Run a program; give its output, and its result or exception.
+    """Run a program; return its output, and its result or exception.
 
-    *functions* are registered from outside once the module's text has run;
-    then its ``main()`` runs with the profiler on.
+    *functions* are registered from outside after the module's text has run;
+    then its ``main()`` runs with the profiler enabled.
     """
     module = ModuleType("program")
     module.__dict__.update(__file__=file, profile=profile)
-    del module.__spec__, module.__loader__  # 3.15 wants both to be said, or none
+    del module.__spec__, module.__loader__  # 3.15 wants both or neither
     code = compile(text, file, "exec", dont_inherit=True)
     output = io.StringIO()
     sys.modules["program"] = module
@@ -141,7 +149,7 @@ def play(
                 with profile:
                     module.__dict__["main"]()
         result = repr(module.__dict__.get("result"))
-    except BaseException as error:  # noqa: BLE001 - SystemExit is a result, too
+    except BaseException as error:  # noqa: BLE001 - SystemExit is also a result
         result = f"{type(error).__name__}: {error}"
     finally:
         del sys.modules["program"]
@@ -152,14 +160,14 @@ def run_lineprof(text: str, file: str, functions: Sequence[str] = ()) -> Outcome
     """Run a program in this process under lineprof."""
     profiler = new_profiler()
     output, result = play(text, file, profiler, functions)
-    assert profiler.enable_count == 0, "a call left the profiler on"
+    assert profiler.enable_count == 0, "a call left the profiler enabled"
     return Outcome(hits_of(profiler), output, result)
 
 
 def run_python(program: str, *arguments: str) -> tuple[int, str, str]:
-    """Run a program in a fresh Python; give its status, output and errors.
+    """Run a program in a new Python; return its status, output and errors.
 
-    It makes its own profiler; ``LINEPROF_CORE`` tells it the hook.
+    The program makes its own profiler, with the hook of ``LINEPROF_CORE``.
     """
     environment = {
         **os.environ,

@@ -1,4 +1,4 @@
-"""The settable clock of `doubles/python/clock.c`, as tests of time use it."""
+"""Python interface to the settable clock, `doubles/python/clock.c`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-NAME = b"lineprof.clock"  # of the capsule; it must outlive it
+NAME = b"lineprof.clock"  # of the capsule, which it must outlive
 
 
 class Clock:
-    """Time that passes only when it is told to."""
+    """A clock that moves only by `tick`."""
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
         self.tick: Callable[[int], None] = self._library.lp_clock_double_advance
-        """Let so many ns pass.  It is no Python function: no frame, no line."""
+        """Advance the clock by so many ns.  A C function: no frame, no event."""
         self._library.lp_clock_double_advance.argtypes = [ctypes.c_uint64]
         self._library.lp_clock_double_advance.restype = None
         self._library.lp_clock_double_now.restype = ctypes.c_uint64
@@ -29,5 +29,5 @@ class Clock:
         self.capsule: object = make(read, NAME, None)
 
     def now(self) -> int:
-        """Tell the time (ns)."""
+        """Return the time (ns)."""
         return int(self._library.lp_clock_double_now())

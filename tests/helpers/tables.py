@@ -1,4 +1,4 @@
-"""Reading the table that users see back into numbers."""
+"""A parser of printed tables: names, times and hits of lines."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-Cells = dict[str, str]  # a line's columns by their titles; '' where there is nothing
+Cells = dict[str, str]  # a line's columns by their titles; '' if empty
 
 
 @dataclass(frozen=True)
 class Table:
-    """One function's table."""
+    """The table of one function."""
 
     name: str
     total: float  # seconds
     lines: Mapping[int, Cells] = field(default_factory=dict)
 
     def hits(self) -> dict[int, int]:
-        """Hits of the lines that have some."""
+        """Return the hits of the lines that have hits."""
         return {n: int(row["Hits"]) for n, row in self.lines.items() if row["Hits"]}
 
     def seconds(self, line: int, column: str = "Time", unit: float = 1e-6) -> float:
-        """Give what a column says of a line, in seconds; 0 where it is empty."""
+        """Return the time of a line in a column, in seconds; 0 if it is empty."""
         return float(self.lines[line][column] or 0) * unit
 
     def source(self, line: int) -> str:
-        """Give the text of a line."""
+        """Return the source text of a line."""
         return self.lines[line]["Line Contents"]
 
 
 def tables(text: str) -> dict[str, Table]:
-    """Read all tables of a text, by the names of functions."""
+    """Return all tables of a text, by the names of functions."""
     found: dict[str, Table] = {}
     for part in text.split("Total time: ")[1:]:
         head, _, body = part.partition("Line #")
@@ -53,7 +53,7 @@ def tables(text: str) -> dict[str, Table]:
 
 
 def _lines(header: str, rows: list[str]) -> dict[int, Cells]:
-    """Read rows up to the first empty one; titles end where their columns do."""
+    """Parse rows up to the first empty one; a title ends where its column ends."""
     titles = list(re.finditer(r"Line Contents|\S+(?: \S+)*", header))
     lines = {}
     for row in rows:
@@ -75,9 +75,9 @@ def profiled(
     env: Mapping[str, str] | None = None,
     output: str = "",
 ) -> dict[str, Table]:
-    """Run a script under ``kernprof -l`` and read what the viewer shows of it.
+    """Run a script under ``kernprof -l`` and return the tables of its profile.
 
-    Fails unless the script succeeds, prints `output` and no errors.
+    Fails unless the script succeeds and prints `output` and no errors.
     """
     ran = kernprof("-lq", "-o", "shown.lprof", script, cwd=folder, env=env)
     assert (ran.status, ran.err) == (0, ""), ran.err

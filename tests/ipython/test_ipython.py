@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import run, write
-from shell import cells, lines, needs_ipython
+from ipython_shell import cells, lines, needs_ipython
 
 from lineprof import load_stats
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import viewer
-from shell import cells, lines, needs_ipython
+from ipython_shell import cells, lines, needs_ipython
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from as_python import run
-from shell import lines
+from ipython_shell import lines
 
 if TYPE_CHECKING:
     from pathlib import Path

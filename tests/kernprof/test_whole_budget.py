@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import kernprof, write
-from whole import names, profiled
+from whole_program import names, profiled
 
 from kernprof.overhead_budget import Budget, BudgetWatch
 from lineprof.recording.discovery import Cost

@@ -9,7 +9,7 @@ from types import CodeType
 
 import pytest
 from as_python import kernprof, write
-from whole import HINT, names, profiled
+from whole_program import HINT, names, profiled
 
 from kernprof.project import Folder, ProjectFiles, around
 from kernprof.selection import FunctionFilter, is_under, patterns

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import kernprof, write
-from whole import names, profiled, said
+from whole_program import names, profiled, summary
 
 from kernprof import distribution
 from kernprof.project import Folder
@@ -108,7 +108,7 @@ def test_all_files_of_a_commands_distribution_are_profiled(
     environment: Environment,
 ) -> None:
     words = ("dp", "train", "--help", "-o", "input.json")
-    outcome, stats = environment.run(*words, err=said(7, 4))
+    outcome, stats = environment.run(*words, err=summary(7, 4))
     assert outcome.out.startswith("['train', '--help', '-o', 'input.json'] 1 1 1\n")
     assert names(stats) == OWN
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import kernprof, write
-from whole import calls, names, profiled, said
+from whole_program import calls, names, profiled, summary
 
 from kernprof.selection import decorates, may_decorate
 
@@ -175,5 +175,5 @@ def test_a_profile_decorator_in_a_setup_file_counts(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "import m\nm.h()\n")
     assert names(profiled("-s", "first.py", "x.py", cwd=tmp_path)[1]) == ["m.py:h"]
     write(tmp_path, "m.py", "def h(): return 1\n")
-    _, stats = profiled("-s", "first.py", "x.py", cwd=tmp_path, err=said(2, 2))
+    _, stats = profiled("-s", "first.py", "x.py", cwd=tmp_path, err=summary(2, 2))
     assert names(stats) == ["m.py:h", "x.py:<module>"]

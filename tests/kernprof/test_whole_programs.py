@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import check_same, kernprof, run, write
 from running import hook_name
-from whole import calls, names, profiled, said
+from whole_program import calls, names, profiled, summary
 
 from lineprof import load_stats
 from lineprof.model.call_graph import edges
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_programs_own_functions_are_profiled_and_no_others(folder: Path) -> None:
-    outcome, stats = profiled("x.py", cwd=folder, err=said(6, 2))
+    outcome, stats = profiled("x.py", cwd=folder, err=summary(6, 2))
     assert outcome.out.startswith("[1, 3, 5]\nWrote profile results to 'out'\n")
     assert names(stats) == ALL
     counted = calls(stats)

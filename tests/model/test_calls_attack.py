@@ -1,4 +1,4 @@
-"""Call trees of interrupted calls: pauses, `unwatch`, snapshots, races."""
+"""Call trees of interrupted calls: unwatch, stop, resets, snapshots, forks."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CHAIN = "".join(f"def f{i}():\n    f{i + 1}()\n{WORK}" for i in range(DEPTH))
 CHAIN += f"def f{DEPTH}():\n    stop()\n{WORK}"
 
 
-def wrong(profiler: LineProfiler) -> list[object]:
-    """Return the sums of `profiler` that do not agree, in ticks."""
+def wrong_sums(profiler: LineProfiler) -> list[object]:
+    """Return the sums of a call tree that disagree, in ticks."""
     _, codes, (_, nodes), *_ = profiler._tracer.snapshot()
-    into: Counter[Any] = Counter()  # by code and thread: inclusive ticks,
-    below: Counter[Any] = Counter()  # those of what it called, by line, too,
-    own: Counter[Any] = Counter()  # its own,
-    counts: Counter[int] = Counter()  # and, by code, calls
+    into: Counter[Any] = Counter()  # inclusive ticks, by code and thread
+    below: Counter[Any] = Counter()  # ticks of callees, also by line
+    own: Counter[Any] = Counter()  # self ticks
+    counts: Counter[int] = Counter()  # calls, by code
     roots = 0
     found: list[object] = [
         ("node", place)
@@ -72,7 +72,7 @@ def calls_of(profiler: LineProfiler) -> dict[tuple[str, str], int]:
 
 
 @pytest.mark.parametrize("depth", range(DEPTH + 1))
-def test_unwatch_at_any_depth_leaves_times_that_add_up(depth: int) -> None:
+def test_times_add_up_after_unwatch_at_any_depth(depth: int) -> None:
     profiler = new_profiler()
     names: dict[str, Any] = {}
     exec(CHAIN, names)
@@ -81,12 +81,12 @@ def test_unwatch_at_any_depth_leaves_times_that_add_up(depth: int) -> None:
     names["stop"] = lambda: profiler.unwatch(names[f"f{depth}"].__code__)
     names["f0"]()
     names["f0"]()
-    assert wrong(profiler) == []
+    assert wrong_sums(profiler) == []
     assert calls_of(profiler)["f0", "f1"] == (1 if depth in {0, 1} else 2)
 
 
 @pytest.mark.parametrize("depth", range(DEPTH + 1))
-def test_a_pause_at_any_depth_leaves_times_that_add_up(depth: int) -> None:
+def test_times_add_up_after_stop_and_start_at_any_depth(depth: int) -> None:
     profiler = new_profiler()
     names: dict[str, Any] = {"stop": lambda: None}
     exec(CHAIN, names)
@@ -101,11 +101,11 @@ def test_a_pause_at_any_depth_leaves_times_that_add_up(depth: int) -> None:
     for i in range(DEPTH + 1):
         profiler.watch(deeper if i == depth else names[f"f{i}"])
     names["f0"]()
-    assert wrong(profiler) == []
+    assert wrong_sums(profiler) == []
 
 
 @pytest.mark.parametrize("depth", range(4))
-def test_a_reset_at_any_depth_leaves_times_that_add_up(depth: int) -> None:
+def test_times_add_up_after_a_reset_at_any_depth(depth: int) -> None:
     profiler = new_profiler()
 
     @profiler
@@ -120,10 +120,10 @@ def test_a_reset_at_any_depth_leaves_times_that_add_up(depth: int) -> None:
         return leaf() + (down(n - 1) if n else 0)
 
     down(4)
-    assert wrong(profiler) == []
+    assert wrong_sums(profiler) == []
 
 
-def test_snapshots_beside_a_running_program_add_up() -> None:
+def test_times_add_up_in_snapshots_of_a_running_program() -> None:
     profiler = new_profiler()
     done = threading.Event()
 
@@ -152,17 +152,17 @@ def test_snapshots_beside_a_running_program_add_up() -> None:
     try:
         for thread in threads:
             thread.start()
-        found = [wrong(profiler) for _ in range(50)]
+        found = [wrong_sums(profiler) for _ in range(50)]
     finally:
         done.set()
         for thread in threads:
             thread.join()
         sys.setswitchinterval(before)
     assert [one for one in found if one] == []
-    assert wrong(profiler) == []
+    assert wrong_sums(profiler) == []
 
 
-def test_both_sides_of_a_fork_add_up() -> None:
+def test_times_add_up_in_parent_and_child_of_a_fork() -> None:
     profiler = new_profiler()
 
     @profiler
@@ -177,7 +177,7 @@ def test_both_sides_of_a_fork_add_up() -> None:
         return pid
 
     pid = split()
-    found = wrong(profiler)
+    found = wrong_sums(profiler)
     counts = calls_of(profiler)
     if pid == 0:
         os._exit(bool(found) or list(counts.values()) != [2])

@@ -1,4 +1,4 @@
-"""Numbers computed from a call tree add up, and are right for the program."""
+"""Edges, totals and self times computed from a call tree."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_edges_are_the_sums_of_their_nodes_in_order_of_appearance() -> None:
         Edge(MAIN, 7, INIT, 1, 1, 800, 800),
         Edge(MAIN, 8, STEPS, 1, 1, 880, 880),
         Edge(MAIN, 9, FORWARD, 3, 3, 4_564_877, 4_564_877),
-        Edge(FORWARD, 13, SOLVE, 4, 4, 59_606, 59_606),  # of two threads, and so on
+        Edge(FORWARD, 13, SOLVE, 4, 4, 59_606, 59_606),  # sum of two threads
         Edge(SOLVE, 14, LAUNCH, 4, 4, 36_006, 36_006),
         Edge(SOLVE, 15, IS_EVEN, 4, 4, 14_400, 14_400),
         Edge(IS_EVEN, 6, IS_ODD, 10, 4, 11_600, 19_900),
@@ -69,7 +69,7 @@ def test_edges_are_the_sums_of_their_nodes_in_order_of_appearance() -> None:
     assert edges(NO_CALLS) == ()
 
 
-def test_every_function_has_totals_and_functions_of_the_tree_alone_come_last() -> None:
+def test_every_function_has_totals_and_c_functions_are_last() -> None:
     stats = example()
     numbers = function_totals(stats)
     assert list(numbers) == [*(one.key for one in stats.functions), LEN]
@@ -110,7 +110,7 @@ def test_self_times_of_lines_are_their_times_without_callees() -> None:
         13: 350,
     }
     assert own[FIB] == {2: 33_450}
-    assert own[REPORT] == {22: 490}  # of the 550 ns, 60 are of a function of C
+    assert own[REPORT] == {22: 490}  # 60 of the 550 ns are of a C function
     assert own[NEVER] == {}
 
 
@@ -131,7 +131,7 @@ def test_all_numbers_add_up(stats: LineStats) -> None:
     )
 
 
-def test_a_line_that_is_shorter_than_its_calls_by_rounding_takes_no_time() -> None:
+def test_a_line_that_is_shorter_than_its_calls_has_no_self_time() -> None:
     stats = example()
     nodes = tuple(
         node._replace(inclusive_ns=node.inclusive_ns + 100_000)
@@ -141,7 +141,7 @@ def test_a_line_that_is_shorter_than_its_calls_by_rounding_takes_no_time() -> No
     assert line_self_ns(stats)[FORWARD] == {13: 0, 14: 0, 15: 0}
 
 
-def test_gpu_time_goes_along_the_edges_to_where_it_was_launched() -> None:
+def test_gpu_time_counts_on_the_edges_to_its_launch() -> None:
     stats = example()
     assert edge_gpu_ns(stats) == {
         (None, 0, MODULE): 600_000,
@@ -158,8 +158,8 @@ def test_gpu_time_goes_along_the_edges_to_where_it_was_launched() -> None:
             assert ns == of_lines[caller][line].gpu_ns
 
 
-def test_gpu_time_of_recursion_goes_along_existing_edges() -> None:
-    # is_even 15 -> is_odd 6 -> is_even 10, which did not show twice, launched.
+def test_gpu_time_of_recursion_counts_on_existing_edges() -> None:
+    # is_even 15 -> is_odd 6 -> is_even 10 launched; a call path has each line once.
     lines = ((SOLVE, 15), (IS_ODD, 10), (IS_EVEN, 6))
     gpu = Gpu(
         paths=(GpuPath(0, False, lines), GpuPath(0, False, ((FIB, 2),))),
@@ -176,18 +176,18 @@ def test_gpu_time_of_recursion_goes_along_existing_edges() -> None:
         (IS_ODD, 10, IS_EVEN): 70,
         (None, 0, FIB): 5,
     }
-    stats.calls = NO_CALLS  # then there is no more to know than the path
+    stats.calls = NO_CALLS  # edges are those of the call path
     assert edge_gpu_ns(stats)[SOLVE, 15, IS_ODD] == 70
 
 
-def test_gpu_time_goes_through_functions_of_c() -> None:
+def test_gpu_time_counts_on_edges_of_c_functions() -> None:
     map_, sort = ("", 0, "builtins.map"), ("", 0, "list.sort")
     paths = (
         (NO_NODE, 0, MAIN),
         (0, 9, LEN),
         (0, 9, map_),
         (2, 0, sort),
-        (3, 0, map_),  # which was open already
+        (3, 0, map_),  # map was already open
         (3, 0, LAUNCH),
     )
     nodes = tuple(CallNode(*path, 0, 1, 1, 1, 1, 1) for path in paths)

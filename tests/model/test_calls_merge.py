@@ -93,7 +93,7 @@ def test_an_unknown_thread_stays_unknown() -> None:
     assert [one.thread for one in (example() + unknown).calls.nodes][-1] == -1
 
 
-def test_parents_stay_before_their_children_in_a_deep_tree(tmp_path: Path) -> None:
+def test_parents_are_before_their_children_in_a_deep_tree(tmp_path: Path) -> None:
     chain = deep(10_000)
     total = LineStats.from_stats_objects(chain, example(), chain)
     save(total, tmp_path / "a.lprof")
@@ -105,8 +105,8 @@ def test_parents_stay_before_their_children_in_a_deep_tree(tmp_path: Path) -> No
 
 def test_a_profile_without_a_tree_among_others_gives_a_warning() -> None:
     old = LineStats({("a.py", 1, "f"): [(2, 1, 10)]}, 1e-9)
-    said = "1 of the 2 merged profiles has no call tree:"
-    assert any(one.startswith(said) for one in (example() + old).warnings)
+    warning = "1 of the 2 merged profiles has no call tree:"
+    assert any(one.startswith(warning) for one in (example() + old).warnings)
     both = LineStats.from_stats_objects(old, example(), old)
     assert any(one.startswith("2 of the 3 merged") for one in both.warnings)
     assert (old + old).warnings == ()
@@ -116,7 +116,7 @@ def test_a_profile_without_a_tree_among_others_gives_a_warning() -> None:
     assert (example() + never).calls == example().calls
 
 
-def test_waits_are_added_up_by_place_and_cause() -> None:
+def test_waits_are_added_up_by_line_and_cause() -> None:
     total = example() + example()
     assert total.waits[: len(WAITS)] == WAITS
     assert total.waits[len(WAITS) :] == tuple(
@@ -130,7 +130,7 @@ def test_waits_are_added_up_by_place_and_cause() -> None:
     )
 
 
-def test_traces_follow_their_process_and_threads() -> None:
+def test_traces_refer_to_their_process_and_threads() -> None:
     batch = Batch(1, (("start", b"x"),))
     trace = Trace(0, 1, 0, 100, (FORWARD,), (1, UNKNOWN_THREAD, 0), (batch,))
     stats = example()
@@ -141,7 +141,7 @@ def test_traces_follow_their_process_and_threads() -> None:
     )
 
 
-def test_of_sixty_ranks_every_thread_has_its_own_nodes() -> None:
+def test_every_thread_of_64_ranks_has_its_own_nodes() -> None:
     ranks = [example() for _ in range(64)]
     total = LineStats.from_stats_objects(*ranks)
     assert len(total.calls.nodes) == 64 * len(NODES)
@@ -157,7 +157,7 @@ def test_adding_in_place_keeps_calls() -> None:
 
 
 @pytest.mark.parametrize("n_cells", [0, 1, 2])
-def test_merged_lines_of_different_threads_stay_apart(n_cells: int) -> None:
+def test_merged_lines_of_different_threads_are_separate(n_cells: int) -> None:
     cells = tuple(
         ThreadLine(2, thread, 1, 10, 1, 12, 3, 10) for thread in (UNKNOWN_THREAD, 0)
     )[:n_cells]

@@ -60,7 +60,7 @@ def records() -> Iterator[Any]:
 
 
 def reordered(kind: Any) -> Any:
-    """Return a class like `kind`, its fields in reverse order after a new one."""
+    """Return a class like `kind`, with a new field first and the others reversed."""
     names = ("added", *reversed(kind._fields))
     defaults = {"added": 0, **dict.fromkeys(kind._fields), **kind._field_defaults}
     plain = namedtuple(kind.__name__, names, defaults=[defaults[f] for f in names])  # type: ignore[misc]
@@ -89,8 +89,8 @@ def named(value: Any) -> Any:
 
 
 @pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the fields of all records into another order, with one more in front."""
+def reordered_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reorder the fields of all record classes, and add a field in front."""
     others = {kind: reordered(kind) for kind in {*records(), Costs}}
     modules = [sys.modules[name] for name in sorted(sys.modules)]
     for module in modules:
@@ -135,7 +135,7 @@ def test_files_and_sums_have_each_number_in_its_field(
     save(example(kind), file)
     expected = LineStats.from_stats_objects(load(file), load(file))
     rows = [named(one.rows) for one in expected.functions]
-    request.getfixturevalue("elsewhere")
+    request.getfixturevalue("reordered_records")
     first = load(file)
     assert {type(c)._fields[0] for f in first.functions for c in f.thread_lines} == {
         "added"
@@ -174,7 +174,7 @@ def test_views_and_exports_show_each_number_in_its_place(
 
     save(example(kind), tmp_path / "a.lprof")
     expected = shown()
-    request.getfixturevalue("elsewhere")
+    request.getfixturevalue("reordered_records")
     assert shown() == expected
 
 
@@ -269,13 +269,13 @@ def test_profiles_have_each_number_of_the_core_in_its_field(
     expected = named(everything(made)), named(made.breakdowns)
     assert made.gpu.sums
     assert made.gpu.timelines
-    request.getfixturevalue("elsewhere")
+    request.getfixturevalue("reordered_records")
     again = from_core(moved)
     assert type(again.gpu.sums[0])._fields[0] == "added"
     assert (named(everything(again)), named(again.breakdowns)) == expected
 
 
-@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.usefixtures("reordered_records")
 def test_the_core_has_each_cost_in_its_place() -> None:
     numbers = {name: place for place, name in enumerate(Costs._fields)}
     given: list[int] = []

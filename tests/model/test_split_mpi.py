@@ -1,4 +1,4 @@
-"""Time of lines in calls of MPI and NCCL, which look busy while they wait."""
+"""Time of lines in MPI and NCCL, whose calls look busy while they wait."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import write
 from running import hook_name
-from showing import lines_of
-from whole import names, profiled, said
+from view_text import lines_of
+from whole_program import names, profiled, summary
 
 from lineprof.line_stats import LineStats
 from lineprof.model.collectives import is_collective, is_torch, line_mpi_ns
@@ -40,7 +40,7 @@ def node(parent: int, line: int, function: Key, own: int, all_ns: int) -> CallNo
 
 
 def stats(*nodes: CallNode, lines: dict[Key, dict[int, int]]) -> LineStats:
-    """Return a profile with these calls, and the times of lines."""
+    """Return a profile with these calls and times of lines."""
     functions = [
         FunctionStats(
             *(key[0], key[2], key[1]),
@@ -55,14 +55,14 @@ def stats(*nodes: CallNode, lines: dict[Key, dict[int, int]]) -> LineStats:
 
 
 def example() -> LineStats:
-    """Return a main of 1000 us, 700 of them in messages, 600 below step."""
+    """Return a profile: main takes 1000 us, 700 in collectives, 600 of them in step."""
     return stats(
         node(NO_NODE, 0, MAIN, 100_000, 1_000_000),
         node(0, 2, STEP, 200_000, 800_000),
         node(1, 6, BARRIER, 400_000, 400_000),
         node(1, 7, REDUCE, 50_000, 200_000),
         node(3, 901, SYNC, 100_000, 150_000),
-        node(4, 951, BARRIER, 50_000, 50_000),  # a part of the one around it
+        node(4, 951, BARRIER, 50_000, 50_000),  # a part of SYNC
         node(0, 3, SORTED, 0, 100_000),
         node(6, 0, BARRIER, 100_000, 100_000),
         lines={
@@ -74,7 +74,7 @@ def example() -> LineStats:
 
 
 @pytest.mark.parametrize(
-    ("key", "is_one"),
+    ("key", "expected"),
     [
         (BARRIER, True),
         (("", 0, "mpi4py.MPI.Request.Waitall"), True),
@@ -88,11 +88,11 @@ def example() -> LineStats:
         (("/p/torch/distributed/rpc.py", 3, "send"), False),
     ],
 )
-def test_messages_are_known_by_file_and_name(key: Key, *, is_one: bool) -> None:
-    assert is_collective(key) is is_one
+def test_collectives_are_known_by_file_and_name(key: Key, *, expected: bool) -> None:
+    assert is_collective(key) is expected
 
 
-def test_each_line_on_a_call_path_has_a_message_once() -> None:
+def test_a_collective_counts_once_on_each_line_of_its_call_path() -> None:
     assert line_mpi_ns(example()) == {
         MAIN: {2: 600_000, 3: 100_000},
         STEP: {6: 400_000, 7: 200_000},
@@ -100,7 +100,7 @@ def test_each_line_on_a_call_path_has_a_message_once() -> None:
     assert line_mpi_ns(stats(lines={MAIN: {2: 5}})) == {}
 
 
-def test_deep_calls_need_no_recursion() -> None:
+def test_deep_calls_are_summed_without_recursion() -> None:
     depth = 20_000
     functions = [("/p/a.py", n + 1, f"f{n}") for n in range(depth)]
     nodes = [node(n - 1, 1, key, 1, 1) for n, key in enumerate(functions)]
@@ -131,14 +131,14 @@ def test_the_table_has_a_column_and_a_line_below_a_function() -> None:
     ]
 
 
-def test_a_profile_without_messages_says_why_the_column_is_empty() -> None:
+def test_a_profile_without_collectives_has_a_note_on_the_empty_column() -> None:
     without = stats(lines={MAIN: {2: 5}})
-    said_so = "The profile has no calls of MPI or torch.distributed"
-    assert lines_of(without, "text", columns=("mpi",))[-1].startswith(said_so)
+    note = "The profile has no calls of MPI or torch.distributed"
+    assert lines_of(without, "text", columns=("mpi",))[-1].startswith(note)
     assert not any("MPI" in line for line in lines_of(without, "text"))
 
 
-def test_json_has_the_time_of_lines_that_sent_anything() -> None:
+def test_json_has_the_time_of_lines_in_collectives() -> None:
     made = json.loads("".join(lines_of(example(), "json")))
     assert {
         line["line"]: line["mpi_ns"]
@@ -148,7 +148,7 @@ def test_json_has_the_time_of_lines_that_sent_anything() -> None:
     } == {2: 600_000, 3: 100_000, 6: 400_000, 7: 200_000}
 
 
-def test_torchs_collectives_are_seen_in_a_whole_program(tmp_path: Path) -> None:
+def test_collectives_of_torch_are_found_in_a_whole_program(tmp_path: Path) -> None:
     folder = "env/site-packages/torch"
     for part in ("__init__", "distributed/__init__", "other"):
         write(tmp_path, f"{folder}/{part}.py", "def quick():\n    pass\n")
@@ -179,7 +179,7 @@ def test_torchs_collectives_are_seen_in_a_whole_program(tmp_path: Path) -> None:
         """,
     )
     env = {"PYTHONPATH": f"{tmp_path}/env/site-packages:{':'.join(sys.path)}"}
-    _, made = profiled("x.py", cwd=tmp_path / "work", err=said(3, 2), env=env)
+    _, made = profiled("x.py", cwd=tmp_path / "work", err=summary(3, 2), env=env)
     assert names(made) == [
         "distributed_c10d.py:all_reduce",
         "x.py:<module>",
@@ -194,10 +194,10 @@ def test_torchs_collectives_are_seen_in_a_whole_program(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(
     sys.version_info < (3, 12) or hook_name() == "settrace",
-    reason="Python tells of its own C functions alone",
+    reason="Python has no events for such C functions",
 )
-def test_functions_of_c_with_a_metaclass_tell_their_names(tmp_path: Path) -> None:
-    """C functions of Cython and of ctypes have a metaclass."""
+def test_c_functions_with_a_metaclass_have_their_names(tmp_path: Path) -> None:
+    """Functions made by Cython and ctypes are objects of a class with a metaclass."""
     write(
         tmp_path,
         "mpi4py/MPI.py",

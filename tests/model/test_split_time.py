@@ -1,6 +1,7 @@
-"""Splits of a line's time: Python, C functions, the system, waiting and callees.
+"""Splits of a line's time: Python, C functions, system, wait and callees.
 
-The machine may be busy, so shares are of the time on a processor, and wide.
+The machine may be busy, so shares are relative to the time on a processor, and
+their limits are wide.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from as_python import kernprof, write
-from running import hook_name, new_profiler
-from showing import lines_of
+from c_events import needs_c_events
+from running import new_profiler
+from view_text import lines_of
 
 from lineprof import load_stats
 from lineprof.line_stats import LineStats
@@ -39,7 +41,8 @@ if TYPE_CHECKING:
 
     from lineprof.model.records import Key
 
-HEARS_C = sys.version_info < (3, 12) or hook_name() != "settrace"
+    Make = Callable[[], Any]
+
 LINUX = sys.platform == "linux"
 MAIN, KEY = ("/p/a.py", 1, "main"), ("/p/a.py", 8, "key")
 SORTED, LEN = ("", 0, "builtins.sorted"), ("", 0, "builtins.len")
@@ -54,7 +57,7 @@ def function(key: Key, times: dict[int, int]) -> FunctionStats:
 
 
 def example(*own: LineBreakdown) -> LineStats:
-    """Return a main whose line 2 sorts for 600 us, 100 of them in key with len."""
+    """Return a profile: line 2 of main sorts for 600 ns, 100 of them in key and len."""
     return LineStats.from_functions(
         [function(MAIN, {2: 700, 3: 50}), function(KEY, {9: 100})],
         calls=CallTree(
@@ -69,7 +72,7 @@ def example(*own: LineBreakdown) -> LineStats:
     )
 
 
-def test_the_parts_of_lines() -> None:
+def test_the_splits_of_lines() -> None:
     stats = example(
         LineBreakdown(MAIN, 2, 0, WAIT, 10),
         LineBreakdown(MAIN, 2, 0, SYSTEM, 20),
@@ -83,7 +86,7 @@ def test_the_parts_of_lines() -> None:
     }
 
 
-def test_no_part_is_longer_than_its_time() -> None:
+def test_no_part_of_a_line_is_longer_than_its_time() -> None:
     stats = example(
         LineBreakdown(MAIN, 3, 0, SYSTEM, 4_000),
         LineBreakdown(MAIN, 2, 0, WAIT, 95),
@@ -97,13 +100,13 @@ def test_no_part_is_longer_than_its_time() -> None:
     }
 
 
-def test_a_run_without_the_option_has_no_parts_and_the_report_says_so() -> None:
+def test_a_profile_without_the_option_has_no_splits_and_a_note() -> None:
     assert line_time_splits(example()) == {}
-    said = "The profile does not tell Python, native and system time apart"
-    assert lines_of(example(), "text", columns=("native",))[-1].startswith(said)
+    note = "The profile does not tell Python, native and system time apart"
+    assert lines_of(example(), "text", columns=("native",))[-1].startswith(note)
     nothing = LineBreakdown(MAIN, 1, 0, WAIT, 0)
     lines = lines_of(example(nothing), "text", columns=("native",))
-    assert not any(line.startswith(said) for line in lines)
+    assert not any(line.startswith(note) for line in lines)
 
 
 def test_the_table_has_columns_that_add_up() -> None:
@@ -120,7 +123,7 @@ def test_the_table_has_columns_that_add_up() -> None:
     assert row[5:] == ["80.0", "400.0", "20.0", "100.0", "100.0"]
 
 
-def test_files_and_sums_keep_the_parts(tmp_path: Path) -> None:
+def test_files_and_sums_keep_splits(tmp_path: Path) -> None:
     stats = example(
         LineBreakdown(MAIN, 2, -1, C_WAIT, 100), LineBreakdown(KEY, 9, -1, WAIT, 0)
     )
@@ -139,7 +142,7 @@ measured = pytest.mark.usefixtures("hook")
 
 
 @pytest.fixture
-def asked() -> Iterator[Callable[[], Any]]:
+def make() -> Iterator[Make]:
     """Yield a maker of profilers with --split; the option ends with the test."""
 
     def new() -> Any:
@@ -151,8 +154,8 @@ def asked() -> Iterator[Callable[[], Any]]:
     new_profiler().c_functions(on=False)
 
 
-def parts(profiler: Any, name: str, line: int) -> TimeSplit:
-    """Return the parts of a line, the first below ``def`` being 1."""
+def split_of(profiler: Any, name: str, line: int) -> TimeSplit:
+    """Return the split of a line's time; line 1 is below ``def``."""
     stats = profiler.get_stats()
     key = next(f.key for f in stats.functions if f.name.endswith(name))
     return line_time_splits(stats)[key][key[1] + 1 + line]
@@ -164,8 +167,8 @@ def share(split: TimeSplit, ns: int) -> float:
 
 
 @measured
-def test_arithmetic_is_pythons(asked: Callable[[], Any]) -> None:
-    profiler = asked()
+def test_arithmetic_is_python_time(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def work() -> int:
@@ -175,14 +178,14 @@ def test_arithmetic_is_pythons(asked: Callable[[], Any]) -> None:
         return n
 
     work()
-    split = parts(profiler, "work", 3)
+    split = split_of(profiler, "work", 3)
     assert share(split, split.python_ns) > 0.8
 
 
 @measured
-@pytest.mark.skipif(not HEARS_C, reason="the fallback hears of no C functions")
-def test_sorting_is_native(asked: Callable[[], Any]) -> None:
-    profiler = asked()
+@needs_c_events
+def test_sorting_is_native_time(make: Make) -> None:
+    profiler = make()
     data = [hash(str(i)) for i in range(200_000)]
 
     @profiler
@@ -190,14 +193,14 @@ def test_sorting_is_native(asked: Callable[[], Any]) -> None:
         return sorted(data)
 
     work()
-    split = parts(profiler, "work", 1)
+    split = split_of(profiler, "work", 1)
     assert share(split, split.native_ns) > 0.6
 
 
 @measured
-@pytest.mark.skipif(not LINUX, reason="elsewhere the system does not tell")
-def test_reading_random_numbers_is_the_systems(asked: Callable[[], Any]) -> None:
-    profiler = asked()
+@pytest.mark.skipif(not LINUX, reason="other systems do not report system time")
+def test_reading_random_numbers_is_system_time(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def read() -> None:
@@ -205,13 +208,13 @@ def test_reading_random_numbers_is_the_systems(asked: Callable[[], Any]) -> None
             source.read(30_000_000)
 
     read()
-    split = parts(profiler, "read", 2)
+    split = split_of(profiler, "read", 2)
     assert share(split, split.system_ns) > 0.5
 
 
 @measured
-def test_a_sleep_is_waiting_of_its_own_line_alone(asked: Callable[[], Any]) -> None:
-    profiler = asked()
+def test_a_sleep_is_own_wait_of_its_line_alone(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def nap() -> None:
@@ -222,16 +225,16 @@ def test_a_sleep_is_waiting_of_its_own_line_alone(asked: Callable[[], Any]) -> N
         nap()
 
     work()
-    own, above = parts(profiler, "nap", 1), parts(profiler, "work", 1)
+    own, above = split_of(profiler, "nap", 1), split_of(profiler, "work", 1)
     assert own.own_wait_ns > 80_000_000
     assert above.own_wait_ns < 20_000_000
     assert above.callees_ns > 80_000_000
 
 
 @measured
-@pytest.mark.skipif(not HEARS_C, reason="the fallback hears of no C functions")
-def test_a_function_called_back_by_c_is_a_callee(asked: Callable[[], Any]) -> None:
-    profiler = asked()
+@needs_c_events
+def test_a_function_called_back_by_c_is_a_callee(make: Make) -> None:
+    profiler = make()
 
     @profiler
     def key(value: int) -> int:
@@ -243,12 +246,12 @@ def test_a_function_called_back_by_c_is_a_callee(asked: Callable[[], Any]) -> No
         return sorted([3, 1, 2], key=key)
 
     work()
-    split = parts(profiler, "work", 1)
+    split = split_of(profiler, "work", 1)
     assert split.callees_ns > 50_000_000
     assert split.native_ns + split.python_ns < split.callees_ns
 
 
-def test_kernprof_splits_and_the_parts_add_up(tmp_path: Path) -> None:
+def test_splits_by_kernprof_add_up(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",
@@ -268,16 +271,16 @@ def test_kernprof_splits_and_the_parts_add_up(tmp_path: Path) -> None:
         main()
         """,
     )
-    plain = kernprof("-lqo", "plain", "x.py", cwd=tmp_path)
-    asked = kernprof("-lqo", "split", "--split", "x.py", cwd=tmp_path)
-    assert (plain.status, asked.status, asked.err) == (0, 0, "")
+    alone = kernprof("-lqo", "plain", "x.py", cwd=tmp_path)
+    split = kernprof("-lqo", "split", "--split", "x.py", cwd=tmp_path)
+    assert (alone.status, split.status, split.err) == (0, 0, "")
     assert load_stats(tmp_path / "plain").breakdowns == ()
     stats = load_stats(tmp_path / "split")
     rows = {(f.key, row.line): row for f in stats.functions for row in f.rows}
     lines = {
-        (key, line): split
+        (key, line): one
         for key, found in line_time_splits(stats).items()
-        for line, split in found.items()
+        for line, one in found.items()
     }
     assert lines.keys() == {place for place, row in rows.items() if row.time_ns}
     assert all(one.time_ns == rows[place].time_ns for place, one in lines.items())

@@ -1,4 +1,4 @@
-"""Profiles as values: built, compared, added up."""
+"""Profiles as values: construction, comparison, addition."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def profile(text: str | None = "x", sha256: str = "", pid: int = 1) -> LineStats
 def test_lines_are_summed_over_their_threads_and_sorted() -> None:
     first = ThreadLine(9, 0, 1, 10, 1, 11, min_ns=10, max_ns=10)
     second = ThreadLine(9, 1, 2, 20, 2, 22, min_ns=8, max_ns=12)
-    third = ThreadLine(9, 2, 0, 0)  # a part of an execution: of no known length
+    third = ThreadLine(9, 2, 0, 0)  # a part of an execution, whose length is unknown
     function = FunctionStats(
         "a.py", "f", 1, (first, ThreadLine(2, 1, 1, 5), second, third)
     )
@@ -59,7 +59,7 @@ def test_values_cannot_be_changed() -> None:
         profile().functions[0].name = "g"  # type: ignore[misc]
 
 
-def test_a_plain_profile_is_frozen_and_what_users_get_is_not() -> None:
+def test_a_profile_is_frozen_and_line_stats_are_not() -> None:
     frozen = Profile.of(profile())
     with pytest.raises(AttributeError, match="Profile is frozen: unit cannot be set"):
         frozen.unit = 1.0  # type: ignore[misc]
@@ -73,7 +73,7 @@ def test_a_plain_profile_is_frozen_and_what_users_get_is_not() -> None:
     assert everything(LineStats.of(frozen)) == everything(profile())
 
 
-def test_a_sum_is_of_the_class_that_it_is_asked_of() -> None:
+def test_a_sum_has_the_class_of_its_first_part() -> None:
     frozen = Profile({KEY: [(2, 1, 3)]}, 1e-6)
     assert type(frozen + profile()) is Profile
     assert type(profile() + frozen) is LineStats
@@ -96,14 +96,14 @@ def test_entries_of_one_function_become_one_in_order_of_registration() -> None:
     )
 
 
-def test_a_function_that_recursed_in_one_run_has_wall_time_of_all() -> None:
+def test_a_function_that_is_recursive_in_one_profile_has_the_wall_time_of_all() -> None:
     plain = FunctionStats("a.py", "f", 1, (ThreadLine(2, 0, 1, 10),))
     recursive = plain._replace(recursive_ns=4)
     stats = LineStats.from_functions([plain, recursive])
     assert stats.functions[0].recursive_ns == 14
 
 
-def test_timings_are_line_profilers() -> None:
+def test_timings_are_those_of_line_profiler() -> None:
     timings = {KEY: [(2, 3, 40), (5, 1, 7)], ("b.py", 4, "g"): []}
     stats = LineStats(timings, 1e-6)
     assert stats.timings == timings
@@ -115,7 +115,7 @@ def test_timings_are_line_profilers() -> None:
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e-7, 1e-6, 1e-3, 1.0, 0.3, 1 / 3e6])
-def test_ticks_survive_nanoseconds(unit: float) -> None:
+def test_ticks_are_exact_in_every_unit(unit: float) -> None:
     lines = [(line, 1, ticks) for line, ticks in enumerate((0, 1, 3, 10**6 + 1))]
     assert LineStats({KEY: lines}, unit).timings == {KEY: lines}
 
@@ -126,7 +126,7 @@ def test_a_unit_is_above_zero(unit: float) -> None:
         LineStats({}, unit)
 
 
-def test_big_numbers_stay_exact() -> None:
+def test_big_numbers_are_exact() -> None:
     big = 2**63 - 1
     stats = LineStats({KEY: [(1, big, big)]}, 1e-9)
     total = stats + stats
@@ -156,7 +156,7 @@ def test_lines_of_unknown_threads_are_summed() -> None:
     )
 
 
-def test_addition_makes_a_new_profile_and_plus_equals_changes_the_old() -> None:
+def test_addition_makes_a_new_profile_and_plus_equals_changes_the_old_one() -> None:
     one = profile()
     same = one
     total = one + profile(pid=2)
@@ -166,7 +166,7 @@ def test_addition_makes_a_new_profile_and_plus_equals_changes_the_old() -> None:
     assert one == total
 
 
-def test_the_sum_of_one_is_another_object() -> None:
+def test_the_sum_of_one_profile_is_another_object() -> None:
     one = profile()
     total = LineStats.from_stats_objects(one)
     total += profile(pid=2)
@@ -202,7 +202,7 @@ def test_any_object_with_timings_and_a_unit_can_be_added() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "kept", "said"),
+    ("first", "second", "kept", "warned"),
     [
         (("x", "1"), ("x", "1"), "x", False),
         (("x", ""), ("y", ""), "x", True),
@@ -213,19 +213,19 @@ def test_any_object_with_timings_and_a_unit_can_be_added() -> None:
         (("x", ""), (None, "2"), "x", False),
     ],
 )
-def test_of_two_texts_the_first_is_kept_and_a_difference_warned_of(
+def test_the_first_of_two_texts_is_kept_and_a_difference_gives_a_warning(
     first: tuple[str | None, str],
     second: tuple[str | None, str],
     kept: str | None,
-    said: bool,  # noqa: FBT001
+    warned: bool,  # noqa: FBT001
 ) -> None:
     total = profile(*first) + profile(*second)
     assert total.sources["a.py"].text == kept
-    assert any("a.py differs" in warning for warning in total.warnings) == said
+    assert any("a.py differs" in warning for warning in total.warnings) == warned
 
 
-def test_profiles_are_equal_when_their_numbers_are() -> None:
-    """As in line_profiler: programs compare the numbers of two runs."""
+def test_profiles_are_equal_if_their_numbers_are() -> None:
+    """Programs compare the numbers of two runs, as with line_profiler."""
 
     class Other:
         timings = {KEY: [(2, 3, 40)]}  # noqa: RUF012
@@ -243,7 +243,7 @@ def test_profiles_are_equal_when_their_numbers_are() -> None:
         hash(profile())
 
 
-def test_numbers_can_be_changed_and_the_rest_stays() -> None:
+def test_numbers_can_be_changed_and_other_fields_are_kept() -> None:
     stats = profile() + LineStats({("b.py", 4, "g"): [(5, 1, 7)]}, 1e-9)
     kept = stats.functions[0]
     stats.timings["b.py", 4, "g"].append((6, 1, 2))  # type: ignore[attr-defined]
@@ -255,14 +255,14 @@ def test_numbers_can_be_changed_and_the_rest_stays() -> None:
     assert stats.processes == profile().processes
 
 
-def test_ticks_stay_when_the_unit_changes() -> None:
+def test_ticks_are_kept_when_the_unit_changes() -> None:
     stats = LineStats({KEY: [(2, 1, 3)]}, 1e-9)
     stats.unit = 1e-6
     assert stats.timings == {KEY: [(2, 1, 3)]}
     assert stats.functions[0].total_ns == 3000
 
 
-def test_ticks_below_a_nanosecond_stay_exact() -> None:
+def test_ticks_below_a_nanosecond_are_exact() -> None:
     lines = [(2, 1, 3), (3, 1, 1000)]
     stats = LineStats({KEY: lines}, 3e-10)
     assert stats.timings == {KEY: lines}
@@ -277,7 +277,7 @@ def test_a_sum_changes_none_of_its_parts() -> None:
     assert one.timings == {KEY: [(2, 1, 3)]}
 
 
-def test_a_class_of_ones_own_stays_that_class() -> None:
+def test_a_subclass_is_kept_in_sums() -> None:
     class Mine(LineStats):
         pass
 
@@ -293,7 +293,7 @@ def test_a_profile_can_be_copied_and_sent_to_other_processes() -> None:
             assert same == stats
 
 
-def test_the_state_of_a_pickle_of_line_profiler_is_understood() -> None:
+def test_the_state_of_a_pickle_of_line_profiler_can_be_loaded() -> None:
     stats = LineStats.__new__(LineStats)
     stats.__setstate__({"timings": {KEY: [(2, 1, 3)]}, "unit": 1e-6})
     assert everything(stats) == everything(LineStats({KEY: [(2, 1, 3)]}, 1e-6))
@@ -311,14 +311,16 @@ def test_the_state_of_a_pickle_of_line_profiler_is_understood() -> None:
         ),
     ],
 )
-def test_an_empty_profile_says_why(functions: list[tuple[str, int]], why: str) -> None:
+def test_an_empty_profile_has_a_cause(
+    functions: list[tuple[str, int]], why: str
+) -> None:
     made = [FunctionStats(FILE, name, 1, (), calls) for name, calls in functions]
     stats = LineStats.from_functions(made)
     assert stats.why_empty.startswith(f"the profile is empty: {why}")
     assert example().why_empty == ""
 
 
-def test_an_empty_profile_says_how_the_program_ended() -> None:
+def test_the_cause_of_an_empty_profile_has_the_end_of_the_program() -> None:
     ended = PROCESS._replace(exit="exception")
     stats = LineStats.from_functions([], processes=[ended, PROCESS])
     assert stats.why_empty.endswith("(the program ended by: exception)")
@@ -331,12 +333,12 @@ def test_an_error_is_one_printable_line() -> None:
     assert (error.message, error.hint) == ("a\nb\x1b[2J", "do\r\nthis")
 
 
-def test_printable_escapes_what_acts_and_nothing_else() -> None:
+def test_printable_escapes_control_characters_alone() -> None:
     assert printable("é — 損失 \t\u202e\x9b\x7f") == "é — 損失 \\t\\u202e\\x9b\\x7f"
     assert printable("\t\u202e\f", keep="\t\u202e") == "\t\u202e\\x0c"
 
 
-def test_importing_the_values_loads_no_files_databases_or_parsers() -> None:
+def test_importing_the_model_imports_no_database_or_parser() -> None:
     code = (
         "import sys; before = set(sys.modules); import lineprof.model.profile;"
         "print(*sorted(set(sys.modules) - before))"

@@ -1,4 +1,4 @@
-"""Demangled names of kernels: C++ names are read, all others stay unchanged."""
+"""Demangled names of kernels: C++ names are read, other names are unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lineprof.report import gpu_format
 from lineprof.report.gpu_format import demangled
 
 needs_runtime = pytest.mark.skipif(
-    not gpu_format._demanglers(), reason="there is no C++ runtime here"
+    not gpu_format._demanglers(), reason="no C++ runtime was found"
 )
 
 
@@ -39,7 +39,7 @@ def _forget() -> object:
         ("_ZN12_GLOBAL__N_11gEv", "(anonymous namespace)::g()"),
     ],
 )
-def test_names_of_cpp_are_read(name: str, text: str) -> None:
+def test_names_of_cpp_are_demangled(name: str, text: str) -> None:
     assert demangled(name) == text
 
 
@@ -52,11 +52,11 @@ def test_names_of_cpp_are_read(name: str, text: str) -> None:
         "void f<float>(float*)",
     ],
 )
-def test_other_names_stay(name: str) -> None:
+def test_other_names_are_unchanged(name: str) -> None:
     assert demangled(name) == name
 
 
-def test_garbage_crashes_nothing() -> None:
+def test_random_names_crash_nothing() -> None:
     rng = random.Random(0)  # noqa: S311
     letters = string.printable + "SSTTEEIINN0123456789___PPKRLZ"
     for _ in range(500):
@@ -67,13 +67,13 @@ def test_garbage_crashes_nothing() -> None:
 
 
 def bomb(levels: int) -> str:
-    """Return a name that doubles with each level."""
+    """Return a mangled name whose text doubles with each level."""
     numbers = string.digits + string.ascii_uppercase
     pairs = [f"S_IS{numbers[n]}_S{numbers[n]}_E" for n in range(levels)]
     return "_Z1fSt4pairIiiE" + "".join(pairs)
 
 
-def test_a_name_of_gigabytes_stays_and_is_the_last_that_is_demangled(
+def test_a_name_that_takes_too_long_is_the_last_one_to_be_demangled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls, end, before = [], threading.Event(), threading.enumerate()
@@ -94,13 +94,13 @@ def test_a_name_of_gigabytes_stays_and_is_the_last_that_is_demangled(
 
 
 @needs_runtime
-def test_a_name_longer_than_any_compilers_stays() -> None:
+def test_a_name_longer_than_any_compilers_is_unchanged() -> None:
     short, long = bomb(3), bomb(12)
     assert demangled(short) != short
     assert demangled(long) == long
 
 
-def test_a_name_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_is_demangled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
     def counting(name: bytes) -> bytes:
@@ -112,7 +112,9 @@ def test_a_name_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(calls) == 1
 
 
-def test_without_a_cpp_runtime_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cpp_runtime_names_are_unchanged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(gpu_format, "_LIBRARIES", ("libno-such.so.1",))
     assert demangled("_Z1gv") == "_Z1gv"
     monkeypatch.setattr(gpu_format, "_LIBRARIES", (None,))
@@ -121,7 +123,7 @@ def test_without_a_cpp_runtime_names_stay(monkeypatch: pytest.MonkeyPatch) -> No
     assert demangled("_Z1hv") == "_Z1hv"
 
 
-def test_the_second_runtime_is_asked_where_the_first_gives_up(
+def test_the_second_runtime_is_used_if_the_first_one_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runtimes = iter([lambda _: None, lambda _: b"h()", lambda _: b"wrong"])
@@ -129,7 +131,7 @@ def test_the_second_runtime_is_asked_where_the_first_gives_up(
     assert demangled("_Z1hv") == "h()"
 
 
-def test_without_threads_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_threads_names_are_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(_: object) -> None:
         raise RuntimeError("can't start new thread")
 

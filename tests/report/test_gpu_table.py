@@ -20,15 +20,14 @@ from example_gpu import (
     TOTAL_GPU_NS,
     UNATTRIBUTED_GPU_NS,
     example,
-    ungated,
+    without_gpu,
 )
+from view_text import text_of
 
 from lineprof.console.terminal import Terminal
 from lineprof.model.gpu import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuPath, GpuRun, GpuSum
-from lineprof.report import VIEWS
 from lineprof.report.gpu_table import GPU_COLUMNS
-from lineprof.report.options import MORE_GPU_COLUMNS, USUAL_GPU_COLUMNS, Options
-from lineprof.source import Sources
+from lineprof.report.options import MORE_GPU_COLUMNS, USUAL_GPU_COLUMNS
 
 if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
@@ -54,9 +53,7 @@ GOLDENS: list[tuple[str, str, dict[str, object]]] = [
 
 
 def shown(stats: LineStats, **options: object) -> str:
-    made = Options(**{"unit": 1e-6, **options})  # type: ignore[arg-type]
-    lines = VIEWS["text"].render(stats, Sources(stats.sources), made)
-    return "".join(f"{line}\n" for line in lines)
+    return text_of(stats, **{"unit": 1e-6, **options})  # type: ignore[arg-type]
 
 
 def with_gpu(gpu: Gpu) -> LineStats:
@@ -70,13 +67,13 @@ def with_sums(*sums: GpuSum) -> LineStats:
 
 
 def section(text: str, function: str) -> list[str]:
-    """Return the rows of one function, its header first."""
+    """Return the rows of one function, after its header."""
     rows = text.split(f"Function: {function} at")[1].split("\n\n")[1].split("\n")
     return [row for row in rows if not row.startswith("===")]
 
 
 def titles(text: str, function: str) -> list[str]:
-    """Return the titles of the columns beside those of line_profiler."""
+    """Return the titles of the columns that line_profiler does not have."""
     head = section(text, function)[0]
     between = head.split("% Time")[1].split("Line Contents")[0]
     return [title for title in between.split("  ") if title.strip()]
@@ -100,7 +97,7 @@ def footer(stats: LineStats, **options: object) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "view", "options"), GOLDENS)
-def test_the_table_is_as_the_golden_files_show(
+def test_the_table_is_the_same_as_the_golden_files(
     name: str, view: str, options: dict[str, object]
 ) -> None:
     golden = (GOLDEN / name).read_text(encoding="utf-8")
@@ -108,19 +105,19 @@ def test_the_table_is_as_the_golden_files_show(
     assert shown(example(), **options) == golden
 
 
-def test_a_profile_without_gpu_data_is_as_before() -> None:
+def test_a_profile_without_gpu_data_has_no_gpu_columns() -> None:
     plain = shown(with_gpu(NO_GPU))
     assert "GPU" not in plain
-    assert shown(ungated()) == plain
+    assert shown(without_gpu()) == plain
 
 
-def test_a_function_without_gpu_data_is_as_before() -> None:
+def test_a_function_without_gpu_data_has_no_gpu_columns() -> None:
     plain = section(shown(with_gpu(NO_GPU)), "quiet")
     assert section(shown(example()), "quiet") == plain
     assert section(shown(example(), gpu_columns=ALL), "quiet") == plain
 
 
-def test_without_gpu_data_nothing_about_gpus_is_imported() -> None:
+def test_without_gpu_data_no_gpu_modules_are_imported() -> None:
     code = (
         "import io, sys; from lineprof.line_stats import LineStats;"
         "LineStats({('a.py', 1, 'f'): [(1, 1, 1)]}, 1e-9).print(io.StringIO());"
@@ -156,13 +153,13 @@ def test_a_line_in_recursion_counts_each_kernel_once() -> None:
     assert " 2800000.0   96.6       30 " in row(text, "tree", 16)
 
 
-def test_a_line_that_only_a_gpu_knows_is_shown_without_hits() -> None:
+def test_a_line_with_gpu_data_alone_is_shown_without_hits() -> None:
     numbers = row(shown(example()), "upload", 9).split("mask")[0].split()
     assert numbers == ["9", "50.0", "100.0"]
 
 
 @pytest.mark.parametrize(("adopted", "mark"), [(50, ""), (51, "~"), (1000, "~")])
-def test_a_line_is_marked_when_more_than_a_twentieth_is_adopted(
+def test_a_line_is_marked_if_more_than_five_percent_is_adopted(
     adopted: int, mark: str
 ) -> None:
     paths = [GpuPath(0, one, ((FIT, 35),)) for one in (False, True)]
@@ -174,7 +171,7 @@ def test_a_line_is_marked_when_more_than_a_twentieth_is_adopted(
     assert f" {mark}1000.0 " in row(shown(with_gpu(gpu), unit=1e-9), "fit", 35)
 
 
-def test_self_numbers_of_a_line_leave_out_its_callees() -> None:
+def test_self_numbers_of_a_line_exclude_its_callees() -> None:
     text = shown(example(), gpu_self=True)
     assert titles(text, "fit")[0].strip() == "GPU Self"
     assert row(text, "fit", 34).split("loss")[0].split()[-1] == "12.7"  # % Time
@@ -182,7 +179,7 @@ def test_self_numbers_of_a_line_leave_out_its_callees() -> None:
     assert titles(text, "upload") == [" GPU Self", "GPU %", "Copy Time", "Copy MB"]
 
 
-def test_kernels_stand_under_their_line_the_longest_first() -> None:
+def test_kernels_are_below_their_line_the_longest_first() -> None:
     rows = section(shown(example(), top_kernels=1), "step")
     place = next(place for place, row in enumerate(rows) if "y = model" in row)
     column = rows[0].index("Line Contents")
@@ -194,7 +191,7 @@ def test_kernels_stand_under_their_line_the_longest_first() -> None:
     assert "| 1 x 100.00us = 100.00us (2.0 %) evil\\x1b[2J kernel" in text
 
 
-def test_no_name_acts_on_a_terminal() -> None:
+def test_names_are_escaped_on_a_terminal() -> None:
     bad = "\x1b[2J\x07\x9b\n\t\u202e"
     run = GpuRun(0, "none", f"no{bad}", present=True)
     device = GpuDevice(0, 0, f"H{bad}", 1, True)
@@ -219,18 +216,18 @@ def test_no_name_acts_on_a_terminal() -> None:
         ("line", "upload tree step quiet fit"),
     ],
 )
-def test_functions_are_sorted_the_greatest_last(order: str, names: str) -> None:
+def test_functions_are_sorted_in_ascending_order(order: str, names: str) -> None:
     assert functions(shown(example(), sort_by=order)) == names.split()
 
 
-def test_sort_by_leads_and_sort_alone_is_by_time() -> None:
+def test_sort_by_overrides_sort_which_is_by_time() -> None:
     both = shown(example(), sort_by="line", sort=True)
     assert functions(both) == functions(shown(example(), sort_by="line"))
     by_time = shown(example(), sort_by="time")
     assert shown(example(), sort=True) == by_time
 
 
-def test_kernels_can_be_chosen_by_either_name() -> None:
+def test_kernels_can_be_chosen_by_mangled_and_demangled_names() -> None:
     for pattern in ("_Z4gemm*", "gemm(*", "gemm*float[*], int)"):
         text = shown(example(), kernel=pattern, unit=1e-9)
         assert "5000000.0" in row(text, "step", 22)
@@ -240,7 +237,7 @@ def test_kernels_can_be_chosen_by_either_name() -> None:
     assert "in 0 kernels and 11 memsets" in text
 
 
-def test_kernels_of_a_graph_can_count_where_it_was_captured() -> None:
+def test_kernels_of_a_graph_can_count_on_the_line_of_its_capture() -> None:
     text = shown(example(), graph_origin=True, unit=1e-9)
     assert "6000000.0" in row(text, "step", 22)
     assert "250000.0" in row(text, "step", 21)
@@ -255,11 +252,11 @@ def test_the_footer_has_the_devices_totals() -> None:
     assert lines[1].startswith(
         f"Copies: {TOTAL_COPY_NS / 1e9:g} s: HtoD 50.336MB in 13"
     )
-    (nowhere,) = [line for line in lines if line.startswith("Unattributed: ")]
-    assert nowhere.startswith(f"Unattributed: {UNATTRIBUTED_GPU_NS / 1e9:g} s (2.4 %)")
+    (rest,) = [line for line in lines if line.startswith("Unattributed: ")]
+    assert rest.startswith(f"Unattributed: {UNATTRIBUTED_GPU_NS / 1e9:g} s (2.4 %)")
 
 
-def test_the_footer_leaves_out_what_has_no_data() -> None:
+def test_the_footer_leaves_out_lines_without_data() -> None:
     path = GpuPath(0, False, ((FIT, 34),))
     gpu = Gpu((path,), (GpuSum(0, NO_PATH, "kernel", ADD, 0, 2, 4_000, 1, 2),))
     assert footer(with_gpu(gpu)) == ["GPU time: 4e-06 s in 2 kernels"]
@@ -289,7 +286,7 @@ def test_many_devices_share_a_line() -> None:
     assert busy == ["Busy: 9 x H200 >= 0.036 s, 16.0 % of the runs' 0.225 s"]
 
 
-def test_a_gpu_without_numbers_says_why_once() -> None:
+def test_a_gpu_without_numbers_has_one_line_with_the_cause() -> None:
     why = "CUPTI is held by nsys"
     runs = [GpuRun(0, "nvtx", why, present=True), GpuRun(0, "none", why, present=True)]
     stats = with_gpu(Gpu(runs=tuple(runs)))
@@ -310,7 +307,7 @@ def test_a_gpu_that_was_idle_is_not_mentioned() -> None:
     assert shown(idle, summarize=True) == shown(with_gpu(NO_GPU), summarize=True)
 
 
-def test_print_has_the_footer_too() -> None:
+def test_print_also_has_the_footer() -> None:
     stream = io.StringIO()
     example().print(stream, 1e-6)
     assert stream.getvalue() == (GOLDEN / "gpu_table.txt").read_text(encoding="utf-8")
@@ -320,14 +317,14 @@ def test_raw_keeps_the_gpu_columns() -> None:
     assert "5100.0" in row(shown(example(), raw=True), "step", 22)
 
 
-def test_functions_that_only_a_gpu_knows_have_run() -> None:
+def test_functions_with_gpu_data_alone_are_not_skipped() -> None:
     stats = example()
     stats.functions = tuple(one._replace(thread_lines=()) for one in stats.functions)
     assert functions(shown(stats, skip_zero=True)) == ["upload", "tree", "step", "fit"]
     assert functions(shown(stats)) == ["upload", "tree", "step", "quiet", "fit"]
 
 
-def test_lines_without_source_are_shown_up_to_the_last_of_a_gpu() -> None:
+def test_lines_without_source_are_shown_up_to_the_last_with_gpu_data() -> None:
     stats = with_sums(*example().gpu.sums)
     stats.sources = {}
     rows = shown(stats).split("Total time:")[1].split("\n\n")[-2].split("\n")
@@ -343,7 +340,7 @@ def test_on_a_terminal_lines_fit_and_hot_lines_are_bold() -> None:
     assert max(len(line) for line in tables if "\x1b" not in line) == 140
     bold = [line for line in text.split("\n") if line.startswith("\x1b[1m")]
     assert any(line.startswith("\x1b[1m    35 ") for line in bold)
-    assert any(line.startswith("\x1b[1m     9 ") for line in bold)  # by the GPU alone
+    assert any(line.startswith("\x1b[1m     9 ") for line in bold)  # by its GPU time
 
 
 def test_a_terminal_too_narrow_for_source_wraps_lines() -> None:
@@ -355,6 +352,6 @@ def test_a_terminal_too_narrow_for_source_wraps_lines() -> None:
     assert section(narrow, "tree") != section(whole, "tree")
 
 
-def test_names_in_the_example_are_of_every_kind() -> None:
+def test_the_example_has_names_of_every_kind() -> None:
     names = {one.name for one in example().gpu.sums}
     assert {GEMM, ADD, EVIL} <= names

@@ -24,8 +24,9 @@ from example_gpu import (
     WORKER,
     example,
     packed_columns,
-    ungated,
+    without_gpu,
 )
+from view_text import text_of
 
 from lineprof.model.gpu import NO_GPU, NO_PATH, Gpu, GpuDevice, GpuSum
 from lineprof.model.timelines import Timeline, pack_events
@@ -67,17 +68,13 @@ def lines(stats: LineStats, view: str, **options: object) -> Iterator[str]:
     return iter(VIEWS[view].render(stats, Sources(stats.sources), made))
 
 
-def shown(stats: LineStats, view: str, **options: object) -> str:
-    return "".join(f"{line}\n" for line in lines(stats, view, **options))
-
-
 def notes(stats: LineStats, view: str, **options: object) -> list[str]:
     return list(VIEWS[view].notes(stats, Options(**options)))  # type: ignore[arg-type]
 
 
 def table(stats: LineStats, view: str, **options: object) -> list[dict[str, str]]:
-    """Return the rows of the CSV, the units left out."""
-    text = shown(stats, view, csv=True, **options)
+    """Return the rows of the CSV, without the row of units."""
+    text = text_of(stats, view, csv=True, **options)
     titles, units, *rows = csv.reader(io.StringIO(text))
     assert {len(row) for row in (units, *rows)} == {len(titles)}
     return [dict(zip(titles, row)) for row in rows]
@@ -110,11 +107,11 @@ def an_event(kind: int, *, start: int = 0, ns: int = 1, **more: int) -> tuple[in
 
 
 @pytest.mark.parametrize(("name", "view", "options"), GOLDENS)
-def test_views_are_as_the_golden_files_show(
+def test_views_are_the_same_as_the_golden_files(
     name: str, view: str, options: dict[str, object]
 ) -> None:
     golden = (GOLDEN / name).read_text(encoding="utf-8")
-    assert shown(example(), view, **options) == golden
+    assert text_of(example(), view, **options) == golden
 
 
 def test_the_summary_adds_up_to_the_devices_total() -> None:
@@ -127,7 +124,7 @@ def test_the_summary_adds_up_to_the_devices_total() -> None:
     assert sum(int(row["Calls"]) for row in gpu) == count
 
 
-def test_the_summary_of_one_kernel_is_that_of_all_its_launches() -> None:
+def test_the_summary_of_a_kernel_is_the_sum_of_its_launches() -> None:
     (row,) = [r for r in table(example(), "gpu-summary") if r["Name"][:5] == "gemm("]
     mine = [one for one in SUMS if one.name == GEMM]
     whole, count = sum(one.ns for one in mine), sum(one.count for one in mine)
@@ -140,26 +137,26 @@ def test_the_summary_of_one_kernel_is_that_of_all_its_launches() -> None:
     assert float(row["Line(%)"]) == pytest.approx(100 * 5_000_000 / whole)
 
 
-def test_a_share_that_is_not_all_is_never_rounded_to_it() -> None:
+def test_a_share_below_100_percent_is_never_rounded_to_100() -> None:
     sums = [
         GpuSum(place, NO_PATH, "kernel", "k", 0, 1, ns, ns, ns)
         for place, ns in ((0, 9_999), (1, 1))
     ]
-    assert "model.py:21 (99%)" in shown(with_sums(*sums), "gpu-summary")
-    assert "model.py:21  " in shown(with_sums(sums[0]), "gpu-summary")
+    assert "model.py:21 (99%)" in text_of(with_sums(*sums), "gpu-summary")
+    assert "model.py:21  " in text_of(with_sums(sums[0]), "gpu-summary")
 
 
 def test_work_without_a_profiled_line_has_no_line() -> None:
     one = GpuSum(NO_PATH, NO_PATH, "kernel", "k", 0, 1, 5, 5, 5)
     (row,) = table(with_sums(one), "gpu-summary")
     assert row["Python Line"] == ""
-    text = shown(with_sums(one), "gpu-summary")
+    text = text_of(with_sums(one), "gpu-summary")
     assert (
         "       5ns         1       5ns       5ns       5ns  -            k\n" in text
     )
 
 
-def test_kernels_of_a_graph_can_count_where_it_was_captured() -> None:
+def test_kernels_of_a_graph_can_count_on_the_line_of_its_capture() -> None:
     rows = table(example(), "gpu-summary", graph_origin=True)
     (relu,) = [row for row in rows if "relu" in row["Name"]]
     assert (relu["Python Line"], relu["Line(%)"]) == (
@@ -175,7 +172,7 @@ def test_kernels_of_a_graph_can_count_where_it_was_captured() -> None:
 
 def test_calls_that_were_not_recorded_are_reported_as_missing() -> None:
     stats = with_sums(*[one for one in SUMS if one.kind not in {"runtime", "driver"}])
-    text = shown(stats, "gpu-summary")
+    text = text_of(stats, "gpu-summary")
     assert text.endswith(
         "      API calls: not recorded; kernprof -l --gpu-api records them\n"
     )
@@ -184,21 +181,21 @@ def test_calls_that_were_not_recorded_are_reported_as_missing() -> None:
     ]
     assert notes(stats, "api-trace", csv=True) == notes(stats, "gpu-summary", csv=True)
     stats.gpu = stats.gpu._replace(timelines=())
-    assert shown(stats, "api-trace") == (
+    assert text_of(stats, "api-trace") == (
         "API calls were not recorded; kernprof -l --gpu-api records them\n"
     )
 
 
 @pytest.mark.parametrize("view", GPU_VIEWS)
-def test_a_profile_without_gpu_data_says_why(view: str) -> None:
+def test_a_profile_without_gpu_data_has_a_line_with_the_cause(view: str) -> None:
     why = "No GPU activity was recorded: there is no NVIDIA device"
-    assert shown(ungated(), view) == f"{why}\n"
-    assert notes(ungated(), view) == []
-    assert notes(ungated(), view, csv=True) == [why]
-    assert len(shown(ungated(), view, csv=True).split("\n")) == 3
+    assert text_of(without_gpu(), view) == f"{why}\n"
+    assert notes(without_gpu(), view) == []
+    assert notes(without_gpu(), view, csv=True) == [why]
+    assert len(text_of(without_gpu(), view, csv=True).split("\n")) == 3
     stats = with_gpu()
     stats.gpu = NO_GPU
-    assert shown(stats, view) == "No GPU activity was recorded\n"
+    assert text_of(stats, view) == "No GPU activity was recorded\n"
 
 
 def test_a_timeline_that_was_full_or_missing_is_reported() -> None:
@@ -207,14 +204,14 @@ def test_a_timeline_that_was_full_or_missing_is_reported() -> None:
         " kernprof -l --gpu-events N keeps more"
     )
     for view in ("gpu-trace", "api-trace"):
-        assert shown(example(), view).split("\n")[-2] == full
+        assert text_of(example(), view).split("\n")[-2] == full
         assert notes(example(), view, csv=True) == [full]
         assert notes(example(), view) == []
-        without = shown(with_gpu(timelines=(), runs=()), view)
+        without = text_of(with_gpu(timelines=(), runs=()), view)
         assert without == "The profile has no timeline; --gpu-summary shows the sums\n"
 
 
-def test_kernels_can_be_chosen_by_either_name() -> None:
+def test_kernels_can_be_chosen_by_mangled_and_demangled_names() -> None:
     for pattern in ("_Z4gemm*", "gemm(float*"):
         names = [row["Name"] for row in table(example(), "gpu-trace", kernel=pattern)]
         assert [name[:4] for name in names] == [
@@ -228,7 +225,7 @@ def test_kernels_can_be_chosen_by_either_name() -> None:
         assert gpu == ["gemm", *["[CUD"] * 4]
 
 
-def test_migrations_are_shown_unless_that_is_off() -> None:
+def test_migrations_are_shown_unless_switched_off() -> None:
     one = GpuSum(0, NO_PATH, "migration", "HtoD", 0, 3, 5_000, 1, 2, 2_000_000)
     event = an_event(MIGRATION, ns=5_000, name=4, bytes=2_000_000, memory=0x35)
     stats = with_gpu(sums=(one,), timelines=(timeline_of(event),))
@@ -251,7 +248,7 @@ def test_only_work_of_a_device_is_an_activity() -> None:
     ]
 
 
-def test_no_name_acts_on_a_terminal_or_breaks_a_row() -> None:
+def test_names_are_escaped_and_break_no_row() -> None:
     bad = '\x1b[2J\x07\x9b\n\r\t\u202e"'
     sums = [
         GpuSum(0, NO_PATH, kind, f"{kind}{bad}", 0, 1, 5, 5, 5)
@@ -271,26 +268,26 @@ def test_no_name_acts_on_a_terminal_or_breaks_a_row() -> None:
         assert all('"' in row["Name"] for row in table(stats, view))
 
 
-def test_rows_come_in_the_order_of_their_start() -> None:
+def test_rows_are_in_order_of_their_start() -> None:
     starts = [float(row["Start"]) for row in table(example(), "gpu-trace")]
     assert starts == sorted(starts)
     assert starts[0] == 1.0
 
 
-def test_processes_come_one_after_the_other() -> None:
+def test_processes_are_shown_one_after_the_other() -> None:
     first = timeline_of(an_event(KERNEL, name=1, start=7))
     second = timeline_of(an_event(KERNEL, name=2, start=-3 + 8), process=1)
     stats = with_gpu(timelines=(first, timeline_of(), second))
     stats.processes = (PROCESS, PROCESS._replace(pid=99, host="node-2", rank=3))
-    text = shown(stats, "gpu-trace").split("\n")
+    text = text_of(stats, "gpu-trace").split("\n")
     assert text[0] == "Process 4711 on node-1:"
     assert text[3:5] == ["", "Process 99 on node-2, rank 3:"]
     assert text[5] == text[1]
     assert [row["Process"] for row in table(stats, "gpu-trace")] == ["4711", "99"]
-    assert "  (0) " in text[6]  # a device that the profile does not know
+    assert "  (0) " in text[6]  # a device that is not in the profile
 
 
-def test_a_row_is_made_when_it_is_read() -> None:
+def test_rows_are_generated_lazily() -> None:
     event = next(iter(example().gpu.timelines[0]))
 
     class Endless:
@@ -306,19 +303,19 @@ def test_a_row_is_made_when_it_is_read() -> None:
         assert len(set(rows)) <= 3
 
 
-def test_starts_before_the_origin_and_numbers_without_end_are_shown() -> None:
-    most = 2**63 - 1
-    columns = packed_columns([an_event(MEMCPY, name=4, ns=most, bytes=most)])
+def test_starts_before_the_origin_and_huge_numbers_are_shown() -> None:
+    largest = 2**63 - 1
+    columns = packed_columns([an_event(MEMCPY, name=4, ns=largest, bytes=largest)])
     columns["start"] = array("Q", [ORIGIN_NS - 1_500]).tobytes()
     timeline = replace(timeline_of(), count=1, batches=pack_events(columns))
     (row,) = table(with_gpu(timelines=(timeline,)), "gpu-trace")
     assert row["Start"] == "-0.001500"
-    assert row["Size"] == str(most)
-    text = shown(with_gpu(timelines=(timeline,)), "gpu-trace")
+    assert row["Size"] == str(largest)
+    text = text_of(with_gpu(timelines=(timeline,)), "gpu-trace")
     assert text.split("\n")[1].startswith("-1.5000us ")
 
 
-def test_occupancy_is_empty_where_the_device_is_not_known() -> None:
+def test_occupancy_is_empty_if_the_device_is_unknown() -> None:
     rows = table(example(), "gpu-trace", occupancy=True)
     assert [row["Warps Per Block"] for row in rows] == [
         "",
@@ -334,7 +331,7 @@ def test_occupancy_is_empty_where_the_device_is_not_known() -> None:
     assert rows[-1]["Occupancy"] == ""
 
 
-def test_a_thread_is_that_of_the_call_path_else_named_by_its_number() -> None:
+def test_a_thread_is_named_by_its_call_path_or_its_number() -> None:
     calls = [
         an_event(DRIVER, start=place, path=path + 1, thread=thread)
         for place, (path, thread) in enumerate(
@@ -359,9 +356,7 @@ def test_a_thread_is_that_of_the_call_path_else_named_by_its_number() -> None:
         ("", ""),
     ],
 )
-def test_calls_are_named_without_the_version_of_their_entry(
-    name: str, shown_as: str
-) -> None:
+def test_names_of_calls_have_no_version_suffix(name: str, shown_as: str) -> None:
     one = GpuSum(0, NO_PATH, "runtime", name, -1, 1, 5, 5, 5)
     (row,) = table(with_sums(one), "gpu-summary")
     assert row["Name"] == shown_as
@@ -385,11 +380,11 @@ def test_calls_are_named_without_the_version_of_their_entry(
         (-1_500, "-1.5000us"),
     ],
 )
-def test_times_read_as_nvprofs(ns: float, text: str) -> None:
+def test_times_are_formatted_like_those_of_nvprof(ns: float, text: str) -> None:
     assert time_text(ns) == text
 
 
-def test_sizes_and_rates_read_as_nvprofs() -> None:
+def test_sizes_and_rates_are_formatted_like_those_of_nvprof() -> None:
     sizes = [0, 4, 999, 8_192, 409_600, 33_554_432, 5 * 10**9, 7 * 10**12]
     assert [size_text(size) for size in sizes] == [
         *("0B", "4B", "999B", "8.1920KB", "409.60KB", "33.554MB"),
@@ -404,7 +399,7 @@ def test_csv_is_exact() -> None:
     assert quoted('a "b"') == '"a ""b"""'
 
 
-def test_the_gpu_views_are_views_like_others() -> None:
+def test_the_gpu_views_are_like_other_views() -> None:
     for name in GPU_VIEWS:
         assert {option.field for option in VIEWS[name].options} >= {"csv"}
     assert Gpu() == NO_GPU

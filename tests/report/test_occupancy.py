@@ -124,7 +124,7 @@ def test_a_block_that_cannot_run_has_no_occupancy() -> None:
     assert occupancy(0, 32, 0, H100) is None
 
 
-def test_without_the_devices_limits_nothing_is_known() -> None:
+def test_occupancy_is_unknown_without_the_limits_of_the_device() -> None:
     for name in H100:
         limits = {key: value for key, value in H100.items() if key != name}
         assert occupancy(256, 32, 0, limits) is None

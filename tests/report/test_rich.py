@@ -1,4 +1,4 @@
-"""With -r, source is highlighted on terminals that show colour, and nowhere else."""
+"""Highlighted source of -r: only on terminals that show colour."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def test_no_line_is_wider_than_the_terminal(
 
 
 @needs_rich
-def test_files_of_a_terminal_lead_to_their_source(stats: LineStats) -> None:
+def test_file_names_on_a_terminal_are_links_to_the_source(stats: LineStats) -> None:
     coloured = printed(stats, Terminal(), rich=True)
     assert re.search(r"File: \x1b\]8;;file:///\S*/a%20b\.py\x1b\\/", coloured)
     assert re.search(r"seconds - \x1b\]8;;file:///", coloured)
 
 
 @needs_rich
-def test_every_function_that_prints_takes_rich(stats: LineStats) -> None:
+def test_every_function_that_prints_accepts_rich(stats: LineStats) -> None:
     ((key, lines),) = stats.timings.items()
     stream = Terminal()
     show_func(*key, lines, 1e-9, stream=stream, rich=True, config=False)
@@ -109,7 +109,7 @@ def test_every_function_that_prints_takes_rich(stats: LineStats) -> None:
 
 
 @needs_rich
-def test_the_programs_random_numbers_stay(stats: LineStats) -> None:
+def test_random_numbers_of_the_program_are_unchanged(stats: LineStats) -> None:
     before = random.getstate()
     printed(stats, Terminal(), rich=True)
     assert random.getstate() == before
@@ -127,14 +127,14 @@ def test_any_source_is_shown(stats: LineStats, source: str) -> None:
     assert plain(coloured) == plain(printed(stats, Terminal(), rich=False))
 
 
-def test_a_pipe_gets_no_escapes(stats: LineStats) -> None:
+def test_output_to_a_pipe_has_no_escapes(stats: LineStats) -> None:
     piped = printed(stats, io.StringIO(), rich=True)
     assert "\x1b" not in piped
     assert piped == printed(stats, io.StringIO(), rich=False)
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_a_terminal_without_colour_gets_none(
+def test_output_to_a_terminal_without_colour_has_no_escapes(
     stats: LineStats, name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -150,7 +150,7 @@ def _of_the_program(name: str) -> ModuleType:
 
 
 @pytest.mark.parametrize("module", [_missing, _of_the_program])
-def test_without_rich_the_table_is_as_usual(
+def test_without_rich_the_table_is_plain(
     stats: LineStats,
     module: Callable[[str], ModuleType | None],
     monkeypatch: pytest.MonkeyPatch,
@@ -163,7 +163,7 @@ def test_without_rich_the_table_is_as_usual(
 
 
 @needs_rich
-def test_the_table_is_that_of_line_profiler(
+def test_the_table_is_the_same_as_line_profilers(
     stats: LineStats,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,11 +1,11 @@
-"""`lineprof view --callers`: the edges into a function, which add up to its total."""
+"""`lineprof view --callers`: edges into a function, which add up to its total."""
 
 from __future__ import annotations
 
 import pytest
 from example_calls import FORWARD, LEN, example
 from example_stats import example as without_calls
-from showing import lines_of, rows_below
+from view_text import lines_of, rows_below
 
 from lineprof.errors import LineprofError
 from lineprof.model.call_graph import edges, function_totals
@@ -13,7 +13,7 @@ from lineprof.report.lookup import Finder
 
 
 def rows(*targets: str) -> list[str]:
-    """Return the rows of the callers, their words apart by one blank."""
+    """Return the rows of the callers, with single blanks between words."""
     lines = lines_of(example(), "callers", targets=targets)
     return [" ".join(row) for row in rows_below(lines, "Calls")]
 
@@ -29,7 +29,7 @@ def test_each_caller_has_its_line_its_calls_and_its_share() -> None:
     ]
 
 
-def test_recursion_counts_once_in_the_time_and_each_call_in_the_inclusive_one() -> None:
+def test_recursion_counts_once_in_the_time_and_fully_in_the_inclusive_time() -> None:
     assert rows("fib") == [
         "4 33.450 100.0 % 33.450 model.py:14 Model.forward total += fib(step + 2)",
         (
@@ -40,7 +40,7 @@ def test_recursion_counts_once_in_the_time_and_each_call_in_the_inclusive_one() 
     ]
 
 
-def test_a_function_without_caller_was_called_from_outside() -> None:
+def test_a_function_without_a_caller_was_called_from_outside() -> None:
     assert rows("main.py")[0] == (
         "1 6292.469 100.0 % 600.000 outside of all profiled functions"
     )
@@ -53,7 +53,7 @@ def test_a_c_function_also_has_callers() -> None:
     assert Finder([LEN, FORWARD]).function("len") == LEN
 
 
-def test_the_edges_into_every_function_are_its_calls_and_its_time() -> None:
+def test_the_edges_into_every_function_add_up_to_its_calls_and_time() -> None:
     stats = example()
     for key, numbers in function_totals(stats).items():
         into = [edge for edge in edges(stats.calls) if edge.callee == key]
@@ -132,13 +132,15 @@ def test_a_function_is_found_by_the_names_that_users_type(text: str, name: str) 
         ("other.py:main", "the profile has no function 'other.py:main'; like it are"),
     ],
 )
-def test_an_error_for_an_unknown_name_has_near_names(text: str, message: str) -> None:
+def test_an_error_for_an_unknown_name_has_similar_names(
+    text: str, message: str
+) -> None:
     with pytest.raises(LineprofError) as caught:
         Finder(function_totals(example())).function(text)
     assert str(caught.value).startswith(message)
 
 
-def test_a_full_name_goes_before_a_part_of_another() -> None:
+def test_a_full_name_is_preferred_to_a_part_of_another() -> None:
     keys = [("/p/a.py", 1, "A.run"), ("/p/b.py", 1, "run"), ("/p/b.py", 9, "A.runner")]
     assert Finder(keys).function("run") == keys[1]
     assert Finder(keys).function("A.run") == keys[0]
@@ -146,7 +148,7 @@ def test_a_full_name_goes_before_a_part_of_another() -> None:
         Finder(keys).function("b.py:*run*")
 
 
-def test_a_class_goes_before_the_c_function_that_calls_it() -> None:
+def test_a_class_is_preferred_to_the_c_function_that_calls_it() -> None:
     body, made = ("/p/a.py", 3, "Named"), ("", 0, "Named")
     plain, other = ("", 0, "app.Model"), ("/p/a.py", 9, "Model")
     finder = Finder([body, made, plain, other, ("", 0, "list.sort")])

@@ -9,8 +9,8 @@ import pytest
 from example_calls import MAIN, SOLVE, WEIGHTS, cell, deep, example
 from example_calls import function as measured
 from example_stats import example as without_calls
-from showing import lines_of
-from whole import profiled
+from view_text import lines_of
+from whole_program import profiled
 
 from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal
@@ -120,7 +120,7 @@ def test_a_callee_of_c_is_called_from_a_name_without_a_line() -> None:
     assert ":0" not in row
 
 
-def test_a_function_shows_its_own_table_and_where_its_time_came_from() -> None:
+def test_a_function_shows_its_table_and_the_callers_of_its_time() -> None:
     lines = drill("solve", gpu_columns=())
     assert lines[2:4] == [
         "solve",
@@ -129,7 +129,7 @@ def test_a_function_shows_its_own_table_and_where_its_time_came_from() -> None:
     assert "    14         4         44.0     11.0     73.8      launch(n)" in lines
 
 
-def test_times_into_every_function_add_up_to_its_total() -> None:
+def test_times_of_callers_add_up_to_the_total_of_every_function() -> None:
     stats = example()
     for function in stats.functions:
         into = [e for e in edges(stats.calls) if e.callee == function.key]
@@ -149,7 +149,7 @@ def ns(words: str) -> float:
     return float(number) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}[unit]
 
 
-def test_going_deeper_follows_the_hottest_call_first() -> None:
+def test_more_depth_follows_the_hottest_call_first() -> None:
     assert paths("main.py:9", depth=3, min_percent=0.0) == [
         "main.py:9 → Model.forward",
         f"main.py:9 → Model.forward → model.py:15 → {WEIGHTS[2]}",
@@ -192,7 +192,7 @@ def test_a_line_that_calls_no_python_lists_its_callees_without_tables() -> None:
     ]
 
 
-def test_recursion_counts_once_and_says_where_it_is() -> None:
+def test_recursion_counts_once_and_has_its_line() -> None:
     assert drill("fib")[3] == (
         "32 calls, 33.45 us = 33.45 us (4 calls) from model.py:14 +"
         " 0 s (28 calls) from solve.py:2 (itself)"
@@ -206,7 +206,7 @@ def test_recursion_counts_once_and_says_where_it_is() -> None:
         ("p/main.py:9", "main.py:9 → Model.forward"),
         ("/p/main.py:9", "main.py:9 → Model.forward"),
         ("mai?.py:9", "main.py:9 → Model.forward"),
-        ("main.py:6", "main"),  # where it starts
+        ("main.py:6", "main"),  # its first line
         ("main.py:10", "main"),  # a line that calls nothing
         ("model.py:12(Model.forward)", "Model.forward"),
         ("*sol?e", "solve"),
@@ -235,7 +235,9 @@ def test_a_line_is_found_by_the_names_that_users_type(text: str, path: str) -> N
         ),
     ],
 )
-def test_an_error_for_an_unknown_target_has_near_names(text: str, message: str) -> None:
+def test_an_error_for_an_unknown_target_has_similar_names(
+    text: str, message: str
+) -> None:
     with pytest.raises(LineprofError) as caught:
         drill(text)
     assert str(caught.value).startswith(message)
@@ -249,7 +251,7 @@ def test_a_profile_without_calls_shows_the_function_with_one_note() -> None:
     assert len(list(VIEWS["drill"].notes(stats, Options()))) == 1
 
 
-def test_a_call_path_50000_deep_is_followed_and_shortened() -> None:
+def test_a_call_path_3000_deep_is_followed_and_shortened() -> None:
     stats = deep(3000)
     options = {"depth": 3000, "min_percent": 0.0}
     lines = lines_of(stats, "drill", targets=("deep.py:2",), **options)
@@ -260,7 +262,7 @@ def test_a_call_path_50000_deep_is_followed_and_shortened() -> None:
     assert steps[-1].count("→") == 10
 
 
-def test_extra_columns_and_gpu_columns_stand_beside_the_calls() -> None:
+def test_extra_columns_and_gpu_columns_are_in_the_tables() -> None:
     text = "\n".join(drill("main.py:9", columns=("wait",)))
     assert "  GPU Time  GPU %  Kernels" in text
     assert "         Wait   GPU Time" in text
@@ -273,7 +275,7 @@ def test_on_a_terminal_rows_are_cut_and_arrows_may_be_ascii() -> None:
     assert max(len(line) for line in lines if line.startswith(" ")) == 100
 
 
-def test_it_is_a_flag_that_can_be_given_again(
+def test_drill_can_be_given_several_times(
     tmp_path: object,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -293,5 +295,5 @@ def test_it_is_a_flag_that_can_be_given_again(
 
 
 @pytest.mark.parametrize("name", ["./main.py:9", "../p/main.py:9"])
-def test_a_path_may_be_as_the_shell_completes_it(name: str) -> None:
+def test_a_path_may_be_relative_as_completed_by_a_shell(name: str) -> None:
     assert drill(name) == drill("main.py:9")

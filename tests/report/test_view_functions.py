@@ -1,4 +1,4 @@
-"""`lineprof view --functions`: calls and times as cProfile has them, adding up."""
+"""`lineprof view --functions`: calls and times like those of cProfile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from example_calls import INIT, example
 from example_stats import example as without_calls
-from showing import lines_of, rows_below
+from view_text import lines_of, rows_below
 
 from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal
@@ -18,11 +18,11 @@ from lineprof.report import VIEWS
 from lineprof.report.options import Options
 from lineprof.storage import save
 
-ODD = "%\udcff)"  # the last word of an odd name
+ODD = "%\udcff)"  # the last word of an unusual name
 
 
 def names(**options: object) -> list[str]:
-    """Return the functions' names in the order in which they are shown."""
+    """Return the names of functions in the order of the view."""
     rows = rows_below(lines_of(example(), "functions", **options), "Calls")
     return [row[-1] for row in rows]
 
@@ -61,17 +61,19 @@ def test_self_times_add_up_to_the_total() -> None:
         ("file", "{builtins.len}", ODD),
     ],
 )
-def test_the_order_is_that_of_its_name(order: str, first: str, last: str) -> None:
+def test_functions_are_sorted_by_the_given_order(
+    order: str, first: str, last: str
+) -> None:
     shown = names(sort_by=order)
     assert (shown[0], shown[-1]) == (first, last)
 
 
-def test_functions_never_called_are_left_out_if_asked() -> None:
+def test_functions_never_called_can_be_left_out() -> None:
     assert "main.py:25(never)" not in names(skip_zero=True)
     assert len(names(skip_zero=True)) == 14
 
 
-def test_a_limit_says_how_many_it_left_out() -> None:
+def test_a_limit_has_a_line_on_functions_left_out() -> None:
     lines = lines_of(example(), "functions", limit=3)
     assert len(rows_below(lines, "Calls")) == 3
     assert lines[-1] == "12 more are not shown"
@@ -91,7 +93,7 @@ def test_a_profile_without_calls_is_shown_with_one_note() -> None:
     assert list(VIEWS["functions"].notes(example(), Options())) == []
 
 
-def test_files_of_one_name_are_told_apart_by_their_folders() -> None:
+def test_files_of_one_name_are_shown_with_their_folders() -> None:
     files = ("/a/x/m.py", "/b/x/m.py", "/b/n.py", "/a/pkg/__init__.py", "m.py")
     short = ShortNames(files)
     assert [short.file(file) for file in files] == [
@@ -111,7 +113,7 @@ def test_a_narrow_terminal_still_shows_the_names_of_functions() -> None:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write the example, and go where it is."""
+    """Write the example to a folder, and change to the folder."""
     monkeypatch.delenv("LINE_PROFILER_RC", raising=False)
     monkeypatch.chdir(tmp_path)
     save(example(), "main.lprof")
@@ -119,7 +121,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def shown(capsys: pytest.CaptureFixture[str], line: str, status: int = 0) -> str:
-    """Return what a command prints, on both streams."""
+    """Return the output of a command, on both streams."""
     assert main(["view", *line.split(" "), "main.lprof"]) == status
     return "".join(capsys.readouterr())
 
@@ -134,7 +136,7 @@ def shown(capsys: pytest.CaptureFixture[str], line: str, status: int = 0) -> str
         "--func --so=calls --log-file x.txt",
     ],
 )
-def test_the_order_can_be_given_as_cprofile_takes_it(
+def test_the_order_can_be_given_as_for_cprofile(
     capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
     text = shown(capsys, line)
@@ -157,7 +159,7 @@ def test_the_order_can_be_given_as_cprofile_takes_it(
         ("--tree --min-percent x", "argument --min-percent: 'x' is not a percentage"),
     ],
 )
-def test_wrong_flags_are_one_line(
+def test_wrong_flags_give_an_error_of_one_line(
     capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
     text = shown(capsys, line, status=2)
@@ -166,7 +168,7 @@ def test_wrong_flags_are_one_line(
 
 
 @pytest.mark.usefixtures("file")
-def test_an_order_of_the_configuration_is_for_views_that_have_it(
+def test_an_order_in_the_configuration_is_for_views_that_have_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("lineprof.toml").write_text("[tool.lineprof.cli]\nsort_by = 'hits'\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from example_calls import WEIGHTS, example
 from example_stats import example as without_calls
-from showing import lines_of, rows_below
+from view_text import lines_of, rows_below
 
 from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def rows(**options: object) -> list[str]:
-    """Return the rows, their words apart by one blank."""
+    """Return the rows, with single blanks between words."""
     lines = lines_of(example(), "hot", **options)
     return [" ".join(row) for row in rows_below(lines, "Own")]
 
@@ -43,7 +43,7 @@ def test_a_line_that_only_calls_is_not_hot() -> None:
     own = {
         row.split("main.py:")[1].split()[0]: row for row in rows() if "main.py" in row
     }
-    assert own["29"].startswith("50.033 0.6 %")  # of 6292.469 us with what it called
+    assert own["29"].startswith("50.033 0.6 %")  # of 6292.469 us with its callees
     assert "9" not in own
 
 
@@ -52,14 +52,14 @@ def test_waits_of_a_line_are_not_shown_if_callees_may_have_waited() -> None:
         row.split("main.py:")[1].split()[0]: row for row in rows() if "main" in row
     }
     assert "1520.000" in waited["12"]
-    assert "1520.000" not in waited["29"]  # it called main
+    assert "1520.000" not in waited["29"]  # its line called main
 
 
-def test_all_lines_together_are_the_total() -> None:
+def test_self_times_of_all_lines_add_up_to_the_total() -> None:
     shown = rows(lines=1000)
     assert len(shown) == 23
     own = sum(round(1000 * float(row.split()[0])) for row in shown)
-    assert own == 7_826_288  # all but what a C function took
+    assert own == 7_826_288  # all time but that of a C function
 
 
 def test_a_profile_without_calls_shows_its_lines() -> None:
@@ -83,7 +83,7 @@ def test_a_long_name_leaves_room_for_the_source_on_a_terminal() -> None:
         ("--hot=3 main.lprof", 3),
         ("main.lprof --hot", 10),
         ("main.lprof --hot 3", 3),
-        ("--hot 3", 10),  # the name of a file that is there
+        ("--hot 3", 10),  # the name of an existing file
         ("--ho 3 main.lprof", 3),
     ],
 )
@@ -103,7 +103,7 @@ def test_the_number_of_lines_may_be_left_out(
 
 
 @pytest.mark.parametrize("line", ["--hot 0 f", "--hot -1 f", "f --hot 2.5"])
-def test_a_wrong_number_of_lines_is_not_taken_for_a_file(
+def test_a_wrong_number_of_lines_is_an_error(
     capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
     assert main(["view", *line.split(" ")]) == 2

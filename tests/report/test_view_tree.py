@@ -8,7 +8,7 @@ import re
 import pytest
 from example_calls import deep, example, function
 from example_stats import example as without_calls
-from showing import lines_of
+from view_text import lines_of
 
 from lineprof.console.terminal import PLAIN, Terminal, terminal_of
 from lineprof.line_stats import LineStats
@@ -34,7 +34,7 @@ def words(line: str) -> str:
 
 
 def times(stats: LineStats, **options: object) -> list[float]:
-    """Return the times of all rows (in the unit that they are shown in)."""
+    """Return the times of all rows, in the unit of the view."""
     return [float(line.split()[0]) for line in tree(stats, **options)]
 
 
@@ -42,7 +42,7 @@ def test_the_tree_is_drawn_with_the_hottest_line_of_each_function() -> None:
     assert lines_of(example(), "tree")[:4] == SHOWN.splitlines()
 
 
-def test_no_more_than_the_asked_levels_are_shown() -> None:
+def test_only_the_given_number_of_levels_is_shown() -> None:
     shown = [words(line) for line in tree(example(), depth=2)]
     assert [line.split("  →")[0] for line in shown] == [
         *("<module> (main.py:1)", "└─ :29 main (main.py:6)"),
@@ -55,7 +55,7 @@ def test_roots_add_up_to_the_total_of_all_threads() -> None:
     assert sum(roots) == pytest.approx(7826.348, abs=1e-9)
 
 
-def test_small_calls_are_left_out_unless_all_are_asked_for() -> None:
+def test_small_calls_are_left_out_unless_min_percent_is_0() -> None:
     assert len(tree(example())) == 7
     assert len(tree(example(), min_percent=50.0)) == 4
     assert len(tree(example(), min_percent=0.0)) == 25  # all nodes
@@ -70,11 +70,11 @@ def test_recursion_is_marked_and_its_time_counts_once() -> None:
         *(f":{fib} (recursion)", f":{fib} (recursion)"),
     ]
     odd = next(row for row in rows if "is_odd (" in row)
-    assert odd.split()[0] == "7.700"  # 4,200 of its own and 3,500 below
+    assert odd.split()[0] == "7.700"  # 4,200 of self time and 3,500 below
 
 
 def star(leaves: int) -> LineStats:
-    """Return one function that calls so many others, from a line each."""
+    """Return a profile of a function that calls `leaves` others, one from each line."""
     root = ("/p/s.py", 1, "root")
     keys = [("/p/s.py", 1000 + i, f"leaf{i}") for i in range(leaves)]
     nodes = [CallNode(NO_NODE, 0, root, 0, 1, 1, 0, leaves * 1000, leaves * 1000)]
@@ -92,7 +92,7 @@ def test_many_small_calls_that_add_up_are_one_row() -> None:
     assert rows[1].split()[:4] == ["200.000", "100.0", "%", "200"]
 
 
-def test_a_chain_50000_deep_is_a_few_rows() -> None:
+def test_a_chain_of_50000_levels_is_a_few_rows() -> None:
     rows = [words(row).split("  →")[0] for row in tree(deep(50_000))]
     assert rows == [
         "f0 (deep.py:1)",
@@ -105,7 +105,7 @@ def test_a_chain_50000_deep_is_a_few_rows() -> None:
     ]
 
 
-def test_all_levels_of_such_a_chain_stay_readable() -> None:
+def test_all_levels_of_such_a_chain_are_readable() -> None:
     rows = tree(deep(50_000), min_percent=0.0)
     assert len(rows) == 50_000
     assert max(map(len, rows)) < 130
@@ -126,12 +126,12 @@ def test_a_narrow_encoding_gets_a_tree_in_ascii() -> None:
     assert words(rows[1]).startswith("`- :29 main (main.py:6)  -> 9: model")
 
 
-def test_rows_end_where_the_terminal_does() -> None:
+def test_rows_are_as_wide_as_the_terminal() -> None:
     rows = tree(example(), terminal=Terminal(is_terminal=True, width=60))
     assert max(map(len, rows)) == 60
 
 
-def test_only_functions_that_work_themselves_are_emphasized() -> None:
+def test_only_functions_with_much_self_time_are_emphasized() -> None:
     rows = tree(example(), terminal=Terminal(is_terminal=True, colour=True))
     hot = [row for row in rows if "\x1b" in row]
     assert len(hot) == 2

@@ -1,4 +1,4 @@
-"""Waits in the table: the columns of --columns, and the line below a function."""
+"""Waits in the table: columns of --columns, and the line below a function."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from as_python import viewer
 from example_calls import example
 from example_stats import example as without_waits
-from showing import lines_of
+from view_text import lines_of
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
@@ -28,7 +28,7 @@ def table(stats: LineStats, **options: object) -> list[str]:
 
 
 def with_waits(*waits: Wait) -> LineStats:
-    """Return the example's functions, with other waits and no GPU."""
+    """Return a profile of the example's functions, with these waits and no GPU."""
     stats = example()
     return LineStats.from_functions(
         stats.functions, sources=stats.sources, waits=waits, calls=stats.calls
@@ -41,7 +41,7 @@ def row(lines: list[str], source: str) -> list[str]:
     return max(rows, key=len)
 
 
-def test_a_lines_time_is_on_a_processor_or_waiting() -> None:
+def test_the_time_of_a_line_is_on_a_processor_or_waiting() -> None:
     lines = table(example(), columns=("cpu", "wait", "lock", "gil", "io"))
     title = next(line for line in lines if line.startswith("Line #"))
     assert title.split()[-7:-2] == ["CPU", "Wait", "Lock", "GIL", "IO"]
@@ -76,35 +76,35 @@ def test_a_short_wait_has_no_line() -> None:
     assert [line for line in table(with_waits(ms)) if "Waiting" in line]
 
 
-def test_a_hundredth_of_a_long_function_has_no_line() -> None:
+def test_a_wait_of_one_percent_of_a_function_has_no_line() -> None:
     main = next(one for one in example().functions if one.name == "main")
     cell = main.thread_lines[0]._replace(time_ns=10**9)
     long = main._replace(thread_lines=(cell,))
 
-    def said(ns: int) -> bool:
+    def has_line(ns: int) -> bool:
         waits = [Wait(main.key, cell.line, 0, SLEEP, ns)]
         stats = LineStats.from_functions((long,), waits=waits)
         return any("Waiting" in line for line in table(stats))
 
-    assert not said(10_000_000)
-    assert said(10_100_000)
+    assert not has_line(10_000_000)
+    assert has_line(10_100_000)
 
 
 @pytest.mark.parametrize(
-    ("us", "said"),
+    ("us", "expected"),
     [
         ({LOCK: 20_000, OTHER: 1}, "20.00 ms for locks"),
-        ({LOCK: 20_000, OTHER: 9_000}, "20.00 ms for locks"),  # of 1 s
+        ({LOCK: 20_000, OTHER: 9_000}, "20.00 ms for locks"),  # of a function of 1 s
         ({LOCK: 20_000, OTHER: 11_000}, "20.00 ms for locks, 11.00 ms for something"),
         (
             {GIL: 9_000, IO: 8_000, OTHER: 1, SLEEP: 12_000},
             "17.00 ms for something else, 12.00 ms asleep",
         ),
-        ({GIL: 7_000, SLEEP: 7_000}, "14.00 ms"),  # neither of them
+        ({GIL: 7_000, SLEEP: 7_000}, "14.00 ms"),  # neither cause has most of it
         ({OTHER: 11_000}, "11.00 ms for something else"),
     ],
 )
-def test_causes_of_little_waiting_are_not_named(us: dict[str, int], said: str) -> None:
+def test_causes_of_short_waits_are_not_named(us: dict[str, int], expected: str) -> None:
     main = next(one for one in example().functions if one.name == "main")
     cell = main.thread_lines[0]._replace(time_ns=10**9)
     waits = [Wait(main.key, cell.line, 0, cause, n * 1000) for cause, n in us.items()]
@@ -112,8 +112,8 @@ def test_causes_of_little_waiting_are_not_named(us: dict[str, int], said: str) -
         (main._replace(thread_lines=(cell,)),), waits=waits
     )
     [line] = [line for line in table(stats) if line.startswith("Waiting")]
-    assert line.partition(" of these times: ")[2].startswith(said)
-    assert line.count(",") == said.count(",")
+    assert line.partition(" of these times: ")[2].startswith(expected)
+    assert line.count(",") == expected.count(",")
 
 
 def test_the_table_of_line_profiler_has_no_line_about_waits() -> None:
@@ -126,12 +126,12 @@ def test_a_cause_of_a_newer_version_is_named() -> None:
     assert [line for line in lines if line.endswith(": 1.000 ms for mpi")]
 
 
-def test_columns_without_data_are_empty_and_the_footer_says_why() -> None:
-    said = "The profile does not say how long lines waited: CPU and waits are not known"
+def test_columns_without_data_are_empty_and_the_footer_has_the_cause() -> None:
+    note = "The profile does not say how long lines waited: CPU and waits are not known"
     lines = table(without_waits(), columns=("cpu",))
-    assert lines[-1] == said
-    assert said not in table(without_waits())
-    assert said not in table(example(), columns=("cpu",))
+    assert lines[-1] == note
+    assert note not in table(without_waits())
+    assert note not in table(example(), columns=("cpu",))
     assert len(row(lines, "return stream.read()")) == 7
 
 
@@ -144,7 +144,7 @@ def test_without_waits_the_table_is_unchanged() -> None:
     )
 
 
-def test_the_wait_line_comes_with_wait_columns_alone(
+def test_the_wait_line_is_shown_with_wait_columns_alone(
     tmp_path: Path,
 ) -> None:
     example().to_file(tmp_path / "x.lprof")

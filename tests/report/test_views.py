@@ -1,4 +1,4 @@
-"""The text view and the JSON view, and what all views have in common."""
+"""The text view and the JSON view, and properties of all views."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from example_stats import FILE, example
+from view_text import text_of
 
 from lineprof.console.terminal import Terminal, terminal_of, write_lines
 from lineprof.line_stats import LineStats
@@ -15,20 +16,14 @@ from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report import VIEWS
 from lineprof.report.notes import notes
-from lineprof.report.options import Options, parse_columns, parse_unit
+from lineprof.report.options import parse_columns, parse_unit
 from lineprof.source import Sources
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
-def shown(stats: LineStats, view: str = "text", **options: object) -> str:
-    made = Options(**options)  # type: ignore[arg-type]
-    lines = VIEWS[view].render(stats, Sources(stats.sources), made)
-    return "".join(f"{line}\n" for line in lines)
-
-
 def one_line(text: str, **cell: int) -> LineStats:
-    """Return a profile of one function, all of its source being `text`."""
+    """Return a profile of one function, whose source is the line `text`."""
     measured = {"line": 1, "thread": -1, "hits": 1, "time_ns": 1000, **cell}
     return LineStats.from_functions(
         [FunctionStats("a.py", "f", 1, (ThreadLine(**measured),))],
@@ -37,8 +32,8 @@ def one_line(text: str, **cell: int) -> LineStats:
 
 
 def row(stats: LineStats, **options: object) -> str:
-    """Return the table's last row."""
-    return shown(stats, **options).rstrip("\n").split("\n")[-1]
+    """Return the last row of the table."""
+    return text_of(stats, **options).rstrip("\n").split("\n")[-1]
 
 
 @pytest.mark.parametrize(
@@ -61,11 +56,11 @@ def row(stats: LineStats, **options: object) -> str:
         ("profile.json", "json", {}),
     ],
 )
-def test_views_are_as_the_golden_files_show(
+def test_views_are_the_same_as_the_golden_files(
     name: str, view: str, options: dict[str, object]
 ) -> None:
     golden = (GOLDEN / name).read_text(encoding="utf-8")
-    assert shown(example(), view, **options) == golden
+    assert text_of(example(), view, **options) == golden
 
 
 def test_a_view_has_a_name_a_suffix_and_help() -> None:
@@ -75,7 +70,7 @@ def test_a_view_has_a_name_a_suffix_and_help() -> None:
         assert view.help
 
 
-def test_options_of_one_field_are_one_flag() -> None:
+def test_each_field_of_the_options_has_one_flag() -> None:
     flags = {
         (option.field, option.flags)
         for view in VIEWS.values()
@@ -85,7 +80,7 @@ def test_options_of_one_field_are_one_flag() -> None:
 
 
 def test_recursion_counts_wall_time_once_and_shares_add_up() -> None:
-    table = shown(example(), unit=1e-9)
+    table = text_of(example(), unit=1e-9)
     fib = table[table.index("Function: fib") - 100 :]
     assert "Total time: 0.9 s" in fib
     assert "100.0" in fib
@@ -97,14 +92,14 @@ def test_a_line_with_time_but_no_hit_has_no_time_per_hit() -> None:
     )
 
 
-def test_raw_shows_what_was_measured() -> None:
+def test_raw_shows_measured_times() -> None:
     stats = one_line("x", time_ns=1000, raw_ns=1500)
     assert "1000.0" in row(stats)
     assert "1500.0" in row(stats, raw=True)
-    assert '"time_ns": 1500' in shown(stats, "json", raw=True)
+    assert '"time_ns": 1500' in text_of(stats, "json", raw=True)
 
 
-def test_raw_of_a_profile_that_knows_no_raw_times_is_the_times() -> None:
+def test_raw_of_a_profile_without_raw_times_shows_times() -> None:
     assert "1000.0" in row(one_line("x"), raw=True)
 
 
@@ -130,15 +125,15 @@ def test_a_time_has_four_digits_and_its_unit(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text
 
 
-def test_with_the_unit_auto_each_time_has_its_own() -> None:
-    """Seconds and milliseconds in one table are both readable."""
+def test_with_the_unit_auto_each_time_has_its_own_unit() -> None:
+    """Seconds and nanoseconds in one table are both readable."""
     cells = (
         ThreadLine(4, -1, 3, 1_234_567_891),
         ThreadLine(5, -1, 1000, 350_000),
         ThreadLine(6, -1, 1, 0),
     )
     stats = LineStats.from_functions([FunctionStats("/no.py", "f", 4, cells)])
-    table = shown(stats, unit=AUTO_UNIT, summarize=True).split("\n")
+    table = text_of(stats, unit=AUTO_UNIT, summarize=True).split("\n")
     assert table[0] == "Timer unit: beside each time"
     assert table[2] == "Total time: 1.235 s"
     assert [row.rstrip() for row in table[-6:-2]] == [
@@ -150,20 +145,20 @@ def test_with_the_unit_auto_each_time_has_its_own() -> None:
     assert table[-2] == "   1.235 s  - /no.py:4 - f"
 
 
-def test_the_shortest_and_longest_execution_are_columns() -> None:
+def test_min_and_max_are_columns() -> None:
     cells = (ThreadLine(4, -1, 3, 90, 0, 0, 10, 50), ThreadLine(5, -1, 1, 7))
     stats = LineStats.from_functions([FunctionStats("/no.py", "f", 4, cells)])
-    rows = shown(stats, columns=("min", "max")).split("\n")[-4:-2]
+    rows = text_of(stats, columns=("min", "max")).split("\n")[-4:-2]
     assert [row.rstrip() for row in rows] == [
         "     4         3         90.0     30.0     92.8      10.0      50.0",
         "     5         1          7.0      7.0      7.2",
     ]
-    first, second = json.loads(shown(stats, "json"))["functions"][0]["lines"]
+    first, second = json.loads(text_of(stats, "json"))["functions"][0]["lines"]
     assert (first["min_ns"], first["max_ns"]) == (10, 50)
     assert "min_ns" not in second
 
 
-def test_columns_are_as_wide_as_the_configuration_asks() -> None:
+def test_columns_are_as_wide_as_configured() -> None:
     widths = {"line": 8, "hits": 12, "time": 3, "perhit": 12, "percent": 9}
     stats = one_line("x", hits=12345678901)
     assert row(stats) == "     1 1.23457e+10       1000.0      0.0    100.0  x"
@@ -172,7 +167,7 @@ def test_columns_are_as_wide_as_the_configuration_asks() -> None:
     )
 
 
-def test_source_kept_in_the_profile_is_shown_and_not_that_on_disk(
+def test_source_in_the_profile_is_shown_not_the_file_on_disk(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.py"
@@ -190,7 +185,7 @@ def test_source_kept_in_the_profile_is_shown_and_not_that_on_disk(
     ]
 
 
-def test_without_kept_text_the_disk_is_read_and_a_change_is_reported(
+def test_without_source_in_the_profile_the_file_is_shown_and_a_change_is_reported(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.py"
@@ -209,12 +204,12 @@ def test_lines_outside_of_the_functions_source_are_reported() -> None:
     assert "1 lines outside of its source, the first is 4" in note
 
 
-def test_hostile_line_numbers_without_source_make_no_endless_table() -> None:
+def test_huge_line_numbers_without_source_make_no_endless_table() -> None:
     stats = LineStats({("/no/file", 1, "f"): [(2**62, 1, 1)]}, 1e-9)
-    assert len(shown(stats).split("\n")) < 20
+    assert len(text_of(stats).split("\n")) < 20
 
 
-def test_control_characters_never_reach_the_reader() -> None:
+def test_control_characters_are_escaped() -> None:
     stats = LineStats.from_functions(
         [FunctionStats("a\x1b[2J.py", "f\n\x9b", 1, (ThreadLine(1, -1, 1, 1),))],
         sources={
@@ -222,7 +217,7 @@ def test_control_characters_never_reach_the_reader() -> None:
         },
     )
     for terminal in (Terminal(), Terminal(is_terminal=True, width=200)):
-        text = shown(stats, terminal=terminal, summarize=True)
+        text = text_of(stats, terminal=terminal, summarize=True)
         assert not any(bad in text for bad in "\x1b\x07\x00\x7f\x9b\r")
         assert "File: a\\x1b[2J.py" in text
         assert "Function: f\\n\\x9b at line 1" in text
@@ -253,10 +248,10 @@ def test_source_is_clipped_to_the_terminal(text: str, room: int, seen: str) -> N
     assert row(one_line(text), terminal=terminal) == start + seen
 
 
-def test_extra_columns_push_no_source_off_the_terminal() -> None:
+def test_source_after_extra_columns_is_not_clipped() -> None:
     columns = ("min", "max", "await")
     narrow, whole = (
-        shown(
+        text_of(
             example(), terminal=Terminal(is_terminal=True, width=width), columns=columns
         )
         for width in (90, None)
@@ -265,12 +260,12 @@ def test_extra_columns_push_no_source_off_the_terminal() -> None:
 
 
 def test_only_the_hottest_lines_are_emphasized_and_only_in_colour() -> None:
-    text = shown(example(), terminal=Terminal(is_terminal=True, colour=True))
+    text = text_of(example(), terminal=Terminal(is_terminal=True, colour=True))
     hot = [line for line in text.split("\n") if "\x1b" in line]
     assert all(line.startswith("\x1b[1m") for line in hot)
     assert all(line.endswith("\x1b[0m") for line in hot)
     assert len(hot) == 4
-    assert "\x1b" not in shown(example(), terminal=Terminal(is_terminal=True))
+    assert "\x1b" not in text_of(example(), terminal=Terminal(is_terminal=True))
 
 
 class TerminalStream(io.StringIO):
@@ -280,7 +275,7 @@ class TerminalStream(io.StringIO):
         return True
 
 
-def test_a_pipe_is_plain_and_a_terminal_obeys_the_environment(
+def test_output_to_a_pipe_is_plain_and_a_terminal_obeys_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "70")
@@ -310,7 +305,7 @@ def test_any_object_that_can_write_is_a_stream() -> None:
     assert writer.text == (GOLDEN / "table.txt").read_text(encoding="utf-8")
 
 
-def test_what_an_encoding_lacks_is_escaped() -> None:
+def test_characters_that_an_encoding_lacks_are_escaped() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     write_lines(["é — \udcff"], stream)
     stream.flush()
@@ -328,7 +323,7 @@ def test_units_and_columns_are_parsed_or_rejected() -> None:
         parse_columns("await,x")
 
 
-def test_notes_begin_with_the_reason_of_an_empty_profile() -> None:
+def test_the_first_note_is_why_a_profile_is_empty() -> None:
     stats = replace_functions(example(), [])
     assert [note[:40] for note in notes(stats, Sources({}))] == [
         stats.why_empty[:40],

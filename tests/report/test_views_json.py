@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 
 import example_calls
 from example_stats import example
+from view_text import text_of
 
 from lineprof.line_stats import LineStats
-from lineprof.report import VIEWS
-from lineprof.report.options import Options
-from lineprof.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
 def shown(stats: LineStats, **options: bool) -> str:
-    made = Options(**options)  # type: ignore[arg-type]
-    lines = VIEWS["json"].render(stats, Sources(stats.sources), made)
-    return "".join(f"{line}\n" for line in lines)
+    return text_of(stats, "json", **options)
 
 
 def documented(names: Iterable[str]) -> list[str]:
@@ -29,7 +25,7 @@ def documented(names: Iterable[str]) -> list[str]:
     return [name for name in names if f"`{name}`" not in text]
 
 
-def test_json_has_the_fields_of_its_page() -> None:
+def test_json_has_the_documented_fields() -> None:
     profile = json.loads(shown(example()))
     assert list(profile) == ["format", "unit", "functions", "processes", "warnings"]
     assert (profile["format"], profile["unit"]) == (1, "ns")
@@ -55,7 +51,7 @@ def test_json_skips_and_sorts_and_is_ascii() -> None:
     assert text.isascii()
 
 
-def test_json_of_nothing_and_of_big_numbers_is_valid() -> None:
+def test_json_of_an_empty_profile_and_of_big_numbers_is_valid() -> None:
     assert json.loads(shown(LineStats({}, 1e-9)))["functions"] == []
     stats = LineStats({("a.py", 1, "f"): [(1, 2**63 - 1, 2**63 - 1)]}, 1e-9)
     (line,) = json.loads(shown(stats))["functions"][0]["lines"]
@@ -68,7 +64,7 @@ def test_json_has_null_for_unknown_source() -> None:
     assert line["source"] is None
 
 
-def test_calls_are_there_if_they_were_recorded() -> None:
+def test_json_has_calls_if_they_were_recorded() -> None:
     profile = json.loads(shown(example_calls.example()))
     assert list(profile)[2:4] == ["functions", "calls"]
     for part in (profile, *profile["calls"], *profile["functions"]):
@@ -100,7 +96,7 @@ def test_calls_are_there_if_they_were_recorded() -> None:
         assert sum(one["total_ns"] for one in into) == function["total_ns"]
 
 
-def test_raw_times_come_without_self_times() -> None:
+def test_raw_times_are_without_self_times() -> None:
     profile = json.loads(shown(example_calls.example(), raw=True))
     assert not any("self_ns" in one for f in profile["functions"] for one in f["lines"])
     assert profile["calls"]

@@ -1,11 +1,11 @@
-"""The profile's call tree is what the program did, to the nanosecond."""
+"""Call trees of profiles, exact to the nanosecond."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from c_events import needs_c_events
 from check_time import measure
 from example_calls import PROCESS
 from running import new_profiler, plain, program_file
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("hook")
 
 # parent, line, name, thread, calls, primitive calls, self, total, inclusive (ns)
-Told = tuple[int, int, str, int, int, int, int, int, int]
+NodeRow = tuple[int, int, str, int, int, int, int, int, int]
 
 
-def told(tree: CallTree) -> list[Told]:
-    """Return the nodes with the bare names of functions."""
+def node_rows(tree: CallTree) -> list[NodeRow]:
+    """Return the nodes of a tree as tuples, with the last parts of function names."""
 
-    def row(node: CallNode) -> Told:
+    def row(node: CallNode) -> NodeRow:
         parent, line, (_, _, name), thread, *numbers = node
         return (parent, line, name.rpartition(".")[2], thread, *numbers)
 
     return [row(node) for node in tree.nodes]
 
 
-def nodes_of(program: str, clock: Clock) -> list[Told]:
-    """Return the nodes of a program, whose numbers add up."""
+def nodes_of(program: str, clock: Clock) -> list[NodeRow]:
+    """Run a program, check its profile's sums, and return the nodes."""
     stats = measure(plain(program), clock)
     add_up(stats)
-    return told(stats.calls)
+    return node_rows(stats.calls)
 
 
 def add_up(stats: LineStats) -> None:
-    """Check that the tree and the lines tell the same."""
+    """Check that the tree and the lines have the same numbers."""
     numbers, own = function_totals(stats), line_self_ns(stats)
     into: dict[object, int] = {}
     for edge in edges(stats.calls):
@@ -68,7 +68,7 @@ def add_up(stats: LineStats) -> None:
             assert root.line == 0
 
 
-def test_calls_are_told_by_line_callee_and_the_way_there(clock: Clock) -> None:
+def test_nodes_differ_by_line_callee_and_call_path(clock: Clock) -> None:
     found = nodes_of(
         """
         @profile
@@ -130,7 +130,7 @@ def test_recursion_is_a_leaf_and_counts_once_in_the_total(clock: Clock) -> None:
     ]
 
 
-def test_functions_that_call_each_other_make_no_deep_tree(clock: Clock) -> None:
+def test_mutual_recursion_makes_no_deep_tree(clock: Clock) -> None:
     found = nodes_of(
         """
         @profile
@@ -154,7 +154,7 @@ def test_functions_that_call_each_other_make_no_deep_tree(clock: Clock) -> None:
     ]
 
 
-def test_a_generators_steps_are_the_time_of_who_resumes_it(clock: Clock) -> None:
+def test_steps_of_a_generator_count_where_it_is_resumed(clock: Clock) -> None:
     found = nodes_of(
         """
         @profile
@@ -187,7 +187,7 @@ def test_a_generators_steps_are_the_time_of_who_resumes_it(clock: Clock) -> None
     ]
 
 
-def test_threads_have_trees_of_their_own_and_places(clock: Clock) -> None:
+def test_each_thread_has_a_tree_of_its_own(clock: Clock) -> None:
     program = """
         import threading
 
@@ -206,7 +206,7 @@ def test_threads_have_trees_of_their_own_and_places(clock: Clock) -> None:
         """
     stats = measure(plain(program), clock)
     add_up(stats)
-    assert [(one[0], one[2], one[3]) for one in told(stats.calls)] == [
+    assert [(one[0], one[2], one[3]) for one in node_rows(stats.calls)] == [
         (NO_NODE, "main", 0),
         (0, "work", 0),
         (NO_NODE, "work", 1),
@@ -214,7 +214,7 @@ def test_threads_have_trees_of_their_own_and_places(clock: Clock) -> None:
     assert stats.threads[1].name == "other"
 
 
-def test_what_is_not_profiled_lies_on_no_way(clock: Clock) -> None:
+def test_functions_that_are_not_profiled_are_on_no_call_path(clock: Clock) -> None:
     found = nodes_of(
         """
         @profile
@@ -239,7 +239,7 @@ def test_what_is_not_profiled_lies_on_no_way(clock: Clock) -> None:
     ]
 
 
-def test_calls_that_are_under_way_count_up_to_now(clock: Clock) -> None:
+def test_unfinished_calls_count_up_to_now(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
     text = plain(
         """
@@ -262,12 +262,12 @@ def test_calls_that_are_under_way_count_up_to_now(clock: Clock) -> None:
         names = {"profile": profiler, "tick": clock.tick, "seen": seen}
         names["profiler"] = profiler
         exec(compile(text, file, "exec", dont_inherit=True), names)
-    assert told(seen[0].calls) == [
+    assert node_rows(seen[0].calls) == [
         (NO_NODE, 0, "outer", 0, 1, 1, 1, 11, 11),
         (0, 4, "inner", 0, 1, 1, 10, 10, 10),
     ]
     add_up(seen[0])
-    assert told(profiler.get_stats().calls)[0] == (
+    assert node_rows(profiler.get_stats().calls)[0] == (
         NO_NODE,
         0,
         "outer",
@@ -278,7 +278,7 @@ def test_calls_that_are_under_way_count_up_to_now(clock: Clock) -> None:
     )
 
 
-def test_what_was_counted_before_a_reset_is_in_no_node(clock: Clock) -> None:
+def test_calls_before_a_reset_are_in_no_node(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
 
     @profiler
@@ -290,16 +290,16 @@ def test_what_was_counted_before_a_reset_is_in_no_node(clock: Clock) -> None:
         clock.tick(10)
 
     one()
-    assert [node[2] for node in told(profiler.get_stats().calls)] == ["one"]
+    assert [node[2] for node in node_rows(profiler.get_stats().calls)] == ["one"]
     profiler.reset()
     assert profiler.get_stats().calls == NO_CALLS
     other()
-    assert told(profiler.get_stats().calls) == [
+    assert node_rows(profiler.get_stats().calls) == [
         (NO_NODE, 0, "other", 0, 1, 1, 10, 10, 10)
     ]
 
 
-def test_functions_defined_again_and_again_are_one(clock: Clock) -> None:
+def test_functions_of_one_definition_are_one(clock: Clock) -> None:
     found = nodes_of(
         """
         def make(call):
@@ -320,10 +320,9 @@ def test_functions_defined_again_and_again_are_one(clock: Clock) -> None:
     ]
 
 
-def test_functions_of_c_are_told_when_they_are_asked_for(clock: Clock) -> None:
+@needs_c_events
+def test_c_functions_have_nodes_if_they_are_recorded(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
-    if profiler.core == "settrace" and sys.version_info >= (3, 12):
-        pytest.skip("this event source hears of no calls of C")
     profiler.c_functions()
 
     @profiler
@@ -341,7 +340,7 @@ def test_functions_of_c_are_told_when_they_are_asked_for(clock: Clock) -> None:
         profiler.c_functions(on=False)
     stats = profiler.get_stats()
     add_up(stats)
-    assert [row[:6] for row in told(stats.calls)] == [
+    assert [row[:6] for row in node_rows(stats.calls)] == [
         (NO_NODE, 0, "outer", 0, 1, 1),
         (0, outer.__code__.co_firstlineno + 2, "sorted", 0, 1, 1),
         (1, 0, "key", 0, 3, 3),
@@ -355,14 +354,14 @@ def test_functions_of_c_are_told_when_they_are_asked_for(clock: Clock) -> None:
 
 # -- from raw nodes -------------------------------------------------------------------
 
-SCALE = TickScale(1 << 32, 10)  # a tick is 1 ns, and 10 parts of a cost
+SCALE = TickScale(1 << 32, 10)  # a tick is 1 ns, and 10 units of cost
 F, G, H = ("a.py", 1, "f"), ("a.py", 11, "g"), ("a.py", 21, "h")
 
 
-def raw(  # noqa: PLR0913, PLR0917  # as the core gives it
+def raw(  # noqa: PLR0913, PLR0917  # a tuple of the core
     parent: int, line: int, serial: int, calls: int, own: int, total: int
 ) -> RawNode:
-    """Return a node of thread 7 without a cost."""
+    """Return a node of thread 7 without cost."""
     return (parent, line, serial, 7, calls, calls, own, 0, total, 0, total, 0)
 
 
@@ -374,12 +373,14 @@ def made(
 
 def test_a_cost_is_taken_out_and_no_time_is_below_0() -> None:
     costly = (NO_NODE, 0, 1, 7, 3, 2, 10, 110, 50, 200, 460, 599)
-    assert told(made([costly], {1: F})) == [(NO_NODE, 0, "f", 0, 3, 2, 401, 30, 401)]
+    assert node_rows(made([costly], {1: F})) == [
+        (NO_NODE, 0, "f", 0, 3, 2, 401, 30, 401)
+    ]
     below = (NO_NODE, 0, 1, 7, 2, 1, -5, -300, -1, 0, 9, 90)
-    assert told(made([below], {1: F})) == [(NO_NODE, 0, "f", 0, 2, 1, 0, 0, 0)]
+    assert node_rows(made([below], {1: F})) == [(NO_NODE, 0, "f", 0, 2, 1, 0, 0, 0)]
 
 
-def test_what_rounding_took_is_given_back_so_that_ns_add_up() -> None:
+def test_nanoseconds_lost_by_rounding_are_restored_so_that_sums_add_up() -> None:
     odd = TickScale((1 << 32) * 2 // 3, 10)  # a tick is two thirds of a ns
     nodes = [
         raw(NO_NODE, 0, 1, 1, 100, 205),  # f calls g, g, and h, which calls itself
@@ -426,7 +427,7 @@ def test_what_rounding_took_is_given_back_so_that_ns_add_up() -> None:
         assert abs(node.self_ns - ns) <= 3
 
 
-def test_more_than_rounding_can_take_is_given_to_no_node() -> None:
+def test_a_difference_greater_than_rounding_is_given_to_no_node() -> None:
     stats = profile_of(
         [(-41, "first")],
         [((*F, 0, 0), 1, 0, 0, 0, [(2, 0, 1, 100, 0, 0, -1, -1, 0)], 1)],
@@ -438,42 +439,42 @@ def test_more_than_rounding_can_take_is_given_to_no_node() -> None:
         ),
     )
     assert stats.functions[0].total_ns == 100
-    assert told(stats.calls) == [(NO_NODE, 0, "f", 0, 1, 1, 90, 90, 90)]
+    assert node_rows(stats.calls) == [(NO_NODE, 0, "f", 0, 1, 1, 90, 90, 90)]
 
 
-def test_calls_of_a_function_that_is_not_shown_are_its_callers() -> None:
+def test_calls_of_a_hidden_function_count_in_its_caller() -> None:
     nodes = [
         raw(NO_NODE, 0, 1, 1, 5, 107),  # f
-        raw(0, 2, 9, 3, 2, 102),  # calls what is hidden
-        raw(1, 31, 2, 3, 40, 100),  # that calls g
-        raw(2, 12, 9, 1, 60, 60),  # which calls it, too: a leaf
-        raw(0, 2, 2, 1, 0, 0),  # f calls g itself from that line
-        raw(NO_NODE, 0, 9, 1, 1, 21),  # not shown, and called by nobody
-        raw(5, 33, 3, 2, 20, 20),  # calls h
+        raw(0, 2, 9, 3, 2, 102),  # f calls a hidden function
+        raw(1, 31, 2, 3, 40, 100),  # the hidden one calls g
+        raw(2, 12, 9, 1, 60, 60),  # g calls the hidden one: a leaf
+        raw(0, 2, 2, 1, 0, 0),  # f calls g from the same line
+        raw(NO_NODE, 0, 9, 1, 1, 21),  # the hidden one as a root
+        raw(5, 33, 3, 2, 20, 20),  # the hidden one calls h
     ]
-    assert told(made(nodes, {1: F, 2: G, 3: H})) == [
+    assert node_rows(made(nodes, {1: F, 2: G, 3: H})) == [
         (NO_NODE, 0, "f", 0, 1, 1, 7, 107, 107),
         (0, 2, "g", 0, 4, 4, 100, 100, 100),
         (NO_NODE, 0, "h", 0, 2, 2, 20, 20, 20),
     ]
 
 
-def test_code_objects_of_one_function_are_one_on_a_way_too() -> None:
+def test_code_objects_of_one_function_are_one_on_a_call_path() -> None:
     nodes = [
         raw(NO_NODE, 0, 1, 1, 1, 111),  # f
-        raw(0, 2, 2, 1, 10, 110),  # calls g
-        raw(1, 12, 4, 1, 100, 100),  # which calls another code object of f
-        raw(2, 2, 2, 5, 0, 0),  # which calls g
+        raw(0, 2, 2, 1, 10, 110),  # f calls g
+        raw(1, 12, 4, 1, 100, 100),  # g calls another code object of f
+        raw(2, 2, 2, 5, 0, 0),  # that one calls g
         raw(NO_NODE, 0, 4, 1, 1000, 1000),
     ]
-    assert told(made(nodes, {1: F, 2: G, 4: F})) == [
+    assert node_rows(made(nodes, {1: F, 2: G, 4: F})) == [
         (NO_NODE, 0, "f", 0, 2, 2, 1001, 1111, 1111),
         (0, 2, "g", 0, 6, 6, 10, 110, 110),
         (1, 12, "f", 0, 1, 1, 100, 100, 100),
     ]
 
 
-def test_a_thread_of_the_tree_alone_has_a_place() -> None:
+def test_a_thread_that_is_only_in_the_tree_is_in_the_profile() -> None:
     lines = [(2, 1, 1, 10, 0, 0, -1, -1, 0)]
     codes = [((*F, 0, 0), 1, 10, 0, 0, lines, 1)]
     numbers = raw(NO_NODE, 0, 1, 1, 10, 10)[4:]
@@ -493,7 +494,7 @@ def test_a_thread_of_the_tree_alone_has_a_place() -> None:
     assert (stats.warnings[0], len(stats.warnings)) == ("before", 2)
 
 
-def test_blocks_and_functions_of_c() -> None:
+def test_blocks_and_c_functions() -> None:
     lines = [(2, 0, 1, 10, 0, 0, -1, -1, 0)]
     stats = profile_of(
         [(-41, "first")],
@@ -502,10 +503,8 @@ def test_blocks_and_functions_of_c() -> None:
         PROCESS,
         warnings=(),
         parts=Parts(
-            blocks=[
-                ((F[0], 2, "block"), 1, 0, 0, 0, lines, 1)
-            ],  # of the same code object
-            calls=(0, [(*node[:3], 0, *node[4:]) for node in OF_C]),
+            blocks=[((F[0], 2, "block"), 1, 0, 0, 0, lines, 1)],  # the same code object
+            calls=(0, [(*node[:3], 0, *node[4:]) for node in C_NODES]),
             c_functions=[(5, "builtins.sorted"), (6, "builtins.len")],
         ),
     )
@@ -516,7 +515,7 @@ def test_blocks_and_functions_of_c() -> None:
     assert "" not in stats.sources
 
 
-OF_C = [
+C_NODES = [
     raw(NO_NODE, 0, 1, 1, 10, 10),
     raw(0, 2, 5, 1, 5, 10),
     raw(1, 0, 1, 1, 0, 0),
@@ -524,36 +523,36 @@ OF_C = [
 ]
 
 
-def test_nodes_without_a_number_go_unless_one_below_has_any() -> None:
+def test_nodes_without_numbers_are_dropped_unless_a_node_below_has_some() -> None:
     nodes = [
         raw(NO_NODE, 0, 1, 0, 0, 0),
         raw(0, 2, 2, 0, 0, 0),
         raw(0, 3, 3, 0, 0, 0),
         raw(2, 22, 2, 1, 0, 0),
     ]
-    assert told(made(nodes, {1: F, 2: G, 3: H})) == [
+    assert node_rows(made(nodes, {1: F, 2: G, 3: H})) == [
         (NO_NODE, 0, "f", 0, 0, 0, 0, 0, 0),
         (0, 3, "h", 0, 0, 0, 0, 0, 0),
         (1, 22, "g", 0, 1, 1, 0, 0, 0),
     ]
 
 
-def test_folded_calls_are_said() -> None:
+def test_folded_calls_give_a_remark() -> None:
     tree = made([raw(NO_NODE, 0, 1, 1, 1, 1)], {1: F}, folded=12)
     assert tree.folded == 12
-    (said,) = remarks(tree)
-    assert said.startswith(
+    (remark,) = remarks(tree)
+    assert remark.startswith(
         "12 calls are shown below another call path of their caller:"
     )
     assert remarks(NO_CALLS) == []
     assert made([], {}) == NO_CALLS
 
 
-def test_a_tree_of_fifty_thousand_levels_is_made() -> None:
+def test_a_tree_of_50000_levels_is_built() -> None:
     levels = 50_000
     nodes = [raw(i - 1, 2 * i, i, 1, 1, levels - i) for i in range(levels)]
     keys = {i: ("a.py", 2 * i + 1, f"f{i}") for i in range(levels)}
-    keys[levels - 1] = keys[1]  # and one of them is there twice
+    keys[levels - 1] = keys[1]  # one of them is there twice
     tree = made(nodes, keys)
     assert len(tree.nodes) == levels
     assert tree.nodes[-1].parent == levels - 2

@@ -1,4 +1,4 @@
-"""From what the core has of GPUs to a profile's values."""
+"""Conversion of the core's GPU data to the GPU values of a profile."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from lineprof.snapshot.profile import Parts, TickScale, profile_of
 
 KERNEL, MEMCPY, MEMSET, WAIT, RUNTIME = range(1, 6)
 F, G = ("a.py", 1, "f"), ("a.py", 10, "g")
-KEYS = {1: F, 2: G, 5: F}  # f has two code objects; 3 is another profiler's
+KEYS = {1: F, 2: G, 5: F}  # f has two code objects; 3 is of another profiler
 HALF = TickScale(ns_per_tick=1 << 31, cost_one=1)  # two ticks of the core are a ns
 RUN = GpuRun(0, "cupti", "it is there", present=True)
-# Index is the number; a root's line is 2 * thread + whether it is adopted.
+# (parent, function, line) by number; the line of a root is 2 * thread + adopted.
 PATHS = [
     (0, 0, 0),
     (0, 0, 0),  # 1: of thread 0
     (1, 1, 2),  # 2: f 2
     (2, 2, 12),  # 3: f 2, g 12
     (0, 0, 7),  # 4: of thread 3, adopted
-    (4, 3, 30),  # 5: another profiler's
-    (5, 2, 11),  # 6: that, g 11
-    (1, 3, 30),  # 7: another profiler's alone
-    (2, 3, 31),  # 8: f 2, another's
+    (4, 3, 30),  # 5: of another profiler
+    (5, 2, 11),  # 6: of another profiler, g 11
+    (1, 3, 30),  # 7: of another profiler alone
+    (2, 3, 31),  # 8: f 2, another profiler
     (3, 5, 3),  # 9: f 2, g 12, f 3
-    (9, 1, 2),  # 10: f 2 (again), g 12, f 3: innermost is f 2
+    (9, 1, 2),  # 10: f 2 (again), g 12, f 3; the innermost is f 2
 ]
 
 
 def raw(*sums: tuple[int, ...], **changes: Any) -> Any:
-    """Return what the core gives, with these sums."""
+    """Return GPU data like the core's, with these sums."""
     return {
         "paths": PATHS,
         "sums": list(sums),
@@ -71,10 +71,10 @@ def made(data: Any, baseline: Baseline | None = None) -> Gpu:
 
 
 def kernel(path: int, count: int = 1, ns: int = 5, **more: int) -> tuple[int, ...]:
-    numbers = {"origin": 0, "least": ns, "most": ns, **more}
+    numbers = {"origin": 0, "low": ns, "high": ns, **more}
     return (
         *(path, numbers["origin"], KERNEL, 1, 0),
-        *(count, ns, numbers["least"], numbers["most"], 0),
+        *(count, ns, numbers["low"], numbers["high"], 0),
     )
 
 
@@ -89,24 +89,22 @@ def kernel(path: int, count: int = 1, ns: int = 5, **more: int) -> tuple[int, ..
         (10, GpuPath(10, False, ((G, 12), (F, 3), (F, 2)), 1_000_002)),
     ],
 )
-def test_a_path_has_the_lines_that_the_profile_knows(
-    number: int, expected: GpuPath
-) -> None:
+def test_a_path_has_the_lines_of_the_profile(number: int, expected: GpuPath) -> None:
     gpu = made(raw(kernel(number)))
     assert gpu.paths == (expected,)
     assert gpu.sums == (GpuSum(0, NO_PATH, "kernel", "k", 0, 1, 5, 5, 5, 0),)
 
 
 @pytest.mark.parametrize("number", [0, 1, 4, 5, 7])
-def test_a_path_without_a_line_of_the_profile_is_none(number: int) -> None:
+def test_a_path_without_a_line_of_the_profile_is_dropped(number: int) -> None:
     gpu = made(raw(kernel(number)))
     assert gpu.paths == ()
     assert gpu.sums[0].path == NO_PATH
     assert unattributed(gpu) == totals(gpu)
 
 
-def test_paths_that_come_to_the_same_are_one() -> None:
-    gpu = made(raw(kernel(2, 1, 5), kernel(8, 2, 9, least=4), kernel(0), kernel(7)))
+def test_paths_with_the_same_lines_are_one() -> None:
+    gpu = made(raw(kernel(2, 1, 5), kernel(8, 2, 9, low=4), kernel(0), kernel(7)))
     assert len(gpu.paths) == 1
     assert gpu.sums == (
         GpuSum(0, NO_PATH, "kernel", "k", 0, 3, 14, 4, 9, 0),
@@ -137,7 +135,7 @@ def test_every_kind_has_its_name() -> None:
     assert [one.kind for one in made(raw(*sums)).sums] == [*KINDS[1:], "?"]
 
 
-def test_waits_are_in_ticks_and_all_else_in_ns() -> None:
+def test_waits_are_in_ticks_and_all_other_times_in_ns() -> None:
     wait = (2, 0, WAIT, 0, 9, 3, 2 * 10**18 + 1, 7, 2**62, 0)
     call = (2, 0, RUNTIME, 3, 9, 3, 100, 7, 90, 0)
     gpu = made(raw(wait, call))
@@ -147,13 +145,13 @@ def test_waits_are_in_ticks_and_all_else_in_ns() -> None:
     )
 
 
-def test_waits_are_added_up_before_they_become_ns() -> None:
+def test_waits_are_added_up_before_conversion_to_ns() -> None:
     waits = [(path, 0, WAIT, 0, 0, 1, 3, 3, 3, 0) for path in (2, 8)]
     (wait,) = made(raw(*waits)).sums
     assert (wait.count, wait.ns, wait.min_ns) == (2, 3, 1)
 
 
-def test_devices_are_known_by_their_place() -> None:
+def test_devices_are_referred_to_by_index() -> None:
     copy = (2, 0, MEMCPY, 2, 2, 1, 5, 5, 5, 64)
     lost = (2, 0, MEMSET, 0, 7, 1, 5, 5, 5, 64)
     gpu = made(raw(copy, lost))
@@ -165,7 +163,7 @@ def test_devices_are_known_by_their_place() -> None:
     assert gpu.sums[0].name == "HtoD"
 
 
-def test_a_run_says_what_was_lost() -> None:
+def test_a_run_has_the_numbers_of_lost_records() -> None:
     assert made(raw()).runs == (
         RUN._replace(version=130001, dropped=1, invalid=2, outstanding=3, left_out=4),
     )
@@ -180,7 +178,7 @@ EVENTS = [
 ]
 
 
-def test_events_have_the_places_of_their_paths() -> None:
+def test_events_have_the_indices_of_their_paths() -> None:
     gpu = made(raw(kernel(3), events=packed_columns(EVENTS)))
     (timeline,) = gpu.timelines
     assert timeline.count == 3
@@ -197,9 +195,9 @@ def test_no_events_are_no_timeline() -> None:
     assert made(raw(kernel(2))).timelines == ()
 
 
-def test_a_profiler_has_only_what_came_after_it_began() -> None:
+def test_a_profiler_has_only_the_data_since_its_start() -> None:
     before = raw(
-        kernel(2, 10, 1000, least=90, most=110),
+        kernel(2, 10, 1000, low=90, high=110),
         (2, 0, MEMCPY, 2, 0, 1, 7, 7, 7, 64),
         events=packed_columns(EVENTS[:2]),
         dropped=1,
@@ -209,7 +207,7 @@ def test_a_profiler_has_only_what_came_after_it_began() -> None:
         devices=[(0, "H200", 800, True, {})],
     )
     after = raw(
-        kernel(2, 12, 1170, least=80, most=110),
+        kernel(2, 12, 1170, low=80, high=110),
         kernel(3),
         (2, 0, MEMCPY, 2, 0, 1, 7, 7, 7, 64),
         events=packed_columns(EVENTS),
@@ -229,17 +227,17 @@ def test_a_profiler_has_only_what_came_after_it_began() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        # count, time, least, most: of one record both are its time
+        # count, time, min, max; both are the time of a single record
         ((1, 10, 10, 10), (2, 15, 5, 10), (1, 5, 5, 5)),
         ((1, 10, 10, 10), (2, 30, 10, 20), (1, 20, 20, 20)),
-        # surpassed since: exact
+        # exceeded since then: exact
         ((2, 20, 9, 11), (4, 60, 8, 32), (2, 40, 8, 32)),
-        # not surpassed: no further from the truth than this
+        # not exceeded: limits for the true values
         ((2, 20, 5, 15), (4, 40, 5, 15), (2, 20, 5, 15)),
         ((2, 100, 1, 99), (4, 110, 1, 99), (2, 10, 1, 9)),
     ],
 )
-def test_the_extremes_since_a_baseline_hold_the_true_ones(
+def test_min_and_max_since_a_baseline_enclose_the_true_ones(
     before: tuple[int, ...], after: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
     sums = [(2, 0, KERNEL, 1, 0, *numbers, 0) for numbers in (before, after)]
@@ -247,14 +245,14 @@ def test_the_extremes_since_a_baseline_hold_the_true_ones(
     assert (found.count, found.ns, found.min_ns, found.max_ns) == expected
 
 
-def test_names_may_come_in_another_order_than_before() -> None:
+def test_names_may_be_in_another_order_than_in_the_baseline() -> None:
     before = raw(kernel(2, 3, 15), names=["", "k"])
     after = raw((2, 0, KERNEL, 2, 0, 4, 21, 5, 6, 0), names=["", "other", "k"])
     (found,) = made(after, baseline_of(before)).sums
     assert (found.name, found.count, found.ns) == ("k", 1, 6)
 
 
-def test_nothing_new_is_nothing() -> None:
+def test_without_new_data_gpu_values_are_empty() -> None:
     data = raw(kernel(2), events=packed_columns(EVENTS))
     gpu = made(data, baseline_of(data))
     assert (gpu.sums, gpu.paths, gpu.timelines) == ((), (), ())
@@ -278,7 +276,7 @@ def profile(data: Any) -> Any:
     )
 
 
-def test_a_profile_has_threads_that_only_launched_and_code_copies_are_one() -> None:
+def test_a_profile_has_threads_that_only_launched_and_code_copies_are_merged() -> None:
     stats = profile(raw(kernel(6), kernel(9)))
     assert [function.key for function in stats.functions] == [F, G]
     assert stats.threads == (
@@ -289,14 +287,14 @@ def test_a_profile_has_threads_that_only_launched_and_code_copies_are_one() -> N
     assert plain.lines == ((F, 2), (G, 12), (F, 3))
 
 
-def test_a_thread_that_nobody_knows_is_unknown() -> None:
+def test_a_thread_without_an_id_is_unknown() -> None:
     late = [*PATHS[:4], (0, 0, 2 * 99), *PATHS[5:]]
     stats = profile(raw(kernel(6), paths=late))
     assert stats.gpu.paths[0].thread == UNKNOWN_THREAD
     assert stats.threads == (Thread(0, 701, "main"),)
 
 
-def test_a_profile_without_a_gpu_is_as_ever() -> None:
+def test_a_profile_without_a_gpu_has_no_gpu_values() -> None:
     stats = profile(None)
     assert stats.gpu == Gpu()
     assert stats.threads == (Thread(0, 701, "main"),)

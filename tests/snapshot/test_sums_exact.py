@@ -1,20 +1,19 @@
-"""Who called whom adds up to the nanosecond, whatever measuring has cost.
+"""Sums of call trees: exact to the nanosecond, whatever the cost of measuring.
 
-A program is played without Python: frames come and go on a stack as chance has it,
-and the counters are the core's. What is taken off as cost may be more than there
-was; that is where sums would go wrong.
+Programs are simulated without Python: frames are pushed and popped at random, with
+the counters of the core. The cost to subtract may be greater than the measured
+time; there sums could go wrong.
 """
 
 from __future__ import annotations
 
-import os
 import random
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from c_events import HAS_C_EVENTS
 from example_calls import PROCESS
-from whole import profiled
+from whole_program import profiled
 
 from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.records import NO_NODE
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
     from lineprof.snapshot.calls import RawNode
 
-LINES = 4  # of each function
+LINES = 4  # lines of each function
 ODD = TickScale((1 << 32) * 2 // 3, 256)  # a tick is two thirds of a ns
 
 
@@ -43,46 +42,50 @@ class Node:
 
 
 class Frame:
-    """One that is open."""
+    """A frame on the stack."""
 
     def __init__(self, node: Node, *, outermost: bool) -> None:
         self.node, self.outermost = node, outermost
         self.line = 0
 
 
-class Played:
-    """One thread of a program; functions from `python` on are of C."""
+class Simulation:
+    """A simulated thread of a program; functions from number `python` on are in C."""
 
     def __init__(
-        self, seed: int, functions: int, python: int, most: int = 1 << 16
+        self, seed: int, functions: int, python: int, max_nodes: int = 1 << 16
     ) -> None:
-        self.most, self.folded = most, 0  # nodes with a way of their own
-        self.firsts: dict[int, Node] = {}  # of each function
-        self.random = random.Random(seed)  # noqa: S311  # no secret
+        self.max_nodes, self.folded = max_nodes, 0  # max number of nodes
+        self.firsts: dict[int, Node] = {}  # first node of each function
+        self.random = random.Random(seed)  # noqa: S311  # not for security
         self.functions, self.python = functions, python
         self.root = Node(None, 0, -1)
         self.nodes: list[Node] = []
         self.stack: list[Frame] = []
         self.lines: dict[tuple[int, int], list[int]] = {}  # hits, ticks, cost
-        self.codes = [[0, 0, 0, 0] for _ in range(functions)]  # as the core has them
+        self.codes = [[0, 0, 0, 0] for _ in range(functions)]  # of the core
 
     def enter(self, serial: int) -> None:
-        """Call a function from the line that is open."""
+        """Call a function from the open line."""
         above, line = self.root, 0
         if self.stack:
             above, line = self.stack[-1].node.goes_on, self.stack[-1].line
         node = above.below.get((line, serial))
-        if node is None and above is not self.root and len(self.nodes) >= self.most:
+        if (
+            node is None
+            and above is not self.root
+            and len(self.nodes) >= self.max_nodes
+        ):
             above = self.firsts[above.serial]
             node = above.below.get((line, serial))
             self.folded += 1
         if node is None:
             node = above.below[line, serial] = Node(above, line, serial)
             self.nodes.append(node)
-            on_way: Node | None = above
-            while on_way is not None and on_way.serial != serial:
-                on_way = on_way.parent
-            node.goes_on = on_way or node
+            open_node: Node | None = above
+            while open_node is not None and open_node.serial != serial:
+                open_node = open_node.parent
+            node.goes_on = open_node or node
             self.firsts.setdefault(serial, node.goes_on)
         outermost = all(one.node.serial != serial for one in self.stack)
         node.numbers[0] += 1
@@ -93,14 +96,14 @@ class Played:
         self.step()
 
     def step(self) -> None:
-        """Come to a line, if there are any."""
+        """Begin a line, if the function is not in C."""
         top = self.stack[-1]
         if top.node.serial < self.python:
             top.line = 10 * top.node.serial + self.random.randrange(1, LINES)
             self.lines.setdefault((top.node.serial, top.line), [0, 0, 0])[0] += 1
 
     def spend(self, ticks: int, cost: int) -> None:
-        """Let time go by, of which so much is said to be cost."""
+        """Let `ticks` pass, with `cost` to subtract."""
         self.stack[-1].node.numbers[2] += ticks
         self.stack[-1].node.numbers[3] += cost
         for frame in self.stack:
@@ -117,9 +120,9 @@ class Played:
             numbers[6] += ticks
             numbers[7] += cost
 
-    def play(self, turns: int, most_cost: float) -> None:
-        """Run; a function may be said to cost up to so many times what it took."""
-        rates = [self.random.random() * most_cost for _ in range(self.functions)]
+    def run(self, turns: int, max_cost: float) -> None:
+        """Simulate `turns` events; costs are up to `max_cost` times the time."""
+        rates = [self.random.random() * max_cost for _ in range(self.functions)]
         for _ in range(turns):
             dice = self.random.random()
             if not self.stack or (dice < 0.35 and len(self.stack) < 9):
@@ -134,12 +137,12 @@ class Played:
                 self.spend(ticks, int(ticks * 256 * rate * self.random.random() * 2))
 
 
-def raw_of(threads: list[Played]) -> list[RawNode]:
-    """Return the nodes of all threads as the core gives them."""
+def raw_of(threads: list[Simulation]) -> list[RawNode]:
+    """Return the nodes of all threads as tuples of the core."""
     rows: list[RawNode] = []
-    for number, played in enumerate(threads):
-        places = {played.root: NO_NODE}
-        for node in played.nodes:
+    for number, simulated in enumerate(threads):
+        places = {simulated.root: NO_NODE}
+        for node in simulated.nodes:
             assert node.parent is not None
             places[node] = len(rows)
             place = (places[node.parent], node.line, node.serial, number)
@@ -147,17 +150,17 @@ def raw_of(threads: list[Played]) -> list[RawNode]:
     return rows
 
 
-def profile(threads: list[Played], nodes: Sequence[RawNode] = ()) -> LineStats:
-    """Return their profile, if not with other nodes."""
+def profile(threads: list[Simulation], nodes: Sequence[RawNode] = ()) -> LineStats:
+    """Return the profile of threads, with their own or other nodes."""
     one = threads[0]
-    folded = sum(played.folded for played in threads)
+    folded = sum(simulated.folded for simulated in threads)
     codes: list[Any] = []
     for serial in range(one.python):
         numbers = [sum(t.codes[serial][i] for t in threads) for i in range(4)]
         lines = [
             (line, number, hits, ticks, cost, 0, -1, -1, 0)
-            for number, played in enumerate(threads)
-            for (owner, line), (hits, ticks, cost) in sorted(played.lines.items())
+            for number, simulated in enumerate(threads)
+            for (owner, line), (hits, ticks, cost) in sorted(simulated.lines.items())
             if owner == serial
         ]
         name = (f"{serial % 3}.py", 10 * serial, f"f{serial}", 0, 0)
@@ -174,10 +177,10 @@ def profile(threads: list[Played], nodes: Sequence[RawNode] = ()) -> LineStats:
 
 
 def add_up(stats: LineStats, *, in_order: bool = True) -> None:
-    """Check all that docs/drill-down.md promises, exactly.
+    """Check all sums that docs/drill-down.md promises.
 
-    Unless frames were left in another order than they were entered, what a line
-    called is within its time.
+    in_order: frames ended in reverse order of their calls, so that the callees of a
+    line are within its time.
     """
     numbers, own = function_totals(stats), line_self_ns(stats)
     into: dict[object, list[int]] = {}
@@ -206,7 +209,7 @@ def add_up(stats: LineStats, *, in_order: bool = True) -> None:
 
 
 def roots_add_up(stats: LineStats) -> None:
-    """Check that what is called from outside took what it and all below did."""
+    """Check that the time of each root is the self time of all nodes below it."""
     nodes = stats.calls.nodes
     below = [node.self_ns for node in nodes]
     assert min(below) >= 0
@@ -223,21 +226,22 @@ def roots_add_up(stats: LineStats) -> None:
             assert node.total_ns == node.inclusive_ns == whole
 
 
-def played(seed: int, most: int = 1 << 16) -> list[Played]:
-    """Return a program of one thread or two."""
+def simulated(seed: int, max_nodes: int = 1 << 16) -> list[Simulation]:
+    """Return a simulated program of one or two threads."""
     functions = 2 + seed % 9
     python = max(1, functions - seed % 3)
     threads = [
-        Played(seed + 1000 * i, functions, python, most) for i in range(1 + seed % 2)
+        Simulation(seed + 1000 * i, functions, python, max_nodes)
+        for i in range(1 + seed % 2)
     ]
     for one in threads:
-        one.play(40 * (1 + seed % 7), (0, 0.5, 1, 3)[seed % 4])
+        one.run(40 * (1 + seed % 7), (0, 0.5, 1, 3)[seed % 4])
     return threads
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_all_sums_hold_whatever_measuring_cost(seed: int) -> None:
-    stats = profile(played(seed))
+def test_all_sums_add_up_with_any_cost(seed: int) -> None:
+    stats = profile(simulated(seed))
     add_up(stats)
     for function in stats.functions:
         for cell in function.thread_lines:
@@ -245,14 +249,14 @@ def test_all_sums_hold_whatever_measuring_cost(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_where_there_was_no_room_for_a_way_too(seed: int) -> None:
-    stats = profile(played(seed, most=10))
+def test_sums_add_up_with_folded_call_paths(seed: int) -> None:
+    stats = profile(simulated(seed, max_nodes=10))
     add_up(stats)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_where_greenlets_took_turns_functions_add_up(seed: int) -> None:
-    threads = played(seed)
+def test_sums_of_functions_add_up_with_greenlets(seed: int) -> None:
+    threads = simulated(seed)
     nodes = raw_of(threads)
     other = random.Random(seed)  # noqa: S311
     for place, (parent, line, *rest) in enumerate(nodes):
@@ -295,15 +299,14 @@ def main():
 
 main()
 """
-FALLBACK = os.environ.get("LINEPROF_CORE") == "settrace" and sys.version_info >= (3, 12)
 
 
 @pytest.mark.parametrize(
     "flags", ["", "--all", "--max-overhead 1.1", "--builtins", "--builtins --all"]
 )
-def test_a_program_adds_up_with_real_costs(flags: str, tmp_path: Path) -> None:
-    if FALLBACK and "--builtins" in flags:
-        pytest.skip("this event source hears of no calls of C")
+def test_sums_of_a_program_add_up_with_real_costs(flags: str, tmp_path: Path) -> None:
+    if not HAS_C_EVENTS and "--builtins" in flags:
+        pytest.skip("this event source has no events for C functions")
     (tmp_path / "program.py").write_text(PROGRAM)
     _, stats = profiled(*flags.split(), "program.py", cwd=tmp_path)
     assert stats.calls.nodes
@@ -323,7 +326,7 @@ gc.callbacks.append(collected)
 """
 
 
-def test_what_the_collector_calls_as_the_profile_is_taken_adds_up(
+def test_calls_by_the_garbage_collector_during_the_snapshot_add_up(
     tmp_path: Path,
 ) -> None:
     functions = "".join(f"def g{i}():\n    note({i})\n" for i in range(300))

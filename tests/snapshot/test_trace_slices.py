@@ -1,12 +1,12 @@
-"""A timeline: each stay in a function, and each long one on a line, exactly."""
+"""Slices of functions, and long slices of lines, exact to the nanosecond."""
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from c_events import needs_c_events
 from check_trace import nested, rows_of, slices_of, traced
 
 from lineprof import LineProfiler, start, stop
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("hook")
 OFF = float("inf")
 
 
-def test_calls_lie_within_the_lines_that_make_them(clock: Clock) -> None:
+def test_slices_of_calls_are_within_the_lines_that_make_them(clock: Clock) -> None:
     found = slices_of(
         """
         @profile
@@ -82,7 +82,7 @@ def test_lines_below_the_threshold_are_left_out_and_functions_are_not(
     assert slices_of(PROGRAM, clock, lines_ns=1000) == [
         (0, 3999, "f", 0),
         (999, 1999, "f", 4),
-        (2799, 3999, "f", 7),  # with what it calls
+        (2799, 3999, "f", 7),  # includes its callee
         (2799, 3999, "g", 0),
         (3999, 6399, "g", 0),
         (3999, 5199, "g", 11),
@@ -90,12 +90,12 @@ def test_lines_below_the_threshold_are_left_out_and_functions_are_not(
     ]
 
 
-def test_lines_may_be_left_out_altogether(clock: Clock) -> None:
+def test_all_lines_may_be_left_out(clock: Clock) -> None:
     found = slices_of(PROGRAM, clock, lines_ns=OFF)
     assert found == [(0, 3999, "f", 0), (2799, 3999, "g", 0), (3999, 6399, "g", 0)]
 
 
-def test_recursion_nests(clock: Clock) -> None:
+def test_slices_of_recursion_nest(clock: Clock) -> None:
     found = slices_of(
         """
         @profile
@@ -113,7 +113,7 @@ def test_recursion_nests(clock: Clock) -> None:
     assert found == [(0, 33, "f", 0), (10, 32, "f", 0), (20, 31, "f", 0)]
 
 
-def test_each_step_of_a_generator_is_a_stay(clock: Clock) -> None:
+def test_each_step_of_a_generator_is_a_slice(clock: Clock) -> None:
     found = slices_of(
         """
         @profile
@@ -149,7 +149,7 @@ def test_each_step_of_a_generator_is_a_stay(clock: Clock) -> None:
     ]
 
 
-def test_a_coroutine_stays_only_while_it_runs(clock: Clock) -> None:
+def test_a_coroutine_has_slices_only_while_it_runs(clock: Clock) -> None:
     found = slices_of(
         """
         class Suspend:
@@ -176,7 +176,7 @@ def test_a_coroutine_stays_only_while_it_runs(clock: Clock) -> None:
     assert found == [(0, 1, "f", 0), (5001, 5021, "f", 0)]
 
 
-def test_a_call_that_raises_ends_there(clock: Clock) -> None:
+def test_a_slice_ends_when_its_function_raises(clock: Clock) -> None:
     found = slices_of(
         """
         @profile
@@ -200,14 +200,14 @@ def test_a_call_that_raises_ends_there(clock: Clock) -> None:
     assert found == [(0, 230, "f", 0), (10, 130, "f", 0), (20, 30, "f", 0)]
 
 
-def test_threads_are_told_apart(clock: Clock) -> None:
+def test_slices_have_their_thread(clock: Clock) -> None:
     profiler = traced(clock, OFF)
 
     @profiler
     def work(n: int) -> None:
         clock.tick(n)
 
-    # Both are there at once: one that has ended may lend its place to another.
+    # Both exist at the same time: a new thread may get the index of an ended one.
     over = threading.Event()
 
     def run(n: int, name: str) -> threading.Thread:
@@ -240,7 +240,7 @@ def test_threads_are_told_apart(clock: Clock) -> None:
     assert set(trace.threads) - {UNKNOWN_THREAD} == {one.thread for one in trace}
 
 
-def test_what_is_open_is_there_up_to_now(clock: Clock) -> None:
+def test_open_slices_end_now(clock: Clock) -> None:
     profiler = traced(clock)
     seen = []
     begin = clock.now()
@@ -279,7 +279,7 @@ def test_what_is_open_is_there_up_to_now(clock: Clock) -> None:
     ]
 
 
-def test_reset_forgets(clock: Clock) -> None:
+def test_a_reset_clears_slices(clock: Clock) -> None:
     profiler = traced(clock, OFF)
     begin = clock.now()
 
@@ -304,7 +304,7 @@ def test_reset_forgets(clock: Clock) -> None:
     assert profiler.get_stats().traces == ()
 
 
-def test_a_pause_is_in_no_stay(clock: Clock) -> None:
+def test_the_time_between_stop_and_start_is_in_no_slice(clock: Clock) -> None:
     profiler = traced(clock, OFF)
     begin = clock.now()
 
@@ -322,7 +322,7 @@ def test_a_pause_is_in_no_stay(clock: Clock) -> None:
     assert found[1][0] == 210
 
 
-def test_a_function_ends_where_its_profiler_is_disabled(clock: Clock) -> None:
+def test_a_slice_ends_when_its_profiler_is_disabled(clock: Clock) -> None:
     profiler = traced(clock, OFF)
     begin = clock.now()
 
@@ -342,7 +342,7 @@ def test_a_function_ends_where_its_profiler_is_disabled(clock: Clock) -> None:
     assert found[-1][1] == 3210
 
 
-def test_profilers_have_their_own(clock: Clock) -> None:
+def test_each_profiler_has_its_own_slices(clock: Clock) -> None:
     one, other = traced(clock, OFF), traced(clock, OFF)
     begin = clock.now()
 
@@ -365,7 +365,7 @@ def test_profilers_have_their_own(clock: Clock) -> None:
     assert rows_of(other.get_stats(), begin) == [(1, 22, "g", 0)]
 
 
-def test_of_two_that_watch_one_function_each_has_its_stays(clock: Clock) -> None:
+def test_two_profilers_of_one_function_both_have_its_slices(clock: Clock) -> None:
     one, other = traced(clock, OFF), traced(clock, OFF)
     begin = clock.now()
 
@@ -379,7 +379,7 @@ def test_of_two_that_watch_one_function_each_has_its_stays(clock: Clock) -> None
         assert rows_of(profiler.get_stats(), begin) == [(0, 7, "f", 0)]
 
 
-def test_nothing_is_kept_unasked(clock: Clock) -> None:
+def test_without_the_option_no_slices_are_kept(clock: Clock) -> None:
     profiler = LineProfiler(clock=clock.capsule)
 
     @profiler
@@ -391,7 +391,7 @@ def test_nothing_is_kept_unasked(clock: Clock) -> None:
     assert profiler.get_stats().traces == ()
 
 
-def test_full_memory_keeps_all_up_to_then_and_counts_the_rest(clock: Clock) -> None:
+def test_a_full_buffer_keeps_earlier_slices_and_counts_later_ones(clock: Clock) -> None:
     profiler = traced(clock, OFF, memory_mb=1)
     begin = clock.now()
 
@@ -419,7 +419,7 @@ def test_full_memory_keeps_all_up_to_then_and_counts_the_rest(clock: Clock) -> N
     assert packed < 2 * trace.count
 
 
-def test_many_slices_come_in_order(clock: Clock) -> None:
+def test_many_slices_are_in_order(clock: Clock) -> None:
     profiler = traced(clock, OFF, memory_mb=8)
     begin = clock.now()
 
@@ -446,7 +446,7 @@ def test_many_slices_come_in_order(clock: Clock) -> None:
     assert leaves[:1000] == [*range(1, 1001)]
 
 
-def test_hidden_code_copies_and_their_original_are_one_function(clock: Clock) -> None:
+def test_code_copies_and_their_original_are_one_function(clock: Clock) -> None:
     profiler = traced(clock, OFF)
 
     def f() -> None:
@@ -462,11 +462,8 @@ def test_hidden_code_copies_and_their_original_are_one_function(clock: Clock) ->
     assert len({one.function for one in trace}) == 1
 
 
-def test_functions_of_c_are_stays_in_the_line_that_calls_them(
-    clock: Clock, hook: str
-) -> None:
-    if hook == "settrace" and sys.version_info >= (3, 12):
-        pytest.skip("functions of C are not heard of there")
+@needs_c_events
+def test_slices_of_c_functions_are_in_the_line_that_calls_them(clock: Clock) -> None:
     profiler = traced(clock, lines_ns=0)
     begin = clock.now()
     profiler.c_functions()

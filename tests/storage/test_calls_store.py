@@ -1,19 +1,19 @@
-"""Calls and waits survive their file; damage to them is one clear line."""
+"""Calls and waits in files: saved, loaded, and damaged with an error of one line."""
 
 from __future__ import annotations
 
 import copy
 import pickle
-import re
 import sqlite3
 from contextlib import closing
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import example_stats
 import pytest
-from damaged_files import changed, refused, with_any_values
+from damaged_files import changed, load_error, with_any_values
 from example_calls import FORWARD, LEN, MAIN, WEIGHTS, deep, example, wide
 from example_stats import everything
+from file_tables import PAGE, documented_query, documented_tables, tables_of
 
 from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import edges
@@ -29,12 +29,14 @@ from lineprof.model.records import (
 from lineprof.storage import load, save
 from lineprof.storage.schema import CALL_TABLES, TABLES
 
-PAGE = Path(__file__).parents[2] / "docs" / "format.md"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 NAMES = {table.name for table in CALL_TABLES}
 
 
-def named_alone() -> LineStats:
-    """Return a profile of a tree and waits alone, of functions without lines."""
+def without_lines() -> LineStats:
+    """Return a profile of a tree and waits, whose functions have no lines."""
     odd = ("/p/\udcff\n.py", 3, "\ud83d;\x1b")
     return LineStats.from_functions(
         [],
@@ -51,10 +53,10 @@ def named_alone() -> LineStats:
 
 @pytest.mark.parametrize(
     "stats",
-    [example(), named_alone(), deep(10_000), wide(200, 2000)],
+    [example(), without_lines(), deep(10_000), wide(200, 2000)],
     ids=["example", "without lines", "deep", "wide"],
 )
-def test_what_is_loaded_is_what_was_saved(tmp_path: Path, stats: LineStats) -> None:
+def test_loaded_calls_are_those_saved(tmp_path: Path, stats: LineStats) -> None:
     file = tmp_path / "a.lprof"
     save(stats, file)
     assert load(file).calls != NO_CALLS
@@ -67,7 +69,7 @@ def test_a_copy_and_a_pickle_keep_calls() -> None:
         assert everything(same) == everything(stats)
 
 
-def test_a_pickle_of_before_there_were_calls_is_a_profile_without_any() -> None:
+def test_a_pickle_of_an_older_version_is_a_profile_without_calls() -> None:
     state = dict(vars(example()))
     for name in ("calls", "waits", "traces"):
         del state[name]
@@ -77,14 +79,14 @@ def test_a_pickle_of_before_there_were_calls_is_a_profile_without_any() -> None:
     assert (old + example()).calls.nodes
 
 
-def test_other_functions_for_a_profile_leave_its_calls() -> None:
+def test_calls_are_kept_when_functions_are_replaced() -> None:
     stats = example()
     stats.functions = stats.functions[:3]
     assert stats.calls == example().calls
     assert stats.waits == example().waits
 
 
-def test_functions_that_were_taken_out_are_still_called_in_the_file(
+def test_calls_of_removed_functions_are_in_the_file(
     tmp_path: Path,
 ) -> None:
     stats = example()
@@ -94,19 +96,14 @@ def test_functions_that_were_taken_out_are_still_called_in_the_file(
     assert everything(load(tmp_path / "a.lprof")) == everything(stats)
 
 
-def tables_of(file: Path) -> set[str]:
-    with closing(sqlite3.connect(file)) as db:
-        return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-
-
 def test_a_profile_without_calls_has_no_tables_for_them(tmp_path: Path) -> None:
     save(example_stats.example(), tmp_path / "a")
-    assert not tables_of(tmp_path / "a") & NAMES
+    assert not tables_of(tmp_path / "a").keys() & NAMES
     save(example(), tmp_path / "a")
-    assert tables_of(tmp_path / "a") >= NAMES
+    assert tables_of(tmp_path / "a").keys() >= NAMES
 
 
-def test_a_reader_of_before_there_were_calls_sees_the_lines_alone(
+def test_an_older_reader_sees_the_lines_alone(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.lprof"
@@ -122,32 +119,20 @@ def test_a_reader_of_before_there_were_calls_sees_the_lines_alone(
         for name in NAMES:
             db.execute(f"DROP TABLE {name}")
         db.commit()
-    assert tables_of(file) >= {table.name for table in TABLES}
+    assert tables_of(file).keys() >= {table.name for table in TABLES}
     old = load(file)
     assert old.functions == example().functions
     assert (old.calls, old.waits) == (NO_CALLS, ())
 
 
-def test_the_tables_are_as_their_page_says(tmp_path: Path) -> None:
+def test_the_tables_are_those_documented(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
-    page = PAGE.read_text(encoding="utf-8")
-    section = page[page.index("## Calls and waits") :]
-    block = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)[0]
-    documented = {
-        name: " ".join(columns.split())
-        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
-    }
+    section = PAGE[PAGE.index("## Calls and waits") :]
     with closing(sqlite3.connect(file)) as db:
-        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        made = {
-            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
-            for name, sql in rows
-            if name in NAMES
-        }
-        query = " ".join(re.findall(r'"(SELECT[^"]*)"', section)[0].split())
-        found = set(db.execute(query))
-    assert made == documented
+        found = set(db.execute(documented_query(section)))
+    made = {name: text for name, text in tables_of(file).items() if name in NAMES}
+    assert made == documented_tables(section)
     stats = example()
     ids = {one.key: place for place, one in enumerate(stats.functions)}
     ids[LEN] = len(ids)
@@ -164,11 +149,11 @@ def test_the_tables_are_as_their_page_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", sorted(NAMES))
-def test_a_file_with_some_of_the_tables_alone_is_damaged(
+def test_a_file_without_one_of_the_call_tables_is_damaged(
     tmp_path: Path, table: str
 ) -> None:
     file = changed(tmp_path, example(), f"DROP TABLE {table}")
-    assert f"is damaged (it has no table {table}); record it again" in refused(file)
+    assert f"is damaged (it has no table {table}); record it again" in load_error(file)
 
 
 DAMAGE = {
@@ -178,7 +163,7 @@ DAMAGE = {
     "UPDATE call_nodes SET parent_id = 9 WHERE id = 4": "no node before its child",
     "UPDATE call_nodes SET parent_id = id - 24, id = -id": "no node before its child",
     "UPDATE call_nodes SET parent_id = 'x' WHERE id = 4": "'x' where int is due",
-    "UPDATE call_nodes SET parent_id = NULL WHERE id = 3": "",  # it is a root now
+    "UPDATE call_nodes SET parent_id = NULL WHERE id = 3": "",  # now a root
     "UPDATE call_nodes SET function_id = 99": "there is no function 99",
     "UPDATE call_nodes SET function_id = NULL": "None where int is due",
     "UPDATE call_nodes SET thread_id = 9": "there is no thread 9",
@@ -208,26 +193,26 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize(("statement", "said"), DAMAGE.items(), ids=list(DAMAGE))
-def test_values_that_make_no_sense_are_damage(
-    tmp_path: Path, statement: str, said: str
+@pytest.mark.parametrize(("statement", "message"), DAMAGE.items(), ids=list(DAMAGE))
+def test_impossible_values_are_damage(
+    tmp_path: Path, statement: str, message: str
 ) -> None:
     file = with_any_values(tmp_path, example(), statement, CALL_TABLES)
-    if not said:
+    if not message:
         assert len(load(file).calls.nodes) == len(example().calls.nodes)
         return
-    line = refused(file)
+    line = load_error(file)
     assert " is damaged (" in line
-    assert said in line
+    assert message in line
 
 
 @pytest.mark.parametrize("folded", ["-1", "x", "", "1.5"])
-def test_folded_calls_that_are_no_number_are_damage(
+def test_an_invalid_number_of_folded_calls_is_damage(
     tmp_path: Path, folded: str
 ) -> None:
     insert = "INSERT INTO meta VALUES ('calls_folded', "
     assert load(changed(tmp_path, example(), f"{insert}'12')")).calls.folded == 12
-    assert " is damaged (" in refused(
+    assert " is damaged (" in load_error(
         changed(tmp_path, example(), f"{insert}'{folded}')")
     )
 
@@ -241,7 +226,7 @@ def test_causes_of_a_later_version_are_other_causes(tmp_path: Path) -> None:
     ]
 
 
-def test_a_tree_with_a_thread_or_parent_that_is_not_there_is_no_file(
+def test_a_tree_with_a_missing_thread_or_parent_is_not_written(
     tmp_path: Path,
 ) -> None:
     for parent, thread in ((0, -1), (1, -1), (-2, -1), (NO_NODE, 0), (NO_NODE, -2)):

@@ -1,21 +1,20 @@
-"""GPU data survive their file; whatever else it holds is one clear line."""
+"""GPU data in files: saved, loaded, and damaged with an error of one line."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import zlib
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import example_gpu
 import example_stats
 import pytest
-from damaged_files import changed, check_any_byte, refused, with_any_values
+from damaged_files import changed, check_any_byte, load_error, with_any_values
 from example_gpu import example
 from example_stats import everything
+from file_tables import PAGE, documented_query, documented_tables, tables_of
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
@@ -37,22 +36,23 @@ from lineprof.storage import load, save
 from lineprof.storage.schema import GPU_TABLES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lineprof.model.profile import Profile
 
 ODD = ["", "a\nb", "\x1b[2J", "a\0b", "é損", "\udcff\udc80", "\ud83d", "'\"%_"]
 FUNCTION = example_stats.example().functions[0].key
-PAGE = Path(__file__).parents[2] / "docs" / "format.md"
 
 
 def with_gpu(gpu: Gpu) -> LineStats:
-    """Return a small profile with this GPU data."""
+    """Return a small profile with `gpu` as its GPU data."""
     profile = example_stats.example()
     profile.gpu = gpu
     return profile
 
 
 def odd_profile() -> LineStats:
-    """Return a profile with every kind of text and the greatest numbers."""
+    """Return a profile with text of every kind and the largest numbers."""
     big = 2**63 - 1
     path = GpuPath(UNKNOWN_THREAD, True, ((FUNCTION, big), (FUNCTION, big)), big)
     return with_gpu(
@@ -79,13 +79,13 @@ def odd_profile() -> LineStats:
     "stats",
     [
         example(),
-        example_gpu.ungated(),
+        example_gpu.without_gpu(),
         odd_profile(),
-        example() + example_stats.example() + example() + example_gpu.ungated(),
+        example() + example_stats.example() + example() + example_gpu.without_gpu(),
         with_gpu(Gpu(devices=(GpuDevice(0, 0, "", 0, True),))),
     ],
 )
-def test_what_is_loaded_is_what_was_saved(tmp_path: Path, stats: LineStats) -> None:
+def test_loaded_gpu_data_are_those_saved(tmp_path: Path, stats: LineStats) -> None:
     file = tmp_path / "a.lprof"
     save(stats, file)
     again = load(file)
@@ -95,37 +95,21 @@ def test_what_is_loaded_is_what_was_saved(tmp_path: Path, stats: LineStats) -> N
         assert list(timeline) == list(same)
 
 
-def tables_of(file: Path) -> set[str]:
-    with closing(sqlite3.connect(file)) as db:
-        return {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-
-
 def test_a_profile_without_gpu_data_has_no_tables_for_them(tmp_path: Path) -> None:
     save(example_stats.example(), tmp_path / "a")
-    assert not tables_of(tmp_path / "a") & {table.name for table in GPU_TABLES}
+    assert not tables_of(tmp_path / "a").keys() & {table.name for table in GPU_TABLES}
     save(example(), tmp_path / "a")
-    assert tables_of(tmp_path / "a") >= {table.name for table in GPU_TABLES}
+    assert tables_of(tmp_path / "a").keys() >= {table.name for table in GPU_TABLES}
 
 
-def test_the_tables_are_as_their_page_says(tmp_path: Path) -> None:
+def test_the_tables_are_those_documented(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
-    page = PAGE.read_text(encoding="utf-8")
-    _, block, *_ = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
-    documented = {
-        name: " ".join(columns.split())
-        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
-    }
     with closing(sqlite3.connect(file)) as db:
-        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        made = {
-            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
-            for name, sql in rows
-            if name.startswith("gpu_")
-        }
-        query = " ".join(re.findall(r'"(SELECT[^"]*)"', page)[1].split())
-        found = {(place, line): ns for place, line, ns in db.execute(query)}
-    assert made == documented
+        rows = db.execute(documented_query(PAGE, 1))
+        found = {(place, line): ns for place, line, ns in rows}
+    made = {name: text for name, text in tables_of(file).items() if name[:4] == "gpu_"}
+    assert made == documented_tables(PAGE, 1)
     stats = example()
     places = {one.key: place for place, one in enumerate(stats.functions)}
     assert found == {
@@ -136,9 +120,8 @@ def test_the_tables_are_as_their_page_says(tmp_path: Path) -> None:
     }
 
 
-def test_the_page_names_every_column_of_a_timeline() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    missing = [name for name in EVENT_SIZES if f"`{name}`" not in page]
+def test_every_column_of_a_timeline_is_documented() -> None:
+    missing = [name for name in EVENT_SIZES if f"`{name}`" not in PAGE]
     assert missing == []
 
 
@@ -184,14 +167,14 @@ def test_sums_of_profiles_with_gpu_data_are_associative() -> None:
     assert LineStats.from_stats_objects(one) == one
 
 
-def test_a_number_above_63_bits_is_said(tmp_path: Path) -> None:
+def test_a_number_above_63_bits_is_an_error(tmp_path: Path) -> None:
     big = GpuSum(NO_PATH, NO_PATH, "kernel", "k", NO_DEVICE, 1, 2**63, 0, 0)
     with pytest.raises(LineprofError, match=r"above 2\*\*63 - 1"):
         save(with_gpu(Gpu(sums=(big,))), tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_more_events_than_a_reader_takes_are_not_written(tmp_path: Path) -> None:
+def test_more_events_than_can_be_read_are_not_written(tmp_path: Path) -> None:
     timeline = replace(example_gpu.timeline(), count=100_000_001)
     with pytest.raises(
         LineprofError, match="a profile can't hold 100000001 GPU events"
@@ -211,20 +194,18 @@ def test_more_events_than_a_reader_takes_are_not_written(tmp_path: Path) -> None
         Gpu(sums=(GpuSum(NO_PATH, NO_PATH, "kernel", "k", 0, 1, 1, 1, 1),)),
     ],
 )
-def test_an_index_of_nothing_is_a_mistake_of_the_caller(
-    tmp_path: Path, gpu: Gpu
-) -> None:
+def test_an_index_out_of_range_is_a_lookup_error(tmp_path: Path, gpu: Gpu) -> None:
     with pytest.raises(LookupError):
         save(with_gpu(gpu), tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("table", [table.name for table in GPU_TABLES])
-def test_a_file_with_some_of_the_tables_alone_is_damaged(
+def test_a_file_without_one_of_the_gpu_tables_is_damaged(
     tmp_path: Path, table: str
 ) -> None:
     file = changed(tmp_path, example(), f"DROP TABLE {table}")
-    assert f"is damaged (it has no table {table}); record it again" in refused(file)
+    assert f"is damaged (it has no table {table}); record it again" in load_error(file)
 
 
 DAMAGE = [
@@ -308,13 +289,13 @@ DAMAGE = [
 
 
 @pytest.mark.parametrize("statement", DAMAGE)
-def test_values_that_make_no_sense_are_damage(tmp_path: Path, statement: str) -> None:
+def test_impossible_values_are_damage(tmp_path: Path, statement: str) -> None:
     file = with_any_values(tmp_path, example(), statement, GPU_TABLES)
-    assert " is damaged (" in refused(file)
+    assert " is damaged (" in load_error(file)
 
 
 def column(name: str, *values: int) -> bytes:
-    """Return a column of ten events as a file has it, the last of them `values`."""
+    """Return a packed column of ten events, the last of which have `values`."""
     size = EVENT_SIZES[name]
     whole = [0] * (len(example_gpu.EVENTS) - len(values)) + list(values)
     return zlib.compress(
@@ -323,7 +304,7 @@ def column(name: str, *values: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("name", "greatest"),
+    ("name", "largest"),
     [
         ("name", len(example_gpu.NAMES) - 1),
         ("launch", len(example_gpu.LAUNCHES) - 1),
@@ -335,15 +316,15 @@ def column(name: str, *values: int) -> bytes:
     ],
 )
 def test_every_index_and_time_of_an_event_is_checked(
-    tmp_path: Path, name: str, greatest: int
+    tmp_path: Path, name: str, largest: int
 ) -> None:
     change = f"UPDATE gpu_columns SET data = ? WHERE name = '{name}'"  # noqa: S608
-    load(changed(tmp_path, example(), change, data=column(name, greatest)))
-    file = changed(tmp_path, example(), change, data=column(name, greatest + 1))
-    assert f"is damaged (an event has the {name} {greatest + 1})" in refused(file)
+    load(changed(tmp_path, example(), change, data=column(name, largest)))
+    file = changed(tmp_path, example(), change, data=column(name, largest + 1))
+    assert f"is damaged (an event has the {name} {largest + 1})" in load_error(file)
 
 
-def test_kinds_columns_and_tables_of_a_later_version_are_passed_over(
+def test_kinds_columns_and_tables_of_a_later_version_are_ignored(
     tmp_path: Path,
 ) -> None:
     file = changed(
@@ -359,15 +340,15 @@ def test_kinds_columns_and_tables_of_a_later_version_are_passed_over(
     assert totals(again.gpu) == totals(example().gpu)._replace(waits=0, wait_ns=0)
 
 
-def test_a_column_that_unpacks_without_end_is_damage(tmp_path: Path) -> None:
+def test_a_column_that_unpacks_to_too_many_bytes_is_damage(tmp_path: Path) -> None:
     bomb = zlib.compress(bytes(100_000_000))
     change = "UPDATE gpu_columns SET data = ? WHERE name = 'path'"
-    assert "is not of 10 events" in refused(
+    assert "is not of 10 events" in load_error(
         changed(tmp_path, example(), change, data=bomb)
     )
 
 
-def test_more_events_than_anyone_has_are_damage(tmp_path: Path) -> None:
+def test_too_many_events_are_damage(tmp_path: Path) -> None:
     file = changed(
         tmp_path,
         example(),
@@ -376,10 +357,10 @@ def test_more_events_than_anyone_has_are_damage(tmp_path: Path) -> None:
         " SELECT id, 0, 65536 FROM n",
         "UPDATE gpu_timelines SET events = 131072010",
     )
-    assert "the timelines have more than 100000000 events" in refused(file)
+    assert "the timelines have more than 100000000 events" in load_error(file)
 
 
-def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -> None:
+def test_a_file_with_a_changed_byte_is_an_error_or_a_profile(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
 

@@ -1,4 +1,4 @@
-"""Whatever an old file holds, it acts on nothing: it is read, or refused in a line."""
+"""Damaged and malicious files of line_profiler: no code runs, errors are one line."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def load(tmp_path: Path) -> Load:
     return loaded
 
 
-def refused(load: Load, data: bytes) -> str:
-    """Return the one line with which `data` is refused."""
+def load_error(load: Load, data: bytes) -> str:
+    """Return the one-line error of loading `data`."""
     with pytest.raises(LineprofError) as caught:
         load(data)
     line = str(caught.value)
@@ -50,7 +50,7 @@ def refused(load: Load, data: bytes) -> str:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_every_version_of_the_class_and_protocol_is_read(
+def test_every_version_of_the_class_and_protocol_is_loaded(
     load: Load, path: tuple[str, str], protocol: int
 ) -> None:
     stats = load(pickled(state(), path=path, protocol=protocol))
@@ -58,7 +58,7 @@ def test_every_version_of_the_class_and_protocol_is_read(
     assert type(stats) is LineStats
 
 
-def test_texts_and_numbers_of_python_2_are_read(load: Load) -> None:
+def test_texts_and_numbers_of_python_2_are_loaded(load: Load) -> None:
     name = b"x\xc3\xa9\xff.py"
     key = b"U" + bytes([len(name)]) + name + b"K\x01T\x01\0\0\0f\x87"
     timings = b"U\x07timings}" + key + b"](K\x02\x8a\x01\x03J\x28\0\0\0\x87es"
@@ -67,14 +67,14 @@ def test_texts_and_numbers_of_python_2_are_read(load: Load) -> None:
     assert load(data).timings == {("x\xe9\udcff.py", 1, "f"): [(2, 3, 40)]}
 
 
-def test_what_other_versions_may_add_is_left_alone(load: Load) -> None:
+def test_fields_of_later_versions_are_ignored(load: Load) -> None:
     more = {**state(), "version": "9", "meta": {"x": [None, True, False]}}  # type: ignore[dict-item]
     assert load(pickled(more)) == LineStats({KEY: LINES}, 1e-9)
 
 
-def test_numbers_at_the_limits_are_read(load: Load) -> None:
-    most = 2**63 - 1
-    lines = [(2**31 - 1, most, most), (0, 0, 0), (1, 1, 2.5)]
+def test_numbers_at_the_limits_are_loaded(load: Load) -> None:
+    largest = 2**63 - 1
+    lines = [(2**31 - 1, largest, largest), (0, 0, 0), (1, 1, 2.5)]
     assert load(pickled(state(lines))).timings == {KEY: lines}
     assert load(pickled(state(unit=1))).unit == 1.0
 
@@ -94,7 +94,7 @@ def test_numbers_at_the_limits_are_read(load: Load) -> None:
         b"cline_profiler\nline_profiler.LineStats\n)\x81.",
         b"Pname\n.",  # a persistent id
         b"K\x01Q.",
-        b"\x82\x01.",  # codes of copyreg's extensions
+        b"\x82\x01.",  # extension codes of copyreg
         b"\x83\x01\x01.",
         b"\x84\x01\0\0\0.",
         OBJECT + b"R.",
@@ -102,21 +102,23 @@ def test_numbers_at_the_limits_are_read(load: Load) -> None:
         CLASS + b"K\x01\x85\x81.",
         CLASS + b"(K\x01K\x02tR.",
         b"\x96\x01\0\0\0\0\0\0\0x.",  # a bytearray
-        b"\x97.",  # a buffer from elsewhere
+        b"\x97.",  # an out-of-band buffer
         b"\x98.",
         b"C\x01x.",
         b"(\x90.",  # sets
         b"(\x91.",
     ],
 )
-def test_nothing_is_called_or_imported(load: Load, tmp_path: Path, call: bytes) -> None:
+def test_loading_calls_and_imports_nothing(
+    load: Load, tmp_path: Path, call: bytes
+) -> None:
     for start in (HEAD, HEAD + OBJECT, HEAD + OBJECT + b"}"):
-        refused(load, start + call)
+        load_error(load, start + call)
     assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]
 
 
-def test_what_it_asks_for_is_said(load: Load) -> None:
-    line = refused(load, HEAD + b"cos\nsy\x1b[2Jstem\n.")
+def test_the_error_names_the_function_that_a_file_asks_for(load: Load) -> None:
+    line = load_error(load, HEAD + b"cos\nsy\x1b[2Jstem\n.")
     assert "it asks for os.sy\\x1b[2Jstem, which no profile needs" in line
 
 
@@ -137,13 +139,13 @@ def test_what_it_asks_for_is_said(load: Load) -> None:
         HEAD + OBJECT + OBJECT + b"b.",
         HEAD + b"}}b.",
         HEAD + b"K\x01K\x02b.",
-        HEAD + b"e.",  # no mark, no list
+        HEAD + b"e.",  # without mark and list
         HEAD + b"(e.",
-        HEAD + b"](]K\x01ae.",  # in order, but no profile
+        HEAD + b"](]K\x01ae.",  # valid, but no profile
         HEAD + b"}(K\x01u.",  # a key without a value
         HEAD + b"}]K\x01s.",  # a list as a key
         HEAD + b"}}K\x01s.",
-        HEAD + b"(a.",  # nothing above the mark
+        HEAD + b"(a.",  # nothing after the mark
         HEAD + b"N(\x85.",
         HEAD + b"h\x07.",  # never put
         HEAD + b"q\x01.",
@@ -151,7 +153,7 @@ def test_what_it_asks_for_is_said(load: Load) -> None:
         HEAD + b"\x8c\x01\xff.",  # not UTF-8
         HEAD + b"\x93.",
         HEAD + b"K\x01K\x02\x93.",
-        HEAD + b"\x8d" + b"\xff" * 8 + b"x",  # sizes beyond all
+        HEAD + b"\x8d" + b"\xff" * 8 + b"x",  # huge sizes
         HEAD + b"X\xff\xff\xff\xffx",
         HEAD + b"\x8a\xff" + b"\x01" * 255 + b".",
         HEAD + b"\x8b\xff\xff\xff\x7f.",
@@ -165,12 +167,12 @@ def test_what_it_asks_for_is_said(load: Load) -> None:
         pickle.dumps(LineprofError("x")),
     ],
 )
-def test_other_pickles_are_refused(load: Load, data: bytes) -> None:
-    refused(load, data)
+def test_other_pickles_are_an_error(load: Load, data: bytes) -> None:
+    load_error(load, data)
 
 
 FULL = pickled(state(), protocol=2)
-FULL = FULL[FULL.index(b")\x81") + 2 : -2]  # what puts its state onto the stack
+FULL = FULL[FULL.index(b")\x81") + 2 : -2]  # instructions that push the state
 
 
 @pytest.mark.parametrize(
@@ -185,9 +187,9 @@ FULL = FULL[FULL.index(b")\x81") + 2 : -2]  # what puts its state onto the stack
         (OBJECT + FULL + b"X\x01\0\0\0x0sb.", "an instruction that no profile has: 48"),
     ],
 )
-def test_a_profile_with_one_flaw_is_refused(load: Load, data: bytes, why: str) -> None:
+def test_a_profile_with_one_flaw_is_an_error(load: Load, data: bytes, why: str) -> None:
     assert load(HEAD + OBJECT + FULL + b"b.") == LineStats({KEY: LINES}, 1e-9)
-    assert why in refused(load, HEAD + data)
+    assert why in load_error(load, HEAD + data)
 
 
 @pytest.mark.parametrize(
@@ -242,17 +244,17 @@ def test_a_profile_with_one_flaw_is_refused(load: Load, data: bytes, why: str) -
         ({}, {"timings": {}}),
     ],
 )
-def test_values_that_no_profile_has_are_refused(load: Load, odd: object) -> None:
-    refused(load, pickled(odd))
+def test_impossible_values_are_an_error(load: Load, odd: object) -> None:
+    load_error(load, pickled(odd))
 
 
-def test_every_cut_is_refused(load: Load) -> None:
+def test_a_truncated_file_is_an_error(load: Load) -> None:
     for end in range(1, len(GOOD)):
-        refused(load, GOOD[:end])
+        load_error(load, GOOD[:end])
 
 
-def test_any_damage_gives_a_profile_or_one_line(load: Load) -> None:
-    random = Random(1)  # noqa: S311  # the same damage each time
+def test_random_damage_gives_a_profile_or_an_error(load: Load) -> None:
+    random = Random(1)  # noqa: S311  # the same damage in each run
     read = 0
     for _ in range(1000):
         data = bytearray(GOOD)
@@ -265,26 +267,26 @@ def test_any_damage_gives_a_profile_or_one_line(load: Load) -> None:
     assert 0 < read < 1000
 
 
-def test_random_programs_give_one_line(load: Load) -> None:
-    random = Random(2)  # noqa: S311  # the same programs each time
+def test_random_pickles_are_an_error(load: Load) -> None:
+    random = Random(2)  # noqa: S311  # the same programs in each run
     codes = b"()}]Nabce.stuKMhjqr\x80\x81\x85\x86\x87\x88\x8a\x8c\x93\x94\x95"
     for _ in range(1000):
         program = bytes(random.choices(codes, k=random.randrange(60)))
-        refused(load, HEAD + OBJECT + program)
+        load_error(load, HEAD + OBJECT + program)
 
 
-def test_a_program_that_never_ends_is_stopped(load: Load) -> None:
-    assert "it is too long" in refused(load, HEAD + b"N" * 5_000_000)
-    assert "it is too long" in refused(load, HEAD + b"]" * 5_000_000)
-    assert "it is too long" in refused(load, HEAD + bytes(1 << 26))
+def test_a_pickle_of_too_many_instructions_is_an_error(load: Load) -> None:
+    assert "it is too long" in load_error(load, HEAD + b"N" * 5_000_000)
+    assert "it is too long" in load_error(load, HEAD + b"]" * 5_000_000)
+    assert "it is too long" in load_error(load, HEAD + bytes(1 << 26))
 
 
-def test_a_memo_costs_what_is_in_it(load: Load) -> None:
+def test_a_memo_index_takes_no_memory(load: Load) -> None:
     far = HEAD + OBJECT + b"r\xff\xff\xff\xff" + GOOD[2:-1] + b"j\xff\xff\xff\xff."
-    refused(load, far)
-    line = refused(load, HEAD + b"Nr\xff\xff\xff\xff" + GOOD[2:])
+    load_error(load, far)
+    line = load_error(load, HEAD + b"Nr\xff\xff\xff\xff" + GOOD[2:])
     assert "it remembers things out of order" in line
-    assert load(HEAD + b"Nq\x01" + GOOD[2:]).unit == 1e-9  # as Python 2's, from 1
+    assert load(HEAD + b"Nq\x01" + GOOD[2:]).unit == 1e-9  # like Python 2
 
 
 @pytest.mark.parametrize(
@@ -297,44 +299,44 @@ def test_a_memo_costs_what_is_in_it(load: Load) -> None:
         OBJECT + b"}K\x01" + (OBJECT + b"}K\x01") * 50_000 + b"N" + b"sb" * 50_000,
     ],
 )
-def test_nesting_of_any_depth_overflows_nothing(load: Load, nested: bytes) -> None:
+def test_deep_nesting_overflows_no_stack(load: Load, nested: bytes) -> None:
     name = b"\x8c\x07timings"
     for use in (b".", b"sb.", b"\x85K\x01sb."):
-        refused(load, HEAD + OBJECT + b"}" + name + nested + use)
-        refused(load, HEAD + OBJECT + b"}" + nested + use)
+        load_error(load, HEAD + OBJECT + b"}" + name + nested + use)
+        load_error(load, HEAD + OBJECT + b"}" + nested + use)
 
 
-def test_what_holds_itself_is_refused(load: Load) -> None:
-    refused(load, HEAD + OBJECT + b"}\x94\x8c\x07timingsh\0s\x8c\x04unitK\x01sb.")
-    refused(load, HEAD + OBJECT + b"\x94h\0b.")
+def test_an_object_that_contains_itself_is_an_error(load: Load) -> None:
+    load_error(load, HEAD + OBJECT + b"}\x94\x8c\x07timingsh\0s\x8c\x04unitK\x01sb.")
+    load_error(load, HEAD + OBJECT + b"\x94h\0b.")
     itself = b"}\x8c\x04a.py\x8c\x01a]\x94h\0as"
-    refused(load, HEAD + OBJECT + b"}\x8c\x07timings" + itself + b"sb.")
+    load_error(load, HEAD + OBJECT + b"}\x8c\x07timings" + itself + b"sb.")
 
 
-def test_long_keys_that_are_used_again_and_again_cost_nothing(load: Load) -> None:
+def test_long_keys_that_are_repeated_take_no_time(load: Load) -> None:
     key = b"(" + b"K\x01" * 500_000 + b"t\x94"
-    refused(load, HEAD + OBJECT + b"}" + key + b"Ns" + b"h\0Ns" * 500_000 + b"b.")
+    load_error(load, HEAD + OBJECT + b"}" + key + b"Ns" + b"h\0Ns" * 500_000 + b"b.")
 
 
-def test_a_list_that_many_functions_share_does_not_make_a_small_file_endless(
+def test_a_list_shared_by_many_functions_is_limited_in_size(
     load: Load,
 ) -> None:
     lines = [(1, 1, 1)] * (1 << 12)
     shared = {("a.py", first, "f"): lines for first in range(1 << 9)}
     data = pickled({"timings": shared, "unit": 1e-9})
     assert len(data) < 1 << 15
-    assert "it is too big" in refused(load, data)
+    assert "it is too big" in load_error(load, data)
 
 
-def test_a_name_that_many_functions_share_does_not_make_a_small_file_endless(
+def test_a_name_shared_by_many_functions_is_limited_in_size(
     load: Load,
 ) -> None:
     name = "f" * (1 << 14)
     shared: dict[object, object] = {("a.py", at, name): [] for at in range(1 << 12)}
     data = pickled({"timings": shared, "unit": 1e-9})
     assert len(data) < 1 << 17
-    assert "it is too big" in refused(load, data)
+    assert "it is too big" in load_error(load, data)
 
 
-def test_what_follows_the_end_is_left_alone(load: Load) -> None:
+def test_bytes_after_the_end_are_ignored(load: Load) -> None:
     assert load(GOOD + b"cos\nsystem\n.") == LineStats({KEY: LINES}, 1e-9)

@@ -1,9 +1,8 @@
-"""A profile survives its file; a file that is no profile is one clear line."""
+"""Profiles in files: saved and loaded, with errors of one line."""
 
 from __future__ import annotations
 
 import os
-import re
 import resource
 import sqlite3
 import stat
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from example_stats import PROCESS, everything, example
+from file_tables import PAGE, documented_query, documented_tables, tables_of
 
 from lineprof import storage
 from lineprof.errors import LineprofError
@@ -42,7 +42,7 @@ ODD = [
 
 
 def odd_profile() -> LineStats:
-    """Return a profile with every kind of text and the greatest numbers."""
+    """Return a profile with text of every kind and the largest numbers."""
     big, small = 2**63 - 1, -(2**63)
     cells = (ThreadLine(big, 0, big, big, big, big), ThreadLine(small, -1, 0, small))
     return LineStats.from_functions(
@@ -70,7 +70,7 @@ def odd_profile() -> LineStats:
 @pytest.mark.parametrize(
     "stats", [example(), odd_profile(), LineStats({}, 1e-9), example() + odd_profile()]
 )
-def test_what_is_loaded_is_what_was_saved(tmp_path: Path, stats: LineStats) -> None:
+def test_a_loaded_profile_is_the_one_saved(tmp_path: Path, stats: LineStats) -> None:
     file = tmp_path / "a.lprof"
     save(stats, file)
     assert everything(load(file)) == everything(stats)
@@ -88,13 +88,13 @@ def test_files_of_one_profile_are_the_same_bytes(tmp_path: Path) -> None:
     "name",
     ["a b?c#d%20&mode=rw.lprof", "損.lprof", "\udcff.lprof", "a\nb.lprof", "x" * 255],
 )
-def test_any_name_of_a_file_will_do(tmp_path: Path, name: str) -> None:
+def test_a_file_may_have_any_name(tmp_path: Path, name: str) -> None:
     save(example(), tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert load(tmp_path / name) == example()
 
 
-def test_relative_names_and_bytes_will_do(
+def test_a_path_may_be_relative_or_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -102,7 +102,7 @@ def test_relative_names_and_bytes_will_do(
     assert load(b"a.lprof") == example()  # type: ignore[arg-type]
 
 
-def test_stats_write_and_read_themselves(tmp_path: Path) -> None:
+def test_stats_have_methods_that_save_and_load(tmp_path: Path) -> None:
     files = [tmp_path / "a.lprof", tmp_path / "b.lprof"]
     for file in files:
         example().to_file(file)
@@ -111,31 +111,17 @@ def test_stats_write_and_read_themselves(tmp_path: Path) -> None:
     assert everything(total) == everything(example() + example())
 
 
-def test_the_database_is_as_its_page_says(tmp_path: Path) -> None:
+def test_the_tables_are_those_documented(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
-    page = (Path(__file__).parents[2] / "docs" / "format.md").read_text(
-        encoding="utf-8"
-    )
-    block, *_ = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
-    documented = {
-        name: " ".join(columns.split())
-        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
-    }
     with closing(sqlite3.connect(file)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (1,)
         assert db.execute("PRAGMA application_id").fetchone() == (0x4C505246,)
-        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        made = {
-            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
-            for name, sql in rows
-        }
-        query = " ".join(re.findall(r'"(SELECT[^"]*)"', page)[0].split())
-        assert len(db.execute(query).fetchall()) == 7
-    assert made == documented
+        assert len(db.execute(documented_query(PAGE)).fetchall()) == 7
+    assert tables_of(file) == documented_tables(PAGE)
 
 
-def test_later_tables_columns_and_keys_are_passed_over(tmp_path: Path) -> None:
+def test_tables_columns_and_keys_of_later_versions_are_ignored(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
     with closing(sqlite3.connect(file)) as db:
@@ -146,7 +132,7 @@ def test_later_tables_columns_and_keys_are_passed_over(tmp_path: Path) -> None:
     assert load(file) == example()
 
 
-def test_integers_of_numpys_kind_are_stored_as_integers(tmp_path: Path) -> None:
+def test_integers_of_numpy_are_stored_as_integers(tmp_path: Path) -> None:
     class Number:
         def __int__(self) -> int:
             return 5
@@ -179,41 +165,41 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert load(tmp_path / "folder" / "target") == example()
 
 
-def test_the_null_device_takes_a_profile_and_stays_a_device() -> None:
+def test_saving_to_the_null_device_does_not_replace_it() -> None:
     save(example(), os.devnull)
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
-def failing_save(path: object, stats: LineStats | None = None) -> str:
-    """Return the one line with which `path` is not written."""
+def save_error(path: object, stats: LineStats | None = None) -> str:
+    """Return the one-line error of saving a profile to `path`."""
     with pytest.raises(LineprofError) as caught:
         save(stats or example(), path)  # type: ignore[arg-type]
     assert caught.value.hint
     return str(caught.value)
 
 
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     missing = tmp_path / "no" / "a.lprof"
-    assert failing_save(missing) == (
+    assert save_error(missing) == (
         f"cannot write {missing}: No such file or directory;"
         " choose another place, in a folder that you may write to"
     )
-    assert "it is a folder" in failing_save(tmp_path)
+    assert "it is a folder" in save_error(tmp_path)
     (tmp_path / "file").touch()
-    assert "Not a directory" in failing_save(tmp_path / "file" / "a.lprof")
+    assert "Not a directory" in save_error(tmp_path / "file" / "a.lprof")
     os.mkfifo(tmp_path / "fifo")
-    assert "it is not a regular file" in failing_save(tmp_path / "fifo")
-    assert "null" in failing_save("a\0b")
-    assert "File name too long" in failing_save(tmp_path / ("x" * 256))
+    assert "it is not a regular file" in save_error(tmp_path / "fifo")
+    assert "null" in save_error("a\0b")
+    assert "File name too long" in save_error(tmp_path / ("x" * 256))
 
 
-def test_a_number_above_63_bits_is_said(tmp_path: Path) -> None:
+def test_a_number_above_63_bits_is_an_error(tmp_path: Path) -> None:
     stats = LineStats({("a.py", 1, "f"): [(1, 2**63, 1)]}, 1e-9)
-    assert "above 2**63 - 1" in failing_save(tmp_path / "a", stats)
+    assert "above 2**63 - 1" in save_error(tmp_path / "a", stats)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cell_of_no_thread_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
+def test_a_line_of_a_missing_thread_is_an_index_error(tmp_path: Path) -> None:
     stats = example()
     stats.threads = stats.threads[:1]
     with pytest.raises(IndexError):
@@ -225,7 +211,7 @@ def test_a_cell_of_no_thread_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
     "error", [OSError(5, "no"), KeyboardInterrupt(), SystemExit(3)]
 )
 @pytest.mark.parametrize("function", ["fsync", "replace"])
-def test_whatever_fails_leaves_the_earlier_file_and_nothing_else(
+def test_a_failed_save_leaves_the_earlier_file_alone(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     error: BaseException,
@@ -245,14 +231,14 @@ def test_whatever_fails_leaves_the_earlier_file_and_nothing_else(
     assert file.read_bytes() == before
 
 
-def test_a_full_disk_is_said_and_leaves_the_earlier_file(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_leaves_the_earlier_file(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(LineStats({}, 1e-9), file)
     before = file.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
     try:
-        line = failing_save(file, LineStats.from_functions([], warnings=["w" * 90_000]))
+        line = save_error(file, LineStats.from_functions([], warnings=["w" * 90_000]))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert f"cannot write {file}: " in line
@@ -260,12 +246,12 @@ def test_a_full_disk_is_said_and_leaves_the_earlier_file(tmp_path: Path) -> None
     assert file.read_bytes() == before
 
 
-def test_reasons_of_no_room_ask_for_room() -> None:
+def test_errors_of_a_full_disk_have_a_hint_on_room() -> None:
     for reason in ("database or disk is full", "no space left on device"):
         assert "make room" in writer._remedy(reason)
 
 
-def test_a_python_without_sqlite_says_so_at_the_start() -> None:
+def test_a_python_without_sqlite_is_an_error_at_the_start() -> None:
     storage.require_sqlite()
     code = (
         "import sys; sys.modules['_sqlite3'] = None\n"
@@ -280,7 +266,9 @@ def test_a_python_without_sqlite_says_so_at_the_start() -> None:
     assert "use a Python that was built with" in run.stdout
 
 
-def test_a_python_that_cannot_load_sqlite_says_so_at_the_start(tmp_path: Path) -> None:
+def test_a_python_that_cannot_load_sqlite_has_an_error_at_the_start(
+    tmp_path: Path,
+) -> None:
     (tmp_path / f"_sqlite3{EXTENSION_SUFFIXES[0]}").write_bytes(b"no library")
     code = f"""
 import sys

@@ -1,4 +1,4 @@
-"""Whatever a file holds, loading it gives a profile or one clear line."""
+"""Damaged and foreign files: loading them is an error of one line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from damaged_files import changed, check_any_byte, refused, with_any_values
+from damaged_files import changed, check_any_byte, load_error, with_any_values
 from example_stats import everything, example
 
 from lineprof.errors import LineprofError
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
-    assert refused(tmp_path / "a.lprof") == (
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    assert load_error(tmp_path / "a.lprof") == (
         f"{tmp_path}/a.lprof does not exist;"
         " check the name; kernprof -l script.py writes script.lprof"
     )
-    assert "a\\x1b\\nb does not exist" in refused(tmp_path / "a\x1b\nb")
-    assert "null" in refused("a\0b")
+    assert "a\\x1b\\nb does not exist" in load_error(tmp_path / "a\x1b\nb")
+    assert "null" in load_error("a\0b")
 
 
-def test_what_is_no_regular_file_is_said(tmp_path: Path) -> None:
-    assert "it is a folder" in refused(tmp_path)
+def test_a_folder_or_device_is_an_error(tmp_path: Path) -> None:
+    assert "it is a folder" in load_error(tmp_path)
     os.mkfifo(tmp_path / "fifo")
-    assert "it is not a regular file" in refused(tmp_path / "fifo")
-    assert "it is not a regular file" in refused("/dev/zero")
+    assert "it is not a regular file" in load_error(tmp_path / "fifo")
+    assert "it is not a regular file" in load_error("/dev/zero")
 
 
-def test_what_python_says_of_a_file_can_be_caught_as_it_is(tmp_path: Path) -> None:
+def test_errors_can_be_caught_as_errors_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         load(tmp_path / "a.lprof")
     assert missing.value.filename == f"{tmp_path}/a.lprof"
@@ -52,23 +52,23 @@ def test_what_python_says_of_a_file_can_be_caught_as_it_is(tmp_path: Path) -> No
     assert (type(again), str(again)) == (LineprofError, str(missing.value))
 
 
-def test_an_unreadable_file_is_said(
+def test_an_unreadable_file_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
     file.chmod(0)
-    if os.geteuid() == 0:  # root reads it all the same
+    if os.geteuid() == 0:  # root can read it
 
         def denied(*_: object) -> None:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr("builtins.open", denied)
-    assert "Permission denied" in refused(file)
+    assert "Permission denied" in load_error(file)
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "is empty; record it again"),
         (b"hello", "is not a profile; give a file that kernprof -l wrote"),
@@ -78,16 +78,18 @@ def test_an_unreadable_file_is_said(
         (b"SQLite format 3\0" + bytes(99), "is a database of another program"),
     ],
 )
-def test_what_is_no_profile_is_said(tmp_path: Path, data: bytes, said: str) -> None:
+def test_a_file_that_is_no_profile_is_an_error(
+    tmp_path: Path, data: bytes, message: str
+) -> None:
     file = tmp_path / "a.lprof"
     file.write_bytes(data)
-    assert f"{file} {said}" in refused(file)
+    assert f"{file} {message}" in load_error(file)
 
 
-def test_a_profile_of_functions_is_shown_the_way(tmp_path: Path) -> None:
+def test_the_error_for_a_profile_of_cprofile_names_pstats(tmp_path: Path) -> None:
     file = tmp_path / "a.prof"
     file.write_bytes(b"{(z\1a")
-    assert refused(file).endswith(f"or try: python -m pstats {file}")
+    assert load_error(file).endswith(f"or try: python -m pstats {file}")
 
 
 def test_a_pickle_is_never_unpickled(tmp_path: Path) -> None:
@@ -97,22 +99,22 @@ def test_a_pickle_is_never_unpickled(tmp_path: Path) -> None:
 
     file = tmp_path / "a.lprof"
     file.write_bytes(pickle.dumps(Stats()))
-    assert "it asks for posix.mkdir, which no profile needs" in refused(file)
+    assert "it asks for posix.mkdir, which no profile needs" in load_error(file)
     assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]
 
 
-def test_another_programs_database_is_said(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "a.db"
     with closing(sqlite3.connect(file)) as db:
         db.execute("CREATE TABLE cells (x)")
         db.commit()
-    assert "is a database of another program" in refused(file)
+    assert "is a database of another program" in load_error(file)
 
 
-def test_a_newer_file_is_said(tmp_path: Path) -> None:
+def test_a_file_of_a_newer_lineprof_is_an_error(tmp_path: Path) -> None:
     file = changed(tmp_path, example(), "PRAGMA user_version = 2")
-    assert "was written by a newer lineprof" in refused(file)
-    assert "upgrade lineprof" in refused(file)
+    assert "was written by a newer lineprof" in load_error(file)
+    assert "upgrade lineprof" in load_error(file)
 
 
 @pytest.mark.parametrize("table", [table.name for table in TABLES])
@@ -120,7 +122,7 @@ def test_a_file_without_one_of_the_tables_is_damaged(
     tmp_path: Path, table: str
 ) -> None:
     file = changed(tmp_path, example(), f"DROP TABLE {table}")
-    assert f"is damaged (it has no table {table}); record it again" in refused(file)
+    assert f"is damaged (it has no table {table}); record it again" in load_error(file)
 
 
 @pytest.mark.parametrize(
@@ -154,15 +156,15 @@ def test_a_file_without_one_of_the_tables_is_damaged(
         "ALTER TABLE cells RENAME COLUMN hits TO visits",
     ],
 )
-def test_values_of_a_wrong_kind_are_damage(tmp_path: Path, statement: str) -> None:
+def test_values_of_a_wrong_type_are_damage(tmp_path: Path, statement: str) -> None:
     file = with_any_values(tmp_path, example(), statement, TABLES)
-    assert " is damaged (" in refused(file)
+    assert " is damaged (" in load_error(file)
 
 
 def test_deeply_nested_arguments_are_damage(tmp_path: Path) -> None:
     nested = "[" * 100_000
     file = changed(tmp_path, example(), f"UPDATE processes SET argv = '{nested}'")  # noqa: S608
-    assert " is damaged (" in refused(file)
+    assert " is damaged (" in load_error(file)
 
 
 ENDLESS = (
@@ -190,15 +192,17 @@ ENDLESS = (
     ],
     ids=["view", "computed column", "virtual table"],
 )
-def test_tables_that_compute_are_damage(tmp_path: Path, statements: list[str]) -> None:
+def test_views_and_virtual_tables_are_damage(
+    tmp_path: Path, statements: list[str]
+) -> None:
     try:
         file = changed(tmp_path, example(), *statements)
     except sqlite3.OperationalError as error:
         pytest.skip(f"this SQLite cannot make one: {error}")
-    assert " is damaged (" in refused(file)
+    assert " is damaged (" in load_error(file)
 
 
-def test_checks_and_triggers_of_a_file_do_nothing(tmp_path: Path) -> None:
+def test_checks_and_triggers_of_a_file_are_not_run(tmp_path: Path) -> None:
     slow = "length(hex(zeroblob(100000000)))"
     file = changed(
         tmp_path,
@@ -213,23 +217,23 @@ def test_checks_and_triggers_of_a_file_do_nothing(tmp_path: Path) -> None:
     assert load(file).warnings == ("b",)
 
 
-def test_text_that_is_not_utf8_survives(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_kept(tmp_path: Path) -> None:
     file = changed(
         tmp_path, example(), "UPDATE warnings SET text = CAST(x'61ff' AS TEXT)"
     )
     assert load(file).warnings == ("a\udcff",)
 
 
-def test_a_file_cut_anywhere_is_an_error_or_a_profile(tmp_path: Path) -> None:
+def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
     data = file.read_bytes()
     for size in [*range(0, 4096, 97), *range(4096, len(data), 1031)]:
         file.write_bytes(data[:size])
-        assert refused(file)
+        assert load_error(file)
 
 
-def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -> None:
+def test_a_file_with_a_changed_byte_is_an_error_or_a_profile(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
     check_any_byte(
@@ -238,13 +242,13 @@ def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -
     )
 
 
-def test_a_file_is_read_without_locks_or_traces_in_a_folder_that_is_read_only(
+def test_a_file_is_read_without_locks_and_other_files(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
     with closing(sqlite3.connect(file, isolation_level=None)) as db:
-        db.execute("BEGIN EXCLUSIVE")  # someone holds every lock
+        db.execute("BEGIN EXCLUSIVE")  # with all locks
         assert load(file) == example()
         db.execute("ROLLBACK")
     assert [path.name for path in tmp_path.iterdir()] == ["a.lprof"]

@@ -1,19 +1,17 @@
-"""Traces in a profile's file: what was written comes back, or the file is damaged."""
+"""Traces in files: saved, loaded, and damaged with an error of one line."""
 
 from __future__ import annotations
 
 import re
-import sqlite3
 import zlib
 from array import array
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from damaged_files import changed, check_any_byte, refused
+from damaged_files import changed, check_any_byte, load_error
 from example_stats import example as plain_example
+from file_tables import PAGE, documented_tables, tables_of
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
@@ -29,14 +27,15 @@ from lineprof.storage import load, save
 from lineprof.storage.schema import MAX_EVENTS, TRACE_TABLES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lineprof.model.timelines import Trace as _Trace
 
 ORIGIN = 1_000_000
-ROOT = Path(__file__).parents[2]
 
 
 def columns(*rows: tuple[int, int, int, int, int]) -> dict[str, bytes]:
-    """Return columns of rows (thread, function, line, start, ns)."""
+    """Return the columns of rows (thread, function, line, start, ns)."""
     return {
         name: array(kind, [row[place] for row in rows]).tobytes()
         for place, (name, kind) in enumerate(SLICE_COLUMNS.items())
@@ -44,7 +43,7 @@ def columns(*rows: tuple[int, int, int, int, int]) -> dict[str, bytes]:
 
 
 def trace_of(*rows: tuple[int, int, int, int, int]) -> Trace:
-    """Return a trace of such rows."""
+    """Return a trace of rows (thread, function, line, start, ns)."""
     keys = [function.key for function in plain_example().functions]
     return Trace(
         process=0,
@@ -75,7 +74,7 @@ def key(place: int) -> tuple[str, int, str]:
     return plain_example().functions[place].key
 
 
-def test_slices_come_back_as_they_were(tmp_path: Path) -> None:
+def test_loaded_slices_are_those_saved(tmp_path: Path) -> None:
     save(example(), tmp_path / "a.lprof")
     again = load(tmp_path / "a.lprof")
     assert again.traces == example().traces
@@ -88,7 +87,7 @@ def test_slices_come_back_as_they_were(tmp_path: Path) -> None:
     ]
 
 
-def test_slices_out_of_order_are_put_in_order() -> None:
+def test_slices_are_sorted() -> None:
     trace = trace_of(
         (0, 0, 1, ORIGIN + 30, 1),
         (0, 0, 2, ORIGIN + 10, 1),
@@ -97,7 +96,7 @@ def test_slices_out_of_order_are_put_in_order() -> None:
     assert [one.line for one in trace] == [3, 2, 1]
 
 
-def test_batches_out_of_order_are_put_in_order() -> None:
+def test_slices_of_several_batches_are_sorted() -> None:
     late = [
         (0, 0, 1, ORIGIN + SLICES_PER_BATCH + i, 1) for i in range(SLICES_PER_BATCH)
     ]
@@ -111,39 +110,28 @@ def test_batches_out_of_order_are_put_in_order() -> None:
     ]
 
 
-def test_differences_that_wrap_around_come_back() -> None:
-    greatest = (1 << 64) - 1
-    trace = trace_of((0, 0, 1, greatest, greatest), (0, 0, 2, 0, 1))
+def test_differences_that_wrap_around_are_unpacked() -> None:
+    largest = (1 << 64) - 1
+    trace = trace_of((0, 0, 1, largest, largest), (0, 0, 2, 0, 1))
     assert [(one.start_ns, one.ns) for one in trace] == [
         (-ORIGIN, 1),
-        (greatest - ORIGIN, greatest),
+        (largest - ORIGIN, largest),
     ]
 
 
 def test_a_profile_without_traces_has_no_tables_of_them(tmp_path: Path) -> None:
     save(plain_example(), tmp_path / "a.lprof")
-    with closing(sqlite3.connect(tmp_path / "a.lprof")) as db:
-        names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-    assert not names & {table.name for table in TRACE_TABLES}
+    names = {table.name for table in TRACE_TABLES}
+    assert not tables_of(tmp_path / "a.lprof").keys() & names
 
 
-def test_the_tables_and_columns_are_those_of_the_page(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
-    section = page[page.index("## Traces") : page.index("## How it grows")]
-    (block,) = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)
-    documented = {
-        name: " ".join(columns.split())
-        for name, columns in re.findall(r"^(\w+) +\(([^)]*)\)", block, re.MULTILINE)
-    }
+def test_the_tables_and_columns_are_those_documented(tmp_path: Path) -> None:
+    section = PAGE[PAGE.index("## Traces") : PAGE.index("## How it grows")]
     save(example(), tmp_path / "a.lprof")
     names = {table.name for table in TRACE_TABLES}
-    with closing(sqlite3.connect(tmp_path / "a.lprof")) as db:
-        made = {
-            name: sql[sql.index("(") + 1 : -1].replace(" NOT NULL", "")
-            for name, sql in db.execute("SELECT name, sql FROM sqlite_master")
-            if name in names
-        }
-    assert documented == made
+    tables = tables_of(tmp_path / "a.lprof")
+    made = {name: text for name, text in tables.items() if name in names}
+    assert made == documented_tables(section)
     rows = re.findall(r"^\| `(\w+)` \| (\d) \|", section, re.MULTILINE)
     sizes = {name: str(array(kind).itemsize) for name, kind in SLICE_COLUMNS.items()}
     assert dict(rows) == sizes
@@ -165,7 +153,7 @@ def test_merged_profiles_have_the_traces_of_all() -> None:
     assert len(lone.traces) == 1
 
 
-def test_a_thread_or_a_function_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_thread_is_an_index_error(tmp_path: Path) -> None:
     stats = example()
     stats.traces = tuple(replace(one, threads=(0, 99)) for one in stats.traces)
     with pytest.raises(IndexError, match="no thread 99"):
@@ -179,9 +167,9 @@ def test_more_slices_than_can_be_read_are_not_written(tmp_path: Path) -> None:
         save(stats, tmp_path / "a.lprof")
 
 
-def damaged(file: Path) -> str:
-    """Return the one line with which a damaged file is not loaded."""
-    line = refused(file)
+def damage_error(file: Path) -> str:
+    """Return the one-line error of loading a damaged file."""
+    line = load_error(file)
     assert " is damaged (" in line
     return line
 
@@ -191,11 +179,11 @@ def test_a_file_without_one_of_the_tables_is_damaged(
     tmp_path: Path, table: str
 ) -> None:
     file = changed(tmp_path, example(), f"DROP TABLE {table}")
-    assert f"it has no table {table}" in damaged(file)
+    assert f"it has no table {table}" in damage_error(file)
 
 
 def column(name: str, *values: int) -> bytes:
-    """Return a packed column of the example's four slices; the rest are 0."""
+    """Return a packed column of four slices, the first of which have `values`."""
     rows = [[0, 0, 0, 0, 0] for _ in range(4)]
     for row, value in zip(rows, values):
         row[[*SLICE_COLUMNS].index(name)] = value
@@ -204,7 +192,7 @@ def column(name: str, *values: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "message"),
     [
         ("UPDATE traces SET slices = 5", "has other than 5 slices"),
         ("UPDATE traces SET process_id = 99", "there is no process 99"),
@@ -231,34 +219,34 @@ def column(name: str, *values: int) -> bytes:
         ("DROP TABLE call_functions", "it has no table call_functions"),
     ],
 )
-def test_what_makes_no_sense_is_damage(
-    tmp_path: Path, statement: str, said: str
+def test_impossible_values_are_damage(
+    tmp_path: Path, statement: str, message: str
 ) -> None:
-    assert said in damaged(changed(tmp_path, example(), *statement.split("; ")))
+    assert message in damage_error(changed(tmp_path, example(), *statement.split("; ")))
 
 
 @pytest.mark.parametrize(
-    ("name", "greatest"),
+    ("name", "largest"),
     [("thread", 1), ("function", 2), ("start", (1 << 63) - 1), ("ns", (1 << 63) - 1)],
 )
-def test_numbers_beyond_what_there_is_are_damage(
-    tmp_path: Path, name: str, greatest: int
+def test_numbers_out_of_range_are_damage(
+    tmp_path: Path, name: str, largest: int
 ) -> None:
     change = f"UPDATE trace_columns SET data = ? WHERE name = '{name}'"  # noqa: S608
-    load(changed(tmp_path, example(), change, data=column(name, greatest)))
-    file = changed(tmp_path, example(), change, data=column(name, greatest + 1))
-    assert f"a slice has the {name} {greatest + 1}" in damaged(file)
+    load(changed(tmp_path, example(), change, data=column(name, largest)))
+    file = changed(tmp_path, example(), change, data=column(name, largest + 1))
+    assert f"a slice has the {name} {largest + 1}" in damage_error(file)
 
 
-def test_a_column_that_unpacks_without_end_is_damage(tmp_path: Path) -> None:
+def test_a_column_that_unpacks_to_too_many_bytes_is_damage(tmp_path: Path) -> None:
     bomb = zlib.compress(bytes(100_000_000))
     change = "UPDATE trace_columns SET data = ? WHERE name = 'line'"
-    assert "is not of 4 events" in damaged(
+    assert "is not of 4 events" in damage_error(
         changed(tmp_path, example(), change, data=bomb)
     )
 
 
-def test_more_slices_than_anyone_has_are_damage(tmp_path: Path) -> None:
+def test_too_many_slices_are_damage(tmp_path: Path) -> None:
     file = changed(
         tmp_path,
         example(),
@@ -266,17 +254,17 @@ def test_more_slices_than_anyone_has_are_damage(tmp_path: Path) -> None:
         " (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 2000)"
         " SELECT id, 0, 65536 FROM n",
     )
-    assert "the traces have more than 100000000 slices" in damaged(file)
+    assert "the traces have more than 100000000 slices" in damage_error(file)
 
 
-def test_columns_of_a_later_version_are_passed_over(tmp_path: Path) -> None:
+def test_columns_of_a_later_version_are_ignored(tmp_path: Path) -> None:
     file = changed(
         tmp_path, example(), "INSERT INTO trace_columns VALUES (0, 'colour', x'00')"
     )
     assert load(file).traces == example().traces
 
 
-def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -> None:
+def test_a_file_with_a_changed_byte_is_an_error_or_a_profile(tmp_path: Path) -> None:
     file = tmp_path / "a.lprof"
     save(example(), file)
 
@@ -287,7 +275,7 @@ def test_a_file_with_any_byte_changed_is_an_error_or_a_profile(tmp_path: Path) -
     check_any_byte(file, lambda used: used[:: max(1, len(used) // 300)], look)
 
 
-def test_a_view_of_a_profile_with_a_trace_is_as_ever() -> None:
+def test_a_profile_with_a_trace_is_equal_to_one_without() -> None:
     trace: _Trace = example().traces[0]
     assert trace.left_out == 7
     assert example() == plain_example()

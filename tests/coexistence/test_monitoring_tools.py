@@ -1,4 +1,4 @@
-"""Other tools of `sys.monitoring`: each keeps its events, on the same code, too."""
+"""Other tools of `sys.monitoring`: each keeps its events, also on the same code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ monitoring: Any = getattr(sys, "monitoring", None)
 
 
 class Tool:
-    """A tool that writes down the lines of the code objects that it is given."""
+    """A tool that records the LINE events of functions that it watches."""
 
     def __init__(self, number: int, answer: object = None) -> None:
         self.number = number
@@ -29,17 +29,17 @@ class Tool:
         monitoring.register_callback(number, monitoring.events.LINE, self.line)
 
     def line(self, code: Any, line: int) -> object:
-        """Take a LINE event."""
+        """Record a LINE event."""
         self.lines.append(line - code.co_firstlineno)
         return self.answer
 
     def watch(self, function: Any, *, on: bool = True) -> None:
-        """Ask for the events of a function, or no more."""
+        """Switch the events of a function on or off."""
         events = monitoring.events.LINE if on else 0
         monitoring.set_local_events(self.number, function.__code__, events)
 
     def close(self) -> None:
-        """Give the tool id back."""
+        """Free the tool id."""
         monitoring.register_callback(self.number, monitoring.events.LINE, None)
         monitoring.free_tool_id(self.number)
 
@@ -54,7 +54,7 @@ LINES = [1, 2, 1, 2, 1, 3]
 HITS = [3, 2, 1]
 
 
-def test_a_tool_that_watched_a_function_sees_it_once_it_is_decorated() -> None:
+def test_a_tool_that_watches_a_function_also_watches_its_code_copy() -> None:
     tool = Tool(5)
     try:
         tool.watch(work)
@@ -86,7 +86,7 @@ def test_a_tool_on_the_same_code(number: int) -> None:
     assert list(lines.values()) == [4 * hits for hits in HITS]
 
 
-def test_a_tool_that_was_there_before_and_stays_after() -> None:
+def test_a_tool_that_starts_before_the_profiler_and_outlives_it() -> None:
     tool = Tool(2)
     try:
         tool.watch(work)

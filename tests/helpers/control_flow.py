@@ -1,8 +1,8 @@
-"""Where control flows in a code object: which jumps begin a loop anew.
+"""Control flow of a code object: the backward jumps that repeat a loop.
 
-Not every jump back does: the compiler puts the code for exceptions at the end,
-from where a statement that awaits goes back to where it was.  A loop's jump
-leads to an instruction that every way to the jump has passed.
+Other jumps also lead back: the compiler puts the code for exceptions at the end,
+from which a statement that awaits jumps back into its middle.  The target of a
+loop's jump is an instruction that every path to the jump has passed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 JUMPS = frozenset(
     opcode
     for opcode in dis.hasjrel
-    if dis.opname[opcode] != "END_ASYNC_FOR"  # it names a place, but goes on
+    if dis.opname[opcode] != "END_ASYNC_FOR"  # it names a target, but continues
 )
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS", "INTERPRETER_EXIT")
 LEAVES = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 NO_NEXT = frozenset((*ENDS, *LEAVES))
 
 
-def ways(code: CodeType) -> dict[int, set[int]]:
-    """Map each instruction's offset to those that may follow it."""
+def successors(code: CodeType) -> dict[int, set[int]]:
+    """Return the offsets that may follow each instruction's offset."""
     steps = list(dis.get_instructions(code))
     found: dict[int, set[int]] = {step.offset: set() for step in steps}
     for step, following in itertools.pairwise(steps):
@@ -42,7 +42,7 @@ def ways(code: CodeType) -> dict[int, set[int]]:
 
 
 def reached(found: dict[int, set[int]], without: int) -> set[int]:
-    """Tell which instructions can be reached from the first, but not past one."""
+    """Return the offsets that can be reached from offset 0 without passing one."""
     seen = {without}
     todo = [0]
     while todo:
@@ -54,13 +54,13 @@ def reached(found: dict[int, set[int]], without: int) -> set[int]:
 
 
 def loop_jumps(code: CodeType) -> dict[int, int]:
-    """Map the offset of each jump that begins a loop anew to where it leads."""
+    """Return the target offset of each jump that repeats a loop, by its own offset."""
     back = {
         step.offset: step.argval
         for step in dis.get_instructions(code)
         if step.opcode in JUMPS and step.argval <= step.offset
     }
-    found = ways(code) if back else {}
+    found = successors(code) if back else {}
     passed = {target: reached(found, target) for target in set(back.values())}
     return {
         source: target

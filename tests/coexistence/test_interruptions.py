@@ -1,4 +1,4 @@
-"""Stopped in the middle: by signals, threads, exceptions; other interpreters."""
+"""Interrupted lines: signals, disabling, exceptions, subinterpreters, greenlets."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ finally:
     )
 
 
-def test_stopped_from_another_thread_in_the_middle() -> None:
+def test_a_function_disabled_from_another_thread() -> None:
     profiler = new_profiler()
     inside, stopped = threading.Event(), threading.Event()
 
@@ -114,7 +114,7 @@ def test_stopped_from_another_thread_in_the_middle() -> None:
     assert list(lines.values()) == [2, 2, 2, 1]
 
 
-def test_disabled_and_enabled_in_the_middle_by_itself_and_by_a_callee() -> None:
+def test_a_function_disabled_and_enabled_by_itself_and_by_a_callee() -> None:
     profiler = new_profiler()
 
     def on() -> None:
@@ -179,7 +179,7 @@ result += [sys.exc_info()]
     )
 
 
-def test_a_subinterpreter_runs_unprofiled_and_unharmed() -> None:
+def test_a_subinterpreter_runs_unprofiled() -> None:
     status, output, errors = run_python(
         SHOW
         + """
@@ -258,7 +258,7 @@ show(profiler)
     assert pong.endswith("3, 2]")
 
 
-def test_nothing_of_a_process_is_changed_by_a_profiler_that_is_off() -> None:
+def test_a_profiler_that_is_off_leaves_the_environment_unchanged() -> None:
     before = os.environ.copy()
     profiler = new_profiler()
     profiler.add_function(test_greenlets)

@@ -1,7 +1,7 @@
 """Causes of waits, as the system reports them: sleep, locks, I/O, the GIL.
 
 The machine may be busy, so times are compared within one run: a wait with the
-time of its line. Waits last long enough to be sampled many times.
+time of its line. Each wait is long enough to be sampled many times.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from lineprof import LineStats
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="elsewhere the system does not tell"
+    sys.platform != "linux", reason="other systems do not report causes"
 )
 LONG = 0.15  # s
 
 
 def waits(stats: LineStats, name: str, line: int) -> tuple[int, dict[str, int]]:
-    """Time (ns) and waits by cause of a line, the first below ``def`` being 1."""
+    """Return time (ns) and waits by cause of a line; line 1 is below ``def``."""
     (function,) = (f for f in stats.functions if f.name.endswith(name))
     number = function.line + 1 + line
     found: dict[str, int] = {}
@@ -43,9 +43,9 @@ def waits(stats: LineStats, name: str, line: int) -> tuple[int, dict[str, int]]:
 
 
 def share(stats: LineStats, name: str, line: int, *causes: str) -> float:
-    """Return the share of a line's time in waits for `causes`; for any, if none.
+    """Return the share of a line's time in waits for `causes`, by default for any.
 
-    What other work kept the thread from running, on a busy machine, is left out.
+    Time in which the thread was runnable, on a busy machine, is left out.
     """
     time_ns, found = waits(stats, name, line)
     time_ns -= found.pop(RUNNABLE, 0)
@@ -53,13 +53,13 @@ def share(stats: LineStats, name: str, line: int, *causes: str) -> float:
 
 
 def later(run: Callable[[], object]) -> threading.Timer:
-    """Call *run* beside the test when the wait has lasted."""
+    """Call *run* on a thread after the wait."""
     timer = threading.Timer(LONG, run)
     timer.start()
     return timer
 
 
-def test_sleep_is_told_from_computing() -> None:
+def test_sleep_is_a_wait_and_computing_is_not() -> None:
     profiler = new_profiler()
 
     @profiler
@@ -84,7 +84,7 @@ def test_select_without_files_is_a_sleep() -> None:
     assert share(profiler.get_stats(), "program", 1, SLEEP) > 0.9
 
 
-def test_short_sleeps_are_no_other_waits() -> None:
+def test_short_sleeps_are_waits_for_sleep_alone() -> None:
     profiler = new_profiler()
 
     @profiler
@@ -130,7 +130,7 @@ def test_reading_a_pipe_is_io() -> None:
     assert share(profiler.get_stats(), "program", 1, IO) > 0.9
 
 
-def test_waiting_for_a_child_is_known_as_a_wait() -> None:
+def test_waiting_for_a_child_process_is_a_wait() -> None:
     profiler = new_profiler()
     child = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({LONG})"])
 
@@ -163,7 +163,7 @@ def test_two_threads_that_compute_take_turns() -> None:
     for thread in threads:
         thread.join()
     stats = profiler.get_stats()
-    # While one runs the other waits; other processes may have taken some time.
+    # One runs while the other waits; other processes may have taken some time.
     time_ns, found = waits(stats, "program", 2)
     assert found.get(GIL, 0) > 0.25 * (time_ns - found.get(RUNNABLE, 0))
     assert share(stats, "program", 2, GIL) < 0.95
@@ -171,7 +171,7 @@ def test_two_threads_that_compute_take_turns() -> None:
     assert len({wait.thread for wait in stats.waits if wait.cause == GIL}) == 2
 
 
-def test_callers_wait_as_long_as_their_callees() -> None:
+def test_a_wait_of_a_callee_also_counts_in_its_callers() -> None:
     profiler = new_profiler()
 
     @profiler
@@ -195,7 +195,7 @@ def test_callers_wait_as_long_as_their_callees() -> None:
     assert share(stats, "outer", 2) < 0.5
 
 
-def test_a_wait_before_a_call_is_not_the_calls() -> None:
+def test_a_wait_before_a_call_does_not_count_in_the_callee() -> None:
     profiler = new_profiler()
 
     @profiler
@@ -228,7 +228,7 @@ def test_generators_wait_on_their_own_lines() -> None:
 
     program()
     stats = profiler.get_stats()
-    first, at_yield, second, its_turns, between = (
+    first, at_yield, second, loop, between = (
         waits(stats, name, line)[1].get(SLEEP, 0) / 1e9 / LONG
         for name, line in (
             ("numbers", 1),
@@ -240,4 +240,4 @@ def test_generators_wait_on_their_own_lines() -> None:
     )
     assert min(first, second / 2, between / 3) > 0.9
     assert at_yield == 0
-    assert its_turns == pytest.approx(first + second, rel=0.01)
+    assert loop == pytest.approx(first + second, rel=0.01)

@@ -1,4 +1,4 @@
-"""Other tracers, before us, after us and inside: each keeps what is its own."""
+"""Trace functions of others, set before, after or in profiled functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def helper(n):
 """
 
 
-def test_a_tracer_before_us_keeps_its_events() -> None:
+def test_an_earlier_tracer_keeps_its_events() -> None:
     check_like_alone(
         TRACER
         + """
@@ -44,7 +44,7 @@ result += tuple(events)
     )
 
 
-def test_a_tracer_before_us_and_generators() -> None:
+def test_an_earlier_tracer_and_generators() -> None:
     check_like_alone(
         TRACER
         + """
@@ -91,7 +91,7 @@ result += tuple(events)
     )
 
 
-def test_a_tracer_that_a_profiled_function_takes_away() -> None:
+def test_a_tracer_that_a_profiled_function_removes() -> None:
     check_like_alone(
         TRACER
         + """
@@ -112,7 +112,7 @@ result += tuple(events)
     )
 
 
-def test_a_tracer_set_and_taken_away_around_a_call_in_a_profiled_function() -> None:
+def test_a_tracer_set_and_removed_around_a_call_in_a_profiled_function() -> None:
     check_like_alone(
         TRACER
         + """
@@ -131,7 +131,7 @@ result = (f(1), *events)
     )
 
 
-def test_a_tracer_that_fails_is_gone_and_its_error_is_the_programs() -> None:
+def test_a_tracer_that_raises_is_removed_and_the_program_gets_the_exception() -> None:
     check_like_alone(
         """
 import sys
@@ -191,7 +191,7 @@ finally:
 
 
 def test_a_frames_own_tracer_and_opcodes() -> None:
-    # Some Pythons crash for opcode events and threads in one process.
+    # Some Pythons crash if one process has both opcode events and threads.
     status, output, errors = run_python(
         """
         import sys
@@ -230,7 +230,7 @@ def test_a_frames_own_tracer_and_opcodes() -> None:
     assert (status, output, errors) == (0, "[1, 1] True True\n", "")
 
 
-def test_nobody_sees_our_tracing() -> None:
+def test_the_tracing_of_lineprof_is_invisible() -> None:
     check_like_alone(
         """
 import sys

@@ -1,7 +1,7 @@
-"""Debuggers and lineprof on one program: each stop is where it is without us.
+"""Debuggers and lineprof on one program: stops are the same as without lineprof.
 
 The programs run under python and under kernprof, with the same keys on standard
-input; all that the debugger shows must be the same.
+input; the output of the debugger must be the same.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ HITS = {
 
 
 def keys(*words: str) -> str:
-    """Give what is typed."""
+    """Return lines of input for the debugger."""
     return "\n".join(words) + "\n"
 
 
@@ -67,7 +67,7 @@ def check(
     seen: str,
     known: Mapping[str, Mapping[int, int]] = HITS,
 ) -> None:
-    """Compare a debugger's session under python and kernprof; hits are complete."""
+    """Compare a debugger's sessions under python and kernprof; check all hits."""
     write(folder, "x.py", HEAD + tail)
     mode = ["-l", "-q", "-o", "x.lprof"]
     outcome = run(["x.py"], cwd=folder, text=keys(*typed))
@@ -80,14 +80,14 @@ def check(
 
 
 def hits(folder: Path) -> dict[str, dict[int, int]]:
-    """Give the hits by line of each function."""
+    """Return the hits by line of each function."""
     return {
         function.name: {row.line: row.hits for row in function.rows if row.hits}
         for function in load_stats(folder / "x.lprof").functions
     }
 
 
-def test_breakpoints_in_profiled_functions_that_are_skipped(tmp_path: Path) -> None:
+def test_skipped_breakpoints_in_profiled_functions(tmp_path: Path) -> None:
     check(
         tmp_path,
         "pdb.set_trace()\nprint(plain(3))\n",
@@ -144,7 +144,7 @@ def test_a_jump_in_a_profiled_function(tmp_path: Path) -> None:
     assert "83\n" in outcome.out
 
 
-def test_a_debugger_of_ones_own(tmp_path: Path) -> None:
+def test_a_user_defined_debugger(tmp_path: Path) -> None:
     check(
         tmp_path,
         """
@@ -226,7 +226,7 @@ print(*events, sep="\\n")
     )
 
 
-def test_a_thread_started_once_nobody_traces_threads_any_more(tmp_path: Path) -> None:
+def test_a_thread_started_after_tracing_of_threads_has_ended(tmp_path: Path) -> None:
     check(
         tmp_path,
         """
@@ -259,7 +259,7 @@ print(plain(3), events, sys.gettrace())
     )
 
 
-def test_a_profile_function_beside_us(tmp_path: Path) -> None:
+def test_a_profile_function_and_lineprof(tmp_path: Path) -> None:
     check(
         tmp_path,
         TRACER
@@ -281,7 +281,7 @@ def test_pdb_as_a_command(tmp_path: Path, order: str) -> None:
     mode = ["-lq", "-o", "x.lprof"]
     typed = keys("b x.py:15", "c", "p i", "c", "p i", "c", "p i", "c", "q")
     if order == "pdb runs kernprof":
-        # (The options of some pdbs and a module's own don't go together.)
+        # Some versions of pdb do not accept -m together with options of the module.
         write(tmp_path, "k.py", f"import kernprof\nkernprof.main({[*mode, 'x.py']})\n")
         words = ["-m", "pdb", "k.py"]
     else:

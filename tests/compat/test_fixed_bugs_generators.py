@@ -25,11 +25,11 @@ def busy():
         pass
 
 """
-HALF = 0.015  # seconds: half of what busy() takes, so that no correction matters
+HALF = 0.015  # seconds: half the time of busy(), so that no correction matters
 
 
 def same(folder: Path, program: str) -> str:
-    """Run a program with and without kernprof; give what it prints both times."""
+    """Run a program with and without kernprof; return both outputs."""
     write(folder, "x.py", HEAD + program)
     outcome = check_same("x.py", cwd=folder)
     assert (outcome.status, outcome.err) == (0, "")
@@ -63,7 +63,7 @@ except StopIteration as stop:
     assert out == "1 ('sent', 'returned')\n(None, 'returned')\n"
 
 
-def test_what_is_thrown_into_a_generator_arrives(tmp_path: Path) -> None:
+def test_an_exception_thrown_into_a_generator_arrives(tmp_path: Path) -> None:
     out = same(
         tmp_path,
         """
@@ -119,7 +119,7 @@ print(one.gi_frame, list(one))
     assert out == "closed\ncleaned up\n" * 2 + "None []\n"
 
 
-def test_asynchronous_generators_take_all_that_is_sent_and_thrown(
+def test_asynchronous_generators_receive_sent_values_and_exceptions(
     tmp_path: Path,
 ) -> None:
     out = same(
@@ -161,7 +161,7 @@ print(asyncio.run(main()))
     ]
 
 
-def test_coroutines_and_what_wraps_them_are_the_kind_that_they_were(
+def test_decorated_coroutines_and_their_wrappers_keep_their_types(
     tmp_path: Path,
 ) -> None:
     out = same(
@@ -236,7 +236,7 @@ list(coroutine().__await__())
     assert coroutine.total >= HALF
 
 
-def test_time_suspended_is_await_time_and_no_lines_time(tmp_path: Path) -> None:
+def test_time_suspended_is_await_time_alone(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",
@@ -264,5 +264,5 @@ for _ in running.__await__():
     assert table.hits() == {18: 1, 19: 1, 20: 1}
     assert table.seconds(19, column) >= HALF
     assert table.seconds(18, column) == table.seconds(20, column) == 0
-    # (What the program does between two lines is in neither.)
+    # Time that the program spends between two lines is in neither.
     assert table.total < table.seconds(19, column)

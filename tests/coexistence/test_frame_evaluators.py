@@ -1,6 +1,6 @@
-"""Other frame evaluators (PEP 523), as ``torch.compile`` has one: in any order.
+"""Other frame evaluators (PEP 523), such as torch.compile's, installed in any order.
 
-From 3.12 on ours is not needed, and theirs must not mind us.
+From 3.12 on lineprof needs none of its own, and others must work as without lineprof.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from compiled_doubles import double
-from evaluator import Evaluator
+from frame_evaluator import Evaluator
 from running import hits_of, hook_name, new_profiler
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def deep(n: int) -> int:
 
 
 def calls(profiler: LineProfiler) -> int:
-    """Hits of the line of `inc`."""
+    """Return the hits of the line of `inc`."""
     return hits_of(profiler)[FIRST, "inc"].get(FIRST + 1, 0)
 
 
@@ -45,21 +45,21 @@ def library(shared_folder: Path) -> Evaluator:
 
 @pytest.fixture
 def other(library: Evaluator) -> Iterator[Evaluator]:
-    assert library.is_none(), "an evaluator is here before the test"
+    assert library.is_none(), "an evaluator is installed before the test"
     yield library
     library.go()
-    inc(0)  # whoever was told to go while another was first goes with a frame
+    inc(0)  # an evaluator that was not first when it was removed goes at the next frame
     assert library.is_none(), "left behind: a frame evaluator"
 
 
 def counted_by(other: Evaluator) -> bool:
-    """Does the other one see calls?"""
+    """Return whether the other evaluator counts calls."""
     before = other.frames()
     inc(0)
     return other.frames() > before
 
 
-def test_one_that_came_before_us(other: Evaluator) -> None:
+def test_an_evaluator_installed_before_lineprofs(other: Evaluator) -> None:
     other.come()
     profiler = new_profiler()
     function = profiler(inc)
@@ -67,10 +67,10 @@ def test_one_that_came_before_us(other: Evaluator) -> None:
     assert function(1) == 2
     assert calls(profiler) == 1
     del profiler, function
-    assert other.is_first(), "it is not where it was"
+    assert other.is_first(), "the other evaluator is no longer first"
 
 
-def test_one_that_came_after_us(other: Evaluator) -> None:
+def test_an_evaluator_installed_after_lineprofs(other: Evaluator) -> None:
     profiler = new_profiler()
     function = profiler(inc)
     other.come()
@@ -81,7 +81,9 @@ def test_one_that_came_after_us(other: Evaluator) -> None:
     assert calls(profiler) == 2
 
 
-def test_one_that_comes_and_goes_in_a_profiled_call(other: Evaluator) -> None:
+def test_an_evaluator_installed_and_removed_in_a_profiled_call(
+    other: Evaluator,
+) -> None:
     profiler = new_profiler()
     function = profiler(inc)
 
@@ -107,19 +109,19 @@ def test_a_profiler_that_ends_while_another_is_first(other: Evaluator) -> None:
     assert other.is_first()
     other.go()
     inc(0)
-    assert other.is_none(), "we stayed though nobody wants us"
+    assert other.is_none(), "left behind: the frame evaluator of lineprof"
     profiler.enable()
     inc(0)
     profiler.disable()
     assert calls(profiler) == 1
 
 
-def test_one_that_puts_back_what_it_found_before_us(other: Evaluator) -> None:
+def test_an_evaluator_that_restores_the_one_before_lineprofs(other: Evaluator) -> None:
     profiler = new_profiler(inc)
     other.come()
     profiler.enable()
     inc(0)
-    other.go()  # with us, where we stood before it
+    other.go()  # also removes lineprof's, which was called before it
     profiler.disable()
     profiler.enable()
     inc(0)
@@ -127,9 +129,11 @@ def test_one_that_puts_back_what_it_found_before_us(other: Evaluator) -> None:
     assert calls(profiler) == 2
 
 
-def test_a_profiler_enabled_anew_under_one_that_put_us_out(other: Evaluator) -> None:
+def test_a_profiler_enabled_again_after_its_evaluator_was_removed(
+    other: Evaluator,
+) -> None:
     profiler = new_profiler(inc)
-    for _ in range(3):  # a compiled function that enables the profiler each time
+    for _ in range(3):  # like a compiled function that enables the profiler
         other.come()
         profiler.enable()
         inc(0)
@@ -138,13 +142,13 @@ def test_a_profiler_enabled_anew_under_one_that_put_us_out(other: Evaluator) -> 
     assert calls(profiler) == 3
 
 
-def test_one_that_comes_a_second_time_while_we_stand_before_it(
+def test_an_evaluator_installed_again_while_lineprofs_is_first(
     other: Evaluator,
 ) -> None:
     profiler = new_profiler(inc)
-    other.come()  # for one thread
+    other.come()  # on one thread
     profiler.enable()
-    other.come()  # for another
+    other.come()  # on another one
     assert counted_by(other)
     inc(0)
     other.go()
@@ -155,7 +159,7 @@ def test_one_that_comes_a_second_time_while_we_stand_before_it(
     other.go()
 
 
-def test_deep_recursion_under_another_one(other: Evaluator) -> None:
+def test_deep_recursion_under_another_evaluator(other: Evaluator) -> None:
     depth = sys.getrecursionlimit() - 300
     profiler = new_profiler(deep)
     profiler.enable()
@@ -171,7 +175,7 @@ def test_deep_recursion_under_another_one(other: Evaluator) -> None:
     assert hits_of(profiler)[first, "deep"] == {first + 1: 2 * (depth + 1)}
 
 
-def test_calls_that_went_uncounted_because_of_another_one_are_told_of(
+def test_calls_uncounted_because_of_another_evaluator_give_a_warning(
     other: Evaluator,
 ) -> None:
     profiler = new_profiler(inc)
@@ -192,7 +196,7 @@ def test_calls_that_went_uncounted_because_of_another_one_are_told_of(
         assert calls(profiler) == 2
 
 
-def test_a_profiler_made_afterwards_has_nothing_to_tell(other: Evaluator) -> None:
+def test_a_profiler_created_afterwards_has_no_warning(other: Evaluator) -> None:
     profiler = new_profiler(inc)
     other.come()
     profiler.enable()

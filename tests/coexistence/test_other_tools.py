@@ -1,4 +1,4 @@
-"""Debuggers, profilers and coverage beside us: each keeps what is its own."""
+"""Debuggers, profilers and coverage in the same process, with their usual results."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ result = (f(3), *events)
     )
 
 
-def test_coverage_sees_every_line() -> None:
+def test_coverage_reports_every_line() -> None:
     coverage = pytest.importorskip("coverage")
     profiler = new_profiler()
 
@@ -184,10 +184,10 @@ def test_coverage_sees_every_line() -> None:
 
     assert lines(profiler(f)) == lines(f)
     (hits,) = hits_of(profiler).values()
-    # Without a frame evaluator, a trace function that C code sets stands alone: no
-    # event tells of it (docs/design.md). From 3.14 on coverage uses sys.monitoring.
-    alone = hook_name() == "settrace" and (3, 12) <= sys.version_info < (3, 14)
-    assert list(hits.values()) == ([] if alone else [3, 2, 1])
+    # Without a frame evaluator, a trace function that C code sets replaces
+    # lineprof's (docs/design.md). From 3.14 on coverage uses sys.monitoring.
+    replaced = hook_name() == "settrace" and (3, 12) <= sys.version_info < (3, 14)
+    assert list(hits.values()) == ([] if replaced else [3, 2, 1])
 
 
 def test_a_tracer_for_new_threads() -> None:
@@ -220,7 +220,7 @@ def test_a_tracer_for_new_threads() -> None:
     assert list(hits.values()) == [1, 1]
 
 
-def test_what_is_left_when_the_last_profiler_goes() -> None:
+def test_the_last_profiler_leaves_no_tool_and_no_tracer() -> None:
     status, output, errors = run_python(
         """
         import sys

@@ -1,4 +1,4 @@
-"""The process around us: forks, signals, exits, threads, other interpreters."""
+"""Processes of profiled programs: forks, multiprocessing, ends by exits and signals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if child:
 show(profiler)
 """
     )
-    # In the child, counts go on from where they were.
+    # The counts of the child continue from those of the parent.
     assert (status, output, errors) == (0, "f [3, 3, 3]\n" * 2, "")
 
 

@@ -1,4 +1,4 @@
-"""Programs that decorate nothing, under kernprof -l."""
+"""Profiles of whole programs: kernprof -l with programs that do not use @profile."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ HINT = "; --include, --exclude, --all and -p choose others\n"
 
 
 def short(file: str, name: str) -> str:
-    """Name a function by its file's and its own last name."""
+    """Return the last parts of a function's file and name."""
     return f"{Path(file).name}:{name.rpartition('.')[2]}"
 
 
 def names(stats: LineStats) -> list[str]:
-    """Name the functions of a profile."""
+    """Return the functions of a profile."""
     return sorted(short(one.file, one.name) for one in stats.functions)
 
 
 def calls(stats: LineStats) -> dict[str, int]:
-    """Tell how often each function of a profile was called."""
+    """Return the calls of each function of a profile."""
     return {short(one.file, one.name): one.calls for one in stats.functions}
 
 
 def profiled(
     *words: str, cwd: Path, err: str | None = None, status: int = 0, **options: object
 ) -> tuple[Outcome, LineStats]:
-    """Run kernprof -l, quietly unless `err` is wanted; return its profile, too."""
+    """Run kernprof -l, with -q unless `err` is given; also return its profile."""
     options["env"] = {"HOME": os.sep, **(options.get("env") or {})}  # type: ignore[dict-item]
     flags = "-lo" if err is not None else "-lqo"
     outcome = kernprof(flags, "out", *words, cwd=cwd, **options)
@@ -44,8 +44,8 @@ def profiled(
     return outcome, load_stats(cwd / "out")
 
 
-def said(functions: int, files: int) -> str:
-    """Return what kernprof says of a program that decorates nothing."""
+def summary(functions: int, files: int) -> str:
+    """Return kernprof's summary of a program that does not use @profile."""
     what = f"{functions} function{'s' * (functions != 1)}"
     where = f"{files} file{'s' * (files != 1)}"
     return f"kernprof: no @profile was found: profiled {what} in {where}{HINT}"

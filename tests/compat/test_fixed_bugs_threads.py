@@ -27,7 +27,7 @@ def work(n):
 """
 
 
-def test_two_threads_at_once_lose_no_hits_and_raise_nothing(tmp_path: Path) -> None:
+def test_two_concurrent_threads_lose_no_hits_and_raise_nothing(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",
@@ -109,7 +109,9 @@ thread.join()
 
 
 @pytest.mark.parametrize("ending", ["", "sys.exit(3)", "os._exit(4)"])
-def test_a_forked_child_neither_writes_nor_speaks(tmp_path: Path, ending: str) -> None:
+def test_a_forked_child_writes_no_profile_and_no_output(
+    tmp_path: Path, ending: str
+) -> None:
     program = f"""
         import os, sys
 
@@ -138,7 +140,7 @@ def test_a_forked_child_neither_writes_nor_speaks(tmp_path: Path, ending: str) -
     check_same("x.py", cwd=tmp_path)
 
 
-def test_sigterm_loses_nothing(tmp_path: Path) -> None:
+def test_sigterm_loses_no_profile(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",
@@ -151,7 +153,7 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["raise ValueError(1)", "exit(3)", "1 / 0"])
-def test_a_program_that_fails_is_shown_and_its_traceback_is_its_own(
+def test_a_failed_program_is_shown_and_its_traceback_has_no_other_frames(
     tmp_path: Path, ending: str
 ) -> None:
     program = f"@profile\ndef fails():\n    x = 1\n    {ending}\n\nfails()\n"
@@ -165,8 +167,8 @@ def test_a_program_that_fails_is_shown_and_its_traceback_is_its_own(
     assert alone.status != 0
 
 
-def test_a_parent_that_is_gone_costs_no_profile(tmp_path: Path) -> None:
-    # As nohup leaves a program whose shell is gone: its parent is process 1.
+def test_the_end_of_the_parent_loses_no_profile(tmp_path: Path) -> None:
+    # Like a program under nohup whose shell has ended: its parent is process 1.
     program = """\
         import os
 
@@ -174,7 +176,7 @@ def test_a_parent_that_is_gone_costs_no_profile(tmp_path: Path) -> None:
         if os.fork():
             os._exit(0)
         os.close(writer)
-        os.read(reader, 1)  # to its end: the parent is gone
+        os.read(reader, 1)  # until the parent has ended
         from lineprof import profile
 
         @profile

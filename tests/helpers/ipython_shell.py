@@ -1,4 +1,4 @@
-"""A shell of IPython in a process of its own: the cells it runs, what it prints."""
+"""IPython shells in processes of their own: they run cells, tests read the output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ needs_ipython = pytest.mark.skipif(
     find_spec("IPython") is None, reason="no IPython in this environment"
 )
 
-# Without colours, banner, history; `page` prints where the terminal is a dumb one.
+# Without colours, banner, history; `page` prints if the terminal is a dumb one.
 DRIVER = """
 import json, sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -35,9 +35,9 @@ for cell in json.load(sys.stdin):
 
 
 def cells(*texts: str, cwd: Path, load: str = "lineprof") -> str:
-    """Run cells one after the other; give all that they print, errors included.
+    """Run cells one after the other; return their output, errors included.
 
-    The extension `load` is loaded first. The process must end well and write
+    The extension `load` is loaded first. The process must succeed and write
     nothing to standard error.
     """
     programs = [f"%load_ext {load}", *map(textwrap.dedent, texts)]
@@ -48,7 +48,7 @@ def cells(*texts: str, cwd: Path, load: str = "lineprof") -> str:
 
 
 def lines(output: str) -> dict[str, str]:
-    """Give the hits that tables show, by source text; "" where there are none."""
+    """Return the hits in the tables of an output, by source text; "" without hits."""
     found = {}
     inside = False
     for line in output.splitlines():

@@ -1,4 +1,4 @@
-"""A tracer that wants no line events of a frame: it gets none, and we get all."""
+"""Tracers that switch line events off for a frame, where lineprof still counts."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def steps(n: int) -> Iterator[int]:
 
 
 class Tracer:
-    """Notes each event, and switches lines off where it is told to."""
+    """A tracer that records events, and switches line events off in one function."""
 
     def __init__(self, *, off: str, until: int = 0) -> None:
-        self.off = off  # the name of the function
-        self.until = until  # lines that it takes first
+        self.off = off  # the name of that function
+        self.until = until  # after so many line events
         self.seen: list[str] = []
 
     def __call__(self, frame: Any, event: str, _: object) -> Any:
@@ -53,7 +53,7 @@ def traced(tracer: Tracer, function: Any, *arguments: object) -> object:
 
 
 def counts(function: Any, tracer: Tracer, *arguments: object) -> list[int]:
-    """Hits of the lines of a function that is called under a tracer."""
+    """Return the hits of the lines of a function that is called under a tracer."""
     profiler = new_profiler()
     traced(tracer, profiler(function), *arguments)
     (hits,) = hits_of(profiler).values()
@@ -61,7 +61,7 @@ def counts(function: Any, tracer: Tracer, *arguments: object) -> list[int]:
 
 
 @pytest.mark.parametrize("until", [0, 2])
-def test_lines_count_though_a_tracer_switched_them_off(until: int) -> None:
+def test_lines_count_although_a_tracer_switched_them_off(until: int) -> None:
     alone = Tracer(off="work", until=until)
     traced(alone, work, 5)
     beside = Tracer(off="work", until=until)
@@ -69,7 +69,7 @@ def test_lines_count_though_a_tracer_switched_them_off(until: int) -> None:
     assert beside.seen == alone.seen
 
 
-def test_a_generator_that_is_taken_up_again_has_its_lines_off() -> None:
+def test_lines_are_still_off_in_a_resumed_generator() -> None:
     alone = Tracer(off="steps")
     traced(alone, lambda: list(steps(3)))
     beside = Tracer(off="steps")
@@ -81,7 +81,7 @@ def test_a_generator_that_is_taken_up_again_has_its_lines_off() -> None:
     assert beside.seen == alone.seen
 
 
-def test_a_tracer_may_have_lines_again() -> None:
+def test_a_tracer_may_switch_lines_on_again() -> None:
     class Fickle(Tracer):
         def __call__(self, frame: Any, event: str, arg: object) -> Any:
             if frame.f_code.co_name == "inner" and event == "return":
@@ -114,7 +114,7 @@ def leaves(_: Tracer) -> None:
 
 
 @pytest.mark.parametrize("end", [fails, leaves])
-def test_a_tracer_that_has_switched_lines_off_and_goes(end: Any) -> None:
+def test_a_tracer_that_ends_after_switching_lines_off(end: Any) -> None:
     class Gone(Tracer):
         def __call__(self, frame: Any, event: str, arg: object) -> Any:
             if frame.f_code.co_name == self.off and event == "exception":
@@ -134,7 +134,7 @@ def test_a_tracer_that_has_switched_lines_off_and_goes(end: Any) -> None:
     assert counts(outer, Gone(off="outer")) == [1, 1, 1, 1, 1, 1, 1]
 
 
-def test_a_tracer_that_goes_and_leaves_the_attribute_as_the_program_had_it() -> None:
+def test_a_tracer_that_removes_itself_and_switches_lines_off() -> None:
     class Restores(Tracer):
         def __call__(self, frame: Any, event: str, arg: object) -> Any:
             if frame.f_code.co_name == "outer" and event == "line":

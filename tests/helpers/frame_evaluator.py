@@ -1,4 +1,4 @@
-"""Another frame evaluator: `doubles/python/evaluator.c`, as tests use it."""
+"""Python interface to another frame evaluator, `doubles/python/evaluator.c`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Evaluator:
-    """A frame evaluator that comes, counts frames and goes.
+    """A frame evaluator that is installed, counts frames and is removed again.
 
-    Its methods are no Python functions: calling them makes no frame.
+    Its methods are C functions: calling them makes no frame.
     """
 
     def __init__(self, library: Path) -> None:

@@ -1,4 +1,4 @@
-"""Coverage and lineprof on one program: coverage sees each line that it sees alone."""
+"""Coverage and lineprof on one program: coverage reports the same lines as alone."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ pytest.importorskip("coverage")
 pytestmark = pytest.mark.usefixtures("hook")
 
 CORES = ["ctrace", "pytrace", *(["sysmon"] if sys.version_info >= (3, 12) else [])]
-# Without a gate, a trace function that C code sets stands alone; docs/design.md
-# says so. What coverage sees is all there, what lineprof sees is not.
-STANDS_ALONE = hook_name() == "settrace" and sys.version_info >= (3, 12)
+# Without a frame evaluator, a trace function that C code sets replaces lineprof's
+# (docs/design.md): coverage reports all lines, lineprof has no hits.
+REPLACES_LINEPROF = hook_name() == "settrace" and sys.version_info >= (3, 12)
 
 PROGRAM = """\
 import asyncio, builtins, threading
@@ -105,14 +105,14 @@ HITS = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with the program."""
+    """Return a folder with the program."""
     write(tmp_path, "x.py", PROGRAM)
     write(tmp_path, ".coveragerc", "[run]\ninclude = x.py\n")
     return tmp_path
 
 
 def covered(folder: Path, env: Mapping[str, str]) -> list[int]:
-    """Give the lines of the program that coverage's data file holds."""
+    """Return the lines of the program in coverage's data file."""
     written = run(["-m", "coverage", "json", "-q"], cwd=folder, env=env)
     assert (written.status, written.err) == (0, "")
     report = json.loads((folder / "coverage.json").read_text(encoding="utf-8"))
@@ -121,7 +121,7 @@ def covered(folder: Path, env: Mapping[str, str]) -> list[int]:
 
 
 def hits(folder: Path) -> dict[str, dict[int, int]]:
-    """Give the hits that the profile has of lines whose hits are known."""
+    """Return the hits in the profile, of lines whose hits are known."""
     counted = {}
     for function in load_stats(folder / "x.py.lprof").functions:
         lines = {row.line: row.hits for row in function.rows}
@@ -130,7 +130,7 @@ def hits(folder: Path) -> dict[str, dict[int, int]]:
 
 
 def check(folder: Path, core: str, *words: str) -> None:
-    """Compare what coverage sees alone and with lineprof, run by `words`."""
+    """Compare coverage's lines alone with those of a run of `words` with lineprof."""
     env = {"COVERAGE_CORE": core}
     alone = run(["-m", "coverage", "run", "x.py"], cwd=folder, env=env)
     assert (alone.status, alone.out) == (0, "done\n"), alone.err
@@ -140,27 +140,25 @@ def check(folder: Path, core: str, *words: str) -> None:
     both = run(["-m", *words], cwd=folder, env=env)
     assert (both.status, both.out, both.err) == (0, "done\n", "")
     assert covered(folder, env) == lines
-    if STANDS_ALONE and core == "ctrace":
+    if REPLACES_LINEPROF and core == "ctrace":
         return
     assert hits(folder) == HITS
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_coverage_loses_no_line_when_it_runs_kernprof(folder: Path, core: str) -> None:
+def test_coverage_that_runs_kernprof_reports_all_lines(folder: Path, core: str) -> None:
     words = ["coverage", "run", "-m", "kernprof", "-lq", "-o", "x.py.lprof"]
     check(folder, core, *words, "x.py")
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_coverage_loses_no_line_when_kernprof_runs_it(folder: Path, core: str) -> None:
+def test_coverage_that_kernprof_runs_reports_all_lines(folder: Path, core: str) -> None:
     words = ["kernprof", "-lq", "-o", "x.py.lprof", "-m", "coverage", "run", "x.py"]
     check(folder, core, *words)
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_coverage_that_a_program_starts_and_stops_itself(
-    folder: Path, core: str
-) -> None:
+def test_coverage_that_the_program_starts_and_stops(folder: Path, core: str) -> None:
     write(
         folder,
         "starts.py",

@@ -1,4 +1,4 @@
-"""The life of the sampler thread for waits, which programs must not notice."""
+"""The sampler thread of waits: its start and end, which programs must not notice."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lineprof.model.records import SLEEP
 if TYPE_CHECKING:
     from settable_clock import Clock
 
-HELPER = """
+COUNT_SAMPLERS = """
 import os
 import sys
 
-def helpers():
+def samplers():
     names = []
     for thread in os.listdir("/proc/self/task"):
         with open(f"/proc/self/task/{thread}/comm") as file:
@@ -30,17 +30,17 @@ def helpers():
 def check(program: str) -> None:
     """Run a program that prints nothing unless something is wrong."""
     if not hasattr(time, "pthread_getcpuclockid"):
-        pytest.skip("there is none but on Linux")
-    status, out, err = run_python(HELPER + program)
+        pytest.skip("the sampler thread exists on Linux alone")
+    status, out, err = run_python(COUNT_SAMPLERS + program)
     assert (status, out, err) == (0, "", "")
 
 
-def test_nothing_is_left_behind() -> None:
+def test_the_sampler_ends_with_its_profiler() -> None:
     check("""
 import gc
 import time
 from lineprof import LineProfiler
-assert helpers() == 0
+assert samplers() == 0
 profiler = LineProfiler()
 
 @profiler
@@ -48,25 +48,25 @@ def f():
     time.sleep(0.05)
 
 f()
-assert helpers() == 1
+assert samplers() == 1
 assert "sleep" in {wait.cause for wait in profiler.get_stats().waits}
 del profiler, f
 gc.collect()
-assert helpers() == 0
+assert samplers() == 0
 """)
 
 
-def test_it_is_not_there_before_a_line_runs() -> None:
+def test_the_sampler_starts_with_the_first_line() -> None:
     check("""
 from lineprof import LineProfiler
 profiler = LineProfiler()
 profiler.enable()
-assert helpers() == 0
+assert samplers() == 0
 """)
 
 
-def test_a_fork_sees_one_thread() -> None:
-    # From 3.12 on, Python warns who forks beside other threads.
+def test_a_forked_child_has_one_thread() -> None:
+    # From 3.12 on, Python warns of a fork while other threads run.
     check("""
 import time
 import warnings
@@ -80,19 +80,19 @@ def f():
     child = os.fork()
     if child == 0:
         time.sleep(0.05)
-        assert helpers() == 0
+        assert samplers() == 0
         waits = profiler.get_stats().waits
         lines = {wait.line - f.__code__.co_firstlineno for wait in waits}
         os._exit(0 if lines >= {2, 5} else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     time.sleep(0.05)
-    assert helpers() == 1
+    assert samplers() == 1
 
 f()
 """)
 
 
-def test_it_takes_no_file_from_the_program() -> None:
+def test_the_sampler_leaves_the_numbers_of_new_files_unchanged() -> None:
     check("""
 import time
 from lineprof import LineProfiler
@@ -109,13 +109,13 @@ def f():
         os.close(got)
         assert got == before
     os.close(writer)
-    assert os.read(reader, 1) == b""  # nobody else has it open
+    assert os.read(reader, 1) == b""  # no other descriptor of it is open
 
 f()
 """)
 
 
-def test_signals_are_the_programs() -> None:
+def test_the_program_gets_all_signals() -> None:
     check("""
 import signal
 import threading
@@ -138,7 +138,7 @@ assert threading.active_count() == 1
 """)
 
 
-def test_a_given_clock_has_no_waits(clock: Clock) -> None:
+def test_a_profiler_with_a_given_clock_has_no_waits(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
 
     @profiler
@@ -163,14 +163,14 @@ profiler = LineProfiler()
 @profiler
 def f():
     time.sleep(0.05)
-    assert helpers() == 0
+    assert samplers() == 0
 
 f()
 assert profiler.get_stats().waits == ()
 """)
 
 
-def test_waits_under_way_are_reported() -> None:
+def test_unfinished_waits_are_reported() -> None:
     profiler = new_profiler()
     lock = threading.Lock()
 
@@ -191,7 +191,7 @@ def test_waits_under_way_are_reported() -> None:
     assert second - first > 0.1e9
 
 
-def test_a_reset_forgets_waits() -> None:
+def test_a_reset_clears_waits() -> None:
     profiler = new_profiler()
 
     @profiler
@@ -226,7 +226,7 @@ def test_two_profilers_of_one_function() -> None:
     assert 0.045e9 < slept[1] < 0.075e9
 
 
-def test_blocks_wait_too() -> None:
+def test_blocks_also_have_waits() -> None:
     profiler = new_profiler()
     with profiler.block("nap"):
         time.sleep(0.05)
@@ -252,5 +252,5 @@ def test_deep_recursion_that_waits_at_every_level() -> None:
     for wait in stats.waits:
         slept[wait.line - function.line - 1] += wait.ns
     assert slept[3] > 200 * 0.0004e9
-    # Each level's call waits for all below: 199 * 200 / 2 naps.
+    # Each call waits for all levels below it: 199 * 200 / 2 naps.
     assert slept[2] == pytest.approx(slept[3] * 199 / 2, rel=0.3)

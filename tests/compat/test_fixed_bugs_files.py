@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def view(folder: Path, *words: str) -> tuple[int, str, str]:
-    """Run the viewer; give its status, output and errors."""
+    """Run the viewer; return its status, output and errors."""
     shown = viewer("view", *words, cwd=folder)
     return shown.status, shown.out, shown.err
 
@@ -47,7 +47,7 @@ def test_a_script_that_changes_folder_is_found_with_its_profile(folder: Path) ->
     assert tables(out)["work"].source(5) == "return n"
 
 
-def test_an_edited_source_is_said_and_what_ran_is_shown(folder: Path) -> None:
+def test_an_edited_source_gives_a_warning_and_is_not_shown(folder: Path) -> None:
     assert kernprof("-lq", "x.py", cwd=folder).status == 0
     write(folder, "x.py", PROGRAM.replace("return n", "raise OSError(n)"))
     status, out, err = view(folder, "x.lprof")
@@ -59,7 +59,7 @@ def test_an_edited_source_is_said_and_what_ran_is_shown(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("flag", ["-r", "-m", "-t"])
-def test_no_colour_reaches_a_pipe(folder: Path, flag: str) -> None:
+def test_output_to_a_pipe_has_no_colour(folder: Path, flag: str) -> None:
     assert kernprof("-lq", "x.py", cwd=folder).status == 0
     status, out, err = view(folder, flag, "x.lprof")
     assert (status, err) == (0, "")
@@ -67,14 +67,14 @@ def test_no_colour_reaches_a_pipe(folder: Path, flag: str) -> None:
     assert "Total time" in out
 
 
-def test_no_colour_reaches_a_pipe_from_kernprof(folder: Path) -> None:
+def test_output_of_kernprof_to_a_pipe_has_no_colour(folder: Path) -> None:
     outcome = kernprof("-lvr", "x.py", cwd=folder)
     assert (outcome.status, outcome.err) == (0, "")
     assert "\x1b" not in outcome.out
     assert "Total time" in outcome.out
 
 
-def test_no_colour_reaches_a_pipe_from_the_imported_decorator(tmp_path: Path) -> None:
+def test_the_imported_decorator_writes_no_colour(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "from lineprof import profile\n" + PROGRAM)
     outcome = run(["x.py"], cwd=tmp_path, env={"LINE_PROFILE": "1"})
     assert (outcome.status, outcome.err) == (0, "")
@@ -87,7 +87,7 @@ def test_no_colour_reaches_a_pipe_from_the_imported_decorator(tmp_path: Path) ->
     "data",
     [b"", b"\0" * 100, b"text\n", b"\x80\x04.", b"SQLite format 3\0", b"(lp0\n."],
 )
-def test_a_file_that_is_no_profile_is_one_line(folder: Path, data: bytes) -> None:
+def test_a_malformed_profile_is_an_error_of_one_line(folder: Path, data: bytes) -> None:
     (folder / "bad.lprof").write_bytes(data)
     status, out, err = view(folder, "bad.lprof")
     assert (status, out) == (1, "")
@@ -100,7 +100,7 @@ def test_a_file_that_is_no_profile_is_one_line(folder: Path, data: bytes) -> Non
     ("words", "name"),
     [(["gone.lprof"], "gone.lprof"), (["."], "."), (["x.py"], "x.py")],
 )
-def test_what_is_no_file_of_ours_is_one_line(
+def test_a_path_that_is_no_profile_is_an_error_of_one_line(
     folder: Path, words: list[str], name: str
 ) -> None:
     status, out, err = view(folder, *words)
@@ -110,7 +110,7 @@ def test_what_is_no_file_of_ours_is_one_line(
 
 
 @pytest.mark.parametrize("words", [["-l", "gone.py"], ["-l", "-m", "gone"]])
-def test_a_program_that_is_not_there_is_one_line(
+def test_a_missing_program_is_an_error_of_one_line(
     folder: Path, words: list[str]
 ) -> None:
     outcome = kernprof(*words, cwd=folder)
@@ -131,7 +131,7 @@ class Evil:
 
 
 def evil_files(marker: Path) -> dict[str, bytes]:
-    """Return files by name that would create `marker` if they were trusted."""
+    """Return malicious files by name, which create `marker` when unpickled."""
     evil = Evil(marker)
     opened = f"(S'{marker}'\nS'w'\n"
     return {
@@ -162,20 +162,20 @@ def test_a_malicious_file_executes_nothing(tmp_path: Path, name: str) -> None:
     assert "LineprofError" in with_python.err
 
 
-def test_the_malicious_file_would_do_harm_elsewhere(tmp_path: Path) -> None:
+def test_the_malicious_file_is_harmful_to_pickle(tmp_path: Path) -> None:
     marker = tmp_path / "executed"
-    pickle.loads(evil_files(marker)["whole.lprof"]).close()  # noqa: S301 - the point
+    pickle.loads(evil_files(marker)["whole.lprof"]).close()  # noqa: S301 - under test
     assert marker.exists()
 
 
-def test_without_l_the_decorators_absence_is_explained(folder: Path) -> None:
+def test_without_l_a_name_error_of_the_decorator_has_a_hint(folder: Path) -> None:
     outcome = kernprof("x.py", cwd=folder)
     *traceback, advice = outcome.err.splitlines()
     assert outcome.status == 1
     assert "NameError" in traceback[-1]
     assert advice.startswith("kernprof: ")
     assert "kernprof -l x.py" in advice
-    # (The traceback is the program's alone.)
+    # The traceback has frames of the program alone.
     assert [line for line in traceback if "File" in line] == [
         line for line in traceback if 'x.py", line 1' in line
     ]
@@ -197,14 +197,16 @@ def test_the_imported_decorator_is_silent_under_python_alone(folder: Path) -> No
         ["-lz", "--rich", "x.py"],
     ],
 )
-def test_a_long_flag_does_not_eat_the_script(folder: Path, words: list[str]) -> None:
+def test_a_long_flag_does_not_swallow_the_script(
+    folder: Path, words: list[str]
+) -> None:
     outcome = kernprof("-o", "x.lprof", *words, cwd=folder)
     assert (outcome.status, outcome.err) == (0, "")
     _, out, _ = view(folder, "--rich", "x.lprof")
     assert tables(out)["work"].hits() == {3: 1}
 
 
-def test_a_script_that_ends_itself_by_os_exit_says_no_wrong_thing(
+def test_a_script_that_ends_by_os_exit_claims_no_written_file(
     folder: Path,
 ) -> None:
     write(folder, "x.py", PROGRAM + "import os\nos._exit(7)\n")
@@ -213,7 +215,7 @@ def test_a_script_that_ends_itself_by_os_exit_says_no_wrong_thing(
     assert "Wrote" not in outcome.out
 
 
-def test_a_second_process_of_the_program_writes_no_profile_over_the_first(
+def test_a_child_process_does_not_overwrite_the_profile(
     folder: Path,
 ) -> None:
     write(
@@ -235,6 +237,6 @@ def test_the_sum_of_two_files_is_shown(folder: Path) -> None:
     assert tables(out)["work"].hits() == {3: 2}
 
 
-def test_what_ran_before_a_reset_is_not_counted(folder: Path) -> None:
+def test_lines_before_a_reset_are_not_counted(folder: Path) -> None:
     write(folder, "x.py", PROGRAM + "profile.reset()\nwork(2)\n")
     assert profiled(folder, "x.py")["work"].hits() == {3: 1}

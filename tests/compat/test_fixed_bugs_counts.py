@@ -43,12 +43,12 @@ def test_a_call_over_several_lines_is_one_hit(tmp_path: Path) -> None:
         """,
     )
     hits = profiled(tmp_path, "x.py")["work"].hits()
-    # The lines within have hits of their own: one for each time they are come to.
+    # Inner lines have hits of their own, one for each time they are reached.
     assert (hits[6], hits[7], hits[14], hits[18]) == (20, 15, 5, 5)
     assert max(hits[line] for line in range(7, 19) if line in hits) == 15
 
 
-def test_a_comprehensions_line_is_hit_once(tmp_path: Path) -> None:
+def test_the_line_of_a_comprehension_has_one_hit(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",
@@ -97,7 +97,7 @@ def test_the_total_of_a_recursive_function_is_wall_time(tmp_path: Path) -> None:
     wall = float((tmp_path / "wall").read_text())
     assert fib.hits() == {5: 466, 6: 234, 7: 232}
     assert 0 < fib.total < wall
-    # A line's time has the calls within it, as often as they are nested.
+    # The time of a line includes its calls, at each level of recursion.
     assert fib.seconds(7) > fib.total
 
 
@@ -119,7 +119,7 @@ def round_of(times):
 
 codes = round_of(50)
 grown = []
-for _ in range(5):  # a table may double once; a leak is there each time
+for _ in range(5):  # a table may double once; a leak shows each time
     before = blocks()
     codes |= round_of(500)
     grown.append(blocks() - before)
@@ -128,14 +128,14 @@ print(len(make(0).__code__.co_code) == len(make(0).__wrapped__.__code__.co_code)
 """
 
 
-def test_closures_decorated_again_and_again_cost_nothing_more(tmp_path: Path) -> None:
+def test_decorating_a_closure_again_and_again_leaks_no_memory(tmp_path: Path) -> None:
     write(tmp_path, "x.py", CLOSURES)
     shown = profiled(tmp_path, "x.py", output="1 1 True\nTrue\n")
     (table,) = shown.values()
     assert table.hits() == {6: 50 + 5 * 500}
 
 
-def test_a_function_that_is_profiled_stays_what_it_was(tmp_path: Path) -> None:
+def test_a_decorated_function_keeps_its_attributes(tmp_path: Path) -> None:
     write(
         tmp_path,
         "x.py",
@@ -171,7 +171,7 @@ def test_a_function_that_is_profiled_stays_what_it_was(tmp_path: Path) -> None:
     )
 
 
-def test_lines_of_generators_in_one_another_keep_their_own_counts(
+def test_lines_of_nested_generators_have_their_own_counts(
     tmp_path: Path,
 ) -> None:
     write(
@@ -194,7 +194,7 @@ def test_lines_of_generators_in_one_another_keep_their_own_counts(
         """,
     )
     shown = profiled(tmp_path, "x.py", output="6\n")
-    # zip() asks the first one once more; the second stays where it is.
+    # zip() resumes the first generator once more than the second.
     assert shown["outer"].hits()[9] == 8
     assert shown["inner"].hits()[4] == 20
 
