@@ -39,7 +39,7 @@ void lp_c_functions_end(lp_recorder *rec, lp_ticks now);
 PyObject *lp_c_functions_names(const lp_tracer *tracer);
 
 /* Mark the serials of all; `serials` has room for any. */
-void lp_c_functions_mark(const lp_tracer *tracer, bool *serials);
+void lp_c_functions_mark(const lp_tracer *tracer, bool *marked);
 
 /* Forget what was counted, or all of them. */
 void lp_c_functions_reset(lp_tracer *tracer);

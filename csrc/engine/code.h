@@ -17,7 +17,7 @@ struct lp_labels;
 struct lp_tracer;
 
 /* In lp_code.marks, beside an lp_line_entry. */
-enum { LP_LINE_ENTRY_MASK = 3, LP_STARTS_LINE = 4, LP_UNHEARD = 8 };
+enum { LP_LINE_ENTRY_MASK = 3, LP_STARTS_LINE = 4, LP_NO_LINE_EVENT = 8 };
 
 enum {
     LP_CODE_GENERATOR = 1, /* a generator or coroutine: runs in steps */
@@ -25,7 +25,7 @@ enum {
         2, /* its tracer is enabled for as long as it runs */
     LP_CODE_HAS_COMPREHENSION = 4, /* has comprehensions that run in it */
     LP_CODE_IGNORED = 8,           /* is not to be counted any more */
-    LP_CODE_FAR = 16 /* has lines that Python is slow to tell of */
+    LP_CODE_BY_INSTRUCTION = 16 /* has lines that Python is slow to tell of */
 };
 
 typedef struct lp_code {
@@ -94,12 +94,12 @@ lp_code_line_entry(const lp_code *self, int offset)
 
 /* Does the jump that starts at a byte offset tell of its line alone? */
 static inline bool
-lp_code_is_unheard(const lp_code *self, int offset)
+lp_code_has_no_line_event(const lp_code *self, int offset)
 {
     uint32_t at = (uint32_t)offset / 2;
 
     return self->marks != NULL && at < self->n_marks &&
-           (self->marks[at] & LP_UNHEARD) != 0;
+           (self->marks[at] & LP_NO_LINE_EVENT) != 0;
 }
 
 /* The flags of its frames from the first event on. */

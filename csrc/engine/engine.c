@@ -41,7 +41,7 @@ lp_engine_add_code(lp_code *code)
     lp_the_engine.codes[id] = code;
     first_free_id = id + 1;
     code->layout.code_id = id;
-    code->layout.serial = ++lp_the_engine.serials;
+    code->layout.serial = ++lp_the_engine.n_serials;
     return true;
 }
 
@@ -274,7 +274,8 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
         }
         shared = true;
     }
-    if (LP_UNLIKELY(lp_the_engine.ranges != LP_RANGES_OFF || rec->owed != 0)) {
+    if (LP_UNLIKELY(lp_the_engine.ranges != LP_RANGES_OFF ||
+                    rec->unpopped != 0)) {
         assign_ranges(rec, shared);
     }
     return shared ? rec->top : NULL;
@@ -341,7 +342,7 @@ lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
     lp_frame *frame = lp_engine_frame(rec, code, key);
     bool shared = frame != NULL;
 
-    if (LP_UNLIKELY(!shared && rec->owed != 0)) {
+    if (LP_UNLIKELY(!shared && rec->unpopped != 0)) {
         lp_ranges_sync(rec);
     }
     while (shared) {
@@ -364,7 +365,7 @@ lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now)
 
 void
 lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
-               uint32_t line, lp_line_entry step, lp_ticks now)
+               uint32_t line, lp_line_entry line_entry, lp_ticks now)
 {
     lp_frame *frame = lp_engine_frame(rec, code, key);
     bool shared, ranged = false;
@@ -382,19 +383,20 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
     }
     if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) &&
         is_still_paused(rec, frame)) {
-        if (rec->owed != 0) {
+        if (rec->unpopped != 0) {
             lp_ranges_sync(rec);
         }
         return;
     }
     if (frame->flags & (LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION)) {
-        step = frame->flags & LP_FRAME_LOOP_BACK ? LP_LINE_LOOP_BACK
-                                                 : LP_LINE_COMPREHENSION;
+        line_entry = frame->flags & LP_FRAME_LOOP_BACK ? LP_LINE_LOOP_BACK
+                                                       : LP_LINE_COMPREHENSION;
         frame->flags &=
             ~(uint32_t)(LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION);
     }
     do {
-        lp_recorder_line(rec, frame, line - frame->first_line, now, step);
+        lp_recorder_line(rec, frame, line - frame->first_line, now,
+                         line_entry);
         ranged |=
             (frame->flags & (LP_FRAME_LINES | LP_FRAME_RANGES_STALE)) != 0;
         frame->flags &= ~(uint32_t)LP_FRAME_RANGES_STALE;
@@ -408,7 +410,7 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
 }
 
 /* A bound on the size (bytes) of an interpreter's state, of all versions. */
-enum { LARGEST = 512 << 10 };
+enum { MAX_STATE_SIZE = 512 << 10 };
 
 /* The interpreter's lock is in its state: on a main interpreter, of 3.12 and
  * later too. */
@@ -416,7 +418,7 @@ static void
 find_state(uintptr_t *low, uintptr_t *high)
 {
     void *state = dlsym(RTLD_DEFAULT, "_PyRuntime");
-    uintptr_t size = LARGEST;
+    uintptr_t size = MAX_STATE_SIZE;
 #ifdef __GLIBC__
     Dl_info info;
     ElfW(Sym) *symbol = NULL;
@@ -457,31 +459,32 @@ static struct {
     unsigned long thread;
     pid_t process; /* the thread is not there in a forked child */
     int depth;     /* one may close a tracer while it opens one */
-} turn;
+} engine_lock;
 
 static void
-take_turn(void)
+lock_engine(void)
 {
-    unsigned long own = PyThread_get_thread_ident();
+    unsigned long current = PyThread_get_thread_ident();
     pid_t process = getpid();
 
-    while (turn.depth != 0 && turn.thread != own && turn.process == process) {
+    while (engine_lock.depth != 0 && engine_lock.thread != current &&
+           engine_lock.process == process) {
         Py_BEGIN_ALLOW_THREADS
         usleep(WAIT_US);
         Py_END_ALLOW_THREADS
     }
-    if (turn.process != process) {
-        turn.depth = 0;
+    if (engine_lock.process != process) {
+        engine_lock.depth = 0;
     }
-    turn.thread = own;
-    turn.process = process;
-    turn.depth++;
+    engine_lock.thread = current;
+    engine_lock.process = process;
+    engine_lock.depth++;
 }
 
 static void
-give_turn(void)
+unlock_engine(void)
 {
-    turn.depth--;
+    engine_lock.depth--;
 }
 
 static int
@@ -534,7 +537,7 @@ lp_engine_acquire(const lp_hook *hook, PyObject *clock, const char *clock_name,
 {
     int result = 0;
 
-    take_turn();
+    lock_engine();
     if (lp_the_engine.tracers == 0 || clock != Py_None) {
         result = choose_clock(clock, clock_name);
     }
@@ -542,19 +545,19 @@ lp_engine_acquire(const lp_hook *hook, PyObject *clock, const char *clock_name,
         result = choose_hook(hook, module);
     }
     lp_the_engine.tracers += result == 0;
-    give_turn();
+    unlock_engine();
     return result;
 }
 
 void
 lp_engine_release(void)
 {
-    take_turn();
+    lock_engine();
     if (--lp_the_engine.tracers == 0) {
         (void)lp_discovery_set(Py_None);
         lp_the_engine.hook->close();
         lp_the_engine.hook = NULL;
         lp_engine_unwatch_waits();
     }
-    give_turn();
+    unlock_engine();
 }

@@ -28,7 +28,7 @@ typedef struct lp_engine {
     lp_code *
         *codes; /* owned array, borrowed entries: by code id; NULL: free */
     uint32_t n_codes;
-    uint32_t serials; /* given out so far */
+    uint32_t n_serials; /* given out so far */
     lp_suspended suspended;
     uint32_t tracers; /* that exist */
     uint32_t active;  /* reasons for events: tracers that count just now, and
@@ -102,14 +102,14 @@ void lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now);
 
 /* [GIL] A line event that the fast path did not take. */
 void lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
-                    uint32_t line, lp_line_entry step, lp_ticks now);
+                    uint32_t line, lp_line_entry line_entry, lp_ticks now);
 
 /* [GIL] An event of the line that is open, which goes on: no more than what
  * the event itself took. */
 static inline void
 lp_engine_same_line(lp_frame *frame)
 {
-    frame->own += frame->line->weight;
+    frame->self_cost += frame->line->weight;
     frame->line->cost += frame->line->weight;
 }
 

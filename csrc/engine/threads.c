@@ -9,7 +9,7 @@
 
 /* An entry of a dict by its name; borrowed, NULL without an exception. */
 static PyObject *
-entry(PyObject *dict, const char *name)
+dict_item(PyObject *dict, const char *name)
 {
     return dict != NULL && PyDict_Check(dict)
                ? PyDict_GetItemString(dict, name)
@@ -21,23 +21,23 @@ entry(PyObject *dict, const char *name)
 static PyObject *
 find_name(PyObject *number)
 {
-    PyObject *module = entry(PyImport_GetModuleDict(), "threading");
+    PyObject *module = dict_item(PyImport_GetModuleDict(), "threading");
     PyObject *active, *thread, **dict;
 
     if (module == NULL || !PyModule_Check(module)) {
         return NULL;
     }
-    active = entry(PyModule_GetDict(module), "_active");
+    active = dict_item(PyModule_GetDict(module), "_active");
     thread = active != NULL && PyDict_Check(active)
                  ? PyDict_GetItemWithError(active, number)
                  : NULL;
     dict = thread != NULL ? _PyObject_GetDictPtr(thread) : NULL;
-    return dict != NULL ? entry(*dict, "_name") : NULL;
+    return dict != NULL ? dict_item(*dict, "_name") : NULL;
 }
 
 /* Cut between characters, not inside one. */
 static void
-copy_cut(char *name, size_t bytes, const char *text, size_t length)
+copy_truncated(char *name, size_t bytes, const char *text, size_t length)
 {
     if (length >= bytes) {
         length = bytes - 1;
@@ -69,7 +69,7 @@ write_name(uint64_t python_thread, char *name, size_t bytes)
         text = PyUnicode_AsUTF8AndSize(found, &length);
     }
     if (text != NULL) {
-        copy_cut(name, bytes, text, (size_t)length);
+        copy_truncated(name, bytes, text, (size_t)length);
     }
     Py_XDECREF(number);
     PyErr_Clear();
@@ -82,7 +82,7 @@ write_name(uint64_t python_thread, char *name, size_t bytes)
 
 /* So many threads are told apart; later ones go on with the counters of a
  * thread that has ended, so that short-lived threads cost no memory. */
-enum { SEPARATE_THREADS = 256 };
+enum { MAX_RECORDERS = 256 };
 
 _Thread_local lp_recorder *lp_current_recorder;
 
@@ -128,11 +128,11 @@ find_recorder(uint64_t python_thread)
 }
 
 static lp_recorder *
-take_finished(void)
+reuse_finished(void)
 {
     lp_recorder *rec = lp_the_engine.recorders;
 
-    if (lp_the_engine.n_recorders < SEPARATE_THREADS) {
+    if (lp_the_engine.n_recorders < MAX_RECORDERS) {
         return NULL;
     }
     while (rec != NULL &&
@@ -141,9 +141,9 @@ take_finished(void)
         rec = rec->next;
     }
     if (rec != NULL) {
-        rec->before = NULL;
+        rec->other_tracer = NULL;
         rec->native_id = 0;
-        rec->owed = 0; /* its ranges went with the thread */
+        rec->unpopped = 0; /* its ranges went with the thread */
         __atomic_store_n(&rec->finished, 0, __ATOMIC_RELEASE);
     }
     return rec;
@@ -168,7 +168,7 @@ lp_threads_of(uint64_t python_thread)
     lp_recorder *rec = find_recorder(python_thread);
 
     if (rec == NULL) {
-        rec = take_finished();
+        rec = reuse_finished();
     }
     if (rec == NULL) {
         rec = lp_recorder_new(&lp_the_engine.clock, &lp_the_engine.costs);

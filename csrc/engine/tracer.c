@@ -87,27 +87,27 @@ lp_tracer_stop(lp_tracer *self)
 static lp_code *
 find_canonical(const lp_tracer *self, PyObject *key)
 {
-    PyObject *place = PyDict_GetItemWithError(self->places, key);
+    PyObject *place = PyDict_GetItemWithError(self->canonical_index, key);
 
     return place == NULL ? NULL : self->codes[PyLong_AsSize_t(place)];
 }
 
 static bool
-make_room(lp_tracer *self)
+reserve(lp_tracer *self)
 {
-    uint32_t room = self->room == 0 ? 16 : self->room * 2;
+    uint32_t capacity = self->capacity == 0 ? 16 : self->capacity * 2;
     lp_code **codes;
 
-    if (self->n_codes < self->room) {
+    if (self->n_codes < self->capacity) {
         return true;
     }
-    codes = realloc(self->codes, room * sizeof(lp_code *));
+    codes = realloc(self->codes, capacity * sizeof(lp_code *));
     if (codes == NULL) {
         PyErr_NoMemory();
         return false;
     }
     self->codes = codes;
-    self->room = room;
+    self->capacity = capacity;
     return true;
 }
 
@@ -116,7 +116,8 @@ static bool
 make_canonical(lp_tracer *self, PyObject *key)
 {
     PyObject *place = PyLong_FromSize_t(self->n_codes);
-    bool done = place != NULL && PyDict_SetItem(self->places, key, place) == 0;
+    bool done = place != NULL &&
+                PyDict_SetItem(self->canonical_index, key, place) == 0;
 
     Py_XDECREF(place);
     return done;
@@ -125,7 +126,7 @@ make_canonical(lp_tracer *self, PyObject *key)
 static bool
 append(lp_tracer *self, PyObject *key, lp_code *code, lp_code *canonical)
 {
-    if (!make_room(self) || PyList_Append(self->keys, key) < 0) {
+    if (!reserve(self) || PyList_Append(self->keys, key) < 0) {
         return false;
     }
     if (!lp_engine_add_code(code) ||
@@ -179,22 +180,23 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
 void
 lp_tracer_forget_slices(const lp_tracer *self)
 {
-    bool *goes = lp_the_trace_pool.used == 0
-                     ? NULL
-                     : calloc(lp_the_engine.serials + 1, sizeof(bool));
+    bool *forgotten = lp_the_trace_pool.used == 0
+                          ? NULL
+                          : calloc(lp_the_engine.n_serials + 1, sizeof(bool));
 
-    if (goes == NULL) {
+    if (forgotten == NULL) {
         return; /* there are none; or memory is out: then they stay */
     }
     for (uint32_t i = 0; i < self->n_codes; i++) {
-        goes[self->codes[i]->layout.serial] = true;
+        forgotten[self->codes[i]->layout.serial] = true;
     }
-    lp_c_functions_mark(self, goes);
+    lp_c_functions_mark(self, forgotten);
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        lp_trace_buffer_forget(&rec->slices, goes, lp_the_engine.serials + 1);
+        lp_trace_buffer_forget(&rec->slices, forgotten,
+                               lp_the_engine.n_serials + 1);
     }
-    free(goes);
+    free(forgotten);
 }
 
 static void
@@ -230,7 +232,7 @@ lp_tracer_close(lp_tracer *self)
     lp_c_functions_close(self);
     free(self->codes);
     self->codes = NULL;
-    self->n_codes = self->room = 0;
+    self->n_codes = self->capacity = 0;
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         lp_calls_drop(rec, self);

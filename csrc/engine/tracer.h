@@ -21,12 +21,13 @@ typedef struct lp_tracer {
     lp_arena arena;
     lp_code **codes; /* owned, in order of registration */
     uint32_t n_codes;
-    uint32_t room;
+    uint32_t capacity;
     PyObject *keys; /* owned list: what the caller calls each code */
     struct lp_c_functions
         *c_functions; /* owned: functions of C, see c_functions.h */
-    PyObject *places; /* owned dict: key -> index of the first such code */
-    bool active;      /* counts just now */
+    PyObject
+        *canonical_index; /* owned dict: key -> index of the first such code */
+    bool active;          /* counts just now */
     bool stopped; /* was told to stop, while functions that enable it ran */
     bool open;    /* is one of the engine's tracers */
     uint32_t open_frames;

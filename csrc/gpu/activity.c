@@ -163,7 +163,7 @@ reserve(lp_names *names, uint32_t n)
 {
     const char **texts;
 
-    if (n <= names->room) {
+    if (n <= names->capacity) {
         return true;
     }
     texts = realloc(names->texts, n * 2 * sizeof(char *));
@@ -171,7 +171,7 @@ reserve(lp_names *names, uint32_t n)
         return false;
     }
     names->texts = texts;
-    names->room = n * 2;
+    names->capacity = n * 2;
     return true;
 }
 

@@ -93,7 +93,7 @@ typedef struct lp_names {
     const char **texts; /* owned array, borrowed entries */
     uint32_t n;
     uint32_t directions; /* the number of the first direction's name */
-    uint32_t room;
+    uint32_t capacity;
     uint32_t *calls[2]; /* owned: by the number of a runtime's or driver's
                          * call, the number of its name; 0: not asked for */
 } lp_names;

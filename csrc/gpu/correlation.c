@@ -365,13 +365,13 @@ lp_correlation_reclaim(lp_correlation *correlations)
 {
     while (((correlations->newest - correlations->oldest) & LAST_PAGE) >
            KEPT_PAGES) {
-        uint32_t far =
+        uint32_t distant_id =
             (correlations->oldest + LP_CORRELATION_PAGES / 2) & LAST_PAGE;
-        lp_correlation_page *page = page_at(correlations, far);
+        lp_correlation_page *page = page_at(correlations, distant_id);
 
         /* What half the places further on stands there from long ago is in
          * the way of what is to come. */
-        if (page != NULL && page_of(correlations, far) == NULL) {
+        if (page != NULL && page_of(correlations, distant_id) == NULL) {
             give_up(correlations, page, true);
         }
         page = page_of(correlations, correlations->oldest);

@@ -20,13 +20,13 @@ typedef struct lp_cuda_driver {
     int (*pop)(void **context);
     int (*synchronize)(void);
     int (*device)(int *device, int ordinal);
-    int (*device_name)(char *name, int room, int device);
+    int (*device_name)(char *name, int capacity, int device);
     int (*attribute)(int *value, int attribute, int device);
 } lp_cuda_driver;
 
 /* Load the driver; false and why not. */
 bool lp_cuda_driver_open(lp_cuda_driver *cuda, const char *library, char *why,
-                         size_t room);
+                         size_t capacity);
 
 /* Wait for all work of a context. */
 void lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context);

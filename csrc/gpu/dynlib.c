@@ -42,33 +42,33 @@ is_cut_short(const char *path)
 #endif
 
 void *
-lp_dynlib_open(const char *name, char *why, size_t room)
+lp_dynlib_open(const char *name, char *why, size_t capacity)
 {
     void *library;
 
     /* The loader looks for a name without a slash. */
     if (strchr(name, '/') != NULL && is_cut_short(name)) {
-        snprintf(why, room, "%s: the file was cut short", name);
+        snprintf(why, capacity, "%s: the file was cut short", name);
         return NULL;
     }
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char *error = dlerror();
 
-        snprintf(why, room, "%s", error != NULL ? error : name);
+        snprintf(why, capacity, "%s", error != NULL ? error : name);
     }
     return library;
 }
 
 bool
 lp_dynlib_find(void *library, const lp_symbol *symbols, size_t n,
-               void *functions, char *why, size_t room)
+               void *functions, char *why, size_t capacity)
 {
     for (size_t i = 0; i < n; i++) {
         void *found = dlsym(library, symbols[i].name);
 
         if (found == NULL && !symbols[i].optional) {
-            snprintf(why, room, "it has no %s", symbols[i].name);
+            snprintf(why, capacity, "it has no %s", symbols[i].name);
             return false;
         }
         memcpy((char *)functions + symbols[i].offset, &found, sizeof(found));

@@ -15,11 +15,11 @@ typedef struct lp_symbol {
 
 /* A library by its name or path, for the life of the process; NULL, and in
  * `why` the reason.  One that is loaded already is that one. */
-void *lp_dynlib_open(const char *name, char *why, size_t room);
+void *lp_dynlib_open(const char *name, char *why, size_t capacity);
 
 /* Set the function pointers in `functions`; false, and in `why` the name of
  * one that is missing. */
 bool lp_dynlib_find(void *library, const lp_symbol *symbols, size_t n,
-                    void *functions, char *why, size_t room);
+                    void *functions, char *why, size_t capacity);
 
 #endif

@@ -137,28 +137,29 @@ find(const lp_event_timeline *timeline, const lp_launch *launch,
 static bool
 has_room(lp_event_timeline *timeline)
 {
-    uint32_t room = timeline->launch_room == 0 ? FIRST_SLOTS / 2
-                                               : timeline->launch_room * 2;
+    uint32_t capacity = timeline->launch_capacity == 0
+                            ? FIRST_SLOTS / 2
+                            : timeline->launch_capacity * 2;
     uint32_t slot;
     lp_launch *launches;
     uint32_t *slots;
 
-    if (timeline->n_launches < timeline->launch_room) {
+    if (timeline->n_launches < timeline->launch_capacity) {
         return true;
     }
-    launches = realloc(timeline->launches, room * sizeof(lp_launch));
+    launches = realloc(timeline->launches, capacity * sizeof(lp_launch));
     if (launches == NULL) {
         return false;
     }
     timeline->launches = launches;
-    slots = calloc((size_t)room * 2, sizeof(uint32_t));
+    slots = calloc((size_t)capacity * 2, sizeof(uint32_t));
     if (slots == NULL) {
         return false;
     }
     free(timeline->slots);
     timeline->slots = slots;
-    timeline->mask = room * 2 - 1;
-    timeline->launch_room = room;
+    timeline->mask = capacity * 2 - 1;
+    timeline->launch_capacity = capacity;
     if (timeline->n_launches == 0) {
         timeline->launches[timeline->n_launches++] = (lp_launch){0};
     }

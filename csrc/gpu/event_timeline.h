@@ -52,7 +52,7 @@ typedef struct lp_event_timeline {
     uint64_t left_out;
     lp_launch *launches; /* owned; number 0 is of none */
     uint32_t n_launches;
-    uint32_t launch_room;
+    uint32_t launch_capacity;
     uint32_t *slots; /* owned: numbers by hash, 0: free */
     uint32_t mask;
 } lp_event_timeline;

@@ -91,7 +91,7 @@ lp_ranges_sync(lp_recorder *rec)
     lp_frame *frame = rec->frames + rec->ranged;
     bool shown = is_shown(frame);
 
-    for (; rec->owed != 0; rec->owed--) {
+    for (; rec->unpopped != 0; rec->unpopped--) {
         lp_gpu_nvtx_pop();
     }
     while (frame < rec->top) {
@@ -116,7 +116,7 @@ lp_ranges_remove(lp_recorder *rec, lp_frame *frame)
         lp_frame *last = rec->frames + rec->ranged;
 
         if (has_ranges(last)) {
-            rec->owed += last->ranges;
+            rec->unpopped += last->ranges;
             last->ranges = 0;
         }
     }
@@ -134,7 +134,7 @@ lp_ranges_line(lp_recorder *rec, lp_frame *frame)
         lp_ranges_remove(rec, frame + 1);
         if (frame->ranges == 2) {
             frame->ranges = 1;
-            rec->owed++;
+            rec->unpopped++;
         }
         rec->ranged--;
     }

@@ -68,7 +68,7 @@ void lp_ranges_mark_stale(lp_recorder *rec);
 static inline bool
 lp_ranges_any(const lp_recorder *rec)
 {
-    return (rec->ranged | rec->owed) != 0;
+    return (rec->ranged | rec->unpopped) != 0;
 }
 
 #endif

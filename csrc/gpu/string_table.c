@@ -58,15 +58,16 @@ grow(lp_string_table *texts)
     uint32_t wanted = texts->slots == NULL ? FIRST_SLOTS : texts->mask + 1;
     uint32_t slot;
 
-    if (texts->n == texts->room) {
-        uint32_t room = texts->room == 0 ? FIRST_SLOTS : texts->room * 2;
-        char **grown = realloc(texts->texts, room * sizeof(char *));
+    if (texts->n == texts->capacity) {
+        uint32_t capacity =
+            texts->capacity == 0 ? FIRST_SLOTS : texts->capacity * 2;
+        char **grown = realloc(texts->texts, capacity * sizeof(char *));
 
         if (grown == NULL) {
             return false;
         }
         texts->texts = grown;
-        texts->room = room;
+        texts->capacity = capacity;
         if (texts->n == 0) {
             texts->texts[texts->n++] = (char *)"";
         }

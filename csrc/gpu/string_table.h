@@ -21,7 +21,7 @@ typedef struct lp_string_hint {
 typedef struct lp_string_table {
     char **texts; /* owned array, owned entries */
     uint32_t n;
-    uint32_t room;
+    uint32_t capacity;
     uint32_t *slots; /* owned: numbers by hash, 0: free */
     uint32_t mask;
     lp_string_hint hints[LP_STRING_HINTS];

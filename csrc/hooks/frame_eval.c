@@ -46,13 +46,13 @@ stack_is_low(void)
 
 /* The next frame evaluator of the chain; NULL while ours is not in the chain,
  * as far as we know. */
-static _PyFrameEvalFunction next;
+static _PyFrameEvalFunction next_evaluator;
 /* True if the evaluator does more than pass frames on. */
 static bool is_open;
 /* True if it left the chain to save C stack; see run_detached(). */
 static bool is_detached;
 /* Frames that came by. */
-static uint64_t passed;
+static uint64_t frames_evaluated;
 /* The number of times the open evaluator was found out of the chain. */
 static uint64_t displaced;
 
@@ -60,13 +60,13 @@ static PyObject *evaluate(PyThreadState *state, lp_raw_frame *frame,
                           int throwing);
 
 static _PyFrameEvalFunction
-top(void)
+current_evaluator(void)
 {
     return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
 }
 
 static void
-set_top(_PyFrameEvalFunction evaluator)
+set_evaluator(_PyFrameEvalFunction evaluator)
 {
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluator);
 }
@@ -76,13 +76,13 @@ set_top(_PyFrameEvalFunction evaluator)
  * compiled: then it has had the frame already, and would hand it back for
  * ever. */
 static PyObject *
-hand_down(PyThreadState *state, lp_raw_frame *frame, int throwing)
+call_next_evaluator(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
-    if (LP_UNLIKELY(next != _PyEval_EvalFrameDefault) &&
-        (next == NULL || next == top())) {
-        next = _PyEval_EvalFrameDefault;
+    if (LP_UNLIKELY(next_evaluator != _PyEval_EvalFrameDefault) &&
+        (next_evaluator == NULL || next_evaluator == current_evaluator())) {
+        next_evaluator = _PyEval_EvalFrameDefault;
     }
-    return next(state, frame, throwing);
+    return next_evaluator(state, frame, throwing);
 }
 
 /* Does anybody count this code just now? */
@@ -108,7 +108,7 @@ run_unprofiled(PyThreadState *state, lp_raw_frame *frame, int throwing,
 
     rec->cost += was_on ? rec->costs.plain_call : rec->costs.plain_inner;
     lp_trace_pause(state, rec, lp_raw_frame_code(frame));
-    result = hand_down(state, frame, throwing);
+    result = call_next_evaluator(state, frame, throwing);
     lp_trace_resume(state, rec, was_on);
     return result;
 }
@@ -117,30 +117,31 @@ static PyObject *
 run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
     lp_recorder *rec = lp_threads_here();
-    bool was_on = lp_trace_is_on(state), heard = lp_trace_is_profiling(state);
+    bool was_on = lp_trace_is_on(state),
+         was_profiling = lp_trace_is_profiling(state);
     Py_ssize_t depth;
     PyObject *result;
 
     if (rec == NULL) {
-        return hand_down(state, frame, throwing);
+        return call_next_evaluator(state, frame, throwing);
     }
     depth = rec->top - rec->frames;
     if (!was_on) {
-        lp_trace_take(state, rec);
+        lp_trace_install(state, rec);
     }
-    result = hand_down(state, frame, throwing);
+    result = call_next_evaluator(state, frame, throwing);
     if (rec->top - rec->frames > depth && !lp_the_engine.greenlets) {
         /* Somebody took the trace function: the frame left unheard. */
         lp_engine_leave_to(rec, depth, lp_clock_now(&rec->clock));
     }
     if (was_on && !lp_trace_is_on(state)) {
-        lp_trace_take(state, rec);
+        lp_trace_install(state, rec);
     }
     else if (!was_on && lp_trace_is_on(state) &&
              (rec->top == rec->frames || !lp_the_engine.greenlets)) {
         /* (Another greenlet's frames go on without passing here.) */
-        lp_trace_give(state, rec);
-        if (heard) {
+        lp_trace_uninstall(state, rec);
+        if (was_profiling) {
             lp_trace_profile(state);
         }
     }
@@ -160,10 +161,10 @@ run_detached(PyThreadState *state, lp_raw_frame *frame, int throwing)
 
     is_detached = true;
     lp_trace_threads_all();
-    set_top(next);
-    result = next(state, frame, throwing);
+    set_evaluator(next_evaluator);
+    result = next_evaluator(state, frame, throwing);
     is_detached = false;
-    next = NULL;
+    next_evaluator = NULL;
     if (is_open) { /* it may have been closed meanwhile */
         lp_frame_eval_open();
     }
@@ -180,15 +181,16 @@ evaluate(PyThreadState *state, lp_raw_frame *frame, int throwing)
     lp_recorder *rec = lp_current_recorder;
     const lp_code *code;
 
-    passed++;
+    frames_evaluated++;
     if (LP_UNLIKELY(!is_open)) {
         lp_frame_eval_close(); /* whoever came after us may be gone by now */
-        return hand_down(state, frame, throwing);
+        return call_next_evaluator(state, frame, throwing);
     }
     if (lp_thread_is_tracing(state)) {
-        return hand_down(state, frame, throwing);
+        return call_next_evaluator(state, frame, throwing);
     }
-    if (LP_UNLIKELY(stack_is_low()) && !is_detached && top() == evaluate) {
+    if (LP_UNLIKELY(stack_is_low()) && !is_detached &&
+        current_evaluator() == evaluate) {
         return run_detached(state, frame, throwing);
     }
     code = lp_code_of(lp_raw_frame_code(frame));
@@ -209,7 +211,7 @@ evaluate(PyThreadState *state, lp_raw_frame *frame, int throwing)
         }
         rec->cost += rec->costs.plain_inner;
     }
-    return hand_down(state, frame, throwing);
+    return call_next_evaluator(state, frame, throwing);
 }
 
 int
@@ -240,7 +242,7 @@ lp_frame_eval_check(void)
 static bool
 is_reached(void)
 {
-    uint64_t before = passed;
+    uint64_t before = frames_evaluated;
     PyObject *type, *value, *traceback, *names;
 
     PyErr_Fetch(&type, &value, &traceback);
@@ -251,7 +253,7 @@ is_reached(void)
     Py_XDECREF(names);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
-    return passed != before;
+    return frames_evaluated != before;
 }
 
 /* An evaluator that ends puts back what it found: where that was before our
@@ -259,7 +261,7 @@ is_reached(void)
 static bool
 is_displaced(void)
 {
-    _PyFrameEvalFunction now = top();
+    _PyFrameEvalFunction now = current_evaluator();
 
     return now != evaluate && !is_detached &&
            (now == _PyEval_EvalFrameDefault || !is_reached());
@@ -268,9 +270,9 @@ is_displaced(void)
 static void
 attach(void)
 {
-    if (top() != evaluate) {
-        next = top();
-        set_top(evaluate);
+    if (current_evaluator() != evaluate) {
+        next_evaluator = current_evaluator();
+        set_evaluator(evaluate);
     }
 }
 
@@ -278,7 +280,7 @@ void
 lp_frame_eval_open(void)
 {
     is_open = true;
-    if (next == NULL ? !is_detached : is_displaced()) {
+    if (next_evaluator == NULL ? !is_detached : is_displaced()) {
         attach();
     }
 }
@@ -286,7 +288,7 @@ lp_frame_eval_open(void)
 void
 lp_frame_eval_close(void)
 {
-    _PyFrameEvalFunction now = top();
+    _PyFrameEvalFunction now = current_evaluator();
 
     displaced += is_open && is_displaced();
     is_open = false;
@@ -296,10 +298,10 @@ lp_frame_eval_close(void)
     /* Where another evaluator came after us, it goes on calling ours,
      * which from now on only passes frames on. */
     if (now == evaluate) {
-        set_top(next);
+        set_evaluator(next_evaluator);
     }
     if (now == evaluate || now == _PyEval_EvalFrameDefault) {
-        next = NULL;
+        next_evaluator = NULL;
     }
 }
 

@@ -53,7 +53,7 @@ event_mask(bool local)
     for (int i = 0; i < LP_MONITORING_EVENTS && mask >= 0; i++) {
         if (lp_monitoring_events[i].local == local &&
             (lp_c_functions_on || !lp_monitoring_events[i].c_functions) &&
-            !lp_monitoring_events[i].far) {
+            !lp_monitoring_events[i].by_instruction) {
             long bit = event_bit(&lp_monitoring_events[i]);
 
             mask = bit < 0 ? -1 : mask | bit;
@@ -64,7 +64,7 @@ event_mask(bool local)
 
 /* Call a function of sys.monitoring for its effect.  0 or -1. */
 static int
-ask(PyObject *answer)
+check_result(PyObject *answer)
 {
     if (answer == NULL) {
         return -1;
@@ -80,7 +80,7 @@ register_all(bool on)
         long bit = event_bit(&lp_monitoring_events[i]);
 
         if (bit < 0 ||
-            ask(PyObject_CallMethod(
+            check_result(PyObject_CallMethod(
                 monitoring, "register_callback", "ilO", tool_id, bit,
                 on ? lp_monitoring_callback(i) : Py_None)) < 0) {
             return -1;
@@ -115,14 +115,15 @@ take_tool_id(void)
 static int
 free_tool_id(int id)
 {
-    return ask(PyObject_CallMethod(monitoring, "free_tool_id", "i", id));
+    return check_result(
+        PyObject_CallMethod(monitoring, "free_tool_id", "i", id));
 }
 
 /* The events of all code. */
 static int
 set_global(long mask)
 {
-    return ask(
+    return check_result(
         PyObject_CallMethod(monitoring, "set_events", "il", tool_id, mask));
 }
 
@@ -171,7 +172,8 @@ monitoring_open(PyObject *Py_UNUSED(module))
 static int
 restart(void)
 {
-    return ask(PyObject_CallMethod(monitoring, "restart_events", NULL));
+    return check_result(
+        PyObject_CallMethod(monitoring, "restart_events", NULL));
 }
 
 static int
@@ -189,8 +191,8 @@ monitoring_watch_all(bool all)
 static int
 set_local(int id, PyObject *code, long mask)
 {
-    return ask(PyObject_CallMethod(monitoring, "set_local_events", "iOl", id,
-                                   code, mask));
+    return check_result(PyObject_CallMethod(monitoring, "set_local_events",
+                                            "iOl", id, code, mask));
 }
 
 /* A debugger that asks for opcodes in a frame, as pdb does to stop where it
@@ -199,7 +201,7 @@ set_local(int id, PyObject *code, long mask)
  * So there are two from the start, for a moment.  Where there is no second
  * tool id, it stays as it is. */
 static void
-make_room_for_opcodes(PyObject *code)
+keep_opcode_events(PyObject *code)
 {
     int other = take_tool_id();
 
@@ -258,17 +260,19 @@ monitoring_watch(PyObject *code)
 {
     const lp_code *known = lp_code_of(code);
     long mask = event_mask(true);
-    bool far = known != NULL && (known->flags & LP_CODE_FAR);
+    bool by_instruction =
+        known != NULL && (known->flags & LP_CODE_BY_INSTRUCTION);
 
-    far = mask >= 0 && far && watch_instructions(code, mask);
-    if (mask < 0 || (!far && set_local(tool_id, code, mask) < 0)) {
+    by_instruction =
+        mask >= 0 && by_instruction && watch_instructions(code, mask);
+    if (mask < 0 || (!by_instruction && set_local(tool_id, code, mask) < 0)) {
         return -1;
     }
     if (lp_discovery_on && !lp_discovery_is_asking() && restart() < 0) {
         return -1; /* it may have been refused before, and be silent */
     }
-    if (LP_TOOLS_HIDE_OPCODES && !far) {
-        make_room_for_opcodes(code);
+    if (LP_TOOLS_HIDE_OPCODES && !by_instruction) {
+        keep_opcode_events(code);
     }
     return 0;
 }

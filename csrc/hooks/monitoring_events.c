@@ -55,31 +55,31 @@ static PyObject *
 new_callback(vectorcallfunc call)
 {
     static PyTypeObject *type; /* owned, for good */
-    callback *made = NULL;
+    callback *new_object = NULL;
 
     if (type == NULL) {
         type = (PyTypeObject *)PyType_FromSpec(&callback_spec);
     }
     if (type != NULL) {
-        made = PyObject_New(callback, type);
+        new_object = PyObject_New(callback, type);
     }
-    if (made != NULL) {
-        made->call = call;
+    if (new_object != NULL) {
+        new_object->call = call;
     }
-    return (PyObject *)made;
+    return (PyObject *)new_object;
 }
 
 /* The return value that switches an event off at its place. */
 static PyObject *disable; /* owned: sys.monitoring.DISABLE */
 
 static PyObject *
-none(void)
+return_none(void)
 {
     Py_RETURN_NONE;
 }
 
 static PyObject *
-keep_or_drop(bool keep)
+keep_or_disable(bool keep)
 {
     PyObject *answer = keep ? Py_None : disable;
 
@@ -96,16 +96,16 @@ start(lp_recorder *rec, PyObject *object)
     if (code == NULL) {
         code = lp_discovery_ask(object);
         if (code == NULL) {
-            return keep_or_drop(lp_discovery_is_asking());
+            return keep_or_disable(lp_discovery_is_asking());
         }
     }
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
-        return keep_or_drop(false);
+        return keep_or_disable(false);
     }
     if (rec != NULL) {
         lp_engine_enter(rec, code, LP_CALLED, 0, lp_frame_key(), 0);
     }
-    return none();
+    return return_none();
 }
 
 static PyObject *
@@ -121,14 +121,14 @@ resume(lp_recorder *rec, PyObject *object, uint32_t at)
         lp_engine_enter(rec, code, LP_RESUMED, line, lp_frame_key(),
                         lp_clock_now(&rec->clock));
     }
-    return none();
+    return return_none();
 }
 
 /* With an exception that came before it, the frame is left at once. */
 static PyObject *
-answer_or_raise(PyObject *answer, bool well)
+result_or_raise(PyObject *answer, bool ok)
 {
-    if (LP_UNLIKELY(!well)) {
+    if (LP_UNLIKELY(!ok)) {
         Py_CLEAR(answer);
     }
     return answer;
@@ -139,9 +139,9 @@ on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_threads_here();
-    bool well = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
+    bool ok = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
 
-    return answer_or_raise(start(rec, args[0]), well);
+    return result_or_raise(start(rec, args[0]), ok);
 }
 
 static PyObject *
@@ -150,9 +150,9 @@ on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
 {
     lp_recorder *rec = lp_threads_here();
     uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
-    bool well = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
+    bool ok = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
 
-    return answer_or_raise(resume(rec, args[0], at), well);
+    return result_or_raise(resume(rec, args[0], at), ok);
 }
 
 static inline void
@@ -162,7 +162,7 @@ leave(PyObject *code, bool suspended)
     lp_ticks now;
     lp_frame *top;
 
-    if (rec == NULL || (rec->top == rec->frames && rec->owed == 0)) {
+    if (rec == NULL || (rec->top == rec->frames && rec->unpopped == 0)) {
         return;
     }
     now = lp_clock_now(&rec->clock);
@@ -184,7 +184,7 @@ on_leave(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     leave(args[0], false);
-    return none();
+    return return_none();
 }
 
 static PyObject *
@@ -192,7 +192,7 @@ on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     leave(args[0], true);
-    return none();
+    return return_none();
 }
 
 /* Does the event name the line that is open?  Some lines tell of themselves
@@ -208,7 +208,7 @@ static void
 line_slow(PyObject *code, uint32_t line, lp_ticks now)
 {
     enum {
-        LP_FRAME_TOLD = LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION |
+        NEED_EVENT = LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION |
         LP_FRAME_PAUSED
     };
     lp_recorder *rec = lp_threads_here();
@@ -221,7 +221,7 @@ line_slow(PyObject *code, uint32_t line, lp_ticks now)
     if (frame != NULL && lp_c_functions_is(rec->top)) {
         lp_c_functions_end(rec, now);
     }
-    if (frame != NULL && !(frame->flags & LP_FRAME_TOLD) &&
+    if (frame != NULL && !(frame->flags & NEED_EVENT) &&
         is_open_line(frame, line)) {
         lp_engine_same_line(frame);
         return;
@@ -230,7 +230,7 @@ line_slow(PyObject *code, uint32_t line, lp_ticks now)
 }
 
 LP_INLINE void
-come_to(PyObject *code, uint32_t line)
+enter_line(PyObject *code, uint32_t line)
 {
     lp_recorder *rec = lp_current_recorder;
 
@@ -261,8 +261,8 @@ static PyObject *
 on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    come_to(args[0], (uint32_t)lp_small_int(args[1]));
-    return none();
+    enter_line(args[0], (uint32_t)lp_small_int(args[1]));
+    return return_none();
 }
 
 /* Of code that is far: only where a line may begin is of interest. */
@@ -276,10 +276,10 @@ on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
     if (code == NULL || code->resumes == NULL || code->marks == NULL ||
         at >= code->n_marks || !(code->marks[at] & LP_STARTS_LINE) ||
         code->resumes[at] == 0) {
-        return keep_or_drop(false);
+        return keep_or_disable(false);
     }
-    come_to(args[0], code->resumes[at]);
-    return none();
+    enter_line(args[0], code->resumes[at]);
+    return return_none();
 }
 
 /* The line of an instruction, by its byte offset.  The interpreter would go
@@ -317,38 +317,40 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     lp_code *code = lp_code_of(args[0]);
     lp_recorder *rec = lp_current_recorder;
     lp_frame *frame;
-    lp_line_entry step;
+    lp_line_entry line_entry;
     uint32_t line;
 
     if (to > from || code == NULL) {
-        return keep_or_drop(code == NULL);
+        return keep_or_disable(code == NULL);
     }
-    step = lp_code_line_entry(code, (int)to);
+    line_entry = lp_code_line_entry(code, (int)to);
     line = line_at(code, args[0], to);
     if (line == line_at(code, args[0], from)) {
-        bool tells = step != LP_LINE_COMPREHENSION ||
-                     lp_code_is_unheard(code, (int)from);
+        bool counts = line_entry != LP_LINE_COMPREHENSION ||
+                      lp_code_has_no_line_event(code, (int)from);
 
-        if (step == LP_LINE_FORWARD && code->marks != NULL) {
-            return keep_or_drop(false); /* no loop's: an exception is over */
+        if (line_entry == LP_LINE_FORWARD && code->marks != NULL) {
+            return keep_or_disable(
+                false); /* no loop's: an exception is over */
         }
-        if (tells && rec != NULL) {
-            lp_engine_line(rec, args[0], lp_frame_key(), line, step,
+        if (counts && rec != NULL) {
+            lp_engine_line(rec, args[0], lp_frame_key(), line, line_entry,
                            lp_clock_now(&rec->clock));
         }
-        return keep_or_drop(tells);
+        return keep_or_disable(counts);
     }
-    if (step == LP_LINE_FORWARD ||
-        (step == LP_LINE_LOOP_BACK && is_simple(code, line))) {
-        return keep_or_drop(false);
+    if (line_entry == LP_LINE_FORWARD ||
+        (line_entry == LP_LINE_LOOP_BACK && is_simple(code, line))) {
+        return keep_or_disable(false);
     }
     frame = rec != NULL ? lp_engine_frame(rec, args[0], lp_frame_key()) : NULL;
     if (frame != NULL) {
         /* The line event of where it goes comes next. */
-        frame->flags |= step == LP_LINE_LOOP_BACK ? LP_FRAME_LOOP_BACK
-                                                  : LP_FRAME_COMPREHENSION;
+        frame->flags |= line_entry == LP_LINE_LOOP_BACK
+                            ? LP_FRAME_LOOP_BACK
+                            : LP_FRAME_COMPREHENSION;
     }
-    return keep_or_drop(true);
+    return keep_or_disable(true);
 }
 
 /* Anything but a function of Python is called: its end will be told, too. */
@@ -364,7 +366,7 @@ on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
         rec->top->code == args[0]) {
         lp_c_functions_enter(rec, callable, lp_clock_now(&rec->clock));
     }
-    return none();
+    return return_none();
 }
 
 static PyObject *
@@ -378,12 +380,12 @@ on_call_end(PyObject *Py_UNUSED(self), PyObject *const *args,
         rec->top[-1].code == args[0]) {
         lp_c_functions_leave(rec, lp_clock_now(&rec->clock));
     }
-    return none();
+    return return_none();
 }
 
 const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
     {"LINE", on_line, .local = true},
-    {"INSTRUCTION", on_instruction, .local = true, .far = true},
+    {"INSTRUCTION", on_instruction, .local = true, .by_instruction = true},
     {"PY_START", on_start, .local = true},
     {"PY_RESUME", on_resume, .local = true},
     {"PY_RETURN", on_leave, .local = true},

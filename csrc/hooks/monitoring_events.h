@@ -12,9 +12,9 @@ enum { LP_MONITORING_EVENTS = 12 };
 typedef struct lp_monitoring_event {
     const char *name; /* in sys.monitoring.events */
     vectorcallfunc call;
-    bool local;       /* can be had for single code objects */
-    bool c_functions; /* only where functions of C are asked for */
-    bool far;         /* in place of LINE, where that is slow */
+    bool local;          /* can be had for single code objects */
+    bool c_functions;    /* only where functions of C are asked for */
+    bool by_instruction; /* in place of LINE, where that is slow */
 } lp_monitoring_event;
 
 extern const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS];

@@ -9,11 +9,11 @@
 #include "engine/overhead_audit.h"
 
 /* The frame that the tracer is seeing, or NULL. */
-static _Thread_local PyFrameObject *seen;
+static _Thread_local PyFrameObject *shown_frame;
 
 /* The frame as we count it, or NULL. */
 static lp_frame *
-find(const lp_recorder *rec, const PyFrameObject *frame)
+find_frame(const lp_recorder *rec, const PyFrameObject *frame)
 {
     lp_frame *counted = rec->top;
 
@@ -48,28 +48,28 @@ set_lines(PyFrameObject *frame, bool on)
 
 /* [GIL] Does the tracer before us want no lines of this frame? */
 static bool
-lp_f_trace_lines_is_on(const lp_recorder *rec, const PyFrameObject *frame)
+hides_lines(const lp_recorder *rec, const PyFrameObject *frame)
 {
-    const lp_frame *counted = find(rec, frame);
+    const lp_frame *counted = find_frame(rec, frame);
 
     return counted != NULL && (counted->flags & LP_FRAME_HIDE_LINES);
 }
 
 /* [GIL] The tracer is about to see the frame: show it its own attribute. */
 static void
-lp_f_trace_lines_show(const lp_recorder *rec, PyFrameObject *frame)
+show_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
 {
-    seen = frame;
-    if (lp_f_trace_lines_is_on(rec, frame)) {
+    shown_frame = frame;
+    if (hides_lines(rec, frame)) {
         set_lines(frame, false);
     }
 }
 
 /* The frame has the attribute as the tracer wants it. */
 static void
-update(const lp_recorder *rec, PyFrameObject *frame)
+save_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
 {
-    lp_frame *counted = find(rec, frame);
+    lp_frame *counted = find_frame(rec, frame);
     PyObject *type, *value, *traceback;
 
     if (counted == NULL) {
@@ -89,37 +89,36 @@ update(const lp_recorder *rec, PyFrameObject *frame)
 /* [GIL] It has seen it, and may have changed its mind.  What it says once it
  * has `left` is the program's: a debugger puts back what it found. */
 static void
-lp_f_trace_lines_update(const lp_recorder *rec, PyFrameObject *frame,
-                        bool left)
+hide_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame, bool left)
 {
-    seen = NULL;
+    shown_frame = NULL;
     if (!left) {
-        update(rec, frame);
+        save_f_trace_lines(rec, frame);
     }
 }
 
 void
 lp_f_trace_lines_leave(const lp_recorder *rec)
 {
-    if (seen != NULL) {
-        update(rec, seen);
+    if (shown_frame != NULL) {
+        save_f_trace_lines(rec, shown_frame);
     }
 }
 
 /* The recorder knows no Python, so it keeps any function. */
 Py_tracefunc
-lp_trace_before(const lp_recorder *rec)
+lp_trace_other(const lp_recorder *rec)
 {
     Py_tracefunc func;
 
-    memcpy(&func, &rec->before, sizeof(func));
+    memcpy(&func, &rec->other_tracer, sizeof(func));
     return func;
 }
 
 void
-lp_trace_remember(lp_recorder *rec, Py_tracefunc before)
+lp_trace_set_other(lp_recorder *rec, Py_tracefunc other_tracer)
 {
-    memcpy(&rec->before, &before, sizeof(before));
+    memcpy(&rec->other_tracer, &other_tracer, sizeof(other_tracer));
 }
 
 /* The code object of a frame; borrowed: the frame holds it. */
@@ -224,7 +223,7 @@ lp_trace_pause(PyThreadState *state, lp_recorder *rec, PyObject *code)
     bool profiling = lp_trace_is_profiling(state) && is_comprehension(code);
 
     if (lp_trace_is_on(state)) {
-        lp_trace_give(state, rec);
+        lp_trace_uninstall(state, rec);
     }
     else {
         profile_c_calls(state, false);
@@ -242,7 +241,7 @@ lp_trace_resume(PyThreadState *state, lp_recorder *rec, bool was_on)
         lp_trace_profile(state);
     }
     else if (!lp_trace_is_on(state)) {
-        lp_trace_take(state, rec);
+        lp_trace_install(state, rec);
     }
 }
 
@@ -256,40 +255,40 @@ profile_c_calls(PyThreadState *Py_UNUSED(state), bool Py_UNUSED(on))
 #endif
 
 void
-lp_trace_take(PyThreadState *state, lp_recorder *rec)
+lp_trace_install(PyThreadState *state, lp_recorder *rec)
 {
-    lp_trace_remember(rec, state->c_tracefunc);
+    lp_trace_set_other(rec, state->c_tracefunc);
     profile_c_calls(state, true);
     lp_thread_set_trace(state, lp_trace_function);
 }
 
 void
-lp_trace_give(PyThreadState *state, lp_recorder *rec)
+lp_trace_uninstall(PyThreadState *state, lp_recorder *rec)
 {
     profile_c_calls(state, false);
-    lp_thread_set_trace(state, lp_trace_before(rec));
-    rec->before = NULL;
+    lp_thread_set_trace(state, lp_trace_other(rec));
+    rec->other_tracer = NULL;
 }
 
 /* Pass the event on to who traced this thread before.  It may replace itself
  * meanwhile, or fail and be taken off: then it is the newcomer's turn, after
  * ours. */
 static int
-pass_on(lp_recorder *rec, PyObject *obj, PyFrameObject *frame, int what,
-        PyObject *arg)
+call_other_tracer(lp_recorder *rec, PyObject *obj, PyFrameObject *frame,
+                  int what, PyObject *arg)
 {
     PyThreadState *state = lp_thread_state();
     int result;
 
-    if (what == PyTrace_LINE && lp_f_trace_lines_is_on(rec, frame)) {
+    if (what == PyTrace_LINE && hides_lines(rec, frame)) {
         return 0;
     }
-    lp_f_trace_lines_show(rec, frame);
-    result = lp_trace_before(rec)(obj, frame, what, arg);
+    show_f_trace_lines(rec, frame);
+    result = lp_trace_other(rec)(obj, frame, what, arg);
     if (!lp_trace_is_on(state)) {
-        lp_trace_take(state, rec);
+        lp_trace_install(state, rec);
     }
-    lp_f_trace_lines_update(rec, frame, result == 0 && rec->before == NULL);
+    hide_f_trace_lines(rec, frame, result == 0 && rec->other_tracer == NULL);
     return result;
 }
 
@@ -337,7 +336,7 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
         lp_engine_frame(rec, code_of(frame), frame) != NULL) {
         lp_c_functions_end(rec, now); /* (Others may end in what C called.) */
     }
-    if (rec->top != rec->frames || rec->owed != 0) {
+    if (rec->top != rec->frames || rec->unpopped != 0) {
         PyObject *object = code_of(frame);
         const lp_code *code = lp_code_of(object);
 
@@ -367,25 +366,26 @@ is_open_line(const lp_frame *top, PyFrameObject *frame)
 /* How control came to where the frame is.  A comprehension's loop is also
  * come to from above, when it begins: only a way back is a turn. */
 static lp_line_entry
-step_of(const lp_code *code, lp_frame *top, PyFrameObject *frame)
+find_line_entry(const lp_code *code, lp_frame *top, PyFrameObject *frame)
 {
     int offset = lp_frame_lasti(frame);
-    lp_line_entry step = lp_code_line_entry(code, offset);
+    lp_line_entry line_entry = lp_code_line_entry(code, offset);
 
     if (top->key == frame) {
-        if (step == LP_LINE_COMPREHENSION && offset > top->offset &&
-            !is_open_line(top, frame) && !lp_code_is_unheard(code, offset)) {
-            step = LP_LINE_FORWARD;
+        if (line_entry == LP_LINE_COMPREHENSION && offset > top->offset &&
+            !is_open_line(top, frame) &&
+            !lp_code_has_no_line_event(code, offset)) {
+            line_entry = LP_LINE_FORWARD;
         }
         top->offset = offset;
     }
-    return step;
+    return line_entry;
 }
 
 /* Another event of the line that is open, of which the tables say nothing: may
  * it be a loop's turn?  Before 3.12 no other is told of. */
 static bool
-is_turn(const lp_code *code, int offset)
+may_be_iteration(const lp_code *code, int offset)
 {
     if (!LP_HAVE_MONITORING) {
         return true;
@@ -397,11 +397,11 @@ is_turn(const lp_code *code, int offset)
  * one that never did, which the evaluator would not have traced.  Who called
  * it is traced again when it returns. */
 static void
-leave_alone(lp_recorder *rec)
+stop_tracing_frame(lp_recorder *rec)
 {
     if (LP_HAVE_FRAME_EVAL && rec->trace_reason == LP_TRACE_PROFILED_ONLY &&
-        rec->before == NULL) {
-        lp_trace_give(lp_thread_state(), rec);
+        rec->other_tracer == NULL) {
+        lp_trace_uninstall(lp_thread_state(), rec);
     }
 }
 
@@ -413,27 +413,28 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
 {
     PyObject *object = code_of(frame);
     lp_code *code = lp_code_of(object);
-    lp_line_entry step;
+    lp_line_entry line_entry;
 
     if (code == NULL) {
         return;
     }
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
-        leave_alone(rec);
+        stop_tracing_frame(rec);
         return;
     }
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, object, frame) != NULL) {
         lp_c_functions_end(rec, now);
     }
-    step = step_of(code, rec->top, frame);
+    line_entry = find_line_entry(code, rec->top, frame);
     if (rec->top->key == frame && is_open_line(rec->top, frame) &&
-        (step == LP_LINE_COMPREHENSION ||
-         (step == LP_LINE_FORWARD && !is_turn(code, lp_frame_lasti(frame))))) {
+        (line_entry == LP_LINE_COMPREHENSION ||
+         (line_entry == LP_LINE_FORWARD &&
+          !may_be_iteration(code, lp_frame_lasti(frame))))) {
         lp_engine_same_line(rec->top);
         return;
     }
-    lp_engine_line(rec, object, frame, line, step, now);
+    lp_engine_line(rec, object, frame, line, line_entry, now);
 }
 
 static void
@@ -479,15 +480,15 @@ lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
         }
     }
     else if (what == PyTrace_RETURN) {
-        if (LP_UNLIKELY(rec->before != NULL)) {
-            lp_f_trace_lines_show(rec, frame); /* it is not counted below */
+        if (LP_UNLIKELY(rec->other_tracer != NULL)) {
+            show_f_trace_lines(rec, frame); /* it is not counted below */
         }
         on_return(rec, frame, now);
     }
-    if (LP_LIKELY(rec->before == NULL)) {
+    if (LP_LIKELY(rec->other_tracer == NULL)) {
         return 0;
     }
-    return pass_on(rec, obj, frame, what, arg);
+    return call_other_tracer(rec, obj, frame, what, arg);
 }
 
 #if LP_HAVE_FRAME_EVAL
@@ -523,15 +524,15 @@ next_thread(PyThreadState *state)
 static void
 trace_thread_because(PyThreadState *state, lp_trace_reason why)
 {
-    PyThreadState *own = PyThreadState_Get();
+    PyThreadState *current = PyThreadState_Get();
     lp_recorder *rec =
-        state == own ? lp_threads_here() : lp_threads_of(state->thread_id);
+        state == current ? lp_threads_here() : lp_threads_of(state->thread_id);
 
     if (rec == NULL) {
         return;
     }
     rec->trace_reason = why;
-    lp_trace_take(state, rec);
+    lp_trace_install(state, rec);
 }
 
 void
@@ -563,7 +564,7 @@ lp_trace_threads_end(PyThreadState *state, lp_recorder *rec)
     if (rec->trace_reason == LP_TRACE_ALL_CALLS && rec->top == rec->frames &&
         lp_trace_is_on(state)) {
         rec->trace_reason = LP_TRACE_PROFILED_ONLY;
-        lp_trace_give(state, rec);
+        lp_trace_uninstall(state, rec);
     }
 }
 
@@ -573,7 +574,7 @@ lp_trace_threads_check(lp_recorder *rec, PyFrameObject *frame)
     if (rec->trace_reason == LP_TRACE_RUNNING_FRAMES &&
         rec->top == rec->frames && !runs_registered(PyFrame_GetBack(frame))) {
         rec->trace_reason = LP_TRACE_PROFILED_ONLY;
-        lp_trace_give(lp_thread_state(), rec);
+        lp_trace_uninstall(lp_thread_state(), rec);
     }
 }
 

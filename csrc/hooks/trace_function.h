@@ -31,14 +31,14 @@ lp_trace_is_on(PyThreadState *state)
 }
 
 /* The tracer that the recorder's thread had before, or NULL. */
-Py_tracefunc lp_trace_before(const lp_recorder *rec);
-void lp_trace_remember(lp_recorder *rec, Py_tracefunc before);
+Py_tracefunc lp_trace_other(const lp_recorder *rec);
+void lp_trace_set_other(lp_recorder *rec, Py_tracefunc other_tracer);
 
 /* [GIL] Make it the thread's, before whoever has it now. */
-void lp_trace_take(PyThreadState *state, lp_recorder *rec);
+void lp_trace_install(PyThreadState *state, lp_recorder *rec);
 
 /* [GIL] Give the thread back to who had it before. */
-void lp_trace_give(PyThreadState *state, lp_recorder *rec);
+void lp_trace_uninstall(PyThreadState *state, lp_recorder *rec);
 
 #if LP_HAVE_FRAME_EVAL
 

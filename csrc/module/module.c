@@ -167,13 +167,13 @@ module_set_strict(PyObject *Py_UNUSED(module), PyObject *greenlets)
 static PyObject *
 module_took_turns(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    uint64_t turns = 0;
+    uint64_t unordered_leaves = 0;
 
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        turns += rec->turns;
+        unordered_leaves += rec->unordered_leaves;
     }
-    return PyBool_FromLong(lp_the_engine.greenlets && turns != 0);
+    return PyBool_FromLong(lp_the_engine.greenlets && unordered_leaves != 0);
 }
 
 /* Whether functions of C are callees, of what is watched from now on, and what

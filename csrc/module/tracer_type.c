@@ -40,8 +40,8 @@ tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     lp_arena_init(&self->arena);
     self->keys = PyList_New(0);
-    self->places = PyDict_New();
-    if (self->keys == NULL || self->places == NULL ||
+    self->canonical_index = PyDict_New();
+    if (self->keys == NULL || self->canonical_index == NULL ||
         lp_engine_acquire(hook, clock, clock_name, PyType_GetModule(type)) <
             0) {
         Py_DECREF(self);
@@ -58,7 +58,7 @@ tracer_traverse(PyObject *op, visitproc visit, void *arg)
 
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->keys);
-    Py_VISIT(self->places);
+    Py_VISIT(self->canonical_index);
     return 0;
 }
 
@@ -71,7 +71,7 @@ tracer_dealloc(PyObject *op)
     PyObject_GC_UnTrack(op);
     lp_tracer_close(self);
     Py_XDECREF(self->keys);
-    Py_XDECREF(self->places);
+    Py_XDECREF(self->canonical_index);
     type->tp_free(op);
     Py_DECREF(type); /* heap types are owned by their instances */
 }
@@ -154,7 +154,8 @@ tracer_add_code(PyObject *op, PyObject *args)
     code->layout.first_line = first_line;
     code->layout.n_lines = n_lines;
     code->layout.awaits = awaits;
-    code->layout.far = LP_HAVE_MONITORING && (flags & LP_CODE_FAR);
+    code->layout.by_instruction =
+        LP_HAVE_MONITORING && (flags & LP_CODE_BY_INSTRUCTION);
     code->flags = flags;
     code->start = start;
     if (!describe(code, tables)) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    FIRST_ROOM = 64, /* links; a power of two, as all that follow */
+    MIN_CAPACITY = 64, /* links; a power of two, as all that follow */
     MOST_NODES = 1 << 16
 };
 
@@ -69,7 +69,7 @@ static lp_link *
 look_up(const lp_tree *tree, const lp_node *above, const lp_line *line,
         const lp_code_counters *counters)
 {
-    uint32_t mask = tree->room - 1;
+    uint32_t mask = tree->capacity - 1;
     uint32_t at = (uint32_t)hash(above, line, counters) & mask;
 
     while (tree->links[at].node != NULL &&
@@ -83,19 +83,19 @@ look_up(const lp_tree *tree, const lp_node *above, const lp_line *line,
 
 /* Room for one link more. */
 static bool
-make_room(lp_tree *tree)
+reserve(lp_tree *tree)
 {
     lp_tree larger = *tree;
 
-    if (tree->n_links < tree->room / 2) {
+    if (tree->n_links < tree->capacity / 2) {
         return true;
     }
-    larger.room = tree->room == 0 ? FIRST_ROOM : tree->room * 2;
-    larger.links = calloc(larger.room, sizeof(lp_link));
+    larger.capacity = tree->capacity == 0 ? MIN_CAPACITY : tree->capacity * 2;
+    larger.links = calloc(larger.capacity, sizeof(lp_link));
     if (larger.links == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < tree->room; i++) {
+    for (uint32_t i = 0; i < tree->capacity; i++) {
         lp_link link = tree->links[i];
 
         if (link.node != NULL) {
@@ -105,7 +105,7 @@ make_room(lp_tree *tree)
     }
     free(tree->links);
     tree->links = larger.links;
-    tree->room = larger.room;
+    tree->capacity = larger.capacity;
     return true;
 }
 
@@ -156,7 +156,7 @@ lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
     lp_node *from = above;
     lp_link *link;
 
-    if (!make_room(tree)) {
+    if (!reserve(tree)) {
         return NULL;
     }
     link = look_up(tree, above, line, counters);

@@ -56,7 +56,7 @@ typedef struct lp_tree {
     uint32_t max;          /* nodes with a way of their own */
     uint64_t folded;       /* calls whose way was not kept for want of room */
     struct lp_link *links; /* owned table, by hash */
-    uint32_t n_links, room;
+    uint32_t n_links, capacity;
     lp_arena arena;
 } lp_tree;
 
@@ -152,7 +152,7 @@ static inline void
 lp_calls_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_ticks ticks = now - frame->first;
-    uint64_t cost = rec->cost + frame->own - frame->first_cost;
+    uint64_t cost = rec->cost + frame->self_cost - frame->first_cost;
     lp_node *node = frame->node;
     lp_frame *caller = frame - 1;
 

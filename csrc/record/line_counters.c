@@ -28,10 +28,10 @@ static uint32_t
 weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
 {
     /* (An event of an instruction takes what one of a low line does.) */
-    uint32_t weight =
-        layout->first_line + offset > LAST_READY_NUMBER && !layout->far
-            ? costs->high_line
-            : costs->line;
+    uint32_t weight = layout->first_line + offset > LAST_READY_NUMBER &&
+                              !layout->by_instruction
+                          ? costs->high_line
+                          : costs->line;
 
     if (layout->instructions != NULL) {
         weight += costs->instruction * layout->instructions[offset];

@@ -74,7 +74,7 @@ typedef struct lp_layout {
     uint32_t first_line;
     uint32_t n_lines;
     bool awaits;            /* a coroutine or an asynchronous generator */
-    bool far;               /* its events are not of lines, see LP_CODE_FAR */
+    bool by_instruction;    /* its events are not of lines, see LP_CODE_FAR */
     uint32_t *statements;   /* owned, by line; NULL: no statement of several
                              * lines; see lp_line.statement */
     uint16_t *instructions; /* owned, by line; NULL where they cost nothing */

@@ -31,19 +31,20 @@ add(lp_waited *to, const lp_waited *from)
 
 /* The counters' waits with room for one more, or NULL when memory is out. */
 static lp_off_cpu_lines *
-make_room(lp_code_counters *counters)
+reserve(lp_code_counters *counters)
 {
     lp_off_cpu_lines *waits = counters->waits;
-    uint32_t room = waits == NULL ? 4 : waits->room * 2;
+    uint32_t capacity = waits == NULL ? 4 : waits->capacity * 2;
     uint32_t n = waits == NULL ? 0 : waits->n;
 
-    if (waits != NULL && n < waits->room) {
+    if (waits != NULL && n < waits->capacity) {
         return waits;
     }
-    waits = realloc(waits, sizeof(*waits) + room * sizeof(waits->lines[0]));
+    waits =
+        realloc(waits, sizeof(*waits) + capacity * sizeof(waits->lines[0]));
     if (waits != NULL) {
         waits->n = n;
-        waits->room = room;
+        waits->capacity = capacity;
         counters->waits = waits;
     }
     return waits;
@@ -53,7 +54,7 @@ make_room(lp_code_counters *counters)
 static lp_off_cpu_line *
 of_line(lp_code_counters *counters, uint64_t offset)
 {
-    lp_off_cpu_lines *waits = make_room(counters);
+    lp_off_cpu_lines *waits = reserve(counters);
     uint32_t low = 0, high;
 
     if (waits == NULL) {
@@ -140,15 +141,15 @@ push(lp_off_cpu *wait, uint64_t depth, const lp_waited *waited)
             return;
         }
     }
-    if (wait->n_pending == wait->room) {
-        uint32_t room = wait->room == 0 ? 8 : wait->room * 2;
+    if (wait->n_pending == wait->capacity) {
+        uint32_t capacity = wait->capacity == 0 ? 8 : wait->capacity * 2;
 
-        top = realloc(wait->pending, room * sizeof(*top));
+        top = realloc(wait->pending, capacity * sizeof(*top));
         if (top == NULL) {
             return;
         }
         wait->pending = top;
-        wait->room = room;
+        wait->capacity = capacity;
     }
     top = &wait->pending[wait->n_pending++];
     top->depth = depth;

@@ -65,7 +65,7 @@ typedef struct lp_off_cpu_line {
 } lp_off_cpu_line;
 
 typedef struct lp_off_cpu_lines {
-    uint32_t n, room;
+    uint32_t n, capacity;
     lp_off_cpu_line lines[]; /* by offset */
 } lp_off_cpu_lines;
 
@@ -87,7 +87,7 @@ typedef struct lp_off_cpu {
     uint32_t thread;      /* as the system numbers it; 0: unknown (atomic) */
     lp_ns (*clock)(void); /* processor time, a test's; NULL: the system's */
     lp_off_cpu_pending *pending; /* owned, by depth */
-    uint32_t n_pending, room;
+    uint32_t n_pending, capacity;
     uint64_t samples[LP_WAIT_CAUSES]; /* ns, since the last look (atomic) */
     lp_ns sampled;                    /* the sampler's: when it looked, */
     lp_cause seen;                    /* at what, how often in this gap, */

@@ -143,7 +143,7 @@ begin_frame(lp_frame *frame, const void *code, lp_code_counters *counters,
     WRITE(frame->path, 0);
     WRITE(frame->flags, counters->depth == 0 ? LP_FRAME_OUTERMOST : 0);
     frame->code = code;
-    frame->own = 0;
+    frame->self_cost = 0;
     frame->counters = counters;
     frame->key = NULL;
     frame->node = NULL;
@@ -244,12 +244,12 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
         }
         lp_recorder_end_statement(frame);
         lp_calls_charge(rec, frame, now);
-        rec->cost += frame->own;
+        rec->cost += frame->self_cost;
     }
     rec->wait.left = now;
     lp_recorder_change(rec);
     if (LP_UNLIKELY(frame != rec->top)) {
-        rec->turns += !(frame[1].flags & LP_FRAME_SHARED);
+        rec->unordered_leaves += !(frame[1].flags & LP_FRAME_SHARED);
         for (lp_frame *at = frame; at < rec->top; at++) {
             move_frame(at, at + 1);
         }
@@ -276,8 +276,8 @@ lp_recorder_settle(lp_recorder *rec, lp_ticks now)
         frame->since = now;
         frame->opened = opened;
         lp_calls_charge(rec, frame, now);
-        rec->cost += frame->own;
-        frame->own = 0;
+        rec->cost += frame->self_cost;
+        frame->self_cost = 0;
     }
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         lp_ticks began = frame->began;

@@ -69,9 +69,9 @@ typedef struct lp_frame {
     const void *code; /* what it runs; NULL in the sentinel alone */
     lp_line *line;    /* the open line, NULL before the first */
     lp_ticks since;   /* when it was opened or last charged */
-    uint64_t cost;  /* the recorder's cost that the lines know of; LP_SPLIT */
-    uint64_t own;   /* cost of this frame's own line events */
-    lp_line *lines; /* counts->lines */
+    uint64_t cost; /* the recorder's cost that the lines know of; LP_SPLIT */
+    uint64_t self_cost; /* cost of this frame's own line events */
+    lp_line *lines;     /* counts->lines */
     uint32_t first_line;
     uint32_t n_lines;
     uint32_t flags;
@@ -121,16 +121,18 @@ typedef struct lp_recorder {
     char name[64];          /* of the thread, UTF-8, cut */
     uint64_t lost;          /* events that could not be recorded */
     uint64_t python_thread; /* the interpreter's name for the thread */
-    void (*before)(void);   /* the settrace hook's: who traced it before us */
+    void (*other_tracer)(
+        void); /* the settrace hook's: who traced it before us */
     lp_trace_reason trace_reason;
     uint32_t number;   /* place in the list of recorders */
     uint32_t changes;  /* odd while frames come or go (atomic) */
     void *outgrown;    /* owned list: frames as they were before they moved */
     uint32_t ranged;   /* frames, from the first on, whose ranges are right */
-    uint32_t owed;     /* ranges beyond theirs that the thread has to pop */
+    uint32_t unpopped; /* ranges beyond theirs that the thread has to pop */
     uint64_t audit_at; /* of `cost`: see overhead_audit.h */
-    uint64_t turns;    /* frames that left from below others: greenlets' */
-    struct lp_tree *trees;  /* owned list: calls, by tracer; see call_tree.h */
+    uint64_t
+        unordered_leaves;  /* frames that left from below others: greenlets' */
+    struct lp_tree *trees; /* owned list: calls, by tracer; see call_tree.h */
     lp_trace_buffer slices; /* what has ended, if it is traced */
     lp_off_cpu wait;
     struct lp_recorder *next;
@@ -272,7 +274,7 @@ lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     lp_ticks elapsed = now - frame->since;
 
     line->ticks += elapsed;
-    frame->own += line->weight;
+    frame->self_cost += line->weight;
     if (LP_LIKELY(elapsed <
                       __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED) &&
                   rec->cost == frame->cost)) {
@@ -289,7 +291,7 @@ lp_recorder_begin(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     frame->first = frame->began = now;
     frame->cost = rec->cost;
-    frame->first_cost = rec->cost + frame->own;
+    frame->first_cost = rec->cost + frame->self_cost;
 }
 
 /* [OWNER] The same, and what came before it, if that was long, goes to the

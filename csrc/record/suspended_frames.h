@@ -20,7 +20,7 @@
 typedef struct lp_suspended_frame {
     const void *key;    /* which frame; NULL: a free place */
     const void *code;   /* whose */
-    bool waits;         /* it is suspended; else its place is kept for it */
+    bool is_suspended;  /* it is suspended; else its place is kept for it */
     uint32_t line;      /* offset of the line it is on */
     uint32_t last_seen; /* as in lp_frame */
     uint64_t seen;      /* as in lp_frame */

@@ -16,21 +16,21 @@ lp_trace_query_number(const lp_trace_query *self, uint32_t serial)
 }
 
 static bool
-make_room(lp_trace_query *self)
+reserve(lp_trace_query *self)
 {
-    size_t room = self->room == 0 ? 1024 : self->room * 2;
+    size_t capacity = self->capacity == 0 ? 1024 : self->capacity * 2;
     lp_found *found;
 
-    if (self->n < self->room) {
+    if (self->n < self->capacity) {
         return true;
     }
-    found = realloc(self->found, room * sizeof(lp_found));
+    found = realloc(self->found, capacity * sizeof(lp_found));
     if (found == NULL) {
         self->failed = true;
         return false;
     }
     self->found = found;
-    self->room = room;
+    self->capacity = capacity;
     return true;
 }
 
@@ -42,7 +42,7 @@ take(lp_trace_query *self, const lp_slice *slice)
 
     if (number == 0 || slice->start < self->low ||
         slice->start >= self->high || slice->start > self->until ||
-        !make_room(self)) {
+        !reserve(self)) {
         return;
     }
     self->found[self->n] = (lp_found){
@@ -107,7 +107,7 @@ compare(const void *one, const void *other)
 bool
 lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts, size_t *n)
 {
-    size_t seen = 0, room = 0;
+    size_t seen = 0, capacity = 0;
 
     for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
         lp_trace_reader reader;
@@ -119,11 +119,11 @@ lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts, size_t *n)
                 seen++ % LP_TRACE_SAMPLE != 0) {
                 continue;
             }
-            if (*n == room) {
+            if (*n == capacity) {
                 lp_ticks *grown;
 
-                room = room == 0 ? 1024 : room * 2;
-                grown = realloc(*starts, room * sizeof(lp_ticks));
+                capacity = capacity == 0 ? 1024 : capacity * 2;
+                grown = realloc(*starts, capacity * sizeof(lp_ticks));
                 if (grown == NULL) {
                     return false;
                 }

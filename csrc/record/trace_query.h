@@ -24,7 +24,7 @@ typedef struct lp_trace_query {
     lp_ticks low, high;
     uint32_t thread;
     lp_found *found; /* owned */
-    size_t n, room;
+    size_t n, capacity;
     bool failed; /* memory was out */
 } lp_trace_query;
 

@@ -39,10 +39,10 @@ device(int *handle, int ordinal)
 }
 
 static int
-device_name(char *name, int room, int handle)
+device_name(char *name, int capacity, int handle)
 {
     CHECK(handle == 103);
-    memset(name, 'G', (size_t)room); /* without an end */
+    memset(name, 'G', (size_t)capacity); /* without an end */
     return 0;
 }
 

@@ -90,14 +90,14 @@ has_heard(const char *events)
 /* -- the thread -------------------------------------------------------------
  */
 
-typedef struct room {
+typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
     lp_code_counters *a; /* serial 1, 10 lines from line 1 */
     lp_code_counters *b; /* serial 2, 10 lines from line 101 */
     lp_labels *labels_a, *labels_b;
     lp_range_mode mode;
-} room;
+} fixture;
 
 static lp_ticks
 read_clock(void)
@@ -118,7 +118,7 @@ label(const lp_layout *layout, const char *function,
     return labels;
 }
 
-static room
+static fixture
 set_up(lp_range_mode mode)
 {
     static const char *const names_a[10] = {"a0", "a1", "a2", "a3", "a4"};
@@ -128,7 +128,7 @@ set_up(lp_range_mode mode)
         .code_id = 1, .serial = 2, .first_line = 101, .n_lines = 10};
     lp_costs costs = {0};
     lp_clock clock;
-    room made = {.mode = mode};
+    fixture made = {.mode = mode};
 
     lp_clock_set_source(&clock, read_clock);
     lp_arena_init(&made.arena);
@@ -143,7 +143,7 @@ set_up(lp_range_mode mode)
 }
 
 static void
-tear_down(room *made)
+tear_down(fixture *made)
 {
     CHECK(n_pushed == 0);
     CHECK(!lp_ranges_any(made->rec));
@@ -154,7 +154,7 @@ tear_down(room *made)
 }
 
 static lp_frame *
-enter(room *made, char name, uint32_t flags)
+enter(fixture *made, char name, uint32_t flags)
 {
     bool is_a = name == 'a';
     lp_frame *frame =
@@ -171,7 +171,7 @@ enter(room *made, char name, uint32_t flags)
 
 /* The frame at this place comes to a line. */
 static void
-line(room *made, int place, uint32_t offset)
+line(fixture *made, int place, uint32_t offset)
 {
     lp_frame *frame = made->rec->frames + place;
 
@@ -183,7 +183,7 @@ line(room *made, int place, uint32_t offset)
 }
 
 static void
-leave(room *made, int place)
+leave(fixture *made, int place)
 {
     lp_ranges_remove(made->rec, made->rec->frames + place);
     lp_recorder_leave(made->rec, made->rec->frames + place, false, now);
@@ -191,7 +191,7 @@ leave(room *made, int place)
 }
 
 static void
-drop(room *made, const void *owner, bool here)
+drop(fixture *made, const void *owner, bool here)
 {
     lp_ranges_remove_owner(made->rec, owner);
     lp_recorder_drop(made->rec, owner, now);
@@ -209,7 +209,7 @@ drop(room *made, const void *owner, bool here)
 static void
 lines_take_turns_inside_their_function(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     CHECK(last_payload == 1000001);
@@ -229,7 +229,7 @@ lines_take_turns_inside_their_function(void)
 static void
 functions_alone_leave_lines_on_the_fast_path(void)
 {
-    room made = set_up(LP_RANGES_FUNCTIONS);
+    fixture made = set_up(LP_RANGES_FUNCTIONS);
 
     CHECK(!(enter(&made, 'a', 0)->flags & LP_FRAME_SLOW));
     line(&made, 1, 2);
@@ -243,7 +243,7 @@ functions_alone_leave_lines_on_the_fast_path(void)
 static void
 nobody_listens_and_nothing_is_kept(void)
 {
-    room made = set_up(LP_RANGES_OFF);
+    fixture made = set_up(LP_RANGES_OFF);
 
     CHECK(!(enter(&made, 'a', 0)->flags & (LP_FRAME_RANGED | LP_FRAME_SLOW)));
     line(&made, 1, 2);
@@ -255,7 +255,7 @@ nobody_listens_and_nothing_is_kept(void)
 static void
 a_line_without_a_label_is_a_range_all_the_same(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 7);
@@ -267,7 +267,7 @@ a_line_without_a_label_is_a_range_all_the_same(void)
 static void
 frames_that_take_turns_stay_nested(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', LP_FRAME_GREENLET);
     line(&made, 1, 1);
@@ -286,7 +286,7 @@ frames_that_take_turns_stay_nested(void)
 static void
 twins_are_one_range(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     enter(&made, 'b', LP_FRAME_SHARED);
@@ -306,7 +306,7 @@ twins_are_one_range(void)
 static void
 the_other_twin_goes_unnoticed(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     enter(&made, 'b', LP_FRAME_SHARED);
@@ -323,7 +323,7 @@ the_other_twin_goes_unnoticed(void)
 static void
 a_dropped_frame_goes_from_the_middle(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
@@ -341,7 +341,7 @@ a_dropped_frame_goes_from_the_middle(void)
 static void
 another_thread_pops_at_its_next_line(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
@@ -359,7 +359,7 @@ another_thread_pops_at_its_next_line(void)
 static void
 another_thread_pops_when_it_enters_or_leaves(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'b', 0);
     enter(&made, 'a', 0);
@@ -377,7 +377,7 @@ another_thread_pops_when_it_enters_or_leaves(void)
 static void
 an_end_in_the_middle_is_for_good(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
@@ -395,7 +395,7 @@ an_end_in_the_middle_is_for_good(void)
 
 /* Collection goes off: the lines that are open end. */
 static void
-pause_all(room *made)
+pause_all(fixture *made)
 {
     lp_recorder_pause(made->rec, now);
     lp_ranges_remove(made->rec, made->rec->frames + 1);
@@ -404,7 +404,7 @@ pause_all(room *made)
 }
 
 static void
-go_on(room *made, int place, uint32_t offset)
+go_on(fixture *made, int place, uint32_t offset)
 {
     made->rec->frames[place].flags &= ~(uint32_t)LP_FRAME_PAUSED;
     line(made, place, offset);
@@ -413,7 +413,7 @@ go_on(room *made, int place, uint32_t offset)
 static void
 nothing_is_shown_while_collection_is_off(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
@@ -437,7 +437,7 @@ nothing_is_shown_while_collection_is_off(void)
 static void
 functions_are_shown_again_from_their_next_line_on(void)
 {
-    room made = set_up(LP_RANGES_FUNCTIONS);
+    fixture made = set_up(LP_RANGES_FUNCTIONS);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
@@ -452,7 +452,7 @@ functions_are_shown_again_from_their_next_line_on(void)
 static void
 what_the_tool_takes_is_a_cost(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     now = 1000;
     enter(&made, 'a', 0); /* 7 */
@@ -471,7 +471,7 @@ what_the_tool_takes_is_a_cost(void)
 static void
 deep_stacks_move_and_stay_right(void)
 {
-    room made = set_up(LP_RANGES_FUNCTIONS);
+    fixture made = set_up(LP_RANGES_FUNCTIONS);
 
     for (int i = 1; i <= 60; i++) {
         enter(&made, 'a', 0);

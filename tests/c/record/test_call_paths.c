@@ -61,19 +61,19 @@ static void
 roots_tell_the_thread_and_whether_it_is_adopted(void)
 {
     lp_call_paths paths;
-    uint32_t own, adopted;
+    uint32_t self_cost, adopted;
 
     lp_call_paths_init(&paths);
-    own = lp_call_paths_root(&paths, 5, false);
+    self_cost = lp_call_paths_root(&paths, 5, false);
     adopted = lp_call_paths_root(&paths, 5, true);
-    CHECK(own != adopted);
-    CHECK(lp_call_paths_at(&paths, own)->line == 10);
+    CHECK(self_cost != adopted);
+    CHECK(lp_call_paths_at(&paths, self_cost)->line == 10);
     CHECK(lp_call_paths_at(&paths, adopted)->line == 11);
-    CHECK(lp_call_paths_at(&paths, own)->serial == 0);
-    CHECK(lp_call_paths_at(&paths, own)->parent == LP_NO_PATH);
+    CHECK(lp_call_paths_at(&paths, self_cost)->serial == 0);
+    CHECK(lp_call_paths_at(&paths, self_cost)->parent == LP_NO_PATH);
     /* Not the entry of number 0, which looks the same. */
     CHECK(lp_call_paths_root(&paths, 0, false) != LP_NO_PATH);
-    CHECK(lp_call_paths_child(&paths, own, 1, 1) !=
+    CHECK(lp_call_paths_child(&paths, self_cost, 1, 1) !=
           lp_call_paths_child(&paths, adopted, 1, 1));
     lp_call_paths_free(&paths);
 }

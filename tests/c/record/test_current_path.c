@@ -10,7 +10,7 @@
 static void
 no_open_line_is_no_path(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     lp_adopted_path known = {0};
 
     CHECK(!lp_current_path_any(made->rec));
@@ -33,7 +33,7 @@ no_open_line_is_no_path(void)
 static void
 a_path_goes_from_the_outermost_line_to_the_innermost(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     const lp_call_path *path;
 
     enter(made, 0);
@@ -54,7 +54,7 @@ a_path_goes_from_the_outermost_line_to_the_innermost(void)
 static void
 recursion_has_a_path_for_each_depth(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     uint32_t paths[5];
 
     for (int i = 0; i < 5; i++) {
@@ -74,7 +74,7 @@ recursion_has_a_path_for_each_depth(void)
 static void
 an_equal_stack_has_the_same_path_again(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     uint32_t first = 0, n = 0;
 
     for (int i = 0; i < 3; i++) {
@@ -96,7 +96,7 @@ an_equal_stack_has_the_same_path_again(void)
 static void
 a_callee_of_another_line_is_on_another_path(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
 
     enter(made, 0);
     for (uint32_t i = 0; i < 3; i++) {
@@ -113,7 +113,7 @@ a_callee_of_another_line_is_on_another_path(void)
 static void
 a_line_below_may_change_where_frames_take_turns(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     lp_adopted_path known = {0};
 
     for (uint32_t i = 0; i < 3; i++) {
@@ -135,7 +135,7 @@ a_line_below_may_change_where_frames_take_turns(void)
 static void
 frames_that_are_dropped_leave_the_path(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     lp_adopted_path known = {0};
     uint32_t before;
 
@@ -162,7 +162,7 @@ deep_stacks_are_seen_at_both_ends_by_others(void)
 {
     static const size_t depths[] = {255, 256, 257,  511,  512,
                                     513, 514, 1000, 5000, 20000};
-    room *made = set_up();
+    fixture *made = set_up();
     lp_adopted_path known = {0};
 
     for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
@@ -188,7 +188,7 @@ deep_stacks_are_seen_at_both_ends_by_others(void)
 static void
 what_is_known_is_of_one_thread(void)
 {
-    room *one = set_up(), *two = set_up();
+    fixture *one = set_up(), *two = set_up();
     lp_adopted_path known = {0};
     uint32_t path;
 
@@ -208,7 +208,7 @@ what_is_known_is_of_one_thread(void)
  */
 
 static void
-any_event(room *made)
+any_event(fixture *made)
 {
     size_t depth = depth_of(made);
     uint32_t what = random_below(&made->chance, 100);
@@ -246,7 +246,7 @@ static void
 any_events_give_the_path_of_a_walk(void)
 {
     for (uint64_t seed = 0; seed < 4; seed++) {
-        room *made = set_up();
+        fixture *made = set_up();
         lp_adopted_path known = {0};
 
         made->chance = seed;

@@ -16,7 +16,7 @@
 
 enum { TURNS = 10000, DROPS = 2000, READERS = 2, CALLED = CODES - 1 };
 
-static room *shared;
+static fixture *shared;
 static bool over;       /* atomic */
 static uint32_t moves;  /* odd while the program moves (atomic) */
 static uint32_t stands; /* on this line otherwise (atomic) */

@@ -11,12 +11,12 @@ enum { US = 1000 };
 static char code_a, code_b, owner_a, owner_b;
 static lp_ns processor; /* time that the thread has used */
 
-typedef struct room {
+typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
     lp_code_counters *a; /* 10 lines from line 1 */
     lp_code_counters *b; /* 10 lines from line 101 */
-} room;
+} fixture;
 
 static lp_ticks
 never(void)
@@ -30,14 +30,14 @@ used(void)
     return processor;
 }
 
-static room
+static fixture
 set_up(void)
 {
     lp_layout a = {.code_id = 0, .first_line = 1, .n_lines = 10};
     lp_layout b = {.code_id = 1, .first_line = 101, .n_lines = 10};
     lp_costs costs = {0};
     lp_clock clock;
-    room made;
+    fixture made;
 
     lp_clock_set_source(&clock, never);
     lp_arena_init(&made.arena);
@@ -52,7 +52,7 @@ set_up(void)
 }
 
 static void
-tear_down(room *made)
+tear_down(fixture *made)
 {
     lp_off_cpu_forget(made->a);
     lp_off_cpu_forget(made->b);
@@ -61,7 +61,7 @@ tear_down(room *made)
 }
 
 static void
-enter(room *made, bool b)
+enter(fixture *made, bool b)
 {
     lp_frame *frame = b ? lp_recorder_enter(made->rec, &code_b, made->b, 101)
                         : lp_recorder_enter(made->rec, &code_a, made->a, 1);
@@ -71,7 +71,7 @@ enter(room *made, bool b)
 
 /* A line begins at `us`, up to when the thread had used so many. */
 static void
-line(room *made, uint32_t offset, lp_ticks us, lp_ns used_us)
+line(fixture *made, uint32_t offset, lp_ticks us, lp_ns used_us)
 {
     processor = 1 + used_us * US;
     lp_recorder_line(made->rec, made->rec->top, offset, us * US,
@@ -79,7 +79,7 @@ line(room *made, uint32_t offset, lp_ticks us, lp_ns used_us)
 }
 
 static void
-leave(room *made, lp_ticks us, lp_ns used_us)
+leave(fixture *made, lp_ticks us, lp_ns used_us)
 {
     processor = 1 + used_us * US;
     lp_recorder_leave(made->rec, made->rec->top, false, us * US);
@@ -105,7 +105,7 @@ waited(const lp_code_counters *counters, uint32_t offset)
 static void
 a_wait_is_wall_time_less_processor_time(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 3, 1000, 1000);
@@ -124,7 +124,7 @@ a_wait_is_wall_time_less_processor_time(void)
 static void
 a_wait_is_its_callers_too(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -146,7 +146,7 @@ a_wait_is_its_callers_too(void)
 static void
 a_wait_before_a_call_is_the_callers_alone(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -163,7 +163,7 @@ a_wait_before_a_call_is_the_callers_alone(void)
 static void
 what_came_before_the_outermost_frame_is_no_ones(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -178,7 +178,7 @@ what_came_before_the_outermost_frame_is_no_ones(void)
 static void
 a_wait_is_no_longer_than_its_gap(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -196,7 +196,7 @@ a_wait_is_no_longer_than_its_gap(void)
 static void
 a_report_charges_what_is_under_way(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -215,7 +215,7 @@ a_report_charges_what_is_under_way(void)
 static void
 frames_that_are_dropped_keep_their_waits(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -232,7 +232,7 @@ frames_that_are_dropped_keep_their_waits(void)
 static void
 twins_wait_both(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     lp_frame *shared;
 
     enter(&made, false);
@@ -256,7 +256,7 @@ static void
 deep_recursion_is_charged_to_every_level_once(void)
 {
     enum { DEPTH = 1000 };
-    room made = set_up();
+    fixture made = set_up();
     lp_ticks us = 1000;
 
     for (int i = 0; i < DEPTH; i++) {
@@ -275,7 +275,7 @@ deep_recursion_is_charged_to_every_level_once(void)
 static void
 another_thread_goes_on_with_the_recorder(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 5000);

@@ -7,7 +7,7 @@ static char frames[100000]; /* only their addresses are of use */
 static char code;
 
 static lp_suspended_frame
-waiting(int frame, uint64_t *awaits, lp_ticks since)
+suspended_frames(int frame, uint64_t *awaits, lp_ticks since)
 {
     lp_suspended_frame suspended = {.key = &frames[frame],
                                     .code = &code,
@@ -23,7 +23,7 @@ a_wait_is_charged_once(void)
     lp_suspended suspended = {0};
     uint64_t awaits = 0;
 
-    CHECK(lp_suspended_add(&suspended, waiting(1, &awaits, 100)));
+    CHECK(lp_suspended_add(&suspended, suspended_frames(1, &awaits, 100)));
     lp_suspended_resume(&suspended, &frames[1], &code, 130);
     lp_suspended_resume(&suspended, &frames[1], &code, 200);
     CHECK(awaits == 30);
@@ -37,7 +37,7 @@ nobody_waited_is_no_wait(void)
     uint64_t awaits = 0;
 
     lp_suspended_resume(&suspended, &frames[1], &code, 130);
-    CHECK(lp_suspended_add(&suspended, waiting(1, &awaits, 100)));
+    CHECK(lp_suspended_add(&suspended, suspended_frames(1, &awaits, 100)));
     lp_suspended_resume(&suspended, &frames[2], &code, 130);
     lp_suspended_resume(&suspended, &frames[1], &frames[5], 130);
     CHECK(awaits == 0);
@@ -53,8 +53,8 @@ many_wait_at_once(void)
     int wrong = 0;
 
     for (int i = 0; i < MANY; i++) {
-        CHECK(
-            lp_suspended_add(&suspended, waiting(i, &awaits[i], (lp_ticks)i)));
+        CHECK(lp_suspended_add(&suspended,
+                               suspended_frames(i, &awaits[i], (lp_ticks)i)));
     }
     for (int i = MANY - 1; i >= 0; i--) {
         lp_suspended_resume(&suspended, &frames[i], &code,
@@ -75,7 +75,8 @@ those_that_went_on_leave_no_weight(void)
 
     for (int round = 0; round < 50; round++) {
         for (int i = 0; i < 10000; i++) {
-            CHECK(lp_suspended_add(&suspended, waiting(i * 10, &awaits, 1)));
+            CHECK(lp_suspended_add(&suspended,
+                                   suspended_frames(i * 10, &awaits, 1)));
             lp_suspended_resume(&suspended, &frames[i * 10], &code, 2);
         }
     }
@@ -91,7 +92,8 @@ forgotten_counters_are_not_written(void)
     lp_suspended suspended = {0};
 
     for (int i = 0; i < 4; i++) {
-        CHECK(lp_suspended_add(&suspended, waiting(i, &awaits[i], 10)));
+        CHECK(
+            lp_suspended_add(&suspended, suspended_frames(i, &awaits[i], 10)));
     }
     lp_suspended_forget(&suspended, &awaits[1], &awaits[3]);
     for (int i = 0; i < 4; i++) {
@@ -106,7 +108,7 @@ static void
 what_was_seen_of_a_statement_comes_back(void)
 {
     lp_suspended suspended = {0};
-    lp_suspended_frame frame = waiting(1, NULL, 0);
+    lp_suspended_frame frame = suspended_frames(1, NULL, 0);
     const lp_suspended_frame *kept;
 
     frame.seen = 5;

@@ -8,12 +8,12 @@
 
 static char code_a, code_b, owner_a, owner_b;
 
-typedef struct room {
+typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
     lp_code_counters *a; /* serial 1, 10 lines from line 1 */
     lp_code_counters *b; /* serial 2, 10 lines from line 101 */
-} room;
+} fixture;
 
 static lp_ticks
 never(void)
@@ -21,7 +21,7 @@ never(void)
     return 0;
 }
 
-static room
+static fixture
 set_up(lp_ticks min_line_ticks)
 {
     lp_layout a = {.code_id = 0, .serial = 1, .first_line = 1, .n_lines = 10};
@@ -29,7 +29,7 @@ set_up(lp_ticks min_line_ticks)
         .code_id = 70, .serial = 2, .first_line = 101, .n_lines = 10};
     lp_costs costs = {.line = 3 * LP_COST_ONE, .call = 5 * LP_COST_ONE};
     lp_clock clock;
-    room made;
+    fixture made;
 
     lp_the_trace_pool = (lp_trace_pool){.full_at = LP_NOT_FULL};
     lp_trace_pool_begin(1 << 20, min_line_ticks);
@@ -42,7 +42,7 @@ set_up(lp_ticks min_line_ticks)
 }
 
 static void
-tear_down(room *made)
+tear_down(fixture *made)
 {
     lp_recorder_free(made->rec);
     lp_arena_free(&made->arena);
@@ -50,25 +50,25 @@ tear_down(room *made)
 }
 
 static void
-enter_a(room *made)
+enter_a(fixture *made)
 {
     lp_recorder_enter(made->rec, &code_a, made->a, 1)->owner = &owner_a;
 }
 
 static void
-enter_b(room *made)
+enter_b(fixture *made)
 {
     lp_recorder_enter(made->rec, &code_b, made->b, 101)->owner = &owner_b;
 }
 
 static void
-line(room *made, uint32_t offset, lp_ticks now)
+line(fixture *made, uint32_t offset, lp_ticks now)
 {
     lp_recorder_line(made->rec, made->rec->top, offset, now, LP_LINE_FORWARD);
 }
 
 static void
-leave(room *made, bool suspended, lp_ticks now)
+leave(fixture *made, bool suspended, lp_ticks now)
 {
     lp_recorder_leave(made->rec, made->rec->top, suspended, now);
 }
@@ -76,7 +76,7 @@ leave(room *made, bool suspended, lp_ticks now)
 /* Are these all the slices in [low, high) at `until`, in that order?  Each is
  * start, end, function, line; the list ends by a function of 0. */
 static bool
-are_between(room *made, lp_ticks until, lp_ticks low, lp_ticks high,
+are_between(fixture *made, lp_ticks until, lp_ticks low, lp_ticks high,
             const lp_ticks (*expected)[4])
 {
     const uint32_t wanted[] = {0, 1, 2};
@@ -114,7 +114,7 @@ are_between(room *made, lp_ticks until, lp_ticks low, lp_ticks high,
 }
 
 static bool
-are(room *made, lp_ticks until, const lp_ticks (*expected)[4])
+are(fixture *made, lp_ticks until, const lp_ticks (*expected)[4])
 {
     return are_between(made, until, 0, UINT64_MAX, expected);
 }
@@ -125,7 +125,7 @@ calls_and_lines_nest(void)
     const lp_ticks all[][4] = {{10, 60, 1, 0},   {10, 20, 1, 1},
                                {20, 60, 1, 3},   {30, 50, 2, 0},
                                {30, 50, 2, 102}, {0, 0, 0, 0}};
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -143,7 +143,7 @@ static void
 short_lines_are_left_out_and_functions_are_not(void)
 {
     const lp_ticks all[][4] = {{10, 41, 1, 0}, {20, 30, 1, 2}, {0, 0, 0, 0}};
-    room made = set_up(10);
+    fixture made = set_up(10);
 
     enter_a(&made);
     line(&made, 0, 11);
@@ -160,7 +160,7 @@ static void
 nothing_is_kept_unasked(void)
 {
     const lp_ticks none[][4] = {{0, 0, 0, 0}};
-    room made;
+    fixture made;
 
     lp_the_trace_pool = (lp_trace_pool){.min_line_ticks = LP_NO_LINE_SLICES};
     made = set_up(0);
@@ -182,7 +182,7 @@ what_is_open_counts_up_to_now_and_is_whole_later(void)
         {10, 40, 1, 0}, {10, 40, 1, 1}, {30, 40, 2, 0}, {0, 0, 0, 0}};
     const lp_ticks at_80[][4] = {
         {10, 70, 1, 0}, {10, 60, 1, 1}, {30, 50, 2, 0}, {0, 0, 0, 0}};
-    room made = set_up(25);
+    fixture made = set_up(25);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -209,7 +209,7 @@ steps_of_a_generator_are_apart(void)
         {10, 20, 1, 0}, {10, 20, 1, 1}, {50, 61, 1, 0},
         {50, 60, 1, 1}, {60, 61, 1, 2}, {0, 0, 0, 0},
     };
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -229,7 +229,7 @@ recursion_nests(void)
 {
     const lp_ticks all[][4] = {
         {10, 40, 1, 0}, {20, 30, 1, 0}, {22, 28, 1, 0}, {0, 0, 0, 0}};
-    room made = set_up(LP_NO_LINE_SLICES);
+    fixture made = set_up(LP_NO_LINE_SLICES);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -251,7 +251,7 @@ of_slices_alike_the_one_around_comes_first(void)
     const lp_ticks all[][4] = {{10, 10, 1, 0}, {10, 10, 1, 2},
                                {10, 10, 2, 0}, {10, 10, 2, 101},
                                {10, 10, 1, 1}, {0, 0, 0, 0}};
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -277,7 +277,7 @@ frames_that_are_dropped_or_paused_end_there(void)
                                   {50, 60, 1, 0},
                                   {50, 60, 1, 2},
                                   {0, 0, 0, 0}};
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -301,7 +301,7 @@ static void
 one_code_that_is_unwatched_ends_alone(void)
 {
     const lp_ticks all[][4] = {{10, 50, 1, 0}, {20, 40, 2, 0}, {0, 0, 0, 0}};
-    room made = set_up(LP_NO_LINE_SLICES);
+    fixture made = set_up(LP_NO_LINE_SLICES);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -318,7 +318,7 @@ a_restart_forgets_what_open_frames_did(void)
 {
     const lp_ticks all[][4] = {
         {40, 50, 1, 0}, {40, 45, 1, 1}, {45, 50, 1, 2}, {0, 0, 0, 0}};
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -333,7 +333,7 @@ a_restart_forgets_what_open_frames_did(void)
 static void
 what_there_is_no_room_for_is_counted(void)
 {
-    room made = set_up(LP_NO_LINE_SLICES);
+    fixture made = set_up(LP_NO_LINE_SLICES);
 
     lp_the_trace_pool.max = 0;
     for (lp_ticks i = 0; i < 3; i++) {
@@ -351,7 +351,7 @@ static void
 a_sample_has_each_64th(void)
 {
     const uint32_t wanted[] = {0, 1};
-    room made = set_up(LP_NO_LINE_SLICES);
+    fixture made = set_up(LP_NO_LINE_SLICES);
     lp_trace_query search = {.recorders = made.rec,
                              .wanted = (const unsigned char *)wanted,
                              .n_serials = 2};
