@@ -4,15 +4,16 @@
 
 #include "record/call_tree.h"
 
-/* Objects of a class are one function of C; or one each, as ufuncs, which have
- * names of their own; or none: it has a __call__ in Python. */
+/* Kinds of classes of callables.  All objects of the class are one C function;
+ * or each object is one, such as a ufunc, which has a name of its own; or none
+ * is, because the class has a __call__ in Python. */
 typedef enum lp_callee_kind {
     LP_BY_CLASS,
     LP_BY_NAME,
     LP_NOT_C
 } lp_callee_kind;
 
-/* An attribute that is a string, or NULL. */
+/* Return an attribute that is a string, or NULL. */
 static PyObject *
 string_attribute(PyObject *object, const char *attribute)
 {
@@ -25,7 +26,7 @@ string_attribute(PyObject *object, const char *attribute)
     return text;
 }
 
-/* Is nothing of the program's own asked when an attribute is looked up? */
+/* True if an attribute lookup on the object runs no code of the program. */
 static bool
 is_plain(PyObject *object)
 {
@@ -34,16 +35,16 @@ is_plain(PyObject *object)
                : Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr;
 }
 
-/* Nor of its class's attributes? (Cython's functions have a metaclass of C's.)
- */
+/* True if an attribute lookup on the class runs no code of the program.
+ * (Cython's functions have a metaclass in C.) */
 static bool
 is_plain_class(PyObject *type)
 {
     return Py_TYPE(type)->tp_getattro == PyType_Type.tp_getattro;
 }
 
-/* Its name with its module's: "builtins.len", "list.append".  A new string, or
- * NULL when memory is out. */
+/* Return the qualified name with the module's: "builtins.len", "list.append".
+ * A new string, or NULL when memory is out. */
 static PyObject *
 callee_name(PyObject *object)
 {
@@ -73,7 +74,7 @@ callee_name(PyObject *object)
     return full;
 }
 
-/* The kind by which calls of an object of some class are told apart. */
+/* Return the kind of the class of a callable. */
 static lp_callee_kind
 callee_kind(PyObject *object)
 {
@@ -108,8 +109,9 @@ uint32_t lp_c_functions_cost;
 
 typedef struct c_function {
     const void *identity;
-    PyObject *reference; /* owned: it, so that nothing else comes there, or a
-                          * weak reference to it; NULL: nothing ever does */
+    PyObject *reference; /* owned: the object, so that its address is not
+                            reused, or a weak reference to it; NULL if the
+                            address is never reused */
     bool weak;
     lp_callee_kind kind;
     lp_code *code;  /* owned; NULL unless LP_BY_CLASS */
@@ -117,11 +119,11 @@ typedef struct c_function {
 } c_function;
 
 typedef struct lp_c_functions {
-    c_function *table; /* owned, by hash */
+    c_function *table; /* owned hash table */
     uint32_t used, capacity;
 } lp_c_functions;
 
-/* -- the table --------------------------------------------------------------
+/* -- the table -------------------------------------------------------------
  */
 
 static c_function *
@@ -161,7 +163,7 @@ reserve(lp_c_functions *self)
     return true;
 }
 
-/* A code of no lines but 0, which no code object has. */
+/* Create a code whose only line is 0, which no code object has. */
 static lp_code *
 make_code(lp_tracer *tracer)
 {
@@ -178,8 +180,9 @@ make_code(lp_tracer *tracer)
     return code;
 }
 
-/* What tells that an object is still there.  The program's own are not kept:
- * what is bound to one has a definition that is there in any case. */
+/* Create a reference that tells if an object is still alive.  The program's
+ * own objects are not kept alive: the definition of a method bound to one
+ * exists as long as the method's class. */
 static PyObject *
 new_reference(PyObject *object, bool *weak)
 {
@@ -198,7 +201,7 @@ new_reference(PyObject *object, bool *weak)
     return object;
 }
 
-/* Something else has come to where the object was. */
+/* True if another object is now at the address of the entry's object. */
 static bool
 is_stale(const c_function *entry, const PyObject *object)
 {
@@ -206,7 +209,8 @@ is_stale(const c_function *entry, const PyObject *object)
            ((PyWeakReference *)entry->reference)->wr_object != object;
 }
 
-/* A new entry for `identity`, or for a new object in its place. */
+/* Add an entry for `identity`, or replace the entry of an object that is gone.
+ */
 static c_function *
 add(lp_tracer *tracer, const void *identity, PyObject *object,
     PyObject *called)
@@ -220,7 +224,7 @@ add(lp_tracer *tracer, const void *identity, PyObject *object,
         return NULL;
     }
     new_entry.reference = new_reference(
-        object, &new_entry.weak); /* it may run the program's code */
+        object, &new_entry.weak); /* may run code of the program */
     new_entry.name = kind == LP_BY_CLASS ? callee_name(object) : NULL;
     PyErr_Clear();
     if ((new_entry.weak && new_entry.reference == NULL) || !reserve(self) ||
@@ -231,7 +235,7 @@ add(lp_tracer *tracer, const void *identity, PyObject *object,
         return NULL;
     }
     found = find_slot(self, identity);
-    if (found->identity != NULL) { /* what was counted there stays */
+    if (found->identity != NULL) { /* keep the counts of the old entry */
         found->identity =
             found->code != NULL ? (void *)found->code : found->reference;
         found = find_slot(self, identity);
@@ -241,8 +245,8 @@ add(lp_tracer *tracer, const void *identity, PyObject *object,
     return found;
 }
 
-/* The entry of `identity`, by which `object` is known: what is called, or the
- * class of `called`.  NULL when memory is out, or there are too many. */
+/* Return the entry of `identity`, which identifies `object`: the callable, or
+ * the class of `called`.  NULL if memory is out or the table is full. */
 static c_function *
 entry(lp_tracer *tracer, const void *identity, PyObject *object,
       PyObject *called)
@@ -263,7 +267,7 @@ entry(lp_tracer *tracer, const void *identity, PyObject *object,
     return found;
 }
 
-/* The kind of a callable: see the header. */
+/* Return the code of a callable, identified as the header says. */
 static lp_code *
 find_code(lp_tracer *tracer, PyObject *callable)
 {
@@ -278,7 +282,8 @@ find_code(lp_tracer *tracer, PyObject *callable)
         identity = ((PyMethodDescrObject *)callable)->d_method;
     }
     else if (!PyType_Check(callable)) {
-        /* (The class itself may be called, too: that is another entry.) */
+        /* (The class itself may be called also, and then has another entry.)
+         */
         found =
             entry(tracer, (const char *)type + 1, (PyObject *)type, callable);
         if (found == NULL || found->kind != LP_BY_NAME) {
@@ -289,7 +294,7 @@ find_code(lp_tracer *tracer, PyObject *callable)
     return found == NULL ? NULL : found->code;
 }
 
-/* -- calls -------------------------------------------------------------------
+/* -- calls -----------------------------------------------------------------
  */
 
 void
@@ -314,7 +319,7 @@ lp_c_functions_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
         lp_ticks later;
 
         counters = lp_recorder_counters(rec, &tracer->arena, &code->layout);
-        later = lp_clock_now(&rec->clock); /* it was seen for the first time */
+        later = lp_clock_now(&rec->clock); /* creating counters took time */
         rec->cost += (later - now) * LP_COST_ONE;
         now = later;
     }
@@ -350,7 +355,7 @@ lp_c_functions_end(lp_recorder *rec, lp_ticks now)
     }
 }
 
-/* -- all of a tracer --------------------------------------------------------
+/* -- all C functions of a tracer -------------------------------------------
  */
 
 PyObject *

@@ -5,9 +5,11 @@
 
 bool lp_discovery_on;
 
-static PyObject *decide;         /* owned; NULL while it is off */
-static PyObject *unwanted_files; /* owned set: of which nothing is wanted */
-/* A word on code objects: in which round of discovery it was not wanted. */
+static PyObject *decide; /* owned; NULL while discovery is off */
+static PyObject
+    *unwanted_files; /* owned set: files from which no code is wanted */
+/* Code-extra index: the round of discovery in which the code object was
+ * unwanted. */
 static Py_ssize_t extra_index = -1;
 static uintptr_t round_number;
 
@@ -18,7 +20,8 @@ free_nothing(void *Py_UNUSED(extra))
 {
 }
 
-/* Others, too, are heard of by the hook only where it is told so. */
+/* Have the hook deliver the start of all code objects, or of watched ones
+ * only. */
 static int
 watch_all(bool all)
 {
@@ -96,14 +99,14 @@ lp_discovery_is_asking(void)
     return asking;
 }
 
-/* It is not asked for again in this round. */
+/* Do not offer the code object again in this round. */
 static void
 mark_unwanted(PyObject *code)
 {
     (void)lp_code_extra_set(code, extra_index, (void *)round_number);
 }
 
-/* Python's answer for a code object: registered, or not. */
+/* Offer the code object to the Python callable; true if it was registered. */
 static bool
 call_decide(PyObject *code)
 {
@@ -114,7 +117,7 @@ call_decide(PyObject *code)
     if (PySet_Contains(unwanted_files, file) != 0) {
         return false;
     }
-    Py_INCREF(callable); /* it may end discovery */
+    Py_INCREF(callable); /* the callable may end discovery */
     answer = PyObject_CallFunctionObjArgs(callable, code, NULL);
     Py_DECREF(callable);
     if (answer == NULL) {

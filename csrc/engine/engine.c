@@ -15,7 +15,7 @@
 
 lp_engine lp_the_engine;
 
-static uint32_t first_free_id; /* no code id below it is free */
+static uint32_t first_free_id; /* no code id below this one is free */
 
 bool
 lp_engine_add_code(lp_code *code)
@@ -108,7 +108,7 @@ pause_thread(lp_recorder *rec)
     if (ranged) {
         lp_ranges_remove(rec, rec->frames + 1);
         lp_ranges_mark_stale(
-            rec); /* its frames have ranges again when they go on */
+            rec); /* its frames get their ranges back when they continue */
         lp_engine_sync_ranges(rec);
     }
 }
@@ -132,9 +132,9 @@ lp_engine_pause(bool paused)
     }
 }
 
-/* Is collection off?  The thread's lines end now where it was switched off by
- * a call that could not do that.  Once it is on again, the frame and those
- * that share it go on. */
+/* True if collection is off.  If a call that could not end the thread's lines
+ * switched it off, they end now.  Once collection is on again, the frame and
+ * those that share it continue. */
 static bool
 is_still_paused(lp_recorder *rec, lp_frame *frame)
 {
@@ -153,14 +153,14 @@ is_still_paused(lp_recorder *rec, lp_frame *frame)
     return false;
 }
 
-/* One frame for one tracer. */
+/* Enter the frame for one tracer. */
 static lp_frame *
 enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
           lp_ticks now)
 {
     lp_tracer *tracer = code->tracer;
-    /* A frame that is seen late was either running when its tracer was told
-     * to stop, or 3.11 took it up again without an event. */
+    /* A frame with LP_LATE was either running when its tracer was stopped, or
+     * resumed by 3.11 without an event. */
     bool enables = (code->flags & LP_CODE_ACTIVATES_TRACER) &&
                    (entry != LP_LATE || !tracer->stopped);
     lp_code_counters *counters;
@@ -209,15 +209,16 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     return frame;
 }
 
-/* Is there anything to keep of its frames while they are suspended? */
+/* True if frames with this layout have state to keep while they are suspended.
+ */
 static bool
 keeps_suspended_state(const lp_layout *layout)
 {
     return layout->awaits || layout->statements != NULL;
 }
 
-/* A tool shows ranges, or did: the top frame and those that share it are
- * ranges, if `entered`. */
+/* Give the top frame and those that share it their ranges, if frames were
+ * `entered`, and bring the tool's stack up to date. */
 static void
 assign_ranges(lp_recorder *rec, bool entered)
 {
@@ -260,8 +261,8 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
             frame->seen = suspended->seen;
             frame->last_seen = suspended->last_seen;
             if (entry == LP_LATE && suspended->line < frame->n_lines) {
-                /* 3.11 takes a frame up again without an event where what it
-                 * delegated to ends by a throw. */
+                /* 3.11 resumes a frame without an event if the object that the
+                 * frame delegated to ends by a throw(). */
                 lp_recorder_open(rec, frame, frame->lines + suspended->line,
                                  now);
             }
@@ -292,7 +293,7 @@ lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key)
     return frame > rec->frames ? frame : NULL;
 }
 
-/* The frame is suspended: from now on its line's time is await time. */
+/* Suspend the frame: from now on its line's time is await time. */
 static void
 suspend(const lp_frame *frame, lp_ticks now)
 {
@@ -379,7 +380,8 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
         if (frame == NULL) {
             return;
         }
-        now = lp_clock_now(&rec->clock); /* its counters had to be made */
+        now = lp_clock_now(&rec->clock); /* without the time in which the
+                                            counters were created */
     }
     if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) &&
         is_still_paused(rec, frame)) {
@@ -403,17 +405,18 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
         shared = frame->flags & LP_FRAME_SHARED;
         frame--;
     } while (shared);
-    rec->wait.left = now; /* frames may take turns */
+    rec->wait.left = now; /* because greenlets may switch frames */
     if (LP_UNLIKELY(ranged)) {
         lp_ranges_line(rec, frame + 1);
     }
 }
 
-/* A bound on the size (bytes) of an interpreter's state, of all versions. */
+/* Upper bound of the size (bytes) of an interpreter's state, in all versions.
+ */
 enum { MAX_STATE_SIZE = 512 << 10 };
 
-/* The interpreter's lock is in its state: on a main interpreter, of 3.12 and
- * later too. */
+/* Find the memory range of _PyRuntime.  The GIL lies in it, in 3.12 and later
+ * that of the main interpreter. */
 static void
 find_state(uintptr_t *low, uintptr_t *high)
 {
@@ -449,16 +452,18 @@ lp_engine_watch_waits(void)
 void
 lp_engine_unwatch_waits(void)
 {
-    lp_sampler_stop(); /* it needs no lock of ours: that takes no time */
+    lp_sampler_stop(); /* takes no time: the sampler holds no lock of
+                          lineprof's */
 }
 
 enum { WAIT_US = 50 };
 
-/* Whose turn it is; nobody's while the depth is 0. */
+/* The lock of opening and closing tracers: a thread that waits for it releases
+ * the GIL.  Free while the depth is 0. */
 static struct {
     unsigned long thread;
-    pid_t process; /* the thread is not there in a forked child */
-    int depth;     /* one may close a tracer while it opens one */
+    pid_t process; /* the thread does not exist in a forked child */
+    int depth;     /* a thread may close a tracer while it opens one */
 } engine_lock;
 
 static void

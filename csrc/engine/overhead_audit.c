@@ -3,7 +3,7 @@
 #include "engine/engine.h"
 #include "engine/python_call.h"
 
-static PyObject *audit_callable; /* owned; NULL: nobody */
+static PyObject *audit_callable; /* owned; NULL while the audit is off */
 static uint64_t interval;        /* in ticks * LP_COST_ONE */
 
 static uint64_t
@@ -39,7 +39,7 @@ lp_overhead_audit_set(PyObject *callable, uint64_t ns)
          rec = rec->next) {
         rec->audit_at = next_time(rec);
     }
-    Py_XDECREF(before); /* last: it may run the program's code */
+    Py_XDECREF(before); /* last, because it may run code of the program */
     return 0;
 }
 
@@ -49,13 +49,13 @@ lp_overhead_audit_begin(lp_recorder *rec)
     rec->audit_at = next_time(rec);
 }
 
-/* Calls the registered callable, which may return the next step. */
+/* Call the callable, which may return the next interval. */
 static void
 call_audit(void)
 {
     PyObject *callable = audit_callable, *answer;
 
-    Py_INCREF(callable); /* it may end this */
+    Py_INCREF(callable); /* the callable may end the audit */
     answer = PyObject_CallFunctionObjArgs(callable, NULL);
     Py_DECREF(callable);
     if (answer != NULL && PyLong_Check(answer)) {
@@ -73,12 +73,13 @@ lp_overhead_audit_now(lp_recorder *rec)
 {
     lp_python_call call;
 
-    rec->audit_at = LP_OVERHEAD_AUDIT_NEVER; /* not while it is told */
+    rec->audit_at =
+        LP_OVERHEAD_AUDIT_NEVER; /* not again while the callable runs */
     if (audit_callable == NULL) {
         return true;
     }
-    /* A signal that came before is the program's, as it would be without us.
-     */
+    /* A pending signal belongs to the program: its handler runs now, as it
+     * would without lineprof. */
     if (PyErr_CheckSignals() < 0) {
         rec->audit_at = rec->cost;
         return false;

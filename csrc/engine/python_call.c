@@ -4,7 +4,8 @@
 
 #include "engine/engine.h"
 
-/* Signals that the thread itself causes cannot wait. */
+/* Block signals, but those that the thread itself causes, which cannot wait.
+ */
 static void
 hold_signals(sigset_t *before)
 {
@@ -38,7 +39,7 @@ lp_python_call_end(lp_python_call *self)
     PyErr_Clear();
     PyErr_Restore(self->type, self->value, self->traceback);
     pthread_sigmask(SIG_SETMASK, &self->signals, NULL);
-    if (rec != NULL) { /* the caller's line has not worked meanwhile */
+    if (rec != NULL) { /* the caller's line did not run in the meantime */
         rec->cost +=
             (lp_clock_now(&lp_the_engine.clock) - self->began) * LP_COST_ONE;
     }

@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
 
-/* An entry of a dict by its name; borrowed, NULL without an exception. */
+/* Return an item of a dict by name; borrowed, NULL without an exception. */
 static PyObject *
 dict_item(PyObject *dict, const char *name)
 {
@@ -16,8 +16,9 @@ dict_item(PyObject *dict, const char *name)
                : NULL;
 }
 
-/* threading._active maps the interpreter's numbers to Thread objects.  Only
- * dicts are read, so nothing of the program's runs.  Borrowed. */
+/* Find the thread's name in threading._active, which maps thread ids to Thread
+ * objects.  Only dicts are read, so that no code of the program runs.
+ * Borrowed. */
 static PyObject *
 find_name(PyObject *number)
 {
@@ -35,7 +36,7 @@ find_name(PyObject *number)
     return dict != NULL ? dict_item(*dict, "_name") : NULL;
 }
 
-/* Cut between characters, not inside one. */
+/* Copy the text, truncated between characters, not inside one. */
 static void
 copy_truncated(char *name, size_t bytes, const char *text, size_t length)
 {
@@ -49,9 +50,9 @@ copy_truncated(char *name, size_t bytes, const char *text, size_t length)
     name[length] = '\0';
 }
 
-/* Write the name of the thread, as the interpreter numbers it, in UTF-8 and
- * cut to fit; empty where it has none.  Runs no Python, leaves an exception in
- * flight alone. */
+/* Write the name of the thread with this Python thread id, in UTF-8 and
+ * truncated to fit; empty if the thread has none.  Runs no Python and keeps
+ * the current exception. */
 static void
 write_name(uint64_t python_thread, char *name, size_t bytes)
 {
@@ -80,8 +81,9 @@ write_name(uint64_t python_thread, char *name, size_t bytes)
 #  include <sys/syscall.h>
 #endif
 
-/* So many threads are told apart; later ones go on with the counters of a
- * thread that has ended, so that short-lived threads cost no memory. */
+/* Number of recorders from which on a new thread reuses the recorder, and so
+ * the counters, of a thread that has ended, so that short-lived threads cost
+ * no memory. */
 enum { MAX_RECORDERS = 256 };
 
 _Thread_local lp_recorder *lp_current_recorder;
@@ -89,7 +91,7 @@ _Thread_local lp_recorder *lp_current_recorder;
 static pthread_key_t exit_key;
 static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 
-/* Runs at a thread's end, without Python. */
+/* Runs at the end of a thread, without Python. */
 static void
 thread_ended(void *arg)
 {
@@ -143,13 +145,14 @@ reuse_finished(void)
     if (rec != NULL) {
         rec->other_tracer = NULL;
         rec->native_id = 0;
-        rec->unpopped = 0; /* its ranges went with the thread */
+        rec->unpopped = 0; /* the tool dropped its ranges with the thread */
         __atomic_store_n(&rec->finished, 0, __ATOMIC_RELEASE);
     }
     return rec;
 }
 
-/* At the end: a list that is being read keeps its numbering. */
+/* Append the recorder at the end, so that numbers of recorders stay valid
+ * while the list is read. */
 static void
 append(lp_recorder *rec)
 {
@@ -159,7 +162,9 @@ append(lp_recorder *rec)
         end = &(*end)->next;
     }
     rec->number = lp_the_engine.n_recorders++;
-    __atomic_store_n(end, rec, __ATOMIC_RELEASE); /* others may be reading */
+    __atomic_store_n(
+        end, rec,
+        __ATOMIC_RELEASE); /* other threads may be reading the list */
 }
 
 lp_recorder *

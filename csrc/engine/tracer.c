@@ -17,8 +17,8 @@ lp_tracer_start(lp_tracer *self)
     lp_engine_activate();
 }
 
-/* Close our frames that still run, in every thread; of a code object, or of
- * all. */
+/* Leave the tracer's open frames of a code object, or of all if `code` is
+ * NULL, in every thread. */
 static void
 drop_frames(lp_tracer *self, const PyObject *code)
 {
@@ -58,7 +58,7 @@ lp_tracer_ignore(lp_tracer *self, lp_code *code)
         lp_engine_deactivate();
     }
     if (count > 0 && self->count <= 0) {
-        lp_tracer_stop(self); /* it was enabled by these calls alone */
+        lp_tracer_stop(self); /* only these calls had enabled it */
     }
     other = lp_code_of(object);
     while (other != NULL && (other->flags & LP_CODE_IGNORED)) {
@@ -82,7 +82,7 @@ lp_tracer_stop(lp_tracer *self)
     lp_engine_deactivate();
 }
 
-/* The first code of this key, or NULL, with an exception when that is an
+/* Return the first code of this key, or NULL, with an exception if that is an
  * error. */
 static lp_code *
 find_canonical(const lp_tracer *self, PyObject *key)
@@ -111,7 +111,7 @@ reserve(lp_tracer *self)
     return true;
 }
 
-/* The canonical code of the key is the code that is about to be appended. */
+/* Make the code that is about to be appended the canonical code of its key. */
 static bool
 make_canonical(lp_tracer *self, PyObject *key)
 {
@@ -145,7 +145,8 @@ lp_tracer_activate_with(lp_code *code)
 {
     if (!(code->flags & LP_CODE_ACTIVATES_TRACER)) {
         code->flags |= LP_CODE_ACTIVATES_TRACER;
-        /* Such code must be heard of while nothing is enabled, too. */
+        /* The hook has to deliver events of such code also while no tracer is
+         * active. */
         lp_engine_activate();
     }
 }
@@ -171,7 +172,7 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
     if (lp_code_attach(entry, code) < 0) {
         return -1;
     }
-    if (enables) { /* at once: another thread may begin it */
+    if (enables) { /* before another thread calls it */
         lp_tracer_activate_with(entry);
     }
     return lp_the_engine.hook->watch(code);
@@ -185,7 +186,7 @@ lp_tracer_forget_slices(const lp_tracer *self)
                           : calloc(lp_the_engine.n_serials + 1, sizeof(bool));
 
     if (forgotten == NULL) {
-        return; /* there are none; or memory is out: then they stay */
+        return; /* no slices; or memory is out and they are kept */
     }
     for (uint32_t i = 0; i < self->n_codes; i++) {
         forgotten[self->codes[i]->layout.serial] = true;
@@ -241,14 +242,14 @@ lp_tracer_close(lp_tracer *self)
     lp_engine_release();
 }
 
-/* Is there a shared frame above it? */
+/* True if the frame above shares this one. */
 static bool
 is_below_shared(const lp_recorder *rec, const lp_frame *frame)
 {
     return frame < rec->top && (frame[1].flags & LP_FRAME_SHARED);
 }
 
-/* Does the tracer count this frame, or one below that it shares? */
+/* True if the tracer counts this frame, or one below that it shares. */
 static bool
 is_counted(const lp_frame *frame, const lp_tracer *tracer)
 {
@@ -277,7 +278,7 @@ lp_tracer_attach_running_frames(lp_tracer *tracer)
 {
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        /* By place: frames move when there is no room for more. */
+        /* By index, because the array of frames may be reallocated. */
         for (size_t i = 1; i <= (size_t)(rec->top - rec->frames); i++) {
             const lp_frame *frame = rec->frames + i;
             const lp_code *code;
@@ -289,7 +290,7 @@ lp_tracer_attach_running_frames(lp_tracer *tracer)
             code = lp_code_find((PyObject *)(uintptr_t)frame->code, tracer);
             if (code != NULL) {
                 attach_frame(rec, frame, tracer, code);
-                i++; /* the shared frame */
+                i++; /* skip the shared frame */
             }
         }
     }

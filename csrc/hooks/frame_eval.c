@@ -10,15 +10,14 @@
 
 #if LP_HAVE_FRAME_EVAL
 
-/* Below this address little of the C stack is left; 0 before it was found out.
+/* Address below which less than half of the C stack is left; 0 until measured.
  */
 static _Thread_local uintptr_t stack_floor;
 
-/* Find it out. */
 static void
 measure_stack(void)
 {
-    stack_floor = 1; /* never low, where it can't be told */
+    stack_floor = 1; /* unknown: never low */
 #  ifdef __linux__
     pthread_attr_t attributes;
     void *low = NULL;
@@ -34,7 +33,7 @@ measure_stack(void)
 #  endif
 }
 
-/* [ANY] Is less than half of the stack left? */
+/* [ANY] True if less than half of the stack is left. */
 static bool
 stack_is_low(void)
 {
@@ -44,16 +43,16 @@ stack_is_low(void)
     return (uintptr_t)__builtin_frame_address(0) < stack_floor;
 }
 
-/* The next frame evaluator of the chain; NULL while ours is not in the chain,
- * as far as we know. */
+/* The next frame evaluator of the chain; NULL while lineprof's is not in the
+ * chain, as far as is known. */
 static _PyFrameEvalFunction next_evaluator;
-/* True if the evaluator does more than pass frames on. */
+/* True if the evaluator profiles, not only passes frames on. */
 static bool is_open;
-/* True if it left the chain to save C stack; see run_detached(). */
+/* True if the evaluator left the chain to save C stack; see run_detached(). */
 static bool is_detached;
-/* Frames that came by. */
+/* Number of frames that the evaluator has got. */
 static uint64_t frames_evaluated;
-/* The number of times the open evaluator was found out of the chain. */
+/* Number of times the open evaluator was found removed from the chain. */
 static uint64_t displaced;
 
 static PyObject *evaluate(PyThreadState *state, lp_raw_frame *frame,
@@ -71,10 +70,10 @@ set_evaluator(_PyFrameEvalFunction evaluator)
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluator);
 }
 
-/* Hand a frame down the chain.  The evaluator that was there before ours may
- * come again in front of it, as torch.compile does for each call of what it
- * compiled: then it has had the frame already, and would hand it back for
- * ever. */
+/* Pass a frame to the next evaluator.  That evaluator may have installed
+ * itself again in front of lineprof's, as torch.compile does for each call of
+ * compiled code: then it has already had the frame, and would pass it back
+ * endlessly. */
 static PyObject *
 call_next_evaluator(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
@@ -85,7 +84,7 @@ call_next_evaluator(PyThreadState *state, lp_raw_frame *frame, int throwing)
     return next_evaluator(state, frame, throwing);
 }
 
-/* Does anybody count this code just now? */
+/* True if a tracer counts this code now. */
 static bool
 is_wanted(const lp_code *code)
 {
@@ -97,8 +96,8 @@ is_wanted(const lp_code *code)
     return code != NULL;
 }
 
-/* A frame of no interest, called by one that is traced, or on whose line calls
- * of C are heard of. */
+/* Run an unprofiled frame, called by a traced frame or from a line whose C
+ * calls are counted. */
 static PyObject *
 run_unprofiled(PyThreadState *state, lp_raw_frame *frame, int throwing,
                lp_recorder *rec)
@@ -131,7 +130,8 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
     }
     result = call_next_evaluator(state, frame, throwing);
     if (rec->top - rec->frames > depth && !lp_the_engine.greenlets) {
-        /* Somebody took the trace function: the frame left unheard. */
+        /* The trace function was replaced, so the frame's return had no event.
+         */
         lp_engine_leave_to(rec, depth, lp_clock_now(&rec->clock));
     }
     if (was_on && !lp_trace_is_on(state)) {
@@ -139,7 +139,7 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
     }
     else if (!was_on && lp_trace_is_on(state) &&
              (rec->top == rec->frames || !lp_the_engine.greenlets)) {
-        /* (Another greenlet's frames go on without passing here.) */
+        /* (Another greenlet's frames continue without entering here.) */
         lp_trace_uninstall(state, rec);
         if (was_profiling) {
             lp_trace_profile(state);
@@ -148,11 +148,13 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
     return result;
 }
 
-/* 3.11 runs calls from Python to Python without the stack of C, but not where
- * a frame evaluator is set: deep recursion that would do well by itself would
- * end the process.  So far down ours leaves the chain, the trace function
- * goes on in every thread, and hears of calls by itself.  Below another
- * evaluator ours remains: that one takes the stack anyway. */
+/* Run the frame, and those below it, with the evaluator out of the chain.
+ * 3.11 runs calls from Python to Python without the C stack, but not if a
+ * frame evaluator is set: deep recursion that works without lineprof would end
+ * the process.  So at this depth the evaluator leaves the chain, and the trace
+ * function stays on in every thread, and gets calls by itself.  Below another
+ * evaluator lineprof's stays in the chain, because the other one uses the C
+ * stack anyway. */
 static PyObject *
 run_detached(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
@@ -165,7 +167,7 @@ run_detached(PyThreadState *state, lp_raw_frame *frame, int throwing)
     result = next_evaluator(state, frame, throwing);
     is_detached = false;
     next_evaluator = NULL;
-    if (is_open) { /* it may have been closed meanwhile */
+    if (is_open) { /* may have been closed in the meantime */
         lp_frame_eval_open();
     }
     rec = lp_current_recorder;
@@ -183,7 +185,7 @@ evaluate(PyThreadState *state, lp_raw_frame *frame, int throwing)
 
     frames_evaluated++;
     if (LP_UNLIKELY(!is_open)) {
-        lp_frame_eval_close(); /* whoever came after us may be gone by now */
+        lp_frame_eval_close(); /* a later evaluator may be gone by now */
         return call_next_evaluator(state, frame, throwing);
     }
     if (lp_thread_is_tracing(state)) {
@@ -238,7 +240,8 @@ lp_frame_eval_check(void)
     return 0;
 }
 
-/* Is our evaluator in the chain below a newer one?  Run a frame to see. */
+/* True if the evaluator is in the chain below a newer one; runs a frame to
+ * find out. */
 static bool
 is_reached(void)
 {
@@ -256,8 +259,9 @@ is_reached(void)
     return frames_evaluated != before;
 }
 
-/* An evaluator that ends puts back what it found: where that was before our
- * time, ours is out of the chain without notice. */
+/* True if the evaluator was removed from the chain.  Another evaluator that
+ * ends restores the one that it found: if it came before lineprof's, that
+ * removes lineprof's without notice. */
 static bool
 is_displaced(void)
 {
@@ -295,8 +299,8 @@ lp_frame_eval_close(void)
     if (is_detached) {
         return;
     }
-    /* Where another evaluator came after us, it goes on calling ours,
-     * which from now on only passes frames on. */
+    /* A newer evaluator goes on calling lineprof's, which from now on only
+     * passes frames on. */
     if (now == evaluate) {
         set_evaluator(next_evaluator);
     }

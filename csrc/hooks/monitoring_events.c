@@ -1,5 +1,6 @@
-/* Callbacks of sys.monitoring (PEP 669).  They never raise, for that would end
- * up in the program, except for an exception that is meant for the program.
+/* Callbacks of sys.monitoring (PEP 669).  They never raise, because that would
+ * end up in the program, except for an exception that is meant for the
+ * program.
  */
 #include "hooks/monitoring_events.h"
 
@@ -48,13 +49,13 @@ static PyType_Spec callback_spec = {
     .slots = callback_slots,
 };
 
-/* A function of C as an object to call: of a type of our own with a vectorcall
- * slot, the cheapest callable that the interpreter knows.  New reference, or
- * NULL with an exception. */
+/* Create a callable of a C function: of a type of its own with a vectorcall
+ * slot, the cheapest callable of the interpreter.  New reference, or NULL with
+ * an exception. */
 static PyObject *
 new_callback(vectorcallfunc call)
 {
-    static PyTypeObject *type; /* owned, for good */
+    static PyTypeObject *type; /* owned until the process ends */
     callback *new_object = NULL;
 
     if (type == NULL) {
@@ -69,7 +70,7 @@ new_callback(vectorcallfunc call)
     return (PyObject *)new_object;
 }
 
-/* The return value that switches an event off at its place. */
+/* The return value that disables an event at its location. */
 static PyObject *disable; /* owned: sys.monitoring.DISABLE */
 
 static PyObject *
@@ -87,7 +88,7 @@ keep_or_disable(bool keep)
     return answer;
 }
 
-/* Begin a call, or go on in it.  DISABLE is for what nobody counts. */
+/* A call starts.  DISABLE if no tracer counts it. */
 static PyObject *
 start(lp_recorder *rec, PyObject *object)
 {
@@ -124,7 +125,7 @@ resume(lp_recorder *rec, PyObject *object, uint32_t at)
     return return_none();
 }
 
-/* With an exception that came before it, the frame is left at once. */
+/* An exception that was raised before makes the frame end at once. */
 static PyObject *
 result_or_raise(PyObject *answer, bool ok)
 {
@@ -168,7 +169,8 @@ leave(PyObject *code, bool suspended)
     now = lp_clock_now(&rec->clock);
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, code, lp_frame_key()) != NULL) {
-        lp_c_functions_end(rec, now); /* (Others may end in what C called.) */
+        lp_c_functions_end(
+            rec, now); /* (Frames that the C function called may also end.) */
     }
     top = rec->top;
     if (top->code == code && !(top->flags & LP_FRAME_GREENLET)) {
@@ -195,9 +197,9 @@ on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
     return return_none();
 }
 
-/* Does the event name the line that is open?  Some lines tell of themselves
- * twice: 3.12's `a() or b()`, or one that an exception was thrown into.  A
- * loop that goes round on its line has jumps, and no events of the line. */
+/* True if the event is of the line that is open.  Some lines have two LINE
+ * events: `a() or b()` in 3.12, or one that an exception was thrown into.  A
+ * loop within one line has JUMP events, and no LINE events. */
 static inline bool
 is_open_line(const lp_frame *frame, uint32_t line)
 {
@@ -265,7 +267,8 @@ on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
     return return_none();
 }
 
-/* Of code that is far: only where a line may begin is of interest. */
+/* With LP_CODE_BY_INSTRUCTION: only instructions at which a line may begin
+ * matter. */
 static PyObject *
 on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
                size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
@@ -282,8 +285,8 @@ on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
     return return_none();
 }
 
-/* The line of an instruction, by its byte offset.  The interpreter would go
- * through its whole table. */
+/* Return the line of an instruction by its byte offset.  The interpreter would
+ * search its whole table. */
 static uint32_t
 line_at(const lp_code *code, PyObject *object, long offset)
 {
@@ -295,7 +298,8 @@ line_at(const lp_code *code, PyObject *object, long offset)
     return (uint32_t)PyCode_Addr2Line((PyCodeObject *)object, (int)offset);
 }
 
-/* Is it of no statement of several lines, so that its event is a hit? */
+/* True if the line belongs to no multi-line statement, so that its event is a
+ * hit. */
 static bool
 is_simple(const lp_code *code, uint32_t line)
 {
@@ -306,9 +310,9 @@ is_simple(const lp_code *code, uint32_t line)
            layout->statements[offset] == 0;
 }
 
-/* A jump.  Most are of no interest, ever, and are switched off for good; two
- * kinds are: one that goes round on its own line, for which there is no line
- * event, and one back to the start of a statement of several lines. */
+/* A jump.  Most jumps never matter and are disabled; two kinds do: a jump to
+ * the same line, which has no LINE event, and a jump back to the start of a
+ * multi-line statement. */
 static PyObject *
 on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
@@ -331,7 +335,7 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
 
         if (line_entry == LP_LINE_FORWARD && code->marks != NULL) {
             return keep_or_disable(
-                false); /* no loop's: an exception is over */
+                false); /* not of a loop: the end of an exception handler */
         }
         if (counts && rec != NULL) {
             lp_engine_line(rec, args[0], lp_frame_key(), line, line_entry,
@@ -345,7 +349,7 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     }
     frame = rec != NULL ? lp_engine_frame(rec, args[0], lp_frame_key()) : NULL;
     if (frame != NULL) {
-        /* The line event of where it goes comes next. */
+        /* The LINE event of its target comes next. */
         frame->flags |= line_entry == LP_LINE_LOOP_BACK
                             ? LP_FRAME_LOOP_BACK
                             : LP_FRAME_COMPREHENSION;
@@ -353,7 +357,8 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     return keep_or_disable(true);
 }
 
-/* Anything but a function of Python is called: its end will be told, too. */
+/* A call: if the callable is not a Python function, an event of its end
+ * follows. */
 static PyObject *
 on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
@@ -375,7 +380,7 @@ on_call_end(PyObject *Py_UNUSED(self), PyObject *const *args,
 {
     lp_recorder *rec = lp_current_recorder;
 
-    /* One that nobody counts may end calls within one that somebody does. */
+    /* A callable that was not counted may end calls inside a counted one. */
     if (rec != NULL && lp_c_functions_is(rec->top) &&
         rec->top[-1].code == args[0]) {
         lp_c_functions_leave(rec, lp_clock_now(&rec->clock));
@@ -400,8 +405,8 @@ const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
 
 static PyObject *callbacks[LP_MONITORING_EVENTS]; /* owned */
 
-/* Make the callbacks; they are kept, for a process has few moments at which
- * nothing can call them. */
+/* Create the callbacks, which are never freed, because a process has few
+ * moments at which no thread can call them. */
 static int
 make_callbacks(void)
 {

@@ -1,14 +1,15 @@
 /* Events by PyEval_SetTrace.
  *
  * Before 3.12 a frame evaluator turns the trace function on in profiled frames
- * alone. From 3.12 on, where switching it costs microseconds, it goes on once,
- * in every thread, and is on while a tracer exists: that is the fallback for a
- * process in which all tool ids of sys.monitoring are taken.
+ * only.  From 3.12 on, where switching it costs microseconds, the trace
+ * function is on in every thread while a tracer exists: that is the fallback
+ * for a process in which all tool ids of sys.monitoring are taken.
  *
- * A trace function that the program sets itself is called after ours.  So
- * that it is not lost, and we neither, sys.settrace is replaced by one that
- * does what it always did and then puts ours in front again.  Without one
- * the same goes for what threading is told of new threads and of all.
+ * A trace function that the program sets itself is called after lineprof's.
+ * So that both are kept, sys.settrace is replaced by a function that calls the
+ * original and then installs lineprof's trace function in front again.
+ * Without a frame evaluator, the functions that set the trace function of new
+ * threads and of all threads are also replaced.
  */
 #include "hooks/hooks.h"
 
@@ -16,8 +17,8 @@
 #include "hooks/frame_eval.h"
 #include "hooks/trace_function.h"
 
-/* A function of a module, and ours that stands in its place: then the last
- * three are there, all owned. */
+/* A function of a module and its replacement; the last three fields are owned,
+ * and set while it is replaced. */
 typedef struct replaced_function {
     const char *name; /* of the module */
     PyMethodDef *method;
@@ -26,8 +27,9 @@ typedef struct replaced_function {
     PyObject *replacement;
 } replaced_function;
 
-/* owned: what stands in threading where there is no evaluator, so that new
- * threads come to us; the program never sees it. */
+/* owned: the trace function that lineprof gives to threading where there is no
+ * frame evaluator, so that lineprof gets new threads; hidden from the program.
+ */
 static PyObject *trace_thread;
 
 static PyObject *settrace(PyObject *self, PyObject *func);
@@ -40,7 +42,7 @@ static PyMethodDef settrace_method = {
 static replaced_function sys_settrace = {.name = "sys",
                                          .method = &settrace_method};
 
-/* Do what the function did before ours came in its place. */
+/* Call the original function. */
 static PyObject *
 call_original(const replaced_function *function, PyObject *argument)
 {
@@ -65,8 +67,8 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
     result =
         call_original(&sys_settrace, func == trace_thread ? Py_None : func);
 
-    /* Without a frame evaluator every thread is ours, a new one that only now
-     * comes to its trace function, too. */
+    /* Without a frame evaluator every thread is traced, also a new one that
+     * sets its first trace function here. */
     if ((was_on || !LP_HAVE_FRAME_EVAL) && !lp_trace_is_on(state)) {
         lp_recorder *rec = lp_threads_here();
 
@@ -93,8 +95,7 @@ replace_function(replaced_function *function)
     int result = -1;
 
     if (name != NULL) {
-        /* The program may have an __import__ of its own: it is not asked
-         * for what is there. */
+        /* Look the module up without the program's own __import__. */
         function->module = PyImport_GetModule(name);
         if (function->module == NULL && !PyErr_Occurred()) {
             function->module = PyImport_Import(name);
@@ -116,8 +117,8 @@ replace_function(replaced_function *function)
     return result;
 }
 
-/* Unless somebody else stands there by now.  Keeps the exception that is
- * set. */
+/* Restore the original, unless other code has replaced the function since.
+ * Keeps the current exception. */
 static void
 restore_function(replaced_function *function)
 {
@@ -149,7 +150,7 @@ settrace_open(PyObject *Py_UNUSED(module))
     return replace_function(&sys_settrace);
 }
 
-/* A thread may still be traced for the sake of frames that ran when the
+/* The thread may still be traced because of frames that were running when the
  * tracer was enabled. */
 static void
 settrace_stop(void)
@@ -171,7 +172,7 @@ settrace_close(void)
 
 #else
 
-/* As a trace function of a new thread: put ours in its place. */
+/* The trace function of new threads: install lineprof's in its place. */
 static PyObject *
 trace_new_thread(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 {
@@ -211,7 +212,8 @@ static replaced_function sys_settraceallthreads = {.name = "sys",
 static replaced_function threading_gettrace = {.name = "threading",
                                                .method = &get_method};
 
-/* A new thread that nobody else wants to trace is for us alone. */
+/* A new thread that the program does not trace gets lineprof's trace function
+ * only. */
 static PyObject *
 settrace_new(PyObject *Py_UNUSED(self), PyObject *func)
 {
@@ -219,8 +221,8 @@ settrace_new(PyObject *Py_UNUSED(self), PyObject *func)
                          func == Py_None ? trace_thread : func);
 }
 
-/* Make ours the trace function of every thread, before the one that all have
- * now.  Threads that have not begun come to us by themselves. */
+/* Make lineprof's the trace function of every thread, which calls `now` after
+ * itself.  A thread that has not begun is traced through trace_thread. */
 static void
 trace_all_threads(Py_tracefunc now, PyObject *object)
 {
@@ -266,7 +268,8 @@ gettrace_new(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
     return found;
 }
 
-/* Where somebody traces new threads, ours comes in by their sys.settrace. */
+/* Replace the functions, and have new threads traced.  If the program traces
+ * new threads, lineprof gets them when they call sys.settrace. */
 static int
 replace_thread_functions(void)
 {
@@ -295,7 +298,7 @@ restore_functions(void)
     if (threading_gettrace.module != NULL) {
         found = gettrace_new(NULL, NULL);
     }
-    if (found != NULL) { /* None, where it is only for us */
+    if (found != NULL) { /* None if only lineprof traces new threads */
         answer = call_original(&threading_settrace, found);
     }
     Py_XDECREF(found);

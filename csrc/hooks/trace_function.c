@@ -8,10 +8,10 @@
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
 
-/* The frame that the tracer is seeing, or NULL. */
+/* The frame whose event the other tracer is getting, or NULL. */
 static _Thread_local PyFrameObject *shown_frame;
 
-/* The frame as we count it, or NULL. */
+/* Return the recorder's frame of a Python frame, or NULL. */
 static lp_frame *
 find_frame(const lp_recorder *rec, const PyFrameObject *frame)
 {
@@ -46,7 +46,7 @@ set_lines(PyFrameObject *frame, bool on)
     }
 }
 
-/* [GIL] Does the tracer before us want no lines of this frame? */
+/* [GIL] True if the other tracer wants no line events of this frame. */
 static bool
 hides_lines(const lp_recorder *rec, const PyFrameObject *frame)
 {
@@ -55,7 +55,8 @@ hides_lines(const lp_recorder *rec, const PyFrameObject *frame)
     return counted != NULL && (counted->flags & LP_FRAME_HIDE_LINES);
 }
 
-/* [GIL] The tracer is about to see the frame: show it its own attribute. */
+/* [GIL] The other tracer is about to get the frame: give f_trace_lines the
+ * value which that tracer set. */
 static void
 show_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
 {
@@ -65,7 +66,8 @@ show_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
     }
 }
 
-/* The frame has the attribute as the tracer wants it. */
+/* Save f_trace_lines, which has the value that the other tracer set, and keep
+ * it true. */
 static void
 save_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
 {
@@ -75,7 +77,8 @@ save_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
     if (counted == NULL) {
         return;
     }
-    PyErr_Fetch(&type, &value, &traceback); /* the tracer may have failed */
+    PyErr_Fetch(&type, &value,
+                &traceback); /* the other tracer may have raised */
     if (wants_lines(frame)) {
         counted->flags &= ~(uint32_t)LP_FRAME_HIDE_LINES;
     }
@@ -86,8 +89,9 @@ save_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
     PyErr_Restore(type, value, traceback);
 }
 
-/* [GIL] It has seen it, and may have changed its mind.  What it says once it
- * has `left` is the program's: a debugger puts back what it found. */
+/* [GIL] The other tracer has got the frame, and may have set f_trace_lines.
+ * If that tracer has `left`, the value is the program's: a debugger restores
+ * what it found. */
 static void
 hide_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame, bool left)
 {
@@ -105,7 +109,8 @@ lp_f_trace_lines_leave(const lp_recorder *rec)
     }
 }
 
-/* The recorder knows no Python, so it keeps any function. */
+/* The recorder knows no Python types, so it keeps a pointer to any function.
+ */
 Py_tracefunc
 lp_trace_other(const lp_recorder *rec)
 {
@@ -121,7 +126,7 @@ lp_trace_set_other(lp_recorder *rec, Py_tracefunc other_tracer)
     memcpy(&rec->other_tracer, &other_tracer, sizeof(other_tracer));
 }
 
-/* The code object of a frame; borrowed: the frame holds it. */
+/* Return the code object of a frame; borrowed, because the frame owns it. */
 static PyObject *
 code_of(PyFrameObject *frame)
 {
@@ -144,9 +149,9 @@ is_comprehension(PyObject *code)
             PyUnicode_CompareWithASCIIString(name, "<dictcomp>") == 0);
 }
 
-/* Is it the frame that is counted, or a comprehension on its line?  Of frames
- * that are not traced we are told of such alone, but where frames take turns
- * on a thread. */
+/* True if the frame is the counted one, or a comprehension on its line.  While
+ * the thread is not traced, only such comprehensions run with the profile
+ * function, unless greenlets switch frames on the thread. */
 static bool
 is_counted(const lp_frame *counted, PyFrameObject *frame)
 {
@@ -168,7 +173,7 @@ is_counted(const lp_frame *counted, PyFrameObject *frame)
     return found;
 }
 
-/* As a profile function, which alone is told of calls of C. */
+/* Profile function, because only profile functions get C calls. */
 static int
 on_c_call(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
           PyObject *arg)
@@ -192,7 +197,7 @@ on_c_call(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
     return 0;
 }
 
-/* Unless the program profiles itself just now. */
+/* Set or clear the profile function, unless the program has one of its own. */
 static void
 profile_c_calls(PyThreadState *state, bool on)
 {
@@ -270,9 +275,9 @@ lp_trace_uninstall(PyThreadState *state, lp_recorder *rec)
     rec->other_tracer = NULL;
 }
 
-/* Pass the event on to who traced this thread before.  It may replace itself
- * meanwhile, or fail and be taken off: then it is the newcomer's turn, after
- * ours. */
+/* Pass the event to the other tracer.  That tracer may set another trace
+ * function in the call, or raise and be removed: then the new function is
+ * called after lineprof's from now on. */
 static int
 call_other_tracer(lp_recorder *rec, PyObject *obj, PyFrameObject *frame,
                   int what, PyObject *arg)
@@ -292,7 +297,7 @@ call_other_tracer(lp_recorder *rec, PyObject *obj, PyFrameObject *frame,
     return result;
 }
 
-/* A generator's or coroutine's step. */
+/* A generator or coroutine is resumed. */
 static void
 on_resume(lp_recorder *rec, lp_code *code, PyFrameObject *frame)
 {
@@ -306,7 +311,7 @@ on_resume(lp_recorder *rec, lp_code *code, PyFrameObject *frame)
     }
 }
 
-/* 0; or -1 with an exception, which ends the call. */
+/* Return 0; or -1 with an exception, which ends the call. */
 static int
 on_call(lp_recorder *rec, PyFrameObject *frame)
 {
@@ -334,14 +339,15 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, code_of(frame), frame) != NULL) {
-        lp_c_functions_end(rec, now); /* (Others may end in what C called.) */
+        lp_c_functions_end(
+            rec, now); /* (Frames that the C function called may also end.) */
     }
     if (rec->top != rec->frames || rec->unpopped != 0) {
         PyObject *object = code_of(frame);
         const lp_code *code = lp_code_of(object);
 
-        /* Whether a step ends by a yield or for good is not told: what is
-         * kept of a frame that is gone is overwritten one day. */
+        /* The event is the same for a yield and for the end.  State kept of a
+         * frame that has ended is overwritten later. */
         lp_engine_leave(rec, object, frame,
                         code != NULL && (code->flags & LP_CODE_GENERATOR),
                         now);
@@ -353,8 +359,8 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 #endif
 }
 
-/* Does the event name the line that is open?  A jump on its own line is told
- * of from where it starts. */
+/* True if the event is of the line that is open.  A jump to its own line has
+ * its event at the start of the jump. */
 static bool
 is_open_line(const lp_frame *top, PyFrameObject *frame)
 {
@@ -363,8 +369,9 @@ is_open_line(const lp_frame *top, PyFrameObject *frame)
     return top->line == top->lines + offset;
 }
 
-/* How control came to where the frame is.  A comprehension's loop is also
- * come to from above, when it begins: only a way back is a turn. */
+/* Return the lp_line_entry of the frame's position.  The loop of a
+ * comprehension is also entered from above, when it begins: only a jump back
+ * is an iteration. */
 static lp_line_entry
 find_line_entry(const lp_code *code, lp_frame *top, PyFrameObject *frame)
 {
@@ -382,8 +389,9 @@ find_line_entry(const lp_code *code, lp_frame *top, PyFrameObject *frame)
     return line_entry;
 }
 
-/* Another event of the line that is open, of which the tables say nothing: may
- * it be a loop's turn?  Before 3.12 no other is told of. */
+/* True if another event of the open line, which the code tables do not
+ * describe, may be an iteration of a loop.  Before 3.12 every such event is
+ * one. */
 static bool
 may_be_iteration(const lp_code *code, int offset)
 {
@@ -393,9 +401,9 @@ may_be_iteration(const lp_code *code, int offset)
     return code->marks == NULL && lp_jumped_back(code->code, offset);
 }
 
-/* The frame that runs counts no more since it began: from here on it is like
- * one that never did, which the evaluator would not have traced.  Who called
- * it is traced again when it returns. */
+/* The running frame is no longer counted: trace it no further, as the
+ * evaluator would not have traced it.  Its caller is traced again when the
+ * frame returns. */
 static void
 stop_tracing_frame(lp_recorder *rec)
 {
@@ -405,8 +413,8 @@ stop_tracing_frame(lp_recorder *rec)
     }
 }
 
-/* Another event of the same line, or of the same statement: how control came
- * there is told by where it is. */
+/* An event of the same line or statement, for which the position decides how
+ * control came there. */
 static void
 on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
              lp_ticks now)
@@ -481,7 +489,7 @@ lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
     }
     else if (what == PyTrace_RETURN) {
         if (LP_UNLIKELY(rec->other_tracer != NULL)) {
-            show_f_trace_lines(rec, frame); /* it is not counted below */
+            show_f_trace_lines(rec, frame); /* on_return() removes the frame */
         }
         on_return(rec, frame, now);
     }
@@ -493,7 +501,7 @@ lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
 
 #if LP_HAVE_FRAME_EVAL
 
-/* Does this frame, or one that waits for it, run registered code?  Takes the
+/* True if this frame or one of its callers runs registered code.  Takes the
  * reference. */
 static bool
 runs_registered(PyFrameObject *frame)

@@ -25,7 +25,7 @@
 int lp_trace_function(PyObject *obj, PyFrameObject *frame, int what,
                       PyObject *arg);
 
-/* [GIL] True if it is this thread's trace function. */
+/* [GIL] True if lineprof's trace function is installed in this thread. */
 static inline bool
 lp_trace_is_on(PyThreadState *state)
 {
@@ -36,7 +36,8 @@ lp_trace_is_on(PyThreadState *state)
 Py_tracefunc lp_trace_other(const lp_recorder *rec);
 void lp_trace_set_other(lp_recorder *rec, Py_tracefunc other_tracer);
 
-/* [GIL] Make it the thread's trace function, called before the current one. */
+/* [GIL] Install lineprof's trace function, which calls the thread's current
+ * one after itself. */
 void lp_trace_install(PyThreadState *state, lp_recorder *rec);
 
 /* [GIL] Restore the thread's other trace function. */
