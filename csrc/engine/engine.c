@@ -258,8 +258,8 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
         }
         frame->key = key;
         if (LP_UNLIKELY(suspended != NULL)) {
-            frame->seen = suspended->seen;
-            frame->last_seen = suspended->last_seen;
+            frame->hit_mask = suspended->hit_mask;
+            frame->last_hit = suspended->last_hit;
             if (entry == LP_LATE && suspended->line < frame->n_lines) {
                 /* 3.11 resumes a frame without an event if the object that the
                  * frame delegated to ends by a throw(). */
@@ -305,8 +305,8 @@ suspend(const lp_frame *frame, lp_ticks now)
             .key = frame->key,
             .code = frame->code,
             .line = (uint32_t)(line - frame->lines),
-            .seen = frame->seen,
-            .last_seen = frame->last_seen,
+            .hit_mask = frame->hit_mask,
+            .last_hit = frame->last_hit,
             .awaits = awaits != NULL ? awaits + (line - frame->lines) : NULL,
             .since = now,
         };
@@ -405,7 +405,7 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
         shared = frame->flags & LP_FRAME_SHARED;
         frame--;
     } while (shared);
-    rec->wait.left = now; /* because greenlets may switch frames */
+    rec->wait.last_leave = now; /* because greenlets may switch frames */
     if (LP_UNLIKELY(ranged)) {
         lp_ranges_line(rec, frame + 1);
     }

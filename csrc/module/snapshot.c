@@ -71,7 +71,7 @@ lp_calls_snapshot(const lp_tracer *tracer)
 
 /* Of one code object, all threads together. */
 typedef struct spent {
-    uint64_t calls, hits, own;
+    uint64_t calls, hits, own_cost;
     int64_t ticks, cost; /* in its own lines; below 0 while it waits */
 } spent;
 
@@ -79,13 +79,13 @@ static void
 add_counts(spent *sum, const lp_code_counters *counters, const lp_costs *costs)
 {
     sum->calls += counters->calls;
-    sum->own +=
+    sum->own_cost +=
         counters->calls * costs->call + counters->resumes * costs->resume;
     for (uint32_t i = 0; i < counters->n_lines; i++) {
         const lp_line *line = &counters->lines[i];
 
         sum->hits += line->hits;
-        sum->own += line->hits * line->weight;
+        sum->own_cost += line->hits * line->weight;
     }
 }
 
@@ -125,7 +125,7 @@ append_cost(PyObject *list, PyObject *key, const lp_code *code,
     PyObject *object = code->code == NULL ? Py_None : code->code;
     PyObject *row = Py_BuildValue(
         "(OOKKKLL)", key, object, (unsigned long long)sum->calls,
-        (unsigned long long)sum->hits, (unsigned long long)sum->own,
+        (unsigned long long)sum->hits, (unsigned long long)sum->own_cost,
         (long long)sum->ticks, (long long)sum->cost);
     int failed = row == NULL || PyList_Append(list, row) < 0;
 
@@ -294,7 +294,7 @@ append_wait(PyObject *list, const lp_code *code, const lp_off_cpu_line *line,
             Py_ssize_t thread, int cause)
 {
     uint64_t ns = cause < LP_WAIT_CAUSES ? line->waited.ns[cause]
-                                         : line->own[cause - LP_WAIT_CAUSES];
+                                         : line->self[cause - LP_WAIT_CAUSES];
     PyObject *row;
     int failed;
 

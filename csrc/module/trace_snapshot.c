@@ -54,7 +54,7 @@ begin(lp_trace_query *self, const lp_tracer *tracer, const char *wanted,
 
 /* The number of wanted slices that there was no room for. */
 static unsigned long long
-left_out(const lp_trace_query *self)
+dropped_slices(const lp_trace_query *self)
 {
     unsigned long long sum = 0;
 
@@ -64,7 +64,7 @@ left_out(const lp_trace_query *self)
 
             if (counters != NULL &&
                 lp_trace_query_number(self, counters->serial) > 0) {
-                sum += counters->left_out;
+                sum += counters->dropped_slices;
             }
         }
     }
@@ -142,7 +142,7 @@ lp_trace_windows(PyObject *op, PyObject *args)
         list = PyErr_NoMemory();
     }
     free(starts);
-    missing = left_out(&self);
+    missing = dropped_slices(&self);
     lp_trace_query_free(&self);
     if (list == NULL) {
         return NULL;

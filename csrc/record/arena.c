@@ -10,7 +10,7 @@ struct lp_arena_block {
     lp_arena_block *next;
     size_t bytes; /* of the mapping, this header included */
     size_t used;  /* bytes handed out, this header included */
-    size_t spare;
+    size_t padding;
 };
 
 _Static_assert(sizeof(struct lp_arena_block) % LP_RECORD_BYTES == 0,

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_SLOTS = 1024 };
+enum { MIN_SLOTS = 1024 };
 
 struct lp_call_path_table {
     lp_call_path_table *smaller; /* owned: a thread may still be reading it */
@@ -37,7 +37,7 @@ lp_call_paths_init(lp_call_paths *paths)
 {
     *paths = (lp_call_paths){.n = 1};
     pthread_mutex_init(&paths->lock, NULL);
-    paths->table = new_table(FIRST_SLOTS, NULL);
+    paths->table = new_table(MIN_SLOTS, NULL);
     paths->chunks[0] = calloc(LP_CALL_PATHS_PER_CHUNK, sizeof(lp_call_path));
     if (paths->table == NULL || paths->chunks[0] == NULL) {
         lp_call_paths_free(paths);
@@ -109,7 +109,7 @@ grow(lp_call_paths *paths)
 
 /* Room for the path of the next number. */
 static bool
-has_room(lp_call_paths *paths)
+reserve(lp_call_paths *paths)
 {
     uint32_t chunk = paths->n / LP_CALL_PATHS_PER_CHUNK;
 
@@ -138,7 +138,7 @@ add(lp_call_paths *paths, const lp_call_path *wanted)
         table = grow(paths);
         find(paths, table, wanted, &slot);
     }
-    if (paths->n >= table->mask || !has_room(paths)) {
+    if (paths->n >= table->mask || !reserve(paths)) {
         paths->lost++;
         return wanted->parent;
     }

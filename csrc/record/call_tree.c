@@ -6,7 +6,7 @@
 
 enum {
     MIN_CAPACITY = 64, /* links; a power of two, as all that follow */
-    MOST_NODES = 1 << 16
+    MAX_NODES = 1 << 16
 };
 
 /* The node for a line's calls of a function is below `above`, or, where there
@@ -25,7 +25,7 @@ lp_tree_new(const void *owner)
 
     if (tree != NULL) {
         tree->owner = owner;
-        tree->max = MOST_NODES;
+        tree->max = MAX_NODES;
         tree->root.canonical = &tree->root;
         lp_arena_init(&tree->arena);
     }
@@ -66,8 +66,8 @@ hash(const lp_node *above, const lp_line *line,
 
 /* The place of a link in the table, which has room for one more. */
 static lp_link *
-look_up(const lp_tree *tree, const lp_node *above, const lp_line *line,
-        const lp_code_counters *counters)
+find_link(const lp_tree *tree, const lp_node *above, const lp_line *line,
+          const lp_code_counters *counters)
 {
     uint32_t mask = tree->capacity - 1;
     uint32_t at = (uint32_t)hash(above, line, counters) & mask;
@@ -99,8 +99,8 @@ reserve(lp_tree *tree)
         lp_link link = tree->links[i];
 
         if (link.node != NULL) {
-            *look_up(&larger, link.above, link.node->line,
-                     link.node->counters) = link;
+            *find_link(&larger, link.above, link.node->line,
+                       link.node->counters) = link;
         }
     }
     free(tree->links);
@@ -111,7 +111,7 @@ reserve(lp_tree *tree)
 
 /* The node of this function on the way down to `above`, or NULL. */
 static lp_node *
-on_the_way(lp_node *above, const lp_code_counters *counters)
+find_on_path(lp_node *above, const lp_code_counters *counters)
 {
     while (above != NULL && above->counters != counters) {
         above = above->parent;
@@ -130,7 +130,7 @@ make_node(lp_tree *tree, lp_node *above, const lp_line *line,
     if (node == NULL) {
         return NULL;
     }
-    open = on_the_way(above, counters);
+    open = find_on_path(above, counters);
     node->line = line;
     node->counters = counters;
     node->parent = above;
@@ -159,13 +159,13 @@ lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
     if (!reserve(tree)) {
         return NULL;
     }
-    link = look_up(tree, above, line, counters);
+    link = find_link(tree, above, line, counters);
     if (link->node == NULL && tree->n_nodes >= tree->max &&
         above->counters != NULL) {
         /* Every line has its calls below one node of its function at least:
          * so what is added from here on is bounded by the program. */
         from = above->counters->node;
-        link = look_up(tree, from, line, counters);
+        link = find_link(tree, from, line, counters);
     }
     if (link->node == NULL) {
         lp_node *node = make_node(tree, from, line, counters);

@@ -44,7 +44,7 @@ typedef struct lp_node {
     struct lp_node *cache[LP_NODE_CACHE]; /* some of those below, by place */
     struct lp_node *next;                 /* made after it */
     uint32_t number;                      /* in this order, from 0 on */
-    uint32_t spare;
+    uint32_t padding;
 } lp_node;
 
 typedef struct lp_tree {

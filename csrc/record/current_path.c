@@ -4,11 +4,16 @@
 #include <stddef.h>
 
 /* Of a deeper stack another thread sees so many frames at either end. */
-enum { HALF = 256, MOST = 2 * HALF, TRIES = 64, OWN_TRIES = 1000 };
+enum {
+    HALF = 256,
+    MAX_LOCATIONS = 2 * HALF,
+    MAX_TRIES = 64,
+    MAX_OWN_TRIES = 1000
+};
 
-typedef struct place {
+typedef struct location {
     uint32_t serial, line;
-} place;
+} location;
 
 static uint32_t
 known_path(const lp_call_paths *paths, uint32_t path)
@@ -20,7 +25,7 @@ known_path(const lp_call_paths *paths, uint32_t path)
 /* Where a frame is, and the line that says so.  What another thread reads may
  * be of two different frames: `changes` will tell. */
 static const lp_line *
-read_place(const lp_frame *frame, place *found)
+read_location(const lp_frame *frame, location *found)
 {
     const lp_line *line = __atomic_load_n(&frame->line, __ATOMIC_RELAXED);
     const lp_line *lines = __atomic_load_n(&frame->lines, __ATOMIC_RELAXED);
@@ -28,7 +33,7 @@ read_place(const lp_frame *frame, place *found)
     uint32_t n = __atomic_load_n(&frame->n_lines, __ATOMIC_RELAXED);
     uintptr_t offset = ((uintptr_t)line - (uintptr_t)lines) / sizeof(*line);
 
-    *found = (place){0, 0};
+    *found = (location){0, 0};
     if (line != NULL && offset < n) {
         found->serial = __atomic_load_n(&frame->serial, __ATOMIC_RELAXED);
         found->line = first + (uint32_t)offset;
@@ -98,9 +103,9 @@ walk(const lp_recorder *rec, lp_call_paths *paths)
     }
     while (frame < top) {
         const lp_line *line;
-        place here;
+        location here;
 
-        line = read_place(++frame, &here);
+        line = read_location(++frame, &here);
         if (here.serial != 0) {
             path = lp_call_paths_child(paths, path, here.serial, here.line);
         }
@@ -130,7 +135,7 @@ lp_current_path(lp_recorder *rec, lp_call_paths *paths)
 
     /* Without the interpreter's lock this thread may be in the midst of
      * another's taking frames off: paths went to frames that moved. */
-    for (int i = 0; i < OWN_TRIES; i++) {
+    for (int i = 0; i < MAX_OWN_TRIES; i++) {
         uint32_t changes = __atomic_load_n(&rec->changes, __ATOMIC_ACQUIRE);
 
         if (LP_LIKELY(changes % 2 == 0)) {
@@ -153,7 +158,8 @@ lp_current_path(lp_recorder *rec, lp_call_paths *paths)
 /* Copies the places of all open lines, outermost first, or the ends of a deep
  * stack; -1 when they changed meanwhile. */
 static int
-copy_places(const lp_recorder *rec, place *places, lp_adopted_path *state)
+copy_locations(const lp_recorder *rec, location *locations,
+               lp_adopted_path *state)
 {
     const lp_frame *frames = __atomic_load_n(&rec->frames, __ATOMIC_RELAXED);
     const lp_frame *top = __atomic_load_n(&rec->top, __ATOMIC_RELAXED);
@@ -170,7 +176,7 @@ copy_places(const lp_recorder *rec, place *places, lp_adopted_path *state)
         if (i > HALF && i <= depth - HALF) {
             continue;
         }
-        state->line = read_place(frames + i, &places[n++]);
+        state->line = read_location(frames + i, &locations[n++]);
     }
     if (is_greenlet(top)) {
         state->rec = NULL; /* its line alone does not tell where others are */
@@ -197,17 +203,17 @@ uint32_t
 lp_current_path_of_thread(const lp_recorder *rec, lp_call_paths *paths,
                           lp_adopted_path *known)
 {
-    place places[MOST];
+    location locations[MAX_LOCATIONS];
     lp_adopted_path state = {.rec = rec};
     int n = -1;
 
     if (is_known(rec, known)) {
         return known->path;
     }
-    for (int i = 0; i < TRIES && n < 0; i++) {
+    for (int i = 0; i < MAX_TRIES && n < 0; i++) {
         state.changes = __atomic_load_n(&rec->changes, __ATOMIC_ACQUIRE);
         if (state.changes % 2 == 0) {
-            n = copy_places(rec, places, &state);
+            n = copy_locations(rec, locations, &state);
         }
     }
     if (n < 0) {
@@ -215,9 +221,9 @@ lp_current_path_of_thread(const lp_recorder *rec, lp_call_paths *paths,
     }
     state.path = lp_call_paths_root(paths, rec->number, true);
     for (int i = 0; i < n; i++) {
-        if (places[i].serial != 0) {
-            state.path = lp_call_paths_child(paths, state.path,
-                                             places[i].serial, places[i].line);
+        if (locations[i].serial != 0) {
+            state.path = lp_call_paths_child(
+                paths, state.path, locations[i].serial, locations[i].line);
         }
     }
     state.path = known_path(paths, state.path);

@@ -43,10 +43,10 @@ typedef struct lp_code_counters {
     uint32_t recursed;   /* whether depth was ever more than one */
     uint32_t code_id;
     uint32_t n_lines;
-    uint32_t awaits; /* 1: a number a line stands behind the records */
-    uint32_t serial; /* of the code object, see lp_layout */
-    uint64_t
-        left_out; /* slices that there was no room for, see trace_buffer.h */
+    uint32_t awaits;         /* 1: a number a line stands behind the records */
+    uint32_t serial;         /* of the code object, see lp_layout */
+    uint64_t dropped_slices; /* slices that there was no room for, see
+                                trace_buffer.h */
     uint64_t resumes; /* steps of generators and coroutines but the first */
     struct lp_off_cpu_lines *waits; /* owned: see off_cpu.h; NULL: none */
     struct lp_node *node; /* the first that calls it, see call_tree.h */

@@ -52,7 +52,7 @@ reserve(lp_code_counters *counters)
 
 /* The waits of a line; NULL when memory is out. */
 static lp_off_cpu_line *
-of_line(lp_code_counters *counters, uint64_t offset)
+find_line(lp_code_counters *counters, uint64_t offset)
 {
     lp_off_cpu_lines *waits = reserve(counters);
     uint32_t low = 0, high;
@@ -84,7 +84,7 @@ static void
 charge_line(const lp_frame *frame, const lp_waited *waited)
 {
     lp_off_cpu_line *to =
-        of_line(frame->counters, (uint64_t)(frame->line - frame->lines));
+        find_line(frame->counters, (uint64_t)(frame->line - frame->lines));
 
     if (to != NULL) {
         add(&to->waited, waited);
@@ -92,11 +92,11 @@ charge_line(const lp_frame *frame, const lp_waited *waited)
 }
 
 static void
-charge_own(const lp_recorder *rec, uint64_t depth, uint64_t waited,
-           uint64_t system)
+charge_self(const lp_recorder *rec, uint64_t depth, uint64_t waited,
+            uint64_t system)
 {
     const lp_frame *frame = rec->frames + depth;
-    bool of_c = (frame->flags & LP_FRAME_C_FUNCTION) != 0;
+    bool in_c = (frame->flags & LP_FRAME_C_FUNCTION) != 0;
     lp_off_cpu_line *to;
 
     while (
@@ -107,10 +107,10 @@ charge_own(const lp_recorder *rec, uint64_t depth, uint64_t waited,
     if (frame == rec->frames || (waited == 0 && system == 0)) {
         return;
     }
-    to = of_line(frame->counters, (uint64_t)(frame->line - frame->lines));
+    to = find_line(frame->counters, (uint64_t)(frame->line - frame->lines));
     if (to != NULL) {
-        to->own[of_c ? LP_SELF_C_WAIT : LP_SELF_WAIT] += waited;
-        to->own[of_c ? LP_SELF_C_SYSTEM : LP_SELF_SYSTEM] += system;
+        to->self[in_c ? LP_SELF_C_WAIT : LP_SELF_WAIT] += waited;
+        to->self[in_c ? LP_SELF_C_SYSTEM : LP_SELF_SYSTEM] += system;
     }
 }
 
@@ -232,7 +232,7 @@ lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
 bool lp_off_cpu_split_on;
 
 /* Before it is measured how many ticks a second has. */
-enum { FIRST_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
+enum { INITIAL_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
 
 #define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
@@ -247,7 +247,7 @@ lp_off_cpu_clock(lp_recorder *rec, const lp_clock *clock)
                 (wanted == NULL || strcmp(wanted, "off") != 0);
 
     WRITE(wait->threshold,
-          real ? (lp_ticks)(clock->counter ? FIRST_THRESHOLD : LP_WAIT_NS)
+          real ? (lp_ticks)(clock->counter ? INITIAL_THRESHOLD : LP_WAIT_NS)
                : LP_WAIT_NEVER);
     wait->exact = !clock->counter;
     wait->read = false;
@@ -287,14 +287,14 @@ to_ns(struct timespec time)
 /* Processor time of the recorder's thread, which need not be this one; 0
  * where it cannot be told. */
 static lp_ns
-processor_ns(const lp_off_cpu *wait, bool own)
+processor_ns(const lp_off_cpu *wait, bool own_thread)
 {
     struct timespec time = {0, 0};
 
     if (wait->clock != NULL) {
         return wait->clock();
     }
-    if (own) {
+    if (own_thread) {
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
         return to_ns(time);
     }
@@ -312,7 +312,7 @@ processor_ns(const lp_off_cpu *wait, bool own)
 /* How often this thread gave its processor up and was put off it, since the
  * last time, and was in the kernel; where the system says so. */
 static void
-take_usage(lp_off_cpu *wait, uint64_t *voluntary, uint64_t *involuntary,
+read_usage(lp_off_cpu *wait, uint64_t *voluntary, uint64_t *involuntary,
            lp_ns *system)
 {
 #ifdef RUSAGE_THREAD
@@ -376,24 +376,24 @@ measure_threshold(lp_off_cpu *wait, const lp_clock *clock, lp_ns wall,
  * waited in it. */
 static void
 read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
-            bool own)
+            bool own_thread)
 {
     lp_off_cpu *wait = &rec->wait;
     lp_ns wall = rec->clock.counter ? lp_clock_monotonic() : now;
-    lp_ns cpu = processor_ns(wait, own);
+    lp_ns cpu = processor_ns(wait, own_thread);
     uint64_t samples[LP_WAIT_CAUSES], voluntary = 1, involuntary = 1;
     uint64_t gap_ns = ns_of(&rec->clock, gap, wall, now);
     uint64_t passed = wall - wait->wall, used = cpu - wait->cpu, off;
     lp_ns system = 0;
 
-    if (cpu == 0 && !own) {
+    if (cpu == 0 && !own_thread) {
         return; /* its thread is gone */
     }
     take_samples(wait, samples);
     off = wait->read && cpu >= wait->cpu && passed > used ? passed - used : 0;
-    if (own &&
+    if (own_thread &&
         (off > LP_WAIT_NOISE_NS || !wait->read || lp_off_cpu_split_on)) {
-        take_usage(wait, &voluntary, &involuntary, &system);
+        read_usage(wait, &voluntary, &involuntary, &system);
     }
     off = off < gap_ns ? off : gap_ns;
     if (lp_off_cpu_split_on && wait->read && depth != 0 &&
@@ -401,8 +401,8 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
         /* Since the last look there were short lines, too. */
         double part = passed > gap_ns ? (double)gap_ns / (double)passed : 1.0;
 
-        charge_own(rec, depth, off > LP_WAIT_NOISE_NS ? off : 0,
-                   (uint64_t)((double)system * part));
+        charge_self(rec, depth, off > LP_WAIT_NOISE_NS ? off : 0,
+                    (uint64_t)((double)system * part));
     }
     wait->read = true;
     wait->read_at = now;
@@ -426,17 +426,17 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
 
 /* Look at the gap from the last event to `now`; how many ticks that took. */
 static lp_ticks
-look(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 {
     lp_off_cpu *wait = &rec->wait;
     lp_ticks last = frame->since, begun;
-    bool asked = READ(wait->asked);
+    bool reading_requested = READ(wait->reading_requested);
 
-    last = last < wait->left ? wait->left : last;
+    last = last < wait->last_leave ? wait->last_leave : last;
     last = last < wait->read_at ? wait->read_at : last;
-    WRITE(wait->asked, false);
+    WRITE(wait->reading_requested, false);
     lp_off_cpu_watch(rec);
-    if (now < last || (now - last <= wait->threshold && !asked)) {
+    if (now < last || (now - last <= wait->threshold && !reading_requested)) {
         return 0;
     }
     begun = lp_clock_now(&rec->clock);
@@ -461,14 +461,14 @@ add_cost(lp_recorder *rec, lp_ticks ticks)
 void
 lp_off_cpu_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 {
-    add_cost(rec, look(rec, frame - 1, now));
+    add_cost(rec, measure_gap(rec, frame - 1, now));
 }
 
 void
 lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    add_cost(rec, look(rec, frame, now)); /* it is the top one, but where
-                                           * frames take turns */
+    add_cost(rec, measure_gap(rec, frame, now)); /* it is the top one, but
+                                                  * where frames take turns */
     if (rec->wait.n_pending == 0) {
         return;
     }
@@ -494,7 +494,7 @@ lp_off_cpu_settle(lp_recorder *rec, lp_ticks now)
     uint64_t depth = open_depth(rec, rec->top);
     lp_ticks last = rec->frames[depth].since;
 
-    last = last < wait->left ? wait->left : last;
+    last = last < wait->last_leave ? wait->last_leave : last;
     last = last < wait->read_at ? wait->read_at : last;
     if (depth != 0 && wait->read && now > last &&
         now - last > wait->threshold) {

@@ -60,8 +60,8 @@ typedef enum lp_self_part {
 /* Waits of one line, see lp_code_counters.waits. */
 typedef struct lp_off_cpu_line {
     lp_waited waited;
-    uint64_t own[LP_SELF_PARTS]; /* ns */
-    uint64_t offset;             /* of the line */
+    uint64_t self[LP_SELF_PARTS]; /* ns */
+    uint64_t offset;              /* of the line */
 } lp_off_cpu_line;
 
 typedef struct lp_off_cpu_lines {
@@ -71,29 +71,29 @@ typedef struct lp_off_cpu_lines {
 
 /* A thread's, in its recorder. */
 typedef struct lp_off_cpu {
-    lp_ticks min;  /* so many ticks on a line leaves the fast path (atomic) */
-    lp_ticks left; /* when a frame was left, or resumed, last */
-    lp_ticks threshold; /* a gap of more ticks is looked at (atomic) */
-    lp_ticks read_at;   /* when the clocks below were read */
+    lp_ticks min; /* so many ticks on a line leaves the fast path (atomic) */
+    lp_ticks last_leave; /* when a frame was left, or resumed, last */
+    lp_ticks threshold;  /* a gap of more ticks is looked at (atomic) */
+    lp_ticks read_at;    /* when the clocks below were read */
     lp_ns wall, cpu;
     uint64_t cost; /* of all looks, in rec->cost, too */
     uint64_t voluntary,
-        involuntary;      /* processors: context switches of both kinds */
-    lp_ns system;         /* processor time in the kernel */
-    bool read;            /* of this very thread */
-    bool asked;           /* the sampler has the thread's next event leave the
-                           * fast path, whatever it stayed (atomic) */
-    bool exact;           /* the threshold is measured */
-    uint32_t thread;      /* as the system numbers it; 0: unknown (atomic) */
-    lp_ns (*clock)(void); /* processor time, a test's; NULL: the system's */
+        involuntary;        /* processors: context switches of both kinds */
+    lp_ns system;           /* processor time in the kernel */
+    bool read;              /* of this very thread */
+    bool reading_requested; /* the sampler has the thread's next event leave
+                             * the fast path, whatever it stayed (atomic) */
+    bool exact;             /* the threshold is measured */
+    uint32_t thread;        /* as the system numbers it; 0: unknown (atomic) */
+    lp_ns (*clock)(void);   /* processor time, a test's; NULL: the system's */
     lp_off_cpu_pending *pending; /* owned, by depth */
     uint32_t n_pending, capacity;
     uint64_t samples[LP_WAIT_CAUSES]; /* ns, since the last look (atomic) */
-    lp_ns sampled;                    /* the sampler's: when it looked, */
-    lp_cause seen;                    /* at what, how often in this gap, */
-    uint32_t quiet;
-    uint32_t asks; /* whom, and by which file: */
-    uint32_t turn; /* 0, or the sampler's that opened it */
+    lp_ns sampled_at;                 /* the sampler's: when it looked, */
+    lp_cause last_cause;              /* at what, how often in this gap, */
+    uint32_t repeats;
+    uint32_t file_thread; /* whom, and by which file: */
+    uint32_t file_run;    /* 0, or the sampler's that opened it */
     int file;
 } lp_off_cpu;
 

@@ -141,7 +141,7 @@ is_io(long call)
 
 /* The number of descriptors that a call waits for; -1 for other calls. */
 static long
-waits_for(long call, unsigned long first, unsigned long second)
+descriptor_count(long call, unsigned long first, unsigned long second)
 {
 #  ifdef SYS_select
     if (call == SYS_select) {
@@ -176,7 +176,7 @@ lp_sampler_cause(const char *text, uintptr_t low, uintptr_t high)
         return first >= low && first < high ? LP_WAIT_GIL : LP_WAIT_LOCK;
     }
     if (call == SYS_clock_nanosleep || call == SYS_nanosleep ||
-        waits_for(call, first, second) == 0) {
+        descriptor_count(call, first, second) == 0) {
         return LP_WAIT_SLEEP;
     }
     return call == -1 || is_io(call) ? LP_WAIT_IO : LP_WAIT_OTHER;
@@ -215,8 +215,8 @@ lp_sampler_is_unavailable(void)
 typedef struct sampler_view {
     lp_recorder *const *recorders;
     uintptr_t low, high; /* where the interpreter's lock is */
-    uint32_t own;        /* the thread, as the system numbers it, */
-    uint32_t turn;       /* how often there was one before, and this one, */
+    uint32_t native_id;  /* the thread, as the system numbers it, */
+    uint32_t run_number; /* how often there was one before, and this one, */
     uint32_t files;      /* and how many files it has open */
 } sampler_view;
 
@@ -229,14 +229,14 @@ change_state(uint32_t from, uint32_t to)
 }
 
 enum {
-    SHORTEST_NS = 2000000, /* from one look at all threads to the next, */
-    LONGEST_NS = 16000000,
-    SHARE = 150,        /* and so many times what it takes, at least */
-    IDLE_NS = 50000000, /* no line open for so long: it sleeps */
-    OFTEN = 8,          /* a thread that stays blocked is asked so often, */
-    SELDOM = 16,        /* and then at every 16th time */
-    MOST_FILES = 1 << 16,
-    OPEN_FILES = 512
+    MIN_PERIOD_NS = 2000000, /* from one look at all threads to the next, */
+    MAX_PERIOD_NS = 16000000,
+    SHARE = 150,          /* and so many times what it takes, at least */
+    IDLE_NS = 50000000,   /* no line open for so long: it sleeps */
+    MAX_REPEATS = 8,      /* a thread that stays blocked is asked so often, */
+    REPEAT_INTERVAL = 16, /* and then at every 16th time */
+    MAX_DESCRIPTORS = 1 << 16,
+    MAX_OPEN_FILES = 512
 };
 
 /* Sleep while the state is this one, for so many ns; 0: for as long. */
@@ -253,7 +253,7 @@ sleep_in(uint32_t state, lp_ns ns)
 /* A table of file descriptors of its own, with nothing in it: what it opens
  * takes no number from the program, and what the program closes is closed. */
 static bool
-leave_files(void)
+unshare_files(void)
 {
 #  ifdef SYS_close_range
     enum { UNSHARE = 2 }; /* CLOSE_RANGE_UNSHARE */
@@ -265,7 +265,7 @@ leave_files(void)
     if (unshare(CLONE_FILES) != 0) {
         return false;
     }
-    for (int fd = 0; fd < MOST_FILES; fd++) {
+    for (int fd = 0; fd < MAX_DESCRIPTORS; fd++) {
         close(fd); /* an old system's: it has no other way */
     }
     return true;
@@ -301,19 +301,19 @@ cause_of(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
 {
     lp_cause cause;
 
-    if (wait->turn == view->turn && wait->asks == thread) {
+    if (wait->file_run == view->run_number && wait->file_thread == thread) {
         return cause_in(view, wait->file);
     }
-    if (wait->turn == view->turn) {
+    if (wait->file_run == view->run_number) {
         close(wait->file);
         view->files--;
     }
     wait->file = open_file(thread);
-    wait->asks = thread;
-    wait->turn = 0;
+    wait->file_thread = thread;
+    wait->file_run = 0;
     cause = cause_in(view, wait->file);
-    if (wait->file >= 0 && view->files < OPEN_FILES) {
-        wait->turn = view->turn;
+    if (wait->file >= 0 && view->files < MAX_OPEN_FILES) {
+        wait->file_run = view->run_number;
         view->files++;
     }
     else if (wait->file >= 0) {
@@ -325,7 +325,7 @@ cause_of(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
 static bool
 is_unavailable(const sampler_view *view)
 {
-    int file = open_file(view->own);
+    int file = open_file(view->native_id);
     bool unavailable = cause_in(view, file) == LP_WAIT_UNSEEN;
 
     if (file >= 0) {
@@ -335,26 +335,27 @@ is_unavailable(const sampler_view *view)
 }
 
 /* True if a thread began to wait of late; and if any has open lines. */
-typedef struct seen {
-    bool fresh, open;
-} seen;
+typedef struct sample_result {
+    bool recent_wait, open;
+} sample_result;
 
 /* Ask for the thread's next event to be looked at.  False when the last one
  * that we asked for is still to come: it is in the same gap. */
 static bool
-mark(lp_off_cpu *wait)
+request_reading(lp_off_cpu *wait)
 {
-    bool asked = __atomic_exchange_n(&wait->asked, true, __ATOMIC_RELAXED);
+    bool reading_requested =
+        __atomic_exchange_n(&wait->reading_requested, true, __ATOMIC_RELAXED);
 
-    if (!asked) {
+    if (!reading_requested) {
         __atomic_store_n(&wait->min, 0, __ATOMIC_RELAXED);
     }
-    return !asked;
+    return !reading_requested;
 }
 
 static void
-look_at(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
-        seen *found)
+sample_thread(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
+              sample_result *found)
 {
     lp_off_cpu *wait = &rec->wait;
     uint32_t thread = __atomic_load_n(&wait->thread, __ATOMIC_RELAXED);
@@ -367,35 +368,38 @@ look_at(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
         return;
     }
     found->open = true;
-    if (mark(wait)) {
-        wait->quiet = 0;
-        wait->sampled = now > period ? now - period : 0;
+    if (request_reading(wait)) {
+        wait->repeats = 0;
+        wait->sampled_at = now > period ? now - period : 0;
     }
-    else if (wait->quiet > OFTEN && ++wait->quiet % SELDOM != 0) {
+    else if (wait->repeats > MAX_REPEATS &&
+             ++wait->repeats % REPEAT_INTERVAL != 0) {
         return;
     }
     cause = cause_of(view, wait, thread);
     if (cause == LP_WAIT_UNSEEN ||
-        !__atomic_load_n(&wait->asked, __ATOMIC_RELAXED)) {
+        !__atomic_load_n(&wait->reading_requested, __ATOMIC_RELAXED)) {
         return; /* it is gone, or in another gap by now */
     }
-    wait->quiet =
-        cause == wait->seen && cause != LP_WAIT_RUNNABLE ? wait->quiet + 1 : 0;
-    wait->seen = cause;
-    weight = now - wait->sampled;
-    wait->sampled = now;
+    wait->repeats = cause == wait->last_cause && cause != LP_WAIT_RUNNABLE
+                        ? wait->repeats + 1
+                        : 0;
+    wait->last_cause = cause;
+    weight = now - wait->sampled_at;
+    wait->sampled_at = now;
     __atomic_fetch_add(&wait->samples[cause], weight, __ATOMIC_RELAXED);
-    found->fresh |= cause != LP_WAIT_RUNNABLE && wait->quiet <= OFTEN;
+    found->recent_wait |=
+        cause != LP_WAIT_RUNNABLE && wait->repeats <= MAX_REPEATS;
 }
 
-static seen
-look_at_all(sampler_view *view, lp_ns now, lp_ns period)
+static sample_result
+sample_threads(sampler_view *view, lp_ns now, lp_ns period)
 {
-    seen found = {false, false};
+    sample_result found = {false, false};
     lp_recorder *rec = __atomic_load_n(view->recorders, __ATOMIC_ACQUIRE);
 
     while (rec != NULL) {
-        look_at(view, rec, now, period, &found);
+        sample_thread(view, rec, now, period, &found);
         rec = __atomic_load_n(&rec->next, __ATOMIC_ACQUIRE);
     }
     return found;
@@ -415,7 +419,7 @@ any_open(const sampler_view *view)
 /* Processor time of this thread: on a busy machine a look may be interrupted
  * for long, and that costs nobody anything. */
 static lp_ns
-spent(void)
+cpu_time(void)
 {
     struct timespec time = {0};
 
@@ -424,22 +428,22 @@ spent(void)
 }
 
 static lp_ns
-next_period(lp_ns period, lp_ns took, bool fresh)
+next_period(lp_ns period, lp_ns took, bool recent_wait)
 {
-    period = fresh ? SHORTEST_NS : period + period / 8;
-    period = period > LONGEST_NS ? LONGEST_NS : period;
+    period = recent_wait ? MIN_PERIOD_NS : period + period / 8;
+    period = period > MAX_PERIOD_NS ? MAX_PERIOD_NS : period;
     return period < took * SHARE ? took * SHARE : period;
 }
 
 static void
-watch(sampler_view *view)
+run_sampler(sampler_view *view)
 {
-    lp_ns period = SHORTEST_NS, last = lp_clock_monotonic(), idle = 0;
+    lp_ns period = MIN_PERIOD_NS, last = lp_clock_monotonic(), idle = 0;
 
     for (;;) {
         uint32_t state = __atomic_load_n(&lp_sampler_state, __ATOMIC_ACQUIRE);
-        lp_ns now = lp_clock_monotonic(), before;
-        seen found;
+        lp_ns now = lp_clock_monotonic(), start;
+        sample_result found;
 
         if (state != LP_SAMPLER_AWAKE) {
             if (state != LP_SAMPLER_ASLEEP) {
@@ -447,12 +451,12 @@ watch(sampler_view *view)
             }
             sleep_in(LP_SAMPLER_ASLEEP, 0);
             last = lp_clock_monotonic();
-            period = SHORTEST_NS;
+            period = MIN_PERIOD_NS;
             continue;
         }
-        before = spent();
-        found = look_at_all(view, now, now - last);
-        found.fresh |=
+        start = cpu_time();
+        found = sample_threads(view, now, now - last);
+        found.recent_wait |=
             __atomic_exchange_n(&lp_sampler_waited, 0, __ATOMIC_RELAXED) != 0;
         last = now;
         idle = found.open ? 0 : idle + period;
@@ -464,7 +468,7 @@ watch(sampler_view *view)
             }
             continue;
         }
-        period = next_period(period, spent() - before, found.fresh);
+        period = next_period(period, cpu_time() - start, found.recent_wait);
         sleep_in(LP_SAMPLER_AWAKE, period);
     }
 }
@@ -474,11 +478,11 @@ static void
 run_thread(sampler_view *view)
 {
     prctl(PR_SET_NAME, "lineprof", 0, 0, 0);
-    view->own = (uint32_t)syscall(SYS_gettid);
-    view->turn++;
+    view->native_id = (uint32_t)syscall(SYS_gettid);
+    view->run_number++;
     view->files = 0;
-    if (leave_files() && !is_unavailable(view)) {
-        watch(view);
+    if (unshare_files() && !is_unavailable(view)) {
+        run_sampler(view);
     }
     else {
         change_state(LP_SAMPLER_AWAKE, LP_SAMPLER_UNAVAILABLE);
@@ -488,7 +492,7 @@ run_thread(sampler_view *view)
 /* -- its begin and its end -------------------------------------------------
  */
 
-enum { STACK_BYTES = 256 << 10, MOST_MOMENTS = 10000 };
+enum { STACK_BYTES = 256 << 10, MAX_POLLS = 10000 };
 
 static struct {
     sampler_view view;
@@ -524,7 +528,7 @@ wait_until_gone(uint32_t thread)
 {
     const struct timespec moment = {0, 10000};
 
-    for (int i = 0; i < MOST_MOMENTS; i++) {
+    for (int i = 0; i < MAX_POLLS; i++) {
         if (syscall(SYS_tgkill, getpid(), thread, 0) != 0) {
             return;
         }
@@ -539,7 +543,7 @@ end(void)
     if (sampler.running) {
         set_state(LP_SAMPLER_ENDING);
         pthread_join(sampler.thread, NULL);
-        wait_until_gone(sampler.view.own);
+        wait_until_gone(sampler.view.native_id);
         sampler.running = false;
     }
     __atomic_store_n(&lp_sampler_state, LP_SAMPLER_OFF, __ATOMIC_SEQ_CST);
@@ -612,10 +616,10 @@ after_fork_child(void)
         sampler.view.recorders == NULL ? NULL : *sampler.view.recorders;
 
     for (; rec != NULL; rec = rec->next) {
-        bool own = rec->wait.thread == sampler.forking;
+        bool forked = rec->wait.thread == sampler.forking;
 
         rec->wait.thread = 0;
-        if (own) {
+        if (forked) {
             lp_off_cpu_attach(rec);
         }
     }
@@ -624,7 +628,7 @@ after_fork_child(void)
 }
 
 static void
-heed_forks(void)
+register_fork_handlers(void)
 {
     pthread_atfork(before_fork, after_fork, after_fork_child);
 }
@@ -632,7 +636,7 @@ heed_forks(void)
 void
 lp_sampler_start(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
 {
-    pthread_once(&once, heed_forks);
+    pthread_once(&once, register_fork_handlers);
     pthread_mutex_lock(&lock);
     sampler.view.recorders = recorders;
     sampler.view.low = low;

@@ -5,7 +5,7 @@
 
 #include "record/call_tree.h"
 
-enum { FIRST_FRAMES = 64 };
+enum { MIN_FRAMES = 64 };
 
 /* Other threads read this at any moment, see current_path.c. */
 #define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
@@ -33,13 +33,13 @@ lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
     if (rec == NULL) {
         return NULL;
     }
-    rec->frames = calloc(FIRST_FRAMES, sizeof(lp_frame));
+    rec->frames = calloc(MIN_FRAMES, sizeof(lp_frame));
     if (rec->frames == NULL) {
         free(rec);
         return NULL;
     }
     rec->top = rec->frames;
-    rec->last = rec->frames + FIRST_FRAMES - 1;
+    rec->last = rec->frames + MIN_FRAMES - 1;
     rec->clock = *clock;
     rec->costs = *costs;
     rec->audit_at = LP_OVERHEAD_AUDIT_NEVER;
@@ -54,11 +54,11 @@ lp_recorder_free(lp_recorder *rec)
     if (rec == NULL) {
         return;
     }
-    while (rec->outgrown != NULL) {
-        void *next = *(void **)rec->outgrown;
+    while (rec->old_frames != NULL) {
+        void *next = *(void **)rec->old_frames;
 
-        free(rec->outgrown);
-        rec->outgrown = next;
+        free(rec->old_frames);
+        rec->old_frames = next;
     }
     while (rec->trees != NULL) {
         lp_calls_drop(rec, rec->trees->owner);
@@ -115,13 +115,13 @@ grow(lp_recorder *rec)
     __atomic_store_n(&rec->top, frames + used - 1, __ATOMIC_RELAXED);
     rec->last = frames + wanted - 1;
     lp_recorder_changed(rec);
-    *(void **)old = rec->outgrown;
-    rec->outgrown = old;
+    *(void **)old = rec->old_frames;
+    rec->old_frames = old;
     return true;
 }
 
 static bool
-has_room(lp_recorder *rec, const lp_code_counters *counters)
+reserve(lp_recorder *rec, const lp_code_counters *counters)
 {
     if (counters == NULL || (rec->top == rec->last && !grow(rec))) {
         rec->lost++;
@@ -147,8 +147,8 @@ begin_frame(lp_frame *frame, const void *code, lp_code_counters *counters,
     frame->counters = counters;
     frame->key = NULL;
     frame->node = NULL;
-    frame->seen = 0;
-    frame->last_seen = 0;
+    frame->hit_mask = 0;
+    frame->last_hit = 0;
     frame->statement = NULL;
     frame->offset = -1;
     if (counters->depth++ != 0) {
@@ -162,7 +162,7 @@ lp_recorder_enter(lp_recorder *rec, const void *code,
 {
     lp_frame *frame;
 
-    if (!has_room(rec, counters)) {
+    if (!reserve(rec, counters)) {
         return NULL;
     }
     lp_recorder_change(rec);
@@ -199,7 +199,7 @@ lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
     size_t place = (size_t)(below - rec->frames) + 1;
     lp_frame *frame;
 
-    if (!has_room(rec, counters)) {
+    if (!reserve(rec, counters)) {
         return NULL;
     }
     lp_off_cpu_spread(rec);
@@ -231,14 +231,14 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
 
     counters->depth--;
     if (LP_LIKELY(frame->line != NULL)) {
-        uint64_t looks = rec->wait.cost;
+        uint64_t gap_cost = rec->wait.cost;
 
         if (suspended) {
             split(frame, lp_recorder_opened(frame));
         }
         lp_recorder_charge(rec, frame, now);
         /* What came after `now` is none of the frame's time. */
-        frame->first_cost += rec->wait.cost - looks;
+        frame->first_cost += rec->wait.cost - gap_cost;
         if (LP_UNLIKELY(rec->traced)) {
             lp_recorder_add_function_slice(rec, frame, now);
         }
@@ -246,7 +246,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
         lp_calls_charge(rec, frame, now);
         rec->cost += frame->self_cost;
     }
-    rec->wait.left = now;
+    rec->wait.last_leave = now;
     lp_recorder_change(rec);
     if (LP_UNLIKELY(frame != rec->top)) {
         rec->unordered_leaves += !(frame[1].flags & LP_FRAME_SHARED);
@@ -391,14 +391,14 @@ lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now)
 /* What others' events took while it was open is none of its execution's
  * ticks; what is left of them. */
 static lp_ticks
-charge_others(lp_recorder *rec, lp_frame *frame, lp_ticks ticks)
+charge_event_costs(lp_recorder *rec, lp_frame *frame, lp_ticks ticks)
 {
     uint64_t cost = rec->cost - (frame->cost & ~LP_SPLIT);
-    lp_ticks lost = cost / LP_COST_ONE;
+    lp_ticks overhead = cost / LP_COST_ONE;
 
     frame->line->cost += cost;
     frame->cost = rec->cost;
-    return ticks > lost ? ticks - lost : 0;
+    return ticks > overhead ? ticks - overhead : 0;
 }
 
 void
@@ -413,7 +413,7 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
         lp_recorder_add_line_slice(rec, frame, now);
     }
     if (rec->cost != frame->cost) {
-        ticks = charge_others(rec, frame, ticks);
+        ticks = charge_event_costs(rec, frame, ticks);
     }
     if (LP_UNLIKELY(elapsed >=
                     __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED))) {
@@ -427,29 +427,29 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 /* In statements of several lines each time that one runs is a hit of each of
  * its lines, however control goes about in it. */
 
-enum { SEEN_BITS = 64 };
+enum { MASK_BITS = 64 };
 
 /* Count the line of a statement once for each time that the statement runs,
  * however often control comes back to the line meanwhile. */
 static void
 hit_once(lp_frame *frame, lp_line *line, uint32_t place)
 {
-    if (place < SEEN_BITS) {
+    if (place < MASK_BITS) {
         uint64_t bit = (uint64_t)1 << place;
 
-        if (frame->seen & bit) {
+        if (frame->hit_mask & bit) {
             line->cost += line->weight;
             return;
         }
-        frame->seen |= bit;
+        frame->hit_mask |= bit;
     }
     else {
         /* Literals of many lines run straight down. */
-        if (place <= frame->last_seen) {
+        if (place <= frame->last_hit) {
             line->cost += line->weight;
             return;
         }
-        frame->last_seen = place;
+        frame->last_hit = place;
     }
     line->hits++;
 }
@@ -470,9 +470,9 @@ lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
     if (!same || step == LP_LINE_LOOP_BACK) {
         lp_recorder_end_statement(frame);
         frame->statement = first;
-        frame->spent = 0;
-        frame->seen = 0;
-        frame->last_seen = 0;
+        frame->statement_ticks = 0;
+        frame->hit_mask = 0;
+        frame->last_hit = 0;
         if (to != first) {
             /* It begins at its inside: a hit of the first line, but no time
              * there (the sum of both costs is what is read). */

@@ -75,12 +75,13 @@ typedef struct lp_frame {
     uint32_t first_line;
     uint32_t n_lines;
     uint32_t flags;
-    uint32_t last_seen; /* in a long statement: lines up to here were hit */
+    uint32_t last_hit;  /* in a long statement: lines up to here were hit */
     int32_t offset;     /* where the last event was, if it gathers */
     uint32_t ranges;    /* of it that are pushed, if it is one: 0 to 2 */
-    uint64_t seen;      /* in a statement: bit i, its line i was hit */
+    uint64_t hit_mask;  /* in a statement: bit i, its line i was hit */
     lp_line *statement; /* the first line of the statement that it is in, */
-    lp_ticks spent;     /* and the time there; NULL: not from its begin on */
+    lp_ticks
+        statement_ticks; /* and the time there; NULL: not from its begin on */
     lp_code_counters *counters;
     void *owner;         /* the tracer, opaque */
     lp_ticks first;      /* when its first line was opened */
@@ -126,7 +127,7 @@ typedef struct lp_recorder {
     lp_trace_reason trace_reason;
     uint32_t number;   /* place in the list of recorders */
     uint32_t changes;  /* odd while frames come or go (atomic) */
-    void *outgrown;    /* owned list: frames as they were before they moved */
+    void *old_frames;  /* owned list: frames as they were before they moved */
     uint32_t ranged;   /* frames, from the first on, whose ranges are right */
     uint32_t unpopped; /* ranges beyond theirs that the thread has to pop */
     uint64_t audit_at; /* of `cost`: see overhead_audit.h */
@@ -207,7 +208,7 @@ static inline void
 lp_recorder_end_statement(lp_frame *frame)
 {
     if (frame->statement != NULL) {
-        lp_line_executed(frame->statement, frame->spent);
+        lp_line_executed(frame->statement, frame->statement_ticks);
         frame->statement = NULL;
     }
 }
@@ -262,7 +263,7 @@ lp_recorder_executed(lp_frame *frame, lp_ticks ticks)
         lp_line_executed(line, ticks);
     }
     else if (line == frame->statement) {
-        frame->spent += ticks;
+        frame->statement_ticks += ticks;
     }
 }
 
@@ -299,7 +300,7 @@ lp_recorder_begin(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 static inline void
 lp_recorder_begin_now(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    lp_ticks below = frame[-1].since, left = rec->wait.left;
+    lp_ticks below = frame[-1].since, left = rec->wait.last_leave;
 
     lp_recorder_begin(rec, frame, now);
     if (LP_UNLIKELY(now - (below > left ? below : left) >=

@@ -18,13 +18,13 @@
 #include "record/clock.h"
 
 typedef struct lp_suspended_frame {
-    const void *key;    /* which frame; NULL: a free place */
-    const void *code;   /* whose */
-    bool is_suspended;  /* it is suspended; else its place is kept for it */
-    uint32_t line;      /* offset of the line it is on */
-    uint32_t last_seen; /* as in lp_frame */
-    uint64_t seen;      /* as in lp_frame */
-    uint64_t *awaits;   /* the line's counter; NULL: none, or forgotten */
+    const void *key;   /* which frame; NULL: a free place */
+    const void *code;  /* whose */
+    bool is_suspended; /* it is suspended; else its place is kept for it */
+    uint32_t line;     /* offset of the line it is on */
+    uint32_t last_hit; /* as in lp_frame */
+    uint64_t hit_mask; /* as in lp_frame */
+    uint64_t *awaits;  /* the line's counter; NULL: none, or forgotten */
     lp_ticks since;
 } lp_suspended_frame;
 

@@ -55,7 +55,7 @@ void lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks);
 bool lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice);
 
 /* Forget those of serials that `goes` has a mark at; the others are kept. */
-void lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *goes,
+void lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *forgotten,
                             uint32_t n);
 
 void lp_trace_buffer_free(lp_trace_buffer *slices);

@@ -36,7 +36,7 @@ reserve(lp_trace_query *self)
 
 /* Take a slice if it is asked for. */
 static void
-take(lp_trace_query *self, const lp_slice *slice)
+add_slice(lp_trace_query *self, const lp_slice *slice)
 {
     uint32_t number = lp_trace_query_number(self, slice->serial);
 
@@ -59,15 +59,15 @@ take(lp_trace_query *self, const lp_slice *slice)
 }
 
 static void
-take_open(void *to, lp_code_counters *counters, const lp_slice *slice)
+add_open_slice(void *to, lp_code_counters *counters, const lp_slice *slice)
 {
     (void)counters;
-    take(to, slice);
+    add_slice(to, slice);
 }
 
 /* All that started in the window: what has ended, and what is under way. */
 static void
-take_all(lp_trace_query *self)
+find_slices(lp_trace_query *self)
 {
     for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
         lp_trace_reader reader;
@@ -76,11 +76,11 @@ take_all(lp_trace_query *self)
         self->thread = rec->number;
         lp_trace_reader_open(&reader, &rec->slices, self->low, self->high);
         while (!self->failed && lp_trace_reader_next(&reader, &slice)) {
-            take(self, &slice);
+            add_slice(self, &slice);
         }
         if (rec->traced) {
-            lp_recorder_open_slices(rec, NULL, NULL, self->until, take_open,
-                                    self);
+            lp_recorder_open_slices(rec, NULL, NULL, self->until,
+                                    add_open_slice, self);
         }
     }
 }
@@ -107,7 +107,7 @@ compare(const void *one, const void *other)
 bool
 lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts, size_t *n)
 {
-    size_t seen = 0, capacity = 0;
+    size_t n_wanted = 0, capacity = 0;
 
     for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
         lp_trace_reader reader;
@@ -116,7 +116,7 @@ lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts, size_t *n)
         lp_trace_reader_open(&reader, &rec->slices, 0, UINT64_MAX);
         while (lp_trace_reader_next(&reader, &slice)) {
             if (lp_trace_query_number(self, slice.serial) == 0 ||
-                seen++ % LP_TRACE_SAMPLE != 0) {
+                n_wanted++ % LP_TRACE_SAMPLE != 0) {
                 continue;
             }
             if (*n == capacity) {
@@ -139,7 +139,7 @@ bool
 lp_trace_query_window(lp_trace_query *self)
 {
     self->n = 0;
-    take_all(self);
+    find_slices(self);
     if (!self->failed && self->n > 0) {
         qsort(self->found, self->n, sizeof(lp_found), compare);
     }

@@ -10,12 +10,12 @@
 #include "random.h"
 
 static lp_activity activity;
-static int asked;
+static int look_requested;
 
 static const char *
 call_name(lp_activity_kind kind, uint32_t call)
 {
-    asked++;
+    look_requested++;
     return call == 5 ? NULL : kind == LP_DRIVER_CALL ? "cuIt" : "cudaIt";
 }
 
@@ -76,7 +76,7 @@ each_kind_has_its_names(void)
         CHECK(strcmp(name_of(&copy, LP_DRIVER_CALL, 1), "cuIt") == 0);
         CHECK(strcmp(name_of(&copy, LP_DRIVER_CALL, 5), "?") == 0);
     }
-    CHECK(copy.names.n == n + 3 && asked == 3);
+    CHECK(copy.names.n == n + 3 && look_requested == 3);
     CHECK(strcmp(name_of(&copy, LP_DRIVER_CALL, 99999), "") == 0);
     for (uint32_t i = 0; i < 4096; i++) { /* more than there was room for */
         CHECK(strcmp(name_of(&copy, LP_RUNTIME_CALL, i),

@@ -111,11 +111,11 @@ what_was_seen_of_a_statement_comes_back(void)
     lp_suspended_frame frame = suspended_frames(1, NULL, 0);
     const lp_suspended_frame *kept;
 
-    frame.seen = 5;
-    frame.last_seen = 70;
+    frame.hit_mask = 5;
+    frame.last_hit = 70;
     CHECK(lp_suspended_add(&suspended, frame));
     kept = lp_suspended_resume(&suspended, &frames[1], &code, 9);
-    CHECK(kept != NULL && kept->seen == 5 && kept->last_seen == 70);
+    CHECK(kept != NULL && kept->hit_mask == 5 && kept->last_hit == 70);
     CHECK(lp_suspended_resume(&suspended, &frames[1], &code, 9) == NULL);
     lp_suspended_free(&suspended);
 }

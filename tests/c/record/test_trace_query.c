@@ -341,9 +341,9 @@ what_there_is_no_room_for_is_counted(void)
         line(&made, 0, 10 * i);
         leave(&made, false, 10 * i + 1);
     }
-    CHECK(made.a->left_out == 3 && made.b->left_out == 0);
+    CHECK(made.a->dropped_slices == 3 && made.b->dropped_slices == 0);
     lp_code_counters_reset(made.a);
-    CHECK(made.a->left_out == 0);
+    CHECK(made.a->dropped_slices == 0);
     tear_down(&made);
 }
 
