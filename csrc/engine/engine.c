@@ -452,8 +452,7 @@ lp_engine_watch_waits(void)
 void
 lp_engine_unwatch_waits(void)
 {
-    lp_sampler_stop(); /* takes no time: the sampler holds no lock of
-                          lineprof's */
+    lp_sampler_stop(); /* quick, because the sampler's thread needs no GIL */
 }
 
 enum { WAIT_US = 50 };

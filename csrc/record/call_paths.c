@@ -5,9 +5,10 @@
 enum { MIN_SLOTS = 1024 };
 
 struct lp_call_path_table {
-    lp_call_path_table *smaller; /* owned: a thread may still be reading it */
+    lp_call_path_table *smaller; /* owned: the table before, which a thread may
+                                    still be reading */
     uint32_t mask;
-    uint32_t slots[]; /* numbers of paths (atomic), 0: free */
+    uint32_t slots[]; /* numbers of paths (atomic); 0 if free */
 };
 
 static uint64_t
@@ -62,7 +63,7 @@ lp_call_paths_free(lp_call_paths *paths)
     pthread_mutex_destroy(&paths->lock);
 }
 
-/* Its number, or 0 with `*slot` where it would have to be. */
+/* Return the number of a path, or 0 with its slot in `*slot`. */
 static uint32_t
 find(const lp_call_paths *paths, const lp_call_path_table *table,
      const lp_call_path *wanted, uint32_t *slot)
@@ -88,7 +89,7 @@ find(const lp_call_paths *paths, const lp_call_path_table *table,
     }
 }
 
-/* A table of twice the size; the old one while memory is out. */
+/* Return a table of twice the size; the old one if memory is out. */
 static lp_call_path_table *
 grow(lp_call_paths *paths)
 {
@@ -107,7 +108,7 @@ grow(lp_call_paths *paths)
     return table;
 }
 
-/* Room for the path of the next number. */
+/* Make room for the path of the next number. */
 static bool
 reserve(lp_call_paths *paths)
 {
@@ -123,7 +124,7 @@ reserve(lp_call_paths *paths)
     return paths->chunks[chunk] != NULL;
 }
 
-/* Under the lock. */
+/* Add a path; under the lock. */
 static uint32_t
 add(lp_call_paths *paths, const lp_call_path *wanted)
 {
@@ -132,7 +133,7 @@ add(lp_call_paths *paths, const lp_call_path *wanted)
     uint32_t number = find(paths, table, wanted, &slot);
 
     if (number != 0) {
-        return number; /* another thread was quicker */
+        return number; /* added by another thread in the meantime */
     }
     if (paths->n > table->mask / 2) {
         table = grow(paths);

@@ -5,12 +5,13 @@
 #include <string.h>
 
 enum {
-    MIN_CAPACITY = 64, /* links; a power of two, as all that follow */
+    MIN_CAPACITY = 64, /* links; a power of two, as are all later capacities */
     MAX_NODES = 1 << 16
 };
 
-/* The node for a line's calls of a function is below `above`, or, where there
- * was no room for its way, below another node of the same function. */
+/* A link to the node for a line's calls of a function: the node is below
+ * `above` or, if there was no room for that call path, below another node of
+ * the same function. */
 typedef struct lp_link {
     const lp_node *above;
     lp_node *node;
@@ -64,7 +65,7 @@ hash(const lp_node *above, const lp_line *line,
     return mixed >> 32;
 }
 
-/* The place of a link in the table, which has room for one more. */
+/* Return the slot of a link in the table, which has room for one more. */
 static lp_link *
 find_link(const lp_tree *tree, const lp_node *above, const lp_line *line,
           const lp_code_counters *counters)
@@ -81,7 +82,7 @@ find_link(const lp_tree *tree, const lp_node *above, const lp_line *line,
     return &tree->links[at];
 }
 
-/* Room for one link more. */
+/* Make room for one more link. */
 static bool
 reserve(lp_tree *tree)
 {
@@ -109,7 +110,7 @@ reserve(lp_tree *tree)
     return true;
 }
 
-/* The node of this function on the way down to `above`, or NULL. */
+/* Return the node of this function on the call path to `above`, or NULL. */
 static lp_node *
 find_on_path(lp_node *above, const lp_code_counters *counters)
 {
@@ -162,8 +163,8 @@ lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
     link = find_link(tree, above, line, counters);
     if (link->node == NULL && tree->n_nodes >= tree->max &&
         above->counters != NULL) {
-        /* Every line has its calls below one node of its function at least:
-         * so what is added from here on is bounded by the program. */
+        /* Each line has its calls below at least one node of its function, so
+         * the number of nodes added from here on is bounded by the program. */
         from = above->counters->node;
         link = find_link(tree, from, line, counters);
     }
@@ -185,7 +186,7 @@ lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
     return link->node;
 }
 
-/* The caller of a frame, or NULL. */
+/* Return the caller of a frame, or NULL. */
 static lp_frame *
 caller_of(const lp_recorder *rec, const lp_frame *frame)
 {
@@ -225,7 +226,7 @@ make_tree(lp_recorder *rec, const void *owner)
     return tree;
 }
 
-/* The node of a frame whose caller, if any, has one. */
+/* Find the node of a frame whose caller, if any, has one. */
 static lp_node *
 find(lp_tree *tree, lp_frame *frame, const lp_frame *caller)
 {
@@ -249,8 +250,8 @@ lp_calls_find(lp_recorder *rec, lp_frame *frame)
     if (tree == NULL) {
         return NULL;
     }
-    /* Frames that were joined in the middle have none yet, nor may those
-     * below them: from the lowest of these on. */
+    /* Frames to which a tracer was attached while they ran have no node yet,
+     * and their callers may have none: start from the lowest of these. */
     for (lp_frame *below = caller; below != NULL && below->node == NULL;
          below = caller_of(rec, below)) {
         first = below;

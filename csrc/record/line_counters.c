@@ -11,8 +11,8 @@ _Static_assert(sizeof(lp_line) % LP_RECORD_BYTES == 0, "whole records");
 _Static_assert(sizeof(lp_code_counters) % LP_RECORD_BYTES == 0,
                "whole records");
 
-/* The interpreter keeps the numbers up to 256 ready made and builds an
- * object for each larger one that it hands to a callback. */
+/* CPython has preallocated ints up to 256, and creates an object for each
+ * larger one that it passes to a callback. */
 enum { MAX_SMALL_INT = 256 };
 
 void
@@ -27,7 +27,7 @@ lp_layout_clear(lp_layout *layout)
 static uint32_t
 weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
 {
-    /* (An event of an instruction takes what one of a low line does.) */
+    /* (An INSTRUCTION event costs the same as an event of a low line.) */
     uint32_t weight =
         layout->first_line + offset > MAX_SMALL_INT && !layout->by_instruction
             ? costs->high_line

@@ -29,7 +29,8 @@ add(lp_waited *to, const lp_waited *from)
     }
 }
 
-/* The counters' waits with room for one more, or NULL when memory is out. */
+/* Return the counters' waits with room for one more, or NULL if memory is out.
+ */
 static lp_off_cpu_lines *
 reserve(lp_code_counters *counters)
 {
@@ -50,7 +51,7 @@ reserve(lp_code_counters *counters)
     return waits;
 }
 
-/* The waits of a line; NULL when memory is out. */
+/* Return the waits of a line, added if needed; NULL if memory is out. */
 static lp_off_cpu_line *
 find_line(lp_code_counters *counters, uint64_t offset)
 {
@@ -114,7 +115,7 @@ charge_self(const lp_recorder *rec, uint64_t depth, uint64_t waited,
     }
 }
 
-/* -- what is still to be handed down ---------------------------------------
+/* -- pending waits ---------------------------------------------------------
  */
 
 static uint64_t
@@ -201,7 +202,8 @@ lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
         return;
     }
     if (involuntary != 0 && running != 0) {
-        /* Of what it was seen not to be blocked, some was no running. */
+        /* Part of the time in which it was sampled as not blocked was spent
+         * waiting for a processor. */
         double part = (double)blocked / (double)(blocked + running);
         uint64_t max = (uint64_t)((double)gap_ns * part);
 
@@ -221,7 +223,7 @@ lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
             off_ns -= part;
         }
     }
-    /* What rounding left over: not more than some ns. */
+    /* The remainder of rounding: no more than some ns. */
     waited->ns[LP_WAIT_OTHER] += off_ns - waited->ns[LP_WAIT_RUNNABLE];
 }
 
@@ -231,7 +233,7 @@ lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
 
 bool lp_off_cpu_split_on;
 
-/* Before it is measured how many ticks a second has. */
+/* Used until the frequency of the counter has been measured. */
 enum { INITIAL_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
 
 #define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
@@ -242,7 +244,7 @@ lp_off_cpu_clock(lp_recorder *rec, const lp_clock *clock)
 {
     lp_off_cpu *wait = &rec->wait;
     const char *wanted = getenv("LINEPROF_WAITS");
-    /* A test's ticks are no time that a processor could be used in. */
+    /* A test's clock has no relation to processor time. */
     bool real = clock->name != NULL && strcmp(clock->name, "given") != 0 &&
                 (wanted == NULL || strcmp(wanted, "off") != 0);
 
@@ -284,8 +286,8 @@ to_ns(struct timespec time)
     return (lp_ns)time.tv_sec * 1000000000u + (lp_ns)time.tv_nsec;
 }
 
-/* Processor time of the recorder's thread, which need not be this one; 0
- * where it cannot be told. */
+/* Return the processor time of the recorder's thread, which need not be this
+ * one; 0 if unknown. */
 static lp_ns
 processor_ns(const lp_off_cpu *wait, bool own_thread)
 {
@@ -299,8 +301,8 @@ processor_ns(const lp_off_cpu *wait, bool own_thread)
         return to_ns(time);
     }
 #ifdef __linux__
-    /* As pthread_getcpuclockid makes it; it fails for a thread that is gone.
-     */
+    /* The clock id that pthread_getcpuclockid makes; fails if the thread has
+     * ended. */
     if (wait->thread == 0 ||
         clock_gettime((clockid_t)(~wait->thread << 3 | 6), &time) != 0) {
         return 0;
@@ -309,8 +311,8 @@ processor_ns(const lp_off_cpu *wait, bool own_thread)
     return to_ns(time);
 }
 
-/* How often this thread gave its processor up and was put off it, since the
- * last time, and was in the kernel; where the system says so. */
+/* Read the voluntary and involuntary context switches of this thread, and its
+ * time in the kernel, since the last call, if the system has them. */
 static void
 read_usage(lp_off_cpu *wait, uint64_t *voluntary, uint64_t *involuntary,
            lp_ns *system)
@@ -326,7 +328,7 @@ read_usage(lp_off_cpu *wait, uint64_t *voluntary, uint64_t *involuntary,
         wait->involuntary += *involuntary;
         kernel = (lp_ns)usage.ru_stime.tv_sec * 1000000000u +
                  (lp_ns)usage.ru_stime.tv_usec * 1000u;
-        /* (A forked child begins anew.) */
+        /* (A forked child starts from 0.) */
         *system = kernel > wait->system ? kernel - wait->system : 0;
         wait->system = kernel;
         return;
@@ -346,7 +348,7 @@ take_samples(lp_off_cpu *wait, uint64_t *samples)
     }
 }
 
-/* -- looks -----------------------------------------------------------------
+/* -- reading the clocks ----------------------------------------------------
  */
 
 static uint64_t
@@ -359,7 +361,8 @@ ns_of(const lp_clock *clock, lp_ticks ticks, lp_ns wall, lp_ticks now)
                       (double)(now - clock->ticks0));
 }
 
-/* Once the clock has run for a while it is known what it counts. */
+/* Set the exact threshold once the clock has run long enough to know its
+ * frequency. */
 static void
 measure_threshold(lp_off_cpu *wait, const lp_clock *clock, lp_ns wall,
                   lp_ticks now)
@@ -372,8 +375,8 @@ measure_threshold(lp_off_cpu *wait, const lp_clock *clock, lp_ns wall,
     }
 }
 
-/* Read the clocks at the end of a gap, and note what the frames up to `depth`
- * waited in it. */
+/* Read the clocks at the end of a gap, and record the wait of the frames up to
+ * `depth`. */
 static void
 read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
             bool own_thread)
@@ -387,7 +390,7 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     lp_ns system = 0;
 
     if (cpu == 0 && !own_thread) {
-        return; /* its thread is gone */
+        return; /* its thread has ended */
     }
     take_samples(wait, samples);
     off = wait->read && cpu >= wait->cpu && passed > used ? passed - used : 0;
@@ -398,7 +401,7 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     off = off < gap_ns ? off : gap_ns;
     if (lp_off_cpu_split_on && wait->read && depth != 0 &&
         wait->threshold < gap) {
-        /* Since the last look there were short lines, too. */
+        /* Since the last reading there were also short lines. */
         double part = passed > gap_ns ? (double)gap_ns / (double)passed : 1.0;
 
         charge_self(rec, depth, off > LP_WAIT_NOISE_NS ? off : 0,
@@ -424,7 +427,8 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     }
 }
 
-/* Look at the gap from the last event to `now`; how many ticks that took. */
+/* Measure the gap from the last event to `now`; returns how many ticks that
+ * took. */
 static lp_ticks
 measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 {
@@ -441,13 +445,13 @@ measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
     }
     begun = lp_clock_now(&rec->clock);
     read_clocks(rec, open_depth(rec, frame), now - last, now, true);
-    lp_sampler_wake(); /* it may take our processor: the next look sees that
-                        */
+    lp_sampler_wake(); /* it may preempt this thread, which the next reading
+                          counts */
     return lp_clock_now(&rec->clock) - begun;
 }
 
-/* The look is no time of the lines that are open; what is beyond any look is,
- * for then the thread was put off its processor meanwhile. */
+/* Charge the reading as cost, not as time of the open lines.  Time beyond the
+ * maximum of a reading is theirs, because then the thread was preempted. */
 static void
 add_cost(lp_recorder *rec, lp_ticks ticks)
 {
@@ -467,8 +471,10 @@ lp_off_cpu_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 void
 lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    add_cost(rec, measure_gap(rec, frame, now)); /* it is the top one, but
-                                                  * where frames take turns */
+    add_cost(
+        rec,
+        measure_gap(rec, frame,
+                    now)); /* the top frame, unless greenlets switch frames */
     if (rec->wait.n_pending == 0) {
         return;
     }
@@ -482,8 +488,7 @@ lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
         }
     }
     else {
-        lp_off_cpu_spread(
-            rec); /* a shared frame's, or frames that take turns */
+        lp_off_cpu_spread(rec); /* a shared frame, or greenlets */
     }
 }
 

@@ -23,7 +23,7 @@
 
 #ifdef __linux__
 
-/* Input and output.  Not all processors have all of these calls. */
+/* Input and output.  Some of these calls do not exist on all processors. */
 static const long io_calls[] = {
     SYS_read,
     SYS_write,
@@ -139,7 +139,8 @@ is_io(long call)
     return false;
 }
 
-/* The number of descriptors that a call waits for; -1 for other calls. */
+/* Return the number of descriptors that a call waits for; -1 for other calls.
+ */
 static long
 descriptor_count(long call, unsigned long first, unsigned long second)
 {
@@ -159,8 +160,9 @@ descriptor_count(long call, unsigned long first, unsigned long second)
     return call == SYS_ppoll ? (long)second : -1;
 }
 
-/* Linux: "running", or the call's number and arguments, or -1 and where it is
- * in a program that waits without having called, for a page.  See proc(5). */
+/* The text is "running"; or the number of a system call and its arguments; or
+ * -1 and addresses, if the thread is blocked outside of a system call, in a
+ * page fault.  See proc(5). */
 lp_cause
 lp_sampler_cause(const char *text, uintptr_t low, uintptr_t high)
 {
@@ -208,19 +210,20 @@ lp_sampler_is_unavailable(void)
 
 #ifdef __linux__
 
-/* -- the thread that looks -------------------------------------------------
+/* -- the sampling thread ---------------------------------------------------
  */
 
 /* The watched recorders, and the data of the sampler's own thread. */
 typedef struct sampler_view {
     lp_recorder *const *recorders;
-    uintptr_t low, high; /* where the interpreter's lock is */
-    uint32_t native_id;  /* the thread, as the system numbers it, */
-    uint32_t run_number; /* how often there was one before, and this one, */
-    uint32_t files;      /* and how many files it has open */
+    uintptr_t low, high; /* address range of the GIL */
+    uint32_t native_id;  /* thread id of the operating system */
+    uint32_t
+        run_number; /* number of sampling threads so far, this one included */
+    uint32_t files; /* files it has open */
 } sampler_view;
 
-/* True when the state was `from`. */
+/* Change the state; true if it was `from`. */
 static bool
 change_state(uint32_t from, uint32_t to)
 {
@@ -229,17 +232,20 @@ change_state(uint32_t from, uint32_t to)
 }
 
 enum {
-    MIN_PERIOD_NS = 2000000, /* from one look at all threads to the next, */
+    MIN_PERIOD_NS =
+        2000000, /* min and max time between samples of all threads, */
     MAX_PERIOD_NS = 16000000,
-    SHARE = 150,          /* and so many times what it takes, at least */
-    IDLE_NS = 50000000,   /* no line open for so long: it sleeps */
-    MAX_REPEATS = 8,      /* a thread that stays blocked is asked so often, */
-    REPEAT_INTERVAL = 16, /* and then at every 16th time */
+    SHARE = 150, /* and min ratio of the time between samples to the time of a
+                    sample */
+    IDLE_NS =
+        50000000, /* time without open lines after which the sampler sleeps */
+    MAX_REPEATS = 8,      /* samples of a thread blocked in the same cause, */
+    REPEAT_INTERVAL = 16, /* after which it is sampled only every 16th time */
     MAX_DESCRIPTORS = 1 << 16,
     MAX_OPEN_FILES = 512
 };
 
-/* Sleep while the state is this one, for so many ns; 0: for as long. */
+/* Sleep while the state is `state`, for so many ns; 0 for no limit. */
 static void
 sleep_in(uint32_t state, lp_ns ns)
 {
@@ -250,8 +256,9 @@ sleep_in(uint32_t state, lp_ns ns)
             ns == 0 ? NULL : &time, NULL, 0);
 }
 
-/* A table of file descriptors of its own, with nothing in it: what it opens
- * takes no number from the program, and what the program closes is closed. */
+/* Switch this thread to an empty table of file descriptors of its own, so that
+ * its files take no numbers from the program, and files that the program
+ * closes are closed. */
 static bool
 unshare_files(void)
 {
@@ -266,7 +273,7 @@ unshare_files(void)
         return false;
     }
     for (int fd = 0; fd < MAX_DESCRIPTORS; fd++) {
-        close(fd); /* an old system's: it has no other way */
+        close(fd); /* on old systems there is no other way */
     }
     return true;
 }
@@ -280,7 +287,8 @@ open_file(uint32_t thread)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* What the thread of a file is blocked in; LP_WAIT_UNSEEN when it is gone. */
+/* Return the cause of the thread of an open file; LP_WAIT_UNSEEN if the thread
+ * has ended. */
 static lp_cause
 cause_in(const sampler_view *view, int file)
 {
@@ -294,8 +302,8 @@ cause_in(const sampler_view *view, int file)
     return lp_sampler_cause(text, view->low, view->high);
 }
 
-/* What a thread is blocked in; LP_WAIT_UNSEEN when that cannot be read.  The
- * file stays open, unless there are very many. */
+/* Return the cause of a thread; LP_WAIT_UNSEEN if it cannot be read.  The file
+ * stays open, unless very many are. */
 static lp_cause
 cause_of(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
 {
@@ -334,13 +342,15 @@ is_unavailable(const sampler_view *view)
     return unavailable;
 }
 
-/* True if a thread began to wait of late; and if any has open lines. */
+/* Result of a sample of all threads: whether a thread began to wait recently,
+ * and whether any has open lines. */
 typedef struct sample_result {
     bool recent_wait, open;
 } sample_result;
 
-/* Ask for the thread's next event to be looked at.  False when the last one
- * that we asked for is still to come: it is in the same gap. */
+/* Request a reading of the clocks at the thread's next event.  False if the
+ * previous request is still pending, because then the thread is in the same
+ * gap. */
 static bool
 request_reading(lp_off_cpu *wait)
 {
@@ -379,7 +389,7 @@ sample_thread(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
     cause = cause_of(view, wait, thread);
     if (cause == LP_WAIT_UNSEEN ||
         !__atomic_load_n(&wait->reading_requested, __ATOMIC_RELAXED)) {
-        return; /* it is gone, or in another gap by now */
+        return; /* the thread has ended, or is in another gap by now */
     }
     wait->repeats = cause == wait->last_cause && cause != LP_WAIT_RUNNABLE
                         ? wait->repeats + 1
@@ -416,8 +426,8 @@ any_open(const sampler_view *view)
     return rec != NULL;
 }
 
-/* Processor time of this thread: on a busy machine a look may be interrupted
- * for long, and that costs nobody anything. */
+/* Processor time of this thread: on a busy machine a sample may be interrupted
+ * for long, which costs the program nothing. */
 static lp_ns
 cpu_time(void)
 {
@@ -473,7 +483,7 @@ run_sampler(sampler_view *view)
     }
 }
 
-/* Runs on the thread, until it is to end or sees nothing. */
+/* Run the sampling thread until it is to end or cannot read causes. */
 static void
 run_thread(sampler_view *view)
 {
@@ -489,7 +499,7 @@ run_thread(sampler_view *view)
     }
 }
 
-/* -- its begin and its end -------------------------------------------------
+/* -- start and end of the thread -------------------------------------------
  */
 
 enum { STACK_BYTES = 256 << 10, MAX_POLLS = 10000 };
@@ -502,7 +512,7 @@ static struct {
     uint32_t forking; /* the thread that forks */
 } sampler;
 
-/* Held by who begins or ends the thread, and while the process forks. */
+/* Held while the thread is started or ended, and while the process forks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -521,8 +531,8 @@ run(void *view)
     return NULL;
 }
 
-/* Who counts the threads of the process still sees one that was joined, for
- * some microseconds. */
+/* Wait until a joined thread is gone: for some microseconds it still counts as
+ * a thread of the process. */
 static void
 wait_until_gone(uint32_t thread)
 {
@@ -549,7 +559,8 @@ end(void)
     __atomic_store_n(&lp_sampler_state, LP_SAMPLER_OFF, __ATOMIC_SEQ_CST);
 }
 
-/* [lock] A thread that takes no signals: they are the program's. */
+/* [lock] Create the thread with all signals blocked, because signals are meant
+ * for the program. */
 static bool
 create(void)
 {
@@ -577,7 +588,7 @@ lp_sampler_begin(void)
         return;
     }
     if (pthread_mutex_trylock(&lock) != 0) {
-        return; /* at the next look */
+        return; /* try again when clocks are next read */
     }
     if (!sampler.running &&
         change_state(LP_SAMPLER_WANTED, LP_SAMPLER_AWAKE)) {
@@ -606,9 +617,9 @@ after_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* In the child its one thread has another number, and the others are gone.
- * The child finds itself alone, as it would without us: no thread comes back
- * there, and what its lines wait for stays unseen. */
+/* In the child the only thread has another thread id, and the others do not
+ * exist.  No sampler starts in the child, which is to have one thread, as
+ * without lineprof; causes of waits there are unknown. */
 static void
 after_fork_child(void)
 {

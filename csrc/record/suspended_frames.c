@@ -13,8 +13,8 @@ place_of(const lp_suspended *suspended, const void *key)
     return (uint32_t)(mixed >> 40) & (suspended->capacity - 1);
 }
 
-/* The frame's own place, or the free one where it would go.  The table is
- * never full, so the walk ends. */
+/* Return the frame's entry, or the free one where it would be added.  The
+ * table is never full, so the search ends. */
 static lp_suspended_frame *
 find(const lp_suspended *suspended, const void *key, const void *code)
 {
@@ -41,7 +41,8 @@ count_suspended(const lp_suspended *suspended)
     return n_suspended;
 }
 
-/* A new table with room to spare, without those that wait no more. */
+/* Replace the table by one with free capacity, without entries of frames that
+ * are not suspended. */
 static bool
 grow(lp_suspended *suspended)
 {
@@ -97,8 +98,8 @@ lp_suspended_resume(lp_suspended *suspended, const void *key, const void *code,
     if (suspended->capacity == 0) {
         return NULL;
     }
-    /* The place is kept for the next wait of the same frame: others that
-     * were pushed past it are found by walking over it. */
+    /* The entry is kept for the next suspension of the same frame, because
+     * searches for other frames pass over it. */
     frame = find(suspended, key, code);
     if (!frame->is_suspended) {
         return NULL;

@@ -4,25 +4,25 @@
 
 #include "record/recorder.h"
 
-/* Bytes of a chunk, its header included.  The first is small, for there may be
- * hundreds of threads; each further one is twice as big, up to a limit. */
+/* Bytes of a chunk, its header included.  The first is small, because there
+ * may be hundreds of threads; each further one is twice as big, up to a limit.
+ */
 enum {
     MIN_CHUNK = 4096,
     MAX_CHUNK = 1 << 20,
-    RESERVED_CHUNK =
-        1024,           /* for what was under way when memory was used up, */
-    RESERVED_SHARE = 32 /* which has this part of all memory */
+    RESERVED_CHUNK = 1024, /* for slices open when memory was used up, */
+    RESERVED_SHARE = 32    /* which have this part of all memory */
 };
 
 enum { MAX_SLICE_BYTES = 10 + 10 + 5 + 5 }; /* of one slice */
 
 struct lp_trace_chunk {
     lp_trace_chunk *next;
-    size_t size;        /* all of it */
+    size_t size;        /* in total */
     size_t used;        /* of `bytes` */
-    lp_ticks last_end;  /* end of the slice that came last, */
-    lp_ticks max_end;   /* greatest end */
-    lp_ticks min_start; /* and least start of any */
+    lp_ticks last_end;  /* end of the last slice in the chunk */
+    lp_ticks max_end;   /* max end of any slice */
+    lp_ticks min_start; /* min start of any slice */
     unsigned char bytes[];
 };
 
@@ -42,7 +42,8 @@ lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks)
     pool->min_line_ticks = min_line_ticks;
 }
 
-/* Seven bits a byte, lowest first; all but the last have the eighth set. */
+/* Write a varint: seven bits per byte, lowest first; all bytes but the last
+ * have the eighth bit set. */
 static unsigned char *
 put(unsigned char *to, uint64_t value)
 {
@@ -81,8 +82,8 @@ write_slice(lp_trace_chunk *chunk, const lp_slice *slice)
 {
     unsigned char *at = chunk->bytes + chunk->used;
 
-    /* Ends only grow; where another thread ended a slice they may not, and the
-     * difference wraps around there and back. */
+    /* Ends only grow, except if another thread ended a slice: then the
+     * difference wraps around, and back when it is read. */
     at = put(at, slice->end - chunk->last_end);
     at = put(at, slice->end - slice->start);
     at = put(at, slice->serial);
@@ -119,7 +120,8 @@ min_size(size_t one, size_t other)
     return one < other ? one : other;
 }
 
-/* The size of the next chunk at `now`; 0 if there is no memory for one. */
+/* Return the size of the next chunk at `now`; 0 if there is no memory for one.
+ */
 static size_t
 next_size(const lp_trace_buffer *slices, lp_ticks now)
 {
@@ -182,8 +184,8 @@ lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice)
     return true;
 }
 
-/* Close up what is kept: never longer than what was there, for the difference
- * over a gap takes no more bytes than its two parts. */
+/* Drop slices from a chunk in place.  The rest never gets longer, because the
+ * difference over a gap takes no more bytes than its two parts. */
 static void
 forget_in_chunk(lp_trace_chunk *chunk, const bool *forgotten, uint32_t n)
 {
@@ -300,8 +302,8 @@ function_slice(const lp_frame *frame, lp_ticks now)
         .start = frame->began, .end = now, .serial = frame->serial};
 }
 
-/* Is the time on the frame's line worth a slice?  A function of C has no lines
- * but one, see c_functions.h. */
+/* True if the time on the frame's line is long enough for a slice.  A C
+ * function has only one line, see c_functions.h, and no line slices. */
 static bool
 is_long(const lp_recorder *rec, const lp_frame *frame, const lp_slice *slice)
 {

@@ -34,7 +34,7 @@ reserve(lp_trace_query *self)
     return true;
 }
 
-/* Take a slice if it is asked for. */
+/* Add a slice if it is wanted. */
 static void
 add_slice(lp_trace_query *self, const lp_slice *slice)
 {
@@ -65,7 +65,7 @@ add_open_slice(void *to, lp_code_counters *counters, const lp_slice *slice)
     add_slice(to, slice);
 }
 
-/* All that started in the window: what has ended, and what is under way. */
+/* Find all slices that started in the window, ended or open. */
 static void
 find_slices(lp_trace_query *self)
 {
@@ -85,8 +85,8 @@ find_slices(lp_trace_query *self)
     }
 }
 
-/* What began first, then what lasted longer; of two alike, the one that was
- * recorded later is around the other. */
+/* Earlier start first, then longer ones; of two equal slices, the one that was
+ * recorded later encloses the other. */
 static int
 compare(const void *one, const void *other)
 {
