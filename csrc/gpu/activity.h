@@ -33,9 +33,9 @@ typedef struct lp_record {
     uint64_t correlation;
     lp_ns start, end; /* of CLOCK_MONOTONIC */
     uint64_t bytes;
-    uint64_t node;    /* of a graph */
-    const char *name; /* borrowed; of a kernel */
-    uint32_t what;    /* without a name: a direction or a call's number */
+    uint64_t node;        /* of a graph */
+    const char *name;     /* borrowed; of a kernel */
+    uint32_t name_number; /* without a name: a direction or a call's number */
     uint32_t context, stream;
     uint64_t thread;
     lp_launch launch; /* of a kernel */
@@ -48,7 +48,7 @@ typedef struct lp_activity {
     bool paused;          /* collection is off (atomic) */
     pthread_mutex_t lock; /* of all below */
     lp_sums sums;
-    lp_string_table texts;
+    lp_string_table strings;
     lp_event_timeline timeline;
     lp_busy_time busy[LP_DEVICES];
     uint64_t invalid; /* records whose times were not collected, or that
@@ -90,7 +90,7 @@ void lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
 void lp_activity_add_record(lp_activity *activity, const lp_record *record);
 
 typedef struct lp_names {
-    const char **texts; /* owned array, borrowed entries */
+    const char **strings; /* owned array, borrowed entries */
     uint32_t n;
     uint32_t directions; /* the number of the first direction's name */
     uint32_t capacity;
@@ -108,7 +108,7 @@ typedef struct lp_activity_snapshot {
     uint64_t left_out, invalid, outstanding;
     lp_ns busy[LP_DEVICES];
     bool inexact[LP_DEVICES];
-    bool seen[LP_DEVICES]; /* devices that did anything */
+    bool active[LP_DEVICES]; /* devices that did anything */
 } lp_activity_snapshot;
 
 /* False when memory is out. */

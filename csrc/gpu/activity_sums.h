@@ -71,7 +71,7 @@ typedef struct lp_span {
 typedef struct lp_busy_time {
     lp_span *spans; /* owned: apart from each other, in order */
     size_t n;
-    lp_ns added;   /* of the spans that were given up */
+    lp_ns merged;  /* of the spans that were given up */
     lp_ns horizon; /* where the last of those ended */
     bool inexact;  /* a record came from before the horizon, or memory is
                     * out: the device was busy for longer */

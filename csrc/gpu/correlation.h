@@ -29,27 +29,28 @@ enum {
 };
 
 typedef struct lp_correlation_entry {
-    uint32_t path;  /* atomic */
-    uint32_t flags; /* atomic */
-    uint64_t held;  /* ticks that an asynchronous copy held its thread and
-                     * that were not charged yet (atomic) */
+    uint32_t path;       /* atomic */
+    uint32_t flags;      /* atomic */
+    uint64_t wait_ticks; /* ticks that an asynchronous copy held its thread and
+                          * that were not charged yet (atomic) */
 } lp_correlation_entry;
 
 typedef struct lp_correlation_page lp_correlation_page;
 
 enum {
     LP_CORRELATION_PAGES = 1 << 16, /* that are told apart */
-    LP_CORRELATION_LATE = 1024 /* old pages that still wait for a record */
+    LP_CORRELATION_OVERDUE = 1024 /* old pages that still wait for a record */
 };
 
 typedef struct lp_correlation {
-    lp_correlation_page **pages; /* owned array, owned entries (atomic) */
-    lp_correlation_page *spare;  /* owned list (atomic) */
-    bool begun;                  /* a record was seen: */
+    lp_correlation_page **pages;     /* owned array, owned entries (atomic) */
+    lp_correlation_page *free_pages; /* owned list (atomic) */
+    bool started;                    /* a record was seen: */
     uint32_t oldest; /* the page before which all were tidied up, */
     uint32_t newest; /* and the page of the newest record */
-    uint32_t *late;  /* owned: up to LP_CORRELATION_LATE pages, oldest first */
-    uint32_t n_late;
+    uint32_t
+        *overdue; /* owned: up to LP_CORRELATION_LATE pages, oldest first */
+    uint32_t n_overdue;
     uint64_t expired; /* records that nobody waits for any more (atomic) */
     uint64_t lost;    /* ids that there was no room for (atomic) */
 } lp_correlation;

@@ -70,7 +70,7 @@ read_memcpy(const void *record, lp_record *to)
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
     to->bytes = from->bytes;
-    to->what = from->copy_kind;
+    to->name_number = from->copy_kind;
     to->memory = memory_of(from->source, from->target);
     to->blocking = is_pageable(from->source, from->target);
     set_place(to, from->device, from->context, from->stream);
@@ -87,7 +87,7 @@ read_peer(const void *record, lp_record *to)
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
     to->bytes = from->bytes;
-    to->what = from->copy_kind;
+    to->name_number = from->copy_kind;
     to->memory = memory_of(from->source, from->target);
     set_place(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
@@ -118,7 +118,7 @@ read_call(const void *record, lp_record *to)
         from->kind == LP_CUPTI_RUNTIME ? LP_RUNTIME_CALL : LP_DRIVER_CALL;
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
-    to->what = from->call;
+    to->name_number = from->call;
     to->thread = from->thread;
     return true;
 }
@@ -157,8 +157,8 @@ read_migration(const void *record, lp_record *to)
     const lp_cupti_uvm *from = record;
     bool to_host = from->counter == LP_CUPTI_UVM_BYTES_DTOH;
 
-    to->what = direction_of(from->counter);
-    if (to->what == 0) {
+    to->name_number = direction_of(from->counter);
+    if (to->name_number == 0) {
         return false;
     }
     to->kind = LP_MIGRATION;
@@ -209,17 +209,17 @@ lp_cupti_read(const void *record, lp_record *to)
            readers[kind] != NULL && readers[kind](record, to);
 }
 
-enum { BUFFER_BYTES = 2 << 20, KEPT = 16, ALIGNMENT = 64 };
+enum { BUFFER_BYTES = 2 << 20, MAX_BUFFERS = 16, ALIGNMENT = 64 };
 
 /* Those that wait to be used again. */
 static struct {
     pthread_mutex_t lock;
-    uint8_t *buffers[KEPT]; /* owned */
+    uint8_t *buffers[MAX_BUFFERS]; /* owned */
     int n;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint8_t *
-take(void)
+take_buffer(void)
 {
     uint8_t *buffer = NULL;
 
@@ -232,10 +232,10 @@ take(void)
 }
 
 static void
-give(uint8_t *buffer)
+return_buffer(uint8_t *buffer)
 {
     pthread_mutex_lock(&pool.lock);
-    if (pool.n < KEPT) {
+    if (pool.n < MAX_BUFFERS) {
         pool.buffers[pool.n++] = buffer;
         buffer = NULL;
     }
@@ -248,7 +248,7 @@ lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
 {
     int before = errno; /* this may be within a call of the program's */
     bool is_open = lp_cupti_is_open();
-    void *made = is_open ? take() : NULL;
+    void *made = is_open ? take_buffer() : NULL;
 
     *size = BUFFER_BYTES;
     *records = 0; /* as many as fit */
@@ -262,7 +262,7 @@ lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
     if (made == NULL) {
         *size = 0;
     }
-    __atomic_fetch_add(&lp_cupti.given, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&lp_cupti.buffers_out, 1, __ATOMIC_RELAXED);
     errno = before;
 }
 
@@ -310,10 +310,10 @@ lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
         __atomic_fetch_add(&lp_cupti.dropped, dropped, __ATOMIC_RELAXED);
     }
     if (size == BUFFER_BYTES) {
-        give(buffer);
+        return_buffer(buffer);
     }
     else {
         free(buffer);
     }
-    __atomic_fetch_sub(&lp_cupti.given, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&lp_cupti.buffers_out, 1, __ATOMIC_RELEASE);
 }

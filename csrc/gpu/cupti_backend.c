@@ -21,8 +21,8 @@ enum {
     DEVICE_SECONDS = 20, /* to wait for the device, once: less than a batch
                           * system leaves between SIGTERM and SIGKILL */
     POLL_NS = 2000000,   /* between two looks at what has come */
-    PATIENCE = 150,      /* looks without a record more */
-    LAST_LOOKS = 8
+    MAX_POLLS = 150,     /* looks without a record more */
+    FINAL_POLLS = 8
 };
 
 static struct {
@@ -36,11 +36,11 @@ lp_cupti_add_current_context(void)
 {
     void *context = NULL;
 
-    lp_cupti_own_calls(true);
+    lp_cupti_internal_calls(true);
     if (lp_cupti.cuda.current(&context) == 0) {
         lp_cupti_add_context(context);
     }
-    lp_cupti_own_calls(false);
+    lp_cupti_internal_calls(false);
 }
 
 static bool
@@ -53,7 +53,7 @@ static void *
 wait_for_contexts(void *unused)
 {
     (void)unused;
-    lp_cupti_own_calls(true);
+    lp_cupti_internal_calls(true);
     for (int i = 0; i < LP_CUPTI_CONTEXTS && !is_capturing(); i++) {
         void *context =
             __atomic_load_n(&lp_cupti.contexts[i], __ATOMIC_ACQUIRE);
@@ -125,30 +125,31 @@ wait_for_device(void)
 static void
 wait_for_records(void)
 {
-    static uint64_t hopeless;
+    static uint64_t abandoned;
     const lp_correlation *correlations = &lp_cupti.host.activity->correlations;
     struct timespec pause = {.tv_nsec = POLL_NS};
     uint64_t outstanding = 0, min = UINT64_MAX;
 
-    for (int looks = 0; looks < PATIENCE; looks++) {
+    for (int polls = 0; polls < MAX_POLLS; polls++) {
         lp_cupti.api.flush_all(0);
         outstanding = lp_correlation_outstanding(correlations);
         /* Those that were given up may have come since, and others be due:
          * few are not enough, if they still get fewer. */
         if (outstanding == 0 ||
-            (outstanding <= hopeless && outstanding >= min)) {
+            (outstanding <= abandoned && outstanding >= min)) {
             break;
         }
         if (outstanding < min) {
             min = outstanding;
-            looks = 0;
+            polls = 0;
         }
         nanosleep(&pause, NULL);
     }
-    hopeless = outstanding;
+    abandoned = outstanding;
     /* Calls leave records that nobody counts; let those come. */
-    for (int i = 0; lp_cupti.calls && i < LAST_LOOKS &&
-                    __atomic_load_n(&lp_cupti.given, __ATOMIC_ACQUIRE) > 0;
+    for (int i = 0;
+         lp_cupti.calls && i < FINAL_POLLS &&
+         __atomic_load_n(&lp_cupti.buffers_out, __ATOMIC_ACQUIRE) > 0;
          i++) {
         nanosleep(&pause, NULL);
     }
@@ -198,20 +199,21 @@ static const lp_symbol symbols[] = {
 enum { CUDA_13_2 = 13020 /* as cuDriverGetVersion says it */ };
 
 /* Contexts that went: another may have come at the same place. */
-static uint32_t drops;
+static uint32_t dropped_contexts;
 
 void
 lp_cupti_add_context(void *context)
 {
     static _Thread_local void *last;
-    static _Thread_local uint32_t last_drops;
-    uint32_t drops_now = __atomic_load_n(&drops, __ATOMIC_ACQUIRE);
+    static _Thread_local uint32_t last_dropped;
+    uint32_t dropped_now =
+        __atomic_load_n(&dropped_contexts, __ATOMIC_ACQUIRE);
 
-    if (context == NULL || (context == last && drops_now == last_drops)) {
+    if (context == NULL || (context == last && dropped_now == last_dropped)) {
         return;
     }
     last = context;
-    last_drops = drops_now;
+    last_dropped = dropped_now;
     for (int i = 0; i < LP_CUPTI_CONTEXTS; i++) {
         void *there = NULL;
 
@@ -233,7 +235,7 @@ lp_cupti_drop_context(void *context)
         __atomic_compare_exchange_n(&lp_cupti.contexts[i], &there, NULL, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     }
-    __atomic_fetch_add(&drops, 1, __ATOMIC_ACQ_REL);
+    __atomic_fetch_add(&dropped_contexts, 1, __ATOMIC_ACQ_REL);
 }
 
 /* Says which call failed, and how CUPTI calls it; its number ends the text in
@@ -496,9 +498,9 @@ call_name(lp_activity_kind kind, uint32_t call)
 static void
 describe(uint32_t device, lp_gpu_device *description)
 {
-    lp_cupti_own_calls(true);
+    lp_cupti_internal_calls(true);
     lp_cuda_driver_describe(&lp_cupti.cuda, device, description);
-    lp_cupti_own_calls(false);
+    lp_cupti_internal_calls(false);
 }
 
 const lp_gpu_backend lp_gpu_cupti = {

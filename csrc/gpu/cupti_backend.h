@@ -58,10 +58,10 @@ typedef struct lp_cupti_session {
     lp_cuda_driver cuda;
     void *subscriber;
     uint32_t version;
-    int64_t offset;    /* from its time stamps to CLOCK_MONOTONIC, ns */
-    uint64_t dropped;  /* atomic */
-    uint64_t given;    /* buffers that it has not given back (atomic) */
-    uint32_t captures; /* of graphs, under way (atomic) */
+    int64_t offset;       /* from its time stamps to CLOCK_MONOTONIC, ns */
+    uint64_t dropped;     /* atomic */
+    uint64_t buffers_out; /* buffers that it has not given back (atomic) */
+    uint32_t captures;    /* of graphs, under way (atomic) */
     void *contexts[LP_CUPTI_CONTEXTS]; /* that live (atomic) */
 } lp_cupti_session;
 
@@ -94,7 +94,7 @@ void lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
 int lp_cupti_enable_calls(void);
 
 /* From here to `false` this thread's calls are our own: nobody's work. */
-void lp_cupti_own_calls(bool own);
+void lp_cupti_internal_calls(bool internal);
 
 /* Read a record; false where its kind is none of ours. */
 bool lp_cupti_read(const void *record, lp_record *to);

@@ -93,16 +93,16 @@ static const struct {
 static uint8_t class_of[CALLS]; /* by the id of a driver's call */
 
 static _Thread_local struct {
-    bool own;              /* this call is ours */
+    bool internal;         /* this call is ours */
     uint32_t nodes;        /* of graphs, made by this thread, */
     uint32_t nodes_before; /* and before the call under way */
     uint32_t timed;        /* calls under way whose beginning was seen */
 } here;
 
 void
-lp_cupti_own_calls(bool own)
+lp_cupti_internal_calls(bool internal)
 {
-    here.own = own;
+    here.internal = internal;
 }
 
 int
@@ -152,7 +152,7 @@ lp_cupti_enable_calls(void)
 }
 
 static bool
-gives_work(call_class class)
+launches_work(call_class class)
 {
     return class == LAUNCH || class == COPY || class == COPY_ASYNC;
 }
@@ -168,8 +168,8 @@ begin_call(const lp_cupti_call *call, call_class class, bool runtime)
 {
     const lp_gpu_host *host = &lp_cupti.host;
 
-    if (gives_work(class) || class == ALLOC || lp_cupti.calls) {
-        uint32_t flags = gives_work(class) ? LP_CORRELATION_EXPECTED : 0;
+    if (launches_work(class) || class == ALLOC || lp_cupti.calls) {
+        uint32_t flags = launches_work(class) ? LP_CORRELATION_EXPECTED : 0;
 
         lp_activity_begin_call(host->activity, call->correlation, host->path(),
                                runtime ? LP_CORRELATION_RUNTIME : flags);
@@ -184,7 +184,7 @@ begin_call(const lp_cupti_call *call, call_class class, bool runtime)
 /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED to _ISOLATION: it ends all the same.
  */
 static bool
-is_spoilt(int status)
+is_capture_error(int status)
 {
     return status >= 901 && status <= 905;
 }
@@ -209,7 +209,7 @@ end_call(const lp_cupti_call *call, call_class class)
 
     /* A failed call gives no work, its context may be gone; and under capture
      * a call makes nodes. */
-    if (gives_work(class)) {
+    if (launches_work(class)) {
         if (status != 0 || here.nodes != here.nodes_before) {
             lp_correlation_unexpect(&host->activity->correlations,
                                     call->correlation);
@@ -237,7 +237,7 @@ end_call(const lp_cupti_call *call, call_class class)
     if (class == CAPTURE && status == 0) {
         __atomic_fetch_add(&lp_cupti.captures, 1, __ATOMIC_ACQ_REL);
     }
-    if (class == CAPTURED && (status == 0 || is_spoilt(status))) {
+    if (class == CAPTURED && (status == 0 || is_capture_error(status))) {
         end_capture();
     }
 }
@@ -249,7 +249,7 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
     call_class class =
         runtime || id >= CALLS ? OTHER : (call_class)class_of[id];
 
-    if (here.own) {
+    if (here.internal) {
         if (lp_cupti.calls && call->site == LP_CUPTI_API_ENTER) {
             lp_correlation_insert(&lp_cupti.host.activity->correlations,
                                   call->correlation, LP_NO_PATH,

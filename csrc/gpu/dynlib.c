@@ -14,27 +14,27 @@
 /* A file that was cut short kills whoever maps it.  Its section headers, which
  * stand at the end, are missing. */
 static bool
-is_cut_short(const char *path)
+is_truncated(const char *path)
 {
     ElfW(Ehdr) head;
     struct stat about;
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    bool cut;
+    bool truncated;
 
     if (file < 0) {
         return false;
     }
-    cut = read(file, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
-          memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
-          fstat(file, &about) == 0 &&
-          (uint64_t)about.st_size <
-              head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
+    truncated = read(file, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
+                memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+                fstat(file, &about) == 0 &&
+                (uint64_t)about.st_size <
+                    head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
     close(file);
-    return cut;
+    return truncated;
 }
 #else
 static bool
-is_cut_short(const char *path)
+is_truncated(const char *path)
 {
     (void)path;
     return false;
@@ -47,7 +47,7 @@ lp_dynlib_open(const char *name, char *why, size_t capacity)
     void *library;
 
     /* The loader looks for a name without a slash. */
-    if (strchr(name, '/') != NULL && is_cut_short(name)) {
+    if (strchr(name, '/') != NULL && is_truncated(name)) {
         snprintf(why, capacity, "%s: the file was cut short", name);
         return NULL;
     }

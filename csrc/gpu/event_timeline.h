@@ -40,7 +40,7 @@ typedef struct lp_column {
     uint16_t offset; /* in lp_event */
 } lp_column;
 
-enum { LP_COLUMNS = 14, LP_EVENTS_A_CHUNK = 8192 };
+enum { LP_COLUMNS = 14, LP_EVENTS_PER_CHUNK = 8192 };
 
 extern const lp_column lp_columns[LP_COLUMNS];
 

@@ -20,10 +20,10 @@ const char *lp_gpu_nvtx_why_not(void);
 
 /* The tool's handle of a text (UTF-8), for good; NULL when it has none.
  * These and the rest only if one is attached. */
-const void *lp_gpu_nvtx_text(const char *text);
+const void *lp_gpu_nvtx_register_string(const char *text);
 
 /* Call a category by a name. */
-void lp_gpu_nvtx_category(uint32_t category, const char *name);
+void lp_gpu_nvtx_name_category(uint32_t category, const char *name);
 
 /* Push a range on this thread; `text` may be NULL. */
 void lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category);

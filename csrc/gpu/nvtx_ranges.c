@@ -144,7 +144,8 @@ lp_ranges_line(lp_recorder *rec, lp_frame *frame)
 void
 lp_ranges_remove_owner(lp_recorder *rec, const void *owner)
 {
-    uint32_t unseen = 0; /* that are no ranges: they leave none behind */
+    uint32_t without_ranges =
+        0; /* that are no ranges: they leave none behind */
 
     for (uint32_t i = 1; i <= rec->ranged; i++) {
         lp_frame *frame = rec->frames + i;
@@ -154,10 +155,10 @@ lp_ranges_remove_owner(lp_recorder *rec, const void *owner)
                 lp_ranges_remove(rec, frame);
                 break;
             }
-            unseen++;
+            without_ranges++;
         }
     }
-    rec->ranged -= unseen;
+    rec->ranged -= without_ranges;
 }
 
 void

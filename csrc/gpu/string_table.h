@@ -19,7 +19,7 @@ typedef struct lp_string_hint {
 } lp_string_hint;
 
 typedef struct lp_string_table {
-    char **texts; /* owned array, owned entries */
+    char **strings; /* owned array, owned entries */
     uint32_t n;
     uint32_t capacity;
     uint32_t *slots; /* owned: numbers by hash, 0: free */
@@ -27,17 +27,17 @@ typedef struct lp_string_table {
     lp_string_hint hints[LP_STRING_HINTS];
 } lp_string_table;
 
-void lp_string_table_init(lp_string_table *texts);
+void lp_string_table_init(lp_string_table *table);
 
-void lp_string_table_free(lp_string_table *texts);
+void lp_string_table_free(lp_string_table *table);
 
 /* The number of a text; 0 for NULL, "" and when memory is out. */
-uint32_t lp_string_table_intern(lp_string_table *texts, const char *text);
+uint32_t lp_string_table_intern(lp_string_table *table, const char *text);
 
 static inline const char *
-lp_string_table_at(const lp_string_table *texts, uint32_t number)
+lp_string_table_at(const lp_string_table *table, uint32_t number)
 {
-    return number < texts->n ? texts->texts[number] : "";
+    return number < table->n ? table->strings[number] : "";
 }
 
 #endif

@@ -91,7 +91,7 @@ make_names(const lp_names *names)
     PyObject *list = PyList_New(0);
 
     for (uint32_t i = 0; list != NULL && i < names->n; i++) {
-        const char *text = names->texts[i];
+        const char *text = names->strings[i];
         PyObject *name = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text),
                                               "backslashreplace");
 
@@ -205,7 +205,7 @@ make_devices(const lp_activity_snapshot *copy)
     for (uint32_t i = 0; list != NULL && i < LP_DEVICES; i++) {
         lp_gpu_device device;
 
-        if (!copy->seen[i]) {
+        if (!copy->active[i]) {
             continue;
         }
         lp_the_gpu_session.backend->describe(i, &device);
@@ -251,25 +251,25 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return result;
 }
 
-enum { MOST_LIBRARIES = 32 };
+enum { MAX_LIBRARIES = 32 };
 
 /* The texts of a tuple, in a NULL-ended array; borrowed.  False with an
  * exception. */
 static bool
-read_texts(PyObject *tuple, const char *texts[MOST_LIBRARIES + 1])
+read_strings(PyObject *tuple, const char *strings[MAX_LIBRARIES + 1])
 {
     Py_ssize_t n = PyTuple_GET_SIZE(tuple);
 
-    if (n > MOST_LIBRARIES) {
-        n = MOST_LIBRARIES;
+    if (n > MAX_LIBRARIES) {
+        n = MAX_LIBRARIES;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        texts[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, i));
-        if (texts[i] == NULL) {
+        strings[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, i));
+        if (strings[i] == NULL) {
             return false;
         }
     }
-    texts[n] = NULL;
+    strings[n] = NULL;
     return true;
 }
 
@@ -278,7 +278,7 @@ read_texts(PyObject *tuple, const char *texts[MOST_LIBRARIES + 1])
 static PyObject *
 gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    const char *backend, *libraries[MOST_LIBRARIES + 1];
+    const char *backend, *libraries[MAX_LIBRARIES + 1];
     int calls, memory, migrations, whole_graphs;
     lp_gpu_options options;
     PyObject *tuple;
@@ -289,7 +289,7 @@ gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "ssO!ppppn:gpu_open", &backend,
                           &options.driver, &PyTuple_Type, &tuple, &calls,
                           &memory, &migrations, &whole_graphs, &events) ||
-        !read_texts(tuple, libraries)) {
+        !read_strings(tuple, libraries)) {
         return NULL;
     }
     if (lp_the_engine.clock.name == NULL) {

@@ -157,7 +157,7 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
 
 /* Frames of one thread may take turns from now on (greenlets). */
 static PyObject *
-module_set_strict(PyObject *Py_UNUSED(module), PyObject *greenlets)
+module_set_greenlets(PyObject *Py_UNUSED(module), PyObject *greenlets)
 {
     lp_the_engine.greenlets = PyObject_IsTrue(greenlets) == 1;
     Py_RETURN_NONE;
@@ -165,7 +165,8 @@ module_set_strict(PyObject *Py_UNUSED(module), PyObject *greenlets)
 
 /* Did frames of one thread take turns, so that their callers are a guess? */
 static PyObject *
-module_took_turns(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+module_frames_switched(PyObject *Py_UNUSED(module),
+                       PyObject *Py_UNUSED(ignored))
 {
     uint64_t unordered_leaves = 0;
 
@@ -179,7 +180,7 @@ module_took_turns(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 /* Whether functions of C are callees, of what is watched from now on, and what
  * the events of a call of one cost. */
 static PyObject *
-module_natives(PyObject *Py_UNUSED(module), PyObject *args)
+module_c_functions(PyObject *Py_UNUSED(module), PyObject *args)
 {
     int on;
 
@@ -194,7 +195,7 @@ module_natives(PyObject *Py_UNUSED(module), PyObject *args)
  * asks.
  */
 static PyObject *
-module_split(PyObject *Py_UNUSED(module), PyObject *on)
+module_split_times(PyObject *Py_UNUSED(module), PyObject *on)
 {
     if (on != Py_None) {
         lp_off_cpu_split_on = PyObject_IsTrue(on) == 1;
@@ -237,12 +238,12 @@ static PyMethodDef methods[] = {
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
-    {"c_functions", module_natives, METH_VARARGS, NULL},
-    {"split_times", module_split, METH_O, NULL},
+    {"c_functions", module_c_functions, METH_VARARGS, NULL},
+    {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"overhead_audit", module_audit, METH_VARARGS, NULL},
-    {"frames_switched", module_took_turns, METH_NOARGS, NULL},
-    {"set_greenlets", module_set_strict, METH_O, NULL},
+    {"frames_switched", module_frames_switched, METH_NOARGS, NULL},
+    {"set_greenlets", module_set_greenlets, METH_O, NULL},
     {"trace_start", lp_trace_start, METH_VARARGS, NULL},
     {"monotonic_ns", lp_trace_monotonic_ns, METH_VARARGS, NULL},
     {"off_cpu_unavailable", lp_snapshot_waits_unavailable, METH_NOARGS, NULL},

@@ -85,7 +85,7 @@ static PyObject *handles; /* owned dict: the tool's handle of each label */
 /* Have the tool keep a label: it does so for good, so each is told once.
  * 0 or -1 with an exception. */
 static int
-tell(PyObject *label)
+register_label(PyObject *label)
 {
     PyObject *handle;
     int failed;
@@ -96,8 +96,8 @@ tell(PyObject *label)
     if (handles == NULL || PyDict_Contains(handles, label) != 0) {
         return PyErr_Occurred() != NULL ? -1 : 0;
     }
-    handle =
-        PyLong_FromVoidPtr((void *)lp_gpu_nvtx_text(PyBytes_AS_STRING(label)));
+    handle = PyLong_FromVoidPtr(
+        (void *)lp_gpu_nvtx_register_string(PyBytes_AS_STRING(label)));
     failed = handle == NULL || PyDict_SetItem(handles, label, handle) < 0;
     Py_XDECREF(handle);
     return failed ? -1 : 0;
@@ -107,7 +107,7 @@ tell(PyObject *label)
 static const void *
 handle_of(PyObject *label)
 {
-    if (!PyBytes_Check(label) || tell(label) < 0) {
+    if (!PyBytes_Check(label) || register_label(label) < 0) {
         return NULL;
     }
     return PyLong_AsVoidPtr(PyDict_GetItemWithError(handles, label));
@@ -135,7 +135,7 @@ lp_nvtx_label(lp_code *code, PyObject *function, PyObject *lines)
         free(labels);
         return NULL;
     }
-    lp_gpu_nvtx_category(labels->serial, PyBytes_AS_STRING(function));
+    lp_gpu_nvtx_name_category(labels->serial, PyBytes_AS_STRING(function));
     code->labels = labels;
     Py_RETURN_NONE;
 }

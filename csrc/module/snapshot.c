@@ -70,13 +70,14 @@ lp_calls_snapshot(const lp_tracer *tracer)
 }
 
 /* Of one code object, all threads together. */
-typedef struct spent {
+typedef struct code_cost {
     uint64_t calls, hits, own_cost;
     int64_t ticks, cost; /* in its own lines; below 0 while it waits */
-} spent;
+} code_cost;
 
 static void
-add_counts(spent *sum, const lp_code_counters *counters, const lp_costs *costs)
+add_counts(code_cost *sum, const lp_code_counters *counters,
+           const lp_costs *costs)
 {
     sum->calls += counters->calls;
     sum->own_cost +=
@@ -90,12 +91,12 @@ add_counts(spent *sum, const lp_code_counters *counters, const lp_costs *costs)
 }
 
 static void
-add_tree(spent *sums, const lp_tree *tree)
+add_tree(code_cost *sums, const lp_tree *tree)
 {
     const lp_node *node = tree == NULL ? NULL : tree->first;
 
     for (; node != NULL; node = node->next) {
-        spent *sum = &sums[node->counters->code_id];
+        code_cost *sum = &sums[node->counters->code_id];
 
         sum->ticks += (int64_t)node->self;
         sum->cost += (int64_t)node->self_cost;
@@ -103,7 +104,7 @@ add_tree(spent *sums, const lp_tree *tree)
 }
 
 static void
-add_all(spent *sums, const lp_tracer *tracer)
+add_all(code_cost *sums, const lp_tracer *tracer)
 {
     for (const lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
@@ -120,7 +121,7 @@ add_all(spent *sums, const lp_tracer *tracer)
 
 static int
 append_cost(PyObject *list, PyObject *key, const lp_code *code,
-            const spent *sum)
+            const code_cost *sum)
 {
     PyObject *object = code->code == NULL ? Py_None : code->code;
     PyObject *row = Py_BuildValue(
@@ -138,7 +139,7 @@ lp_costs_snapshot(const lp_tracer *tracer)
 {
     PyObject *list = PyList_New(0);
     uint32_t n_codes = tracer->n_codes; /* rows may run the program's code */
-    spent *sums = calloc(lp_the_engine.n_codes + 1, sizeof(*sums));
+    code_cost *sums = calloc(lp_the_engine.n_codes + 1, sizeof(*sums));
 
     if (sums == NULL || list == NULL) {
         free(sums);
@@ -148,7 +149,7 @@ lp_costs_snapshot(const lp_tracer *tracer)
     add_all(sums, tracer);
     for (uint32_t i = 0; i < n_codes && tracer->open; i++) {
         const lp_code *code = tracer->codes[i];
-        const spent *sum = &sums[code->layout.code_id];
+        const code_cost *sum = &sums[code->layout.code_id];
 
         if ((sum->calls != 0 || sum->hits != 0) &&
             !(code->flags & LP_CODE_IGNORED) &&

@@ -102,7 +102,7 @@ copy_table(PyObject *source, size_t size, void *table, uint32_t *n)
 
 /* Fill in what Python found out about a code object. */
 static bool
-describe(lp_code *code, PyObject *const *tables)
+fill_tables(lp_code *code, PyObject *const *tables)
 {
     lp_layout *layout = &code->layout;
     uint32_t n_lines = layout->n_lines, n_instructions = layout->n_lines;
@@ -158,7 +158,7 @@ tracer_add_code(PyObject *op, PyObject *args)
         LP_HAVE_MONITORING && (flags & LP_CODE_BY_INSTRUCTION);
     code->flags = flags;
     code->start = start;
-    if (!describe(code, tables)) {
+    if (!fill_tables(code, tables)) {
         lp_code_free(code);
         return NULL;
     }
@@ -180,7 +180,7 @@ tracer_has_code(PyObject *op, PyObject *code)
 
 /* From now on the tracer is enabled for as long as this code runs. */
 static PyObject *
-tracer_set_enabling(PyObject *op, PyObject *code)
+tracer_set_activating(PyObject *op, PyObject *code)
 {
     lp_code *entry =
         PyCode_Check(code) ? lp_code_find(code, (lp_tracer *)op) : NULL;
@@ -195,7 +195,7 @@ tracer_set_enabling(PyObject *op, PyObject *code)
 }
 
 static PyObject *
-tracer_is_enabling(PyObject *op, PyObject *code)
+tracer_is_activating(PyObject *op, PyObject *code)
 {
     const lp_code *entry =
         PyCode_Check(code) ? lp_code_find(code, (lp_tracer *)op) : NULL;
@@ -282,7 +282,7 @@ tracer_count_down(PyObject *op, PyObject *Py_UNUSED(ignored))
 
 /* The names of C functions, by their serials in a snapshot. */
 static PyObject *
-tracer_natives(PyObject *op, PyObject *Py_UNUSED(ignored))
+tracer_c_functions(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     return lp_c_functions_names((lp_tracer *)op);
 }
@@ -324,7 +324,7 @@ tracer_costs(PyObject *op, PyObject *Py_UNUSED(ignored))
 }
 
 static PyObject *
-tracer_waits(PyObject *op, PyObject *Py_UNUSED(ignored))
+tracer_off_cpu(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     return lp_snapshot_waits((lp_tracer *)op);
 }
@@ -357,10 +357,10 @@ get_ranged(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure))
 static PyMethodDef methods[] = {
     {"add_code", tracer_add_code, METH_VARARGS, NULL},
     {"has_code", tracer_has_code, METH_O, NULL},
-    {"set_activating", tracer_set_enabling, METH_O, NULL},
-    {"is_activating", tracer_is_enabling, METH_O, NULL},
+    {"set_activating", tracer_set_activating, METH_O, NULL},
+    {"is_activating", tracer_is_activating, METH_O, NULL},
     {"ignore", tracer_ignore, METH_O, NULL},
-    {"c_functions", tracer_natives, METH_NOARGS, NULL},
+    {"c_functions", tracer_c_functions, METH_NOARGS, NULL},
     {"costs", tracer_costs, METH_NOARGS, NULL},
     {"set_labels", tracer_set_labels, METH_VARARGS, NULL},
     {"enable", tracer_enable, METH_NOARGS, NULL},
@@ -371,7 +371,7 @@ static PyMethodDef methods[] = {
     {"snapshot", tracer_snapshot, METH_NOARGS, NULL},
     {"trace_windows", lp_trace_windows, METH_VARARGS, NULL},
     {"trace_slices", lp_trace_columns, METH_VARARGS, NULL},
-    {"off_cpu", tracer_waits, METH_NOARGS, NULL},
+    {"off_cpu", tracer_off_cpu, METH_NOARGS, NULL},
     {"close", tracer_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -54,7 +54,7 @@ copy_of(uint64_t id, lp_ns start, lp_ns end, uint64_t bytes)
                         .correlation = id,
                         .start = start,
                         .end = end,
-                        .what = 1,
+                        .name_number = 1,
                         .bytes = bytes};
 
     return record;
@@ -135,7 +135,7 @@ kinds_names_and_devices_are_kept_apart(void)
     CHECK(activity->sums.n == 3);
     record = copy_of(7, 200, 210, 4096);
     lp_activity_add_record(activity, &record);
-    record.what = 2;
+    record.name_number = 2;
     lp_activity_add_record(activity, &record);
     CHECK(activity->sums.n == 5);
     record.kind = LP_MEMSET;
@@ -143,7 +143,7 @@ kinds_names_and_devices_are_kept_apart(void)
     CHECK(activity->sums.n == 6);
     CHECK(sum_of(activity, 3, LP_MEMCPY).bytes == 8192);
     CHECK(sum_of(activity, 3, LP_MEMSET).ns == 10);
-    CHECK(activity->texts.n == 3);
+    CHECK(activity->strings.n == 3);
     CHECK(lp_busy_time_total(&activity->busy[0]) == 30 + 10);
     CHECK(lp_busy_time_total(&activity->busy[1]) == 30);
     tear_down(activity);
@@ -184,7 +184,7 @@ the_drivers_call_within_the_runtimes_is_not_told_twice(void)
                       .correlation = 7,
                       .start = 100,
                       .end = 120,
-                      .what = 307,
+                      .name_number = 307,
                       .thread = 5};
 
     lp_activity_begin_call(activity, 7, 3, LP_CORRELATION_RUNTIME);
@@ -192,7 +192,7 @@ the_drivers_call_within_the_runtimes_is_not_told_twice(void)
     lp_activity_add_record(activity, &call);
     CHECK(activity->sums.n == 0);
     call.kind = LP_RUNTIME_CALL;
-    call.what = 211;
+    call.name_number = 211;
     lp_activity_add_record(activity, &call);
     CHECK(sum_of(activity, 3, LP_RUNTIME_CALL).ns == 20);
     CHECK(sum_of(activity, 3, LP_RUNTIME_CALL).key.name == 211);

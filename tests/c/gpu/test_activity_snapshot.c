@@ -26,7 +26,7 @@ name_of(lp_activity_snapshot *copy, lp_activity_kind kind, uint32_t name)
 {
     uint32_t number = lp_names_of(&copy->names, &backend, kind, name);
 
-    return copy->names.texts[number]; /* they may have moved */
+    return copy->names.strings[number]; /* they may have moved */
 }
 
 static void
@@ -39,11 +39,11 @@ an_empty_ledger_has_an_empty_copy(void)
     CHECK(copy.n_sums == 0 && copy.n_paths == 1 && copy.n_events == 0);
     CHECK(copy.n_launches == 0 && copy.outstanding == 0 && copy.invalid == 0);
     for (int i = 0; i < LP_DEVICES; i++) {
-        CHECK(!copy.seen[i] && copy.busy[i] == 0 && !copy.inexact[i]);
+        CHECK(!copy.active[i] && copy.busy[i] == 0 && !copy.inexact[i]);
     }
-    CHECK(strcmp(copy.names.texts[0], "") == 0);
+    CHECK(strcmp(copy.names.strings[0], "") == 0);
     lp_activity_snapshot_free(&copy);
-    CHECK(copy.sums == NULL && copy.names.texts == NULL);
+    CHECK(copy.sums == NULL && copy.names.strings == NULL);
     lp_activity_free(&activity);
 }
 
@@ -113,12 +113,12 @@ a_copy_stays_what_it_was(void)
     CHECK(copy.sums[0].ns == 8 && copy.sums[0].key.device == 2);
     CHECK(strcmp(name_of(&copy, LP_KERNEL, copy.sums[0].key.name), "axpy") ==
           0);
-    CHECK(copy.seen[2] && copy.busy[2] == 4 && !copy.seen[3]);
+    CHECK(copy.active[2] && copy.busy[2] == 4 && !copy.active[3]);
     CHECK(copy.n_events == 1 && copy.left_out == 1 && copy.n_launches == 2);
     CHECK(copy.outstanding == 1 && copy.invalid == 0);
     lp_activity_snapshot_free(&copy);
     lp_activity_snapshot_take(&copy, &activity);
-    CHECK(copy.n_sums == 1001 && copy.seen[3] && copy.invalid == 1);
+    CHECK(copy.n_sums == 1001 && copy.active[3] && copy.invalid == 1);
     lp_activity_snapshot_free(&copy);
     lp_activity_free(&activity);
 }
@@ -127,7 +127,7 @@ static void
 calls_are_no_devices_doing(void)
 {
     lp_record record = {
-        .kind = LP_RUNTIME_CALL, .start = 1, .end = 5, .what = 3};
+        .kind = LP_RUNTIME_CALL, .start = 1, .end = 5, .name_number = 3};
     lp_activity_snapshot copy;
 
     lp_activity_init(&activity, 10);
@@ -135,7 +135,7 @@ calls_are_no_devices_doing(void)
     record.kind = LP_DRIVER_CALL;
     lp_activity_add_record(&activity, &record);
     lp_activity_snapshot_take(&copy, &activity);
-    CHECK(copy.n_sums == 2 && !copy.seen[0]);
+    CHECK(copy.n_sums == 2 && !copy.active[0]);
     lp_activity_snapshot_free(&copy);
     lp_activity_free(&activity);
 }
@@ -216,16 +216,16 @@ bring(launcher *from)
 
     pthread_mutex_lock(&activity.lock);
     for (uint64_t i = from->taken; i < put; i++) {
-        uint64_t what = from->queue[i % QUEUE], id = what / 2;
-        lp_record record = {.kind = what % 2 ? LP_MEMCPY : LP_KERNEL,
-                            .blocking = what % 2,
+        uint64_t number = from->queue[i % QUEUE], id = number / 2;
+        lp_record record = {.kind = number % 2 ? LP_MEMCPY : LP_KERNEL,
+                            .blocking = number % 2,
                             .device = (uint16_t)(id % 3),
                             .correlation = id,
                             .start = id * 100,
                             .end = id * 100 + id % 1000,
-                            .name = what % 2 ? NULL
-                                    : id % 2 ? "odd"
-                                             : "even",
+                            .name = number % 2 ? NULL
+                                    : id % 2   ? "odd"
+                                               : "even",
                             .launch = {.grid = {(int32_t)(id % 50), 1, 1}}};
 
         lp_activity_add_record(&activity, &record);

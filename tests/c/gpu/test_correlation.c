@@ -70,7 +70,7 @@ a_record_finds_its_launch(void)
     lp_correlation_insert(&correlations, 7, 31, LP_CORRELATION_EXPECTED);
     CHECK(lp_correlation_outstanding(&correlations) == 1);
     entry = lp_correlation_matched(&correlations, 7, DEVICE);
-    CHECK(entry.path == 31 && entry.held == 0);
+    CHECK(entry.path == 31 && entry.wait_ticks == 0);
     CHECK(entry.flags == (LP_CORRELATION_INSERTED | LP_CORRELATION_EXPECTED));
     CHECK(lp_correlation_outstanding(&correlations) == 0);
     lp_correlation_free(&correlations);
@@ -182,22 +182,22 @@ held_ticks_are_charged_once_whoever_comes_first(void)
     lp_correlation_init(&correlations);
     /* The call returns before its record comes, */
     lp_correlation_insert(&correlations, 7, 31, LP_CORRELATION_EXPECTED);
-    CHECK(lp_correlation_returned(&correlations, 7, 500).held == 0);
-    CHECK(lp_correlation_matched(&correlations, 7, DEVICE).held ==
+    CHECK(lp_correlation_returned(&correlations, 7, 500).wait_ticks == 0);
+    CHECK(lp_correlation_matched(&correlations, 7, DEVICE).wait_ticks ==
           0); /* one of two */
     CHECK(lp_correlation_matched(&correlations, 7,
                                  DEVICE | LP_CORRELATION_BLOCKED)
-              .held == 500);
+              .wait_ticks == 500);
     CHECK(lp_correlation_matched(&correlations, 7,
                                  DEVICE | LP_CORRELATION_BLOCKED)
-              .held == 0);
+              .wait_ticks == 0);
     /* or after it, */
     lp_correlation_insert(&correlations, 8, 32, LP_CORRELATION_EXPECTED);
     CHECK(lp_correlation_matched(&correlations, 8,
                                  DEVICE | LP_CORRELATION_BLOCKED)
-              .held == 0);
-    CHECK(lp_correlation_returned(&correlations, 8, 60).held == 60);
-    CHECK(lp_correlation_returned(&correlations, 8, 7).held == 7);
+              .wait_ticks == 0);
+    CHECK(lp_correlation_returned(&correlations, 8, 60).wait_ticks == 60);
+    CHECK(lp_correlation_returned(&correlations, 8, 7).wait_ticks == 7);
     CHECK(lp_correlation_returned(&correlations, 8, 7).path == 32);
     /* or twice, */
     lp_correlation_insert(&correlations, 9, 33, LP_CORRELATION_EXPECTED);
@@ -205,12 +205,12 @@ held_ticks_are_charged_once_whoever_comes_first(void)
     lp_correlation_returned(&correlations, 9, 2);
     CHECK(lp_correlation_matched(&correlations, 9,
                                  DEVICE | LP_CORRELATION_BLOCKED)
-              .held == 3);
+              .wait_ticks == 3);
     /* and if it did not block, nobody waited. */
     lp_correlation_insert(&correlations, 10, 33, LP_CORRELATION_EXPECTED);
-    CHECK(lp_correlation_returned(&correlations, 10, 500).held == 0);
-    CHECK(lp_correlation_matched(&correlations, 10, DEVICE).held == 0);
-    CHECK(lp_correlation_returned(&correlations, 10, 500).held == 0);
+    CHECK(lp_correlation_returned(&correlations, 10, 500).wait_ticks == 0);
+    CHECK(lp_correlation_matched(&correlations, 10, DEVICE).wait_ticks == 0);
+    CHECK(lp_correlation_returned(&correlations, 10, 500).wait_ticks == 0);
     CHECK(lp_correlation_outstanding(&correlations) == 0);
     lp_correlation_free(&correlations);
 }
@@ -231,7 +231,7 @@ millions_of_ids_take_a_few_pages(void)
         }
     }
     CHECK(lp_correlation_outstanding(&correlations) == 0 &&
-          correlations.n_late == 0);
+          correlations.n_overdue == 0);
     CHECK(lp_correlation_matched(&correlations, 1, DEVICE).flags ==
           0); /* long given up */
     CHECK(lp_correlation_matched(&correlations, 5000000, DEVICE).path ==
@@ -304,9 +304,9 @@ pages_that_wait_for_ever_are_given_up_one_day(void)
         }
     }
     lp_correlation_reclaim(&correlations);
-    CHECK(live_pages(&correlations) <= LP_CORRELATION_LATE + A_FEW);
+    CHECK(live_pages(&correlations) <= LP_CORRELATION_OVERDUE + A_FEW);
     CHECK(lp_correlation_outstanding(&correlations) == PAGES);
-    CHECK(correlations.expired >= PAGES - LP_CORRELATION_LATE - A_FEW);
+    CHECK(correlations.expired >= PAGES - LP_CORRELATION_OVERDUE - A_FEW);
     /* Those of late still find theirs; what comes too late finds nothing. */
     CHECK(lp_correlation_matched(&correlations, 0, DEVICE).flags == 0);
     CHECK(
@@ -340,7 +340,7 @@ late_pages_that_are_done_make_room(void)
     }
     CHECK(correlations.expired == 0 &&
           lp_correlation_outstanding(&correlations) == BEHIND);
-    CHECK(live_pages(&correlations) <= LP_CORRELATION_LATE + A_FEW);
+    CHECK(live_pages(&correlations) <= LP_CORRELATION_OVERDUE + A_FEW);
     lp_correlation_free(&correlations);
 }
 

@@ -12,7 +12,7 @@
 
 enum {
     DEVICE = LP_CORRELATION_MATCHED,
-    MOST_PAGES = LP_CORRELATION_LATE + 68,
+    MAX_PAGES = LP_CORRELATION_OVERDUE + 68,
     PUTTERS = 4,
     LAUNCHES = 60000, /* of each */
     STEP = 50,        /* from id to id */
@@ -52,23 +52,23 @@ static void
 launch(putter *self, uint64_t *chance)
 {
     uint64_t id = __atomic_fetch_add(&next_id, STEP, __ATOMIC_RELAXED);
-    uint32_t what = random_below(chance, 100);
+    uint32_t choice = random_below(chance, 100);
 
-    if (what == 0) {
+    if (choice == 0) {
         sched_yield(); /* others come a long way meanwhile */
     }
     lp_correlation_insert(&shared, id, path_of(id),
-                          what < 50 ? LP_CORRELATION_RUNTIME
-                                    : LP_CORRELATION_EXPECTED);
-    if (what < 50) {
+                          choice < 50 ? LP_CORRELATION_RUNTIME
+                                      : LP_CORRELATION_EXPECTED);
+    if (choice < 50) {
         lp_correlation_insert(&shared, id, path_of(id),
                               LP_CORRELATION_EXPECTED);
     }
-    if (what == 1) {
+    if (choice == 1) {
         self->lonely++;
         return;
     }
-    if (what < 5) {
+    if (choice < 5) {
         lp_correlation_unexpect(&shared, id);
         self->failed++;
         return;
@@ -80,8 +80,8 @@ launch(putter *self, uint64_t *chance)
     self->queue[self->put % QUEUE] = id;
     __atomic_store_n(&self->put, self->put + 1, __ATOMIC_RELEASE);
     /* The record comes, or came, while the call returns. */
-    self->ticks += what;
-    self->charged += lp_correlation_returned(&shared, id, what).held;
+    self->ticks += choice;
+    self->charged += lp_correlation_returned(&shared, id, choice).wait_ticks;
 }
 
 static void *
@@ -112,7 +112,7 @@ read_records(putter *from, uint64_t *chance, uint64_t *charged)
             entry.path != path_of(id)) {
             CHECK(!"the id is found");
         }
-        *charged += entry.held;
+        *charged += entry.wait_ticks;
         if (lp_correlation_matched(&shared, id, DEVICE).path != path_of(id)) {
             CHECK(!"and found again");
         }
@@ -139,8 +139,8 @@ run_reader(void)
         }
         lp_correlation_reclaim(&shared);
         (void)lp_correlation_outstanding(&shared);
-        if (shared.n_late > max) {
-            max = shared.n_late;
+        if (shared.n_overdue > max) {
+            max = shared.n_overdue;
         }
         done &= n == 0;
         for (int i = 0; i < PUTTERS; i++) {
@@ -177,7 +177,7 @@ threads_put_while_another_reads(void)
     CHECK(ticks - charged < ticks / 100);
     /* Of nearly 3,000.  A thread that was away for long makes its page anew,
      * which is swept much later: how many do so is the scheduler's. */
-    CHECK(live_pages(&shared) <= MOST_PAGES + MOST_PAGES / 2);
+    CHECK(live_pages(&shared) <= MAX_PAGES + MAX_PAGES / 2);
     lp_correlation_free(&shared);
 }
 

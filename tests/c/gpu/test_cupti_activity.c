@@ -139,7 +139,7 @@ a_copy(uint32_t kind, size_t size, size_t correlation, size_t node)
 static void
 check_copy(const lp_record *read)
 {
-    CHECK(read->kind == LP_MEMCPY && read->what == 2);
+    CHECK(read->kind == LP_MEMCPY && read->name_number == 2);
     CHECK(read->memory == 0x23 && read->bytes == (uint64_t)1 << 33);
     CHECK(read->start == 70 && read->end == 90);
     CHECK(read->device == 3 && read->context == 1 && read->stream == 7);
@@ -219,7 +219,7 @@ calls_of_both_domains(void)
         put32(record, 32, 12);
         CHECK(read_and_free(record, &read));
         CHECK(read.kind == (kind == 4 ? LP_DRIVER_CALL : LP_RUNTIME_CALL));
-        CHECK(read.what == 211 && read.start == 70 && read.end == 90);
+        CHECK(read.name_number == 211 && read.start == 70 && read.end == 90);
         CHECK(read.thread == 4242 && read.correlation == 12);
         CHECK(read.device == 0 && read.node == 0 && read.name == NULL);
     }
@@ -269,13 +269,13 @@ migrations_of_every_version(void)
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         CHECK(read_and_free(a_migration(1, sizes[i]), &read));
-        CHECK(read.kind == LP_MIGRATION && read.what == 1);
+        CHECK(read.kind == LP_MIGRATION && read.name_number == 1);
         CHECK(read.start == 70 && read.end == 90 && read.bytes == 65536);
         CHECK(read.device == 2 && read.correlation == 0); /* its target */
         CHECK(read_and_free(a_migration(2, sizes[i]), &read));
-        CHECK(read.what == 2 && read.device == 1); /* its source */
+        CHECK(read.name_number == 2 && read.device == 1); /* its source */
         CHECK(read_and_free(a_migration(8, sizes[i]), &read));
-        CHECK(read.what == 8);
+        CHECK(read.name_number == 8);
     }
     for (uint32_t counter = 0; counter < 12; counter++) {
         bool bytes = counter == 1 || counter == 2 || counter == 8;

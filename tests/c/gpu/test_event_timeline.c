@@ -103,7 +103,7 @@ type_codes_are_of_the_right_size(void)
 static void
 columns_come_back(void)
 {
-    enum { EVENTS = 2 * LP_EVENTS_A_CHUNK + 5 };
+    enum { EVENTS = 2 * LP_EVENTS_PER_CHUNK + 5 };
     lp_event_timeline timeline;
 
     lp_event_timeline_init(&timeline, 1000000);
@@ -115,9 +115,9 @@ columns_come_back(void)
     }
     CHECK(timeline.n == EVENTS && timeline.left_out == 0);
     check_columns(&timeline, EVENTS);
-    check_columns(&timeline, LP_EVENTS_A_CHUNK - 1);
-    check_columns(&timeline, LP_EVENTS_A_CHUNK);
-    check_columns(&timeline, LP_EVENTS_A_CHUNK + 1);
+    check_columns(&timeline, LP_EVENTS_PER_CHUNK - 1);
+    check_columns(&timeline, LP_EVENTS_PER_CHUNK);
+    check_columns(&timeline, LP_EVENTS_PER_CHUNK + 1);
     check_columns(&timeline, 1);
     lp_event_timeline_free(&timeline);
     CHECK(timeline.chunks == NULL && timeline.n == 0);
@@ -126,18 +126,18 @@ columns_come_back(void)
 static void
 events_beyond_the_limit_are_counted(void)
 {
-    enum { MOST = LP_EVENTS_A_CHUNK + 7 };
+    enum { MAX_EVENTS = LP_EVENTS_PER_CHUNK + 7 };
     lp_event_timeline timeline;
 
-    lp_event_timeline_init(&timeline, MOST);
-    for (uint64_t i = 0; i < 3 * MOST; i++) {
+    lp_event_timeline_init(&timeline, MAX_EVENTS);
+    for (uint64_t i = 0; i < 3 * MAX_EVENTS; i++) {
         lp_event event = event_of(i);
 
         lp_event_timeline_add(&timeline, &event);
     }
-    CHECK(timeline.n == MOST && timeline.left_out == 2 * MOST);
+    CHECK(timeline.n == MAX_EVENTS && timeline.left_out == 2 * MAX_EVENTS);
     CHECK(timeline.n_chunks == 2);
-    check_columns(&timeline, MOST);
+    check_columns(&timeline, MAX_EVENTS);
     lp_event_timeline_free(&timeline);
 }
 

@@ -31,13 +31,13 @@ lp_gpu_nvtx_why_not(void)
 }
 
 const void *
-lp_gpu_nvtx_text(const char *text)
+lp_gpu_nvtx_register_string(const char *text)
 {
     return text;
 }
 
 void
-lp_gpu_nvtx_category(uint32_t category, const char *name)
+lp_gpu_nvtx_name_category(uint32_t category, const char *name)
 {
     (void)category;
     (void)name;
