@@ -51,7 +51,7 @@ lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
     }
 }
 
-/* The traits of each kind of record. */
+/* Traits of each kind of record. */
 typedef struct kind_traits {
     bool on_device;  /* keeps a device busy */
     bool is_instant; /* takes no time */
@@ -114,17 +114,18 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
                 (record->blocking ? LP_CORRELATION_BLOCKED : 0));
     }
     else if (__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
-        return; /* no call to say whether it was wanted: it is not now */
+        return; /* no call determines whether it is wanted: paused now */
     }
     if (entry.flags & LP_CORRELATION_IGNORED ||
         (record->kind == LP_DRIVER_CALL &&
          entry.flags & LP_CORRELATION_RUNTIME)) {
-        return; /* nobody asked; or the runtime's own record tells of it */
+        return; /* collection was off; or the runtime has its own record of the
+                   call */
     }
     if (entry.wait_ticks != 0) {
         lp_call_paths_add_wait(&activity->paths, entry.path, entry.wait_ticks);
     }
-    /* 0 stands for "not collected". */
+    /* A time of 0 means "not collected". */
     if (record->end < record->start ||
         (record->start == 0 && !traits.is_instant)) {
         activity->invalid++;
@@ -146,7 +147,7 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
     add_event(activity, record, &key);
 }
 
-/* By CUpti_ActivityMemcpyKind, as nvprof writes them. */
+/* Names by CUpti_ActivityMemcpyKind, as in nvprof. */
 static const char *const directions[] = {
     "?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP",
@@ -157,7 +158,7 @@ enum {
     CALLS = 4096 /* of one domain */
 };
 
-/* Room for `n` names. */
+/* Make room for `n` names. */
 static bool
 reserve(lp_names *names, uint32_t n)
 {

@@ -28,7 +28,7 @@ lp_busy_time_total(const lp_busy_time *busy)
     return busy->merged + length(busy->spans, busy->n);
 }
 
-/* Add up the older half. */
+/* Merge the older half of the spans into their sum. */
 static void
 merge_oldest(lp_busy_time *busy)
 {
@@ -56,7 +56,7 @@ reserve(lp_busy_time *busy)
     return true;
 }
 
-/* The first span that begins after `end`: nearly always there is none. */
+/* Return the first span that begins after `end`; nearly always none does. */
 static size_t
 first_after(const lp_busy_time *busy, lp_ns end)
 {
@@ -88,7 +88,7 @@ lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end)
     if (start >= end || !reserve(busy)) {
         return;
     }
-    /* Only now: to make room may have moved it. */
+    /* After reserve(), which may have moved the horizon. */
     if (start < busy->horizon) {
         busy->inexact = true;
         start = busy->horizon;
@@ -96,7 +96,7 @@ lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end)
             return;
         }
     }
-    /* Spans from `first` up to `after` touch it. */
+    /* Spans from `first` up to `after` touch the new one. */
     after = first_after(busy, end);
     first = after;
     while (first > 0 && busy->spans[first - 1].end >= start) {

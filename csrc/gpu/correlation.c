@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A graph launch has many records of one id, maybe in several buffers: a
- * page is kept until records of ids so many pages later have come. */
+/* A graph launch has many records of one id, maybe in several buffers: a page
+ * is kept until records of ids so many pages later have come. */
 enum { IDS = 4096, KEPT_PAGES = 64, MAX_PAGE = (1 << 20) - 1 };
 
-/* What `refs` of a page counts: in its lower half records to come, above
- * them the calls that are at it this moment. */
+/* Contents of `refs` of a page: the lower half counts expected records, the
+ * upper half the calls that are using the page now. */
 #define ONE_CALL ((uint64_t)1 << 32)
-#define CLOSED ((uint64_t)1 << 63) /* it is nobody's page now */
+#define CLOSED ((uint64_t)1 << 63) /* the page belongs to no number now */
 
 struct lp_correlation_page {
-    uint64_t refs;   /* atomic; never set, for whoever comes too late adds
-                      * and takes off again */
-    uint32_t number; /* id / IDS (atomic) */
-    lp_correlation_page *next; /* of the spare ones */
+    uint64_t refs; /* atomic; changed only by adding and subtracting, because a
+                      late thread adds and subtracts again */
+    uint32_t number;           /* id / IDS (atomic) */
+    lp_correlation_page *next; /* of the free pages */
     lp_correlation_entry entries[IDS];
 };
 
@@ -59,9 +59,9 @@ number_of(uint64_t id)
     return (uint32_t)id / IDS;
 }
 
-/* Is a page ahead of the newest?  Numbers go round, and jump where a program
- * makes many calls that give no work; what is half the places behind was
- * swept away, so a record of it is none of ours. */
+/* True if a page is ahead of the newest.  Numbers wrap around, and jump if a
+ * program makes many calls that launch no work.  A page half the table behind
+ * has been reclaimed, so such a record is ignored. */
 static bool
 is_ahead(uint32_t number, uint32_t newest)
 {
@@ -81,7 +81,7 @@ page_at(const lp_correlation *correlations, uint32_t number)
     return __atomic_load_n(slot_of(correlations, number), __ATOMIC_SEQ_CST);
 }
 
-/* The page of a number, or NULL. */
+/* Return the page of a number, or NULL. */
 static lp_correlation_page *
 page_of(const lp_correlation *correlations, uint32_t number)
 {
@@ -93,8 +93,8 @@ page_of(const lp_correlation *correlations, uint32_t number)
                : NULL;
 }
 
-/* Only whoever takes all of the list may take one: no page comes back
- * meanwhile under another's hand. */
+/* Take a free page.  Takes the whole list and puts the rest back, so that no
+ * other thread can change a link of the list in between. */
 static lp_correlation_page *
 take_free_page(lp_correlation *correlations)
 {
@@ -120,7 +120,7 @@ take_free_page(lp_correlation *correlations)
     return all;
 }
 
-/* A closed page. */
+/* Put a closed page into the list of free pages. */
 static void
 put_free_page(lp_correlation *correlations, lp_correlation_page *page)
 {
@@ -131,8 +131,8 @@ put_free_page(lp_correlation *correlations, lp_correlation_page *page)
     }
 }
 
-/* A new page; false when memory is out, or the place is taken by a page of
- * ids so long past that nobody should wait for them any more. */
+/* Add a new page; false if memory is out, or the slot has a page of ids so old
+ * that their records are no longer expected. */
 static bool
 add_page(lp_correlation *correlations, uint32_t number)
 {
@@ -158,13 +158,14 @@ add_page(lp_correlation *correlations, uint32_t number)
                                      page, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST)) {
         __atomic_fetch_or(&page->refs, CLOSED, __ATOMIC_SEQ_CST);
-        put_free_page(correlations, page); /* another thread was quicker */
+        put_free_page(correlations,
+                      page); /* added by another thread in the meantime */
     }
     return true;
 }
 
-/* Hold a page, so that it remains the page of its number; NULL where it is not
- * there (any more). */
+/* Acquire a page, so that it keeps its number; NULL if the page does not exist
+ * (any more). */
 static lp_correlation_page *
 acquire_page(const lp_correlation *correlations, uint32_t number,
              uint64_t refs)
@@ -179,7 +180,8 @@ acquire_page(const lp_correlation *correlations, uint32_t number,
     if (!(before & CLOSED) && page_of(correlations, number) == page) {
         return page;
     }
-    /* It is being given up, or was: then it may be of another number. */
+    /* The page is being retired, or was retired and may have another number.
+     */
     __atomic_fetch_sub(&page->refs, refs, __ATOMIC_SEQ_CST);
     return NULL;
 }
@@ -203,7 +205,7 @@ lp_correlation_insert(lp_correlation *correlations, uint64_t id, uint32_t path,
 
     while (page == NULL) {
         if (page_of(correlations, number) != NULL) {
-            sched_yield(); /* it is being given up */
+            sched_yield(); /* the page is being retired */
         }
         else if (!add_page(correlations, number)) {
             __atomic_fetch_add(&correlations->lost, 1, __ATOMIC_RELAXED);
@@ -211,13 +213,14 @@ lp_correlation_insert(lp_correlation *correlations, uint64_t id, uint32_t path,
         }
         page = acquire_page(correlations, number, ONE_CALL + expected);
     }
-    /* The driver's call within the runtime's has its id: it is there. */
+    /* A driver call inside a runtime call has the same id, and may find its
+     * entry set. */
     entry = &page->entries[id % IDS];
     __atomic_store_n(&entry->path, path, __ATOMIC_RELAXED);
     before = __atomic_fetch_or(&entry->flags, flags | LP_CORRELATION_INSERTED,
                                __ATOMIC_RELEASE);
     if (before & (LP_CORRELATION_EXPECTED | LP_CORRELATION_MATCHED)) {
-        release_page(page, ONE_CALL + expected); /* an id is waited for once */
+        release_page(page, ONE_CALL + expected); /* an id is expected once */
     }
     else {
         release_page(page, ONE_CALL);
@@ -257,8 +260,9 @@ lp_correlation_returned(lp_correlation *correlations, uint64_t id,
     if (page == NULL) {
         return copy;
     }
-    /* Here first the ticks and then the flag, and the other way round where
-     * the record is read: one of the two sees both, and takes the ticks. */
+    /* This thread writes the ticks and then reads the flag; the reader of
+     * records sets the flag and then reads the ticks.  So one of the two sees
+     * both, and takes the ticks. */
     entry = &page->entries[id % IDS];
     __atomic_fetch_add(&entry->wait_ticks, ticks, __ATOMIC_SEQ_CST);
     copy.flags = __atomic_load_n(&entry->flags, __ATOMIC_SEQ_CST);
@@ -275,7 +279,7 @@ static void
 update_newest(lp_correlation *correlations, uint32_t number)
 {
     if (!correlations->started) {
-        /* Others may have been put long before. */
+        /* Pages may have been added long before. */
         correlations->started = true;
         correlations->newest = number;
         correlations->oldest = (number - LP_CORRELATION_PAGES / 2) & MAX_PAGE;
@@ -291,7 +295,7 @@ lp_correlation_matched(lp_correlation *correlations, uint64_t id,
 {
     uint32_t number = number_of(id);
     lp_correlation_page *page =
-        page_of(correlations, number); /* only we give it up */
+        page_of(correlations, number); /* only this thread retires pages */
     lp_correlation_entry *entry, copy = {0};
 
     if (page == NULL) {
@@ -320,8 +324,8 @@ lp_correlation_matched(lp_correlation *correlations, uint64_t id,
     return copy;
 }
 
-/* Give up a page unless a call is at it or, but `at_once`, a record of it is
- * to come; false if so. */
+/* Retire a page unless a call is using it or, unless `at_once`, a record of it
+ * is expected; false if so. */
 static bool
 retire_page(lp_correlation *correlations, lp_correlation_page *page,
             bool at_once)
@@ -341,8 +345,8 @@ retire_page(lp_correlation *correlations, lp_correlation_page *page,
     return true;
 }
 
-/* The page waits for a record: remember it, in the place of the oldest if
- * none of the others is done by now. */
+/* Add a page with expected records to the overdue ones; replaces the oldest of
+ * them if none is complete by now. */
 static void
 add_overdue(lp_correlation *correlations, uint32_t number)
 {
@@ -377,8 +381,8 @@ lp_correlation_reclaim(lp_correlation *correlations)
             (correlations->oldest + LP_CORRELATION_PAGES / 2) & MAX_PAGE;
         lp_correlation_page *page = page_at(correlations, opposite);
 
-        /* What half the places further on stands there from long ago is in
-         * the way of what is to come. */
+        /* A page that is still in the slot half the table ahead blocks that
+         * slot for new ids. */
         if (page != NULL && page_of(correlations, opposite) == NULL) {
             retire_page(correlations, page, true);
         }

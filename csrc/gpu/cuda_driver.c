@@ -17,7 +17,7 @@ static const lp_symbol symbols[] = {
 
 #undef SYMBOL
 
-/* CUdevice_attribute, by what the views call it. */
+/* CUdevice_attribute, by the names used in reports. */
 static const lp_gpu_attribute attributes[] = {
     {"threads_per_block", 1},
     {"smem_per_block", 8},

@@ -1,5 +1,5 @@
-/* CUPTI's activity API: buffers of records are handed out, taken back and
- * read, by the beginnings of the records, into records of device activity. */
+/* CUPTI's activity API: provides buffers, gets them back with records, and
+ * reads the first fields of these into lp_record. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -135,7 +135,8 @@ read_graph(const void *record, lp_record *to)
     return true;
 }
 
-/* Directions, as of copies; the other counters are no transfers. */
+/* Return the direction, numbered as for copies; other counters are no
+ * transfers. */
 static uint32_t
 direction_of(uint32_t counter)
 {
@@ -211,7 +212,7 @@ lp_cupti_read(const void *record, lp_record *to)
 
 enum { BUFFER_BYTES = 2 << 20, MAX_BUFFERS = 16, ALIGNMENT = 64 };
 
-/* Those that wait to be used again. */
+/* Buffers to be used again. */
 static struct {
     pthread_mutex_t lock;
     uint8_t *buffers[MAX_BUFFERS]; /* owned */
@@ -246,13 +247,13 @@ return_buffer(uint8_t *buffer)
 void
 lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
 {
-    int before = errno; /* this may be within a call of the program's */
+    int before = errno; /* this may run inside a call of the program */
     bool is_open = lp_cupti_is_open();
     void *made = is_open ? take_buffer() : NULL;
 
     *size = BUFFER_BYTES;
     *records = 0; /* as many as fit */
-    /* One that gets none crashes before 12.9: a small one will do. */
+    /* CUPTI before 12.9 crashes without a buffer: a small one is enough. */
     while (made == NULL && *size >= 4096 &&
            posix_memalign(&made, ALIGNMENT, *size) != 0) {
         made = NULL;
@@ -266,7 +267,7 @@ lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
     errno = before;
 }
 
-/* All records of a buffer, under one lock. */
+/* Add all records of a buffer, under one lock. */
 static void
 add_records(lp_activity *activity, uint8_t *buffer, size_t valid)
 {
@@ -305,7 +306,8 @@ lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
     if (valid > 0 && buffer != NULL) {
         add_records(lp_cupti.host.activity, buffer, valid);
     }
-    /* No lock of ours is held here: CUPTI has its own. */
+    /* No lock of lineprof may be held here, because CUPTI has locks of its
+     * own. */
     if (lp_cupti.api.get_dropped(context, stream, &dropped) == LP_CUPTI_OK) {
         __atomic_fetch_add(&lp_cupti.dropped, dropped, __ATOMIC_RELAXED);
     }

@@ -11,8 +11,8 @@
 #  include <sys/stat.h>
 #  include <unistd.h>
 
-/* A file that was cut short kills whoever maps it.  Its section headers, which
- * stand at the end, are missing. */
+/* True if the file is truncated, in which case mapping it would kill the
+ * process.  Its section headers, which are at the end, are missing. */
 static bool
 is_truncated(const char *path)
 {
@@ -46,7 +46,7 @@ lp_dynlib_open(const char *name, char *why, size_t capacity)
 {
     void *library;
 
-    /* The loader looks for a name without a slash. */
+    /* The loader searches for a name without a slash. */
     if (strchr(name, '/') != NULL && is_truncated(name)) {
         snprintf(why, capacity, "%s: the file was cut short", name);
         return NULL;

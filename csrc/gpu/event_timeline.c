@@ -36,7 +36,7 @@ lp_event_timeline_free(lp_event_timeline *timeline)
     *timeline = (lp_event_timeline){0};
 }
 
-/* The chunk that the next event goes to; NULL when memory is out. */
+/* Return the chunk of the next event; NULL if memory is out. */
 static unsigned char *
 next_chunk(lp_event_timeline *timeline)
 {
@@ -133,7 +133,7 @@ find(const lp_event_timeline *timeline, const lp_launch *launch,
     }
 }
 
-/* Room for one launch more, and at least twice as many slots. */
+/* Make room for one more launch, and at least twice as many slots. */
 static bool
 reserve(lp_event_timeline *timeline)
 {

@@ -6,7 +6,8 @@
 
 #  include <nvtx3/nvToolsExt.h>
 
-static nvtxDomainHandle_t domain; /* the tool's; kept, for texts are of it */
+static nvtxDomainHandle_t
+    domain; /* of the tool; never freed, because strings belong to it */
 
 bool
 lp_gpu_nvtx_open(void)

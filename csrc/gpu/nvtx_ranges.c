@@ -40,7 +40,7 @@ push(const lp_frame *frame, const void *text, uint32_t offset)
     lp_gpu_nvtx_push(text, payload + frame->first_line + offset, serial);
 }
 
-/* Push what is missing of a frame that is a range. */
+/* Push the missing ranges of a frame that has ranges. */
 static void
 push_frame(lp_frame *frame)
 {
@@ -60,7 +60,7 @@ push_frame(lp_frame *frame)
     }
 }
 
-/* (Not while collection is off.) */
+/* True if the frame has ranges (none while collection is off). */
 static bool
 is_range(const lp_frame *frame)
 {
@@ -74,7 +74,7 @@ has_ranges(const lp_frame *frame)
     return (frame->flags & LP_FRAME_RANGED) && frame->ranges != 0;
 }
 
-/* Has this frame ranges, or one below that it shares? */
+/* True if ranges of this frame, or of one below that it shares, are pushed. */
 static bool
 is_shown(const lp_frame *frame)
 {
@@ -103,7 +103,7 @@ lp_ranges_sync(lp_recorder *rec)
         }
     }
     rec->ranged = (uint32_t)(rec->top - rec->frames);
-    /* What the tool took is no time of the program's. */
+    /* The tool's time is a cost, not time of the program. */
     rec->cost += (lp_clock_now(&rec->clock) - before) * LP_COST_ONE;
 }
 
@@ -145,7 +145,7 @@ void
 lp_ranges_remove_owner(lp_recorder *rec, const void *owner)
 {
     uint32_t without_ranges =
-        0; /* that are no ranges: they leave none behind */
+        0; /* frames of `owner` without ranges, which leave nothing to pop */
 
     for (uint32_t i = 1; i <= rec->ranged; i++) {
         lp_frame *frame = rec->frames + i;

@@ -51,7 +51,7 @@ find(const lp_string_table *table, const char *text, uint32_t *slot)
     }
 }
 
-/* Twice as many slots as texts, and room for one text more. */
+/* Make room for one more string, with twice as many slots as strings. */
 static bool
 grow(lp_string_table *table)
 {

@@ -6,7 +6,7 @@
 
 typedef unsigned long long ull;
 
-/* Append a new object to a list, and let go of it; 0 or -1. */
+/* Append a new object to a list, and drop the reference; 0 or -1. */
 static int
 append(PyObject *list, PyObject *item)
 {
@@ -43,7 +43,7 @@ make_sum(const lp_sum *sum, uint32_t name)
         (ull)sum->min, (ull)sum->max, (ull)sum->bytes);
 }
 
-/* Waits are kept with their paths. */
+/* Append waits, which are stored in their paths. */
 static int
 append_waits(PyObject *list, const lp_activity *activity,
              const lp_activity_snapshot *copy)
@@ -129,7 +129,7 @@ make_launches(lp_activity *activity, const lp_activity_snapshot *copy)
     return list;
 }
 
-/* Names by kind become names by number. */
+/* Replace names numbered by kind by numbers in the common list of names. */
 static void
 translate(PyObject *names, PyObject *kinds, lp_activity_snapshot *copy)
 {
@@ -219,8 +219,8 @@ make_devices(const lp_activity_snapshot *copy)
     return list;
 }
 
-/* gpu_snapshot() -> all that was recorded, see _core.pyi; None where no device
- * is recorded. */
+/* gpu_snapshot() -> all records, see _core.pyi; None if no device is recorded.
+ */
 static PyObject *
 gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -235,7 +235,7 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     if (!lp_activity_snapshot_take(&copy, devices->activity)) {
         return PyErr_NoMemory();
     }
-    /* First what may add names. */
+    /* First the calls that may add names. */
     sums = make_sums(devices->activity, &copy);
     events = make_events(devices->activity, &copy);
     result = Py_BuildValue(
@@ -253,8 +253,8 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 
 enum { MAX_LIBRARIES = 32 };
 
-/* The texts of a tuple, in a NULL-ended array; borrowed.  False with an
- * exception. */
+/* Read the strings of a tuple into a NULL-terminated array; borrowed.  False
+ * with an exception. */
 static bool
 read_strings(PyObject *tuple, const char *strings[MAX_LIBRARIES + 1])
 {
@@ -274,7 +274,7 @@ read_strings(PyObject *tuple, const char *strings[MAX_LIBRARIES + 1])
 }
 
 /* gpu_open(backend, driver, libraries, calls, memory, migrations,
- * whole_graphs, events) -> (opened, why not) */
+ * whole_graphs, events) -> (opened, reason) */
 static PyObject *
 gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -329,7 +329,7 @@ gpu_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-/* Switch collection on or off: of lines, and of what devices do. */
+/* Pause or resume collection of lines and of device activity. */
 static PyObject *
 collect(PyObject *Py_UNUSED(module), PyObject *on)
 {
@@ -349,7 +349,7 @@ collecting(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(!lp_the_engine.paused);
 }
 
-/* The number of calls that could not be charged to a call path. */
+/* Number of calls that could not be charged to a call path. */
 static PyObject *
 gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {

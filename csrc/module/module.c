@@ -1,4 +1,4 @@
-/* The module: its functions, and PyInit__core. */
+/* The module lineprof._core: its functions, and PyInit__core. */
 #include "engine/c_functions.h"
 #include "engine/discovery.h"
 #include "engine/engine.h"
@@ -15,7 +15,7 @@ typedef struct lp_state {
     PyObject *tracer_type; /* owned */
 } lp_state;
 
-/* (name, how) of each hook, best first. */
+/* Return (name, description) of each hook, best first. */
 static PyObject *
 module_hooks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -37,7 +37,7 @@ module_hooks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return list;
 }
 
-/* (name, reason) of the clock in use. */
+/* Return (name, reason) of the clock in use. */
 static PyObject *
 module_clock(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -128,7 +128,7 @@ module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* (tracer, enabling) of each tracer that watches a code object. */
+/* Return (tracer, activating) of each tracer that watches a code object. */
 static PyObject *
 module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
 {
@@ -138,7 +138,7 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
     if (list == NULL || !PyCode_Check(code)) {
         return list;
     }
-    /* Before the first tracer there is no word on code objects. */
+    /* The code-extra index exists only after the first tracer. */
     self = lp_the_engine.tracers == 0 ? NULL : lp_code_of(code);
     for (; self != NULL; self = self->next) {
         PyObject *pair =
@@ -155,7 +155,7 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
     return list;
 }
 
-/* Frames of one thread may take turns from now on (greenlets). */
+/* Greenlets may switch frames of one thread from now on. */
 static PyObject *
 module_set_greenlets(PyObject *Py_UNUSED(module), PyObject *greenlets)
 {
@@ -163,7 +163,8 @@ module_set_greenlets(PyObject *Py_UNUSED(module), PyObject *greenlets)
     Py_RETURN_NONE;
 }
 
-/* Did frames of one thread take turns, so that their callers are a guess? */
+/* True if greenlets switched frames, so that the callers of these are a guess.
+ */
 static PyObject *
 module_frames_switched(PyObject *Py_UNUSED(module),
                        PyObject *Py_UNUSED(ignored))
@@ -177,8 +178,8 @@ module_frames_switched(PyObject *Py_UNUSED(module),
     return PyBool_FromLong(lp_the_engine.greenlets && unordered_leaves != 0);
 }
 
-/* Whether functions of C are callees, of what is watched from now on, and what
- * the events of a call of one cost. */
+/* Set whether C functions are callees, for functions registered from now on,
+ * and the cost of the events of one call of a C function. */
 static PyObject *
 module_c_functions(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -191,8 +192,7 @@ module_c_functions(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Whether to tell what lines are themselves in the kernel, and wait; None
- * asks.
+/* Set whether lines have their own time in the kernel and in waits; None asks.
  */
 static PyObject *
 module_split_times(PyObject *Py_UNUSED(module), PyObject *on)
@@ -203,7 +203,7 @@ module_split_times(PyObject *Py_UNUSED(module), PyObject *on)
     return PyBool_FromLong(lp_off_cpu_split_on);
 }
 
-/* Offer code that nobody registered to this callable; None: no more. */
+/* Offer unregistered code objects to this callable; None stops that. */
 static PyObject *
 module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
 {
@@ -213,7 +213,7 @@ module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
     Py_RETURN_NONE;
 }
 
-/* Call this each time that a thread's events have cost so many ns more. */
+/* Call `callable` each time that a thread's events have cost another `ns`. */
 static PyObject *
 module_audit(PyObject *Py_UNUSED(module), PyObject *args)
 {

@@ -5,7 +5,7 @@
 #include "record/call_tree.h"
 #include "record/off_cpu_sampler.h"
 
-/* The line of the function above, as the source file numbers it. */
+/* Return the line of the calling function, as numbered in the source file. */
 static uint32_t
 line_of(const lp_node *node)
 {
@@ -69,10 +69,11 @@ lp_calls_snapshot(const lp_tracer *tracer)
     return Py_BuildValue("(KN)", folded, nodes);
 }
 
-/* Of one code object, all threads together. */
+/* Cost of one code object, over all threads. */
 typedef struct code_cost {
     uint64_t calls, hits, own_cost;
-    int64_t ticks, cost; /* in its own lines; below 0 while it waits */
+    int64_t ticks,
+        cost; /* in its own lines; negative while its callees are open */
 } code_cost;
 
 static void
@@ -138,7 +139,8 @@ PyObject *
 lp_costs_snapshot(const lp_tracer *tracer)
 {
     PyObject *list = PyList_New(0);
-    uint32_t n_codes = tracer->n_codes; /* rows may run the program's code */
+    uint32_t n_codes =
+        tracer->n_codes; /* building rows may run code of the program */
     code_cost *sums = calloc(lp_the_engine.n_codes + 1, sizeof(*sums));
 
     if (sums == NULL || list == NULL) {
@@ -163,7 +165,7 @@ lp_costs_snapshot(const lp_tracer *tracer)
     return list;
 }
 
-/* The sums of all threads' counters of one code object. */
+/* Sums of the counters of one code object, over all threads. */
 typedef struct code_sums {
     unsigned long long calls, total, total_cost;
     int recursed;
@@ -288,8 +290,8 @@ error:
     return NULL;
 }
 
-/* Append what was waited on one line for one cause; after these come what the
- * line was itself, see lp_self_part. */
+/* Append the waits on one line for one cause; numbers after the causes are the
+ * parts of the line's self time, see lp_self_part. */
 static int
 append_wait(PyObject *list, const lp_code *code, const lp_off_cpu_line *line,
             Py_ssize_t thread, int cause)

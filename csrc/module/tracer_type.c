@@ -1,5 +1,5 @@
-/* The heap type Tracer: the door between a profiler in Python and lp_tracer.
- * Plain tuples cross it. */
+/* The heap type Tracer, through which a profiler in Python uses lp_tracer,
+ * with plain tuples as values. */
 #include "module/tracer_type.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ tracer_dealloc(PyObject *op)
     Py_DECREF(type); /* heap types are owned by their instances */
 }
 
-/* A copy of a bytes-like table of `size`-byte entries, or NULL for None. */
+/* Copy a bytes table of `size`-byte entries; the copy of None is NULL. */
 static bool
 copy_table(PyObject *source, size_t size, void *table, uint32_t *n)
 {
@@ -100,7 +100,7 @@ copy_table(PyObject *source, size_t size, void *table, uint32_t *n)
     return true;
 }
 
-/* Fill in what Python found out about a code object. */
+/* Fill in the tables of a code object that Python computed. */
 static bool
 fill_tables(lp_code *code, PyObject *const *tables)
 {
@@ -204,7 +204,7 @@ tracer_is_activating(PyObject *op, PyObject *code)
                            (entry->flags & LP_CODE_ACTIVATES_TRACER));
 }
 
-/* From now on this code is not counted; what was counted of it is kept. */
+/* From now on this code is not counted; its counts are kept. */
 static PyObject *
 tracer_ignore(PyObject *op, PyObject *code)
 {
@@ -217,7 +217,7 @@ tracer_ignore(PyObject *op, PyObject *code)
     Py_RETURN_NONE;
 }
 
-/* The labels of the ranges of a registered code object. */
+/* Set the labels of the ranges of a registered code object. */
 static PyObject *
 tracer_set_labels(PyObject *op, PyObject *args)
 {
@@ -280,7 +280,7 @@ tracer_count_down(PyObject *op, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-/* The names of C functions, by their serials in a snapshot. */
+/* Return the names of C functions, by their serials in a snapshot. */
 static PyObject *
 tracer_c_functions(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
