@@ -26,11 +26,12 @@ name_of(lp_activity_snapshot *copy, lp_activity_kind kind, uint32_t name)
 {
     uint32_t number = lp_names_of(&copy->names, &backend, kind, name);
 
-    return copy->names.strings[number]; /* they may have moved */
+    return copy->names
+        .strings[number]; /* after a call that may have moved the strings */
 }
 
 static void
-an_empty_ledger_has_an_empty_copy(void)
+an_empty_activity_has_an_empty_snapshot(void)
 {
     lp_activity_snapshot copy;
 
@@ -78,7 +79,7 @@ each_kind_has_its_names(void)
     }
     CHECK(copy.names.n == n + 3 && look_requested == 3);
     CHECK(strcmp(name_of(&copy, LP_DRIVER_CALL, 99999), "") == 0);
-    for (uint32_t i = 0; i < 4096; i++) { /* more than there was room for */
+    for (uint32_t i = 0; i < 4096; i++) { /* more than the initial capacity */
         CHECK(strcmp(name_of(&copy, LP_RUNTIME_CALL, i),
                      i == 5 ? "?" : "cudaIt") == 0);
     }
@@ -88,7 +89,7 @@ each_kind_has_its_names(void)
 }
 
 static void
-a_copy_stays_what_it_was(void)
+a_snapshot_does_not_change(void)
 {
     lp_record record = {
         .kind = LP_KERNEL, .device = 2, .start = 1, .end = 5, .name = "axpy"};
@@ -124,7 +125,7 @@ a_copy_stays_what_it_was(void)
 }
 
 static void
-calls_are_no_devices_doing(void)
+calls_make_no_device_active(void)
 {
     lp_record record = {
         .kind = LP_RUNTIME_CALL, .start = 1, .end = 5, .name_number = 3};
@@ -140,16 +141,17 @@ calls_are_no_devices_doing(void)
     lp_activity_free(&activity);
 }
 
-/* -- threads ----------------------------------------------------------------
+/* -- threads ---------------------------------------------------------------
  *
- * Some launch and copy, one brings records in buffers, one takes copies.
+ * Some threads launch and copy, one adds records in buffers, one takes
+ * snapshots.
  */
 
 enum { THREADS = 3, LAUNCHES = 20000, PATHS = 300, QUEUE = 1024 };
 
 typedef struct launcher {
     uint32_t number;
-    uint64_t queue[QUEUE]; /* id, and which kind of record is to come */
+    uint64_t queue[QUEUE]; /* id * 2 + kind of the expected record */
     uint64_t put, taken;   /* atomic */
     uint64_t ns[PATHS], count[PATHS], ticks, waits;
     bool done; /* atomic */
@@ -253,7 +255,7 @@ run_records(void *arg)
     return NULL;
 }
 
-/* What a copy tells at any moment, and at last. */
+/* Checks of a snapshot, at any time and at the end. */
 static uint64_t
 count_of(const lp_activity_snapshot *copy)
 {
@@ -308,7 +310,7 @@ check_waits(const lp_activity_snapshot *copy)
 }
 
 static void
-copies_are_taken_while_records_come(void)
+snapshots_are_taken_while_records_come(void)
 {
     pthread_t threads[THREADS], records;
     lp_activity_snapshot copy;
@@ -347,10 +349,10 @@ copies_are_taken_while_records_come(void)
 int
 main(void)
 {
-    an_empty_ledger_has_an_empty_copy();
+    an_empty_activity_has_an_empty_snapshot();
     each_kind_has_its_names();
-    a_copy_stays_what_it_was();
-    calls_are_no_devices_doing();
-    copies_are_taken_while_records_come();
+    a_snapshot_does_not_change();
+    calls_make_no_device_active();
+    snapshots_are_taken_while_records_come();
     return check_failures;
 }

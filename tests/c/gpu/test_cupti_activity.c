@@ -1,8 +1,8 @@
-/* CUPTI's records of every version, by their beginnings: what is behind them
- * is garbage here, and what is behind a record is no one's memory.
+/* CUPTI's records of every version, read by their first fields: later fields
+ * are garbage here, and memory after a record is not accessible.
  *
- * Offsets and sizes are those of NVIDIA's headers, 11.7 to 13.5, written down
- * once more: csrc/gpu/cupti_abi.h is what is tested.
+ * Offsets and sizes are those of NVIDIA's headers, 11.7 to 13.5, written here
+ * again, independently of csrc/gpu/cupti_abi.h, which is tested.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,7 @@ kernels_of_every_version(void)
 }
 
 static void
-a_kernel_without_a_name_has_a_mark(void)
+a_kernel_without_a_name_is_named_with_a_question_mark(void)
 {
     unsigned char *record = garbage(10, 176);
     lp_record read;
@@ -116,7 +116,7 @@ a_kernel_without_a_name_has_a_mark(void)
     CHECK(read_and_free(record, &read) && strcmp(read.name, "?") == 0);
 }
 
-/* What copies and peers' copies have alike. */
+/* Fields that copies and peer copies have in common. */
 static unsigned char *
 a_copy(uint32_t kind, size_t size, size_t correlation, size_t node)
 {
@@ -320,7 +320,7 @@ allocations_of_every_version(void)
 }
 
 static void
-other_kinds_are_none_of_ours(void)
+other_kinds_are_not_read(void)
 {
     static const uint32_t ours[] = {1, 2, 3, 4, 5, 10, 22, 25, 49, 51};
     size_t next = 0;
@@ -338,7 +338,7 @@ other_kinds_are_none_of_ours(void)
 }
 
 static void
-time_stamps_are_moved_to_our_clock(void)
+time_stamps_are_converted_to_the_clock(void)
 {
     lp_record read;
     unsigned char *record = a_copy(1, 88, 44, 64);
@@ -346,7 +346,7 @@ time_stamps_are_moved_to_our_clock(void)
     lp_cupti.offset = -50;
     CHECK(read_and_free(a_copy(1, 88, 44, 64), &read));
     CHECK(read.start == 20 && read.end == 40);
-    put64(record, 16, 0); /* was not collected, and stays so */
+    put64(record, 16, 0); /* was not collected, and remains 0 */
     put64(record, 24, UINT64_MAX);
     lp_cupti.offset = INT64_MAX;
     CHECK(read_and_free(record, &read));
@@ -358,7 +358,7 @@ int
 main(void)
 {
     kernels_of_every_version();
-    a_kernel_without_a_name_has_a_mark();
+    a_kernel_without_a_name_is_named_with_a_question_mark();
     copies_of_every_version();
     copies_of_pageable_memory_block();
     memsets_of_every_version();
@@ -366,7 +366,7 @@ main(void)
     whole_graphs_of_every_version();
     migrations_of_every_version();
     allocations_of_every_version();
-    other_kinds_are_none_of_ours();
-    time_stamps_are_moved_to_our_clock();
+    other_kinds_are_not_read();
+    time_stamps_are_converted_to_the_clock();
     return check_failures;
 }

@@ -1,4 +1,4 @@
-/* Events go into columns and come back whole, up to a limit. */
+/* Events stored in columns and read back complete, up to a limit. */
 #include "gpu/event_timeline.h"
 
 #include <stdlib.h>
@@ -142,7 +142,7 @@ events_beyond_the_limit_are_counted(void)
 }
 
 static void
-a_limit_of_none_keeps_none(void)
+a_limit_of_0_keeps_nothing(void)
 {
     lp_event_timeline timeline;
     lp_event event = event_of(0);
@@ -187,7 +187,7 @@ equal_launches_are_one(void)
     other.dynamic_smem++;
     CHECK(lp_event_timeline_launch(&timeline, &other) == 6);
     CHECK(timeline.n_launches == 7);
-    CHECK(timeline.launches[0].grid[0] == 0); /* of none */
+    CHECK(timeline.launches[0].grid[0] == 0); /* stands for none */
     CHECK(memcmp(&timeline.launches[1], &launch, sizeof(launch)) == 0);
     lp_event_timeline_free(&timeline);
 }
@@ -217,7 +217,7 @@ main(void)
     type_codes_are_of_the_right_size();
     columns_come_back();
     events_beyond_the_limit_are_counted();
-    a_limit_of_none_keeps_none();
+    a_limit_of_0_keeps_nothing();
     equal_launches_are_one();
     many_launches_keep_their_numbers();
     return check_failures;

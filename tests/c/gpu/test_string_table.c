@@ -1,4 +1,4 @@
-/* Texts have numbers by content, whatever their pointers do. */
+/* Strings, numbered by content, whatever their pointers are. */
 #include "gpu/string_table.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ nothing_has_number_0(void)
 }
 
 static void
-equal_texts_have_one_number(void)
+equal_strings_have_one_number(void)
 {
     lp_string_table strings;
     char here[] = "_Z4axpyPfS_f", there[] = "_Z4axpyPfS_f";
@@ -41,7 +41,7 @@ equal_texts_have_one_number(void)
 }
 
 static void
-a_pointer_is_used_again_for_another_text(void)
+a_pointer_is_reused_for_another_string(void)
 {
     lp_string_table strings;
     char name[16] = "first";
@@ -50,7 +50,7 @@ a_pointer_is_used_again_for_another_text(void)
     CHECK(lp_string_table_intern(&strings, name) == 1);
     strcpy(name, "second");
     CHECK(lp_string_table_intern(&strings, name) == 2);
-    strcpy(name, "sec"); /* a beginning of it */
+    strcpy(name, "sec"); /* a prefix of it */
     CHECK(lp_string_table_intern(&strings, name) == 3);
     strcpy(name, "first");
     CHECK(lp_string_table_intern(&strings, name) == 1);
@@ -59,12 +59,12 @@ a_pointer_is_used_again_for_another_text(void)
 }
 
 static void
-a_text_that_is_gone_is_not_read(void)
+a_freed_string_is_not_read(void)
 {
     lp_string_table strings;
 
     lp_string_table_init(&strings);
-    /* More pointers than there are hints, each freed after its look. */
+    /* More pointers than there are hints, each freed after its look-up. */
     for (int i = 0; i < 3000; i++) {
         char *name = malloc(32);
 
@@ -78,7 +78,7 @@ a_text_that_is_gone_is_not_read(void)
 }
 
 static void
-long_texts_are_whole(void)
+long_strings_are_complete(void)
 {
     lp_string_table strings;
     char *name = malloc(100001);
@@ -96,7 +96,7 @@ long_texts_are_whole(void)
 }
 
 static void
-many_texts_in_any_order(void)
+many_strings_in_any_order(void)
 {
     lp_string_table strings;
     uint32_t *numbers = calloc(20000, sizeof(uint32_t));
@@ -127,10 +127,10 @@ int
 main(void)
 {
     nothing_has_number_0();
-    equal_texts_have_one_number();
-    a_pointer_is_used_again_for_another_text();
-    a_text_that_is_gone_is_not_read();
-    long_texts_are_whole();
-    many_texts_in_any_order();
+    equal_strings_have_one_number();
+    a_pointer_is_reused_for_another_string();
+    a_freed_string_is_not_read();
+    long_strings_are_complete();
+    many_strings_in_any_order();
     return check_failures;
 }

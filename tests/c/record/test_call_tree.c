@@ -1,4 +1,4 @@
-/* Who called whom, with times given as numbers. */
+/* Call trees, with times given as numbers. */
 #include "record/call_tree.h"
 
 #include <stdlib.h>
@@ -103,7 +103,7 @@ edge(const fixture *made, uint32_t caller, uint32_t offset, uint32_t callee,
 }
 
 static void
-a_caller_line_is_told_from_another(void)
+lines_of_a_caller_have_separate_nodes(void)
 {
     fixture made = set_up();
     lp_node sum;
@@ -144,8 +144,8 @@ recursion_is_a_leaf_and_counts_once_in_the_total(void)
         leave(&made, now);
     }
     tree = lp_calls_tree(made.rec, &owner);
-    /* root 0, 0 -> 1, 1 -> 0 (a leaf), 1 -> 2; the inner 0 -> 1 is the
-     * outer's. */
+    /* root 0, 0 -> 1, 1 -> 0 (a leaf), 1 -> 2; the inner 0 -> 1 is the node of
+     * the outer. */
     CHECK(tree->n_nodes == 4);
     CHECK(edge(&made, 1, 0, 0, &sum) == 1);
     CHECK(sum.calls == 1 && sum.primitive == 0 && sum.total == 0);
@@ -214,7 +214,7 @@ every_tick_is_in_one_nodes_self(void)
 }
 
 static void
-without_room_for_ways_the_edges_stay_exact(void)
+edges_stay_exact_when_call_paths_are_not_kept(void)
 {
     fixture made = set_up();
     lp_tree *tree;
@@ -282,7 +282,7 @@ a_reset_in_the_middle_counts_from_there_on(void)
 }
 
 static void
-what_goes_on_after_a_pause_is_not_below_what_does_not(void)
+a_frame_that_continues_after_a_pause_is_not_below_one_that_does_not(void)
 {
     fixture made = set_up();
     lp_node sum;
@@ -305,7 +305,7 @@ what_goes_on_after_a_pause_is_not_below_what_does_not(void)
 }
 
 static void
-what_an_unwatched_function_called_goes_on_below_its_caller(void)
+callees_of_an_ignored_function_move_below_its_caller(void)
 {
     fixture made = set_up();
     lp_node sum;
@@ -341,7 +341,7 @@ a_call_of_c_ends_with_the_function_that_made_it(void)
 }
 
 static void
-deep_calls_of_many_functions_are_one_way(void)
+deep_calls_of_many_functions_have_few_nodes(void)
 {
     fixture made = set_up();
 
@@ -358,15 +358,15 @@ deep_calls_of_many_functions_are_one_way(void)
 int
 main(void)
 {
-    a_caller_line_is_told_from_another();
+    lines_of_a_caller_have_separate_nodes();
     recursion_is_a_leaf_and_counts_once_in_the_total();
     every_tick_is_in_one_nodes_self();
-    without_room_for_ways_the_edges_stay_exact();
+    edges_stay_exact_when_call_paths_are_not_kept();
     two_tracers_have_a_tree_each();
     a_reset_in_the_middle_counts_from_there_on();
-    what_goes_on_after_a_pause_is_not_below_what_does_not();
-    what_an_unwatched_function_called_goes_on_below_its_caller();
+    a_frame_that_continues_after_a_pause_is_not_below_one_that_does_not();
+    callees_of_an_ignored_function_move_below_its_caller();
     a_call_of_c_ends_with_the_function_that_made_it();
-    deep_calls_of_many_functions_are_one_way();
+    deep_calls_of_many_functions_have_few_nodes();
     return check_failures;
 }

@@ -1,4 +1,4 @@
-/* A thread's open lines, event by event, with times given as numbers. */
+/* The open lines of a thread, event by event, with times given as numbers. */
 #include "record/recorder.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ time_goes_to_the_line_that_was_open(void)
 }
 
 static void
-a_callee_is_in_its_callers_line(void)
+the_time_of_a_callee_is_in_its_callers_line(void)
 {
     fixture made = set_up((lp_costs){0}, NULL);
 
@@ -158,7 +158,7 @@ a_line_outside_the_code_is_not_counted(void)
 }
 
 static void
-costs_are_kept_apart_by_line(void)
+costs_are_counted_by_line(void)
 {
     lp_costs costs = {.line = 100};
     fixture made = set_up(costs, NULL);
@@ -172,7 +172,7 @@ costs_are_kept_apart_by_line(void)
     leave(&made, 40);
     CHECK(lp_line_cost(&made.b->lines[1]) == 100);
     CHECK(lp_line_cost(&made.b->lines[2]) == 100);
-    /* Two events of the callee's, and one of its own. */
+    /* Two events of the callee, and one of the line. */
     CHECK(lp_line_cost(&made.a->lines[1]) == 300);
     CHECK(made.b->total_cost == 200);
     CHECK(made.a->total_cost == 300);
@@ -202,7 +202,7 @@ a_statement_of_several_lines_counts_once(void)
         line(&made, path[i], i * 10);
     }
     leave(&made, 100);
-    CHECK(made.a->lines[1].hits == 2); /* twice, once begun at its inside */
+    CHECK(made.a->lines[1].hits == 2); /* twice, once begun inside */
     CHECK(made.a->lines[2].hits == 2 && made.a->lines[3].hits == 2);
     CHECK(made.a->lines[1].ticks == 30);
     CHECK(made.a->lines[2].ticks == 30 && made.a->lines[3].ticks == 20);
@@ -211,7 +211,7 @@ a_statement_of_several_lines_counts_once(void)
 }
 
 static void
-a_jump_back_begins_a_statement_anew(void)
+a_jump_back_begins_a_new_execution_of_a_statement(void)
 {
     uint32_t *statements = one_statement();
     fixture made = set_up((lp_costs){0}, statements);
@@ -261,7 +261,7 @@ a_statement_longer_than_a_word_counts_once(void)
 }
 
 static void
-a_stay_without_a_hit_costs_too(void)
+time_on_a_line_without_a_hit_has_a_cost(void)
 {
     uint32_t *statements = one_statement();
     lp_costs costs = {.line = 100};
@@ -269,7 +269,8 @@ a_stay_without_a_hit_costs_too(void)
 
     enter_a(&made);
     lp_recorder_open(made.rec, made.rec->top, made.a->lines + 5, 0);
-    line(&made, 1, 10); /* a statement, its inside, and back to its head */
+    line(&made, 1,
+         10); /* a statement: its first line, the next, and the first again */
     line(&made, 2, 20);
     line(&made, 1, 30);
     lp_recorder_settle(made.rec, 35);
@@ -324,7 +325,7 @@ frames_of_one_owner_can_be_dropped(void)
 }
 
 static void
-a_twin_that_is_dropped_leaves_a_frame_alone(void)
+a_dropped_frame_leaves_its_shared_frame_unshared(void)
 {
     fixture made = set_up((lp_costs){0}, NULL);
 
@@ -337,9 +338,9 @@ a_twin_that_is_dropped_leaves_a_frame_alone(void)
     tear_down(&made);
 }
 
-/* In the middle of the stack, below a frame of other code. */
+/* The frame is in the middle of the stack, below a frame of other code. */
 static void
-a_twin_can_join_a_frame_that_is_open(void)
+a_shared_frame_can_be_inserted_on_an_open_frame(void)
 {
     lp_layout again = {.code_id = 5, .first_line = 1, .n_lines = 10};
     fixture made = set_up((lp_costs){0}, NULL);
@@ -368,7 +369,7 @@ a_twin_can_join_a_frame_that_is_open(void)
 }
 
 static void
-restarting_forgets_the_open_line(void)
+a_restart_drops_the_time_on_the_open_line(void)
 {
     fixture made = set_up((lp_costs){0}, NULL);
 
@@ -399,7 +400,7 @@ a_frame_below_the_top_can_leave(void)
 }
 
 static void
-shortest_and_longest_executions_are_known(void)
+min_and_max_executions_are_recorded(void)
 {
     lp_costs costs = {.line = 2 * LP_COST_ONE};
     fixture made = set_up(costs, NULL);
@@ -409,7 +410,8 @@ shortest_and_longest_executions_are_known(void)
     line(&made, 1, 0);
     line(&made, 2, 7);
     line(&made, 1, 8);
-    enter_b(&made); /* its one event costs 2 ticks, which are not a line's */
+    enter_b(&made); /* its one event costs 2 ticks, which do not belong to a
+                       line */
     line(&made, 5, 9);
     leave(&made, 17);
     line(&made, 1, 28);
@@ -421,9 +423,9 @@ shortest_and_longest_executions_are_known(void)
     tear_down(&made);
 }
 
-/* It goes back to its first line for the call. */
+/* The statement returns to its first line for the call. */
 static void
-a_statements_execution_is_all_of_its_stays(void)
+the_time_of_a_statement_is_that_of_all_its_lines(void)
 {
     uint32_t *statements = one_statement();
     fixture made = set_up((lp_costs){0}, statements);
@@ -502,23 +504,23 @@ int
 main(void)
 {
     time_goes_to_the_line_that_was_open();
-    a_callee_is_in_its_callers_line();
+    the_time_of_a_callee_is_in_its_callers_line();
     recursion_counts_each_frame_but_the_total_once();
     a_resumed_line_gets_time_and_no_hit();
     a_line_outside_the_code_is_not_counted();
-    costs_are_kept_apart_by_line();
+    costs_are_counted_by_line();
     a_statement_of_several_lines_counts_once();
-    a_jump_back_begins_a_statement_anew();
+    a_jump_back_begins_a_new_execution_of_a_statement();
     a_statement_longer_than_a_word_counts_once();
-    a_stay_without_a_hit_costs_too();
+    time_on_a_line_without_a_hit_has_a_cost();
     settling_loses_and_doubles_nothing();
     frames_of_one_owner_can_be_dropped();
-    a_twin_that_is_dropped_leaves_a_frame_alone();
-    a_twin_can_join_a_frame_that_is_open();
-    restarting_forgets_the_open_line();
+    a_dropped_frame_leaves_its_shared_frame_unshared();
+    a_shared_frame_can_be_inserted_on_an_open_frame();
+    a_restart_drops_the_time_on_the_open_line();
     a_frame_below_the_top_can_leave();
-    shortest_and_longest_executions_are_known();
-    a_statements_execution_is_all_of_its_stays();
+    min_and_max_executions_are_recorded();
+    the_time_of_a_statement_is_that_of_all_its_lines();
     an_execution_with_a_suspension_has_no_length();
     a_report_in_the_middle_splits_an_execution();
     the_stack_grows_deep();

@@ -1,4 +1,4 @@
-/* The times of a thread's frames become slices, with times given as numbers.
+/* Slices from the times of a thread's frames, with times given as numbers.
  */
 #include "record/trace_query.h"
 
@@ -73,8 +73,8 @@ leave(fixture *made, bool suspended, lp_ticks now)
     lp_recorder_leave(made->rec, made->rec->top, suspended, now);
 }
 
-/* Are these all the slices in [low, high) at `until`, in that order?  Each is
- * start, end, function, line; the list ends by a function of 0. */
+/* True if these are all the slices in [low, high) at `until`, in that order.
+ * Each is start, end, function, line; the list ends with a function of 0. */
 static bool
 are_between(fixture *made, lp_ticks until, lp_ticks low, lp_ticks high,
             const lp_ticks (*expected)[4])
@@ -140,14 +140,14 @@ calls_and_lines_nest(void)
 }
 
 static void
-short_lines_are_left_out_and_functions_are_not(void)
+short_lines_have_no_slice_and_short_functions_have_one(void)
 {
     const lp_ticks all[][4] = {{10, 41, 1, 0}, {20, 30, 1, 2}, {0, 0, 0, 0}};
     fixture made = set_up(10);
 
     enter_a(&made);
     line(&made, 0, 11);
-    made.rec->top->began = 10; /* as if a line had been there */
+    made.rec->top->began = 10; /* as if there had been a line */
     line(&made, 1, 20);
     line(&made, 2, 30);
     line(&made, 3, 39);
@@ -157,7 +157,7 @@ short_lines_are_left_out_and_functions_are_not(void)
 }
 
 static void
-nothing_is_kept_unasked(void)
+nothing_is_recorded_while_slices_are_off(void)
 {
     const lp_ticks none[][4] = {{0, 0, 0, 0}};
     fixture made;
@@ -176,7 +176,7 @@ nothing_is_kept_unasked(void)
 }
 
 static void
-what_is_open_counts_up_to_now_and_is_whole_later(void)
+open_slices_end_now_and_are_complete_later(void)
 {
     const lp_ticks at_40[][4] = {
         {10, 40, 1, 0}, {10, 40, 1, 1}, {30, 40, 2, 0}, {0, 0, 0, 0}};
@@ -197,13 +197,13 @@ what_is_open_counts_up_to_now_and_is_whole_later(void)
     lp_recorder_settle(made.rec, 62);
     leave(&made, false, 70);
     CHECK(are(&made, 80, at_80));
-    /* As it was then. */
+    /* The same as at that time. */
     CHECK(are(&made, 40, at_40));
     tear_down(&made);
 }
 
 static void
-steps_of_a_generator_are_apart(void)
+steps_of_a_generator_are_separate_slices(void)
 {
     const lp_ticks all[][4] = {
         {10, 20, 1, 0}, {10, 20, 1, 1}, {50, 61, 1, 0},
@@ -245,9 +245,9 @@ recursion_nests(void)
 }
 
 static void
-of_slices_alike_the_one_around_comes_first(void)
+of_equal_slices_the_enclosing_one_comes_first(void)
 {
-    /* And line 2 is around what it calls. */
+    /* Line 2 also encloses the function that it calls. */
     const lp_ticks all[][4] = {{10, 10, 1, 0}, {10, 10, 1, 2},
                                {10, 10, 2, 0}, {10, 10, 2, 101},
                                {10, 10, 1, 1}, {0, 0, 0, 0}};
@@ -298,7 +298,7 @@ frames_that_are_dropped_or_paused_end_there(void)
 }
 
 static void
-one_code_that_is_unwatched_ends_alone(void)
+only_the_slices_of_an_ignored_code_end(void)
 {
     const lp_ticks all[][4] = {{10, 50, 1, 0}, {20, 40, 2, 0}, {0, 0, 0, 0}};
     fixture made = set_up(LP_NO_LINE_SLICES);
@@ -314,7 +314,7 @@ one_code_that_is_unwatched_ends_alone(void)
 }
 
 static void
-a_restart_forgets_what_open_frames_did(void)
+a_restart_drops_the_time_of_open_frames(void)
 {
     const lp_ticks all[][4] = {
         {40, 50, 1, 0}, {40, 45, 1, 1}, {45, 50, 1, 2}, {0, 0, 0, 0}};
@@ -331,7 +331,7 @@ a_restart_forgets_what_open_frames_did(void)
 }
 
 static void
-what_there_is_no_room_for_is_counted(void)
+slices_without_room_are_counted(void)
 {
     fixture made = set_up(LP_NO_LINE_SLICES);
 
@@ -348,7 +348,7 @@ what_there_is_no_room_for_is_counted(void)
 }
 
 static void
-a_sample_has_each_64th(void)
+a_sample_has_every_64th_start(void)
 {
     const uint32_t wanted[] = {0, 1};
     fixture made = set_up(LP_NO_LINE_SLICES);
@@ -378,16 +378,16 @@ int
 main(void)
 {
     calls_and_lines_nest();
-    short_lines_are_left_out_and_functions_are_not();
-    nothing_is_kept_unasked();
-    what_is_open_counts_up_to_now_and_is_whole_later();
-    steps_of_a_generator_are_apart();
+    short_lines_have_no_slice_and_short_functions_have_one();
+    nothing_is_recorded_while_slices_are_off();
+    open_slices_end_now_and_are_complete_later();
+    steps_of_a_generator_are_separate_slices();
     recursion_nests();
-    of_slices_alike_the_one_around_comes_first();
+    of_equal_slices_the_enclosing_one_comes_first();
     frames_that_are_dropped_or_paused_end_there();
-    one_code_that_is_unwatched_ends_alone();
-    a_restart_forgets_what_open_frames_did();
-    what_there_is_no_room_for_is_counted();
-    a_sample_has_each_64th();
+    only_the_slices_of_an_ignored_code_end();
+    a_restart_drops_the_time_of_open_frames();
+    slices_without_room_are_counted();
+    a_sample_has_every_64th_start();
     return check_failures;
 }

@@ -1,4 +1,4 @@
-/* A thread with open lines, for tests of their paths. */
+/* A thread with open lines, for tests of call paths. */
 #ifndef LINES_ROOM_H
 #define LINES_ROOM_H
 
