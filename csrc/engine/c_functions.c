@@ -180,9 +180,9 @@ make_code(lp_tracer *tracer)
     return code;
 }
 
-/* Create a reference that tells if an object is still alive.  The program's
- * own objects are not kept alive: the definition of a method bound to one
- * exists as long as the method's class. */
+/* Create a reference that shows whether an object is still alive.  The
+ * program's own objects are not kept alive: the definition of a method bound
+ * to one exists as long as the method's class. */
 static PyObject *
 new_reference(PyObject *object, bool *weak)
 {

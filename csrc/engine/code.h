@@ -1,9 +1,9 @@
 /* The properties of a profiled code object.
  *
  * There is one lp_code for each pair (code object, tracer); those of one code
- * object are linked, and the first hangs on the code object itself, so an
+ * object are linked, and the first is stored on the code object itself, so an
  * event finds them without a search.  When the interpreter frees a code
- * object, its lp_code goes to a free list, and its counters go on with the
+ * object, its lp_code goes to a free list, and its counters are reused for the
  * next code object that is compiled from the same source.
  */
 #ifndef LP_ENGINE_CODE_H

@@ -155,8 +155,8 @@ is_still_paused(lp_recorder *rec, lp_frame *frame)
 
 /* Enter the frame for one tracer. */
 static lp_frame *
-enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
-          lp_ticks now)
+enter_for_tracer(lp_recorder *rec, lp_code *code, lp_entry entry,
+                 uint32_t line, lp_ticks now)
 {
     lp_tracer *tracer = code->tracer;
     /* A frame with LP_LATE was either running when its tracer was stopped, or
@@ -252,7 +252,7 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
         lp_frame *frame;
 
         next = code->next;
-        frame = enter_for(rec, code, entry, line, now);
+        frame = enter_for_tracer(rec, code, entry, line, now);
         if (frame == NULL) {
             continue;
         }
@@ -418,7 +418,7 @@ enum { MAX_STATE_SIZE = 512 << 10 };
 /* Find the memory range of _PyRuntime.  The GIL lies in it, in 3.12 and later
  * that of the main interpreter. */
 static void
-find_state(uintptr_t *low, uintptr_t *high)
+find_gil(uintptr_t *low, uintptr_t *high)
 {
     void *state = dlsym(RTLD_DEFAULT, "_PyRuntime");
     uintptr_t size = MAX_STATE_SIZE;
@@ -445,7 +445,7 @@ lp_engine_watch_waits(void)
         lp_engine_unwatch_waits();
         return;
     }
-    find_state(&low, &high);
+    find_gil(&low, &high);
     lp_sampler_start(&lp_the_engine.recorders, low, high);
 }
 

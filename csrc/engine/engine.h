@@ -52,7 +52,7 @@ void lp_engine_set_costs(const lp_costs *costs);
 /* [GIL] Set the clock of all recorders. */
 void lp_engine_set_clock(const lp_clock *clock);
 
-/* [GIL] Ranges were removed from the recorder: tell the tool, now if the
+/* [GIL] Ranges were removed from the recorder: update the tool, now if the
  * recorder is this thread's, otherwise at the thread's next event. */
 void lp_engine_sync_ranges(lp_recorder *rec);
 

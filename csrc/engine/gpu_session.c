@@ -30,7 +30,7 @@ find_backend(const char *name)
 
 /* Return the recorder of the only thread with open lines, or NULL. */
 static const lp_recorder *
-only_open(void)
+only_thread_with_lines(void)
 {
     const lp_recorder *found = NULL;
     const lp_recorder *rec =
@@ -59,7 +59,7 @@ lp_gpu_session_current_path(lp_call_paths *paths)
         lp_current_path_any(lp_current_recorder)) {
         return lp_current_path(lp_current_recorder, paths);
     }
-    other = only_open();
+    other = only_thread_with_lines();
     return other == NULL ? LP_NO_PATH
                          : lp_current_path_of_thread(other, paths, &adopted);
 }
@@ -128,7 +128,7 @@ new_activity(size_t events)
 
 /* Wait for another thread that is opening a backend. */
 static void
-await_opening(void)
+wait_for_opening(void)
 {
     struct timespec pause = {.tv_nsec = 1000000};
 
@@ -180,7 +180,7 @@ lp_gpu_session_open(const char *name, const lp_gpu_options *options,
         snprintf(why, LP_GPU_WHY, "there is no backend of that name");
         return false;
     }
-    await_opening();
+    wait_for_opening();
     if (devices->backend != NULL) {
         return true;
     }

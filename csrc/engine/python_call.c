@@ -7,7 +7,7 @@
 /* Block signals, but those that the thread itself causes, which cannot wait.
  */
 static void
-hold_signals(sigset_t *before)
+block_signals(sigset_t *before)
 {
     sigset_t all;
 
@@ -25,7 +25,7 @@ void
 lp_python_call_begin(lp_python_call *self)
 {
     self->began = lp_clock_now(&lp_the_engine.clock);
-    hold_signals(&self->signals);
+    block_signals(&self->signals);
     PyErr_Fetch(&self->type, &self->value, &self->traceback);
     lp_thread_ignore_events(true);
 }

@@ -198,7 +198,7 @@ lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
 typedef struct _PyInterpreterFrame lp_raw_frame;
 
 /* The first members of the frame of 3.11, a frozen branch;
- * lp_frame_eval_check() compares them with the interpreter's own answer before
+ * lp_frame_eval_check() compares the code with that of PyFrame_GetCode before
  * use. */
 struct lp_raw_frame_head {
     void *function, *globals, *builtins, *locals;

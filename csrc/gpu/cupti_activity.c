@@ -20,7 +20,7 @@ set_times(lp_record *to, uint64_t start, uint64_t end)
 }
 
 static void
-set_place(lp_record *to, uint32_t device, uint32_t context, uint32_t stream)
+set_stream(lp_record *to, uint32_t device, uint32_t context, uint32_t stream)
 {
     to->device = (uint16_t)device;
     to->context = context;
@@ -48,7 +48,7 @@ read_kernel(const void *record, lp_record *to)
     to->kind = LP_KERNEL;
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     to->name = from->name != NULL ? from->name : "?";
     for (int i = 0; i < 3; i++) {
@@ -73,7 +73,7 @@ read_memcpy(const void *record, lp_record *to)
     to->name_number = from->copy_kind;
     to->memory = memory_of(from->source, from->target);
     to->blocking = is_pageable(from->source, from->target);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     return true;
 }
@@ -89,7 +89,7 @@ read_peer(const void *record, lp_record *to)
     to->bytes = from->bytes;
     to->name_number = from->copy_kind;
     to->memory = memory_of(from->source, from->target);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     return true;
 }
@@ -104,7 +104,7 @@ read_memset(const void *record, lp_record *to)
     set_times(to, from->start, from->end);
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     return true;
 }
@@ -131,7 +131,7 @@ read_graph(const void *record, lp_record *to)
     to->kind = LP_GRAPH;
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     return true;
 }
 
@@ -184,7 +184,7 @@ read_memory(const void *record, lp_record *to)
     to->start = to->end = time_of(from->time);
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     return true;
 }
 

@@ -76,7 +76,7 @@ has_ranges(const lp_frame *frame)
 
 /* True if ranges of this frame, or of one below that it shares, are pushed. */
 static bool
-is_shown(const lp_frame *frame)
+has_open_ranges(const lp_frame *frame)
 {
     while (!has_ranges(frame) && (frame->flags & LP_FRAME_SHARED)) {
         frame--;
@@ -89,7 +89,7 @@ lp_ranges_sync(lp_recorder *rec)
 {
     lp_ticks before = lp_clock_now(&rec->clock);
     lp_frame *frame = rec->frames + rec->ranged;
-    bool shown = is_shown(frame);
+    bool shown = has_open_ranges(frame);
 
     for (; rec->unpopped != 0; rec->unpopped--) {
         lp_gpu_nvtx_pop();

@@ -169,7 +169,8 @@ monitoring_open(PyObject *Py_UNUSED(module))
     return 0;
 }
 
-/* Enable again the events, of every tool, that were answered by DISABLE. */
+/* Enable again the events, of every tool, that a callback disabled with
+ * DISABLE. */
 static int
 restart(void)
 {

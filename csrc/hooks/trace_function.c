@@ -530,7 +530,7 @@ next_thread(PyThreadState *state)
 }
 
 static void
-trace_thread_because(PyThreadState *state, lp_trace_reason why)
+trace_thread_for(PyThreadState *state, lp_trace_reason why)
 {
     PyThreadState *current = PyThreadState_Get();
     lp_recorder *rec =
@@ -550,7 +550,7 @@ lp_trace_threads_running(void)
          state = next_thread(state)) {
         if (!lp_trace_is_on(state) &&
             runs_registered(PyThreadState_GetFrame(state))) {
-            trace_thread_because(state, LP_TRACE_RUNNING_FRAMES);
+            trace_thread_for(state, LP_TRACE_RUNNING_FRAMES);
         }
     }
 }
@@ -561,7 +561,7 @@ lp_trace_threads_all(void)
     for (PyThreadState *state = next_thread(NULL); state != NULL;
          state = next_thread(state)) {
         if (!lp_trace_is_on(state)) {
-            trace_thread_because(state, LP_TRACE_ALL_CALLS);
+            trace_thread_for(state, LP_TRACE_ALL_CALLS);
         }
     }
 }

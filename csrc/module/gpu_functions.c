@@ -131,7 +131,7 @@ make_launches(lp_activity *activity, const lp_activity_snapshot *copy)
 
 /* Replace names numbered by kind by numbers in the common list of names. */
 static void
-translate(PyObject *names, PyObject *kinds, lp_activity_snapshot *copy)
+replace_names(PyObject *names, PyObject *kinds, lp_activity_snapshot *copy)
 {
     uint32_t *name = (uint32_t *)(void *)PyBytes_AS_STRING(names);
     const unsigned char *kind = (unsigned char *)PyBytes_AS_STRING(kinds);
@@ -173,8 +173,8 @@ make_events(lp_activity *activity, lp_activity_snapshot *copy)
         Py_XDECREF(bytes);
     }
     if (dict != NULL) {
-        translate(PyDict_GetItemString(dict, "name"),
-                  PyDict_GetItemString(dict, "kind"), copy);
+        replace_names(PyDict_GetItemString(dict, "name"),
+                      PyDict_GetItemString(dict, "kind"), copy);
     }
     return dict;
 }

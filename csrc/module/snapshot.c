@@ -105,7 +105,7 @@ add_tree(code_cost *sums, const lp_tree *tree)
 }
 
 static void
-add_all(code_cost *sums, const lp_tracer *tracer)
+add_threads(code_cost *sums, const lp_tracer *tracer)
 {
     for (const lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
@@ -148,7 +148,7 @@ lp_costs_snapshot(const lp_tracer *tracer)
         Py_XDECREF(list);
         return PyErr_NoMemory();
     }
-    add_all(sums, tracer);
+    add_threads(sums, tracer);
     for (uint32_t i = 0; i < n_codes && tracer->open; i++) {
         const lp_code *code = tracer->codes[i];
         const code_cost *sum = &sums[code->layout.code_id];
@@ -216,7 +216,7 @@ append_counts(PyObject *lines, const lp_code *code, lp_code_counters *counters,
 }
 
 static PyObject *
-take_code(const lp_tracer *tracer, uint32_t place)
+make_code_row(const lp_tracer *tracer, uint32_t place)
 {
     const lp_code *code = tracer->codes[place];
     uint32_t id = code->layout.code_id;
@@ -275,7 +275,7 @@ lp_snapshot_take(const lp_tracer *tracer)
         }
     }
     for (uint32_t i = 0; i < tracer->n_codes; i++) {
-        if (append_owned(codes, take_code(tracer, i)) < 0) {
+        if (append_owned(codes, make_code_row(tracer, i)) < 0) {
             goto error;
         }
     }

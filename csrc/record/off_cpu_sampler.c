@@ -247,7 +247,7 @@ enum {
 
 /* Sleep while the state is `state`, for so many ns; 0 for no limit. */
 static void
-sleep_in(uint32_t state, lp_ns ns)
+sleep_in_state(uint32_t state, lp_ns ns)
 {
     struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
                             .tv_nsec = (long)(ns % 1000000000u)};
@@ -290,7 +290,7 @@ open_file(uint32_t thread)
 /* Return the cause of the thread of an open file; LP_WAIT_UNSEEN if the thread
  * has ended. */
 static lp_cause
-cause_in(const sampler_view *view, int file)
+read_cause(const sampler_view *view, int file)
 {
     char text[256];
     ssize_t n = file < 0 ? -1 : pread(file, text, sizeof(text) - 1, 0);
@@ -305,12 +305,12 @@ cause_in(const sampler_view *view, int file)
 /* Return the cause of a thread; LP_WAIT_UNSEEN if it cannot be read.  The file
  * stays open, unless very many are. */
 static lp_cause
-cause_of(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
+find_cause(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
 {
     lp_cause cause;
 
     if (wait->file_run == view->run_number && wait->file_thread == thread) {
-        return cause_in(view, wait->file);
+        return read_cause(view, wait->file);
     }
     if (wait->file_run == view->run_number) {
         close(wait->file);
@@ -319,7 +319,7 @@ cause_of(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
     wait->file = open_file(thread);
     wait->file_thread = thread;
     wait->file_run = 0;
-    cause = cause_in(view, wait->file);
+    cause = read_cause(view, wait->file);
     if (wait->file >= 0 && view->files < MAX_OPEN_FILES) {
         wait->file_run = view->run_number;
         view->files++;
@@ -334,7 +334,7 @@ static bool
 is_unavailable(const sampler_view *view)
 {
     int file = open_file(view->native_id);
-    bool unavailable = cause_in(view, file) == LP_WAIT_UNSEEN;
+    bool unavailable = read_cause(view, file) == LP_WAIT_UNSEEN;
 
     if (file >= 0) {
         close(file);
@@ -386,7 +386,7 @@ sample_thread(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
              ++wait->repeats % REPEAT_INTERVAL != 0) {
         return;
     }
-    cause = cause_of(view, wait, thread);
+    cause = find_cause(view, wait, thread);
     if (cause == LP_WAIT_UNSEEN ||
         !__atomic_load_n(&wait->reading_requested, __ATOMIC_RELAXED)) {
         return; /* the thread has ended, or is in another gap by now */
@@ -459,7 +459,7 @@ run_sampler(sampler_view *view)
             if (state != LP_SAMPLER_ASLEEP) {
                 return;
             }
-            sleep_in(LP_SAMPLER_ASLEEP, 0);
+            sleep_in_state(LP_SAMPLER_ASLEEP, 0);
             last = lp_clock_monotonic();
             period = MIN_PERIOD_NS;
             continue;
@@ -479,7 +479,7 @@ run_sampler(sampler_view *view)
             continue;
         }
         period = next_period(period, cpu_time() - start, found.recent_wait);
-        sleep_in(LP_SAMPLER_AWAKE, period);
+        sleep_in_state(LP_SAMPLER_AWAKE, period);
     }
 }
 

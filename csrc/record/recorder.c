@@ -307,7 +307,7 @@ abandon_line(lp_frame *frame)
  * step, so that an even number still means that no thread is changing frames.
  */
 static void
-outdate_paths(lp_recorder *rec)
+invalidate_paths(lp_recorder *rec)
 {
     __atomic_fetch_add(&rec->changes, 2, __ATOMIC_SEQ_CST);
 }
@@ -325,7 +325,7 @@ lp_recorder_pause(lp_recorder *rec, lp_ticks now)
 {
     lp_recorder_end_slices(rec, NULL, NULL, now);
     lp_recorder_settle(rec, now);
-    outdate_paths(rec);
+    invalidate_paths(rec);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         abandon_line(frame);
         WRITE(frame->line, NULL);
@@ -333,7 +333,7 @@ lp_recorder_pause(lp_recorder *rec, lp_ticks now)
         frame->node = NULL; /* its caller may resume counting later */
     }
     forget_paths(rec, rec->frames + 1);
-    outdate_paths(rec);
+    invalidate_paths(rec);
 }
 
 uint32_t
@@ -437,7 +437,7 @@ enum { MASK_BITS = 64 };
 /* Count a line of a statement once per execution of the statement, however
  * often control returns to the line. */
 static void
-hit_once(lp_frame *frame, lp_line *line, uint32_t place)
+count_hit_once(lp_frame *frame, lp_line *line, uint32_t place)
 {
     if (place < MASK_BITS) {
         uint64_t bit = (uint64_t)1 << place;
@@ -482,9 +482,9 @@ lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
             /* The statement begins inside: the first line gets a hit, but no
              * time, so the weight of that hit is taken off its cost again (see
              * lp_line_cost). */
-            hit_once(frame, first, 0);
+            count_hit_once(frame, first, 0);
             first->cost -= first->weight;
         }
     }
-    hit_once(frame, to, (uint32_t)(to - first));
+    count_hit_once(frame, to, (uint32_t)(to - first));
 }

@@ -45,7 +45,7 @@ lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks)
 /* Write a varint: seven bits per byte, lowest first; all bytes but the last
  * have the eighth bit set. */
 static unsigned char *
-put(unsigned char *to, uint64_t value)
+write_varint(unsigned char *to, uint64_t value)
 {
     while (value >= 0x80) {
         *to++ = (unsigned char)(value | 0x80);
@@ -56,7 +56,7 @@ put(unsigned char *to, uint64_t value)
 }
 
 static const unsigned char *
-get(const unsigned char *from, uint64_t *value)
+read_varint(const unsigned char *from, uint64_t *value)
 {
     unsigned int shift = 0;
     uint64_t found = 0;
@@ -84,10 +84,10 @@ write_slice(lp_trace_chunk *chunk, const lp_slice *slice)
 
     /* Ends only grow, except if another thread ended a slice: then the
      * difference wraps around, and back when it is read. */
-    at = put(at, slice->end - chunk->last_end);
-    at = put(at, slice->end - slice->start);
-    at = put(at, slice->serial);
-    at = put(at, slice->place);
+    at = write_varint(at, slice->end - chunk->last_end);
+    at = write_varint(at, slice->end - slice->start);
+    at = write_varint(at, slice->serial);
+    at = write_varint(at, slice->place);
     chunk->used = (size_t)(at - chunk->bytes);
     chunk->last_end = slice->end;
     if (slice->end > chunk->max_end) {
@@ -102,11 +102,11 @@ static size_t
 read_slice(const unsigned char *bytes, lp_ticks last, lp_slice *slice)
 {
     uint64_t step, ticks, serial, place;
-    const unsigned char *at = get(bytes, &step);
+    const unsigned char *at = read_varint(bytes, &step);
 
-    at = get(at, &ticks);
-    at = get(at, &serial);
-    at = get(at, &place);
+    at = read_varint(at, &ticks);
+    at = read_varint(at, &serial);
+    at = read_varint(at, &place);
     slice->end = last + step;
     slice->start = slice->end - ticks;
     slice->serial = (uint32_t)serial;
