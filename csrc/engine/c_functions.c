@@ -4,17 +4,18 @@
 
 #include "record/call_tree.h"
 
-/* Objects of a class are one function of C; or one each, as ufuncs, which have
- * names of their own; or none: it has a __call__ in Python. */
+/* Kinds of classes of callables.  All objects of the class are one C function;
+ * or each object is one, such as a ufunc, which has a name of its own; or none
+ * is, because the class has a __call__ in Python. */
 typedef enum lp_callee_kind {
     LP_BY_CLASS,
     LP_BY_NAME,
     LP_NOT_C
 } lp_callee_kind;
 
-/* An attribute that is a string, or NULL. */
+/* Return an attribute that is a string, or NULL. */
 static PyObject *
-text_of(PyObject *object, const char *attribute)
+string_attribute(PyObject *object, const char *attribute)
 {
     PyObject *text = PyObject_GetAttrString(object, attribute);
 
@@ -25,7 +26,7 @@ text_of(PyObject *object, const char *attribute)
     return text;
 }
 
-/* Is nothing of the program's own asked when an attribute is looked up? */
+/* True if an attribute lookup on the object runs no code of the program. */
 static bool
 is_plain(PyObject *object)
 {
@@ -34,26 +35,26 @@ is_plain(PyObject *object)
                : Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr;
 }
 
-/* Nor of its class's attributes? (Cython's functions have a metaclass of C's.)
- */
+/* True if an attribute lookup on the class runs no code of the program.
+ * (Cython's functions have a metaclass in C.) */
 static bool
 is_plain_class(PyObject *type)
 {
     return Py_TYPE(type)->tp_getattro == PyType_Type.tp_getattro;
 }
 
-/* Its name with its module's: "builtins.len", "list.append".  A new string, or
- * NULL when memory is out. */
+/* Return the qualified name with the module's: "builtins.len", "list.append".
+ * A new string, or NULL when memory is out. */
 static PyObject *
 callee_name(PyObject *object)
 {
-    PyObject *name = NULL, *module = NULL, *whole;
+    PyObject *name = NULL, *module = NULL, *full;
 
     if (is_plain(object)) {
-        name = text_of(object, "__qualname__");
-        module = text_of(object, "__module__");
+        name = string_attribute(object, "__qualname__");
+        module = string_attribute(object, "__module__");
         if (name == NULL) {
-            name = text_of(object, "__name__");
+            name = string_attribute(object, "__name__");
         }
     }
     if (name == NULL) {
@@ -62,18 +63,18 @@ callee_name(PyObject *object)
 
         name = PyUnicode_FromString(type->tp_name);
     }
-    whole = name == NULL || module == NULL
-                ? name
-                : PyUnicode_FromFormat("%U.%U", module, name);
-    if (whole != name) {
+    full = name == NULL || module == NULL
+               ? name
+               : PyUnicode_FromFormat("%U.%U", module, name);
+    if (full != name) {
         Py_XDECREF(name);
     }
     Py_XDECREF(module);
     PyErr_Clear();
-    return whole;
+    return full;
 }
 
-/* The kind by which calls of an object of some class are told apart. */
+/* Return the kind of the class of a callable. */
 static lp_callee_kind
 callee_kind(PyObject *object)
 {
@@ -89,7 +90,7 @@ callee_kind(PyObject *object)
         found = LP_NOT_C;
     }
     else if (is_plain(object)) {
-        name = text_of(object, "__name__");
+        name = string_attribute(object, "__name__");
         found = name != NULL ? LP_BY_NAME : LP_BY_CLASS;
     }
     PyErr_Clear();
@@ -99,8 +100,8 @@ callee_kind(PyObject *object)
 }
 
 enum {
-    FIRST_ROOM = 64, /* a power of two */
-    MOST_ENTRIES = 1 << 14
+    MIN_CAPACITY = 64, /* a power of two */
+    MAX_ENTRIES = 1 << 14
 };
 
 bool lp_c_functions_on;
@@ -108,8 +109,9 @@ uint32_t lp_c_functions_cost;
 
 typedef struct c_function {
     const void *identity;
-    PyObject *held; /* owned: it, so that nothing else comes there, or a weak
-                     * reference to it; NULL: nothing ever does */
+    PyObject *reference; /* owned: the object, so that its address is not
+                            reused, or a weak reference to it; NULL if the
+                            address is never reused */
     bool weak;
     lp_callee_kind kind;
     lp_code *code;  /* owned; NULL unless LP_BY_CLASS */
@@ -117,17 +119,17 @@ typedef struct c_function {
 } c_function;
 
 typedef struct lp_c_functions {
-    c_function *table; /* owned, by hash */
-    uint32_t used, room;
+    c_function *table; /* owned hash table */
+    uint32_t used, capacity;
 } lp_c_functions;
 
-/* -- the table --------------------------------------------------------------
+/* -- the table -------------------------------------------------------------
  */
 
 static c_function *
-look_up(const lp_c_functions *self, const void *identity)
+find_slot(const lp_c_functions *self, const void *identity)
 {
-    uint32_t mask = self->room - 1;
+    uint32_t mask = self->capacity - 1;
     uint64_t mixed = (uint64_t)(uintptr_t)identity * 0x9E3779B97F4A7C15u;
     uint32_t at = (uint32_t)(mixed >> 32) & mask;
 
@@ -139,21 +141,21 @@ look_up(const lp_c_functions *self, const void *identity)
 }
 
 static bool
-make_room(lp_c_functions *self)
+reserve(lp_c_functions *self)
 {
     lp_c_functions larger = *self;
 
-    if (self->used < self->room / 2) {
+    if (self->used < self->capacity / 2) {
         return true;
     }
-    larger.room = self->room == 0 ? FIRST_ROOM : self->room * 2;
-    larger.table = calloc(larger.room, sizeof(c_function));
+    larger.capacity = self->capacity == 0 ? MIN_CAPACITY : self->capacity * 2;
+    larger.table = calloc(larger.capacity, sizeof(c_function));
     if (larger.table == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < self->room; i++) {
+    for (uint32_t i = 0; i < self->capacity; i++) {
         if (self->table[i].identity != NULL) {
-            *look_up(&larger, self->table[i].identity) = self->table[i];
+            *find_slot(&larger, self->table[i].identity) = self->table[i];
         }
     }
     free(self->table);
@@ -161,7 +163,7 @@ make_room(lp_c_functions *self)
     return true;
 }
 
-/* A code of no lines but 0, which no code object has. */
+/* Create a code whose only line is 0, which no code object has. */
 static lp_code *
 make_code(lp_tracer *tracer)
 {
@@ -178,10 +180,11 @@ make_code(lp_tracer *tracer)
     return code;
 }
 
-/* What tells that an object is still there.  The program's own are not kept:
- * what is bound to one has a definition that is there in any case. */
+/* Create a reference that shows whether an object is still alive.  The
+ * program's own objects are not kept alive: the definition of a method bound
+ * to one exists as long as the method's class. */
 static PyObject *
-hold(PyObject *object, bool *weak)
+new_reference(PyObject *object, bool *weak)
 {
     PyTypeObject *type = Py_TYPE(object);
     PyObject *self =
@@ -198,49 +201,52 @@ hold(PyObject *object, bool *weak)
     return object;
 }
 
-/* Something else has come to where the object was. */
+/* True if another object is now at the address of the entry's object. */
 static bool
 is_stale(const c_function *entry, const PyObject *object)
 {
     return entry->weak &&
-           ((PyWeakReference *)entry->held)->wr_object != object;
+           ((PyWeakReference *)entry->reference)->wr_object != object;
 }
 
-/* A new entry for `identity`, or for a new object in its place. */
+/* Add an entry for `identity`, or replace the entry of an object that is gone.
+ */
 static c_function *
 add(lp_tracer *tracer, const void *identity, PyObject *object,
     PyObject *called)
 {
     lp_c_functions *self = tracer->c_functions;
     lp_callee_kind kind = called == NULL ? LP_BY_CLASS : callee_kind(called);
-    c_function made = {.identity = identity, .kind = kind};
+    c_function new_entry = {.identity = identity, .kind = kind};
     c_function *found;
 
-    if (self->used >= MOST_ENTRIES) {
+    if (self->used >= MAX_ENTRIES) {
         return NULL;
     }
-    made.held = hold(object, &made.weak); /* it may run the program's code */
-    made.name = kind == LP_BY_CLASS ? callee_name(object) : NULL;
+    new_entry.reference = new_reference(
+        object, &new_entry.weak); /* may run code of the program */
+    new_entry.name = kind == LP_BY_CLASS ? callee_name(object) : NULL;
     PyErr_Clear();
-    if ((made.weak && made.held == NULL) || !make_room(self) ||
-        (kind == LP_BY_CLASS && (made.code = make_code(tracer)) == NULL)) {
-        Py_XDECREF(made.held);
-        Py_XDECREF(made.name);
+    if ((new_entry.weak && new_entry.reference == NULL) || !reserve(self) ||
+        (kind == LP_BY_CLASS &&
+         (new_entry.code = make_code(tracer)) == NULL)) {
+        Py_XDECREF(new_entry.reference);
+        Py_XDECREF(new_entry.name);
         return NULL;
     }
-    found = look_up(self, identity);
-    if (found->identity != NULL) { /* what was counted there stays */
+    found = find_slot(self, identity);
+    if (found->identity != NULL) { /* keep the counts of the old entry */
         found->identity =
-            found->code != NULL ? (void *)found->code : found->held;
-        found = look_up(self, identity);
+            found->code != NULL ? (void *)found->code : found->reference;
+        found = find_slot(self, identity);
     }
-    *found = made;
+    *found = new_entry;
     self->used++;
     return found;
 }
 
-/* The entry of `identity`, by which `object` is known: what is called, or the
- * class of `called`.  NULL when memory is out, or there are too many. */
+/* Return the entry of `identity`, which identifies `object`: the callable, or
+ * the class of `called`.  NULL if memory is out or the table is full. */
 static c_function *
 entry(lp_tracer *tracer, const void *identity, PyObject *object,
       PyObject *called)
@@ -251,19 +257,19 @@ entry(lp_tracer *tracer, const void *identity, PyObject *object,
     if (self == NULL) {
         self = tracer->c_functions = calloc(1, sizeof(*self));
     }
-    if (self == NULL || !make_room(self)) {
+    if (self == NULL || !reserve(self)) {
         return NULL;
     }
-    found = look_up(self, identity);
+    found = find_slot(self, identity);
     if (found->identity == NULL || is_stale(found, object)) {
         found = add(tracer, identity, object, called);
     }
     return found;
 }
 
-/* The kind of a callable: see the header. */
+/* Return the code of a callable, identified as the header says. */
 static lp_code *
-find(lp_tracer *tracer, PyObject *callable)
+find_code(lp_tracer *tracer, PyObject *callable)
 {
     PyTypeObject *type = Py_TYPE(callable);
     const void *identity = callable;
@@ -276,7 +282,8 @@ find(lp_tracer *tracer, PyObject *callable)
         identity = ((PyMethodDescrObject *)callable)->d_method;
     }
     else if (!PyType_Check(callable)) {
-        /* (The class itself may be called, too: that is another entry.) */
+        /* (The class itself may be called also, and then has another entry.)
+         */
         found =
             entry(tracer, (const char *)type + 1, (PyObject *)type, callable);
         if (found == NULL || found->kind != LP_BY_NAME) {
@@ -287,7 +294,7 @@ find(lp_tracer *tracer, PyObject *callable)
     return found == NULL ? NULL : found->code;
 }
 
-/* -- calls -------------------------------------------------------------------
+/* -- calls -----------------------------------------------------------------
  */
 
 void
@@ -301,7 +308,7 @@ lp_c_functions_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
     if (rec->top->line == NULL || !tracer->active) {
         return;
     }
-    code = find(tracer, callable);
+    code = find_code(tracer, callable);
     if (code == NULL) {
         return;
     }
@@ -312,7 +319,7 @@ lp_c_functions_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
         lp_ticks later;
 
         counters = lp_recorder_counters(rec, &tracer->arena, &code->layout);
-        later = lp_clock_now(&rec->clock); /* it was seen for the first time */
+        later = lp_clock_now(&rec->clock); /* creating counters took time */
         rec->cost += (later - now) * LP_COST_ONE;
         now = later;
     }
@@ -348,7 +355,7 @@ lp_c_functions_end(lp_recorder *rec, lp_ticks now)
     }
 }
 
-/* -- all of a tracer --------------------------------------------------------
+/* -- all C functions of a tracer -------------------------------------------
  */
 
 PyObject *
@@ -357,14 +364,17 @@ lp_c_functions_names(const lp_tracer *tracer)
     const lp_c_functions *self = tracer->c_functions;
     PyObject *list = PyList_New(0);
 
-    for (uint32_t i = 0; list != NULL && self != NULL && i < self->room; i++) {
-        const c_function *one = &self->table[i];
+    for (uint32_t i = 0; list != NULL && self != NULL && i < self->capacity;
+         i++) {
+        const c_function *function = &self->table[i];
         PyObject *row;
 
-        if (one->identity == NULL || one->code == NULL || one->name == NULL) {
+        if (function->identity == NULL || function->code == NULL ||
+            function->name == NULL) {
             continue;
         }
-        row = Py_BuildValue("(IO)", one->code->layout.serial, one->name);
+        row = Py_BuildValue("(IO)", function->code->layout.serial,
+                            function->name);
         if (row == NULL || PyList_Append(list, row) < 0) {
             Py_CLEAR(list);
         }
@@ -374,13 +384,13 @@ lp_c_functions_names(const lp_tracer *tracer)
 }
 
 void
-lp_c_functions_mark(const lp_tracer *tracer, bool *serials)
+lp_c_functions_mark(const lp_tracer *tracer, bool *marked)
 {
     const lp_c_functions *self = tracer->c_functions;
 
-    for (uint32_t i = 0; self != NULL && i < self->room; i++) {
+    for (uint32_t i = 0; self != NULL && i < self->capacity; i++) {
         if (self->table[i].code != NULL) {
-            serials[self->table[i].code->layout.serial] = true;
+            marked[self->table[i].code->layout.serial] = true;
         }
     }
 }
@@ -390,7 +400,7 @@ lp_c_functions_reset(lp_tracer *tracer)
 {
     const lp_c_functions *self = tracer->c_functions;
 
-    for (uint32_t i = 0; self != NULL && i < self->room; i++) {
+    for (uint32_t i = 0; self != NULL && i < self->capacity; i++) {
         const lp_code *code = self->table[i].code;
 
         for (lp_recorder *rec = lp_the_engine.recorders;
@@ -413,13 +423,13 @@ lp_c_functions_close(lp_tracer *tracer)
         return;
     }
     tracer->c_functions = NULL;
-    for (uint32_t i = 0; i < self->room; i++) {
+    for (uint32_t i = 0; i < self->capacity; i++) {
         if (self->table[i].code != NULL) {
             lp_engine_drop_code(self->table[i].code);
             lp_code_free(self->table[i].code);
         }
         Py_XDECREF(self->table[i].name);
-        Py_XDECREF(self->table[i].held);
+        Py_XDECREF(self->table[i].reference);
     }
     free(self->table);
     free(self);

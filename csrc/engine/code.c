@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 
-/* The interpreter's number for our word on code objects: a process asks for
- * it once, for it is never given back. */
+/* Code-extra index of lineprof: requested once per process, because the
+ * interpreter never takes it back. */
 static Py_ssize_t extra_index = -1;
 
-/* The code object dies: its counters are kept. */
+/* The interpreter frees the code object: keep the counters for the next code
+ * object of the same key. */
 static void
 retire(void *extra)
 {
@@ -72,7 +73,7 @@ lp_code_attach(lp_code *self, PyObject *code)
 {
     lp_code *first = lp_code_of(code);
 
-    /* Setting the word frees the one before it, that is: retires it. */
+    /* The interpreter calls retire() on the extra that this call replaces. */
     if (first == NULL) {
         if (lp_code_extra_set(code, extra_index, self) < 0) {
             return -1;
@@ -92,7 +93,7 @@ lp_code_detach(lp_code *self)
     PyObject *code = self->code;
     lp_code *first;
 
-    self->canonical = NULL; /* it is no spare one */
+    self->canonical = NULL; /* not for the free list */
     if (code == NULL) {
         return;
     }
@@ -100,7 +101,7 @@ lp_code_detach(lp_code *self)
     if (first == self) {
         lp_code *rest = self->next;
 
-        /* Some versions retire what was there before, some do not. */
+        /* Some versions call retire() on the replaced extra, some do not. */
         self->next = NULL;
         lp_code_extra_set(code, extra_index, rest);
     }

@@ -1,9 +1,9 @@
 /* The properties of a profiled code object.
  *
  * There is one lp_code for each pair (code object, tracer); those of one code
- * object are linked, and the first hangs on the code object itself, so an
+ * object are linked, and the first is stored on the code object itself, so an
  * event finds them without a search.  When the interpreter frees a code
- * object, its lp_code goes to a free list, and its counters go on with the
+ * object, its lp_code goes to a free list, and its counters are reused for the
  * next code object that is compiled from the same source.
  */
 #ifndef LP_ENGINE_CODE_H
@@ -16,62 +16,71 @@
 struct lp_labels;
 struct lp_tracer;
 
-/* In lp_code.marks, beside an lp_line_entry. */
-enum { LP_LINE_ENTRY_MASK = 3, LP_STARTS_LINE = 4, LP_UNHEARD = 8 };
+/* Bits of lp_code.marks, which also has an lp_line_entry. */
+enum { LP_LINE_ENTRY_MASK = 3, LP_STARTS_LINE = 4, LP_NO_LINE_EVENT = 8 };
 
 enum {
     LP_CODE_GENERATOR = 1, /* a generator or coroutine: runs in steps */
     LP_CODE_ACTIVATES_TRACER =
         2, /* its tracer is enabled for as long as it runs */
-    LP_CODE_HAS_COMPREHENSION = 4, /* has comprehensions that run in it */
-    LP_CODE_IGNORED = 8,           /* is not to be counted any more */
-    LP_CODE_FAR = 16 /* has lines that Python is slow to tell of */
+    LP_CODE_HAS_COMPREHENSION =
+        4,               /* has comprehensions that run in its frame */
+    LP_CODE_IGNORED = 8, /* is no longer counted */
+    LP_CODE_BY_INSTRUCTION =
+        16 /* its lines are recorded from INSTRUCTION events, because the
+              interpreter is slow to deliver its LINE events */
 };
 
 typedef struct lp_code {
-    PyObject *code;       /* borrowed; NULL once it has died */
-    struct lp_code *next; /* the same code object, another tracer */
+    PyObject *code;       /* borrowed; NULL after it was freed */
+    struct lp_code *next; /* of the same code object, for another tracer */
     struct lp_code
-        *canonical; /* its tracer's first of the same key, or NULL */
-    struct lp_code *free_list; /* of a leader: those of its key that died, */
-    struct lp_code *next_free; /* one after the other */
-    struct lp_tracer *tracer;  /* borrowed: it owns us */
+        *canonical; /* the first of the same tracer and key, or NULL */
+    struct lp_code *free_list; /* in a canonical one: first of those of its key
+                                  whose code objects were freed, */
+    struct lp_code *next_free; /* linked by this */
+    struct lp_tracer *tracer;  /* borrowed: the tracer owns this struct */
     lp_layout layout;
     uint32_t flags;
-    int32_t start;    /* offset of the instruction that begins it; a frame
-                       * beyond was resumed */
-    uint32_t n_marks; /* of the two arrays below, by instruction */
-    uint8_t *marks; /* owned: lp_line_entry, how a jump there came, and whether
-                     * a line starts there, if it is far; or NULL */
-    uint32_t *resumes; /* owned: line to open on a resume; or NULL */
+    int32_t start; /* byte offset of the instruction at which a call begins; a
+                      frame beyond it was resumed */
+    uint32_t n_marks; /* length of the two arrays below, by instruction */
+    uint8_t *marks;   /* owned: the lp_line_entry of a jump to the instruction,
+                         LP_STARTS_LINE (only with LP_CODE_BY_INSTRUCTION) and
+                         LP_NO_LINE_EVENT; or NULL */
+    uint32_t *resumes; /* owned: line of the instruction, to open when a frame
+                          is resumed there; or NULL */
     struct lp_labels
-        *labels; /* owned: of ranges, see nvtx_ranges.h; or NULL */
+        *labels; /* owned: labels of NVTX ranges, see nvtx_ranges.h; or NULL */
 } lp_code;
 
-/* Ask the interpreter for the word on code objects.  0 or -1. */
+/* Request the code-extra index from the interpreter, once.  0 or -1. */
 int lp_code_open(void);
 
-/* [GIL] The first lp_code of a code object, or NULL. */
+/* [GIL] Return the first lp_code of a code object, or NULL. */
 lp_code *lp_code_of(PyObject *code);
 
-/* [GIL] The one of this tracer, or NULL. */
+/* [GIL] Return the lp_code of this code object and tracer, or NULL. */
 lp_code *lp_code_find(PyObject *code, const struct lp_tracer *tracer);
 
-/* [GIL] Hang it on its code object.  0 or -1 with an exception. */
+/* [GIL] Attach to a code object.  0 or -1 with an exception. */
 int lp_code_attach(lp_code *self, PyObject *code);
 
-/* [GIL] One that has died, of those with this leader; or NULL. */
+/* [GIL] Take an lp_code whose code object was freed from the free list of this
+ * canonical one; NULL if the list is empty. */
 lp_code *lp_code_take_free(lp_code *canonical);
 
-/* [GIL] Take it off again; nothing where the code object has died. */
+/* [GIL] Detach from the code object; does nothing after the code object was
+ * freed. */
 void lp_code_detach(lp_code *self);
 
-/* New, empty, not attached; NULL with an exception when memory is out. */
+/* Return a new empty lp_code, not attached; NULL with an exception if memory
+ * is out. */
 lp_code *lp_code_new(struct lp_tracer *tracer);
 
 void lp_code_free(lp_code *self);
 
-/* Does nobody count it any more, whoever did? */
+/* True if every tracer of the code object ignores it. */
 static inline bool
 lp_code_is_ignored(const lp_code *code)
 {
@@ -81,7 +90,7 @@ lp_code_is_ignored(const lp_code *code)
     return code == NULL;
 }
 
-/* The way in which control came to the instruction at a byte offset. */
+/* The lp_line_entry of the instruction at a byte offset. */
 static inline lp_line_entry
 lp_code_line_entry(const lp_code *self, int offset)
 {
@@ -92,17 +101,18 @@ lp_code_line_entry(const lp_code *self, int offset)
                : LP_LINE_FORWARD;
 }
 
-/* Does the jump that starts at a byte offset tell of its line alone? */
+/* True if the jump that starts at a byte offset, to its own line, has no LINE
+ * event, so that the jump event itself counts. */
 static inline bool
-lp_code_is_unheard(const lp_code *self, int offset)
+lp_code_has_no_line_event(const lp_code *self, int offset)
 {
     uint32_t at = (uint32_t)offset / 2;
 
     return self->marks != NULL && at < self->n_marks &&
-           (self->marks[at] & LP_UNHEARD) != 0;
+           (self->marks[at] & LP_NO_LINE_EVENT) != 0;
 }
 
-/* The flags of its frames from the first event on. */
+/* Flags that frames of this code have from the first event on. */
 static inline uint32_t
 lp_code_frame_flags(const lp_code *self)
 {

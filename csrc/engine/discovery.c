@@ -5,20 +5,23 @@
 
 bool lp_discovery_on;
 
-static PyObject *decide; /* owned; NULL while it is off */
-static PyObject *files;  /* owned set: of which nothing is wanted */
-/* A word on code objects: in which round of discovery it was not wanted. */
+static PyObject *decide; /* owned; NULL while discovery is off */
+static PyObject
+    *unwanted_files; /* owned set: files from which no code is wanted */
+/* Code-extra index: the round of discovery in which the code object was
+ * unwanted. */
 static Py_ssize_t extra_index = -1;
 static uintptr_t round_number;
 
 static _Thread_local bool asking;
 
 static void
-keep(void *Py_UNUSED(extra))
+free_nothing(void *Py_UNUSED(extra))
 {
 }
 
-/* Others, too, are heard of by the hook only where it is told so. */
+/* Have the hook deliver the start of all code objects, or of watched ones
+ * only. */
 static int
 watch_all(bool all)
 {
@@ -38,7 +41,7 @@ stop(void)
     }
     lp_discovery_on = false;
     Py_CLEAR(decide);
-    Py_CLEAR(files);
+    Py_CLEAR(unwanted_files);
     if (lp_the_engine.hook != NULL) {
         lp_engine_deactivate();
     }
@@ -49,7 +52,7 @@ static int
 start(PyObject *callable)
 {
     if (extra_index < 0) {
-        extra_index = lp_code_extra_request(keep);
+        extra_index = lp_code_extra_request(free_nothing);
     }
     if (extra_index < 0) {
         PyErr_SetString(PyExc_RuntimeError,
@@ -57,8 +60,8 @@ start(PyObject *callable)
                         "code objects");
         return -1;
     }
-    files = PySet_New(NULL);
-    if (files == NULL) {
+    unwanted_files = PySet_New(NULL);
+    if (unwanted_files == NULL) {
         return -1;
     }
     Py_INCREF(callable);
@@ -96,33 +99,33 @@ lp_discovery_is_asking(void)
     return asking;
 }
 
-/* It is not asked for again in this round. */
+/* Do not offer the code object again in this round. */
 static void
-refuse(PyObject *code)
+mark_unwanted(PyObject *code)
 {
     (void)lp_code_extra_set(code, extra_index, (void *)round_number);
 }
 
-/* Python's answer for a code object: registered, or not. */
+/* Offer the code object to the Python callable; true if it was registered. */
 static bool
-ask(PyObject *code)
+call_decide(PyObject *code)
 {
     PyObject *file = ((PyCodeObject *)code)->co_filename;
     PyObject *callable = decide, *answer;
     bool wanted = false;
 
-    if (PySet_Contains(files, file) != 0) {
+    if (PySet_Contains(unwanted_files, file) != 0) {
         return false;
     }
-    Py_INCREF(callable); /* it may end discovery */
+    Py_INCREF(callable); /* the callable may end discovery */
     answer = PyObject_CallFunctionObjArgs(callable, code, NULL);
     Py_DECREF(callable);
     if (answer == NULL) {
         return false;
     }
     if (answer == Py_None) {
-        if (files != NULL) {
-            (void)PySet_Add(files, file);
+        if (unwanted_files != NULL) {
+            (void)PySet_Add(unwanted_files, file);
         }
     }
     else {
@@ -136,21 +139,21 @@ lp_code *
 lp_discovery_ask(PyObject *code)
 {
     lp_code *found = NULL;
-    lp_python_call aside;
+    lp_python_call call;
 
     if (asking || decide == NULL ||
         lp_code_extra_get(code, extra_index) == (void *)round_number) {
         return NULL;
     }
-    lp_python_call_begin(&aside);
+    lp_python_call_begin(&call);
     asking = true;
-    if (ask(code)) {
+    if (call_decide(code)) {
         found = lp_code_of(code);
     }
     asking = false;
-    lp_python_call_end(&aside);
+    lp_python_call_end(&call);
     if (found == NULL) {
-        refuse(code);
+        mark_unwanted(code);
     }
     return found;
 }

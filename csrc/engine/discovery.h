@@ -14,14 +14,16 @@
 /* True while discovery is on.  Read at the start of every call. */
 extern bool lp_discovery_on;
 
-/* [GIL] On, with this callable, or off, with None.  0 or -1. */
+/* [GIL] Start discovery with this callable, or stop it if `decide` is None.  0
+ * or -1. */
 int lp_discovery_set(PyObject *decide);
 
-/* [GIL] What to count of a code object that begins and is not registered, or
- * NULL; it may be asked for again.  Keeps the exception that is set. */
+/* [GIL] Offer an unregistered code object that begins to run.  Return its
+ * lp_code if it was registered, otherwise NULL; may be called again for the
+ * same code object.  Keeps the current exception. */
 lp_code *lp_discovery_ask(PyObject *code);
 
-/* [GIL] Is Python asked just now, on this thread? */
+/* [GIL] True while the callable runs on this thread. */
 bool lp_discovery_is_asking(void);
 
 #endif

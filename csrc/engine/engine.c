@@ -15,7 +15,7 @@
 
 lp_engine lp_the_engine;
 
-static uint32_t first_free_id; /* no code id below it is free */
+static uint32_t first_free_id; /* no code id below this one is free */
 
 bool
 lp_engine_add_code(lp_code *code)
@@ -41,7 +41,7 @@ lp_engine_add_code(lp_code *code)
     lp_the_engine.codes[id] = code;
     first_free_id = id + 1;
     code->layout.code_id = id;
-    code->layout.serial = ++lp_the_engine.serials;
+    code->layout.serial = ++lp_the_engine.n_serials;
     return true;
 }
 
@@ -108,7 +108,7 @@ pause_thread(lp_recorder *rec)
     if (ranged) {
         lp_ranges_remove(rec, rec->frames + 1);
         lp_ranges_mark_stale(
-            rec); /* its frames have ranges again when they go on */
+            rec); /* its frames get their ranges back when they continue */
         lp_engine_sync_ranges(rec);
     }
 }
@@ -132,9 +132,9 @@ lp_engine_pause(bool paused)
     }
 }
 
-/* Is collection off?  The thread's lines end now where it was switched off by
- * a call that could not do that.  Once it is on again, the frame and those
- * that share it go on. */
+/* True if collection is off.  If a call that could not end the thread's lines
+ * switched it off, they end now.  Once collection is on again, the frame and
+ * those that share it continue. */
 static bool
 is_still_paused(lp_recorder *rec, lp_frame *frame)
 {
@@ -153,14 +153,14 @@ is_still_paused(lp_recorder *rec, lp_frame *frame)
     return false;
 }
 
-/* One frame for one tracer. */
+/* Enter the frame for one tracer. */
 static lp_frame *
-enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
-          lp_ticks now)
+enter_for_tracer(lp_recorder *rec, lp_code *code, lp_entry entry,
+                 uint32_t line, lp_ticks now)
 {
     lp_tracer *tracer = code->tracer;
-    /* A frame that is seen late was either running when its tracer was told
-     * to stop, or 3.11 took it up again without an event. */
+    /* A frame with LP_LATE was either running when its tracer was stopped, or
+     * resumed by 3.11 without an event. */
     bool enables = (code->flags & LP_CODE_ACTIVATES_TRACER) &&
                    (entry != LP_LATE || !tracer->stopped);
     lp_code_counters *counters;
@@ -209,15 +209,16 @@ enter_for(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     return frame;
 }
 
-/* Is there anything to keep of its frames while they are suspended? */
+/* True if frames with this layout have state to keep while they are suspended.
+ */
 static bool
 keeps_suspended_state(const lp_layout *layout)
 {
     return layout->awaits || layout->statements != NULL;
 }
 
-/* A tool shows ranges, or did: the top frame and those that share it are
- * ranges, if `entered`. */
+/* Give the top frame and those that share it their ranges, if frames were
+ * `entered`, and bring the tool's stack up to date. */
 static void
 assign_ranges(lp_recorder *rec, bool entered)
 {
@@ -251,17 +252,17 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
         lp_frame *frame;
 
         next = code->next;
-        frame = enter_for(rec, code, entry, line, now);
+        frame = enter_for_tracer(rec, code, entry, line, now);
         if (frame == NULL) {
             continue;
         }
         frame->key = key;
         if (LP_UNLIKELY(suspended != NULL)) {
-            frame->seen = suspended->seen;
-            frame->last_seen = suspended->last_seen;
+            frame->hit_mask = suspended->hit_mask;
+            frame->last_hit = suspended->last_hit;
             if (entry == LP_LATE && suspended->line < frame->n_lines) {
-                /* 3.11 takes a frame up again without an event where what it
-                 * delegated to ends by a throw. */
+                /* 3.11 resumes a frame without an event if the object that the
+                 * frame delegated to ends by a throw(). */
                 lp_recorder_open(rec, frame, frame->lines + suspended->line,
                                  now);
             }
@@ -274,7 +275,8 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
         }
         shared = true;
     }
-    if (LP_UNLIKELY(lp_the_engine.ranges != LP_RANGES_OFF || rec->owed != 0)) {
+    if (LP_UNLIKELY(lp_the_engine.ranges != LP_RANGES_OFF ||
+                    rec->unpopped != 0)) {
         assign_ranges(rec, shared);
     }
     return shared ? rec->top : NULL;
@@ -291,7 +293,7 @@ lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key)
     return frame > rec->frames ? frame : NULL;
 }
 
-/* The frame is suspended: from now on its line's time is await time. */
+/* Suspend the frame: from now on its line's time is await time. */
 static void
 suspend(const lp_frame *frame, lp_ticks now)
 {
@@ -303,8 +305,8 @@ suspend(const lp_frame *frame, lp_ticks now)
             .key = frame->key,
             .code = frame->code,
             .line = (uint32_t)(line - frame->lines),
-            .seen = frame->seen,
-            .last_seen = frame->last_seen,
+            .hit_mask = frame->hit_mask,
+            .last_hit = frame->last_hit,
             .awaits = awaits != NULL ? awaits + (line - frame->lines) : NULL,
             .since = now,
         };
@@ -341,7 +343,7 @@ lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
     lp_frame *frame = lp_engine_frame(rec, code, key);
     bool shared = frame != NULL;
 
-    if (LP_UNLIKELY(!shared && rec->owed != 0)) {
+    if (LP_UNLIKELY(!shared && rec->unpopped != 0)) {
         lp_ranges_sync(rec);
     }
     while (shared) {
@@ -364,7 +366,7 @@ lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now)
 
 void
 lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
-               uint32_t line, lp_line_entry step, lp_ticks now)
+               uint32_t line, lp_line_entry line_entry, lp_ticks now)
 {
     lp_frame *frame = lp_engine_frame(rec, code, key);
     bool shared, ranged = false;
@@ -378,45 +380,48 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
         if (frame == NULL) {
             return;
         }
-        now = lp_clock_now(&rec->clock); /* its counters had to be made */
+        now = lp_clock_now(&rec->clock); /* without the time in which the
+                                            counters were created */
     }
     if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) &&
         is_still_paused(rec, frame)) {
-        if (rec->owed != 0) {
+        if (rec->unpopped != 0) {
             lp_ranges_sync(rec);
         }
         return;
     }
     if (frame->flags & (LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION)) {
-        step = frame->flags & LP_FRAME_LOOP_BACK ? LP_LINE_LOOP_BACK
-                                                 : LP_LINE_COMPREHENSION;
+        line_entry = frame->flags & LP_FRAME_LOOP_BACK ? LP_LINE_LOOP_BACK
+                                                       : LP_LINE_COMPREHENSION;
         frame->flags &=
             ~(uint32_t)(LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION);
     }
     do {
-        lp_recorder_line(rec, frame, line - frame->first_line, now, step);
+        lp_recorder_line(rec, frame, line - frame->first_line, now,
+                         line_entry);
         ranged |=
             (frame->flags & (LP_FRAME_LINES | LP_FRAME_RANGES_STALE)) != 0;
         frame->flags &= ~(uint32_t)LP_FRAME_RANGES_STALE;
         shared = frame->flags & LP_FRAME_SHARED;
         frame--;
     } while (shared);
-    rec->wait.left = now; /* frames may take turns */
+    rec->wait.last_leave = now; /* because greenlets may switch frames */
     if (LP_UNLIKELY(ranged)) {
         lp_ranges_line(rec, frame + 1);
     }
 }
 
-/* A bound on the size (bytes) of an interpreter's state, of all versions. */
-enum { LARGEST = 512 << 10 };
+/* Upper bound of the size (bytes) of an interpreter's state, in all versions.
+ */
+enum { MAX_STATE_SIZE = 512 << 10 };
 
-/* The interpreter's lock is in its state: on a main interpreter, of 3.12 and
- * later too. */
+/* Find the memory range of _PyRuntime.  The GIL lies in it, in 3.12 and later
+ * that of the main interpreter. */
 static void
-find_state(uintptr_t *low, uintptr_t *high)
+find_gil(uintptr_t *low, uintptr_t *high)
 {
     void *state = dlsym(RTLD_DEFAULT, "_PyRuntime");
-    uintptr_t size = LARGEST;
+    uintptr_t size = MAX_STATE_SIZE;
 #ifdef __GLIBC__
     Dl_info info;
     ElfW(Sym) *symbol = NULL;
@@ -440,48 +445,50 @@ lp_engine_watch_waits(void)
         lp_engine_unwatch_waits();
         return;
     }
-    find_state(&low, &high);
+    find_gil(&low, &high);
     lp_sampler_start(&lp_the_engine.recorders, low, high);
 }
 
 void
 lp_engine_unwatch_waits(void)
 {
-    lp_sampler_stop(); /* it needs no lock of ours: that takes no time */
+    lp_sampler_stop(); /* quick, because the sampler's thread needs no GIL */
 }
 
 enum { WAIT_US = 50 };
 
-/* Whose turn it is; nobody's while the depth is 0. */
+/* The lock of opening and closing tracers: a thread that waits for it releases
+ * the GIL.  Free while the depth is 0. */
 static struct {
     unsigned long thread;
-    pid_t process; /* the thread is not there in a forked child */
-    int depth;     /* one may close a tracer while it opens one */
-} turn;
+    pid_t process; /* the thread does not exist in a forked child */
+    int depth;     /* a thread may close a tracer while it opens one */
+} engine_lock;
 
 static void
-take_turn(void)
+lock_engine(void)
 {
-    unsigned long own = PyThread_get_thread_ident();
+    unsigned long current = PyThread_get_thread_ident();
     pid_t process = getpid();
 
-    while (turn.depth != 0 && turn.thread != own && turn.process == process) {
+    while (engine_lock.depth != 0 && engine_lock.thread != current &&
+           engine_lock.process == process) {
         Py_BEGIN_ALLOW_THREADS
         usleep(WAIT_US);
         Py_END_ALLOW_THREADS
     }
-    if (turn.process != process) {
-        turn.depth = 0;
+    if (engine_lock.process != process) {
+        engine_lock.depth = 0;
     }
-    turn.thread = own;
-    turn.process = process;
-    turn.depth++;
+    engine_lock.thread = current;
+    engine_lock.process = process;
+    engine_lock.depth++;
 }
 
 static void
-give_turn(void)
+unlock_engine(void)
 {
-    turn.depth--;
+    engine_lock.depth--;
 }
 
 static int
@@ -534,7 +541,7 @@ lp_engine_acquire(const lp_hook *hook, PyObject *clock, const char *clock_name,
 {
     int result = 0;
 
-    take_turn();
+    lock_engine();
     if (lp_the_engine.tracers == 0 || clock != Py_None) {
         result = choose_clock(clock, clock_name);
     }
@@ -542,19 +549,19 @@ lp_engine_acquire(const lp_hook *hook, PyObject *clock, const char *clock_name,
         result = choose_hook(hook, module);
     }
     lp_the_engine.tracers += result == 0;
-    give_turn();
+    unlock_engine();
     return result;
 }
 
 void
 lp_engine_release(void)
 {
-    take_turn();
+    lock_engine();
     if (--lp_the_engine.tracers == 0) {
         (void)lp_discovery_set(Py_None);
         lp_the_engine.hook->close();
         lp_the_engine.hook = NULL;
         lp_engine_unwatch_waits();
     }
-    give_turn();
+    unlock_engine();
 }

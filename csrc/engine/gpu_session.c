@@ -16,7 +16,7 @@
 
 static const lp_gpu_backend *const backends[] = {&lp_gpu_cupti};
 
-/* By its name, or NULL. */
+/* Return the backend of this name, or NULL. */
 static const lp_gpu_backend *
 find_backend(const char *name)
 {
@@ -28,9 +28,9 @@ find_backend(const char *name)
     return NULL;
 }
 
-/* The only thread on which lines are open, or NULL. */
+/* Return the recorder of the only thread with open lines, or NULL. */
 static const lp_recorder *
-only_open(void)
+only_thread_with_lines(void)
 {
     const lp_recorder *found = NULL;
     const lp_recorder *rec =
@@ -59,7 +59,7 @@ lp_gpu_session_current_path(lp_call_paths *paths)
         lp_current_path_any(lp_current_recorder)) {
         return lp_current_path(lp_current_recorder, paths);
     }
-    other = only_open();
+    other = only_thread_with_lines();
     return other == NULL ? LP_NO_PATH
                          : lp_current_path_of_thread(other, paths, &adopted);
 }
@@ -87,7 +87,8 @@ lp_gpu_session_collect(bool on)
     }
 }
 
-/* As the program asks for it, in a call of the device's API. */
+/* Pause or resume collection, as a call of the device's API by the program
+ * asks. */
 static void
 collect_here(bool on)
 {
@@ -95,14 +96,15 @@ collect_here(bool on)
     lp_engine_pause_here(!on);
 }
 
-static bool opening; /* [GIL] a thread is at it, without the lock */
+static bool opening; /* [GIL] true while a thread opens a backend with the GIL
+                        released */
 
-/* In a forked child.  The activity remains as it is, locks and all. */
+/* Runs in a forked child.  The activity remains as it is, with its locks. */
 static void
 forked(void)
 {
     if (opening) {
-        opening = false; /* that thread is not here */
+        opening = false; /* the opening thread does not exist here */
         lp_the_gpu_session.forked = true;
     }
     if (lp_the_gpu_session.backend != NULL) {
@@ -124,9 +126,9 @@ new_activity(size_t events)
     return activity;
 }
 
-/* Wait for another thread that is at it. */
+/* Wait for another thread that is opening a backend. */
 static void
-await_opening(void)
+wait_for_opening(void)
 {
     struct timespec pause = {.tv_nsec = 1000000};
 
@@ -137,8 +139,9 @@ await_opening(void)
     }
 }
 
-/* Threads that a tool starts meanwhile leave the program's signals to it: one
- * that it blocks, to wait for it, would else end the process. */
+/* Open the backend with all signals blocked, so that the threads that the
+ * vendor's library starts leave the program's signals to the program: a signal
+ * that the program blocks to wait for it would otherwise end the process. */
 static bool
 open_backend(const lp_gpu_backend *backend, const lp_gpu_options *options,
              char why[LP_GPU_WHY])
@@ -177,7 +180,7 @@ lp_gpu_session_open(const char *name, const lp_gpu_options *options,
         snprintf(why, LP_GPU_WHY, "there is no backend of that name");
         return false;
     }
-    await_opening();
+    wait_for_opening();
     if (devices->backend != NULL) {
         return true;
     }

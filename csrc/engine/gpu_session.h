@@ -1,10 +1,9 @@
-/* The one device session of the process: a backend and the activity it
- * records.
+/* The one GPU session of the process: a backend and the activity it records.
  *
- * Opened when the first profiler asks for it, and kept: a second session
- * with a vendor's tool is one too many.  In a forked child there is none,
- * for the records are the parent's.  It also tells which call path a call of
- * the device's API is charged to.
+ * The session is opened when the first profiler asks for it, and kept, because
+ * a vendor's library allows one session per process.  A forked child has none,
+ * because the records belong to the parent.  The session also determines to
+ * which call path a call of the device's API is charged.
  */
 #ifndef LP_ENGINE_GPU_SESSION_H
 #define LP_ENGINE_GPU_SESSION_H
@@ -15,31 +14,32 @@
 #include "record/call_paths.h"
 
 typedef struct lp_gpu_session {
-    const lp_gpu_backend *backend; /* NULL: none is open */
-    lp_activity *activity;         /* owned; NULL as long */
-    lp_ns opened;                  /* when, on CLOCK_MONOTONIC */
-    bool forked;                   /* the parent has it */
+    const lp_gpu_backend *backend; /* NULL if none is open */
+    lp_activity *activity; /* owned; NULL until the first backend is opened */
+    lp_ns opened;          /* time of opening, on CLOCK_MONOTONIC */
+    bool forked; /* true in a child forked while the session was open */
 } lp_gpu_session;
 
 extern lp_gpu_session lp_the_gpu_session;
 
-/* [GIL] Open a backend, if none is; false and why not.  The lock is given
- * back meanwhile. */
+/* [GIL] Open a backend if none is open; false with the reason in `why`.
+ * Releases the GIL while the backend opens. */
 bool lp_gpu_session_open(const char *backend, const lp_gpu_options *options,
                          size_t events, char why[LP_GPU_WHY]);
 
-/* [GIL] Wait for the device and take its records; gives the lock back. */
+/* [GIL] Wait for the device and read its records; releases the GIL. */
 void lp_gpu_session_flush(void);
 
-/* [GIL] Take no more records. */
+/* [GIL] Stop recording; releases the GIL. */
 void lp_gpu_session_close(void);
 
 /* [ANY] Switch collection on or off. */
 void lp_gpu_session_collect(bool on);
 
-/* [ANY] The lines that are open on this thread; on a thread that has none,
- * as the workers of a library, those of the one thread that has some; else
- * LP_NO_PATH.  Calls no Python and takes no lock but for a new path. */
+/* [ANY] Return the call path of the lines that are open on this thread.  A
+ * thread without open lines, such as a worker of a library, has the call path
+ * of the only thread with open lines; LP_NO_PATH if there are none or several.
+ * Calls no Python, and takes a lock only for a new path. */
 uint32_t lp_gpu_session_current_path(lp_call_paths *paths);
 
 #endif

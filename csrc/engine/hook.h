@@ -1,7 +1,7 @@
 /* Event sources (hooks): one struct of functions per source.
  *
- * A hook watches code objects from the moment that they are registered, and
- * receives the events of running ones while the engine is active.  [GIL]
+ * A hook watches code objects from their registration on, and receives the
+ * events of running ones while the engine is active.  [GIL]
  */
 #ifndef LP_ENGINE_HOOK_H
 #define LP_ENGINE_HOOK_H
@@ -10,26 +10,26 @@
 
 typedef struct lp_hook {
     const char *name;
-    /* Take what the interpreter has to be asked for.  0, or -1 with an
-     * exception that says who holds it. */
+    /* Acquire what the interpreter gives to one user only.  0, or -1 with an
+     * exception that names the current user. */
     int (*open)(PyObject *module);
     void (*close)(void);
-    /* Events of this code object from now on, or no more.  0 or -1. */
+    /* Deliver events of this code object from now on, or stop.  0 or -1. */
     int (*watch)(PyObject *code);
     void (*unwatch)(PyObject *code);
-    /* Events of every code object's begin from now on, or of the watched ones'
-     * alone.  NULL where all are heard of anyway.  0 or -1. */
+    /* Deliver the start of every code object from now on, or of watched ones
+     * only.  NULL if the hook always gets the start of all.  0 or -1. */
     int (*watch_all)(bool all);
-    /* The first tracer became active / the last one stopped.  Called for
-     * every outermost call of a decorated function: must cost nothing. */
+    /* The first tracer became active, or the last one stopped.  Called for
+     * every outermost call of a decorated function, so both must be cheap. */
     void (*start)(void);
     void (*stop)(void);
-    /* Look out for frames that run already, in any thread. */
+    /* Find frames that are already running, in any thread. */
     void (*scan_running_frames)(void);
-    /* How many times somebody put it out of its place, which it takes again
-     * if need be.  NULL where nobody can. */
+    /* Return how many times other code removed the hook, and install it again
+     * if it is removed now.  NULL if that cannot happen. */
     uint64_t (*displaced)(void);
-    /* What it does, for the reason given with a choice. */
+    /* Description of the hook, shown with the reason for a choice. */
     const char *how;
 } lp_hook;
 

@@ -3,42 +3,43 @@
 #include "engine/engine.h"
 #include "engine/python_call.h"
 
-static PyObject *told; /* owned; NULL: nobody */
-static uint64_t step;  /* in ticks * LP_COST_ONE */
+static PyObject *audit_callable; /* owned; NULL while the audit is off */
+static uint64_t interval;        /* in ticks * LP_COST_ONE */
 
 static uint64_t
 next_time(const lp_recorder *rec)
 {
-    return told == NULL ? LP_OVERHEAD_AUDIT_NEVER : rec->cost + step;
+    return audit_callable == NULL ? LP_OVERHEAD_AUDIT_NEVER
+                                  : rec->cost + interval;
 }
 
 static void
-set_step(uint64_t ns)
+set_interval(uint64_t ns)
 {
     double one = (double)lp_clock_scale(&lp_the_engine.clock) / 4294967296.0;
 
-    step = (uint64_t)((double)ns / one * LP_COST_ONE);
+    interval = (uint64_t)((double)ns / one * LP_COST_ONE);
 }
 
 int
 lp_overhead_audit_set(PyObject *callable, uint64_t ns)
 {
-    PyObject *before = told;
+    PyObject *before = audit_callable;
 
     if (callable != Py_None && lp_the_engine.hook == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "there is no tracer");
         return -1;
     }
-    told = callable == Py_None ? NULL : callable;
-    Py_XINCREF(told);
-    if (told != NULL) {
-        set_step(ns);
+    audit_callable = callable == Py_None ? NULL : callable;
+    Py_XINCREF(audit_callable);
+    if (audit_callable != NULL) {
+        set_interval(ns);
     }
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         rec->audit_at = next_time(rec);
     }
-    Py_XDECREF(before); /* last: it may run the program's code */
+    Py_XDECREF(before); /* last, because it may run code of the program */
     return 0;
 }
 
@@ -48,20 +49,20 @@ lp_overhead_audit_begin(lp_recorder *rec)
     rec->audit_at = next_time(rec);
 }
 
-/* Calls the registered callable, which may return the next step. */
+/* Call the callable, which may return the next interval. */
 static void
-tell(void)
+call_audit(void)
 {
-    PyObject *callable = told, *answer;
+    PyObject *callable = audit_callable, *answer;
 
-    Py_INCREF(callable); /* it may end this */
+    Py_INCREF(callable); /* the callable may end the audit */
     answer = PyObject_CallFunctionObjArgs(callable, NULL);
     Py_DECREF(callable);
     if (answer != NULL && PyLong_Check(answer)) {
         unsigned long long ns = PyLong_AsUnsignedLongLong(answer);
 
         if (!PyErr_Occurred()) {
-            set_step(ns);
+            set_interval(ns);
         }
     }
     Py_XDECREF(answer);
@@ -70,22 +71,23 @@ tell(void)
 bool
 lp_overhead_audit_now(lp_recorder *rec)
 {
-    lp_python_call aside;
+    lp_python_call call;
 
-    rec->audit_at = LP_OVERHEAD_AUDIT_NEVER; /* not while it is told */
-    if (told == NULL) {
+    rec->audit_at =
+        LP_OVERHEAD_AUDIT_NEVER; /* not again while the callable runs */
+    if (audit_callable == NULL) {
         return true;
     }
-    /* A signal that came before is the program's, as it would be without us.
-     */
+    /* A pending signal belongs to the program: its handler runs now, as it
+     * would without lineprof. */
     if (PyErr_CheckSignals() < 0) {
         rec->audit_at = rec->cost;
         return false;
     }
-    if (told != NULL) {
-        lp_python_call_begin(&aside);
-        tell();
-        lp_python_call_end(&aside);
+    if (audit_callable != NULL) {
+        lp_python_call_begin(&call);
+        call_audit();
+        lp_python_call_end(&call);
     }
     rec->audit_at = next_time(rec);
     return true;

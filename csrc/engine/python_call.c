@@ -4,9 +4,10 @@
 
 #include "engine/engine.h"
 
-/* Signals that the thread itself causes cannot wait. */
+/* Block signals, but those that the thread itself causes, which cannot wait.
+ */
 static void
-hold_signals(sigset_t *before)
+block_signals(sigset_t *before)
 {
     sigset_t all;
 
@@ -24,7 +25,7 @@ void
 lp_python_call_begin(lp_python_call *self)
 {
     self->began = lp_clock_now(&lp_the_engine.clock);
-    hold_signals(&self->signals);
+    block_signals(&self->signals);
     PyErr_Fetch(&self->type, &self->value, &self->traceback);
     lp_thread_ignore_events(true);
 }
@@ -38,7 +39,7 @@ lp_python_call_end(lp_python_call *self)
     PyErr_Clear();
     PyErr_Restore(self->type, self->value, self->traceback);
     pthread_sigmask(SIG_SETMASK, &self->signals, NULL);
-    if (rec != NULL) { /* the caller's line has not worked meanwhile */
+    if (rec != NULL) { /* the caller's line did not run in the meantime */
         rec->cost +=
             (lp_clock_now(&lp_the_engine.clock) - self->began) * LP_COST_ONE;
     }

@@ -1,6 +1,6 @@
 /* Calls Python from inside a hook without side effects on the profiled
  * program: tracing is off, the current exception is saved, and signals are
- * blocked, for an exception that a signal handler raises is meant for the
+ * blocked, because an exception raised by a signal handler is meant for the
  * program.
  */
 #ifndef LP_ENGINE_PYTHON_CALL_H
@@ -12,7 +12,8 @@
 #include "record/clock.h"
 
 typedef struct lp_python_call {
-    PyObject *type, *value, *traceback; /* owned: of the program */
+    PyObject *type, *value,
+        *traceback; /* owned: the exception of the program */
     sigset_t signals;
     lp_ticks began;
 } lp_python_call;
@@ -20,7 +21,8 @@ typedef struct lp_python_call {
 /* [GIL] */
 void lp_python_call_begin(lp_python_call *self);
 
-/* [GIL] What was raised meanwhile is dropped; the time is no line's. */
+/* [GIL] Drop an exception raised in the meantime, restore the program's, and
+ * charge the time to no line. */
 void lp_python_call_end(lp_python_call *self);
 
 #endif

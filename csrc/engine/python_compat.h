@@ -1,5 +1,5 @@
-/* The only door to <Python.h>: every difference between versions ends here,
- * in a function with the newest name and the newest ownership rule.
+/* The only includer of <Python.h>.  Every difference between versions ends
+ * here, in a function with the newest name and the newest ownership rule.
  */
 #ifndef LP_ENGINE_PYTHON_COMPAT_H
 #define LP_ENGINE_PYTHON_COMPAT_H
@@ -12,14 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* sys.monitoring, and a frame evaluator that is left alone. */
+/* sys.monitoring exists, and the frame evaluator is not replaced. */
 #define LP_HAVE_MONITORING (PY_VERSION_HEX >= 0x030C0000)
-/* A tool's events, and no more, hide those of f_trace_opcodes. */
+/* Events of one tool alone hide those of f_trace_opcodes. */
 #define LP_TOOLS_HIDE_OPCODES (PY_VERSION_HEX >= 0x030D0000)
-/* A frame evaluator of our own: on versions older than sys.monitoring. */
+/* lineprof has a frame evaluator: on versions older than sys.monitoring. */
 #define LP_HAVE_FRAME_EVAL (!LP_HAVE_MONITORING)
 
-/* -- a word of our own on every code object ------------------------------ */
+/* -- code extras: a pointer of lineprof's on every code object ------------ */
 
 static inline Py_ssize_t
 lp_code_extra_request(freefunc free_extra)
@@ -53,7 +53,7 @@ lp_code_extra_set(PyObject *code, Py_ssize_t index, void *extra)
 #endif
 }
 
-/* -- frames, as a trace function is given them --------------------------- */
+/* -- frames, as passed to a trace function ------------------------------- */
 
 static inline int
 lp_frame_lineno(PyFrameObject *frame)
@@ -61,16 +61,15 @@ lp_frame_lineno(PyFrameObject *frame)
     return PyFrame_GetLineNumber(frame);
 }
 
-/* Offset in bytes of the instruction that a frame is at; below 0 before its
- * first. */
+/* Byte offset of the instruction that a frame is at; negative before the first
+ * one. */
 static inline int
 lp_frame_lasti(PyFrameObject *frame)
 {
     return PyFrame_GetLasti(frame);
 }
 
-/* -- threads ---------------------------------------------------------------
- */
+/* -- threads -------------------------------------------------------------- */
 
 static inline PyThreadState *
 lp_thread_state(void)
@@ -82,7 +81,7 @@ lp_thread_state(void)
 #endif
 }
 
-/* A key that tells the running frame from all others. */
+/* A key that identifies the running frame. */
 static inline const void *
 lp_frame_key(void)
 {
@@ -91,15 +90,16 @@ lp_frame_key(void)
 #elif PY_VERSION_HEX >= 0x030C0000
     return lp_thread_state()->cframe->current_frame;
 #else
-    return NULL; /* a trace function is given the frame */
+    return NULL; /* a trace function gets the frame itself */
 #endif
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
 
-/* Is there a jump back to this byte offset, or, from 3.13 on, one that starts
- * there?  So it is told of one within a line.  One to END_SEND is no loop's: a
- * throw ended what the line delegated to. */
+/* True if there is a jump back to this byte offset (3.12), or a jump back
+ * starts there (from 3.13 on): the offset that a line event has for an
+ * iteration within one line.  A jump to END_SEND belongs to no loop: a throw()
+ * ended the object that the line delegated to. */
 static inline bool
 lp_bytes_jump_back(const uint8_t *raw, Py_ssize_t size, Py_ssize_t offset)
 {
@@ -124,7 +124,8 @@ lp_bytes_jump_back(const uint8_t *raw, Py_ssize_t size, Py_ssize_t offset)
 
 #endif
 
-/* May a line event at this byte offset have come by a jump back? */
+/* True if a line event at this byte offset may be the result of a jump back.
+ */
 static inline bool
 lp_jumped_back(PyObject *code, Py_ssize_t offset)
 {
@@ -146,15 +147,15 @@ lp_jumped_back(PyObject *code, Py_ssize_t offset)
 #endif
 }
 
-/* Is a trace function at work in this thread? */
+/* True while a trace function runs in this thread. */
 static inline bool
 lp_thread_is_tracing(PyThreadState *state)
 {
     return state->tracing != 0;
 }
 
-/* While Python is called for our own sake: no trace function hears of it.
- * Callbacks are called in that state from 3.12 on. */
+/* Ignore events while lineprof calls Python: no trace function gets them.
+ * From 3.12 on callbacks always run in that state. */
 static inline void
 lp_thread_ignore_events(bool ignore)
 {
@@ -172,8 +173,9 @@ lp_thread_ignore_events(bool ignore)
 #endif
 }
 
-/* Make `func` the thread's trace function and leave its object: both of a
- * pair that takes turns are called with the same one. */
+/* Make `func` the thread's trace function and keep its object: lineprof's
+ * function and the other tracer's, which replace each other, are called with
+ * the same object. */
 static inline void
 lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
 {
@@ -184,20 +186,20 @@ lp_thread_set_trace(PyThreadState *state, Py_tracefunc func)
 #else
     PyObject *object = state->c_traceobj;
 
-    Py_XINCREF(object); /* it is let go of before it is taken again */
+    Py_XINCREF(object); /* PyEval_SetTrace drops it first */
     PyEval_SetTrace(func, object);
     Py_XDECREF(object);
 #endif
 }
 
 #if LP_HAVE_FRAME_EVAL
-/* -- PEP 523: the function that evaluates every frame ----------------------
- */
+/* -- PEP 523: the function that evaluates every frame --------------------- */
 
 typedef struct _PyInterpreterFrame lp_raw_frame;
 
-/* The head of 3.11's frame, a frozen branch; lp_frame_eval_check() checks it
- * against the interpreter's own word before it is relied on. */
+/* The first members of the frame of 3.11, a frozen branch;
+ * lp_frame_eval_check() compares the code with that of PyFrame_GetCode before
+ * use. */
 struct lp_raw_frame_head {
     void *function, *globals, *builtins, *locals;
     PyObject *code;
@@ -216,11 +218,10 @@ lp_raw_frame_current(PyThreadState *state)
 }
 #endif
 
-/* -- numbers -----------------------------------------------------------------
- */
+/* -- numbers -------------------------------------------------------------- */
 
-/* The value of a small int, as callbacks are given line numbers and
- * offsets. */
+/* The value of a small int: line numbers and offsets are passed to callbacks
+ * as such. */
 static inline long
 lp_small_int(PyObject *number)
 {

@@ -7,37 +7,38 @@
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
 
-/* An entry of a dict by its name; borrowed, NULL without an exception. */
+/* Return an item of a dict by name; borrowed, NULL without an exception. */
 static PyObject *
-entry(PyObject *dict, const char *name)
+dict_item(PyObject *dict, const char *name)
 {
     return dict != NULL && PyDict_Check(dict)
                ? PyDict_GetItemString(dict, name)
                : NULL;
 }
 
-/* threading._active maps the interpreter's numbers to Thread objects.  Only
- * dicts are read, so nothing of the program's runs.  Borrowed. */
+/* Find the thread's name in threading._active, which maps thread ids to Thread
+ * objects.  Only dicts are read, so that no code of the program runs.
+ * Borrowed. */
 static PyObject *
 find_name(PyObject *number)
 {
-    PyObject *module = entry(PyImport_GetModuleDict(), "threading");
+    PyObject *module = dict_item(PyImport_GetModuleDict(), "threading");
     PyObject *active, *thread, **dict;
 
     if (module == NULL || !PyModule_Check(module)) {
         return NULL;
     }
-    active = entry(PyModule_GetDict(module), "_active");
+    active = dict_item(PyModule_GetDict(module), "_active");
     thread = active != NULL && PyDict_Check(active)
                  ? PyDict_GetItemWithError(active, number)
                  : NULL;
     dict = thread != NULL ? _PyObject_GetDictPtr(thread) : NULL;
-    return dict != NULL ? entry(*dict, "_name") : NULL;
+    return dict != NULL ? dict_item(*dict, "_name") : NULL;
 }
 
-/* Cut between characters, not inside one. */
+/* Copy the text, truncated between characters, not inside one. */
 static void
-copy_cut(char *name, size_t bytes, const char *text, size_t length)
+copy_truncated(char *name, size_t bytes, const char *text, size_t length)
 {
     if (length >= bytes) {
         length = bytes - 1;
@@ -49,9 +50,9 @@ copy_cut(char *name, size_t bytes, const char *text, size_t length)
     name[length] = '\0';
 }
 
-/* Write the name of the thread, as the interpreter numbers it, in UTF-8 and
- * cut to fit; empty where it has none.  Runs no Python, leaves an exception in
- * flight alone. */
+/* Write the name of the thread with this Python thread id, in UTF-8 and
+ * truncated to fit; empty if the thread has none.  Runs no Python and keeps
+ * the current exception. */
 static void
 write_name(uint64_t python_thread, char *name, size_t bytes)
 {
@@ -69,7 +70,7 @@ write_name(uint64_t python_thread, char *name, size_t bytes)
         text = PyUnicode_AsUTF8AndSize(found, &length);
     }
     if (text != NULL) {
-        copy_cut(name, bytes, text, (size_t)length);
+        copy_truncated(name, bytes, text, (size_t)length);
     }
     Py_XDECREF(number);
     PyErr_Clear();
@@ -80,16 +81,17 @@ write_name(uint64_t python_thread, char *name, size_t bytes)
 #  include <sys/syscall.h>
 #endif
 
-/* So many threads are told apart; later ones go on with the counters of a
- * thread that has ended, so that short-lived threads cost no memory. */
-enum { SEPARATE_THREADS = 256 };
+/* Number of recorders from which on a new thread reuses the recorder, and so
+ * the counters, of a thread that has ended, so that short-lived threads cost
+ * no memory. */
+enum { MAX_RECORDERS = 256 };
 
 _Thread_local lp_recorder *lp_current_recorder;
 
 static pthread_key_t exit_key;
 static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 
-/* Runs at a thread's end, without Python. */
+/* Runs at the end of a thread, without Python. */
 static void
 thread_ended(void *arg)
 {
@@ -128,11 +130,11 @@ find_recorder(uint64_t python_thread)
 }
 
 static lp_recorder *
-take_finished(void)
+reuse_finished(void)
 {
     lp_recorder *rec = lp_the_engine.recorders;
 
-    if (lp_the_engine.n_recorders < SEPARATE_THREADS) {
+    if (lp_the_engine.n_recorders < MAX_RECORDERS) {
         return NULL;
     }
     while (rec != NULL &&
@@ -141,15 +143,16 @@ take_finished(void)
         rec = rec->next;
     }
     if (rec != NULL) {
-        rec->before = NULL;
+        rec->other_tracer = NULL;
         rec->native_id = 0;
-        rec->owed = 0; /* its ranges went with the thread */
+        rec->unpopped = 0; /* the tool dropped its ranges with the thread */
         __atomic_store_n(&rec->finished, 0, __ATOMIC_RELEASE);
     }
     return rec;
 }
 
-/* At the end: a list that is being read keeps its numbering. */
+/* Append the recorder at the end, so that numbers of recorders stay valid
+ * while the list is read. */
 static void
 append(lp_recorder *rec)
 {
@@ -159,7 +162,9 @@ append(lp_recorder *rec)
         end = &(*end)->next;
     }
     rec->number = lp_the_engine.n_recorders++;
-    __atomic_store_n(end, rec, __ATOMIC_RELEASE); /* others may be reading */
+    __atomic_store_n(
+        end, rec,
+        __ATOMIC_RELEASE); /* other threads may be reading the list */
 }
 
 lp_recorder *
@@ -168,7 +173,7 @@ lp_threads_of(uint64_t python_thread)
     lp_recorder *rec = find_recorder(python_thread);
 
     if (rec == NULL) {
-        rec = take_finished();
+        rec = reuse_finished();
     }
     if (rec == NULL) {
         rec = lp_recorder_new(&lp_the_engine.clock, &lp_the_engine.costs);

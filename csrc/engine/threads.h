@@ -1,4 +1,4 @@
-/* The recorder of each thread: made at the thread's first event, kept after
+/* The recorder of each thread: created at the thread's first event, kept after
  * the thread's end. */
 #ifndef LP_ENGINE_THREADS_H
 #define LP_ENGINE_THREADS_H
@@ -9,15 +9,16 @@
 /* This thread's recorder; NULL before its first event. */
 extern _Thread_local lp_recorder *lp_current_recorder;
 
-/* [GIL] This thread's recorder, made when there is none; NULL when memory is
+/* [GIL] Return this thread's recorder, created if needed; NULL if memory is
  * out. */
 lp_recorder *lp_threads_here(void);
 
-/* [GIL] Ask for this thread's name again if it had none when it was first
- * seen: that may be in the midst of its start. */
+/* [GIL] Look up the thread's name again if it had none at its first event,
+ * which may come before threading has set the name. */
 void lp_threads_name(lp_recorder *rec);
 
-/* [GIL] The recorder of another thread, by the interpreter's name for it. */
+/* [GIL] Return the recorder of any thread, by its Python thread id; created if
+ * needed, NULL if memory is out. */
 lp_recorder *lp_threads_of(uint64_t python_thread);
 
 #endif

@@ -17,8 +17,8 @@ lp_tracer_start(lp_tracer *self)
     lp_engine_activate();
 }
 
-/* Close our frames that still run, in every thread; of a code object, or of
- * all. */
+/* Leave the tracer's open frames of a code object, or of all if `code` is
+ * NULL, in every thread. */
 static void
 drop_frames(lp_tracer *self, const PyObject *code)
 {
@@ -58,7 +58,7 @@ lp_tracer_ignore(lp_tracer *self, lp_code *code)
         lp_engine_deactivate();
     }
     if (count > 0 && self->count <= 0) {
-        lp_tracer_stop(self); /* it was enabled by these calls alone */
+        lp_tracer_stop(self); /* only these calls had enabled it */
     }
     other = lp_code_of(object);
     while (other != NULL && (other->flags & LP_CODE_IGNORED)) {
@@ -82,41 +82,42 @@ lp_tracer_stop(lp_tracer *self)
     lp_engine_deactivate();
 }
 
-/* The first code of this key, or NULL, with an exception when that is an
+/* Return the first code of this key, or NULL, with an exception if that is an
  * error. */
 static lp_code *
 find_canonical(const lp_tracer *self, PyObject *key)
 {
-    PyObject *place = PyDict_GetItemWithError(self->places, key);
+    PyObject *place = PyDict_GetItemWithError(self->canonical_index, key);
 
     return place == NULL ? NULL : self->codes[PyLong_AsSize_t(place)];
 }
 
 static bool
-make_room(lp_tracer *self)
+reserve(lp_tracer *self)
 {
-    uint32_t room = self->room == 0 ? 16 : self->room * 2;
+    uint32_t capacity = self->capacity == 0 ? 16 : self->capacity * 2;
     lp_code **codes;
 
-    if (self->n_codes < self->room) {
+    if (self->n_codes < self->capacity) {
         return true;
     }
-    codes = realloc(self->codes, room * sizeof(lp_code *));
+    codes = realloc(self->codes, capacity * sizeof(lp_code *));
     if (codes == NULL) {
         PyErr_NoMemory();
         return false;
     }
     self->codes = codes;
-    self->room = room;
+    self->capacity = capacity;
     return true;
 }
 
-/* The canonical code of the key is the code that is about to be appended. */
+/* Make the code that is about to be appended the canonical code of its key. */
 static bool
 make_canonical(lp_tracer *self, PyObject *key)
 {
     PyObject *place = PyLong_FromSize_t(self->n_codes);
-    bool done = place != NULL && PyDict_SetItem(self->places, key, place) == 0;
+    bool done = place != NULL &&
+                PyDict_SetItem(self->canonical_index, key, place) == 0;
 
     Py_XDECREF(place);
     return done;
@@ -125,7 +126,7 @@ make_canonical(lp_tracer *self, PyObject *key)
 static bool
 append(lp_tracer *self, PyObject *key, lp_code *code, lp_code *canonical)
 {
-    if (!make_room(self) || PyList_Append(self->keys, key) < 0) {
+    if (!reserve(self) || PyList_Append(self->keys, key) < 0) {
         return false;
     }
     if (!lp_engine_add_code(code) ||
@@ -144,7 +145,8 @@ lp_tracer_activate_with(lp_code *code)
 {
     if (!(code->flags & LP_CODE_ACTIVATES_TRACER)) {
         code->flags |= LP_CODE_ACTIVATES_TRACER;
-        /* Such code must be heard of while nothing is enabled, too. */
+        /* The hook has to deliver events of such code also while no tracer is
+         * active. */
         lp_engine_activate();
     }
 }
@@ -170,7 +172,7 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
     if (lp_code_attach(entry, code) < 0) {
         return -1;
     }
-    if (enables) { /* at once: another thread may begin it */
+    if (enables) { /* before another thread calls it */
         lp_tracer_activate_with(entry);
     }
     return lp_the_engine.hook->watch(code);
@@ -179,22 +181,23 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
 void
 lp_tracer_forget_slices(const lp_tracer *self)
 {
-    bool *goes = lp_the_trace_pool.used == 0
-                     ? NULL
-                     : calloc(lp_the_engine.serials + 1, sizeof(bool));
+    bool *forgotten = lp_the_trace_pool.used == 0
+                          ? NULL
+                          : calloc(lp_the_engine.n_serials + 1, sizeof(bool));
 
-    if (goes == NULL) {
-        return; /* there are none; or memory is out: then they stay */
+    if (forgotten == NULL) {
+        return; /* no slices; or memory is out and they are kept */
     }
     for (uint32_t i = 0; i < self->n_codes; i++) {
-        goes[self->codes[i]->layout.serial] = true;
+        forgotten[self->codes[i]->layout.serial] = true;
     }
-    lp_c_functions_mark(self, goes);
+    lp_c_functions_mark(self, forgotten);
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        lp_trace_buffer_forget(&rec->slices, goes, lp_the_engine.serials + 1);
+        lp_trace_buffer_forget(&rec->slices, forgotten,
+                               lp_the_engine.n_serials + 1);
     }
-    free(goes);
+    free(forgotten);
 }
 
 static void
@@ -230,7 +233,7 @@ lp_tracer_close(lp_tracer *self)
     lp_c_functions_close(self);
     free(self->codes);
     self->codes = NULL;
-    self->n_codes = self->room = 0;
+    self->n_codes = self->capacity = 0;
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         lp_calls_drop(rec, self);
@@ -239,14 +242,14 @@ lp_tracer_close(lp_tracer *self)
     lp_engine_release();
 }
 
-/* Is there a shared frame above it? */
+/* True if the frame above shares this one. */
 static bool
 is_below_shared(const lp_recorder *rec, const lp_frame *frame)
 {
     return frame < rec->top && (frame[1].flags & LP_FRAME_SHARED);
 }
 
-/* Does the tracer count this frame, or one below that it shares? */
+/* True if the tracer counts this frame, or one below that it shares. */
 static bool
 is_counted(const lp_frame *frame, const lp_tracer *tracer)
 {
@@ -275,7 +278,7 @@ lp_tracer_attach_running_frames(lp_tracer *tracer)
 {
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        /* By place: frames move when there is no room for more. */
+        /* By index, because the array of frames may be reallocated. */
         for (size_t i = 1; i <= (size_t)(rec->top - rec->frames); i++) {
             const lp_frame *frame = rec->frames + i;
             const lp_code *code;
@@ -287,7 +290,7 @@ lp_tracer_attach_running_frames(lp_tracer *tracer)
             code = lp_code_find((PyObject *)(uintptr_t)frame->code, tracer);
             if (code != NULL) {
                 attach_frame(rec, frame, tracer, code);
-                i++; /* the shared frame */
+                i++; /* skip the shared frame */
             }
         }
     }

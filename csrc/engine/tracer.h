@@ -1,12 +1,13 @@
 /* A tracer: the code objects that one profiler watches, and their counters.
  *
- * It is active between start and stop, explicitly or for as long as a
- * decorated function runs.  The counters live in its arena and go with it.
+ * A tracer is active between start and stop, explicitly or for as long as a
+ * decorated function runs.  The counters live in the tracer's arena and are
+ * freed with it.
  *
- * A tracer that is enabled in the middle of frames which another one counts
- * already gets a shared frame on each that runs code of its own, and counts
- * from the next line on; frames that nobody counts are met at their next
- * event.  Under the interpreter's lock.
+ * If a tracer is enabled while frames of its code are running that another
+ * tracer counts already, it gets a shared frame on each of these, and counts
+ * from the next line on; frames that no tracer counts are entered at their
+ * next event.  Under the GIL.
  */
 #ifndef LP_ENGINE_TRACER_H
 #define LP_ENGINE_TRACER_H
@@ -21,36 +22,40 @@ typedef struct lp_tracer {
     lp_arena arena;
     lp_code **codes; /* owned, in order of registration */
     uint32_t n_codes;
-    uint32_t room;
-    PyObject *keys; /* owned list: what the caller calls each code */
+    uint32_t capacity;
+    PyObject *keys; /* owned list: the caller's key of each code */
     struct lp_c_functions
-        *c_functions; /* owned: functions of C, see c_functions.h */
-    PyObject *places; /* owned dict: key -> index of the first such code */
-    bool active;      /* counts just now */
-    bool stopped; /* was told to stop, while functions that enable it ran */
-    bool open;    /* is one of the engine's tracers */
+        *c_functions; /* owned: see c_functions.h; NULL until the first call */
+    PyObject *canonical_index; /* owned dict: key -> index of the first code of
+                                  that key */
+    bool active;               /* counts now */
+    bool stopped; /* was stopped while functions that activate it were running
+                   */
+    bool open;    /* is registered with the engine */
     uint32_t open_frames;
-    Py_ssize_t count; /* of enable_by_count without its counterpart */
+    Py_ssize_t count; /* calls of enable_by_count without a matching
+                         disable_by_count */
 } lp_tracer;
 
-/* Count from now on / no more.  Idempotent. */
+/* Start or stop counting.  Idempotent. */
 void lp_tracer_start(lp_tracer *self);
 void lp_tracer_stop(lp_tracer *self);
 
-/* Calls of it enable its tracer from now on. */
+/* From now on a call of this code activates its tracer. */
 void lp_tracer_activate_with(lp_code *code);
 
-/* Register a code object.  0, or -1 with an exception. */
+/* Register a code object; takes over `known`, its properties.  0, or -1 with
+ * an exception. */
 int lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key,
                   lp_code *known);
 
-/* Count this code of ours no more; what was counted is kept. */
+/* Stop counting this code; its counts are kept. */
 void lp_tracer_ignore(lp_tracer *self, lp_code *code);
 
-/* Leave the engine; every counter goes.  Idempotent. */
+/* Leave the engine and free all counters.  Idempotent. */
 void lp_tracer_close(lp_tracer *self);
 
-/* Forget the slices of our codes. */
+/* Drop the slices of the tracer's codes from the trace buffers. */
 void lp_tracer_forget_slices(const lp_tracer *self);
 
 static inline void
@@ -69,7 +74,8 @@ lp_tracer_count_down(lp_tracer *self)
     }
 }
 
-/* [GIL] Attach to the frames that are open, in every thread. */
+/* [GIL] Add shared frames for the tracer's code that is running, in every
+ * thread. */
 void lp_tracer_attach_running_frames(lp_tracer *tracer);
 
 #endif

@@ -19,7 +19,7 @@ lp_activity_init(lp_activity *activity, size_t events)
     pthread_mutex_init(&activity->lock, NULL);
     lp_graph_nodes_init(&activity->graph_nodes);
     lp_sums_init(&activity->sums);
-    lp_string_table_init(&activity->texts);
+    lp_string_table_init(&activity->strings);
     lp_event_timeline_init(&activity->timeline, events);
     return true;
 }
@@ -31,7 +31,7 @@ lp_activity_free(lp_activity *activity)
         lp_busy_time_free(&activity->busy[i]);
     }
     lp_event_timeline_free(&activity->timeline);
-    lp_string_table_free(&activity->texts);
+    lp_string_table_free(&activity->strings);
     lp_sums_free(&activity->sums);
     lp_graph_nodes_free(&activity->graph_nodes);
     lp_correlation_free(&activity->correlations);
@@ -46,12 +46,12 @@ lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
     lp_correlation_entry entry =
         lp_correlation_returned(&activity->correlations, correlation, ticks);
 
-    if (entry.held != 0 && !(entry.flags & LP_CORRELATION_IGNORED)) {
-        lp_call_paths_add_wait(&activity->paths, entry.path, entry.held);
+    if (entry.wait_ticks != 0 && !(entry.flags & LP_CORRELATION_IGNORED)) {
+        lp_call_paths_add_wait(&activity->paths, entry.path, entry.wait_ticks);
     }
 }
 
-/* The traits of each kind of record. */
+/* Traits of each kind of record. */
 typedef struct kind_traits {
     bool on_device;  /* keeps a device busy */
     bool is_instant; /* takes no time */
@@ -104,7 +104,7 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
     lp_sum_key key = {
         .kind = (uint16_t)record->kind,
         .device = record->device,
-        .name = record->what,
+        .name = record->name_number,
     };
 
     if (record->correlation != 0) {
@@ -114,17 +114,18 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
                 (record->blocking ? LP_CORRELATION_BLOCKED : 0));
     }
     else if (__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
-        return; /* no call to say whether it was wanted: it is not now */
+        return; /* no call determines whether it is wanted: paused now */
     }
     if (entry.flags & LP_CORRELATION_IGNORED ||
         (record->kind == LP_DRIVER_CALL &&
          entry.flags & LP_CORRELATION_RUNTIME)) {
-        return; /* nobody asked; or the runtime's own record tells of it */
+        return; /* collection was off; or the runtime has its own record of the
+                   call */
     }
-    if (entry.held != 0) {
-        lp_call_paths_add_wait(&activity->paths, entry.path, entry.held);
+    if (entry.wait_ticks != 0) {
+        lp_call_paths_add_wait(&activity->paths, entry.path, entry.wait_ticks);
     }
-    /* 0 stands for "not collected". */
+    /* A time of 0 means "not collected". */
     if (record->end < record->start ||
         (record->start == 0 && !traits.is_instant)) {
         activity->invalid++;
@@ -132,7 +133,7 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
     }
     key.path = entry.path;
     if (record->name != NULL) {
-        key.name = lp_string_table_intern(&activity->texts, record->name);
+        key.name = lp_string_table_intern(&activity->strings, record->name);
     }
     if (LP_UNLIKELY(record->node != 0)) {
         key.origin = lp_graph_nodes_find(&activity->graph_nodes, record->node);
@@ -146,7 +147,7 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
     add_event(activity, record, &key);
 }
 
-/* By CUpti_ActivityMemcpyKind, as nvprof writes them. */
+/* Names by CUpti_ActivityMemcpyKind, as in nvprof. */
 static const char *const directions[] = {
     "?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP",
@@ -157,38 +158,38 @@ enum {
     CALLS = 4096 /* of one domain */
 };
 
-/* Room for `n` names. */
+/* Make room for `n` names. */
 static bool
 reserve(lp_names *names, uint32_t n)
 {
-    const char **texts;
+    const char **strings;
 
-    if (n <= names->room) {
+    if (n <= names->capacity) {
         return true;
     }
-    texts = realloc(names->texts, n * 2 * sizeof(char *));
-    if (texts == NULL) {
+    strings = realloc(names->strings, n * 2 * sizeof(char *));
+    if (strings == NULL) {
         return false;
     }
-    names->texts = texts;
-    names->room = n * 2;
+    names->strings = strings;
+    names->capacity = n * 2;
     return true;
 }
 
 static bool
-copy_names(lp_names *names, const lp_string_table *texts)
+copy_names(lp_names *names, const lp_string_table *strings)
 {
-    uint32_t n = texts->n > 0 ? texts->n : 1;
+    uint32_t n = strings->n > 0 ? strings->n : 1;
 
     if (!reserve(names, n + DIRECTIONS)) {
         return false;
     }
-    names->texts[0] = "";
+    names->strings[0] = "";
     for (uint32_t i = 1; i < n; i++) {
-        names->texts[i] = texts->texts[i];
+        names->strings[i] = strings->strings[i];
     }
     names->directions = n;
-    memcpy(names->texts + n, directions, sizeof(directions));
+    memcpy(names->strings + n, directions, sizeof(directions));
     names->n = n + DIRECTIONS;
     return true;
 }
@@ -219,7 +220,7 @@ copy_devices(lp_activity_snapshot *copy, const lp_activity *activity)
             key->kind == LP_RUNTIME_CALL || key->kind == LP_DRIVER_CALL;
 
         if (!call && key->device < LP_DEVICES) {
-            copy->seen[key->device] = true;
+            copy->active[key->device] = true;
         }
     }
     for (int i = 0; i < LP_DEVICES; i++) {
@@ -236,7 +237,7 @@ lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
     *copy = (lp_activity_snapshot){0};
     pthread_mutex_lock(&activity->lock);
     done = copy_sums(copy, &activity->sums) &&
-           copy_names(&copy->names, &activity->texts);
+           copy_names(&copy->names, &activity->strings);
     if (done) {
         copy_devices(copy, activity);
         copy->n_events = activity->timeline.n;
@@ -257,7 +258,7 @@ void
 lp_activity_snapshot_free(lp_activity_snapshot *copy)
 {
     free(copy->sums);
-    free(copy->names.texts);
+    free(copy->names.strings);
     free(copy->names.calls[0]);
     free(copy->names.calls[1]);
     *copy = (lp_activity_snapshot){0};
@@ -281,7 +282,7 @@ name_of_call(lp_names *names, const lp_gpu_backend *backend, uint32_t kind,
     }
     if ((*table)[call] == 0 && reserve(names, names->n + 1)) {
         text = backend->call_name((lp_activity_kind)kind, call);
-        names->texts[names->n] = text != NULL ? text : "?";
+        names->strings[names->n] = text != NULL ? text : "?";
         (*table)[call] = names->n++;
     }
     return (*table)[call];

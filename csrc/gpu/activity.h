@@ -1,11 +1,11 @@
 /* The activity of devices, and the call paths that it is charged to.
  *
- * A backend begins a call for each call that gives a device work, and adds
- * each record of the device.  Nothing here depends on a vendor.  Calls begin
- * and end on the launching threads, without a lock.  Records are added by one
- * thread at a time, which holds the lock for a buffer of them; who reads holds
- * it, too; a snapshot is a copy of the sums, taken at one moment, that a slow
- * reader can go through without holding the lock.
+ * A backend begins a call for each API call that launches work on a device,
+ * and adds each record of the device.  Nothing here depends on a vendor.
+ * Calls begin and end on the launching threads, without a lock.  Records are
+ * added by one thread at a time, which holds the lock for a buffer of them;
+ * readers also hold it.  A snapshot is a copy of the sums, taken at one time,
+ * that a slow reader can use without the lock.
  */
 #ifndef LP_GPU_ACTIVITY_H
 #define LP_GPU_ACTIVITY_H
@@ -24,18 +24,19 @@ struct lp_gpu_backend;
 
 enum { LP_DEVICES = 128 };
 
-/* One record of a device; what a kind does not have is 0. */
+/* One record of a device; fields that a kind does not have are 0. */
 typedef struct lp_record {
     lp_activity_kind kind;
-    bool blocking; /* a copy that held its thread: memory is pageable */
+    bool blocking; /* a copy that blocked its thread: memory is pageable */
     uint16_t device;
     uint8_t memory; /* as in lp_event */
     uint64_t correlation;
-    lp_ns start, end; /* of CLOCK_MONOTONIC */
+    lp_ns start, end; /* on CLOCK_MONOTONIC */
     uint64_t bytes;
-    uint64_t node;    /* of a graph */
-    const char *name; /* borrowed; of a kernel */
-    uint32_t what;    /* without a name: a direction or a call's number */
+    uint64_t node;        /* graph node */
+    const char *name;     /* borrowed; of a kernel */
+    uint32_t name_number; /* without a name: a direction or the number of an
+                             API call */
     uint32_t context, stream;
     uint64_t thread;
     lp_launch launch; /* of a kernel */
@@ -46,17 +47,17 @@ typedef struct lp_activity {
     lp_correlation correlations;
     lp_graph_nodes graph_nodes;
     bool paused;          /* collection is off (atomic) */
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* of all fields below */
     lp_sums sums;
-    lp_string_table texts;
+    lp_string_table strings;
     lp_event_timeline timeline;
     lp_busy_time busy[LP_DEVICES];
-    uint64_t invalid; /* records whose times were not collected, or that
-                       * could not be read */
+    uint64_t invalid; /* records whose times were not collected, or that could
+                         not be read */
 } lp_activity;
 
-/* `events` is how many records the timeline keeps.  False when memory is
- * out. */
+/* Initialise; `events` is the max number of records in the timeline.  False if
+ * memory is out. */
 bool lp_activity_init(lp_activity *activity, size_t events);
 
 void lp_activity_free(lp_activity *activity);
@@ -81,43 +82,44 @@ lp_activity_add_wait(lp_activity *activity, uint32_t path, lp_ticks ticks)
     }
 }
 
-/* [ANY] An asynchronous copy has returned after so many ticks: a wait, if its
- * record says that it was none of those that return at once. */
+/* [ANY] An asynchronous copy has returned after so many ticks, which are a
+ * wait if its record says that it blocked its thread. */
 void lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
                                lp_ticks ticks);
 
-/* Under the lock: add a record. */
+/* Add a record; under the lock. */
 void lp_activity_add_record(lp_activity *activity, const lp_record *record);
 
 typedef struct lp_names {
-    const char **texts; /* owned array, borrowed entries */
+    const char **strings; /* owned array, borrowed entries */
     uint32_t n;
-    uint32_t directions; /* the number of the first direction's name */
-    uint32_t room;
-    uint32_t *calls[2]; /* owned: by the number of a runtime's or driver's
-                         * call, the number of its name; 0: not asked for */
+    uint32_t directions; /* number of the first direction's name */
+    uint32_t capacity;
+    uint32_t
+        *calls[2]; /* owned: number of the name of a runtime or driver call, by
+                      the number of the call; 0 if not looked up yet */
 } lp_names;
 
 typedef struct lp_activity_snapshot {
-    lp_sum *sums; /* owned; in no order */
+    lp_sum *sums; /* owned; unsorted */
     size_t n_sums;
     lp_names names;
-    uint32_t n_paths; /* at least those that the sums name */
+    uint32_t n_paths; /* at least those in the sums */
     size_t n_events;
     uint32_t n_launches;
     uint64_t left_out, invalid, outstanding;
     lp_ns busy[LP_DEVICES];
     bool inexact[LP_DEVICES];
-    bool seen[LP_DEVICES]; /* devices that did anything */
+    bool active[LP_DEVICES]; /* devices with any activity */
 } lp_activity_snapshot;
 
-/* False when memory is out. */
+/* Copy; false if memory is out. */
 bool lp_activity_snapshot_take(lp_activity_snapshot *copy,
                                lp_activity *activity);
 
 void lp_activity_snapshot_free(lp_activity_snapshot *copy);
 
-/* The number of the name of what a sum or an event tells of. */
+/* Return the number of the name of a sum's or an event's work. */
 uint32_t lp_names_of(lp_names *names, const struct lp_gpu_backend *backend,
                      uint32_t kind, uint32_t name);
 

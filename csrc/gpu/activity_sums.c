@@ -25,23 +25,23 @@ length(const lp_span *spans, size_t n)
 lp_ns
 lp_busy_time_total(const lp_busy_time *busy)
 {
-    return busy->added + length(busy->spans, busy->n);
+    return busy->merged + length(busy->spans, busy->n);
 }
 
-/* Add up the older half. */
+/* Merge the older half of the spans into their sum. */
 static void
-give_up(lp_busy_time *busy)
+merge_oldest(lp_busy_time *busy)
 {
     size_t half = busy->n / 2;
 
-    busy->added += length(busy->spans, half);
+    busy->merged += length(busy->spans, half);
     busy->horizon = busy->spans[half - 1].end;
     busy->n -= half;
     memmove(busy->spans, busy->spans + half, busy->n * sizeof(lp_span));
 }
 
 static bool
-has_room(lp_busy_time *busy)
+reserve(lp_busy_time *busy)
 {
     if (busy->spans == NULL) {
         busy->spans = malloc(LP_BUSY_SPANS * sizeof(lp_span));
@@ -51,12 +51,12 @@ has_room(lp_busy_time *busy)
         return false;
     }
     if (busy->n == LP_BUSY_SPANS) {
-        give_up(busy);
+        merge_oldest(busy);
     }
     return true;
 }
 
-/* The first span that begins after `end`: nearly always there is none. */
+/* Return the first span that begins after `end`; nearly always none does. */
 static size_t
 first_after(const lp_busy_time *busy, lp_ns end)
 {
@@ -85,10 +85,10 @@ lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end)
 {
     size_t after, first;
 
-    if (start >= end || !has_room(busy)) {
+    if (start >= end || !reserve(busy)) {
         return;
     }
-    /* Only now: to make room may have moved it. */
+    /* After reserve(), which may have moved the horizon. */
     if (start < busy->horizon) {
         busy->inexact = true;
         start = busy->horizon;
@@ -96,7 +96,7 @@ lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end)
             return;
         }
     }
-    /* Spans from `first` up to `after` touch it. */
+    /* Spans from `first` up to `after` touch the new one. */
     after = first_after(busy, end);
     first = after;
     while (first > 0 && busy->spans[first - 1].end >= start) {
@@ -121,7 +121,7 @@ lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end)
     busy->n -= after - first - 1;
 }
 
-enum { FIRST_SLOTS = 256 };
+enum { MIN_SLOTS = 256 };
 
 void
 lp_sums_init(lp_sums *sums)
@@ -163,7 +163,7 @@ find(lp_sum *sums, uint32_t mask, const lp_sum_key *key)
 static bool
 grow(lp_sums *sums)
 {
-    uint32_t slots = sums->sums == NULL ? FIRST_SLOTS : (sums->mask + 1) * 2;
+    uint32_t slots = sums->sums == NULL ? MIN_SLOTS : (sums->mask + 1) * 2;
     lp_sum *grown = calloc(slots, sizeof(lp_sum));
 
     if (grown == NULL) {

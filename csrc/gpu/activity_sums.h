@@ -1,13 +1,13 @@
 /* Sums of device activity, by call path and kind of work, and busy time.
  *
- * One sum for each distinct key; a record costs a look-up and five additions,
- * and no memory once its like was seen.
+ * There is one sum for each distinct key; a record costs a look-up and five
+ * additions, and memory only for a new key.
  *
- * Busy time is how long a device did anything at all: the union of intervals.
- * Work of several streams overlaps, and records come nearly, but not quite, in
- * order.  Recent intervals are kept apart and joined; the oldest are added up
- * once there are too many, and a record that comes from before then makes the
- * answer a lower bound.  One owner at a time.
+ * Busy time is the time in which a device did any work: the union of
+ * intervals.  Work of several streams overlaps, and records come nearly, but
+ * not quite, in order.  Recent intervals are kept separately and joined; the
+ * oldest are added up once there are too many, and a record from before then
+ * makes the result a lower bound.  One owner at a time.
  */
 #ifndef LP_GPU_ACTIVITY_SUMS_H
 #define LP_GPU_ACTIVITY_SUMS_H
@@ -18,7 +18,7 @@
 
 #include "record/clock.h"
 
-/* The kinds of records; Python calls them by the same numbers. */
+/* Kinds of records; Python uses the same numbers. */
 typedef enum lp_activity_kind {
     LP_KERNEL = 1,
     LP_MEMCPY,
@@ -33,10 +33,12 @@ typedef enum lp_activity_kind {
 } lp_activity_kind;
 
 typedef struct lp_sum_key {
-    uint32_t path;   /* LP_NO_PATH: unattributed */
-    uint32_t origin; /* where the graph node was captured, or LP_NO_PATH */
-    uint32_t name;   /* of a text; a direction; or a call's number */
-    uint16_t kind;   /* lp_activity_kind; 0: a free slot */
+    uint32_t path; /* LP_NO_PATH if unattributed */
+    uint32_t
+        origin; /* path on which the graph node was captured, or LP_NO_PATH */
+    uint32_t
+        name; /* number of a string; a direction; or number of an API call */
+    uint16_t kind; /* lp_activity_kind; 0 in a free slot */
     uint16_t device;
 } lp_sum_key;
 
@@ -48,7 +50,7 @@ typedef struct lp_sum {
 } lp_sum;
 
 typedef struct lp_sums {
-    lp_sum *sums; /* owned, by hash */
+    lp_sum *sums; /* owned hash table */
     uint32_t n;
     uint32_t mask;
     uint64_t lost; /* records that there was no memory for */
@@ -58,7 +60,7 @@ void lp_sums_init(lp_sums *sums);
 
 void lp_sums_free(lp_sums *sums);
 
-/* One more record of this key. */
+/* Add a record of this key. */
 void lp_sums_add(lp_sums *sums, const lp_sum_key *key, lp_ns ns,
                  uint64_t bytes);
 
@@ -69,20 +71,20 @@ typedef struct lp_span {
 } lp_span;
 
 typedef struct lp_busy_time {
-    lp_span *spans; /* owned: apart from each other, in order */
+    lp_span *spans; /* owned: disjoint, sorted */
     size_t n;
-    lp_ns added;   /* of the spans that were given up */
-    lp_ns horizon; /* where the last of those ended */
-    bool inexact;  /* a record came from before the horizon, or memory is
-                    * out: the device was busy for longer */
+    lp_ns merged;  /* sum of the merged spans */
+    lp_ns horizon; /* end of the last merged span */
+    bool inexact;  /* a record came from before the horizon, or memory was out:
+                      the device was busy for longer */
 } lp_busy_time;
 
 void lp_busy_time_free(lp_busy_time *busy);
 
-/* The device was busy from `start` to `end`. */
+/* Add a span in which the device was busy. */
 void lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end);
 
-/* How long it was busy in all. */
+/* Return the total busy time. */
 lp_ns lp_busy_time_total(const lp_busy_time *busy);
 
 #endif

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A graph launch has many records of one id, maybe in several buffers: a
- * page is kept until records of ids so many pages later have come. */
-enum { IDS = 4096, KEPT_PAGES = 64, LAST_PAGE = (1 << 20) - 1 };
+/* A graph launch has many records of one id, maybe in several buffers: a page
+ * is kept until records of ids so many pages later have come. */
+enum { IDS = 4096, KEPT_PAGES = 64, MAX_PAGE = (1 << 20) - 1 };
 
-/* What `refs` of a page counts: in its lower half records to come, above
- * them the calls that are at it this moment. */
-#define A_CALL ((uint64_t)1 << 32)
-#define CLOSED ((uint64_t)1 << 63) /* it is nobody's page now */
+/* Contents of `refs` of a page: the lower half counts expected records, the
+ * upper half the calls that are using the page now. */
+#define ONE_CALL ((uint64_t)1 << 32)
+#define CLOSED ((uint64_t)1 << 63) /* the page belongs to no number now */
 
 struct lp_correlation_page {
-    uint64_t refs;   /* atomic; never set, for whoever comes too late adds
-                      * and takes off again */
-    uint32_t number; /* id / IDS (atomic) */
-    lp_correlation_page *next; /* of the spare ones */
+    uint64_t refs; /* atomic; changed only by adding and subtracting, because a
+                      late thread adds and subtracts again */
+    uint32_t number;           /* id / IDS (atomic) */
+    lp_correlation_page *next; /* of the free pages */
     lp_correlation_entry entries[IDS];
 };
 
@@ -27,8 +27,8 @@ lp_correlation_init(lp_correlation *correlations)
     *correlations = (lp_correlation){0};
     correlations->pages =
         calloc(LP_CORRELATION_PAGES, sizeof(lp_correlation_page *));
-    correlations->late = calloc(LP_CORRELATION_LATE, sizeof(uint32_t));
-    if (correlations->pages == NULL || correlations->late == NULL) {
+    correlations->overdue = calloc(LP_CORRELATION_OVERDUE, sizeof(uint32_t));
+    if (correlations->pages == NULL || correlations->overdue == NULL) {
         lp_correlation_free(correlations);
         return false;
     }
@@ -42,14 +42,14 @@ lp_correlation_free(lp_correlation *correlations)
          correlations->pages != NULL && i < LP_CORRELATION_PAGES; i++) {
         free(correlations->pages[i]);
     }
-    while (correlations->spare != NULL) {
-        lp_correlation_page *next = correlations->spare->next;
+    while (correlations->free_pages != NULL) {
+        lp_correlation_page *next = correlations->free_pages->next;
 
-        free(correlations->spare);
-        correlations->spare = next;
+        free(correlations->free_pages);
+        correlations->free_pages = next;
     }
     free(correlations->pages);
-    free(correlations->late);
+    free(correlations->overdue);
     *correlations = (lp_correlation){0};
 }
 
@@ -59,18 +59,18 @@ number_of(uint64_t id)
     return (uint32_t)id / IDS;
 }
 
-/* Is a page ahead of the newest?  Numbers go round, and jump where a program
- * makes many calls that give no work; what is half the places behind was
- * swept away, so a record of it is none of ours. */
+/* True if a page is ahead of the newest.  Numbers wrap around, and jump if a
+ * program makes many calls that launch no work.  A page half the table behind
+ * has been reclaimed, so such a record is ignored. */
 static bool
 is_ahead(uint32_t number, uint32_t newest)
 {
-    return ((number - newest - 1) & LAST_PAGE) <
-           LAST_PAGE - LP_CORRELATION_PAGES / 2;
+    return ((number - newest - 1) & MAX_PAGE) <
+           MAX_PAGE - LP_CORRELATION_PAGES / 2;
 }
 
 static lp_correlation_page **
-place_of(const lp_correlation *correlations, uint32_t number)
+slot_of(const lp_correlation *correlations, uint32_t number)
 {
     return &correlations->pages[number % LP_CORRELATION_PAGES];
 }
@@ -78,10 +78,10 @@ place_of(const lp_correlation *correlations, uint32_t number)
 static lp_correlation_page *
 page_at(const lp_correlation *correlations, uint32_t number)
 {
-    return __atomic_load_n(place_of(correlations, number), __ATOMIC_SEQ_CST);
+    return __atomic_load_n(slot_of(correlations, number), __ATOMIC_SEQ_CST);
 }
 
-/* The page of a number, or NULL. */
+/* Return the page of a number, or NULL. */
 static lp_correlation_page *
 page_of(const lp_correlation *correlations, uint32_t number)
 {
@@ -93,13 +93,13 @@ page_of(const lp_correlation *correlations, uint32_t number)
                : NULL;
 }
 
-/* Only whoever takes all of the list may take one: no page comes back
- * meanwhile under another's hand. */
+/* Take a free page.  Takes the whole list and puts the rest back, so that no
+ * other thread can change a link of the list in between. */
 static lp_correlation_page *
-take_spare(lp_correlation *correlations)
+take_free_page(lp_correlation *correlations)
 {
     lp_correlation_page *all =
-        __atomic_exchange_n(&correlations->spare, NULL, __ATOMIC_ACQ_REL);
+        __atomic_exchange_n(&correlations->free_pages, NULL, __ATOMIC_ACQ_REL);
     lp_correlation_page *rest, *last;
 
     if (all == NULL) {
@@ -110,28 +110,29 @@ take_spare(lp_correlation *correlations)
         while (last->next != NULL) {
             last = last->next;
         }
-        last->next = __atomic_load_n(&correlations->spare, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&correlations->spare, &last->next,
-                                            rest, true, __ATOMIC_RELEASE,
-                                            __ATOMIC_RELAXED)) {
+        last->next =
+            __atomic_load_n(&correlations->free_pages, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(
+            &correlations->free_pages, &last->next, rest, true,
+            __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
         }
     }
     return all;
 }
 
-/* A closed page. */
+/* Put a closed page into the list of free pages. */
 static void
-give_spare(lp_correlation *correlations, lp_correlation_page *page)
+put_free_page(lp_correlation *correlations, lp_correlation_page *page)
 {
-    page->next = __atomic_load_n(&correlations->spare, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&correlations->spare, &page->next,
+    page->next = __atomic_load_n(&correlations->free_pages, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&correlations->free_pages, &page->next,
                                         page, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {
     }
 }
 
-/* A new page; false when memory is out, or the place is taken by a page of
- * ids so long past that nobody should wait for them any more. */
+/* Add a new page; false if memory is out, or the slot has a page of ids so old
+ * that their records are no longer expected. */
 static bool
 add_page(lp_correlation *correlations, uint32_t number)
 {
@@ -141,7 +142,7 @@ add_page(lp_correlation *correlations, uint32_t number)
     if (there != NULL) {
         return __atomic_load_n(&there->number, __ATOMIC_RELAXED) == number;
     }
-    page = take_spare(correlations);
+    page = take_free_page(correlations);
     if (page == NULL) {
         page = calloc(1, sizeof(*page));
         if (page == NULL) {
@@ -153,19 +154,21 @@ add_page(lp_correlation *correlations, uint32_t number)
         __atomic_fetch_and(&page->refs, ~CLOSED, __ATOMIC_SEQ_CST);
     }
     __atomic_store_n(&page->number, number, __ATOMIC_RELAXED);
-    if (!__atomic_compare_exchange_n(place_of(correlations, number), &there,
+    if (!__atomic_compare_exchange_n(slot_of(correlations, number), &there,
                                      page, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST)) {
         __atomic_fetch_or(&page->refs, CLOSED, __ATOMIC_SEQ_CST);
-        give_spare(correlations, page); /* another thread was quicker */
+        put_free_page(correlations,
+                      page); /* added by another thread in the meantime */
     }
     return true;
 }
 
-/* Hold a page, so that it remains the page of its number; NULL where it is not
- * there (any more). */
+/* Acquire a page, so that it keeps its number; NULL if the page does not exist
+ * (any more). */
 static lp_correlation_page *
-hold_page(const lp_correlation *correlations, uint32_t number, uint64_t refs)
+acquire_page(const lp_correlation *correlations, uint32_t number,
+             uint64_t refs)
 {
     lp_correlation_page *page = page_of(correlations, number);
     uint64_t before;
@@ -177,13 +180,14 @@ hold_page(const lp_correlation *correlations, uint32_t number, uint64_t refs)
     if (!(before & CLOSED) && page_of(correlations, number) == page) {
         return page;
     }
-    /* It is being given up, or was: then it may be of another number. */
+    /* The page is being retired, or was retired and may have another number.
+     */
     __atomic_fetch_sub(&page->refs, refs, __ATOMIC_SEQ_CST);
     return NULL;
 }
 
 static void
-release(lp_correlation_page *page, uint64_t refs)
+release_page(lp_correlation_page *page, uint64_t refs)
 {
     __atomic_fetch_sub(&page->refs, refs, __ATOMIC_SEQ_CST);
 }
@@ -193,38 +197,41 @@ lp_correlation_insert(lp_correlation *correlations, uint64_t id, uint32_t path,
                       uint32_t flags)
 {
     uint32_t number = number_of(id);
-    uint64_t due = flags & LP_CORRELATION_EXPECTED ? 1 : 0;
-    lp_correlation_page *page = hold_page(correlations, number, A_CALL + due);
+    uint64_t expected = flags & LP_CORRELATION_EXPECTED ? 1 : 0;
+    lp_correlation_page *page =
+        acquire_page(correlations, number, ONE_CALL + expected);
     lp_correlation_entry *entry;
     uint32_t before;
 
     while (page == NULL) {
         if (page_of(correlations, number) != NULL) {
-            sched_yield(); /* it is being given up */
+            sched_yield(); /* the page is being retired */
         }
         else if (!add_page(correlations, number)) {
             __atomic_fetch_add(&correlations->lost, 1, __ATOMIC_RELAXED);
             return;
         }
-        page = hold_page(correlations, number, A_CALL + due);
+        page = acquire_page(correlations, number, ONE_CALL + expected);
     }
-    /* The driver's call within the runtime's has its id: it is there. */
+    /* A driver call inside a runtime call has the same id, and may find its
+     * entry set. */
     entry = &page->entries[id % IDS];
     __atomic_store_n(&entry->path, path, __ATOMIC_RELAXED);
     before = __atomic_fetch_or(&entry->flags, flags | LP_CORRELATION_INSERTED,
                                __ATOMIC_RELEASE);
     if (before & (LP_CORRELATION_EXPECTED | LP_CORRELATION_MATCHED)) {
-        release(page, A_CALL + due); /* an id is waited for once */
+        release_page(page, ONE_CALL + expected); /* an id is expected once */
     }
     else {
-        release(page, A_CALL);
+        release_page(page, ONE_CALL);
     }
 }
 
 void
 lp_correlation_unexpect(lp_correlation *correlations, uint64_t id)
 {
-    lp_correlation_page *page = hold_page(correlations, number_of(id), A_CALL);
+    lp_correlation_page *page =
+        acquire_page(correlations, number_of(id), ONE_CALL);
     uint32_t before;
 
     if (page == NULL) {
@@ -235,10 +242,10 @@ lp_correlation_unexpect(lp_correlation *correlations, uint64_t id)
                                 __ATOMIC_ACQ_REL);
     if ((before & LP_CORRELATION_EXPECTED) &&
         !(before & LP_CORRELATION_MATCHED)) {
-        release(page, A_CALL + 1);
+        release_page(page, ONE_CALL + 1);
     }
     else {
-        release(page, A_CALL);
+        release_page(page, ONE_CALL);
     }
 }
 
@@ -246,33 +253,36 @@ lp_correlation_entry
 lp_correlation_returned(lp_correlation *correlations, uint64_t id,
                         uint64_t ticks)
 {
-    lp_correlation_page *page = hold_page(correlations, number_of(id), A_CALL);
+    lp_correlation_page *page =
+        acquire_page(correlations, number_of(id), ONE_CALL);
     lp_correlation_entry *entry, copy = {0};
 
     if (page == NULL) {
         return copy;
     }
-    /* Here first the ticks and then the flag, and the other way round where
-     * the record is read: one of the two sees both, and takes the ticks. */
+    /* This thread writes the ticks and then reads the flag; the reader of
+     * records sets the flag and then reads the ticks.  So one of the two sees
+     * both, and takes the ticks. */
     entry = &page->entries[id % IDS];
-    __atomic_fetch_add(&entry->held, ticks, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&entry->wait_ticks, ticks, __ATOMIC_SEQ_CST);
     copy.flags = __atomic_load_n(&entry->flags, __ATOMIC_SEQ_CST);
     copy.path = __atomic_load_n(&entry->path, __ATOMIC_RELAXED);
     if (copy.flags & LP_CORRELATION_BLOCKED) {
-        copy.held = __atomic_exchange_n(&entry->held, 0, __ATOMIC_SEQ_CST);
+        copy.wait_ticks =
+            __atomic_exchange_n(&entry->wait_ticks, 0, __ATOMIC_SEQ_CST);
     }
-    release(page, A_CALL);
+    release_page(page, ONE_CALL);
     return copy;
 }
 
 static void
-note_newest(lp_correlation *correlations, uint32_t number)
+update_newest(lp_correlation *correlations, uint32_t number)
 {
-    if (!correlations->begun) {
-        /* Others may have been put long before. */
-        correlations->begun = true;
+    if (!correlations->started) {
+        /* Pages may have been added long before. */
+        correlations->started = true;
         correlations->newest = number;
-        correlations->oldest = (number - LP_CORRELATION_PAGES / 2) & LAST_PAGE;
+        correlations->oldest = (number - LP_CORRELATION_PAGES / 2) & MAX_PAGE;
     }
     else if (is_ahead(number, correlations->newest)) {
         correlations->newest = number;
@@ -285,7 +295,7 @@ lp_correlation_matched(lp_correlation *correlations, uint64_t id,
 {
     uint32_t number = number_of(id);
     lp_correlation_page *page =
-        page_of(correlations, number); /* only we give it up */
+        page_of(correlations, number); /* only this thread retires pages */
     lp_correlation_entry *entry, copy = {0};
 
     if (page == NULL) {
@@ -302,83 +312,85 @@ lp_correlation_matched(lp_correlation *correlations, uint64_t id,
         if ((copy.flags & LP_CORRELATION_EXPECTED) &&
             (flags & LP_CORRELATION_MATCHED) &&
             !(copy.flags & LP_CORRELATION_MATCHED)) {
-            release(page, 1);
+            release_page(page, 1);
         }
     }
     copy.path = __atomic_load_n(&entry->path, __ATOMIC_RELAXED);
     if (flags & LP_CORRELATION_BLOCKED) {
-        copy.held = __atomic_exchange_n(&entry->held, 0, __ATOMIC_SEQ_CST);
+        copy.wait_ticks =
+            __atomic_exchange_n(&entry->wait_ticks, 0, __ATOMIC_SEQ_CST);
     }
-    note_newest(correlations, number);
+    update_newest(correlations, number);
     return copy;
 }
 
-/* Give up a page unless a call is at it or, but `at_once`, a record of it is
- * to come; false if so. */
+/* Retire a page unless a call is using it or, unless `at_once`, a record of it
+ * is expected; false if so. */
 static bool
-give_up(lp_correlation *correlations, lp_correlation_page *page, bool at_once)
+retire_page(lp_correlation *correlations, lp_correlation_page *page,
+            bool at_once)
 {
     uint64_t refs = __atomic_load_n(&page->refs, __ATOMIC_SEQ_CST);
     uint32_t number = __atomic_load_n(&page->number, __ATOMIC_RELAXED);
 
     do {
-        if (refs >= A_CALL || (refs != 0 && !at_once)) {
+        if (refs >= ONE_CALL || (refs != 0 && !at_once)) {
             return false;
         }
     } while (!__atomic_compare_exchange_n(&page->refs, &refs, CLOSED, false,
                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     __atomic_fetch_add(&correlations->expired, refs, __ATOMIC_RELAXED);
-    __atomic_store_n(place_of(correlations, number), NULL, __ATOMIC_SEQ_CST);
-    give_spare(correlations, page);
+    __atomic_store_n(slot_of(correlations, number), NULL, __ATOMIC_SEQ_CST);
+    put_free_page(correlations, page);
     return true;
 }
 
-/* The page waits for a record: remember it, in the place of the oldest if
- * none of the others is done by now. */
+/* Add a page with expected records to the overdue ones; replaces the oldest of
+ * them if none is complete by now. */
 static void
-add_late(lp_correlation *correlations, uint32_t number)
+add_overdue(lp_correlation *correlations, uint32_t number)
 {
-    if (correlations->n_late == LP_CORRELATION_LATE) {
+    if (correlations->n_overdue == LP_CORRELATION_OVERDUE) {
         uint32_t kept = 0;
 
-        for (uint32_t i = 0; i < LP_CORRELATION_LATE; i++) {
+        for (uint32_t i = 0; i < LP_CORRELATION_OVERDUE; i++) {
             lp_correlation_page *page =
-                page_of(correlations, correlations->late[i]);
+                page_of(correlations, correlations->overdue[i]);
 
-            if (page != NULL && !give_up(correlations, page, false)) {
-                correlations->late[kept++] = correlations->late[i];
+            if (page != NULL && !retire_page(correlations, page, false)) {
+                correlations->overdue[kept++] = correlations->overdue[i];
             }
         }
-        if (kept == LP_CORRELATION_LATE) {
-            give_up(correlations, page_of(correlations, correlations->late[0]),
-                    true);
-            memmove(correlations->late, correlations->late + 1,
-                    --kept * sizeof(correlations->late[0]));
+        if (kept == LP_CORRELATION_OVERDUE) {
+            retire_page(correlations,
+                        page_of(correlations, correlations->overdue[0]), true);
+            memmove(correlations->overdue, correlations->overdue + 1,
+                    --kept * sizeof(correlations->overdue[0]));
         }
-        correlations->n_late = kept;
+        correlations->n_overdue = kept;
     }
-    correlations->late[correlations->n_late++] = number;
+    correlations->overdue[correlations->n_overdue++] = number;
 }
 
 void
 lp_correlation_reclaim(lp_correlation *correlations)
 {
-    while (((correlations->newest - correlations->oldest) & LAST_PAGE) >
+    while (((correlations->newest - correlations->oldest) & MAX_PAGE) >
            KEPT_PAGES) {
-        uint32_t far =
-            (correlations->oldest + LP_CORRELATION_PAGES / 2) & LAST_PAGE;
-        lp_correlation_page *page = page_at(correlations, far);
+        uint32_t opposite =
+            (correlations->oldest + LP_CORRELATION_PAGES / 2) & MAX_PAGE;
+        lp_correlation_page *page = page_at(correlations, opposite);
 
-        /* What half the places further on stands there from long ago is in
-         * the way of what is to come. */
-        if (page != NULL && page_of(correlations, far) == NULL) {
-            give_up(correlations, page, true);
+        /* A page that is still in the slot half the table ahead blocks that
+         * slot for new ids. */
+        if (page != NULL && page_of(correlations, opposite) == NULL) {
+            retire_page(correlations, page, true);
         }
         page = page_of(correlations, correlations->oldest);
-        if (page != NULL && !give_up(correlations, page, false)) {
-            add_late(correlations, correlations->oldest);
+        if (page != NULL && !retire_page(correlations, page, false)) {
+            add_overdue(correlations, correlations->oldest);
         }
-        correlations->oldest = (correlations->oldest + 1) & LAST_PAGE;
+        correlations->oldest = (correlations->oldest + 1) & MAX_PAGE;
     }
 }
 
@@ -400,7 +412,7 @@ lp_correlation_outstanding(const lp_correlation *correlations)
     return pending;
 }
 
-enum { FIRST_SLOTS = 1024 };
+enum { MIN_SLOTS = 1024 };
 
 void
 lp_graph_nodes_init(lp_graph_nodes *graph_nodes)
@@ -430,9 +442,9 @@ find(lp_graph_node *slots, uint32_t mask, uint64_t node)
 }
 
 static bool
-has_room(lp_graph_nodes *graph_nodes)
+reserve(lp_graph_nodes *graph_nodes)
 {
-    uint32_t slots = FIRST_SLOTS;
+    uint32_t slots = MIN_SLOTS;
     lp_graph_node *grown;
 
     if (graph_nodes->slots != NULL) {
@@ -466,7 +478,7 @@ lp_graph_nodes_insert(lp_graph_nodes *graph_nodes, uint64_t node,
         return;
     }
     pthread_mutex_lock(&graph_nodes->lock);
-    if (has_room(graph_nodes)) {
+    if (reserve(graph_nodes)) {
         lp_graph_node *slot =
             find(graph_nodes->slots, graph_nodes->mask, node);
 

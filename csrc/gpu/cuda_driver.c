@@ -17,7 +17,7 @@ static const lp_symbol symbols[] = {
 
 #undef SYMBOL
 
-/* CUdevice_attribute, by what the views call it. */
+/* CUdevice_attribute, by the names used in reports. */
 static const lp_gpu_attribute attributes[] = {
     {"threads_per_block", 1},
     {"smem_per_block", 8},
@@ -39,14 +39,14 @@ _Static_assert(N_ATTRIBUTES <= (int)LP_GPU_ATTRIBUTES, "they fit");
 
 bool
 lp_cuda_driver_open(lp_cuda_driver *cuda, const char *library, char *why,
-                    size_t room)
+                    size_t capacity)
 {
-    void *handle = lp_dynlib_open(library, why, room);
+    void *handle = lp_dynlib_open(library, why, capacity);
 
     return handle != NULL &&
            lp_dynlib_find(handle, symbols,
                           sizeof(symbols) / sizeof(symbols[0]), cuda, why,
-                          room);
+                          capacity);
 }
 
 void

@@ -1,7 +1,7 @@
 /* The few functions of the CUDA driver that lineprof calls.
  *
- * cuInit is never called: a process that has forked since then could not use
- * CUDA any more.  Before the program's own cuInit most of these functions
+ * cuInit is never called, because a process that forks after cuInit cannot use
+ * CUDA in the child.  Before the program's own cuInit most of these functions
  * return CUDA_ERROR_NOT_INITIALIZED.
  */
 #ifndef LP_GPU_CUDA_DRIVER_H
@@ -20,13 +20,13 @@ typedef struct lp_cuda_driver {
     int (*pop)(void **context);
     int (*synchronize)(void);
     int (*device)(int *device, int ordinal);
-    int (*device_name)(char *name, int room, int device);
+    int (*device_name)(char *name, int capacity, int device);
     int (*attribute)(int *value, int attribute, int device);
 } lp_cuda_driver;
 
-/* Load the driver; false and why not. */
+/* Load the driver; false with the reason in `why`. */
 bool lp_cuda_driver_open(lp_cuda_driver *cuda, const char *library, char *why,
-                         size_t room);
+                         size_t capacity);
 
 /* Wait for all work of a context. */
 void lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context);

@@ -1,10 +1,10 @@
 /* The declarations of CUPTI that lineprof uses, so that no CUPTI header is
  * needed to build.
  *
- * Of each record only its beginning is declared: those have not moved from
- * CUDA 11.7 to 13.5, while sizes have, so nothing here is to be copied or
- * walked over by size.  No number was ever reassigned either; a library that
- * is older than one answers that it does not know it.
+ * Only the first fields of each record are declared: those have not moved from
+ * CUDA 11.7 to 13.5, while sizes have changed, so no code may copy or traverse
+ * records by size.  No number was ever reassigned either; a library that is
+ * older than a number returns an error for it.
  *
  * The names after "is" are NVIDIA's: `make check-cupti` compares.
  */
@@ -181,7 +181,7 @@ typedef struct lp_cupti_call {
     const char *symbol;
     void *context;
     uint32_t context_id;
-    uint64_t *scratch; /* ours, from enter to exit */
+    uint64_t *scratch; /* for the subscriber, from enter to exit */
     uint32_t correlation;
 } lp_cupti_call;
 

@@ -1,5 +1,5 @@
-/* CUPTI's activity API: buffers of records are handed out, taken back and
- * read, by the beginnings of the records, into records of device activity. */
+/* CUPTI's activity API: provides buffers, gets them back with records, and
+ * reads the first fields of these into lp_record. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ set_times(lp_record *to, uint64_t start, uint64_t end)
 }
 
 static void
-set_place(lp_record *to, uint32_t device, uint32_t context, uint32_t stream)
+set_stream(lp_record *to, uint32_t device, uint32_t context, uint32_t stream)
 {
     to->device = (uint16_t)device;
     to->context = context;
@@ -48,7 +48,7 @@ read_kernel(const void *record, lp_record *to)
     to->kind = LP_KERNEL;
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     to->name = from->name != NULL ? from->name : "?";
     for (int i = 0; i < 3; i++) {
@@ -70,10 +70,10 @@ read_memcpy(const void *record, lp_record *to)
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
     to->bytes = from->bytes;
-    to->what = from->copy_kind;
+    to->name_number = from->copy_kind;
     to->memory = memory_of(from->source, from->target);
     to->blocking = is_pageable(from->source, from->target);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     return true;
 }
@@ -87,9 +87,9 @@ read_peer(const void *record, lp_record *to)
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
     to->bytes = from->bytes;
-    to->what = from->copy_kind;
+    to->name_number = from->copy_kind;
     to->memory = memory_of(from->source, from->target);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     return true;
 }
@@ -104,7 +104,7 @@ read_memset(const void *record, lp_record *to)
     set_times(to, from->start, from->end);
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
     return true;
 }
@@ -118,7 +118,7 @@ read_call(const void *record, lp_record *to)
         from->kind == LP_CUPTI_RUNTIME ? LP_RUNTIME_CALL : LP_DRIVER_CALL;
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
-    to->what = from->call;
+    to->name_number = from->call;
     to->thread = from->thread;
     return true;
 }
@@ -131,11 +131,12 @@ read_graph(const void *record, lp_record *to)
     to->kind = LP_GRAPH;
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     return true;
 }
 
-/* Directions, as of copies; the other counters are no transfers. */
+/* Return the direction, numbered as for copies; other counters are no
+ * transfers. */
 static uint32_t
 direction_of(uint32_t counter)
 {
@@ -157,8 +158,8 @@ read_migration(const void *record, lp_record *to)
     const lp_cupti_uvm *from = record;
     bool to_host = from->counter == LP_CUPTI_UVM_BYTES_DTOH;
 
-    to->what = direction_of(from->counter);
-    if (to->what == 0) {
+    to->name_number = direction_of(from->counter);
+    if (to->name_number == 0) {
         return false;
     }
     to->kind = LP_MIGRATION;
@@ -183,7 +184,7 @@ read_memory(const void *record, lp_record *to)
     to->start = to->end = time_of(from->time);
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
-    set_place(to, from->device, from->context, from->stream);
+    set_stream(to, from->device, from->context, from->stream);
     return true;
 }
 
@@ -209,17 +210,17 @@ lp_cupti_read(const void *record, lp_record *to)
            readers[kind] != NULL && readers[kind](record, to);
 }
 
-enum { BUFFER_BYTES = 2 << 20, KEPT = 16, ALIGNMENT = 64 };
+enum { BUFFER_BYTES = 2 << 20, MAX_BUFFERS = 16, ALIGNMENT = 64 };
 
-/* Those that wait to be used again. */
+/* Buffers to be used again. */
 static struct {
     pthread_mutex_t lock;
-    uint8_t *buffers[KEPT]; /* owned */
+    uint8_t *buffers[MAX_BUFFERS]; /* owned */
     int n;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint8_t *
-take(void)
+take_buffer(void)
 {
     uint8_t *buffer = NULL;
 
@@ -232,10 +233,10 @@ take(void)
 }
 
 static void
-give(uint8_t *buffer)
+return_buffer(uint8_t *buffer)
 {
     pthread_mutex_lock(&pool.lock);
-    if (pool.n < KEPT) {
+    if (pool.n < MAX_BUFFERS) {
         pool.buffers[pool.n++] = buffer;
         buffer = NULL;
     }
@@ -246,13 +247,13 @@ give(uint8_t *buffer)
 void
 lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
 {
-    int before = errno; /* this may be within a call of the program's */
+    int before = errno; /* this may run inside a call of the program */
     bool is_open = lp_cupti_is_open();
-    void *made = is_open ? take() : NULL;
+    void *made = is_open ? take_buffer() : NULL;
 
     *size = BUFFER_BYTES;
     *records = 0; /* as many as fit */
-    /* One that gets none crashes before 12.9: a small one will do. */
+    /* CUPTI before 12.9 crashes without a buffer: a small one is enough. */
     while (made == NULL && *size >= 4096 &&
            posix_memalign(&made, ALIGNMENT, *size) != 0) {
         made = NULL;
@@ -262,11 +263,11 @@ lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
     if (made == NULL) {
         *size = 0;
     }
-    __atomic_fetch_add(&lp_cupti.given, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&lp_cupti.buffers_out, 1, __ATOMIC_RELAXED);
     errno = before;
 }
 
-/* All records of a buffer, under one lock. */
+/* Add all records of a buffer, under one lock. */
 static void
 add_records(lp_activity *activity, uint8_t *buffer, size_t valid)
 {
@@ -305,15 +306,16 @@ lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
     if (valid > 0 && buffer != NULL) {
         add_records(lp_cupti.host.activity, buffer, valid);
     }
-    /* No lock of ours is held here: CUPTI has its own. */
+    /* No lock of lineprof may be held here, because CUPTI has locks of its
+     * own. */
     if (lp_cupti.api.get_dropped(context, stream, &dropped) == LP_CUPTI_OK) {
         __atomic_fetch_add(&lp_cupti.dropped, dropped, __ATOMIC_RELAXED);
     }
     if (size == BUFFER_BYTES) {
-        give(buffer);
+        return_buffer(buffer);
     }
     else {
         free(buffer);
     }
-    __atomic_fetch_sub(&lp_cupti.given, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&lp_cupti.buffers_out, 1, __ATOMIC_RELEASE);
 }

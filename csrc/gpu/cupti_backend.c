@@ -1,10 +1,11 @@
 /* The session with CUPTI: opened once, flushed, closed, and never finalized,
- * which would take the library from under other threads; it remains mapped.
+ * because that would unload the library while other threads use it; it remains
+ * mapped.
  *
- * A flush waits for the device, then for CUPTI's records.  The device is
- * waited for on a thread of our own, so that a kernel that never ends holds
- * nobody up for ever; and not at all while a graph is being captured, which
- * would fail of it.
+ * A flush waits for the device, then for CUPTI's records.  A separate thread
+ * waits for the device, so that a kernel that never ends cannot block the
+ * program forever; and none does while a graph is being captured, because that
+ * would make the capture fail.
  */
 #include "gpu/cupti_backend.h"
 
@@ -18,11 +19,11 @@
 #include "gpu/dynlib.h"
 
 enum {
-    DEVICE_SECONDS = 20, /* to wait for the device, once: less than a batch
-                          * system leaves between SIGTERM and SIGKILL */
-    POLL_NS = 2000000,   /* between two looks at what has come */
-    PATIENCE = 150,      /* looks without a record more */
-    LAST_LOOKS = 8
+    DEVICE_SECONDS = 20, /* max time to wait for the device, once: less than a
+                            batch system leaves between SIGTERM and SIGKILL */
+    POLL_NS = 2000000,   /* between two polls of the records */
+    MAX_POLLS = 150,     /* max polls without a new record */
+    FINAL_POLLS = 8
 };
 
 static struct {
@@ -36,11 +37,11 @@ lp_cupti_add_current_context(void)
 {
     void *context = NULL;
 
-    lp_cupti_own_calls(true);
+    lp_cupti_internal_calls(true);
     if (lp_cupti.cuda.current(&context) == 0) {
         lp_cupti_add_context(context);
     }
-    lp_cupti_own_calls(false);
+    lp_cupti_internal_calls(false);
 }
 
 static bool
@@ -53,7 +54,7 @@ static void *
 wait_for_contexts(void *unused)
 {
     (void)unused;
-    lp_cupti_own_calls(true);
+    lp_cupti_internal_calls(true);
     for (int i = 0; i < LP_CUPTI_CONTEXTS && !is_capturing(); i++) {
         void *context =
             __atomic_load_n(&lp_cupti.contexts[i], __ATOMIC_ACQUIRE);
@@ -80,7 +81,8 @@ has_context(void)
     return false;
 }
 
-/* Under the lock.  The program's signals are for its own threads. */
+/* Start a thread that waits; under the lock.  Signals are blocked, because the
+ * program's are for its own threads. */
 static void
 start_waiting(void)
 {
@@ -109,7 +111,7 @@ wait_for_device(void)
     until.tv_sec += DEVICE_SECONDS;
     pthread_mutex_lock(&waiter.lock);
     if (waiter.busy) {
-        status = ETIMEDOUT; /* an earlier one has waited in vain */
+        status = ETIMEDOUT; /* an earlier wait has timed out */
     }
     else {
         start_waiting();
@@ -120,35 +122,38 @@ wait_for_device(void)
     pthread_mutex_unlock(&waiter.lock);
 }
 
-/* Records may come after the call that flushes has returned, and some calls
- * that look as if they gave work never bring one. */
+/* Wait for expected records.  They may come after the flushing call has
+ * returned, and some calls that seem to launch work never have one. */
 static void
 wait_for_records(void)
 {
-    static uint64_t hopeless;
+    static uint64_t abandoned;
     const lp_correlation *correlations = &lp_cupti.host.activity->correlations;
     struct timespec pause = {.tv_nsec = POLL_NS};
     uint64_t outstanding = 0, min = UINT64_MAX;
 
-    for (int looks = 0; looks < PATIENCE; looks++) {
+    for (int polls = 0; polls < MAX_POLLS; polls++) {
         lp_cupti.api.flush_all(0);
         outstanding = lp_correlation_outstanding(correlations);
-        /* Those that were given up may have come since, and others be due:
-         * few are not enough, if they still get fewer. */
+        /* Records abandoned by an earlier flush may have come since, and
+         * others be expected: a small number is not enough to stop while it is
+         * still falling. */
         if (outstanding == 0 ||
-            (outstanding <= hopeless && outstanding >= min)) {
+            (outstanding <= abandoned && outstanding >= min)) {
             break;
         }
         if (outstanding < min) {
             min = outstanding;
-            looks = 0;
+            polls = 0;
         }
         nanosleep(&pause, NULL);
     }
-    hopeless = outstanding;
-    /* Calls leave records that nobody counts; let those come. */
-    for (int i = 0; lp_cupti.calls && i < LAST_LOOKS &&
-                    __atomic_load_n(&lp_cupti.given, __ATOMIC_ACQUIRE) > 0;
+    abandoned = outstanding;
+    /* API calls have records that are not counted as expected; wait for those.
+     */
+    for (int i = 0;
+         lp_cupti.calls && i < FINAL_POLLS &&
+         __atomic_load_n(&lp_cupti.buffers_out, __ATOMIC_ACQUIRE) > 0;
          i++) {
         nanosleep(&pause, NULL);
     }
@@ -195,23 +200,24 @@ static const lp_symbol symbols[] = {
 
 #undef SYMBOL
 
-enum { CUDA_13_2 = 13020 /* as cuDriverGetVersion says it */ };
+enum { CUDA_13_2 = 13020 /* in the form of cuDriverGetVersion */ };
 
-/* Contexts that went: another may have come at the same place. */
-static uint32_t drops;
+/* Number of destroyed contexts: a new one may have the same address. */
+static uint32_t dropped_contexts;
 
 void
 lp_cupti_add_context(void *context)
 {
     static _Thread_local void *last;
-    static _Thread_local uint32_t last_drops;
-    uint32_t drops_now = __atomic_load_n(&drops, __ATOMIC_ACQUIRE);
+    static _Thread_local uint32_t last_dropped;
+    uint32_t dropped_now =
+        __atomic_load_n(&dropped_contexts, __ATOMIC_ACQUIRE);
 
-    if (context == NULL || (context == last && drops_now == last_drops)) {
+    if (context == NULL || (context == last && dropped_now == last_dropped)) {
         return;
     }
     last = context;
-    last_drops = drops_now;
+    last_dropped = dropped_now;
     for (int i = 0; i < LP_CUPTI_CONTEXTS; i++) {
         void *there = NULL;
 
@@ -233,11 +239,11 @@ lp_cupti_drop_context(void *context)
         __atomic_compare_exchange_n(&lp_cupti.contexts[i], &there, NULL, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     }
-    __atomic_fetch_add(&drops, 1, __ATOMIC_ACQ_REL);
+    __atomic_fetch_add(&dropped_contexts, 1, __ATOMIC_ACQ_REL);
 }
 
-/* Says which call failed, and how CUPTI calls it; its number ends the text in
- * brackets. */
+/* Write which call failed and CUPTI's text for the status, with its number in
+ * brackets at the end. */
 static bool
 failed(char why[LP_GPU_WHY], const char *call, int status)
 {
@@ -251,8 +257,8 @@ failed(char why[LP_GPU_WHY], const char *call, int status)
     return false;
 }
 
-/* Load one library; false where it is not to be had or has not what we need.
- * Nothing of it is called yet. */
+/* Load one library; false if it does not exist or lacks a needed function.
+ * None of its functions is called before that is known. */
 static bool
 load(const char *name, char why[LP_GPU_WHY])
 {
@@ -265,8 +271,8 @@ load(const char *name, char why[LP_GPU_WHY])
                         api, why, LP_GPU_WHY)) {
         return false;
     }
-    /* 13.2 recurses until its stack is full, even in cuptiGetVersion, where
-     * the driver does not work or is older than it. */
+    /* CUPTI 13.2 recurses until its stack overflows, even in cuptiGetVersion,
+     * if the driver does not work or is older. */
     if (api->has_enable_v2 != NULL && api->has_next_record_v2 == NULL &&
         (lp_cupti.cuda.version(&driver) != 0 || driver < CUDA_13_2)) {
         snprintf(why, LP_GPU_WHY, "the driver %s",
@@ -276,8 +282,8 @@ load(const char *name, char why[LP_GPU_WHY])
     return true;
 }
 
-/* One clock for its records and our lines, or the distance of the two.  To be
- * told before any kind of record is enabled. */
+/* Have CUPTI use the clock of lineprof's lines, or measure the offset between
+ * the two.  Must precede enabling any kind of record. */
 static bool
 align_clocks(char why[LP_GPU_WHY])
 {
@@ -311,15 +317,15 @@ enable_migrations(void)
     };
     const lp_cupti_functions *api = &lp_cupti.api;
 
-    /* Some devices have none of these counters: then there are no rows. */
+    /* Devices without these counters have no migrations in the report. */
     if (api->configure_uvm != NULL &&
         api->configure_uvm(configs, 3) == LP_CUPTI_OK) {
         api->enable(LP_CUPTI_UNIFIED_MEMORY_COUNTER);
     }
 }
 
-/* The kinds that every profile has; false, with none enabled, where one is
- * refused. */
+/* Enable the kinds of records; false, with none enabled, if CUPTI rejects one.
+ */
 static bool
 enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
 {
@@ -354,8 +360,8 @@ enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
     return true;
 }
 
-/* Its clock, its numbers of threads and where its records go: asked for once,
- * however often we subscribe. */
+/* Set CUPTI's clock, thread ids and buffer callbacks: once, however often the
+ * session subscribes. */
 static bool
 prepare(char why[LP_GPU_WHY])
 {
@@ -381,8 +387,8 @@ prepare(char why[LP_GPU_WHY])
     return true;
 }
 
-/* Become its subscriber and have calls and records brought.  `*taken`: another
- * tool is subscribed, and nothing of its was touched. */
+/* Subscribe to CUPTI and enable callbacks and records.  `*taken` is set if
+ * another tool is subscribed, whose settings were not touched. */
 static bool
 subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
 {
@@ -410,7 +416,8 @@ subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
     return false;
 }
 
-/* In a forked child: its threads are gone and its locks may be held. */
+/* Runs in a forked child: CUPTI's threads do not exist and its locks may be
+ * held. */
 static void
 forked(void)
 {
@@ -435,10 +442,10 @@ open_session(const lp_gpu_host *host, const lp_gpu_options *options,
                              LP_GPU_WHY)) {
         return false;
     }
-    /* A second library beside one that another tool uses would disturb it. */
+    /* A second copy of CUPTI would disturb another tool that uses one. */
     for (const char *const *name = options->libraries; *name != NULL && !taken;
          name++) {
-        /* It calls back from the moment that it is asked to. */
+        /* Callbacks may come as soon as it is subscribed. */
         __atomic_store_n(&lp_cupti.state, LP_CUPTI_OPEN, __ATOMIC_RELEASE);
         if (load(*name, reason) && subscribe(options, &taken, reason)) {
             pthread_atfork(NULL, NULL, forked);
@@ -446,7 +453,7 @@ open_session(const lp_gpu_host *host, const lp_gpu_options *options,
             return true;
         }
         __atomic_store_n(&lp_cupti.state, LP_CUPTI_CLOSED, __ATOMIC_RELEASE);
-        /* Else the first reason counts: the best library comes first. */
+        /* Otherwise keep the first reason: the best library comes first. */
         if (why[0] == '\0' || taken) {
             memcpy(why, reason, LP_GPU_WHY);
         }
@@ -496,9 +503,9 @@ call_name(lp_activity_kind kind, uint32_t call)
 static void
 describe(uint32_t device, lp_gpu_device *description)
 {
-    lp_cupti_own_calls(true);
+    lp_cupti_internal_calls(true);
     lp_cuda_driver_describe(&lp_cupti.cuda, device, description);
-    lp_cupti_own_calls(false);
+    lp_cupti_internal_calls(false);
 }
 
 const lp_gpu_backend lp_gpu_cupti = {

@@ -1,8 +1,8 @@
-/* The one session with CUPTI of the process, and what its files share.
+/* The one session with CUPTI of the process, shared by three sources.
  *
- * cupti_backend.c opens the session and has the last records brought;
+ * cupti_backend.c opens the session and flushes the last records;
  * cupti_callbacks.c is called for each CUDA call, on the thread that makes it;
- * cupti_activity.c takes and reads the records, on a thread of CUPTI's.  After
+ * cupti_activity.c gets and reads the records, on a thread of CUPTI's.  After
  * a fork the child has no session: these functions may still be called there,
  * and do nothing.
  */
@@ -18,7 +18,7 @@ typedef void (*lp_cupti_requested)(uint8_t **, size_t *, size_t *);
 typedef void (*lp_cupti_completed)(void *, uint32_t, uint8_t *, size_t,
                                    size_t);
 
-/* Its functions, without "cupti" and by the same signatures. */
+/* CUPTI's functions, without "cupti", with the same signatures. */
 typedef struct lp_cupti_functions {
     int (*get_version)(uint32_t *);
     int (*get_result_string)(int, const char **);
@@ -45,7 +45,7 @@ typedef struct lp_cupti_functions {
 typedef enum lp_cupti_state {
     LP_CUPTI_CLOSED = 0,
     LP_CUPTI_OPEN,
-    LP_CUPTI_FORKED /* we are the child of a process that had it open */
+    LP_CUPTI_FORKED /* this is the child of a process that had it open */
 } lp_cupti_state;
 
 enum { LP_CUPTI_CONTEXTS = 64 };
@@ -53,16 +53,16 @@ enum { LP_CUPTI_CONTEXTS = 64 };
 typedef struct lp_cupti_session {
     lp_cupti_state state; /* atomic */
     lp_gpu_host host;
-    bool calls, memory; /* what is recorded, see lp_gpu_options */
+    bool calls, memory; /* see lp_gpu_options */
     lp_cupti_functions api;
     lp_cuda_driver cuda;
     void *subscriber;
     uint32_t version;
-    int64_t offset;    /* from its time stamps to CLOCK_MONOTONIC, ns */
-    uint64_t dropped;  /* atomic */
-    uint64_t given;    /* buffers that it has not given back (atomic) */
-    uint32_t captures; /* of graphs, under way (atomic) */
-    void *contexts[LP_CUPTI_CONTEXTS]; /* that live (atomic) */
+    int64_t offset;       /* from CUPTI's time stamps to CLOCK_MONOTONIC, ns */
+    uint64_t dropped;     /* atomic */
+    uint64_t buffers_out; /* buffers that CUPTI has not returned (atomic) */
+    uint32_t captures;    /* graph captures in progress (atomic) */
+    void *contexts[LP_CUPTI_CONTEXTS]; /* live contexts (atomic) */
 } lp_cupti_session;
 
 extern lp_cupti_session lp_cupti;
@@ -73,30 +73,32 @@ lp_cupti_is_open(void)
     return __atomic_load_n(&lp_cupti.state, __ATOMIC_ACQUIRE) == LP_CUPTI_OPEN;
 }
 
-/* [ANY] A context was seen, or is to go. */
+/* [ANY] A context is in use, or is about to be destroyed. */
 void lp_cupti_add_context(void *context);
 void lp_cupti_drop_context(void *context);
 
-/* The one that is current on this thread, if there is one. */
+/* Add the context that is current on this thread, if any. */
 void lp_cupti_add_current_context(void);
 
 /* See lp_gpu_backend.flush. */
 void lp_cupti_flush(void);
 
-/* What CUPTI calls; [ANY]. */
+/* Callbacks of CUPTI; [ANY]. */
 void lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
                           const void *data);
 void lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records);
 void lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
                            size_t size, size_t valid);
 
-/* Subscribe to the calls that we need; 0, or CUPTI's answer. */
+/* Enable callbacks of the CUDA calls that lineprof needs; 0, or CUPTI's
+ * status. */
 int lp_cupti_enable_calls(void);
 
-/* From here to `false` this thread's calls are our own: nobody's work. */
-void lp_cupti_own_calls(bool own);
+/* Calls of this thread are lineprof's own, and not recorded, between `true`
+ * and `false`. */
+void lp_cupti_internal_calls(bool internal);
 
-/* Read a record; false where its kind is none of ours. */
+/* Read a record; false if its kind is not used. */
 bool lp_cupti_read(const void *record, lp_record *to);
 
 /* The backend for NVIDIA's devices. */

@@ -1,8 +1,9 @@
-/* Calls of the CUDA API, as they are made: who gives the device work, and who
- * waits for it.
+/* Calls of the CUDA API at the time they are made: which call launches work,
+ * and which waits for the device.
  *
- * Of the driver's calls, for every other way ends there: the runtime of any
- * version, libraries, and compilers that know the driver alone.
+ * Callbacks are of the driver's calls, because all others end there: those of
+ * the runtime of any version, of libraries, and of compilers that use the
+ * driver directly.
  */
 #include <errno.h>
 
@@ -14,11 +15,11 @@ typedef enum call_class {
     COPY,       /* the same, and the thread is blocked */
     COPY_ASYNC, /* the same, if memory is pageable */
     SYNC,       /* the thread is blocked */
-    ALLOC,      /* a record where memory is recorded */
-    START,      /* collection is to begin, */
-    STOP,       /* and to end */
-    CAPTURE,    /* of a graph begins, */
-    CAPTURED    /* and ends */
+    ALLOC,      /* a record if memory is recorded */
+    START,      /* collection is resumed, */
+    STOP,       /* or paused */
+    CAPTURE,    /* capture of a graph begins, */
+    CAPTURED    /* or ends */
 } call_class;
 
 /* CUpti_driver_api_trace_cbid: never renumbered, only added to. */
@@ -90,19 +91,19 @@ static const struct {
 
 #undef LIST
 
-static uint8_t class_of[CALLS]; /* by the id of a driver's call */
+static uint8_t class_of[CALLS]; /* by the id of a driver call */
 
 static _Thread_local struct {
-    bool own;              /* this call is ours */
-    uint32_t nodes;        /* of graphs, made by this thread, */
-    uint32_t nodes_before; /* and before the call under way */
-    uint32_t timed;        /* calls under way whose beginning was seen */
+    bool internal;         /* calls are lineprof's own */
+    uint32_t nodes;        /* graph nodes created by this thread */
+    uint32_t nodes_before; /* and before the current call */
+    uint32_t timed;        /* calls in progress whose start time is known */
 } here;
 
 void
-lp_cupti_own_calls(bool own)
+lp_cupti_internal_calls(bool internal)
 {
-    here.own = own;
+    here.internal = internal;
 }
 
 int
@@ -127,7 +128,7 @@ lp_cupti_enable_calls(void)
             uint16_t id = lists[i].ids[k];
 
             class_of[id] = (uint8_t)lists[i].class;
-            /* One that this library is too old for is refused. */
+            /* CUPTI rejects a call that is newer than the library. */
             status = api->enable_callback(1, subscriber,
                                           LP_CUPTI_DOMAIN_DRIVER_API, id);
             enabled += status == LP_CUPTI_OK;
@@ -152,7 +153,7 @@ lp_cupti_enable_calls(void)
 }
 
 static bool
-gives_work(call_class class)
+launches_work(call_class class)
 {
     return class == LAUNCH || class == COPY || class == COPY_ASYNC;
 }
@@ -168,8 +169,8 @@ begin_call(const lp_cupti_call *call, call_class class, bool runtime)
 {
     const lp_gpu_host *host = &lp_cupti.host;
 
-    if (gives_work(class) || class == ALLOC || lp_cupti.calls) {
-        uint32_t flags = gives_work(class) ? LP_CORRELATION_EXPECTED : 0;
+    if (launches_work(class) || class == ALLOC || lp_cupti.calls) {
+        uint32_t flags = launches_work(class) ? LP_CORRELATION_EXPECTED : 0;
 
         lp_activity_begin_call(host->activity, call->correlation, host->path(),
                                runtime ? LP_CORRELATION_RUNTIME : flags);
@@ -181,15 +182,15 @@ begin_call(const lp_cupti_call *call, call_class class, bool runtime)
     }
 }
 
-/* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED to _ISOLATION: it ends all the same.
- */
+/* True for CUDA_ERROR_STREAM_CAPTURE_INVALIDATED to _ISOLATION, with which the
+ * capture has also ended. */
 static bool
-is_spoilt(int status)
+is_capture_error(int status)
 {
     return status >= 901 && status <= 905;
 }
 
-/* Not below none: one may have begun before we listened. */
+/* Never negative: a capture may have begun before the session. */
 static void
 end_capture(void)
 {
@@ -207,9 +208,9 @@ end_call(const lp_cupti_call *call, call_class class)
     const lp_gpu_host *host = &lp_cupti.host;
     int status = call->result != NULL ? *(const int *)call->result : 0;
 
-    /* A failed call gives no work, its context may be gone; and under capture
-     * a call makes nodes. */
-    if (gives_work(class)) {
+    /* A failed call launches no work, and its context may be gone; during
+     * capture a call creates nodes. */
+    if (launches_work(class)) {
         if (status != 0 || here.nodes != here.nodes_before) {
             lp_correlation_unexpect(&host->activity->correlations,
                                     call->correlation);
@@ -218,7 +219,7 @@ end_call(const lp_cupti_call *call, call_class class)
             lp_cupti_add_context(call->context);
         }
     }
-    /* (One that was under way when we came never had its time noted.) */
+    /* (A call that began before the session has no start time.) */
     if (is_timed(class) && call->scratch != NULL && here.timed != 0) {
         lp_ticks ticks = host->now() - *call->scratch;
 
@@ -237,7 +238,7 @@ end_call(const lp_cupti_call *call, call_class class)
     if (class == CAPTURE && status == 0) {
         __atomic_fetch_add(&lp_cupti.captures, 1, __ATOMIC_ACQ_REL);
     }
-    if (class == CAPTURED && (status == 0 || is_spoilt(status))) {
+    if (class == CAPTURED && (status == 0 || is_capture_error(status))) {
         end_capture();
     }
 }
@@ -249,7 +250,7 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
     call_class class =
         runtime || id >= CALLS ? OTHER : (call_class)class_of[id];
 
-    if (here.own) {
+    if (here.internal) {
         if (lp_cupti.calls && call->site == LP_CUPTI_API_ENTER) {
             lp_correlation_insert(&lp_cupti.host.activity->correlations,
                                   call->correlation, LP_NO_PATH,
@@ -265,8 +266,8 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
     }
 }
 
-/* A node of a graph was captured, or copied when the graph was made ready:
- * whatever it does one day comes from here. */
+/* A graph node was captured, or copied when the graph was instantiated: its
+ * work is charged to the path of its capture. */
 static void
 on_graph_node(uint32_t id, const lp_cupti_graph_node *data)
 {
@@ -310,7 +311,7 @@ void
 lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
                      const void *data)
 {
-    int before = errno; /* the program's, whose call this is */
+    int before = errno; /* of the program, which makes this call */
 
     (void)unused;
     if (!lp_cupti_is_open() || data == NULL) {

@@ -11,30 +11,30 @@
 #  include <sys/stat.h>
 #  include <unistd.h>
 
-/* A file that was cut short kills whoever maps it.  Its section headers, which
- * stand at the end, are missing. */
+/* True if the file is truncated, in which case mapping it would kill the
+ * process.  Its section headers, which are at the end, are missing. */
 static bool
-is_cut_short(const char *path)
+is_truncated(const char *path)
 {
     ElfW(Ehdr) head;
     struct stat about;
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    bool cut;
+    bool truncated;
 
     if (file < 0) {
         return false;
     }
-    cut = read(file, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
-          memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
-          fstat(file, &about) == 0 &&
-          (uint64_t)about.st_size <
-              head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
+    truncated = read(file, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
+                memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+                fstat(file, &about) == 0 &&
+                (uint64_t)about.st_size <
+                    head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
     close(file);
-    return cut;
+    return truncated;
 }
 #else
 static bool
-is_cut_short(const char *path)
+is_truncated(const char *path)
 {
     (void)path;
     return false;
@@ -42,33 +42,33 @@ is_cut_short(const char *path)
 #endif
 
 void *
-lp_dynlib_open(const char *name, char *why, size_t room)
+lp_dynlib_open(const char *name, char *why, size_t capacity)
 {
     void *library;
 
-    /* The loader looks for a name without a slash. */
-    if (strchr(name, '/') != NULL && is_cut_short(name)) {
-        snprintf(why, room, "%s: the file was cut short", name);
+    /* The loader searches for a name without a slash. */
+    if (strchr(name, '/') != NULL && is_truncated(name)) {
+        snprintf(why, capacity, "%s: the file was cut short", name);
         return NULL;
     }
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char *error = dlerror();
 
-        snprintf(why, room, "%s", error != NULL ? error : name);
+        snprintf(why, capacity, "%s", error != NULL ? error : name);
     }
     return library;
 }
 
 bool
 lp_dynlib_find(void *library, const lp_symbol *symbols, size_t n,
-               void *functions, char *why, size_t room)
+               void *functions, char *why, size_t capacity)
 {
     for (size_t i = 0; i < n; i++) {
         void *found = dlsym(library, symbols[i].name);
 
         if (found == NULL && !symbols[i].optional) {
-            snprintf(why, room, "it has no %s", symbols[i].name);
+            snprintf(why, capacity, "it has no %s", symbols[i].name);
             return false;
         }
         memcpy((char *)functions + symbols[i].offset, &found, sizeof(found));

@@ -16,7 +16,7 @@ const lp_column lp_columns[LP_COLUMNS] = {
 
 #undef COLUMN
 
-enum { FIRST_SLOTS = 64, BYTES_AN_EVENT = 4 * 8 + 8 * 4 + 2 };
+enum { MIN_SLOTS = 64, BYTES_PER_EVENT = 4 * 8 + 8 * 4 + 2 };
 
 void
 lp_event_timeline_init(lp_event_timeline *timeline, size_t max)
@@ -36,11 +36,11 @@ lp_event_timeline_free(lp_event_timeline *timeline)
     *timeline = (lp_event_timeline){0};
 }
 
-/* The chunk that the next event goes to; NULL when memory is out. */
+/* Return the chunk of the next event; NULL if memory is out. */
 static unsigned char *
 next_chunk(lp_event_timeline *timeline)
 {
-    size_t at = timeline->n / LP_EVENTS_A_CHUNK;
+    size_t at = timeline->n / LP_EVENTS_PER_CHUNK;
 
     if (at == timeline->n_chunks) {
         unsigned char **grown =
@@ -50,7 +50,7 @@ next_chunk(lp_event_timeline *timeline)
             return NULL;
         }
         timeline->chunks = grown;
-        grown[at] = malloc((size_t)LP_EVENTS_A_CHUNK * BYTES_AN_EVENT);
+        grown[at] = malloc((size_t)LP_EVENTS_PER_CHUNK * BYTES_PER_EVENT);
         if (grown[at] == NULL) {
             return NULL;
         }
@@ -64,7 +64,7 @@ lp_event_timeline_add(lp_event_timeline *timeline, const lp_event *event)
 {
     unsigned char *chunk =
         timeline->n < timeline->max ? next_chunk(timeline) : NULL;
-    size_t at = timeline->n % LP_EVENTS_A_CHUNK;
+    size_t at = timeline->n % LP_EVENTS_PER_CHUNK;
 
     if (chunk == NULL) {
         timeline->left_out++;
@@ -75,7 +75,7 @@ lp_event_timeline_add(lp_event_timeline *timeline, const lp_event *event)
 
         memcpy(chunk + at * column->size,
                (const unsigned char *)event + column->offset, column->size);
-        chunk += (size_t)LP_EVENTS_A_CHUNK * column->size;
+        chunk += (size_t)LP_EVENTS_PER_CHUNK * column->size;
     }
     timeline->n++;
 }
@@ -87,10 +87,10 @@ lp_event_timeline_column(const lp_event_timeline *timeline, int column,
     size_t size = lp_columns[column].size, before = 0;
 
     for (int i = 0; i < column; i++) {
-        before += (size_t)LP_EVENTS_A_CHUNK * lp_columns[i].size;
+        before += (size_t)LP_EVENTS_PER_CHUNK * lp_columns[i].size;
     }
     for (size_t i = 0; n > 0; i++) {
-        size_t some = n < LP_EVENTS_A_CHUNK ? n : LP_EVENTS_A_CHUNK;
+        size_t some = n < LP_EVENTS_PER_CHUNK ? n : LP_EVENTS_PER_CHUNK;
 
         memcpy(to, timeline->chunks[i] + before, some * size);
         to += some * size;
@@ -133,32 +133,33 @@ find(const lp_event_timeline *timeline, const lp_launch *launch,
     }
 }
 
-/* Room for one launch more, and at least twice as many slots. */
+/* Make room for one more launch, and at least twice as many slots. */
 static bool
-has_room(lp_event_timeline *timeline)
+reserve(lp_event_timeline *timeline)
 {
-    uint32_t room = timeline->launch_room == 0 ? FIRST_SLOTS / 2
-                                               : timeline->launch_room * 2;
+    uint32_t capacity = timeline->launch_capacity == 0
+                            ? MIN_SLOTS / 2
+                            : timeline->launch_capacity * 2;
     uint32_t slot;
     lp_launch *launches;
     uint32_t *slots;
 
-    if (timeline->n_launches < timeline->launch_room) {
+    if (timeline->n_launches < timeline->launch_capacity) {
         return true;
     }
-    launches = realloc(timeline->launches, room * sizeof(lp_launch));
+    launches = realloc(timeline->launches, capacity * sizeof(lp_launch));
     if (launches == NULL) {
         return false;
     }
     timeline->launches = launches;
-    slots = calloc((size_t)room * 2, sizeof(uint32_t));
+    slots = calloc((size_t)capacity * 2, sizeof(uint32_t));
     if (slots == NULL) {
         return false;
     }
     free(timeline->slots);
     timeline->slots = slots;
-    timeline->mask = room * 2 - 1;
-    timeline->launch_room = room;
+    timeline->mask = capacity * 2 - 1;
+    timeline->launch_capacity = capacity;
     if (timeline->n_launches == 0) {
         timeline->launches[timeline->n_launches++] = (lp_launch){0};
     }
@@ -174,7 +175,7 @@ lp_event_timeline_launch(lp_event_timeline *timeline, const lp_launch *launch)
 {
     uint32_t slot, number;
 
-    if (!has_room(timeline)) {
+    if (!reserve(timeline)) {
         return 0;
     }
     number = find(timeline, launch, &slot);

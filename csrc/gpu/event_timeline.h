@@ -1,8 +1,8 @@
 /* A timeline of a device's records, in columns, up to a limit.
  *
- * Columns are what the file stores, and compress best.  Sums go on beyond the
- * limit; the records that are left out here are counted.  One owner at a
- * time.
+ * Columns are stored in the file as they are, and compress best.  Beyond the
+ * limit records still count in the sums, and are counted here as left out.
+ * One owner at a time.
  */
 #ifndef LP_GPU_EVENT_TIMELINE_H
 #define LP_GPU_EVENT_TIMELINE_H
@@ -15,21 +15,22 @@
 /* The launch configuration of a kernel. */
 typedef struct lp_launch {
     int32_t grid[3], block[3];
-    uint32_t registers;                /* of a thread */
-    int32_t static_smem, dynamic_smem; /* bytes of a block */
+    uint32_t registers;                /* per thread */
+    int32_t static_smem, dynamic_smem; /* bytes per block */
 } lp_launch;
 
 typedef struct lp_event {
-    uint64_t start, ns; /* ns of CLOCK_MONOTONIC */
+    uint64_t start, ns; /* ns on CLOCK_MONOTONIC */
     uint64_t bytes;
-    uint64_t thread; /* that made a call, as the system numbers it */
+    uint64_t thread; /* of the thread that made an API call, its id in the
+                        operating system */
     uint32_t name;   /* as in lp_sum_key */
     uint32_t path, origin;
     uint32_t device, context, stream;
     uint32_t correlation;
-    uint32_t launch; /* number of a lp_launch, 0: of none */
+    uint32_t launch; /* number of an lp_launch, 0 for none */
     uint8_t kind;    /* lp_activity_kind */
-    uint8_t memory;  /* from which kind of memory, and to which << 4 */
+    uint8_t memory;  /* source kind of memory, and target kind << 4 */
 } lp_event;
 
 /* One column of all events. */
@@ -40,7 +41,7 @@ typedef struct lp_column {
     uint16_t offset; /* in lp_event */
 } lp_column;
 
-enum { LP_COLUMNS = 14, LP_EVENTS_A_CHUNK = 8192 };
+enum { LP_COLUMNS = 14, LP_EVENTS_PER_CHUNK = 8192 };
 
 extern const lp_column lp_columns[LP_COLUMNS];
 
@@ -48,12 +49,12 @@ typedef struct lp_event_timeline {
     unsigned char **chunks; /* owned: columns one after the other */
     size_t n_chunks;
     size_t n;
-    size_t max; /* events that are kept */
+    size_t max; /* max number of events */
     uint64_t left_out;
-    lp_launch *launches; /* owned; number 0 is of none */
+    lp_launch *launches; /* owned; number 0 stands for none */
     uint32_t n_launches;
-    uint32_t launch_room;
-    uint32_t *slots; /* owned: numbers by hash, 0: free */
+    uint32_t launch_capacity;
+    uint32_t *slots; /* owned: numbers by hash, 0 if free */
     uint32_t mask;
 } lp_event_timeline;
 
@@ -63,7 +64,7 @@ void lp_event_timeline_free(lp_event_timeline *timeline);
 
 void lp_event_timeline_add(lp_event_timeline *timeline, const lp_event *event);
 
-/* The number of a way to launch; 0 when memory is out. */
+/* Return the number of a launch configuration; 0 if memory is out. */
 uint32_t lp_event_timeline_launch(lp_event_timeline *timeline,
                                   const lp_launch *launch);
 

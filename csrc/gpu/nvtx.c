@@ -6,7 +6,8 @@
 
 #  include <nvtx3/nvToolsExt.h>
 
-static nvtxDomainHandle_t domain; /* the tool's; kept, for texts are of it */
+static nvtxDomainHandle_t
+    domain; /* of the tool; never freed, because strings belong to it */
 
 bool
 lp_gpu_nvtx_open(void)
@@ -24,13 +25,13 @@ lp_gpu_nvtx_why_not(void)
 }
 
 const void *
-lp_gpu_nvtx_text(const char *text)
+lp_gpu_nvtx_register_string(const char *text)
 {
     return nvtxDomainRegisterStringA(domain, text);
 }
 
 void
-lp_gpu_nvtx_category(uint32_t category, const char *name)
+lp_gpu_nvtx_name_category(uint32_t category, const char *name)
 {
     nvtxDomainNameCategoryA(domain, category, name);
 }
@@ -74,14 +75,14 @@ lp_gpu_nvtx_why_not(void)
 }
 
 const void *
-lp_gpu_nvtx_text(const char *text)
+lp_gpu_nvtx_register_string(const char *text)
 {
     (void)text;
     return 0;
 }
 
 void
-lp_gpu_nvtx_category(uint32_t category, const char *name)
+lp_gpu_nvtx_name_category(uint32_t category, const char *name)
 {
     (void)category;
     (void)name;

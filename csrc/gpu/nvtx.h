@@ -1,10 +1,9 @@
 /* NVTX: ranges that a tool such as Nsight Systems shows over the device's
  * work.
  *
- * Its functions are in its headers; the tool, if one is attached, was loaded
- * by them.  All of ours is in the domain "lineprof", which other users of
- * NVTX do not see.  Where lineprof was built without the headers, no tool is
- * found.
+ * NVTX is a set of headers, which load the tool, if one is attached.  All of
+ * lineprof's ranges are in the domain "lineprof", separate from other users of
+ * NVTX.  A lineprof built without the headers finds no tool.
  */
 #ifndef LP_GPU_NVTX_H
 #define LP_GPU_NVTX_H
@@ -12,18 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is a tool attached?  The first call loads it. */
+/* True if a tool is attached.  The first call loads it. */
 bool lp_gpu_nvtx_open(void);
 
-/* Why none does, as a sentence. */
+/* Return the reason if no tool is attached, as a sentence. */
 const char *lp_gpu_nvtx_why_not(void);
 
-/* The tool's handle of a text (UTF-8), for good; NULL when it has none.
- * These and the rest only if one is attached. */
-const void *lp_gpu_nvtx_text(const char *text);
+/* Return the tool's handle of a string (UTF-8), which is never freed; NULL if
+ * it has none.  May be called, like the functions below, only if a tool is
+ * attached. */
+const void *lp_gpu_nvtx_register_string(const char *text);
 
-/* Call a category by a name. */
-void lp_gpu_nvtx_category(uint32_t category, const char *name);
+/* Name a category. */
+void lp_gpu_nvtx_name_category(uint32_t category, const char *name);
 
 /* Push a range on this thread; `text` may be NULL. */
 void lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category);

@@ -40,7 +40,7 @@ push(const lp_frame *frame, const void *text, uint32_t offset)
     lp_gpu_nvtx_push(text, payload + frame->first_line + offset, serial);
 }
 
-/* Push what is missing of a frame that is a range. */
+/* Push the missing ranges of a frame that has ranges. */
 static void
 push_frame(lp_frame *frame)
 {
@@ -60,7 +60,7 @@ push_frame(lp_frame *frame)
     }
 }
 
-/* (Not while collection is off.) */
+/* True if the frame has ranges (none while collection is off). */
 static bool
 is_range(const lp_frame *frame)
 {
@@ -74,9 +74,9 @@ has_ranges(const lp_frame *frame)
     return (frame->flags & LP_FRAME_RANGED) && frame->ranges != 0;
 }
 
-/* Has this frame ranges, or one below that it shares? */
+/* True if ranges of this frame, or of one below that it shares, are pushed. */
 static bool
-is_shown(const lp_frame *frame)
+has_open_ranges(const lp_frame *frame)
 {
     while (!has_ranges(frame) && (frame->flags & LP_FRAME_SHARED)) {
         frame--;
@@ -89,9 +89,9 @@ lp_ranges_sync(lp_recorder *rec)
 {
     lp_ticks before = lp_clock_now(&rec->clock);
     lp_frame *frame = rec->frames + rec->ranged;
-    bool shown = is_shown(frame);
+    bool shown = has_open_ranges(frame);
 
-    for (; rec->owed != 0; rec->owed--) {
+    for (; rec->unpopped != 0; rec->unpopped--) {
         lp_gpu_nvtx_pop();
     }
     while (frame < rec->top) {
@@ -103,7 +103,7 @@ lp_ranges_sync(lp_recorder *rec)
         }
     }
     rec->ranged = (uint32_t)(rec->top - rec->frames);
-    /* What the tool took is no time of the program's. */
+    /* The tool's time is a cost, not time of the program. */
     rec->cost += (lp_clock_now(&rec->clock) - before) * LP_COST_ONE;
 }
 
@@ -116,7 +116,7 @@ lp_ranges_remove(lp_recorder *rec, lp_frame *frame)
         lp_frame *last = rec->frames + rec->ranged;
 
         if (has_ranges(last)) {
-            rec->owed += last->ranges;
+            rec->unpopped += last->ranges;
             last->ranges = 0;
         }
     }
@@ -134,7 +134,7 @@ lp_ranges_line(lp_recorder *rec, lp_frame *frame)
         lp_ranges_remove(rec, frame + 1);
         if (frame->ranges == 2) {
             frame->ranges = 1;
-            rec->owed++;
+            rec->unpopped++;
         }
         rec->ranged--;
     }
@@ -144,7 +144,8 @@ lp_ranges_line(lp_recorder *rec, lp_frame *frame)
 void
 lp_ranges_remove_owner(lp_recorder *rec, const void *owner)
 {
-    uint32_t unseen = 0; /* that are no ranges: they leave none behind */
+    uint32_t without_ranges =
+        0; /* frames of `owner` without ranges, which leave nothing to pop */
 
     for (uint32_t i = 1; i <= rec->ranged; i++) {
         lp_frame *frame = rec->frames + i;
@@ -154,10 +155,10 @@ lp_ranges_remove_owner(lp_recorder *rec, const void *owner)
                 lp_ranges_remove(rec, frame);
                 break;
             }
-            unseen++;
+            without_ranges++;
         }
     }
-    rec->ranged -= unseen;
+    rec->ranged -= without_ranges;
 }
 
 void

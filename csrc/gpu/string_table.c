@@ -3,23 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SLOTS = 256 };
+enum { MIN_SLOTS = 256 };
 
 void
-lp_string_table_init(lp_string_table *texts)
+lp_string_table_init(lp_string_table *table)
 {
-    *texts = (lp_string_table){0};
+    *table = (lp_string_table){0};
 }
 
 void
-lp_string_table_free(lp_string_table *texts)
+lp_string_table_free(lp_string_table *table)
 {
-    for (uint32_t i = 1; i < texts->n; i++) {
-        free(texts->texts[i]);
+    for (uint32_t i = 1; i < table->n; i++) {
+        free(table->strings[i]);
     }
-    free(texts->texts);
-    free(texts->slots);
-    *texts = (lp_string_table){0};
+    free(table->strings);
+    free(table->slots);
+    *table = (lp_string_table){0};
 }
 
 /* FNV-1a. */
@@ -35,46 +35,47 @@ hash_of(const char *text)
 }
 
 static uint32_t
-find(const lp_string_table *texts, const char *text, uint32_t *slot)
+find(const lp_string_table *table, const char *text, uint32_t *slot)
 {
     uint32_t at = hash_of(text);
 
     for (;; at++) {
         uint32_t number;
 
-        at &= texts->mask;
-        number = texts->slots[at];
-        if (number == 0 || strcmp(texts->texts[number], text) == 0) {
+        at &= table->mask;
+        number = table->slots[at];
+        if (number == 0 || strcmp(table->strings[number], text) == 0) {
             *slot = at;
             return number;
         }
     }
 }
 
-/* Twice as many slots as texts, and room for one text more. */
+/* Make room for one more string, with twice as many slots as strings. */
 static bool
-grow(lp_string_table *texts)
+grow(lp_string_table *table)
 {
-    uint32_t wanted = texts->slots == NULL ? FIRST_SLOTS : texts->mask + 1;
+    uint32_t wanted = table->slots == NULL ? MIN_SLOTS : table->mask + 1;
     uint32_t slot;
 
-    if (texts->n == texts->room) {
-        uint32_t room = texts->room == 0 ? FIRST_SLOTS : texts->room * 2;
-        char **grown = realloc(texts->texts, room * sizeof(char *));
+    if (table->n == table->capacity) {
+        uint32_t capacity =
+            table->capacity == 0 ? MIN_SLOTS : table->capacity * 2;
+        char **grown = realloc(table->strings, capacity * sizeof(char *));
 
         if (grown == NULL) {
             return false;
         }
-        texts->texts = grown;
-        texts->room = room;
-        if (texts->n == 0) {
-            texts->texts[texts->n++] = (char *)"";
+        table->strings = grown;
+        table->capacity = capacity;
+        if (table->n == 0) {
+            table->strings[table->n++] = (char *)"";
         }
     }
-    if (texts->slots != NULL && texts->n <= texts->mask / 2) {
+    if (table->slots != NULL && table->n <= table->mask / 2) {
         return true;
     }
-    if (texts->slots != NULL) {
+    if (table->slots != NULL) {
         wanted *= 2;
     }
     uint32_t *slots = calloc(wanted, sizeof(uint32_t));
@@ -82,26 +83,26 @@ grow(lp_string_table *texts)
     if (slots == NULL) {
         return false;
     }
-    free(texts->slots);
-    texts->slots = slots;
-    texts->mask = wanted - 1;
-    for (uint32_t number = 1; number < texts->n; number++) {
-        find(texts, texts->texts[number], &slot);
-        texts->slots[slot] = number;
+    free(table->slots);
+    table->slots = slots;
+    table->mask = wanted - 1;
+    for (uint32_t number = 1; number < table->n; number++) {
+        find(table, table->strings[number], &slot);
+        table->slots[slot] = number;
     }
     return true;
 }
 
 static uint32_t
-number_of(lp_string_table *texts, const char *text)
+number_of(lp_string_table *table, const char *text)
 {
     uint32_t slot, number;
     char *copy;
 
-    if (!grow(texts)) {
+    if (!grow(table)) {
         return 0;
     }
-    number = find(texts, text, &slot);
+    number = find(table, text, &slot);
     if (number != 0) {
         return number;
     }
@@ -109,25 +110,25 @@ number_of(lp_string_table *texts, const char *text)
     if (copy == NULL) {
         return 0;
     }
-    number = texts->n++;
-    texts->texts[number] = copy;
-    texts->slots[slot] = number;
+    number = table->n++;
+    table->strings[number] = copy;
+    table->slots[slot] = number;
     return number;
 }
 
 uint32_t
-lp_string_table_intern(lp_string_table *texts, const char *text)
+lp_string_table_intern(lp_string_table *table, const char *text)
 {
     lp_string_hint *hint;
 
     if (text == NULL || text[0] == '\0') {
         return 0;
     }
-    hint = &texts->hints[((uintptr_t)text >> 4) % LP_STRING_HINTS];
+    hint = &table->hints[((uintptr_t)text >> 4) % LP_STRING_HINTS];
     if (hint->from != text || hint->number == 0 ||
-        strcmp(texts->texts[hint->number], text) != 0) {
+        strcmp(table->strings[hint->number], text) != 0) {
         hint->from = text;
-        hint->number = number_of(texts, text);
+        hint->number = number_of(table, text);
     }
     return hint->number;
 }

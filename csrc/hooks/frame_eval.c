@@ -10,15 +10,14 @@
 
 #if LP_HAVE_FRAME_EVAL
 
-/* Below this address little of the C stack is left; 0 before it was found out.
+/* Address below which less than half of the C stack is left; 0 until measured.
  */
 static _Thread_local uintptr_t stack_floor;
 
-/* Find it out. */
 static void
 measure_stack(void)
 {
-    stack_floor = 1; /* never low, where it can't be told */
+    stack_floor = 1; /* unknown: never low */
 #  ifdef __linux__
     pthread_attr_t attributes;
     void *low = NULL;
@@ -34,7 +33,7 @@ measure_stack(void)
 #  endif
 }
 
-/* [ANY] Is less than half of the stack left? */
+/* [ANY] True if less than half of the stack is left. */
 static bool
 stack_is_low(void)
 {
@@ -44,48 +43,48 @@ stack_is_low(void)
     return (uintptr_t)__builtin_frame_address(0) < stack_floor;
 }
 
-/* The next frame evaluator of the chain; NULL while ours is not in the chain,
- * as far as we know. */
-static _PyFrameEvalFunction next;
-/* True if the evaluator does more than pass frames on. */
+/* The next frame evaluator of the chain; NULL while lineprof's is not in the
+ * chain, as far as is known. */
+static _PyFrameEvalFunction next_evaluator;
+/* True if the evaluator profiles, not only passes frames on. */
 static bool is_open;
-/* True if it left the chain to save C stack; see run_detached(). */
+/* True if the evaluator left the chain to save C stack; see run_detached(). */
 static bool is_detached;
-/* Frames that came by. */
-static uint64_t passed;
-/* The number of times the open evaluator was found out of the chain. */
+/* Number of frames that the evaluator has got. */
+static uint64_t frames_evaluated;
+/* Number of times the open evaluator was found removed from the chain. */
 static uint64_t displaced;
 
 static PyObject *evaluate(PyThreadState *state, lp_raw_frame *frame,
                           int throwing);
 
 static _PyFrameEvalFunction
-top(void)
+current_evaluator(void)
 {
     return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
 }
 
 static void
-set_top(_PyFrameEvalFunction evaluator)
+set_evaluator(_PyFrameEvalFunction evaluator)
 {
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluator);
 }
 
-/* Hand a frame down the chain.  The evaluator that was there before ours may
- * come again in front of it, as torch.compile does for each call of what it
- * compiled: then it has had the frame already, and would hand it back for
- * ever. */
+/* Pass a frame to the next evaluator.  That evaluator may have installed
+ * itself again in front of lineprof's, as torch.compile does for each call of
+ * compiled code: then it has already had the frame, and would pass it back
+ * endlessly. */
 static PyObject *
-hand_down(PyThreadState *state, lp_raw_frame *frame, int throwing)
+call_next_evaluator(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
-    if (LP_UNLIKELY(next != _PyEval_EvalFrameDefault) &&
-        (next == NULL || next == top())) {
-        next = _PyEval_EvalFrameDefault;
+    if (LP_UNLIKELY(next_evaluator != _PyEval_EvalFrameDefault) &&
+        (next_evaluator == NULL || next_evaluator == current_evaluator())) {
+        next_evaluator = _PyEval_EvalFrameDefault;
     }
-    return next(state, frame, throwing);
+    return next_evaluator(state, frame, throwing);
 }
 
-/* Does anybody count this code just now? */
+/* True if a tracer counts this code now. */
 static bool
 is_wanted(const lp_code *code)
 {
@@ -97,8 +96,8 @@ is_wanted(const lp_code *code)
     return code != NULL;
 }
 
-/* A frame of no interest, called by one that is traced, or on whose line calls
- * of C are heard of. */
+/* Run an unprofiled frame, called by a traced frame or from a line whose C
+ * calls are counted. */
 static PyObject *
 run_unprofiled(PyThreadState *state, lp_raw_frame *frame, int throwing,
                lp_recorder *rec)
@@ -108,7 +107,7 @@ run_unprofiled(PyThreadState *state, lp_raw_frame *frame, int throwing,
 
     rec->cost += was_on ? rec->costs.plain_call : rec->costs.plain_inner;
     lp_trace_pause(state, rec, lp_raw_frame_code(frame));
-    result = hand_down(state, frame, throwing);
+    result = call_next_evaluator(state, frame, throwing);
     lp_trace_resume(state, rec, was_on);
     return result;
 }
@@ -117,41 +116,45 @@ static PyObject *
 run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
     lp_recorder *rec = lp_threads_here();
-    bool was_on = lp_trace_is_on(state), heard = lp_trace_is_profiling(state);
+    bool was_on = lp_trace_is_on(state),
+         was_profiling = lp_trace_is_profiling(state);
     Py_ssize_t depth;
     PyObject *result;
 
     if (rec == NULL) {
-        return hand_down(state, frame, throwing);
+        return call_next_evaluator(state, frame, throwing);
     }
     depth = rec->top - rec->frames;
     if (!was_on) {
-        lp_trace_take(state, rec);
+        lp_trace_install(state, rec);
     }
-    result = hand_down(state, frame, throwing);
+    result = call_next_evaluator(state, frame, throwing);
     if (rec->top - rec->frames > depth && !lp_the_engine.greenlets) {
-        /* Somebody took the trace function: the frame left unheard. */
+        /* The trace function was replaced, so the frame's return had no event.
+         */
         lp_engine_leave_to(rec, depth, lp_clock_now(&rec->clock));
     }
     if (was_on && !lp_trace_is_on(state)) {
-        lp_trace_take(state, rec);
+        lp_trace_install(state, rec);
     }
     else if (!was_on && lp_trace_is_on(state) &&
              (rec->top == rec->frames || !lp_the_engine.greenlets)) {
-        /* (Another greenlet's frames go on without passing here.) */
-        lp_trace_give(state, rec);
-        if (heard) {
+        /* (Another greenlet's frames continue without entering here.) */
+        lp_trace_uninstall(state, rec);
+        if (was_profiling) {
             lp_trace_profile(state);
         }
     }
     return result;
 }
 
-/* 3.11 runs calls from Python to Python without the stack of C, but not where
- * a frame evaluator is set: deep recursion that would do well by itself would
- * end the process.  So far down ours leaves the chain, the trace function
- * goes on in every thread, and hears of calls by itself.  Below another
- * evaluator ours remains: that one takes the stack anyway. */
+/* Run the frame, and those below it, with the evaluator out of the chain.
+ * 3.11 runs calls from Python to Python without the C stack, but not if a
+ * frame evaluator is set: deep recursion that works without lineprof would end
+ * the process.  So at this depth the evaluator leaves the chain, and the trace
+ * function stays on in every thread, and gets calls by itself.  Below another
+ * evaluator lineprof's stays in the chain, because the other one uses the C
+ * stack anyway. */
 static PyObject *
 run_detached(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
@@ -160,11 +163,11 @@ run_detached(PyThreadState *state, lp_raw_frame *frame, int throwing)
 
     is_detached = true;
     lp_trace_threads_all();
-    set_top(next);
-    result = next(state, frame, throwing);
+    set_evaluator(next_evaluator);
+    result = next_evaluator(state, frame, throwing);
     is_detached = false;
-    next = NULL;
-    if (is_open) { /* it may have been closed meanwhile */
+    next_evaluator = NULL;
+    if (is_open) { /* may have been closed in the meantime */
         lp_frame_eval_open();
     }
     rec = lp_current_recorder;
@@ -180,15 +183,16 @@ evaluate(PyThreadState *state, lp_raw_frame *frame, int throwing)
     lp_recorder *rec = lp_current_recorder;
     const lp_code *code;
 
-    passed++;
+    frames_evaluated++;
     if (LP_UNLIKELY(!is_open)) {
-        lp_frame_eval_close(); /* whoever came after us may be gone by now */
-        return hand_down(state, frame, throwing);
+        lp_frame_eval_close(); /* a later evaluator may be gone by now */
+        return call_next_evaluator(state, frame, throwing);
     }
     if (lp_thread_is_tracing(state)) {
-        return hand_down(state, frame, throwing);
+        return call_next_evaluator(state, frame, throwing);
     }
-    if (LP_UNLIKELY(stack_is_low()) && !is_detached && top() == evaluate) {
+    if (LP_UNLIKELY(stack_is_low()) && !is_detached &&
+        current_evaluator() == evaluate) {
         return run_detached(state, frame, throwing);
     }
     code = lp_code_of(lp_raw_frame_code(frame));
@@ -209,7 +213,7 @@ evaluate(PyThreadState *state, lp_raw_frame *frame, int throwing)
         }
         rec->cost += rec->costs.plain_inner;
     }
-    return hand_down(state, frame, throwing);
+    return call_next_evaluator(state, frame, throwing);
 }
 
 int
@@ -236,11 +240,12 @@ lp_frame_eval_check(void)
     return 0;
 }
 
-/* Is our evaluator in the chain below a newer one?  Run a frame to see. */
+/* True if the evaluator is in the chain below a newer one; runs a frame to
+ * find out. */
 static bool
 is_reached(void)
 {
-    uint64_t before = passed;
+    uint64_t before = frames_evaluated;
     PyObject *type, *value, *traceback, *names;
 
     PyErr_Fetch(&type, &value, &traceback);
@@ -251,15 +256,16 @@ is_reached(void)
     Py_XDECREF(names);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
-    return passed != before;
+    return frames_evaluated != before;
 }
 
-/* An evaluator that ends puts back what it found: where that was before our
- * time, ours is out of the chain without notice. */
+/* True if the evaluator was removed from the chain.  Another evaluator that
+ * ends restores the one that it found: if it came before lineprof's, that
+ * removes lineprof's without notice. */
 static bool
 is_displaced(void)
 {
-    _PyFrameEvalFunction now = top();
+    _PyFrameEvalFunction now = current_evaluator();
 
     return now != evaluate && !is_detached &&
            (now == _PyEval_EvalFrameDefault || !is_reached());
@@ -268,9 +274,9 @@ is_displaced(void)
 static void
 attach(void)
 {
-    if (top() != evaluate) {
-        next = top();
-        set_top(evaluate);
+    if (current_evaluator() != evaluate) {
+        next_evaluator = current_evaluator();
+        set_evaluator(evaluate);
     }
 }
 
@@ -278,7 +284,7 @@ void
 lp_frame_eval_open(void)
 {
     is_open = true;
-    if (next == NULL ? !is_detached : is_displaced()) {
+    if (next_evaluator == NULL ? !is_detached : is_displaced()) {
         attach();
     }
 }
@@ -286,20 +292,20 @@ lp_frame_eval_open(void)
 void
 lp_frame_eval_close(void)
 {
-    _PyFrameEvalFunction now = top();
+    _PyFrameEvalFunction now = current_evaluator();
 
     displaced += is_open && is_displaced();
     is_open = false;
     if (is_detached) {
         return;
     }
-    /* Where another evaluator came after us, it goes on calling ours,
-     * which from now on only passes frames on. */
+    /* A newer evaluator goes on calling lineprof's, which from now on only
+     * passes frames on. */
     if (now == evaluate) {
-        set_top(next);
+        set_evaluator(next_evaluator);
     }
     if (now == evaluate || now == _PyEval_EvalFrameDefault) {
-        next = NULL;
+        next_evaluator = NULL;
     }
 }
 

@@ -1,6 +1,6 @@
 /* The frame evaluator (PEP 523) of the settrace hook, on versions older than
- * sys.monitoring: it switches the trace function on in profiled frames, and
- * in all others back to what it was.
+ * sys.monitoring: it installs the trace function for profiled frames, and
+ * restores the thread's previous state for all others.
  */
 #ifndef LP_HOOKS_FRAME_EVAL_H
 #define LP_HOOKS_FRAME_EVAL_H
@@ -9,15 +9,16 @@
 
 #if LP_HAVE_FRAME_EVAL
 
-/* [GIL] Is the frame evaluator as we know it?  0, or -1 with an exception. */
+/* [GIL] Check that this interpreter's frames have the known layout.  0, or -1
+ * with an exception. */
 int lp_frame_eval_check(void);
 
-/* [GIL] Into, and out of, the chain of frame evaluators. */
+/* [GIL] Enter or leave the chain of frame evaluators. */
 void lp_frame_eval_open(void);
 void lp_frame_eval_close(void);
 
-/* [GIL] How many times ours was found out of the chain while it was
- * open; if it is so now, it goes back in. */
+/* [GIL] Return how many times the open evaluator was found removed from the
+ * chain; if it is removed now, it is inserted again. */
 uint64_t lp_frame_eval_displaced(void);
 
 #endif

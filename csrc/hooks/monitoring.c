@@ -1,8 +1,8 @@
-/* Events by sys.monitoring (PEP 669): local to the registered code objects,
- * so that all other code runs untouched.
+/* Events by sys.monitoring (PEP 669): local to the registered code objects, so
+ * that all other code runs untouched.
  *
- * They are set once, when a function is registered, and remain; a call made
- * while nothing counts costs its callbacks and no more.
+ * The events are set once, when a function is registered, and remain; a call
+ * made while no tracer is active costs only its callbacks.
  */
 #include "hooks/hooks.h"
 
@@ -19,7 +19,7 @@ static const int tool_ids[] = {4, 3, 5, 2};
 static int tool_id = -1;
 static PyObject *monitoring; /* owned: sys.monitoring */
 
-/* The bit of an event by its name; -1 with an exception. */
+/* Return the bit of an event by name; -1 with an exception. */
 static long
 bit_of(const char *name)
 {
@@ -44,7 +44,8 @@ event_bit(const lp_monitoring_event *event)
     return bit_of(event->name);
 }
 
-/* The bits of the events that are (not) local; -1 with an exception. */
+/* Return the bits of the events that are local, or not; -1 with an exception.
+ */
 static long
 event_mask(bool local)
 {
@@ -53,7 +54,7 @@ event_mask(bool local)
     for (int i = 0; i < LP_MONITORING_EVENTS && mask >= 0; i++) {
         if (lp_monitoring_events[i].local == local &&
             (lp_c_functions_on || !lp_monitoring_events[i].c_functions) &&
-            !lp_monitoring_events[i].far) {
+            !lp_monitoring_events[i].by_instruction) {
             long bit = event_bit(&lp_monitoring_events[i]);
 
             mask = bit < 0 ? -1 : mask | bit;
@@ -62,9 +63,9 @@ event_mask(bool local)
     return mask;
 }
 
-/* Call a function of sys.monitoring for its effect.  0 or -1. */
+/* Check and drop the result of a call of sys.monitoring.  0 or -1. */
 static int
-ask(PyObject *answer)
+check_result(PyObject *answer)
 {
     if (answer == NULL) {
         return -1;
@@ -80,7 +81,7 @@ register_all(bool on)
         long bit = event_bit(&lp_monitoring_events[i]);
 
         if (bit < 0 ||
-            ask(PyObject_CallMethod(
+            check_result(PyObject_CallMethod(
                 monitoring, "register_callback", "ilO", tool_id, bit,
                 on ? lp_monitoring_callback(i) : Py_None)) < 0) {
             return -1;
@@ -89,7 +90,7 @@ register_all(bool on)
     return 0;
 }
 
-/* Take the first tool id that is free; -1 with an exception. */
+/* Take the first free tool id; -1 with an exception. */
 static int
 take_tool_id(void)
 {
@@ -115,14 +116,15 @@ take_tool_id(void)
 static int
 free_tool_id(int id)
 {
-    return ask(PyObject_CallMethod(monitoring, "free_tool_id", "i", id));
+    return check_result(
+        PyObject_CallMethod(monitoring, "free_tool_id", "i", id));
 }
 
-/* The events of all code. */
+/* Set the events of all code. */
 static int
 set_global(long mask)
 {
-    return ask(
+    return check_result(
         PyObject_CallMethod(monitoring, "set_events", "il", tool_id, mask));
 }
 
@@ -135,7 +137,7 @@ monitoring_close(void)
     if (tool_id >= 0) {
         if (set_global(0) < 0 || register_all(false) < 0 ||
             free_tool_id(tool_id) < 0) {
-            PyErr_Clear(); /* the interpreter is going away */
+            PyErr_Clear(); /* the interpreter is shutting down */
         }
         tool_id = -1;
     }
@@ -167,11 +169,13 @@ monitoring_open(PyObject *Py_UNUSED(module))
     return 0;
 }
 
-/* Events that were answered by DISABLE come again; every tool's. */
+/* Enable again the events, of every tool, that a callback disabled with
+ * DISABLE. */
 static int
 restart(void)
 {
-    return ask(PyObject_CallMethod(monitoring, "restart_events", NULL));
+    return check_result(
+        PyObject_CallMethod(monitoring, "restart_events", NULL));
 }
 
 static int
@@ -182,24 +186,26 @@ monitoring_watch_all(bool all)
     if (mask < 0 || start < 0 || set_global(all ? mask | start : mask) < 0) {
         return -1;
     }
-    /* What an earlier round refused is to tell of its begin again. */
+    /* Code objects that an earlier round did not want have to report their
+     * start again. */
     return all ? restart() : 0;
 }
 
 static int
 set_local(int id, PyObject *code, long mask)
 {
-    return ask(PyObject_CallMethod(monitoring, "set_local_events", "iOl", id,
-                                   code, mask));
+    return check_result(PyObject_CallMethod(monitoring, "set_local_events",
+                                            "iOl", id, code, mask));
 }
 
-/* A debugger that asks for opcodes in a frame, as pdb does to stop where it
- * was called, would hear of none: the interpreter notes who wants which
- * instruction once there are two tools, and by then has forgotten the first.
- * So there are two from the start, for a moment.  Where there is no second
- * tool id, it stays as it is. */
+/* Keep opcode events of other tools alive.  A debugger that asks for opcodes
+ * in a frame, as pdb does to stop where it was called, would get none: the
+ * interpreter records which tool wants which instruction once there are two
+ * tools, and by then has forgotten the first.  So the code gets events of two
+ * tools from the start, for a moment.  Without a second tool id, the debugger
+ * gets no opcodes. */
 static void
-make_room_for_opcodes(PyObject *code)
+keep_opcode_events(PyObject *code)
 {
     int other = take_tool_id();
 
@@ -215,7 +221,7 @@ make_room_for_opcodes(PyObject *code)
     PyErr_Clear();
 }
 
-/* Has this tool got any of these events of a code object?  -1 with an
+/* True (1) if the tool has any of these events of a code object; -1 with an
  * exception. */
 static int
 has_local(int id, PyObject *code, long mask)
@@ -228,10 +234,10 @@ has_local(int id, PyObject *code, long mask)
     return bits < 0 ? -1 : (bits & mask) != 0;
 }
 
-/* Instructions' events in place of lines'.  The interpreter notes who wants
- * them once any event of the code has two tools, and forgets who did before:
- * so another one shares some with us for the moment in which we begin.  False
- * with no exception where it cannot be had. */
+/* Set INSTRUCTION events in place of LINE events.  The interpreter records
+ * which tool wants them once any event of the code has two tools, and forgets
+ * which tool did before: so another tool id shares some of the events while
+ * they are set.  False with no exception if that is not possible. */
 static bool
 watch_instructions(PyObject *code, long lines)
 {
@@ -258,17 +264,19 @@ monitoring_watch(PyObject *code)
 {
     const lp_code *known = lp_code_of(code);
     long mask = event_mask(true);
-    bool far = known != NULL && (known->flags & LP_CODE_FAR);
+    bool by_instruction =
+        known != NULL && (known->flags & LP_CODE_BY_INSTRUCTION);
 
-    far = mask >= 0 && far && watch_instructions(code, mask);
-    if (mask < 0 || (!far && set_local(tool_id, code, mask) < 0)) {
+    by_instruction =
+        mask >= 0 && by_instruction && watch_instructions(code, mask);
+    if (mask < 0 || (!by_instruction && set_local(tool_id, code, mask) < 0)) {
         return -1;
     }
     if (lp_discovery_on && !lp_discovery_is_asking() && restart() < 0) {
-        return -1; /* it may have been refused before, and be silent */
+        return -1; /* its start may have been disabled before */
     }
-    if (LP_TOOLS_HIDE_OPCODES && !far) {
-        make_room_for_opcodes(code);
+    if (LP_TOOLS_HIDE_OPCODES && !by_instruction) {
+        keep_opcode_events(code);
     }
     return 0;
 }

@@ -1,5 +1,6 @@
-/* Callbacks of sys.monitoring (PEP 669).  They never raise, for that would end
- * up in the program, except for an exception that is meant for the program.
+/* Callbacks of sys.monitoring (PEP 669).  They never raise, because that would
+ * end up in the program, except for an exception that is meant for the
+ * program.
  */
 #include "hooks/monitoring_events.h"
 
@@ -48,38 +49,38 @@ static PyType_Spec callback_spec = {
     .slots = callback_slots,
 };
 
-/* A function of C as an object to call: of a type of our own with a vectorcall
- * slot, the cheapest callable that the interpreter knows.  New reference, or
- * NULL with an exception. */
+/* Create a callable of a C function: of a type of its own with a vectorcall
+ * slot, the cheapest callable of the interpreter.  New reference, or NULL with
+ * an exception. */
 static PyObject *
 new_callback(vectorcallfunc call)
 {
-    static PyTypeObject *type; /* owned, for good */
-    callback *made = NULL;
+    static PyTypeObject *type; /* owned until the process ends */
+    callback *new_object = NULL;
 
     if (type == NULL) {
         type = (PyTypeObject *)PyType_FromSpec(&callback_spec);
     }
     if (type != NULL) {
-        made = PyObject_New(callback, type);
+        new_object = PyObject_New(callback, type);
     }
-    if (made != NULL) {
-        made->call = call;
+    if (new_object != NULL) {
+        new_object->call = call;
     }
-    return (PyObject *)made;
+    return (PyObject *)new_object;
 }
 
-/* The return value that switches an event off at its place. */
+/* The return value that disables an event at its location. */
 static PyObject *disable; /* owned: sys.monitoring.DISABLE */
 
 static PyObject *
-none(void)
+return_none(void)
 {
     Py_RETURN_NONE;
 }
 
 static PyObject *
-keep_or_drop(bool keep)
+keep_or_disable(bool keep)
 {
     PyObject *answer = keep ? Py_None : disable;
 
@@ -87,7 +88,7 @@ keep_or_drop(bool keep)
     return answer;
 }
 
-/* Begin a call, or go on in it.  DISABLE is for what nobody counts. */
+/* A call starts.  DISABLE if no tracer counts it. */
 static PyObject *
 start(lp_recorder *rec, PyObject *object)
 {
@@ -96,16 +97,16 @@ start(lp_recorder *rec, PyObject *object)
     if (code == NULL) {
         code = lp_discovery_ask(object);
         if (code == NULL) {
-            return keep_or_drop(lp_discovery_is_asking());
+            return keep_or_disable(lp_discovery_is_asking());
         }
     }
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
-        return keep_or_drop(false);
+        return keep_or_disable(false);
     }
     if (rec != NULL) {
         lp_engine_enter(rec, code, LP_CALLED, 0, lp_frame_key(), 0);
     }
-    return none();
+    return return_none();
 }
 
 static PyObject *
@@ -121,14 +122,14 @@ resume(lp_recorder *rec, PyObject *object, uint32_t at)
         lp_engine_enter(rec, code, LP_RESUMED, line, lp_frame_key(),
                         lp_clock_now(&rec->clock));
     }
-    return none();
+    return return_none();
 }
 
-/* With an exception that came before it, the frame is left at once. */
+/* An exception that was raised before makes the frame end at once. */
 static PyObject *
-answer_or_raise(PyObject *answer, bool well)
+result_or_raise(PyObject *answer, bool ok)
 {
-    if (LP_UNLIKELY(!well)) {
+    if (LP_UNLIKELY(!ok)) {
         Py_CLEAR(answer);
     }
     return answer;
@@ -139,9 +140,9 @@ on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_threads_here();
-    bool well = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
+    bool ok = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
 
-    return answer_or_raise(start(rec, args[0]), well);
+    return result_or_raise(start(rec, args[0]), ok);
 }
 
 static PyObject *
@@ -150,9 +151,9 @@ on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
 {
     lp_recorder *rec = lp_threads_here();
     uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
-    bool well = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
+    bool ok = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
 
-    return answer_or_raise(resume(rec, args[0], at), well);
+    return result_or_raise(resume(rec, args[0], at), ok);
 }
 
 static inline void
@@ -162,13 +163,14 @@ leave(PyObject *code, bool suspended)
     lp_ticks now;
     lp_frame *top;
 
-    if (rec == NULL || (rec->top == rec->frames && rec->owed == 0)) {
+    if (rec == NULL || (rec->top == rec->frames && rec->unpopped == 0)) {
         return;
     }
     now = lp_clock_now(&rec->clock);
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, code, lp_frame_key()) != NULL) {
-        lp_c_functions_end(rec, now); /* (Others may end in what C called.) */
+        lp_c_functions_end(
+            rec, now); /* (Frames that the C function called may also end.) */
     }
     top = rec->top;
     if (top->code == code && !(top->flags & LP_FRAME_GREENLET)) {
@@ -184,7 +186,7 @@ on_leave(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     leave(args[0], false);
-    return none();
+    return return_none();
 }
 
 static PyObject *
@@ -192,12 +194,12 @@ on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     leave(args[0], true);
-    return none();
+    return return_none();
 }
 
-/* Does the event name the line that is open?  Some lines tell of themselves
- * twice: 3.12's `a() or b()`, or one that an exception was thrown into.  A
- * loop that goes round on its line has jumps, and no events of the line. */
+/* True if the event is of the line that is open.  Some lines have two LINE
+ * events: `a() or b()` in 3.12, or one that an exception was thrown into.  A
+ * loop within one line has JUMP events, and no LINE events. */
 static inline bool
 is_open_line(const lp_frame *frame, uint32_t line)
 {
@@ -208,7 +210,7 @@ static void
 line_slow(PyObject *code, uint32_t line, lp_ticks now)
 {
     enum {
-        LP_FRAME_TOLD = LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION |
+        NEED_EVENT = LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION |
         LP_FRAME_PAUSED
     };
     lp_recorder *rec = lp_threads_here();
@@ -221,7 +223,7 @@ line_slow(PyObject *code, uint32_t line, lp_ticks now)
     if (frame != NULL && lp_c_functions_is(rec->top)) {
         lp_c_functions_end(rec, now);
     }
-    if (frame != NULL && !(frame->flags & LP_FRAME_TOLD) &&
+    if (frame != NULL && !(frame->flags & NEED_EVENT) &&
         is_open_line(frame, line)) {
         lp_engine_same_line(frame);
         return;
@@ -230,7 +232,7 @@ line_slow(PyObject *code, uint32_t line, lp_ticks now)
 }
 
 LP_INLINE void
-come_to(PyObject *code, uint32_t line)
+enter_line(PyObject *code, uint32_t line)
 {
     lp_recorder *rec = lp_current_recorder;
 
@@ -261,11 +263,12 @@ static PyObject *
 on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    come_to(args[0], (uint32_t)lp_small_int(args[1]));
-    return none();
+    enter_line(args[0], (uint32_t)lp_small_int(args[1]));
+    return return_none();
 }
 
-/* Of code that is far: only where a line may begin is of interest. */
+/* With LP_CODE_BY_INSTRUCTION: only instructions at which a line may begin
+ * matter. */
 static PyObject *
 on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
                size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
@@ -276,14 +279,14 @@ on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
     if (code == NULL || code->resumes == NULL || code->marks == NULL ||
         at >= code->n_marks || !(code->marks[at] & LP_STARTS_LINE) ||
         code->resumes[at] == 0) {
-        return keep_or_drop(false);
+        return keep_or_disable(false);
     }
-    come_to(args[0], code->resumes[at]);
-    return none();
+    enter_line(args[0], code->resumes[at]);
+    return return_none();
 }
 
-/* The line of an instruction, by its byte offset.  The interpreter would go
- * through its whole table. */
+/* Return the line of an instruction by its byte offset.  The interpreter would
+ * search its whole table. */
 static uint32_t
 line_at(const lp_code *code, PyObject *object, long offset)
 {
@@ -295,7 +298,8 @@ line_at(const lp_code *code, PyObject *object, long offset)
     return (uint32_t)PyCode_Addr2Line((PyCodeObject *)object, (int)offset);
 }
 
-/* Is it of no statement of several lines, so that its event is a hit? */
+/* True if the line belongs to no multi-line statement, so that its event is a
+ * hit. */
 static bool
 is_simple(const lp_code *code, uint32_t line)
 {
@@ -306,9 +310,9 @@ is_simple(const lp_code *code, uint32_t line)
            layout->statements[offset] == 0;
 }
 
-/* A jump.  Most are of no interest, ever, and are switched off for good; two
- * kinds are: one that goes round on its own line, for which there is no line
- * event, and one back to the start of a statement of several lines. */
+/* A jump.  Most jumps never matter and are disabled; two kinds do: a jump to
+ * the same line, which has no LINE event, and a jump back to the start of a
+ * multi-line statement. */
 static PyObject *
 on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
@@ -317,41 +321,44 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     lp_code *code = lp_code_of(args[0]);
     lp_recorder *rec = lp_current_recorder;
     lp_frame *frame;
-    lp_line_entry step;
+    lp_line_entry line_entry;
     uint32_t line;
 
     if (to > from || code == NULL) {
-        return keep_or_drop(code == NULL);
+        return keep_or_disable(code == NULL);
     }
-    step = lp_code_line_entry(code, (int)to);
+    line_entry = lp_code_line_entry(code, (int)to);
     line = line_at(code, args[0], to);
     if (line == line_at(code, args[0], from)) {
-        bool tells = step != LP_LINE_COMPREHENSION ||
-                     lp_code_is_unheard(code, (int)from);
+        bool counts = line_entry != LP_LINE_COMPREHENSION ||
+                      lp_code_has_no_line_event(code, (int)from);
 
-        if (step == LP_LINE_FORWARD && code->marks != NULL) {
-            return keep_or_drop(false); /* no loop's: an exception is over */
+        if (line_entry == LP_LINE_FORWARD && code->marks != NULL) {
+            return keep_or_disable(
+                false); /* not of a loop: the end of an exception handler */
         }
-        if (tells && rec != NULL) {
-            lp_engine_line(rec, args[0], lp_frame_key(), line, step,
+        if (counts && rec != NULL) {
+            lp_engine_line(rec, args[0], lp_frame_key(), line, line_entry,
                            lp_clock_now(&rec->clock));
         }
-        return keep_or_drop(tells);
+        return keep_or_disable(counts);
     }
-    if (step == LP_LINE_FORWARD ||
-        (step == LP_LINE_LOOP_BACK && is_simple(code, line))) {
-        return keep_or_drop(false);
+    if (line_entry == LP_LINE_FORWARD ||
+        (line_entry == LP_LINE_LOOP_BACK && is_simple(code, line))) {
+        return keep_or_disable(false);
     }
     frame = rec != NULL ? lp_engine_frame(rec, args[0], lp_frame_key()) : NULL;
     if (frame != NULL) {
-        /* The line event of where it goes comes next. */
-        frame->flags |= step == LP_LINE_LOOP_BACK ? LP_FRAME_LOOP_BACK
-                                                  : LP_FRAME_COMPREHENSION;
+        /* The LINE event of its target comes next. */
+        frame->flags |= line_entry == LP_LINE_LOOP_BACK
+                            ? LP_FRAME_LOOP_BACK
+                            : LP_FRAME_COMPREHENSION;
     }
-    return keep_or_drop(true);
+    return keep_or_disable(true);
 }
 
-/* Anything but a function of Python is called: its end will be told, too. */
+/* A call: if the callable is not a Python function, an event of its end
+ * follows. */
 static PyObject *
 on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
         size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
@@ -364,7 +371,7 @@ on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
         rec->top->code == args[0]) {
         lp_c_functions_enter(rec, callable, lp_clock_now(&rec->clock));
     }
-    return none();
+    return return_none();
 }
 
 static PyObject *
@@ -373,17 +380,17 @@ on_call_end(PyObject *Py_UNUSED(self), PyObject *const *args,
 {
     lp_recorder *rec = lp_current_recorder;
 
-    /* One that nobody counts may end calls within one that somebody does. */
+    /* A callable that was not counted may end calls inside a counted one. */
     if (rec != NULL && lp_c_functions_is(rec->top) &&
         rec->top[-1].code == args[0]) {
         lp_c_functions_leave(rec, lp_clock_now(&rec->clock));
     }
-    return none();
+    return return_none();
 }
 
 const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
     {"LINE", on_line, .local = true},
-    {"INSTRUCTION", on_instruction, .local = true, .far = true},
+    {"INSTRUCTION", on_instruction, .local = true, .by_instruction = true},
     {"PY_START", on_start, .local = true},
     {"PY_RESUME", on_resume, .local = true},
     {"PY_RETURN", on_leave, .local = true},
@@ -398,8 +405,8 @@ const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
 
 static PyObject *callbacks[LP_MONITORING_EVENTS]; /* owned */
 
-/* Make the callbacks; they are kept, for a process has few moments at which
- * nothing can call them. */
+/* Create the callbacks, which are never freed, because a process has few
+ * moments at which no thread can call them. */
 static int
 make_callbacks(void)
 {

@@ -10,19 +10,21 @@
 enum { LP_MONITORING_EVENTS = 12 };
 
 typedef struct lp_monitoring_event {
-    const char *name; /* in sys.monitoring.events */
+    const char *name; /* its name in sys.monitoring.events */
     vectorcallfunc call;
-    bool local;       /* can be had for single code objects */
-    bool c_functions; /* only where functions of C are asked for */
-    bool far;         /* in place of LINE, where that is slow */
+    bool local;       /* can be enabled for single code objects */
+    bool c_functions; /* needed only if C functions are counted */
+    bool
+        by_instruction; /* only for LP_CODE_BY_INSTRUCTION, in place of LINE */
 } lp_monitoring_event;
 
 extern const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS];
 
-/* [GIL] Make the callbacks, once a process.  0 or -1. */
+/* [GIL] Create the callbacks, once per process.  0 or -1. */
 int lp_monitoring_events_open(PyObject *monitoring);
 
-/* [GIL] The callback of an event by its place in the table; borrowed. */
+/* [GIL] Return the callback of an event by its index in the table; borrowed.
+ */
 PyObject *lp_monitoring_callback(int event);
 
 #endif

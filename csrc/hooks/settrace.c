@@ -1,14 +1,15 @@
 /* Events by PyEval_SetTrace.
  *
  * Before 3.12 a frame evaluator turns the trace function on in profiled frames
- * alone. From 3.12 on, where switching it costs microseconds, it goes on once,
- * in every thread, and is on while a tracer exists: that is the fallback for a
- * process in which all tool ids of sys.monitoring are taken.
+ * only.  From 3.12 on, where switching it costs microseconds, the trace
+ * function is on in every thread while a tracer exists: that is the fallback
+ * for a process in which all tool ids of sys.monitoring are taken.
  *
- * A trace function that the program sets itself is called after ours.  So
- * that it is not lost, and we neither, sys.settrace is replaced by one that
- * does what it always did and then puts ours in front again.  Without one
- * the same goes for what threading is told of new threads and of all.
+ * A trace function that the program sets itself is called after lineprof's.
+ * So that both are kept, sys.settrace is replaced by a function that calls the
+ * original and then installs lineprof's trace function in front again.
+ * Without a frame evaluator, the functions that set the trace function of new
+ * threads and of all threads are also replaced.
  */
 #include "hooks/hooks.h"
 
@@ -16,18 +17,19 @@
 #include "hooks/frame_eval.h"
 #include "hooks/trace_function.h"
 
-/* A function of a module, and ours that stands in its place: then the last
- * three are there, all owned. */
-typedef struct replaced {
+/* A function of a module and its replacement; the last three fields are owned,
+ * and set while it is replaced. */
+typedef struct replaced_function {
     const char *name; /* of the module */
     PyMethodDef *method;
     PyObject *module;
-    PyObject *before;
-    PyObject *ours;
-} replaced;
+    PyObject *original;
+    PyObject *replacement;
+} replaced_function;
 
-/* owned: what stands in threading where there is no evaluator, so that new
- * threads come to us; the program never sees it. */
+/* owned: the trace function that lineprof gives to threading where there is no
+ * frame evaluator, so that lineprof gets new threads; hidden from the program.
+ */
 static PyObject *trace_thread;
 
 static PyObject *settrace(PyObject *self, PyObject *func);
@@ -37,18 +39,19 @@ static PyMethodDef settrace_method = {
     "settrace(function, /)\n--\n\n"
     "Set the trace function of this thread; see the library reference."};
 
-static replaced of_this_thread = {.name = "sys", .method = &settrace_method};
+static replaced_function sys_settrace = {.name = "sys",
+                                         .method = &settrace_method};
 
-/* Do what the function did before ours came in its place. */
+/* Call the original function. */
 static PyObject *
-call_before(const replaced *function, PyObject *argument)
+call_original(const replaced_function *function, PyObject *argument)
 {
-    if (function->before == NULL) {
+    if (function->original == NULL) {
         PyErr_Format(PyExc_RuntimeError, "%s.%s() is shut down",
                      function->name, function->method->ml_name);
         return NULL;
     }
-    return PyObject_CallFunctionObjArgs(function->before, argument, NULL);
+    return PyObject_CallFunctionObjArgs(function->original, argument, NULL);
 }
 
 static PyObject *
@@ -62,62 +65,62 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
         lp_f_trace_lines_leave(lp_current_recorder);
     }
     result =
-        call_before(&of_this_thread, func == trace_thread ? Py_None : func);
+        call_original(&sys_settrace, func == trace_thread ? Py_None : func);
 
-    /* Without a frame evaluator every thread is ours, a new one that only now
-     * comes to its trace function, too. */
+    /* Without a frame evaluator every thread is traced, also a new one that
+     * sets its first trace function here. */
     if ((was_on || !LP_HAVE_FRAME_EVAL) && !lp_trace_is_on(state)) {
         lp_recorder *rec = lp_threads_here();
 
         if (rec != NULL) {
-            lp_trace_take(state, rec);
+            lp_trace_install(state, rec);
         }
     }
     return result;
 }
 
 static void
-forget(replaced *function)
+clear_function(replaced_function *function)
 {
     Py_CLEAR(function->module);
-    Py_CLEAR(function->before);
-    Py_CLEAR(function->ours);
+    Py_CLEAR(function->original);
+    Py_CLEAR(function->replacement);
 }
 
 static int
-replace(replaced *function)
+replace_function(replaced_function *function)
 {
     const char *method = function->method->ml_name;
     PyObject *name = PyUnicode_FromString(function->name);
     int result = -1;
 
     if (name != NULL) {
-        /* The program may have an __import__ of its own: it is not asked
-         * for what is there. */
+        /* Look the module up without the program's own __import__. */
         function->module = PyImport_GetModule(name);
         if (function->module == NULL && !PyErr_Occurred()) {
             function->module = PyImport_Import(name);
         }
     }
     if (function->module != NULL) {
-        function->before = PyObject_GetAttrString(function->module, method);
-        function->ours = PyCFunction_NewEx(function->method, NULL, name);
+        function->original = PyObject_GetAttrString(function->module, method);
+        function->replacement =
+            PyCFunction_NewEx(function->method, NULL, name);
     }
-    if (function->before != NULL && function->ours != NULL) {
-        result =
-            PyObject_SetAttrString(function->module, method, function->ours);
+    if (function->original != NULL && function->replacement != NULL) {
+        result = PyObject_SetAttrString(function->module, method,
+                                        function->replacement);
     }
     if (result < 0) {
-        forget(function);
+        clear_function(function);
     }
     Py_XDECREF(name);
     return result;
 }
 
-/* Unless somebody else stands there by now.  Keeps the exception that is
- * set. */
+/* Restore the original, unless other code has replaced the function since.
+ * Keeps the current exception. */
 static void
-restore(replaced *function)
+restore_function(replaced_function *function)
 {
     const char *method = function->method->ml_name;
     PyObject *type, *value, *traceback, *now;
@@ -127,11 +130,11 @@ restore(replaced *function)
     }
     PyErr_Fetch(&type, &value, &traceback);
     now = PyObject_GetAttrString(function->module, method);
-    if (now == function->ours) {
-        PyObject_SetAttrString(function->module, method, function->before);
+    if (now == function->replacement) {
+        PyObject_SetAttrString(function->module, method, function->original);
     }
     Py_XDECREF(now);
-    forget(function);
+    clear_function(function);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
 }
@@ -144,10 +147,10 @@ settrace_open(PyObject *Py_UNUSED(module))
     if (lp_frame_eval_check() < 0) {
         return -1;
     }
-    return replace(&of_this_thread);
+    return replace_function(&sys_settrace);
 }
 
-/* A thread may still be traced for the sake of frames that ran when the
+/* The thread may still be traced because of frames that were running when the
  * tracer was enabled. */
 static void
 settrace_stop(void)
@@ -157,33 +160,34 @@ settrace_stop(void)
     lp_frame_eval_close();
     if (lp_trace_is_on(state) && lp_current_recorder != NULL) {
         lp_current_recorder->trace_reason = LP_TRACE_PROFILED_ONLY;
-        lp_trace_give(state, lp_current_recorder);
+        lp_trace_uninstall(state, lp_current_recorder);
     }
 }
 
 static void
 settrace_close(void)
 {
-    restore(&of_this_thread);
+    restore_function(&sys_settrace);
 }
 
 #else
 
-/* As a trace function of a new thread: put ours in its place. */
+/* The trace function of new threads: install lineprof's in its place. */
 static PyObject *
-take_thread(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
+trace_new_thread(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 {
     PyThreadState *state = PyThreadState_Get();
     lp_recorder *rec = lp_threads_here();
 
     if (rec != NULL && !lp_trace_is_on(state)) {
-        rec->before = NULL;
+        rec->other_tracer = NULL;
         PyEval_SetTrace(lp_trace_function, NULL);
     }
     Py_RETURN_NONE;
 }
 
-static PyMethodDef take_method = {"lineprof", take_thread, METH_VARARGS, NULL};
+static PyMethodDef trace_method = {"lineprof", trace_new_thread, METH_VARARGS,
+                                   NULL};
 
 static PyObject *settrace_new(PyObject *self, PyObject *func);
 static PyObject *settrace_all(PyObject *self, PyObject *func);
@@ -201,21 +205,26 @@ static PyMethodDef get_method = {
     "gettrace()\n--\n\n"
     "Get the trace function of new threads; see the library reference."};
 
-static replaced of_new_threads = {.name = "threading", .method = &new_method};
-static replaced of_all_threads = {.name = "sys", .method = &all_method};
-static replaced get_of_new = {.name = "threading", .method = &get_method};
+static replaced_function threading_settrace = {.name = "threading",
+                                               .method = &new_method};
+static replaced_function sys_settraceallthreads = {.name = "sys",
+                                                   .method = &all_method};
+static replaced_function threading_gettrace = {.name = "threading",
+                                               .method = &get_method};
 
-/* A new thread that nobody else wants to trace is for us alone. */
+/* A new thread that the program does not trace gets lineprof's trace function
+ * only. */
 static PyObject *
 settrace_new(PyObject *Py_UNUSED(self), PyObject *func)
 {
-    return call_before(&of_new_threads, func == Py_None ? trace_thread : func);
+    return call_original(&threading_settrace,
+                         func == Py_None ? trace_thread : func);
 }
 
-/* Make ours the trace function of every thread, before the one that all have
- * now.  Threads that have not begun come to us by themselves. */
+/* Make lineprof's the trace function of every thread, which calls `now` after
+ * itself.  A thread that has not begun is traced through trace_thread. */
 static void
-take_all(Py_tracefunc now, PyObject *object)
+trace_all_threads(Py_tracefunc now, PyObject *object)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
 
@@ -225,7 +234,7 @@ take_all(Py_tracefunc now, PyObject *object)
             state->thread_id == 0 ? NULL : lp_threads_of(state->thread_id);
 
         if (rec != NULL) {
-            lp_trace_remember(rec, now);
+            lp_trace_set_other(rec, now);
         }
     }
     Py_XINCREF(object);
@@ -236,12 +245,12 @@ take_all(Py_tracefunc now, PyObject *object)
 static PyObject *
 settrace_all(PyObject *Py_UNUSED(self), PyObject *func)
 {
-    PyObject *result = call_before(&of_all_threads, func);
+    PyObject *result = call_original(&sys_settraceallthreads, func);
 
     if (result != NULL) {
-        PyThreadState *own = PyThreadState_Get();
+        PyThreadState *current = PyThreadState_Get();
 
-        take_all(own->c_tracefunc, own->c_traceobj);
+        trace_all_threads(current->c_tracefunc, current->c_traceobj);
     }
     return result;
 }
@@ -249,7 +258,7 @@ settrace_all(PyObject *Py_UNUSED(self), PyObject *func)
 static PyObject *
 gettrace_new(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 {
-    PyObject *found = call_before(&get_of_new, NULL);
+    PyObject *found = call_original(&threading_gettrace, NULL);
 
     if (found != NULL && found == trace_thread) {
         Py_DECREF(found);
@@ -259,14 +268,16 @@ gettrace_new(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
     return found;
 }
 
-/* Where somebody traces new threads, ours comes in by their sys.settrace. */
+/* Replace the functions, and have new threads traced.  If the program traces
+ * new threads, lineprof gets them when they call sys.settrace. */
 static int
-begin_threads(void)
+replace_thread_functions(void)
 {
     PyObject *found, *answer = NULL;
 
-    if (replace(&of_all_threads) < 0 || replace(&of_new_threads) < 0 ||
-        replace(&get_of_new) < 0) {
+    if (replace_function(&sys_settraceallthreads) < 0 ||
+        replace_function(&threading_settrace) < 0 ||
+        replace_function(&threading_gettrace) < 0) {
         return -1;
     }
     found = gettrace_new(NULL, NULL);
@@ -279,48 +290,49 @@ begin_threads(void)
 }
 
 static void
-end_threads(void)
+restore_functions(void)
 {
     PyObject *type, *value, *traceback, *found = NULL, *answer = NULL;
 
     PyErr_Fetch(&type, &value, &traceback);
-    if (get_of_new.module != NULL) {
+    if (threading_gettrace.module != NULL) {
         found = gettrace_new(NULL, NULL);
     }
-    if (found != NULL) { /* None, where it is only for us */
-        answer = call_before(&of_new_threads, found);
+    if (found != NULL) { /* None if only lineprof traces new threads */
+        answer = call_original(&threading_settrace, found);
     }
     Py_XDECREF(found);
     Py_XDECREF(answer);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
-    restore(&get_of_new);
-    restore(&of_new_threads);
-    restore(&of_all_threads);
-    restore(&of_this_thread);
+    restore_function(&threading_gettrace);
+    restore_function(&threading_settrace);
+    restore_function(&sys_settraceallthreads);
+    restore_function(&sys_settrace);
     Py_CLEAR(trace_thread);
 }
 
 static int
 settrace_open(PyObject *Py_UNUSED(module))
 {
-    PyThreadState *own = PyThreadState_Get();
+    PyThreadState *current = PyThreadState_Get();
     lp_recorder *rec = lp_threads_here();
-    PyObject *object = own->c_traceobj;
-    Py_tracefunc now = own->c_tracefunc;
+    PyObject *object = current->c_traceobj;
+    Py_tracefunc now = current->c_tracefunc;
 
-    trace_thread = PyCFunction_New(&take_method, NULL);
+    trace_thread = PyCFunction_New(&trace_method, NULL);
     if (rec == NULL || trace_thread == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    if (replace(&of_this_thread) < 0 || begin_threads() < 0) {
-        end_threads();
+    if (replace_function(&sys_settrace) < 0 ||
+        replace_thread_functions() < 0) {
+        restore_functions();
         return -1;
     }
     Py_XINCREF(object);
     PyEval_SetTraceAllThreads(lp_trace_function, NULL);
-    lp_trace_remember(rec, now);
+    lp_trace_set_other(rec, now);
     PyEval_SetTrace(lp_trace_function, object);
     Py_XDECREF(object);
     return 0;
@@ -329,12 +341,12 @@ settrace_open(PyObject *Py_UNUSED(module))
 static void
 settrace_close(void)
 {
-    PyThreadState *own = PyThreadState_Get();
+    PyThreadState *current = PyThreadState_Get();
     lp_recorder *rec = lp_threads_here();
-    PyObject *object = own->c_traceobj;
-    Py_tracefunc now = rec != NULL ? lp_trace_before(rec) : NULL;
+    PyObject *object = current->c_traceobj;
+    Py_tracefunc now = rec != NULL ? lp_trace_other(rec) : NULL;
 
-    end_threads();
+    restore_functions();
     Py_XINCREF(object);
     PyEval_SetTraceAllThreads(NULL, NULL);
     if (now != NULL) {
@@ -342,7 +354,7 @@ settrace_close(void)
     }
     Py_XDECREF(object);
     for (rec = lp_the_engine.recorders; rec != NULL; rec = rec->next) {
-        rec->before = NULL;
+        rec->other_tracer = NULL;
     }
 }
 

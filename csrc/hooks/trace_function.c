@@ -8,12 +8,12 @@
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
 
-/* The frame that the tracer is seeing, or NULL. */
-static _Thread_local PyFrameObject *seen;
+/* The frame whose event the other tracer is getting, or NULL. */
+static _Thread_local PyFrameObject *shown_frame;
 
-/* The frame as we count it, or NULL. */
+/* Return the recorder's frame of a Python frame, or NULL. */
 static lp_frame *
-find(const lp_recorder *rec, const PyFrameObject *frame)
+find_frame(const lp_recorder *rec, const PyFrameObject *frame)
 {
     lp_frame *counted = rec->top;
 
@@ -46,36 +46,39 @@ set_lines(PyFrameObject *frame, bool on)
     }
 }
 
-/* [GIL] Does the tracer before us want no lines of this frame? */
+/* [GIL] True if the other tracer wants no line events of this frame. */
 static bool
-lp_f_trace_lines_is_on(const lp_recorder *rec, const PyFrameObject *frame)
+hides_lines(const lp_recorder *rec, const PyFrameObject *frame)
 {
-    const lp_frame *counted = find(rec, frame);
+    const lp_frame *counted = find_frame(rec, frame);
 
     return counted != NULL && (counted->flags & LP_FRAME_HIDE_LINES);
 }
 
-/* [GIL] The tracer is about to see the frame: show it its own attribute. */
+/* [GIL] The other tracer is about to get the frame: give f_trace_lines the
+ * value which that tracer set. */
 static void
-lp_f_trace_lines_show(const lp_recorder *rec, PyFrameObject *frame)
+show_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
 {
-    seen = frame;
-    if (lp_f_trace_lines_is_on(rec, frame)) {
+    shown_frame = frame;
+    if (hides_lines(rec, frame)) {
         set_lines(frame, false);
     }
 }
 
-/* The frame has the attribute as the tracer wants it. */
+/* Save f_trace_lines, which has the value that the other tracer set, and keep
+ * it true. */
 static void
-update(const lp_recorder *rec, PyFrameObject *frame)
+save_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
 {
-    lp_frame *counted = find(rec, frame);
+    lp_frame *counted = find_frame(rec, frame);
     PyObject *type, *value, *traceback;
 
     if (counted == NULL) {
         return;
     }
-    PyErr_Fetch(&type, &value, &traceback); /* the tracer may have failed */
+    PyErr_Fetch(&type, &value,
+                &traceback); /* the other tracer may have raised */
     if (wants_lines(frame)) {
         counted->flags &= ~(uint32_t)LP_FRAME_HIDE_LINES;
     }
@@ -86,43 +89,44 @@ update(const lp_recorder *rec, PyFrameObject *frame)
     PyErr_Restore(type, value, traceback);
 }
 
-/* [GIL] It has seen it, and may have changed its mind.  What it says once it
- * has `left` is the program's: a debugger puts back what it found. */
+/* [GIL] The other tracer has got the frame, and may have set f_trace_lines.
+ * If that tracer has `left`, the value is the program's: a debugger restores
+ * what it found. */
 static void
-lp_f_trace_lines_update(const lp_recorder *rec, PyFrameObject *frame,
-                        bool left)
+hide_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame, bool left)
 {
-    seen = NULL;
+    shown_frame = NULL;
     if (!left) {
-        update(rec, frame);
+        save_f_trace_lines(rec, frame);
     }
 }
 
 void
 lp_f_trace_lines_leave(const lp_recorder *rec)
 {
-    if (seen != NULL) {
-        update(rec, seen);
+    if (shown_frame != NULL) {
+        save_f_trace_lines(rec, shown_frame);
     }
 }
 
-/* The recorder knows no Python, so it keeps any function. */
+/* The recorder knows no Python types, so it keeps a pointer to any function.
+ */
 Py_tracefunc
-lp_trace_before(const lp_recorder *rec)
+lp_trace_other(const lp_recorder *rec)
 {
     Py_tracefunc func;
 
-    memcpy(&func, &rec->before, sizeof(func));
+    memcpy(&func, &rec->other_tracer, sizeof(func));
     return func;
 }
 
 void
-lp_trace_remember(lp_recorder *rec, Py_tracefunc before)
+lp_trace_set_other(lp_recorder *rec, Py_tracefunc other_tracer)
 {
-    memcpy(&rec->before, &before, sizeof(before));
+    memcpy(&rec->other_tracer, &other_tracer, sizeof(other_tracer));
 }
 
-/* The code object of a frame; borrowed: the frame holds it. */
+/* Return the code object of a frame; borrowed, because the frame owns it. */
 static PyObject *
 code_of(PyFrameObject *frame)
 {
@@ -145,9 +149,9 @@ is_comprehension(PyObject *code)
             PyUnicode_CompareWithASCIIString(name, "<dictcomp>") == 0);
 }
 
-/* Is it the frame that is counted, or a comprehension on its line?  Of frames
- * that are not traced we are told of such alone, but where frames take turns
- * on a thread. */
+/* True if the frame is the counted one, or a comprehension on its line.  While
+ * the thread is not traced, only such comprehensions run with the profile
+ * function, unless greenlets switch frames on the thread. */
 static bool
 is_counted(const lp_frame *counted, PyFrameObject *frame)
 {
@@ -169,7 +173,7 @@ is_counted(const lp_frame *counted, PyFrameObject *frame)
     return found;
 }
 
-/* As a profile function, which alone is told of calls of C. */
+/* Profile function, because only profile functions get C calls. */
 static int
 on_c_call(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
           PyObject *arg)
@@ -193,7 +197,7 @@ on_c_call(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
     return 0;
 }
 
-/* Unless the program profiles itself just now. */
+/* Set or clear the profile function, unless the program has one of its own. */
 static void
 profile_c_calls(PyThreadState *state, bool on)
 {
@@ -224,7 +228,7 @@ lp_trace_pause(PyThreadState *state, lp_recorder *rec, PyObject *code)
     bool profiling = lp_trace_is_profiling(state) && is_comprehension(code);
 
     if (lp_trace_is_on(state)) {
-        lp_trace_give(state, rec);
+        lp_trace_uninstall(state, rec);
     }
     else {
         profile_c_calls(state, false);
@@ -242,7 +246,7 @@ lp_trace_resume(PyThreadState *state, lp_recorder *rec, bool was_on)
         lp_trace_profile(state);
     }
     else if (!lp_trace_is_on(state)) {
-        lp_trace_take(state, rec);
+        lp_trace_install(state, rec);
     }
 }
 
@@ -256,44 +260,44 @@ profile_c_calls(PyThreadState *Py_UNUSED(state), bool Py_UNUSED(on))
 #endif
 
 void
-lp_trace_take(PyThreadState *state, lp_recorder *rec)
+lp_trace_install(PyThreadState *state, lp_recorder *rec)
 {
-    lp_trace_remember(rec, state->c_tracefunc);
+    lp_trace_set_other(rec, state->c_tracefunc);
     profile_c_calls(state, true);
     lp_thread_set_trace(state, lp_trace_function);
 }
 
 void
-lp_trace_give(PyThreadState *state, lp_recorder *rec)
+lp_trace_uninstall(PyThreadState *state, lp_recorder *rec)
 {
     profile_c_calls(state, false);
-    lp_thread_set_trace(state, lp_trace_before(rec));
-    rec->before = NULL;
+    lp_thread_set_trace(state, lp_trace_other(rec));
+    rec->other_tracer = NULL;
 }
 
-/* Pass the event on to who traced this thread before.  It may replace itself
- * meanwhile, or fail and be taken off: then it is the newcomer's turn, after
- * ours. */
+/* Pass the event to the other tracer.  That tracer may set another trace
+ * function in the call, or raise and be removed: then the new function is
+ * called after lineprof's from now on. */
 static int
-pass_on(lp_recorder *rec, PyObject *obj, PyFrameObject *frame, int what,
-        PyObject *arg)
+call_other_tracer(lp_recorder *rec, PyObject *obj, PyFrameObject *frame,
+                  int what, PyObject *arg)
 {
     PyThreadState *state = lp_thread_state();
     int result;
 
-    if (what == PyTrace_LINE && lp_f_trace_lines_is_on(rec, frame)) {
+    if (what == PyTrace_LINE && hides_lines(rec, frame)) {
         return 0;
     }
-    lp_f_trace_lines_show(rec, frame);
-    result = lp_trace_before(rec)(obj, frame, what, arg);
+    show_f_trace_lines(rec, frame);
+    result = lp_trace_other(rec)(obj, frame, what, arg);
     if (!lp_trace_is_on(state)) {
-        lp_trace_take(state, rec);
+        lp_trace_install(state, rec);
     }
-    lp_f_trace_lines_update(rec, frame, result == 0 && rec->before == NULL);
+    hide_f_trace_lines(rec, frame, result == 0 && rec->other_tracer == NULL);
     return result;
 }
 
-/* A generator's or coroutine's step. */
+/* A generator or coroutine is resumed. */
 static void
 on_resume(lp_recorder *rec, lp_code *code, PyFrameObject *frame)
 {
@@ -307,7 +311,7 @@ on_resume(lp_recorder *rec, lp_code *code, PyFrameObject *frame)
     }
 }
 
-/* 0; or -1 with an exception, which ends the call. */
+/* Return 0; or -1 with an exception, which ends the call. */
 static int
 on_call(lp_recorder *rec, PyFrameObject *frame)
 {
@@ -335,14 +339,15 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, code_of(frame), frame) != NULL) {
-        lp_c_functions_end(rec, now); /* (Others may end in what C called.) */
+        lp_c_functions_end(
+            rec, now); /* (Frames that the C function called may also end.) */
     }
-    if (rec->top != rec->frames || rec->owed != 0) {
+    if (rec->top != rec->frames || rec->unpopped != 0) {
         PyObject *object = code_of(frame);
         const lp_code *code = lp_code_of(object);
 
-        /* Whether a step ends by a yield or for good is not told: what is
-         * kept of a frame that is gone is overwritten one day. */
+        /* The event is the same for a yield and for the end.  State kept of a
+         * frame that has ended is overwritten later. */
         lp_engine_leave(rec, object, frame,
                         code != NULL && (code->flags & LP_CODE_GENERATOR),
                         now);
@@ -354,8 +359,8 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 #endif
 }
 
-/* Does the event name the line that is open?  A jump on its own line is told
- * of from where it starts. */
+/* True if the event is of the line that is open.  A jump to its own line has
+ * its event at the start of the jump. */
 static bool
 is_open_line(const lp_frame *top, PyFrameObject *frame)
 {
@@ -364,28 +369,31 @@ is_open_line(const lp_frame *top, PyFrameObject *frame)
     return top->line == top->lines + offset;
 }
 
-/* How control came to where the frame is.  A comprehension's loop is also
- * come to from above, when it begins: only a way back is a turn. */
+/* Return the lp_line_entry of the frame's position.  The loop of a
+ * comprehension is also entered from above, when it begins: only a jump back
+ * is an iteration. */
 static lp_line_entry
-step_of(const lp_code *code, lp_frame *top, PyFrameObject *frame)
+find_line_entry(const lp_code *code, lp_frame *top, PyFrameObject *frame)
 {
     int offset = lp_frame_lasti(frame);
-    lp_line_entry step = lp_code_line_entry(code, offset);
+    lp_line_entry line_entry = lp_code_line_entry(code, offset);
 
     if (top->key == frame) {
-        if (step == LP_LINE_COMPREHENSION && offset > top->offset &&
-            !is_open_line(top, frame) && !lp_code_is_unheard(code, offset)) {
-            step = LP_LINE_FORWARD;
+        if (line_entry == LP_LINE_COMPREHENSION && offset > top->offset &&
+            !is_open_line(top, frame) &&
+            !lp_code_has_no_line_event(code, offset)) {
+            line_entry = LP_LINE_FORWARD;
         }
         top->offset = offset;
     }
-    return step;
+    return line_entry;
 }
 
-/* Another event of the line that is open, of which the tables say nothing: may
- * it be a loop's turn?  Before 3.12 no other is told of. */
+/* True if another event of the open line, which the code tables do not
+ * describe, may be an iteration of a loop.  Before 3.12 every such event is
+ * one. */
 static bool
-is_turn(const lp_code *code, int offset)
+may_be_iteration(const lp_code *code, int offset)
 {
     if (!LP_HAVE_MONITORING) {
         return true;
@@ -393,47 +401,48 @@ is_turn(const lp_code *code, int offset)
     return code->marks == NULL && lp_jumped_back(code->code, offset);
 }
 
-/* The frame that runs counts no more since it began: from here on it is like
- * one that never did, which the evaluator would not have traced.  Who called
- * it is traced again when it returns. */
+/* The running frame is no longer counted: trace it no further, as the
+ * evaluator would not have traced it.  Its caller is traced again when the
+ * frame returns. */
 static void
-leave_alone(lp_recorder *rec)
+stop_tracing_frame(lp_recorder *rec)
 {
     if (LP_HAVE_FRAME_EVAL && rec->trace_reason == LP_TRACE_PROFILED_ONLY &&
-        rec->before == NULL) {
-        lp_trace_give(lp_thread_state(), rec);
+        rec->other_tracer == NULL) {
+        lp_trace_uninstall(lp_thread_state(), rec);
     }
 }
 
-/* Another event of the same line, or of the same statement: how control came
- * there is told by where it is. */
+/* An event of the same line or statement, for which the position decides how
+ * control came there. */
 static void
 on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
              lp_ticks now)
 {
     PyObject *object = code_of(frame);
     lp_code *code = lp_code_of(object);
-    lp_line_entry step;
+    lp_line_entry line_entry;
 
     if (code == NULL) {
         return;
     }
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
-        leave_alone(rec);
+        stop_tracing_frame(rec);
         return;
     }
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, object, frame) != NULL) {
         lp_c_functions_end(rec, now);
     }
-    step = step_of(code, rec->top, frame);
+    line_entry = find_line_entry(code, rec->top, frame);
     if (rec->top->key == frame && is_open_line(rec->top, frame) &&
-        (step == LP_LINE_COMPREHENSION ||
-         (step == LP_LINE_FORWARD && !is_turn(code, lp_frame_lasti(frame))))) {
+        (line_entry == LP_LINE_COMPREHENSION ||
+         (line_entry == LP_LINE_FORWARD &&
+          !may_be_iteration(code, lp_frame_lasti(frame))))) {
         lp_engine_same_line(rec->top);
         return;
     }
-    lp_engine_line(rec, object, frame, line, step, now);
+    lp_engine_line(rec, object, frame, line, line_entry, now);
 }
 
 static void
@@ -479,20 +488,20 @@ lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
         }
     }
     else if (what == PyTrace_RETURN) {
-        if (LP_UNLIKELY(rec->before != NULL)) {
-            lp_f_trace_lines_show(rec, frame); /* it is not counted below */
+        if (LP_UNLIKELY(rec->other_tracer != NULL)) {
+            show_f_trace_lines(rec, frame); /* on_return() removes the frame */
         }
         on_return(rec, frame, now);
     }
-    if (LP_LIKELY(rec->before == NULL)) {
+    if (LP_LIKELY(rec->other_tracer == NULL)) {
         return 0;
     }
-    return pass_on(rec, obj, frame, what, arg);
+    return call_other_tracer(rec, obj, frame, what, arg);
 }
 
 #if LP_HAVE_FRAME_EVAL
 
-/* Does this frame, or one that waits for it, run registered code?  Takes the
+/* True if this frame or one of its callers runs registered code.  Takes the
  * reference. */
 static bool
 runs_registered(PyFrameObject *frame)
@@ -521,17 +530,17 @@ next_thread(PyThreadState *state)
 }
 
 static void
-trace_thread_because(PyThreadState *state, lp_trace_reason why)
+trace_thread_for(PyThreadState *state, lp_trace_reason why)
 {
-    PyThreadState *own = PyThreadState_Get();
+    PyThreadState *current = PyThreadState_Get();
     lp_recorder *rec =
-        state == own ? lp_threads_here() : lp_threads_of(state->thread_id);
+        state == current ? lp_threads_here() : lp_threads_of(state->thread_id);
 
     if (rec == NULL) {
         return;
     }
     rec->trace_reason = why;
-    lp_trace_take(state, rec);
+    lp_trace_install(state, rec);
 }
 
 void
@@ -541,7 +550,7 @@ lp_trace_threads_running(void)
          state = next_thread(state)) {
         if (!lp_trace_is_on(state) &&
             runs_registered(PyThreadState_GetFrame(state))) {
-            trace_thread_because(state, LP_TRACE_RUNNING_FRAMES);
+            trace_thread_for(state, LP_TRACE_RUNNING_FRAMES);
         }
     }
 }
@@ -552,7 +561,7 @@ lp_trace_threads_all(void)
     for (PyThreadState *state = next_thread(NULL); state != NULL;
          state = next_thread(state)) {
         if (!lp_trace_is_on(state)) {
-            trace_thread_because(state, LP_TRACE_ALL_CALLS);
+            trace_thread_for(state, LP_TRACE_ALL_CALLS);
         }
     }
 }
@@ -563,7 +572,7 @@ lp_trace_threads_end(PyThreadState *state, lp_recorder *rec)
     if (rec->trace_reason == LP_TRACE_ALL_CALLS && rec->top == rec->frames &&
         lp_trace_is_on(state)) {
         rec->trace_reason = LP_TRACE_PROFILED_ONLY;
-        lp_trace_give(state, rec);
+        lp_trace_uninstall(state, rec);
     }
 }
 
@@ -573,7 +582,7 @@ lp_trace_threads_check(lp_recorder *rec, PyFrameObject *frame)
     if (rec->trace_reason == LP_TRACE_RUNNING_FRAMES &&
         rec->top == rec->frames && !runs_registered(PyFrame_GetBack(frame))) {
         rec->trace_reason = LP_TRACE_PROFILED_ONLY;
-        lp_trace_give(lp_thread_state(), rec);
+        lp_trace_uninstall(lp_thread_state(), rec);
     }
 }
 

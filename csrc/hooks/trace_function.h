@@ -1,15 +1,16 @@
 /* The trace function of the settrace hook.
  *
- * Another tracer's function that the thread had before is kept in the recorder
- * and called after ours.  If that tracer switches f_trace_lines off, which
- * would end the line events of everybody, the attribute is true while the
- * frame runs, line events are withheld from that tracer, and for its other
- * events, and when the frame stops, it finds the attribute as it left it.
+ * If the thread had a trace function of another tracer, that function is kept
+ * in the recorder and called after lineprof's.  If that tracer sets
+ * f_trace_lines to False, which would end the line events of both, the
+ * attribute is kept true while the frame runs, and line events are withheld
+ * from that tracer.  For its other events, and when the frame stops, the other
+ * tracer sees the attribute as it set it.
  *
- * With a frame evaluator, threads are also traced although no profiled frame
- * entered through it: if a registered function ran already when its profiler
- * was enabled, or while the evaluator is out of the chain for the stack's
- * sake.
+ * With a frame evaluator, a thread is also traced although no profiled frame
+ * entered through the evaluator in two cases: a registered function was
+ * already running when its profiler was enabled, or the evaluator is out of
+ * the chain to save C stack.
  *
  * Everything here is [GIL].
  */
@@ -19,58 +20,62 @@
 #include "engine/python_compat.h"
 #include "record/recorder.h"
 
-/* Answers the interpreter; the object is that of who traced before us. */
+/* The trace function for the interpreter; `obj` is the object of the other
+ * tracer. */
 int lp_trace_function(PyObject *obj, PyFrameObject *frame, int what,
                       PyObject *arg);
 
-/* [GIL] Is it this thread's? */
+/* [GIL] True if lineprof's trace function is installed in this thread. */
 static inline bool
 lp_trace_is_on(PyThreadState *state)
 {
     return state->c_tracefunc == lp_trace_function;
 }
 
-/* The tracer that the recorder's thread had before, or NULL. */
-Py_tracefunc lp_trace_before(const lp_recorder *rec);
-void lp_trace_remember(lp_recorder *rec, Py_tracefunc before);
+/* The trace function that the recorder's thread had before, or NULL. */
+Py_tracefunc lp_trace_other(const lp_recorder *rec);
+void lp_trace_set_other(lp_recorder *rec, Py_tracefunc other_tracer);
 
-/* [GIL] Make it the thread's, before whoever has it now. */
-void lp_trace_take(PyThreadState *state, lp_recorder *rec);
+/* [GIL] Install lineprof's trace function, which calls the thread's current
+ * one after itself. */
+void lp_trace_install(PyThreadState *state, lp_recorder *rec);
 
-/* [GIL] Give the thread back to who had it before. */
-void lp_trace_give(PyThreadState *state, lp_recorder *rec);
+/* [GIL] Restore the thread's other trace function. */
+void lp_trace_uninstall(PyThreadState *state, lp_recorder *rec);
 
 #if LP_HAVE_FRAME_EVAL
 
-/* [GIL] Is this thread told of calls of C?  It is where ours is its trace
- * function, and in the comprehensions of a line, which are frames of their
- * own, but part of it. */
+/* [GIL] True if this thread gets events of C calls: while lineprof's is its
+ * trace function, and in the comprehensions of a line, which are frames of
+ * their own but part of the line. */
 bool lp_trace_is_profiling(PyThreadState *state);
 
-/* [GIL] Be told again. */
+/* [GIL] Get events of C calls again. */
 void lp_trace_profile(PyThreadState *state);
 
-/* [GIL] Tell nothing while a frame of no interest runs this code, but of calls
- * of C in a comprehension; and go on as before. */
+/* [GIL] Suspend tracing while an unprofiled frame runs this code, except for C
+ * calls in a comprehension; and resume it. */
 void lp_trace_pause(PyThreadState *state, lp_recorder *rec, PyObject *code);
 void lp_trace_resume(PyThreadState *state, lp_recorder *rec, bool was_on);
 
-/* Trace the threads in which registered code runs. */
+/* Trace the threads in which registered code is running. */
 void lp_trace_threads_running(void);
 
-/* Trace every thread, while our evaluator is out of the chain. */
+/* Trace every thread while the evaluator is out of the chain. */
 void lp_trace_threads_all(void);
 
-/* Our evaluator is back: a thread that runs no profiled frame is no longer
- * traced. */
+/* The evaluator is back in the chain: stop tracing a thread that runs no
+ * profiled frame. */
 void lp_trace_threads_end(PyThreadState *state, lp_recorder *rec);
 
-/* A frame of such a thread returns: was it the last of interest? */
+/* A frame of a thread traced for its running frames returns: stop tracing the
+ * thread if that was its last registered frame. */
 void lp_trace_threads_check(lp_recorder *rec, PyFrameObject *frame);
 
 #endif
 
-/* [GIL] The other tracer takes itself off, maybe in the middle of a frame. */
+/* [GIL] The other tracer removes itself, maybe in the middle of a frame: note
+ * its f_trace_lines. */
 void lp_f_trace_lines_leave(const lp_recorder *rec);
 
 #endif

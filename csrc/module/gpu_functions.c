@@ -6,7 +6,7 @@
 
 typedef unsigned long long ull;
 
-/* Append a new object to a list, and let go of it; 0 or -1. */
+/* Append a new object to a list, and drop the reference; 0 or -1. */
 static int
 append(PyObject *list, PyObject *item)
 {
@@ -43,7 +43,7 @@ make_sum(const lp_sum *sum, uint32_t name)
         (ull)sum->min, (ull)sum->max, (ull)sum->bytes);
 }
 
-/* Waits are kept with their paths. */
+/* Append waits, which are stored in their paths. */
 static int
 append_waits(PyObject *list, const lp_activity *activity,
              const lp_activity_snapshot *copy)
@@ -91,7 +91,7 @@ make_names(const lp_names *names)
     PyObject *list = PyList_New(0);
 
     for (uint32_t i = 0; list != NULL && i < names->n; i++) {
-        const char *text = names->texts[i];
+        const char *text = names->strings[i];
         PyObject *name = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text),
                                               "backslashreplace");
 
@@ -129,9 +129,9 @@ make_launches(lp_activity *activity, const lp_activity_snapshot *copy)
     return list;
 }
 
-/* Names by kind become names by number. */
+/* Replace names numbered by kind by numbers in the common list of names. */
 static void
-translate(PyObject *names, PyObject *kinds, lp_activity_snapshot *copy)
+replace_names(PyObject *names, PyObject *kinds, lp_activity_snapshot *copy)
 {
     uint32_t *name = (uint32_t *)(void *)PyBytes_AS_STRING(names);
     const unsigned char *kind = (unsigned char *)PyBytes_AS_STRING(kinds);
@@ -173,8 +173,8 @@ make_events(lp_activity *activity, lp_activity_snapshot *copy)
         Py_XDECREF(bytes);
     }
     if (dict != NULL) {
-        translate(PyDict_GetItemString(dict, "name"),
-                  PyDict_GetItemString(dict, "kind"), copy);
+        replace_names(PyDict_GetItemString(dict, "name"),
+                      PyDict_GetItemString(dict, "kind"), copy);
     }
     return dict;
 }
@@ -205,7 +205,7 @@ make_devices(const lp_activity_snapshot *copy)
     for (uint32_t i = 0; list != NULL && i < LP_DEVICES; i++) {
         lp_gpu_device device;
 
-        if (!copy->seen[i]) {
+        if (!copy->active[i]) {
             continue;
         }
         lp_the_gpu_session.backend->describe(i, &device);
@@ -219,8 +219,8 @@ make_devices(const lp_activity_snapshot *copy)
     return list;
 }
 
-/* gpu_snapshot() -> all that was recorded, see _core.pyi; None where no device
- * is recorded. */
+/* gpu_snapshot() -> all records, see _core.pyi; None if no device is recorded.
+ */
 static PyObject *
 gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -235,7 +235,7 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     if (!lp_activity_snapshot_take(&copy, devices->activity)) {
         return PyErr_NoMemory();
     }
-    /* First what may add names. */
+    /* First the calls that may add names. */
     sums = make_sums(devices->activity, &copy);
     events = make_events(devices->activity, &copy);
     result = Py_BuildValue(
@@ -251,34 +251,34 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return result;
 }
 
-enum { MOST_LIBRARIES = 32 };
+enum { MAX_LIBRARIES = 32 };
 
-/* The texts of a tuple, in a NULL-ended array; borrowed.  False with an
- * exception. */
+/* Read the strings of a tuple into a NULL-terminated array; borrowed.  False
+ * with an exception. */
 static bool
-read_texts(PyObject *tuple, const char *texts[MOST_LIBRARIES + 1])
+read_strings(PyObject *tuple, const char *strings[MAX_LIBRARIES + 1])
 {
     Py_ssize_t n = PyTuple_GET_SIZE(tuple);
 
-    if (n > MOST_LIBRARIES) {
-        n = MOST_LIBRARIES;
+    if (n > MAX_LIBRARIES) {
+        n = MAX_LIBRARIES;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        texts[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, i));
-        if (texts[i] == NULL) {
+        strings[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, i));
+        if (strings[i] == NULL) {
             return false;
         }
     }
-    texts[n] = NULL;
+    strings[n] = NULL;
     return true;
 }
 
 /* gpu_open(backend, driver, libraries, calls, memory, migrations,
- * whole_graphs, events) -> (opened, why not) */
+ * whole_graphs, events) -> (opened, reason) */
 static PyObject *
 gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    const char *backend, *libraries[MOST_LIBRARIES + 1];
+    const char *backend, *libraries[MAX_LIBRARIES + 1];
     int calls, memory, migrations, whole_graphs;
     lp_gpu_options options;
     PyObject *tuple;
@@ -289,7 +289,7 @@ gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "ssO!ppppn:gpu_open", &backend,
                           &options.driver, &PyTuple_Type, &tuple, &calls,
                           &memory, &migrations, &whole_graphs, &events) ||
-        !read_texts(tuple, libraries)) {
+        !read_strings(tuple, libraries)) {
         return NULL;
     }
     if (lp_the_engine.clock.name == NULL) {
@@ -329,7 +329,7 @@ gpu_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-/* Switch collection on or off: of lines, and of what devices do. */
+/* Pause or resume collection of lines and of device activity. */
 static PyObject *
 collect(PyObject *Py_UNUSED(module), PyObject *on)
 {
@@ -349,7 +349,7 @@ collecting(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(!lp_the_engine.paused);
 }
 
-/* The number of calls that could not be charged to a call path. */
+/* Number of calls that could not be charged to a call path. */
 static PyObject *
 gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {

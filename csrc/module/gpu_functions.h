@@ -1,4 +1,4 @@
-/* The module's functions about devices. */
+/* Functions of the module that concern devices. */
 #ifndef LP_MODULE_GPU_FUNCTIONS_H
 #define LP_MODULE_GPU_FUNCTIONS_H
 

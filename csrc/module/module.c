@@ -1,4 +1,4 @@
-/* The module: its functions, and PyInit__core. */
+/* The module lineprof._core: its functions, and PyInit__core. */
 #include "engine/c_functions.h"
 #include "engine/discovery.h"
 #include "engine/engine.h"
@@ -15,7 +15,7 @@ typedef struct lp_state {
     PyObject *tracer_type; /* owned */
 } lp_state;
 
-/* (name, how) of each hook, best first. */
+/* Return (name, description) of each hook, best first. */
 static PyObject *
 module_hooks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -37,7 +37,7 @@ module_hooks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return list;
 }
 
-/* (name, reason) of the clock in use. */
+/* Return (name, reason) of the clock in use. */
 static PyObject *
 module_clock(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -128,7 +128,7 @@ module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* (tracer, enabling) of each tracer that watches a code object. */
+/* Return (tracer, activating) of each tracer that watches a code object. */
 static PyObject *
 module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
 {
@@ -138,7 +138,7 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
     if (list == NULL || !PyCode_Check(code)) {
         return list;
     }
-    /* Before the first tracer there is no word on code objects. */
+    /* The code-extra index exists only after the first tracer. */
     self = lp_the_engine.tracers == 0 ? NULL : lp_code_of(code);
     for (; self != NULL; self = self->next) {
         PyObject *pair =
@@ -155,31 +155,33 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
     return list;
 }
 
-/* Frames of one thread may take turns from now on (greenlets). */
+/* Greenlets may switch frames of one thread from now on. */
 static PyObject *
-module_set_strict(PyObject *Py_UNUSED(module), PyObject *greenlets)
+module_set_greenlets(PyObject *Py_UNUSED(module), PyObject *greenlets)
 {
     lp_the_engine.greenlets = PyObject_IsTrue(greenlets) == 1;
     Py_RETURN_NONE;
 }
 
-/* Did frames of one thread take turns, so that their callers are a guess? */
+/* True if greenlets switched frames, so that the callers of these are a guess.
+ */
 static PyObject *
-module_took_turns(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+module_frames_switched(PyObject *Py_UNUSED(module),
+                       PyObject *Py_UNUSED(ignored))
 {
-    uint64_t turns = 0;
+    uint64_t unordered_leaves = 0;
 
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        turns += rec->turns;
+        unordered_leaves += rec->unordered_leaves;
     }
-    return PyBool_FromLong(lp_the_engine.greenlets && turns != 0);
+    return PyBool_FromLong(lp_the_engine.greenlets && unordered_leaves != 0);
 }
 
-/* Whether functions of C are callees, of what is watched from now on, and what
- * the events of a call of one cost. */
+/* Set whether C functions are callees, for functions registered from now on,
+ * and the cost of the events of one call of a C function. */
 static PyObject *
-module_natives(PyObject *Py_UNUSED(module), PyObject *args)
+module_c_functions(PyObject *Py_UNUSED(module), PyObject *args)
 {
     int on;
 
@@ -190,11 +192,10 @@ module_natives(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Whether to tell what lines are themselves in the kernel, and wait; None
- * asks.
+/* Set whether lines have their own time in the kernel and in waits; None asks.
  */
 static PyObject *
-module_split(PyObject *Py_UNUSED(module), PyObject *on)
+module_split_times(PyObject *Py_UNUSED(module), PyObject *on)
 {
     if (on != Py_None) {
         lp_off_cpu_split_on = PyObject_IsTrue(on) == 1;
@@ -202,7 +203,7 @@ module_split(PyObject *Py_UNUSED(module), PyObject *on)
     return PyBool_FromLong(lp_off_cpu_split_on);
 }
 
-/* Offer code that nobody registered to this callable; None: no more. */
+/* Offer unregistered code objects to this callable; None stops that. */
 static PyObject *
 module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
 {
@@ -212,7 +213,7 @@ module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
     Py_RETURN_NONE;
 }
 
-/* Call this each time that a thread's events have cost so many ns more. */
+/* Call `callable` each time that a thread's events have cost another `ns`. */
 static PyObject *
 module_audit(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -237,12 +238,12 @@ static PyMethodDef methods[] = {
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
-    {"c_functions", module_natives, METH_VARARGS, NULL},
-    {"split_times", module_split, METH_O, NULL},
+    {"c_functions", module_c_functions, METH_VARARGS, NULL},
+    {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"overhead_audit", module_audit, METH_VARARGS, NULL},
-    {"frames_switched", module_took_turns, METH_NOARGS, NULL},
-    {"set_greenlets", module_set_strict, METH_O, NULL},
+    {"frames_switched", module_frames_switched, METH_NOARGS, NULL},
+    {"set_greenlets", module_set_greenlets, METH_O, NULL},
     {"trace_start", lp_trace_start, METH_VARARGS, NULL},
     {"monotonic_ns", lp_trace_monotonic_ns, METH_VARARGS, NULL},
     {"off_cpu_unavailable", lp_snapshot_waits_unavailable, METH_NOARGS, NULL},

@@ -8,9 +8,9 @@
 #include "gpu/nvtx_ranges.h"
 
 static const struct {
-    const char *name; /* asked for by this */
+    const char *name; /* name of the mode */
     lp_range_mode mode;
-    const char *reason; /* when it is had */
+    const char *reason; /* reason for the mode */
 } modes[] = {
     {"auto", LP_RANGES_LINES, "a tool listens to NVTX"},
     {"line", LP_RANGES_LINES, "a tool listens to NVTX"},
@@ -21,8 +21,8 @@ static const struct {
 
 enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
-/* Make such ranges of frames that are entered from now on; those that are
- * open go on without. */
+/* Set the ranges of frames entered from now on; open frames have none from now
+ * on. */
 static void
 set_mode(lp_range_mode mode)
 {
@@ -72,7 +72,7 @@ lp_nvtx_open(PyObject *Py_UNUSED(module), PyObject *mode)
 PyObject *
 lp_nvtx_mode(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    size_t i = 1; /* "auto" is a wish */
+    size_t i = 1; /* after "auto", which is a request, not a mode */
 
     while (modes[i].mode != lp_the_engine.ranges) {
         i++;
@@ -82,10 +82,10 @@ lp_nvtx_mode(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 
 static PyObject *handles; /* owned dict: the tool's handle of each label */
 
-/* Have the tool keep a label: it does so for good, so each is told once.
- * 0 or -1 with an exception. */
+/* Register a label with the tool once, because the tool never frees it.  0 or
+ * -1 with an exception. */
 static int
-tell(PyObject *label)
+register_label(PyObject *label)
 {
     PyObject *handle;
     int failed;
@@ -96,18 +96,18 @@ tell(PyObject *label)
     if (handles == NULL || PyDict_Contains(handles, label) != 0) {
         return PyErr_Occurred() != NULL ? -1 : 0;
     }
-    handle =
-        PyLong_FromVoidPtr((void *)lp_gpu_nvtx_text(PyBytes_AS_STRING(label)));
+    handle = PyLong_FromVoidPtr(
+        (void *)lp_gpu_nvtx_register_string(PyBytes_AS_STRING(label)));
     failed = handle == NULL || PyDict_SetItem(handles, label, handle) < 0;
     Py_XDECREF(handle);
     return failed ? -1 : 0;
 }
 
-/* The handle of a label; NULL where there is none, or with an exception. */
+/* Return the handle of a label; NULL if it has none, or with an exception. */
 static const void *
 handle_of(PyObject *label)
 {
-    if (!PyBytes_Check(label) || tell(label) < 0) {
+    if (!PyBytes_Check(label) || register_label(label) < 0) {
         return NULL;
     }
     return PyLong_AsVoidPtr(PyDict_GetItemWithError(handles, label));
@@ -135,7 +135,7 @@ lp_nvtx_label(lp_code *code, PyObject *function, PyObject *lines)
         free(labels);
         return NULL;
     }
-    lp_gpu_nvtx_category(labels->serial, PyBytes_AS_STRING(function));
+    lp_gpu_nvtx_name_category(labels->serial, PyBytes_AS_STRING(function));
     code->labels = labels;
     Py_RETURN_NONE;
 }

@@ -5,7 +5,7 @@
 #include "record/call_tree.h"
 #include "record/off_cpu_sampler.h"
 
-/* The line of the function above, as the source file numbers it. */
+/* Return the line of the calling function, as numbered in the source file. */
 static uint32_t
 line_of(const lp_node *node)
 {
@@ -69,33 +69,35 @@ lp_calls_snapshot(const lp_tracer *tracer)
     return Py_BuildValue("(KN)", folded, nodes);
 }
 
-/* Of one code object, all threads together. */
-typedef struct spent {
-    uint64_t calls, hits, own;
-    int64_t ticks, cost; /* in its own lines; below 0 while it waits */
-} spent;
+/* Cost of one code object, over all threads. */
+typedef struct code_cost {
+    uint64_t calls, hits, own_cost;
+    int64_t ticks,
+        cost; /* in its own lines; negative while its callees are open */
+} code_cost;
 
 static void
-add_counts(spent *sum, const lp_code_counters *counters, const lp_costs *costs)
+add_counts(code_cost *sum, const lp_code_counters *counters,
+           const lp_costs *costs)
 {
     sum->calls += counters->calls;
-    sum->own +=
+    sum->own_cost +=
         counters->calls * costs->call + counters->resumes * costs->resume;
     for (uint32_t i = 0; i < counters->n_lines; i++) {
         const lp_line *line = &counters->lines[i];
 
         sum->hits += line->hits;
-        sum->own += line->hits * line->weight;
+        sum->own_cost += line->hits * line->weight;
     }
 }
 
 static void
-add_tree(spent *sums, const lp_tree *tree)
+add_tree(code_cost *sums, const lp_tree *tree)
 {
     const lp_node *node = tree == NULL ? NULL : tree->first;
 
     for (; node != NULL; node = node->next) {
-        spent *sum = &sums[node->counters->code_id];
+        code_cost *sum = &sums[node->counters->code_id];
 
         sum->ticks += (int64_t)node->self;
         sum->cost += (int64_t)node->self_cost;
@@ -103,7 +105,7 @@ add_tree(spent *sums, const lp_tree *tree)
 }
 
 static void
-add_all(spent *sums, const lp_tracer *tracer)
+add_threads(code_cost *sums, const lp_tracer *tracer)
 {
     for (const lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
@@ -120,12 +122,12 @@ add_all(spent *sums, const lp_tracer *tracer)
 
 static int
 append_cost(PyObject *list, PyObject *key, const lp_code *code,
-            const spent *sum)
+            const code_cost *sum)
 {
     PyObject *object = code->code == NULL ? Py_None : code->code;
     PyObject *row = Py_BuildValue(
         "(OOKKKLL)", key, object, (unsigned long long)sum->calls,
-        (unsigned long long)sum->hits, (unsigned long long)sum->own,
+        (unsigned long long)sum->hits, (unsigned long long)sum->own_cost,
         (long long)sum->ticks, (long long)sum->cost);
     int failed = row == NULL || PyList_Append(list, row) < 0;
 
@@ -137,18 +139,19 @@ PyObject *
 lp_costs_snapshot(const lp_tracer *tracer)
 {
     PyObject *list = PyList_New(0);
-    uint32_t n_codes = tracer->n_codes; /* rows may run the program's code */
-    spent *sums = calloc(lp_the_engine.n_codes + 1, sizeof(*sums));
+    uint32_t n_codes =
+        tracer->n_codes; /* building rows may run code of the program */
+    code_cost *sums = calloc(lp_the_engine.n_codes + 1, sizeof(*sums));
 
     if (sums == NULL || list == NULL) {
         free(sums);
         Py_XDECREF(list);
         return PyErr_NoMemory();
     }
-    add_all(sums, tracer);
+    add_threads(sums, tracer);
     for (uint32_t i = 0; i < n_codes && tracer->open; i++) {
         const lp_code *code = tracer->codes[i];
-        const spent *sum = &sums[code->layout.code_id];
+        const code_cost *sum = &sums[code->layout.code_id];
 
         if ((sum->calls != 0 || sum->hits != 0) &&
             !(code->flags & LP_CODE_IGNORED) &&
@@ -162,7 +165,7 @@ lp_costs_snapshot(const lp_tracer *tracer)
     return list;
 }
 
-/* The sums of all threads' counters of one code object. */
+/* Sums of the counters of one code object, over all threads. */
 typedef struct code_sums {
     unsigned long long calls, total, total_cost;
     int recursed;
@@ -213,7 +216,7 @@ append_counts(PyObject *lines, const lp_code *code, lp_code_counters *counters,
 }
 
 static PyObject *
-take_code(const lp_tracer *tracer, uint32_t place)
+make_code_row(const lp_tracer *tracer, uint32_t place)
 {
     const lp_code *code = tracer->codes[place];
     uint32_t id = code->layout.code_id;
@@ -272,7 +275,7 @@ lp_snapshot_take(const lp_tracer *tracer)
         }
     }
     for (uint32_t i = 0; i < tracer->n_codes; i++) {
-        if (append_owned(codes, take_code(tracer, i)) < 0) {
+        if (append_owned(codes, make_code_row(tracer, i)) < 0) {
             goto error;
         }
     }
@@ -287,14 +290,14 @@ error:
     return NULL;
 }
 
-/* Append what was waited on one line for one cause; after these come what the
- * line was itself, see lp_self_part. */
+/* Append the waits on one line for one cause; numbers after the causes are the
+ * parts of the line's self time, see lp_self_part. */
 static int
 append_wait(PyObject *list, const lp_code *code, const lp_off_cpu_line *line,
             Py_ssize_t thread, int cause)
 {
     uint64_t ns = cause < LP_WAIT_CAUSES ? line->waited.ns[cause]
-                                         : line->own[cause - LP_WAIT_CAUSES];
+                                         : line->self[cause - LP_WAIT_CAUSES];
     PyObject *row;
     int failed;
 

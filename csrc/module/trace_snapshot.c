@@ -29,7 +29,7 @@ lp_trace_start(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* False with an exception. */
+/* Prepare a query of the wanted slices; false with an exception. */
 static bool
 begin(lp_trace_query *self, const lp_tracer *tracer, const char *wanted,
       Py_ssize_t size)
@@ -52,9 +52,9 @@ begin(lp_trace_query *self, const lp_tracer *tracer, const char *wanted,
     return true;
 }
 
-/* The number of wanted slices that there was no room for. */
+/* Number of wanted slices that there was no room for. */
 static unsigned long long
-left_out(const lp_trace_query *self)
+dropped_slices(const lp_trace_query *self)
 {
     unsigned long long sum = 0;
 
@@ -64,7 +64,7 @@ left_out(const lp_trace_query *self)
 
             if (counters != NULL &&
                 lp_trace_query_number(self, counters->serial) > 0) {
-                sum += counters->left_out;
+                sum += counters->dropped_slices;
             }
         }
     }
@@ -89,7 +89,8 @@ append(PyObject *list, lp_ticks ticks)
     return failed ? -1 : 0;
 }
 
-/* From the starts of each 64th slice: 0, ascending ones, the end of all. */
+/* Return the limits of windows from the starts of every 64th slice: 0,
+ * ascending starts, the end of all. */
 static PyObject *
 make_starts(lp_ticks *starts, size_t n, size_t step, lp_ticks until)
 {
@@ -142,7 +143,7 @@ lp_trace_windows(PyObject *op, PyObject *args)
         list = PyErr_NoMemory();
     }
     free(starts);
-    missing = left_out(&self);
+    missing = dropped_slices(&self);
     lp_trace_query_free(&self);
     if (list == NULL) {
         return NULL;
@@ -150,7 +151,7 @@ lp_trace_windows(PyObject *op, PyObject *args)
     return Py_BuildValue("(KKN)", (unsigned long long)until, missing, list);
 }
 
-/* Ns on CLOCK_MONOTONIC. */
+/* Convert ticks to ns on CLOCK_MONOTONIC. */
 static uint64_t
 to_ns(lp_ticks ticks, uint64_t scale)
 {
@@ -207,7 +208,9 @@ make_columns(const lp_trace_query *self, uint64_t scale)
         function[i] = at->function;
         line[i] = at->line;
         start[i] = to_ns(at->start, scale);
-        ns[i] = to_ns(at->end, scale) - start[i]; /* so that they are nested */
+        ns[i] =
+            to_ns(at->end, scale) -
+            start[i]; /* from the rounded ends, so that slices stay nested */
     }
     return Py_BuildValue("(NNNNN)", columns[0], columns[1], columns[2],
                          columns[3], columns[4]);

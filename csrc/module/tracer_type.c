@@ -1,5 +1,5 @@
-/* The heap type Tracer: the door between a profiler in Python and lp_tracer.
- * Plain tuples cross it. */
+/* The heap type Tracer, through which a profiler in Python uses lp_tracer,
+ * with plain tuples as values. */
 #include "module/tracer_type.h"
 
 #include <stdlib.h>
@@ -40,8 +40,8 @@ tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     lp_arena_init(&self->arena);
     self->keys = PyList_New(0);
-    self->places = PyDict_New();
-    if (self->keys == NULL || self->places == NULL ||
+    self->canonical_index = PyDict_New();
+    if (self->keys == NULL || self->canonical_index == NULL ||
         lp_engine_acquire(hook, clock, clock_name, PyType_GetModule(type)) <
             0) {
         Py_DECREF(self);
@@ -58,7 +58,7 @@ tracer_traverse(PyObject *op, visitproc visit, void *arg)
 
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->keys);
-    Py_VISIT(self->places);
+    Py_VISIT(self->canonical_index);
     return 0;
 }
 
@@ -71,12 +71,12 @@ tracer_dealloc(PyObject *op)
     PyObject_GC_UnTrack(op);
     lp_tracer_close(self);
     Py_XDECREF(self->keys);
-    Py_XDECREF(self->places);
+    Py_XDECREF(self->canonical_index);
     type->tp_free(op);
     Py_DECREF(type); /* heap types are owned by their instances */
 }
 
-/* A copy of a bytes-like table of `size`-byte entries, or NULL for None. */
+/* Copy a bytes table of `size`-byte entries; the copy of None is NULL. */
 static bool
 copy_table(PyObject *source, size_t size, void *table, uint32_t *n)
 {
@@ -100,9 +100,9 @@ copy_table(PyObject *source, size_t size, void *table, uint32_t *n)
     return true;
 }
 
-/* Fill in what Python found out about a code object. */
+/* Fill in the tables of a code object that Python computed. */
 static bool
-describe(lp_code *code, PyObject *const *tables)
+fill_tables(lp_code *code, PyObject *const *tables)
 {
     lp_layout *layout = &code->layout;
     uint32_t n_lines = layout->n_lines, n_instructions = layout->n_lines;
@@ -154,10 +154,11 @@ tracer_add_code(PyObject *op, PyObject *args)
     code->layout.first_line = first_line;
     code->layout.n_lines = n_lines;
     code->layout.awaits = awaits;
-    code->layout.far = LP_HAVE_MONITORING && (flags & LP_CODE_FAR);
+    code->layout.by_instruction =
+        LP_HAVE_MONITORING && (flags & LP_CODE_BY_INSTRUCTION);
     code->flags = flags;
     code->start = start;
-    if (!describe(code, tables)) {
+    if (!fill_tables(code, tables)) {
         lp_code_free(code);
         return NULL;
     }
@@ -179,7 +180,7 @@ tracer_has_code(PyObject *op, PyObject *code)
 
 /* From now on the tracer is enabled for as long as this code runs. */
 static PyObject *
-tracer_set_enabling(PyObject *op, PyObject *code)
+tracer_set_activating(PyObject *op, PyObject *code)
 {
     lp_code *entry =
         PyCode_Check(code) ? lp_code_find(code, (lp_tracer *)op) : NULL;
@@ -194,7 +195,7 @@ tracer_set_enabling(PyObject *op, PyObject *code)
 }
 
 static PyObject *
-tracer_is_enabling(PyObject *op, PyObject *code)
+tracer_is_activating(PyObject *op, PyObject *code)
 {
     const lp_code *entry =
         PyCode_Check(code) ? lp_code_find(code, (lp_tracer *)op) : NULL;
@@ -203,7 +204,7 @@ tracer_is_enabling(PyObject *op, PyObject *code)
                            (entry->flags & LP_CODE_ACTIVATES_TRACER));
 }
 
-/* From now on this code is not counted; what was counted of it is kept. */
+/* From now on this code is not counted; its counts are kept. */
 static PyObject *
 tracer_ignore(PyObject *op, PyObject *code)
 {
@@ -216,7 +217,7 @@ tracer_ignore(PyObject *op, PyObject *code)
     Py_RETURN_NONE;
 }
 
-/* The labels of the ranges of a registered code object. */
+/* Set the labels of the ranges of a registered code object. */
 static PyObject *
 tracer_set_labels(PyObject *op, PyObject *args)
 {
@@ -279,9 +280,9 @@ tracer_count_down(PyObject *op, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-/* The names of C functions, by their serials in a snapshot. */
+/* Return the names of C functions, by their serials in a snapshot. */
 static PyObject *
-tracer_natives(PyObject *op, PyObject *Py_UNUSED(ignored))
+tracer_c_functions(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     return lp_c_functions_names((lp_tracer *)op);
 }
@@ -323,7 +324,7 @@ tracer_costs(PyObject *op, PyObject *Py_UNUSED(ignored))
 }
 
 static PyObject *
-tracer_waits(PyObject *op, PyObject *Py_UNUSED(ignored))
+tracer_off_cpu(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     return lp_snapshot_waits((lp_tracer *)op);
 }
@@ -356,10 +357,10 @@ get_ranged(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure))
 static PyMethodDef methods[] = {
     {"add_code", tracer_add_code, METH_VARARGS, NULL},
     {"has_code", tracer_has_code, METH_O, NULL},
-    {"set_activating", tracer_set_enabling, METH_O, NULL},
-    {"is_activating", tracer_is_enabling, METH_O, NULL},
+    {"set_activating", tracer_set_activating, METH_O, NULL},
+    {"is_activating", tracer_is_activating, METH_O, NULL},
     {"ignore", tracer_ignore, METH_O, NULL},
-    {"c_functions", tracer_natives, METH_NOARGS, NULL},
+    {"c_functions", tracer_c_functions, METH_NOARGS, NULL},
     {"costs", tracer_costs, METH_NOARGS, NULL},
     {"set_labels", tracer_set_labels, METH_VARARGS, NULL},
     {"enable", tracer_enable, METH_NOARGS, NULL},
@@ -370,7 +371,7 @@ static PyMethodDef methods[] = {
     {"snapshot", tracer_snapshot, METH_NOARGS, NULL},
     {"trace_windows", lp_trace_windows, METH_VARARGS, NULL},
     {"trace_slices", lp_trace_columns, METH_VARARGS, NULL},
-    {"off_cpu", tracer_waits, METH_NOARGS, NULL},
+    {"off_cpu", tracer_off_cpu, METH_NOARGS, NULL},
     {"close", tracer_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

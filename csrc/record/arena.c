@@ -4,13 +4,13 @@
 
 enum { BLOCK_BYTES = 256 * 1024 };
 
-/* A block's header is itself a whole number of records long, so that every
- * record lies at a multiple of its size. */
+/* The header of a block is a whole number of records long, so that every
+ * record is aligned to its size. */
 struct lp_arena_block {
     lp_arena_block *next;
     size_t bytes; /* of the mapping, this header included */
-    size_t used;  /* bytes handed out, this header included */
-    size_t spare;
+    size_t used;  /* bytes allocated, this header included */
+    size_t padding;
 };
 
 _Static_assert(sizeof(struct lp_arena_block) % LP_RECORD_BYTES == 0,

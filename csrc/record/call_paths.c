@@ -2,12 +2,13 @@
 
 #include <stdlib.h>
 
-enum { FIRST_SLOTS = 1024 };
+enum { MIN_SLOTS = 1024 };
 
 struct lp_call_path_table {
-    lp_call_path_table *smaller; /* owned: a thread may still be reading it */
+    lp_call_path_table *smaller; /* owned: the table before, which a thread may
+                                    still be reading */
     uint32_t mask;
-    uint32_t slots[]; /* numbers of paths (atomic), 0: free */
+    uint32_t slots[]; /* numbers of paths (atomic); 0 if free */
 };
 
 static uint64_t
@@ -37,7 +38,7 @@ lp_call_paths_init(lp_call_paths *paths)
 {
     *paths = (lp_call_paths){.n = 1};
     pthread_mutex_init(&paths->lock, NULL);
-    paths->table = new_table(FIRST_SLOTS, NULL);
+    paths->table = new_table(MIN_SLOTS, NULL);
     paths->chunks[0] = calloc(LP_CALL_PATHS_PER_CHUNK, sizeof(lp_call_path));
     if (paths->table == NULL || paths->chunks[0] == NULL) {
         lp_call_paths_free(paths);
@@ -62,7 +63,7 @@ lp_call_paths_free(lp_call_paths *paths)
     pthread_mutex_destroy(&paths->lock);
 }
 
-/* Its number, or 0 with `*slot` where it would have to be. */
+/* Return the number of a path, or 0 with its slot in `*slot`. */
 static uint32_t
 find(const lp_call_paths *paths, const lp_call_path_table *table,
      const lp_call_path *wanted, uint32_t *slot)
@@ -88,7 +89,7 @@ find(const lp_call_paths *paths, const lp_call_path_table *table,
     }
 }
 
-/* A table of twice the size; the old one while memory is out. */
+/* Return a table of twice the size; the old one if memory is out. */
 static lp_call_path_table *
 grow(lp_call_paths *paths)
 {
@@ -107,9 +108,9 @@ grow(lp_call_paths *paths)
     return table;
 }
 
-/* Room for the path of the next number. */
+/* Make room for the path of the next number. */
 static bool
-has_room(lp_call_paths *paths)
+reserve(lp_call_paths *paths)
 {
     uint32_t chunk = paths->n / LP_CALL_PATHS_PER_CHUNK;
 
@@ -123,7 +124,7 @@ has_room(lp_call_paths *paths)
     return paths->chunks[chunk] != NULL;
 }
 
-/* Under the lock. */
+/* Add a path; under the lock. */
 static uint32_t
 add(lp_call_paths *paths, const lp_call_path *wanted)
 {
@@ -132,13 +133,13 @@ add(lp_call_paths *paths, const lp_call_path *wanted)
     uint32_t number = find(paths, table, wanted, &slot);
 
     if (number != 0) {
-        return number; /* another thread was quicker */
+        return number; /* added by another thread in the meantime */
     }
     if (paths->n > table->mask / 2) {
         table = grow(paths);
         find(paths, table, wanted, &slot);
     }
-    if (paths->n >= table->mask || !has_room(paths)) {
+    if (paths->n >= table->mask || !reserve(paths)) {
         paths->lost++;
         return wanted->parent;
     }

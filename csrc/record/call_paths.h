@@ -1,12 +1,12 @@
-/* Call paths: the lines that were open when a device was given work.
+/* Call paths: the lines that were open when work was launched on a device.
  *
- * A path is a line within a path: its parent is the path of the line that
- * called, and the outermost stands on a root, one for each thread.  Equal
- * paths are one and have one number, so that a launch is charged by writing
- * down a number.  Paths are never forgotten and never move.
+ * A path is a line within a parent path, which is the path of the calling
+ * line; the outermost line has a root as its parent, one for each thread.
+ * Equal paths are the same path with one number, so that a launch is charged
+ * by storing a number.  Paths are never freed and never move.
  *
- * Any thread may ask for one at any time, without a lock; a new one takes a
- * lock, once.
+ * Any thread may look up a path at any time without a lock; only adding a new
+ * one takes a lock.
  */
 #ifndef LP_RECORD_CALL_PATHS_H
 #define LP_RECORD_CALL_PATHS_H
@@ -19,11 +19,11 @@ enum { LP_NO_PATH = 0 };
 
 typedef struct lp_call_path {
     uint32_t parent;
-    uint32_t serial;     /* of the code, see lp_layout; 0: a root */
-    uint32_t line;       /* of a root: thread * 2 + whether it is adopted */
+    uint32_t serial;     /* of the code, see lp_layout; 0 in a root */
+    uint32_t line;       /* in a root: thread * 2 + whether it is adopted */
     uint32_t waits;      /* calls that blocked the thread (atomic), */
-    uint64_t wait_ticks; /* how long in all (atomic), */
-    uint64_t max_wait_ticks; /* and the longest (atomic) */
+    uint64_t wait_ticks; /* their total time (atomic), */
+    uint64_t max_wait_ticks; /* and the max of one (atomic) */
 } lp_call_path;
 
 enum { LP_CALL_PATHS_PER_CHUNK = 4096, LP_CALL_PATH_CHUNKS = 256 };
@@ -32,23 +32,23 @@ typedef struct lp_call_path_table lp_call_path_table;
 
 typedef struct lp_call_paths {
     lp_call_path *chunks[LP_CALL_PATH_CHUNKS]; /* owned */
-    uint32_t n; /* paths there are, the one of number 0 included */
-    lp_call_path_table *table; /* owned; by what they are; atomic */
-    uint32_t lost;             /* that there was no room for */
-    pthread_mutex_t lock;      /* of those who add */
+    uint32_t n;                /* number of paths, number 0 included */
+    lp_call_path_table *table; /* owned hash table (atomic) */
+    uint32_t lost;             /* paths that there was no room for */
+    pthread_mutex_t lock;      /* taken to add a path */
 } lp_call_paths;
 
-/* False when memory is out. */
+/* Initialise; false if memory is out. */
 bool lp_call_paths_init(lp_call_paths *paths);
 
 void lp_call_paths_free(lp_call_paths *paths);
 
-/* The path of a thread on which no line is open yet. */
+/* Return the root path of a thread, on which no line is open. */
 uint32_t lp_call_paths_root(lp_call_paths *paths, uint32_t thread,
                             bool adopted);
 
-/* The path of `line` of the code `serial` within `parent`; `parent` itself
- * when there is no room for more. */
+/* Return the path of `line` of the code `serial` within `parent`; `parent`
+ * itself if there is no room for more. */
 uint32_t lp_call_paths_child(lp_call_paths *paths, uint32_t parent,
                              uint32_t serial, uint32_t line);
 
@@ -59,7 +59,7 @@ lp_call_paths_at(const lp_call_paths *paths, uint32_t number)
            number % LP_CALL_PATHS_PER_CHUNK;
 }
 
-/* A call on this path has blocked its thread for so long. */
+/* A call on this path has blocked its thread for so many ticks. */
 void lp_call_paths_add_wait(lp_call_paths *paths, uint32_t number,
                             uint64_t ticks);
 

@@ -5,12 +5,13 @@
 #include <string.h>
 
 enum {
-    FIRST_ROOM = 64, /* links; a power of two, as all that follow */
-    MOST_NODES = 1 << 16
+    MIN_CAPACITY = 64, /* links; a power of two, as are all later capacities */
+    MAX_NODES = 1 << 16
 };
 
-/* The node for a line's calls of a function is below `above`, or, where there
- * was no room for its way, below another node of the same function. */
+/* A link to the node for a line's calls of a function: the node is below
+ * `above` or, if there was no room for that call path, below another node of
+ * the same function. */
 typedef struct lp_link {
     const lp_node *above;
     lp_node *node;
@@ -25,7 +26,7 @@ lp_tree_new(const void *owner)
 
     if (tree != NULL) {
         tree->owner = owner;
-        tree->max = MOST_NODES;
+        tree->max = MAX_NODES;
         tree->root.canonical = &tree->root;
         lp_arena_init(&tree->arena);
     }
@@ -64,12 +65,12 @@ hash(const lp_node *above, const lp_line *line,
     return mixed >> 32;
 }
 
-/* The place of a link in the table, which has room for one more. */
+/* Return the slot of a link in the table, which has room for one more. */
 static lp_link *
-look_up(const lp_tree *tree, const lp_node *above, const lp_line *line,
-        const lp_code_counters *counters)
+find_link(const lp_tree *tree, const lp_node *above, const lp_line *line,
+          const lp_code_counters *counters)
 {
-    uint32_t mask = tree->room - 1;
+    uint32_t mask = tree->capacity - 1;
     uint32_t at = (uint32_t)hash(above, line, counters) & mask;
 
     while (tree->links[at].node != NULL &&
@@ -81,37 +82,37 @@ look_up(const lp_tree *tree, const lp_node *above, const lp_line *line,
     return &tree->links[at];
 }
 
-/* Room for one link more. */
+/* Make room for one more link. */
 static bool
-make_room(lp_tree *tree)
+reserve(lp_tree *tree)
 {
     lp_tree larger = *tree;
 
-    if (tree->n_links < tree->room / 2) {
+    if (tree->n_links < tree->capacity / 2) {
         return true;
     }
-    larger.room = tree->room == 0 ? FIRST_ROOM : tree->room * 2;
-    larger.links = calloc(larger.room, sizeof(lp_link));
+    larger.capacity = tree->capacity == 0 ? MIN_CAPACITY : tree->capacity * 2;
+    larger.links = calloc(larger.capacity, sizeof(lp_link));
     if (larger.links == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < tree->room; i++) {
+    for (uint32_t i = 0; i < tree->capacity; i++) {
         lp_link link = tree->links[i];
 
         if (link.node != NULL) {
-            *look_up(&larger, link.above, link.node->line,
-                     link.node->counters) = link;
+            *find_link(&larger, link.above, link.node->line,
+                       link.node->counters) = link;
         }
     }
     free(tree->links);
     tree->links = larger.links;
-    tree->room = larger.room;
+    tree->capacity = larger.capacity;
     return true;
 }
 
-/* The node of this function on the way down to `above`, or NULL. */
+/* Return the node of this function on the call path to `above`, or NULL. */
 static lp_node *
-on_the_way(lp_node *above, const lp_code_counters *counters)
+find_on_path(lp_node *above, const lp_code_counters *counters)
 {
     while (above != NULL && above->counters != counters) {
         above = above->parent;
@@ -130,7 +131,7 @@ make_node(lp_tree *tree, lp_node *above, const lp_line *line,
     if (node == NULL) {
         return NULL;
     }
-    open = on_the_way(above, counters);
+    open = find_on_path(above, counters);
     node->line = line;
     node->counters = counters;
     node->parent = above;
@@ -156,16 +157,16 @@ lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
     lp_node *from = above;
     lp_link *link;
 
-    if (!make_room(tree)) {
+    if (!reserve(tree)) {
         return NULL;
     }
-    link = look_up(tree, above, line, counters);
+    link = find_link(tree, above, line, counters);
     if (link->node == NULL && tree->n_nodes >= tree->max &&
         above->counters != NULL) {
-        /* Every line has its calls below one node of its function at least:
-         * so what is added from here on is bounded by the program. */
+        /* Each line has its calls below at least one node of its function, so
+         * the number of nodes added from here on is bounded by the program. */
         from = above->counters->node;
-        link = look_up(tree, from, line, counters);
+        link = find_link(tree, from, line, counters);
     }
     if (link->node == NULL) {
         lp_node *node = make_node(tree, from, line, counters);
@@ -185,7 +186,7 @@ lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
     return link->node;
 }
 
-/* The caller of a frame, or NULL. */
+/* Return the caller of a frame, or NULL. */
 static lp_frame *
 caller_of(const lp_recorder *rec, const lp_frame *frame)
 {
@@ -225,7 +226,7 @@ make_tree(lp_recorder *rec, const void *owner)
     return tree;
 }
 
-/* The node of a frame whose caller, if any, has one. */
+/* Find the node of a frame whose caller, if any, has one. */
 static lp_node *
 find(lp_tree *tree, lp_frame *frame, const lp_frame *caller)
 {
@@ -249,8 +250,8 @@ lp_calls_find(lp_recorder *rec, lp_frame *frame)
     if (tree == NULL) {
         return NULL;
     }
-    /* Frames that were joined in the middle have none yet, nor may those
-     * below them: from the lowest of these on. */
+    /* Frames to which a tracer was attached while they ran have no node yet,
+     * and their callers may have none: start from the lowest of these. */
     for (lp_frame *below = caller; below != NULL && below->node == NULL;
          below = caller_of(rec, below)) {
         first = below;

@@ -1,17 +1,18 @@
 /* The call tree: the calls that one tracer counts on one thread.
  *
- * A node is a function as it was called from one line, on one call path.  A
- * call path has each function once: a recursive call is a leaf, and its
- * callees hang on the node of the outer call.  So recursion makes no deeper
- * tree, there are few nodes, and the calls from a line to a function are the
- * sum of the nodes of both.
+ * A node is a function as called from one line, on one call path.  A call path
+ * contains each function once: a recursive call is a leaf, and its callees are
+ * below the node of the outer call.  So recursion makes the tree no deeper,
+ * there are few nodes, and the calls from a line to a function are the sum of
+ * the nodes of both.
  *
- * Nodes never move and go with the tree.  Only the thread that it is of adds
- * any; under the interpreter's lock others may read.
+ * Nodes never move and are freed with the tree.  Only the thread of the tree
+ * adds nodes; others may read them under the GIL.
  *
- * lp_tree_* know no frames.  lp_calls_* lead from a thread's frames to its
- * trees: which node a frame is of, and what it adds there.  A frame's caller
- * is the nearest one below that the same tracer counts and that is on a line.
+ * lp_tree_* functions do not depend on frames. lp_calls_* lead from a thread's
+ * frames to its trees: to the node of a frame, and to the time that the frame
+ * adds there.  The caller of a frame is the nearest frame below that the same
+ * tracer counts and that is on a line.
  */
 #ifndef LP_RECORD_CALL_TREE_H
 #define LP_RECORD_CALL_TREE_H
@@ -26,49 +27,51 @@
 enum { LP_NODE_CACHE = 4 };
 
 typedef struct lp_node {
-    const lp_line *line; /* of the function above, from where it was called;
-                          * NULL in those that nobody counted calls */
-    lp_code_counters *counters; /* of what was called; NULL in the root */
+    const lp_line *line; /* line of the calling function; NULL if no counted
+                            frame called it */
+    lp_code_counters *counters; /* of the called function; NULL in the root */
     struct lp_node *parent;     /* NULL in the root */
-    struct lp_node
-        *canonical;     /* where its calls hang: itself, or of a function
-                         * that is on the way already, that one's node */
-    uint64_t calls;     /* a resumed frame is none */
-    uint64_t primitive; /* of these: while no other of the function was open */
-    uint64_t self; /* ticks in its own lines, and our cost in them; these */
-    uint64_t self_cost; /* two pass 0 on their way, but are not below it */
-    uint64_t total;     /* ticks with what it calls, of outermost frames, */
+    struct lp_node *
+        canonical; /* node that has its callees: itself, or, if the function is
+                      already on the call path, the function's node there */
+    uint64_t calls;     /* calls; a resumed frame does not count */
+    uint64_t primitive; /* of these: made while no other frame of the function
+                           was open */
+    uint64_t self;      /* ticks in its own lines, and cost in them; the two */
+    uint64_t self_cost; /* may be below 0 in between, but not in the end */
+    uint64_t total;     /* ticks with its callees, of outermost frames, */
     uint64_t total_cost;
-    uint64_t inclusive; /* and of all */
+    uint64_t inclusive; /* and of all frames */
     uint64_t inclusive_cost;
-    struct lp_node *cache[LP_NODE_CACHE]; /* some of those below, by place */
-    struct lp_node *next;                 /* made after it */
-    uint32_t number;                      /* in this order, from 0 on */
-    uint32_t spare;
+    struct lp_node *cache[LP_NODE_CACHE]; /* some child nodes, by hash */
+    struct lp_node *next;                 /* next in order of creation */
+    uint32_t number;                      /* in order of creation, from 0 on */
+    uint32_t padding;
 } lp_node;
 
 typedef struct lp_tree {
     const void *owner;    /* the tracer, opaque */
-    struct lp_tree *next; /* of the same thread, another tracer */
+    struct lp_tree *next; /* tree of the same thread, of another tracer */
     lp_node root;
-    lp_node *first, *last; /* in the order in which they were made */
+    lp_node *first, *last; /* in order of creation */
     uint32_t n_nodes;
-    uint32_t max;          /* nodes with a way of their own */
-    uint64_t folded;       /* calls whose way was not kept for want of room */
-    struct lp_link *links; /* owned table, by hash */
-    uint32_t n_links, room;
+    uint32_t max;    /* max number of nodes with their own call path */
+    uint64_t folded; /* calls whose call path was not kept because the tree is
+                        full */
+    struct lp_link *links; /* owned hash table */
+    uint32_t n_links, capacity;
     lp_arena arena;
 } lp_tree;
 
-/* New tree of a tracer, or NULL when memory is out. */
+/* Return a new tree of a tracer, or NULL if memory is out. */
 lp_tree *lp_tree_new(const void *owner);
 
 void lp_tree_free(lp_tree *tree);
 
-/* Forget what was counted; the nodes are kept, for open frames know theirs. */
+/* Reset the counts; the nodes are kept, because open frames point to them. */
 void lp_tree_reset(lp_tree *tree);
 
-/* The slow half of lp_tree_child. */
+/* The slow path of lp_tree_child. */
 lp_node *lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
                       lp_code_counters *counters);
 
@@ -81,8 +84,8 @@ lp_tree_cache_slot(const lp_line *line, const lp_code_counters *counters)
     return (uint32_t)mixed % LP_NODE_CACHE;
 }
 
-/* What is called from `line` of the function `above` (the root: from none of
- * ours, and `line` is NULL); NULL when memory is out. */
+/* Return the node of a function called from `line` of the function `above`
+ * (the root and NULL if no counted frame called it); NULL if memory is out. */
 static inline lp_node *
 lp_tree_child(lp_tree *tree, lp_node *above, const lp_line *line,
               lp_code_counters *counters)
@@ -96,23 +99,24 @@ lp_tree_child(lp_tree *tree, lp_node *above, const lp_line *line,
     return lp_tree_find(tree, above, line, counters);
 }
 
-/* [OWNER] The slow half of lp_calls_enter. */
+/* [OWNER] The slow path of lp_calls_enter. */
 lp_node *lp_calls_find(lp_recorder *rec, lp_frame *frame);
 
-/* [OWNER] The slow half of lp_calls_charge. */
+/* [OWNER] The slow path of lp_calls_charge. */
 void lp_calls_charge_caller(lp_recorder *rec, const lp_frame *frame,
                             lp_ticks ticks, uint64_t cost);
 
-/* The tree of a tracer; NULL where it called nothing, or memory is out. */
+/* Return the tree of a tracer; NULL if it has no calls here or memory was out.
+ */
 lp_tree *lp_calls_tree(const lp_recorder *rec, const void *owner);
 
-/* The tracer's tree goes; none of its frames is open. */
+/* Free the tree of a tracer, which has no open frame. */
 void lp_calls_drop(lp_recorder *rec, const void *owner);
 
-/* Forget what its tree has counted. */
+/* Reset the counts of the tracer's tree. */
 void lp_calls_reset(lp_recorder *rec, const void *owner);
 
-/* [OWNER] The frame is the top one, and its owner is known: find its node. */
+/* [OWNER] Find the node of the top frame, whose owner is set. */
 static inline lp_node *
 lp_calls_enter(lp_recorder *rec, lp_frame *frame)
 {
@@ -133,7 +137,7 @@ lp_calls_enter(lp_recorder *rec, lp_frame *frame)
     return lp_calls_find(rec, frame);
 }
 
-/* [OWNER] The same for a frame that was called, and not resumed: count that.
+/* [OWNER] The same for a frame that was called, not resumed: count the call.
  */
 static inline void
 lp_calls_called(lp_recorder *rec, lp_frame *frame)
@@ -147,12 +151,12 @@ lp_calls_called(lp_recorder *rec, lp_frame *frame)
     }
 }
 
-/* [OWNER] The frame's time from its begin up to `now` is over. */
+/* [OWNER] Charge the frame's time from its begin up to `now`. */
 static inline void
 lp_calls_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_ticks ticks = now - frame->first;
-    uint64_t cost = rec->cost + frame->own - frame->first_cost;
+    uint64_t cost = rec->cost + frame->self_cost - frame->first_cost;
     lp_node *node = frame->node;
     lp_frame *caller = frame - 1;
 

@@ -13,8 +13,9 @@ lp_clock_monotonic(void)
 }
 
 #if defined(__x86_64__) || defined(__i386__)
-/* Does Linux keep its own time by the counter?  It checks that the counters
- * of all processors agree and never stop, far better than we could. */
+/* True if Linux keeps its own time by the counter.  Linux checks that the
+ * counters of all processors agree and never stop, which a program cannot do
+ * as well. */
 static bool
 kernel_trusts_counter(void)
 {
@@ -33,7 +34,7 @@ kernel_trusts_counter(void)
     return strcmp(name, "tsc\n") == 0;
 }
 #elif defined(__aarch64__)
-/* The architecture promises one constant counter for all processors. */
+/* The architecture guarantees one constant counter for all processors. */
 static bool
 kernel_trusts_counter(void)
 {
@@ -47,7 +48,7 @@ kernel_trusts_counter(void)
 }
 #endif
 
-/* A last look of our own: the counter moves, and never backwards. */
+/* Check that the counter moves, and never backwards. */
 static bool
 counter_moves(void)
 {

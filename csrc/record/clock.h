@@ -1,11 +1,11 @@
 /* The clock of every measurement.
  *
- * A tick is a unit of the source in use: a time stamp counter where the
- * operating system itself trusts it, a nanosecond of CLOCK_MONOTONIC where it
- * does not, or whatever a test's own clock counts.  Ticks only ever grow and
- * mean the same on every thread.  Nobody converts them on the measuring path:
- * a report takes the pair (ticks, nanoseconds) read when the clock was opened
- * and again when it is read out, and scales by the ratio.
+ * A tick is a unit of the source in use: a time stamp counter if the operating
+ * system itself relies on it, otherwise a nanosecond of CLOCK_MONOTONIC, or
+ * the unit of a test's own clock.  Ticks only grow and mean the same on every
+ * thread.  They are not converted on the measuring path: a report takes the
+ * pair (ticks, nanoseconds) read when the clock was opened and again at the
+ * end, and scales by the ratio.
  */
 #ifndef LP_RECORD_CLOCK_H
 #define LP_RECORD_CLOCK_H
@@ -26,7 +26,8 @@
 #define LP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* On the measuring path: the compiler counts its size, we its calls. */
+/* For functions on the measuring path, which the compiler would judge by size,
+ * not by number of calls. */
 #define LP_INLINE static inline __attribute__((always_inline))
 
 typedef uint64_t lp_ns;    /* nanoseconds of CLOCK_MONOTONIC */
@@ -38,7 +39,7 @@ typedef struct lp_clock {
     bool counter;       /* read the time stamp counter, not `read` */
     lp_clock_fn read;   /* never NULL */
     const char *name;   /* "tsc", "cntvct", "monotonic" or "given" */
-    const char *reason; /* why this source, as half a sentence */
+    const char *reason; /* reason for this source, as half a sentence */
     lp_ticks ticks0;    /* this pair was read when the clock was opened */
     lp_ns ns0;
 } lp_clock;
@@ -46,18 +47,18 @@ typedef struct lp_clock {
 /* CLOCK_MONOTONIC in nanoseconds. */
 lp_ns lp_clock_monotonic(void);
 
-/* Choose the best source: `wanted` is "auto", "tsc" or "monotonic".  False
- * where the wanted source does not exist here; *clock is then monotonic. */
+/* Choose the best source: `wanted` is "auto", "tsc" or "monotonic".  False if
+ * the wanted source does not exist here; *clock is then monotonic. */
 bool lp_clock_open(lp_clock *clock, const char *wanted);
 
-/* Use `read` instead, as tests do.  Its ticks are nanoseconds. */
+/* Use `read` as the source, as tests do.  Its ticks are nanoseconds. */
 void lp_clock_set_source(lp_clock *clock, lp_clock_fn read);
 
-/* Nanoseconds per 2**32 ticks by now, from the two pairs; waits until they
- * are far enough apart (1 ms) to be exact to one part in 10,000. */
+/* Nanoseconds per 2**32 ticks so far, from the two pairs; waits until they are
+ * far enough apart (1 ms) to be exact to one part in 10,000. */
 uint64_t lp_clock_scale(const lp_clock *clock);
 
-/* The plain counter of the processor; 0 where there is none. */
+/* The plain counter of the processor; 0 if there is none. */
 static inline lp_ticks
 lp_clock_counter(void)
 {

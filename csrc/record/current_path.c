@@ -3,24 +3,30 @@
 #include <sched.h>
 #include <stddef.h>
 
-/* Of a deeper stack another thread sees so many frames at either end. */
-enum { HALF = 256, MOST = 2 * HALF, TRIES = 64, OWN_TRIES = 1000 };
+/* Of a deeper stack another thread reads so many frames at each end. */
+enum {
+    HALF = 256,
+    MAX_LOCATIONS = 2 * HALF,
+    MAX_TRIES = 64,
+    MAX_OWN_TRIES = 1000
+};
 
-typedef struct place {
+typedef struct location {
     uint32_t serial, line;
-} place;
+} location;
 
 static uint32_t
 known_path(const lp_call_paths *paths, uint32_t path)
 {
-    /* Frames that have not come to a line leave the bare root. */
+    /* Frames that have not come to a line add nothing to the root */
     return lp_call_paths_at(paths, path)->serial == 0 ? LP_NO_PATH : path;
 }
 
-/* Where a frame is, and the line that says so.  What another thread reads may
- * be of two different frames: `changes` will tell. */
+/* Read the location of a frame, and return its open line.  If another thread
+ * changes frames meanwhile, the values may come from two frames: `changes`
+ * shows that. */
 static const lp_line *
-read_place(const lp_frame *frame, place *found)
+read_location(const lp_frame *frame, location *found)
 {
     const lp_line *line = __atomic_load_n(&frame->line, __ATOMIC_RELAXED);
     const lp_line *lines = __atomic_load_n(&frame->lines, __ATOMIC_RELAXED);
@@ -28,7 +34,7 @@ read_place(const lp_frame *frame, place *found)
     uint32_t n = __atomic_load_n(&frame->n_lines, __ATOMIC_RELAXED);
     uintptr_t offset = ((uintptr_t)line - (uintptr_t)lines) / sizeof(*line);
 
-    *found = (place){0, 0};
+    *found = (location){0, 0};
     if (line != NULL && offset < n) {
         found->serial = __atomic_load_n(&frame->serial, __ATOMIC_RELAXED);
         found->line = first + (uint32_t)offset;
@@ -50,8 +56,8 @@ is_greenlet(const lp_frame *frame)
            LP_FRAME_GREENLET;
 }
 
-/* Does the frame still know its path?  Lines may be closed all at once: one
- * without a line tells nothing of those below. */
+/* True if the cached path of the frame is valid.  A frame without a line has
+ * no valid path, because pausing closes all lines at once. */
 static bool
 is_cached(const lp_frame *frame)
 {
@@ -62,15 +68,15 @@ is_cached(const lp_frame *frame)
            __atomic_load_n(&frame->path, __ATOMIC_RELAXED) != LP_NO_PATH;
 }
 
-/* The innermost frame whose path is known, or the sentinel. */
+/* Return the innermost frame whose path is valid, or the sentinel. */
 static lp_frame *
 find_cached(lp_frame *frames, lp_frame *top)
 {
     lp_frame *frame = top;
 
     if (LP_UNLIKELY(is_greenlet(top))) {
-        /* Frames that take turns come to other lines while those of others
-         * stand on them. */
+        /* Frames of a greenlet come to other lines while frames of others are
+         * above them. */
         frame = frames;
         while (frame < top && is_cached(frame + 1)) {
             frame++;
@@ -98,16 +104,17 @@ walk(const lp_recorder *rec, lp_call_paths *paths)
     }
     while (frame < top) {
         const lp_line *line;
-        place here;
+        location here;
 
-        line = read_place(++frame, &here);
+        line = read_location(++frame, &here);
         if (here.serial != 0) {
             path = lp_call_paths_child(paths, path, here.serial, here.line);
         }
         __atomic_store_n(&frame->path, path, __ATOMIC_RELAXED);
         __atomic_store_n(&frame->path_line, line, __ATOMIC_RELAXED);
     }
-    /* It is there before the caller looks whether frames have changed. */
+    /* The path has to be stored before the caller checks whether frames have
+     * changed. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return path;
 }
@@ -128,9 +135,9 @@ lp_current_path(lp_recorder *rec, lp_call_paths *paths)
 {
     bool stale = false;
 
-    /* Without the interpreter's lock this thread may be in the midst of
-     * another's taking frames off: paths went to frames that moved. */
-    for (int i = 0; i < OWN_TRIES; i++) {
+    /* Without the GIL, another thread may be removing frames of this thread:
+     * then paths were stored in frames that moved. */
+    for (int i = 0; i < MAX_OWN_TRIES; i++) {
         uint32_t changes = __atomic_load_n(&rec->changes, __ATOMIC_ACQUIRE);
 
         if (LP_LIKELY(changes % 2 == 0)) {
@@ -150,17 +157,18 @@ lp_current_path(lp_recorder *rec, lp_call_paths *paths)
     return LP_NO_PATH;
 }
 
-/* Copies the places of all open lines, outermost first, or the ends of a deep
- * stack; -1 when they changed meanwhile. */
+/* Copy the locations of all open lines, outermost first, or both ends of a
+ * deep stack; -1 if they changed meanwhile. */
 static int
-copy_places(const lp_recorder *rec, place *places, lp_adopted_path *state)
+copy_locations(const lp_recorder *rec, location *locations,
+               lp_adopted_path *state)
 {
     const lp_frame *frames = __atomic_load_n(&rec->frames, __ATOMIC_RELAXED);
     const lp_frame *top = __atomic_load_n(&rec->top, __ATOMIC_RELAXED);
     ptrdiff_t depth;
     int n = 0;
 
-    /* They are of one array only if nothing came between. */
+    /* Both pointers are of one array only if nothing changed in between. */
     if (has_changed(rec, state->changes)) {
         return -1;
     }
@@ -170,15 +178,16 @@ copy_places(const lp_recorder *rec, place *places, lp_adopted_path *state)
         if (i > HALF && i <= depth - HALF) {
             continue;
         }
-        state->line = read_place(frames + i, &places[n++]);
+        state->line = read_location(frames + i, &locations[n++]);
     }
     if (is_greenlet(top)) {
-        state->rec = NULL; /* its line alone does not tell where others are */
+        state->rec = NULL; /* its line alone does not determine the lines of
+                              the others */
     }
     return has_changed(rec, state->changes) ? -1 : n;
 }
 
-/* Is it where we saw it last? */
+/* True if the top frame is on the line of the last reading. */
 static bool
 is_known(const lp_recorder *rec, const lp_adopted_path *known)
 {
@@ -197,17 +206,17 @@ uint32_t
 lp_current_path_of_thread(const lp_recorder *rec, lp_call_paths *paths,
                           lp_adopted_path *known)
 {
-    place places[MOST];
+    location locations[MAX_LOCATIONS];
     lp_adopted_path state = {.rec = rec};
     int n = -1;
 
     if (is_known(rec, known)) {
         return known->path;
     }
-    for (int i = 0; i < TRIES && n < 0; i++) {
+    for (int i = 0; i < MAX_TRIES && n < 0; i++) {
         state.changes = __atomic_load_n(&rec->changes, __ATOMIC_ACQUIRE);
         if (state.changes % 2 == 0) {
-            n = copy_places(rec, places, &state);
+            n = copy_locations(rec, locations, &state);
         }
     }
     if (n < 0) {
@@ -215,9 +224,9 @@ lp_current_path_of_thread(const lp_recorder *rec, lp_call_paths *paths,
     }
     state.path = lp_call_paths_root(paths, rec->number, true);
     for (int i = 0; i < n; i++) {
-        if (places[i].serial != 0) {
-            state.path = lp_call_paths_child(paths, state.path,
-                                             places[i].serial, places[i].line);
+        if (locations[i].serial != 0) {
+            state.path = lp_call_paths_child(
+                paths, state.path, locations[i].serial, locations[i].line);
         }
     }
     state.path = known_path(paths, state.path);

@@ -11,9 +11,9 @@ _Static_assert(sizeof(lp_line) % LP_RECORD_BYTES == 0, "whole records");
 _Static_assert(sizeof(lp_code_counters) % LP_RECORD_BYTES == 0,
                "whole records");
 
-/* The interpreter keeps the numbers up to 256 ready made and builds an
- * object for each larger one that it hands to a callback. */
-enum { LAST_READY_NUMBER = 256 };
+/* CPython has preallocated ints up to 256, and creates an object for each
+ * larger one that it passes to a callback. */
+enum { MAX_SMALL_INT = 256 };
 
 void
 lp_layout_clear(lp_layout *layout)
@@ -27,9 +27,9 @@ lp_layout_clear(lp_layout *layout)
 static uint32_t
 weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
 {
-    /* (An event of an instruction takes what one of a low line does.) */
+    /* (An INSTRUCTION event costs the same as an event of a low line.) */
     uint32_t weight =
-        layout->first_line + offset > LAST_READY_NUMBER && !layout->far
+        layout->first_line + offset > MAX_SMALL_INT && !layout->by_instruction
             ? costs->high_line
             : costs->line;
 
@@ -76,7 +76,7 @@ lp_code_counters_reset(lp_code_counters *counters)
     counters->calls = counters->resumes = 0;
     counters->total = counters->total_cost = 0;
     counters->recursed = 0;
-    counters->left_out = 0;
+    counters->dropped_slices = 0;
     for (uint32_t i = 0; i < counters->n_lines; i++) {
         lp_line *line = &counters->lines[i];
 

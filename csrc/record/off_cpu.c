@@ -29,31 +29,33 @@ add(lp_waited *to, const lp_waited *from)
     }
 }
 
-/* The counters' waits with room for one more, or NULL when memory is out. */
+/* Return the counters' waits with room for one more, or NULL if memory is out.
+ */
 static lp_off_cpu_lines *
-make_room(lp_code_counters *counters)
+reserve(lp_code_counters *counters)
 {
     lp_off_cpu_lines *waits = counters->waits;
-    uint32_t room = waits == NULL ? 4 : waits->room * 2;
+    uint32_t capacity = waits == NULL ? 4 : waits->capacity * 2;
     uint32_t n = waits == NULL ? 0 : waits->n;
 
-    if (waits != NULL && n < waits->room) {
+    if (waits != NULL && n < waits->capacity) {
         return waits;
     }
-    waits = realloc(waits, sizeof(*waits) + room * sizeof(waits->lines[0]));
+    waits =
+        realloc(waits, sizeof(*waits) + capacity * sizeof(waits->lines[0]));
     if (waits != NULL) {
         waits->n = n;
-        waits->room = room;
+        waits->capacity = capacity;
         counters->waits = waits;
     }
     return waits;
 }
 
-/* The waits of a line; NULL when memory is out. */
+/* Return the waits of a line, added if needed; NULL if memory is out. */
 static lp_off_cpu_line *
-of_line(lp_code_counters *counters, uint64_t offset)
+find_line(lp_code_counters *counters, uint64_t offset)
 {
-    lp_off_cpu_lines *waits = make_room(counters);
+    lp_off_cpu_lines *waits = reserve(counters);
     uint32_t low = 0, high;
 
     if (waits == NULL) {
@@ -83,7 +85,7 @@ static void
 charge_line(const lp_frame *frame, const lp_waited *waited)
 {
     lp_off_cpu_line *to =
-        of_line(frame->counters, (uint64_t)(frame->line - frame->lines));
+        find_line(frame->counters, (uint64_t)(frame->line - frame->lines));
 
     if (to != NULL) {
         add(&to->waited, waited);
@@ -91,11 +93,11 @@ charge_line(const lp_frame *frame, const lp_waited *waited)
 }
 
 static void
-charge_own(const lp_recorder *rec, uint64_t depth, uint64_t waited,
-           uint64_t system)
+charge_self(const lp_recorder *rec, uint64_t depth, uint64_t waited,
+            uint64_t system)
 {
     const lp_frame *frame = rec->frames + depth;
-    bool of_c = (frame->flags & LP_FRAME_C_FUNCTION) != 0;
+    bool in_c = (frame->flags & LP_FRAME_C_FUNCTION) != 0;
     lp_off_cpu_line *to;
 
     while (
@@ -106,14 +108,14 @@ charge_own(const lp_recorder *rec, uint64_t depth, uint64_t waited,
     if (frame == rec->frames || (waited == 0 && system == 0)) {
         return;
     }
-    to = of_line(frame->counters, (uint64_t)(frame->line - frame->lines));
+    to = find_line(frame->counters, (uint64_t)(frame->line - frame->lines));
     if (to != NULL) {
-        to->own[of_c ? LP_SELF_C_WAIT : LP_SELF_WAIT] += waited;
-        to->own[of_c ? LP_SELF_C_SYSTEM : LP_SELF_SYSTEM] += system;
+        to->self[in_c ? LP_SELF_C_WAIT : LP_SELF_WAIT] += waited;
+        to->self[in_c ? LP_SELF_C_SYSTEM : LP_SELF_SYSTEM] += system;
     }
 }
 
-/* -- what is still to be handed down ---------------------------------------
+/* -- pending waits ---------------------------------------------------------
  */
 
 static uint64_t
@@ -140,15 +142,15 @@ push(lp_off_cpu *wait, uint64_t depth, const lp_waited *waited)
             return;
         }
     }
-    if (wait->n_pending == wait->room) {
-        uint32_t room = wait->room == 0 ? 8 : wait->room * 2;
+    if (wait->n_pending == wait->capacity) {
+        uint32_t capacity = wait->capacity == 0 ? 8 : wait->capacity * 2;
 
-        top = realloc(wait->pending, room * sizeof(*top));
+        top = realloc(wait->pending, capacity * sizeof(*top));
         if (top == NULL) {
             return;
         }
         wait->pending = top;
-        wait->room = room;
+        wait->capacity = capacity;
     }
     top = &wait->pending[wait->n_pending++];
     top->depth = depth;
@@ -200,7 +202,8 @@ lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
         return;
     }
     if (involuntary != 0 && running != 0) {
-        /* Of what it was seen not to be blocked, some was no running. */
+        /* Part of the time in which it was sampled as not blocked was spent
+         * waiting for a processor. */
         double part = (double)blocked / (double)(blocked + running);
         uint64_t max = (uint64_t)((double)gap_ns * part);
 
@@ -220,7 +223,7 @@ lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
             off_ns -= part;
         }
     }
-    /* What rounding left over: not more than some ns. */
+    /* The remainder of rounding: no more than some ns. */
     waited->ns[LP_WAIT_OTHER] += off_ns - waited->ns[LP_WAIT_RUNNABLE];
 }
 
@@ -230,8 +233,8 @@ lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
 
 bool lp_off_cpu_split_on;
 
-/* Before it is measured how many ticks a second has. */
-enum { FIRST_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
+/* Used until the frequency of the counter has been measured. */
+enum { INITIAL_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
 
 #define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
@@ -241,12 +244,12 @@ lp_off_cpu_clock(lp_recorder *rec, const lp_clock *clock)
 {
     lp_off_cpu *wait = &rec->wait;
     const char *wanted = getenv("LINEPROF_WAITS");
-    /* A test's ticks are no time that a processor could be used in. */
+    /* A test's clock has no relation to processor time. */
     bool real = clock->name != NULL && strcmp(clock->name, "given") != 0 &&
                 (wanted == NULL || strcmp(wanted, "off") != 0);
 
     WRITE(wait->threshold,
-          real ? (lp_ticks)(clock->counter ? FIRST_THRESHOLD : LP_WAIT_NS)
+          real ? (lp_ticks)(clock->counter ? INITIAL_THRESHOLD : LP_WAIT_NS)
                : LP_WAIT_NEVER);
     wait->exact = !clock->counter;
     wait->read = false;
@@ -283,23 +286,23 @@ to_ns(struct timespec time)
     return (lp_ns)time.tv_sec * 1000000000u + (lp_ns)time.tv_nsec;
 }
 
-/* Processor time of the recorder's thread, which need not be this one; 0
- * where it cannot be told. */
+/* Return the processor time of the recorder's thread, which need not be this
+ * one; 0 if unknown. */
 static lp_ns
-processor_ns(const lp_off_cpu *wait, bool own)
+processor_ns(const lp_off_cpu *wait, bool own_thread)
 {
     struct timespec time = {0, 0};
 
     if (wait->clock != NULL) {
         return wait->clock();
     }
-    if (own) {
+    if (own_thread) {
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
         return to_ns(time);
     }
 #ifdef __linux__
-    /* As pthread_getcpuclockid makes it; it fails for a thread that is gone.
-     */
+    /* The clock id that pthread_getcpuclockid makes; fails if the thread has
+     * ended. */
     if (wait->thread == 0 ||
         clock_gettime((clockid_t)(~wait->thread << 3 | 6), &time) != 0) {
         return 0;
@@ -308,10 +311,10 @@ processor_ns(const lp_off_cpu *wait, bool own)
     return to_ns(time);
 }
 
-/* How often this thread gave its processor up and was put off it, since the
- * last time, and was in the kernel; where the system says so. */
+/* Read the voluntary and involuntary context switches of this thread, and its
+ * time in the kernel, since the last call, if the system has them. */
 static void
-take_usage(lp_off_cpu *wait, uint64_t *voluntary, uint64_t *involuntary,
+read_usage(lp_off_cpu *wait, uint64_t *voluntary, uint64_t *involuntary,
            lp_ns *system)
 {
 #ifdef RUSAGE_THREAD
@@ -325,7 +328,7 @@ take_usage(lp_off_cpu *wait, uint64_t *voluntary, uint64_t *involuntary,
         wait->involuntary += *involuntary;
         kernel = (lp_ns)usage.ru_stime.tv_sec * 1000000000u +
                  (lp_ns)usage.ru_stime.tv_usec * 1000u;
-        /* (A forked child begins anew.) */
+        /* (A forked child starts from 0.) */
         *system = kernel > wait->system ? kernel - wait->system : 0;
         wait->system = kernel;
         return;
@@ -345,7 +348,7 @@ take_samples(lp_off_cpu *wait, uint64_t *samples)
     }
 }
 
-/* -- looks -----------------------------------------------------------------
+/* -- reading the clocks ----------------------------------------------------
  */
 
 static uint64_t
@@ -358,7 +361,8 @@ ns_of(const lp_clock *clock, lp_ticks ticks, lp_ns wall, lp_ticks now)
                       (double)(now - clock->ticks0));
 }
 
-/* Once the clock has run for a while it is known what it counts. */
+/* Set the exact threshold once the clock has run long enough to know its
+ * frequency. */
 static void
 measure_threshold(lp_off_cpu *wait, const lp_clock *clock, lp_ns wall,
                   lp_ticks now)
@@ -371,37 +375,37 @@ measure_threshold(lp_off_cpu *wait, const lp_clock *clock, lp_ns wall,
     }
 }
 
-/* Read the clocks at the end of a gap, and note what the frames up to `depth`
- * waited in it. */
+/* Read the clocks at the end of a gap, and record the wait of the frames up to
+ * `depth`. */
 static void
 read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
-            bool own)
+            bool own_thread)
 {
     lp_off_cpu *wait = &rec->wait;
     lp_ns wall = rec->clock.counter ? lp_clock_monotonic() : now;
-    lp_ns cpu = processor_ns(wait, own);
+    lp_ns cpu = processor_ns(wait, own_thread);
     uint64_t samples[LP_WAIT_CAUSES], voluntary = 1, involuntary = 1;
     uint64_t gap_ns = ns_of(&rec->clock, gap, wall, now);
     uint64_t passed = wall - wait->wall, used = cpu - wait->cpu, off;
     lp_ns system = 0;
 
-    if (cpu == 0 && !own) {
-        return; /* its thread is gone */
+    if (cpu == 0 && !own_thread) {
+        return; /* its thread has ended */
     }
     take_samples(wait, samples);
     off = wait->read && cpu >= wait->cpu && passed > used ? passed - used : 0;
-    if (own &&
+    if (own_thread &&
         (off > LP_WAIT_NOISE_NS || !wait->read || lp_off_cpu_split_on)) {
-        take_usage(wait, &voluntary, &involuntary, &system);
+        read_usage(wait, &voluntary, &involuntary, &system);
     }
     off = off < gap_ns ? off : gap_ns;
     if (lp_off_cpu_split_on && wait->read && depth != 0 &&
         wait->threshold < gap) {
-        /* Since the last look there were short lines, too. */
+        /* Since the last reading there were also short lines. */
         double part = passed > gap_ns ? (double)gap_ns / (double)passed : 1.0;
 
-        charge_own(rec, depth, off > LP_WAIT_NOISE_NS ? off : 0,
-                   (uint64_t)((double)system * part));
+        charge_self(rec, depth, off > LP_WAIT_NOISE_NS ? off : 0,
+                    (uint64_t)((double)system * part));
     }
     wait->read = true;
     wait->read_at = now;
@@ -423,30 +427,31 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     }
 }
 
-/* Look at the gap from the last event to `now`; how many ticks that took. */
+/* Measure the gap from the last event to `now`; returns how many ticks that
+ * took. */
 static lp_ticks
-look(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 {
     lp_off_cpu *wait = &rec->wait;
     lp_ticks last = frame->since, begun;
-    bool asked = READ(wait->asked);
+    bool reading_requested = READ(wait->reading_requested);
 
-    last = last < wait->left ? wait->left : last;
+    last = last < wait->last_leave ? wait->last_leave : last;
     last = last < wait->read_at ? wait->read_at : last;
-    WRITE(wait->asked, false);
+    WRITE(wait->reading_requested, false);
     lp_off_cpu_watch(rec);
-    if (now < last || (now - last <= wait->threshold && !asked)) {
+    if (now < last || (now - last <= wait->threshold && !reading_requested)) {
         return 0;
     }
     begun = lp_clock_now(&rec->clock);
     read_clocks(rec, open_depth(rec, frame), now - last, now, true);
-    lp_sampler_wake(); /* it may take our processor: the next look sees that
-                        */
+    lp_sampler_wake(); /* it may preempt this thread, which the next reading
+                          counts */
     return lp_clock_now(&rec->clock) - begun;
 }
 
-/* The look is no time of the lines that are open; what is beyond any look is,
- * for then the thread was put off its processor meanwhile. */
+/* Charge the reading as cost, not as time of the open lines.  Time beyond the
+ * maximum of a reading is theirs, because then the thread was preempted. */
 static void
 add_cost(lp_recorder *rec, lp_ticks ticks)
 {
@@ -460,14 +465,16 @@ add_cost(lp_recorder *rec, lp_ticks ticks)
 void
 lp_off_cpu_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 {
-    add_cost(rec, look(rec, frame - 1, now));
+    add_cost(rec, measure_gap(rec, frame - 1, now));
 }
 
 void
 lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    add_cost(rec, look(rec, frame, now)); /* it is the top one, but where
-                                           * frames take turns */
+    add_cost(
+        rec,
+        measure_gap(rec, frame,
+                    now)); /* the top frame, unless greenlets switch frames */
     if (rec->wait.n_pending == 0) {
         return;
     }
@@ -481,8 +488,7 @@ lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
         }
     }
     else {
-        lp_off_cpu_spread(
-            rec); /* a shared frame's, or frames that take turns */
+        lp_off_cpu_spread(rec); /* a shared frame, or greenlets */
     }
 }
 
@@ -493,7 +499,7 @@ lp_off_cpu_settle(lp_recorder *rec, lp_ticks now)
     uint64_t depth = open_depth(rec, rec->top);
     lp_ticks last = rec->frames[depth].since;
 
-    last = last < wait->left ? wait->left : last;
+    last = last < wait->last_leave ? wait->last_leave : last;
     last = last < wait->read_at ? wait->read_at : last;
     if (depth != 0 && wait->read && now > last &&
         now - last > wait->threshold) {

@@ -23,7 +23,7 @@
 
 #ifdef __linux__
 
-/* Input and output.  Not all processors have all of these calls. */
+/* Input and output.  Some of these calls do not exist on all processors. */
 static const long io_calls[] = {
     SYS_read,
     SYS_write,
@@ -139,9 +139,10 @@ is_io(long call)
     return false;
 }
 
-/* The number of descriptors that a call waits for; -1 for other calls. */
+/* Return the number of descriptors that a call waits for; -1 for other calls.
+ */
 static long
-waits_for(long call, unsigned long first, unsigned long second)
+descriptor_count(long call, unsigned long first, unsigned long second)
 {
 #  ifdef SYS_select
     if (call == SYS_select) {
@@ -159,8 +160,9 @@ waits_for(long call, unsigned long first, unsigned long second)
     return call == SYS_ppoll ? (long)second : -1;
 }
 
-/* Linux: "running", or the call's number and arguments, or -1 and where it is
- * in a program that waits without having called, for a page.  See proc(5). */
+/* The text is "running"; or the number of a system call and its arguments; or
+ * -1 and addresses, if the thread is blocked outside of a system call, in a
+ * page fault.  See proc(5). */
 lp_cause
 lp_sampler_cause(const char *text, uintptr_t low, uintptr_t high)
 {
@@ -176,7 +178,7 @@ lp_sampler_cause(const char *text, uintptr_t low, uintptr_t high)
         return first >= low && first < high ? LP_WAIT_GIL : LP_WAIT_LOCK;
     }
     if (call == SYS_clock_nanosleep || call == SYS_nanosleep ||
-        waits_for(call, first, second) == 0) {
+        descriptor_count(call, first, second) == 0) {
         return LP_WAIT_SLEEP;
     }
     return call == -1 || is_io(call) ? LP_WAIT_IO : LP_WAIT_OTHER;
@@ -208,19 +210,20 @@ lp_sampler_is_unavailable(void)
 
 #ifdef __linux__
 
-/* -- the thread that looks -------------------------------------------------
+/* -- the sampling thread ---------------------------------------------------
  */
 
 /* The watched recorders, and the data of the sampler's own thread. */
 typedef struct sampler_view {
     lp_recorder *const *recorders;
-    uintptr_t low, high; /* where the interpreter's lock is */
-    uint32_t own;        /* the thread, as the system numbers it, */
-    uint32_t turn;       /* how often there was one before, and this one, */
-    uint32_t files;      /* and how many files it has open */
+    uintptr_t low, high; /* address range of the GIL */
+    uint32_t native_id;  /* thread id of the operating system */
+    uint32_t
+        run_number; /* number of sampling threads so far, this one included */
+    uint32_t files; /* files it has open */
 } sampler_view;
 
-/* True when the state was `from`. */
+/* Change the state; true if it was `from`. */
 static bool
 change_state(uint32_t from, uint32_t to)
 {
@@ -229,19 +232,22 @@ change_state(uint32_t from, uint32_t to)
 }
 
 enum {
-    SHORTEST_NS = 2000000, /* from one look at all threads to the next, */
-    LONGEST_NS = 16000000,
-    SHARE = 150,        /* and so many times what it takes, at least */
-    IDLE_NS = 50000000, /* no line open for so long: it sleeps */
-    OFTEN = 8,          /* a thread that stays blocked is asked so often, */
-    SELDOM = 16,        /* and then at every 16th time */
-    MOST_FILES = 1 << 16,
-    OPEN_FILES = 512
+    MIN_PERIOD_NS =
+        2000000, /* min and max time between samples of all threads, */
+    MAX_PERIOD_NS = 16000000,
+    SHARE = 150, /* and min ratio of the time between samples to the time of a
+                    sample */
+    IDLE_NS =
+        50000000, /* time without open lines after which the sampler sleeps */
+    MAX_REPEATS = 8,      /* samples of a thread blocked in the same cause, */
+    REPEAT_INTERVAL = 16, /* after which it is sampled only every 16th time */
+    MAX_DESCRIPTORS = 1 << 16,
+    MAX_OPEN_FILES = 512
 };
 
-/* Sleep while the state is this one, for so many ns; 0: for as long. */
+/* Sleep while the state is `state`, for so many ns; 0 for no limit. */
 static void
-sleep_in(uint32_t state, lp_ns ns)
+sleep_in_state(uint32_t state, lp_ns ns)
 {
     struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
                             .tv_nsec = (long)(ns % 1000000000u)};
@@ -250,10 +256,11 @@ sleep_in(uint32_t state, lp_ns ns)
             ns == 0 ? NULL : &time, NULL, 0);
 }
 
-/* A table of file descriptors of its own, with nothing in it: what it opens
- * takes no number from the program, and what the program closes is closed. */
+/* Switch this thread to an empty table of file descriptors of its own, so that
+ * its files take no numbers from the program, and files that the program
+ * closes are closed. */
 static bool
-leave_files(void)
+unshare_files(void)
 {
 #  ifdef SYS_close_range
     enum { UNSHARE = 2 }; /* CLOSE_RANGE_UNSHARE */
@@ -265,8 +272,8 @@ leave_files(void)
     if (unshare(CLONE_FILES) != 0) {
         return false;
     }
-    for (int fd = 0; fd < MOST_FILES; fd++) {
-        close(fd); /* an old system's: it has no other way */
+    for (int fd = 0; fd < MAX_DESCRIPTORS; fd++) {
+        close(fd); /* on old systems there is no other way */
     }
     return true;
 }
@@ -280,9 +287,10 @@ open_file(uint32_t thread)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* What the thread of a file is blocked in; LP_WAIT_UNSEEN when it is gone. */
+/* Return the cause of the thread of an open file; LP_WAIT_UNSEEN if the thread
+ * has ended. */
 static lp_cause
-cause_in(const sampler_view *view, int file)
+read_cause(const sampler_view *view, int file)
 {
     char text[256];
     ssize_t n = file < 0 ? -1 : pread(file, text, sizeof(text) - 1, 0);
@@ -294,26 +302,26 @@ cause_in(const sampler_view *view, int file)
     return lp_sampler_cause(text, view->low, view->high);
 }
 
-/* What a thread is blocked in; LP_WAIT_UNSEEN when that cannot be read.  The
- * file stays open, unless there are very many. */
+/* Return the cause of a thread; LP_WAIT_UNSEEN if it cannot be read.  The file
+ * stays open, unless very many are. */
 static lp_cause
-cause_of(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
+find_cause(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
 {
     lp_cause cause;
 
-    if (wait->turn == view->turn && wait->asks == thread) {
-        return cause_in(view, wait->file);
+    if (wait->file_run == view->run_number && wait->file_thread == thread) {
+        return read_cause(view, wait->file);
     }
-    if (wait->turn == view->turn) {
+    if (wait->file_run == view->run_number) {
         close(wait->file);
         view->files--;
     }
     wait->file = open_file(thread);
-    wait->asks = thread;
-    wait->turn = 0;
-    cause = cause_in(view, wait->file);
-    if (wait->file >= 0 && view->files < OPEN_FILES) {
-        wait->turn = view->turn;
+    wait->file_thread = thread;
+    wait->file_run = 0;
+    cause = read_cause(view, wait->file);
+    if (wait->file >= 0 && view->files < MAX_OPEN_FILES) {
+        wait->file_run = view->run_number;
         view->files++;
     }
     else if (wait->file >= 0) {
@@ -325,8 +333,8 @@ cause_of(sampler_view *view, lp_off_cpu *wait, uint32_t thread)
 static bool
 is_unavailable(const sampler_view *view)
 {
-    int file = open_file(view->own);
-    bool unavailable = cause_in(view, file) == LP_WAIT_UNSEEN;
+    int file = open_file(view->native_id);
+    bool unavailable = read_cause(view, file) == LP_WAIT_UNSEEN;
 
     if (file >= 0) {
         close(file);
@@ -334,27 +342,30 @@ is_unavailable(const sampler_view *view)
     return unavailable;
 }
 
-/* True if a thread began to wait of late; and if any has open lines. */
-typedef struct seen {
-    bool fresh, open;
-} seen;
+/* Result of a sample of all threads: whether a thread began to wait recently,
+ * and whether any has open lines. */
+typedef struct sample_result {
+    bool recent_wait, open;
+} sample_result;
 
-/* Ask for the thread's next event to be looked at.  False when the last one
- * that we asked for is still to come: it is in the same gap. */
+/* Request a reading of the clocks at the thread's next event.  False if the
+ * previous request is still pending, because then the thread is in the same
+ * gap. */
 static bool
-mark(lp_off_cpu *wait)
+request_reading(lp_off_cpu *wait)
 {
-    bool asked = __atomic_exchange_n(&wait->asked, true, __ATOMIC_RELAXED);
+    bool reading_requested =
+        __atomic_exchange_n(&wait->reading_requested, true, __ATOMIC_RELAXED);
 
-    if (!asked) {
+    if (!reading_requested) {
         __atomic_store_n(&wait->min, 0, __ATOMIC_RELAXED);
     }
-    return !asked;
+    return !reading_requested;
 }
 
 static void
-look_at(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
-        seen *found)
+sample_thread(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
+              sample_result *found)
 {
     lp_off_cpu *wait = &rec->wait;
     uint32_t thread = __atomic_load_n(&wait->thread, __ATOMIC_RELAXED);
@@ -367,35 +378,38 @@ look_at(sampler_view *view, lp_recorder *rec, lp_ns now, lp_ns period,
         return;
     }
     found->open = true;
-    if (mark(wait)) {
-        wait->quiet = 0;
-        wait->sampled = now > period ? now - period : 0;
+    if (request_reading(wait)) {
+        wait->repeats = 0;
+        wait->sampled_at = now > period ? now - period : 0;
     }
-    else if (wait->quiet > OFTEN && ++wait->quiet % SELDOM != 0) {
+    else if (wait->repeats > MAX_REPEATS &&
+             ++wait->repeats % REPEAT_INTERVAL != 0) {
         return;
     }
-    cause = cause_of(view, wait, thread);
+    cause = find_cause(view, wait, thread);
     if (cause == LP_WAIT_UNSEEN ||
-        !__atomic_load_n(&wait->asked, __ATOMIC_RELAXED)) {
-        return; /* it is gone, or in another gap by now */
+        !__atomic_load_n(&wait->reading_requested, __ATOMIC_RELAXED)) {
+        return; /* the thread has ended, or is in another gap by now */
     }
-    wait->quiet =
-        cause == wait->seen && cause != LP_WAIT_RUNNABLE ? wait->quiet + 1 : 0;
-    wait->seen = cause;
-    weight = now - wait->sampled;
-    wait->sampled = now;
+    wait->repeats = cause == wait->last_cause && cause != LP_WAIT_RUNNABLE
+                        ? wait->repeats + 1
+                        : 0;
+    wait->last_cause = cause;
+    weight = now - wait->sampled_at;
+    wait->sampled_at = now;
     __atomic_fetch_add(&wait->samples[cause], weight, __ATOMIC_RELAXED);
-    found->fresh |= cause != LP_WAIT_RUNNABLE && wait->quiet <= OFTEN;
+    found->recent_wait |=
+        cause != LP_WAIT_RUNNABLE && wait->repeats <= MAX_REPEATS;
 }
 
-static seen
-look_at_all(sampler_view *view, lp_ns now, lp_ns period)
+static sample_result
+sample_threads(sampler_view *view, lp_ns now, lp_ns period)
 {
-    seen found = {false, false};
+    sample_result found = {false, false};
     lp_recorder *rec = __atomic_load_n(view->recorders, __ATOMIC_ACQUIRE);
 
     while (rec != NULL) {
-        look_at(view, rec, now, period, &found);
+        sample_thread(view, rec, now, period, &found);
         rec = __atomic_load_n(&rec->next, __ATOMIC_ACQUIRE);
     }
     return found;
@@ -412,10 +426,10 @@ any_open(const sampler_view *view)
     return rec != NULL;
 }
 
-/* Processor time of this thread: on a busy machine a look may be interrupted
- * for long, and that costs nobody anything. */
+/* Processor time of this thread: on a busy machine a sample may be interrupted
+ * for long, which costs the program nothing. */
 static lp_ns
-spent(void)
+cpu_time(void)
 {
     struct timespec time = {0};
 
@@ -424,35 +438,35 @@ spent(void)
 }
 
 static lp_ns
-next_period(lp_ns period, lp_ns took, bool fresh)
+next_period(lp_ns period, lp_ns took, bool recent_wait)
 {
-    period = fresh ? SHORTEST_NS : period + period / 8;
-    period = period > LONGEST_NS ? LONGEST_NS : period;
+    period = recent_wait ? MIN_PERIOD_NS : period + period / 8;
+    period = period > MAX_PERIOD_NS ? MAX_PERIOD_NS : period;
     return period < took * SHARE ? took * SHARE : period;
 }
 
 static void
-watch(sampler_view *view)
+run_sampler(sampler_view *view)
 {
-    lp_ns period = SHORTEST_NS, last = lp_clock_monotonic(), idle = 0;
+    lp_ns period = MIN_PERIOD_NS, last = lp_clock_monotonic(), idle = 0;
 
     for (;;) {
         uint32_t state = __atomic_load_n(&lp_sampler_state, __ATOMIC_ACQUIRE);
-        lp_ns now = lp_clock_monotonic(), before;
-        seen found;
+        lp_ns now = lp_clock_monotonic(), start;
+        sample_result found;
 
         if (state != LP_SAMPLER_AWAKE) {
             if (state != LP_SAMPLER_ASLEEP) {
                 return;
             }
-            sleep_in(LP_SAMPLER_ASLEEP, 0);
+            sleep_in_state(LP_SAMPLER_ASLEEP, 0);
             last = lp_clock_monotonic();
-            period = SHORTEST_NS;
+            period = MIN_PERIOD_NS;
             continue;
         }
-        before = spent();
-        found = look_at_all(view, now, now - last);
-        found.fresh |=
+        start = cpu_time();
+        found = sample_threads(view, now, now - last);
+        found.recent_wait |=
             __atomic_exchange_n(&lp_sampler_waited, 0, __ATOMIC_RELAXED) != 0;
         last = now;
         idle = found.open ? 0 : idle + period;
@@ -464,31 +478,31 @@ watch(sampler_view *view)
             }
             continue;
         }
-        period = next_period(period, spent() - before, found.fresh);
-        sleep_in(LP_SAMPLER_AWAKE, period);
+        period = next_period(period, cpu_time() - start, found.recent_wait);
+        sleep_in_state(LP_SAMPLER_AWAKE, period);
     }
 }
 
-/* Runs on the thread, until it is to end or sees nothing. */
+/* Run the sampling thread until it is to end or cannot read causes. */
 static void
 run_thread(sampler_view *view)
 {
     prctl(PR_SET_NAME, "lineprof", 0, 0, 0);
-    view->own = (uint32_t)syscall(SYS_gettid);
-    view->turn++;
+    view->native_id = (uint32_t)syscall(SYS_gettid);
+    view->run_number++;
     view->files = 0;
-    if (leave_files() && !is_unavailable(view)) {
-        watch(view);
+    if (unshare_files() && !is_unavailable(view)) {
+        run_sampler(view);
     }
     else {
         change_state(LP_SAMPLER_AWAKE, LP_SAMPLER_UNAVAILABLE);
     }
 }
 
-/* -- its begin and its end -------------------------------------------------
+/* -- start and end of the thread -------------------------------------------
  */
 
-enum { STACK_BYTES = 256 << 10, MOST_MOMENTS = 10000 };
+enum { STACK_BYTES = 256 << 10, MAX_POLLS = 10000 };
 
 static struct {
     sampler_view view;
@@ -498,7 +512,7 @@ static struct {
     uint32_t forking; /* the thread that forks */
 } sampler;
 
-/* Held by who begins or ends the thread, and while the process forks. */
+/* Held while the thread is started or ended, and while the process forks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -517,14 +531,14 @@ run(void *view)
     return NULL;
 }
 
-/* Who counts the threads of the process still sees one that was joined, for
- * some microseconds. */
+/* Wait until a joined thread is gone: for some microseconds it still counts as
+ * a thread of the process. */
 static void
 wait_until_gone(uint32_t thread)
 {
     const struct timespec moment = {0, 10000};
 
-    for (int i = 0; i < MOST_MOMENTS; i++) {
+    for (int i = 0; i < MAX_POLLS; i++) {
         if (syscall(SYS_tgkill, getpid(), thread, 0) != 0) {
             return;
         }
@@ -539,13 +553,14 @@ end(void)
     if (sampler.running) {
         set_state(LP_SAMPLER_ENDING);
         pthread_join(sampler.thread, NULL);
-        wait_until_gone(sampler.view.own);
+        wait_until_gone(sampler.view.native_id);
         sampler.running = false;
     }
     __atomic_store_n(&lp_sampler_state, LP_SAMPLER_OFF, __ATOMIC_SEQ_CST);
 }
 
-/* [lock] A thread that takes no signals: they are the program's. */
+/* [lock] Create the thread with all signals blocked, because signals are meant
+ * for the program. */
 static bool
 create(void)
 {
@@ -573,7 +588,7 @@ lp_sampler_begin(void)
         return;
     }
     if (pthread_mutex_trylock(&lock) != 0) {
-        return; /* at the next look */
+        return; /* try again when clocks are next read */
     }
     if (!sampler.running &&
         change_state(LP_SAMPLER_WANTED, LP_SAMPLER_AWAKE)) {
@@ -602,9 +617,9 @@ after_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* In the child its one thread has another number, and the others are gone.
- * The child finds itself alone, as it would without us: no thread comes back
- * there, and what its lines wait for stays unseen. */
+/* In the child the only thread has another thread id, and the others do not
+ * exist.  No sampler starts in the child, which is to have one thread, as
+ * without lineprof; causes of waits there are unknown. */
 static void
 after_fork_child(void)
 {
@@ -612,10 +627,10 @@ after_fork_child(void)
         sampler.view.recorders == NULL ? NULL : *sampler.view.recorders;
 
     for (; rec != NULL; rec = rec->next) {
-        bool own = rec->wait.thread == sampler.forking;
+        bool forked = rec->wait.thread == sampler.forking;
 
         rec->wait.thread = 0;
-        if (own) {
+        if (forked) {
             lp_off_cpu_attach(rec);
         }
     }
@@ -624,7 +639,7 @@ after_fork_child(void)
 }
 
 static void
-heed_forks(void)
+register_fork_handlers(void)
 {
     pthread_atfork(before_fork, after_fork, after_fork_child);
 }
@@ -632,7 +647,7 @@ heed_forks(void)
 void
 lp_sampler_start(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
 {
-    pthread_once(&once, heed_forks);
+    pthread_once(&once, register_fork_handlers);
     pthread_mutex_lock(&lock);
     sampler.view.recorders = recorders;
     sampler.view.low = low;

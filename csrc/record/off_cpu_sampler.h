@@ -1,13 +1,14 @@
-/* The off-CPU sampler: a thread that looks for the causes of waits.
+/* The off-CPU sampler: a thread that finds the causes of waits.
  *
  * The sampler's thread runs no Python, and asks the system every few
- * milliseconds about each thread with open lines.  It begins at the first
- * long wait that off_cpu.h sees, sleeps while no line is open, and ends before
- * the process forks, so that neither the child nor a count of threads sees it.
- * It shares no file descriptors with the program, and takes no signals.
+ * milliseconds for the state of each thread with open lines.  It begins at the
+ * first long wait that off_cpu.h measures, sleeps while no line is open, and
+ * ends before the process forks, so that neither the child nor a count of
+ * threads sees it.  It shares no file descriptors with the program, and takes
+ * no signals.
  *
- * Systems other than Linux do not tell what a thread waits for: there is no
- * sampler on them.
+ * Systems other than Linux do not show the cause of a wait and have no
+ * sampler.
  */
 #ifndef LP_RECORD_OFF_CPU_SAMPLER_H
 #define LP_RECORD_OFF_CPU_SAMPLER_H
@@ -19,38 +20,39 @@
 
 enum {
     LP_SAMPLER_OFF = 0, /* not wanted */
-    LP_SAMPLER_WANTED,  /* it is to begin at the next look */
+    LP_SAMPLER_WANTED,  /* begins when clocks are next read */
     LP_SAMPLER_AWAKE,
     LP_SAMPLER_ASLEEP,      /* no line is open */
-    LP_SAMPLER_UNAVAILABLE, /* the system does not tell */
+    LP_SAMPLER_UNAVAILABLE, /* the system does not show causes */
     LP_SAMPLER_ENDING
 };
 
-/* One of these (atomic). */
+/* The state, one of these (atomic). */
 extern uint32_t lp_sampler_state;
 
-/* Somebody waited of late (atomic): it is worth while to look more often. */
+/* True if a thread waited recently, so that it is worth while to sample more
+ * often (atomic). */
 extern uint32_t lp_sampler_waited;
 
-/* Watch the threads of a list of recorders, of which none is ever freed, from
- * the next look on.  Who waits for a word in [low, high) waits for the
- * interpreter's lock.  Idempotent. */
+/* Sample the threads of a list of recorders, none of which is ever freed, from
+ * the next reading of clocks on.  A thread that waits for a futex in [low,
+ * high) waits for the GIL.  Idempotent. */
 void lp_sampler_start(struct lp_recorder *const *recorders, uintptr_t low,
                       uintptr_t high);
 
-/* No more: the thread has ended when this returns.  Idempotent. */
+/* Stop sampling: the thread has ended on return.  Idempotent. */
 void lp_sampler_stop(void);
 
-/* Does the system not tell what threads wait for? */
+/* True if the system does not show what threads wait for. */
 bool lp_sampler_is_unavailable(void);
 
-/* The cause by the text of /proc/PID/task/TID/syscall; LP_WAIT_RUNNABLE: the
- * thread is not blocked. */
+/* Return the cause from the text of /proc/PID/task/TID/syscall;
+ * LP_WAIT_RUNNABLE if the thread is not blocked. */
 lp_cause lp_sampler_cause(const char *text, uintptr_t low, uintptr_t high);
 
 void lp_sampler_begin(void);
 
-/* [ANY] There is something to watch. */
+/* [ANY] Start or wake the sampler, because a line is open. */
 static inline void
 lp_sampler_wake(void)
 {

@@ -5,12 +5,13 @@
 
 #include "record/call_tree.h"
 
-enum { FIRST_FRAMES = 64 };
+enum { MIN_FRAMES = 64 };
 
-/* Other threads read this at any moment, see current_path.c. */
+/* Write a field that other threads may read at any time, see current_path.c.
+ */
 #define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
 
-/* The same for a whole frame. */
+/* Copy a frame that other threads may be reading. */
 static void
 move_frame(lp_frame *to, const lp_frame *from)
 {
@@ -33,13 +34,13 @@ lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
     if (rec == NULL) {
         return NULL;
     }
-    rec->frames = calloc(FIRST_FRAMES, sizeof(lp_frame));
+    rec->frames = calloc(MIN_FRAMES, sizeof(lp_frame));
     if (rec->frames == NULL) {
         free(rec);
         return NULL;
     }
     rec->top = rec->frames;
-    rec->last = rec->frames + FIRST_FRAMES - 1;
+    rec->last = rec->frames + MIN_FRAMES - 1;
     rec->clock = *clock;
     rec->costs = *costs;
     rec->audit_at = LP_OVERHEAD_AUDIT_NEVER;
@@ -54,11 +55,11 @@ lp_recorder_free(lp_recorder *rec)
     if (rec == NULL) {
         return;
     }
-    while (rec->outgrown != NULL) {
-        void *next = *(void **)rec->outgrown;
+    while (rec->old_frames != NULL) {
+        void *next = *(void **)rec->old_frames;
 
-        free(rec->outgrown);
-        rec->outgrown = next;
+        free(rec->old_frames);
+        rec->old_frames = next;
     }
     while (rec->trees != NULL) {
         lp_calls_drop(rec, rec->trees->owner);
@@ -95,9 +96,10 @@ lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
     return rec->counters[id];
 }
 
-/* Room for more frames.  They move: nobody keeps a pointer to one from one
- * event to the next.  The old ones are kept, for another thread may be reading
- * them; the sentinel's place, which nobody reads, links them. */
+/* Make room for more frames by reallocation: no code keeps a pointer to a
+ * frame from one event to the next.  The old array is kept, because another
+ * thread may be reading it; its sentinel, which is never read, links the old
+ * arrays. */
 static bool
 grow(lp_recorder *rec)
 {
@@ -115,13 +117,13 @@ grow(lp_recorder *rec)
     __atomic_store_n(&rec->top, frames + used - 1, __ATOMIC_RELAXED);
     rec->last = frames + wanted - 1;
     lp_recorder_changed(rec);
-    *(void **)old = rec->outgrown;
-    rec->outgrown = old;
+    *(void **)old = rec->old_frames;
+    rec->old_frames = old;
     return true;
 }
 
 static bool
-has_room(lp_recorder *rec, const lp_code_counters *counters)
+reserve(lp_recorder *rec, const lp_code_counters *counters)
 {
     if (counters == NULL || (rec->top == rec->last && !grow(rec))) {
         rec->lost++;
@@ -130,7 +132,7 @@ has_room(lp_recorder *rec, const lp_code_counters *counters)
     return true;
 }
 
-/* A frame that has not come to a line. */
+/* Initialise a frame that has not come to a line. */
 static void
 begin_frame(lp_frame *frame, const void *code, lp_code_counters *counters,
             uint32_t first_line)
@@ -143,12 +145,12 @@ begin_frame(lp_frame *frame, const void *code, lp_code_counters *counters,
     WRITE(frame->path, 0);
     WRITE(frame->flags, counters->depth == 0 ? LP_FRAME_OUTERMOST : 0);
     frame->code = code;
-    frame->own = 0;
+    frame->self_cost = 0;
     frame->counters = counters;
     frame->key = NULL;
     frame->node = NULL;
-    frame->seen = 0;
-    frame->last_seen = 0;
+    frame->hit_mask = 0;
+    frame->last_hit = 0;
     frame->statement = NULL;
     frame->offset = -1;
     if (counters->depth++ != 0) {
@@ -162,7 +164,7 @@ lp_recorder_enter(lp_recorder *rec, const void *code,
 {
     lp_frame *frame;
 
-    if (!has_room(rec, counters)) {
+    if (!reserve(rec, counters)) {
         return NULL;
     }
     lp_recorder_change(rec);
@@ -173,7 +175,8 @@ lp_recorder_enter(lp_recorder *rec, const void *code,
     return frame;
 }
 
-/* Frames from this one on stand on others than before. */
+/* Drop the cached paths of this frame and those above, because the frames
+ * below them change. */
 static void
 forget_paths(lp_recorder *rec, lp_frame *frame)
 {
@@ -182,8 +185,8 @@ forget_paths(lp_recorder *rec, lp_frame *frame)
     }
 }
 
-/* What comes of the line, open since then, and of its statement, is no whole
- * one. */
+/* Mark the time on the line, open since `opened`, as split: the rest of it,
+ * and of its statement, is no complete execution. */
 static void
 split(lp_frame *frame, lp_ticks opened)
 {
@@ -199,7 +202,7 @@ lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
     size_t place = (size_t)(below - rec->frames) + 1;
     lp_frame *frame;
 
-    if (!has_room(rec, counters)) {
+    if (!reserve(rec, counters)) {
         return NULL;
     }
     lp_off_cpu_spread(rec);
@@ -217,7 +220,7 @@ lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
     WRITE(rec->top, rec->top + 1);
     forget_paths(rec, frame);
     if (rec->ranged >= place) {
-        rec->ranged++; /* it is no range, and as such where it should be */
+        rec->ranged++; /* it has no range, so its ranges are up to date */
     }
     lp_recorder_changed(rec);
     return frame;
@@ -231,25 +234,25 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
 
     counters->depth--;
     if (LP_LIKELY(frame->line != NULL)) {
-        uint64_t looks = rec->wait.cost;
+        uint64_t gap_cost = rec->wait.cost;
 
         if (suspended) {
             split(frame, lp_recorder_opened(frame));
         }
         lp_recorder_charge(rec, frame, now);
-        /* What came after `now` is none of the frame's time. */
-        frame->first_cost += rec->wait.cost - looks;
+        /* Time after `now` does not belong to the frame. */
+        frame->first_cost += rec->wait.cost - gap_cost;
         if (LP_UNLIKELY(rec->traced)) {
             lp_recorder_add_function_slice(rec, frame, now);
         }
         lp_recorder_end_statement(frame);
         lp_calls_charge(rec, frame, now);
-        rec->cost += frame->own;
+        rec->cost += frame->self_cost;
     }
-    rec->wait.left = now;
+    rec->wait.last_leave = now;
     lp_recorder_change(rec);
     if (LP_UNLIKELY(frame != rec->top)) {
-        rec->turns += !(frame[1].flags & LP_FRAME_SHARED);
+        rec->unordered_leaves += !(frame[1].flags & LP_FRAME_SHARED);
         for (lp_frame *at = frame; at < rec->top; at++) {
             move_frame(at, at + 1);
         }
@@ -263,7 +266,8 @@ void
 lp_recorder_settle(lp_recorder *rec, lp_ticks now)
 {
     lp_off_cpu_settle(rec, now);
-    /* From the innermost on: what it cost so far is in those below, too. */
+    /* From the innermost frame on, because its cost so far is also in those
+     * below. */
     for (lp_frame *frame = rec->top; frame > rec->frames; frame--) {
         lp_ticks opened;
 
@@ -276,8 +280,8 @@ lp_recorder_settle(lp_recorder *rec, lp_ticks now)
         frame->since = now;
         frame->opened = opened;
         lp_calls_charge(rec, frame, now);
-        rec->cost += frame->own;
-        frame->own = 0;
+        rec->cost += frame->self_cost;
+        frame->self_cost = 0;
     }
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         lp_ticks began = frame->began;
@@ -290,7 +294,7 @@ lp_recorder_settle(lp_recorder *rec, lp_ticks now)
     }
 }
 
-/* The event that would end its open line never comes: it costs nothing. */
+/* Give up the open line, whose final event never comes and has no cost. */
 static void
 abandon_line(lp_frame *frame)
 {
@@ -299,10 +303,11 @@ abandon_line(lp_frame *frame)
     }
 }
 
-/* Paths of its lines are to be asked for anew.  By two at once: whatever
- * another thread changes meanwhile, an even number says that it is done. */
+/* Make other threads' copies of the current path invalid.  Adds two in one
+ * step, so that an even number still means that no thread is changing frames.
+ */
 static void
-outdate_paths(lp_recorder *rec)
+invalidate_paths(lp_recorder *rec)
 {
     __atomic_fetch_add(&rec->changes, 2, __ATOMIC_SEQ_CST);
 }
@@ -320,15 +325,15 @@ lp_recorder_pause(lp_recorder *rec, lp_ticks now)
 {
     lp_recorder_end_slices(rec, NULL, NULL, now);
     lp_recorder_settle(rec, now);
-    outdate_paths(rec);
+    invalidate_paths(rec);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         abandon_line(frame);
         WRITE(frame->line, NULL);
         WRITE(frame->flags, frame->flags | LP_FRAME_PAUSED);
-        frame->node = NULL; /* its caller may not count again before it does */
+        frame->node = NULL; /* its caller may resume counting later */
     }
     forget_paths(rec, rec->frames + 1);
-    outdate_paths(rec);
+    invalidate_paths(rec);
 }
 
 uint32_t
@@ -343,7 +348,8 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
 {
     lp_frame *kept = rec->frames + 1;
     uint32_t enabling = 0;
-    bool gone = false; /* is the frame below, or what it called by C? */
+    bool gone = false; /* true if the frame below was removed, or the one that
+                          called this C function */
 
     lp_recorder_end_slices(rec, owner, code, now);
     lp_recorder_settle(rec, now);
@@ -357,8 +363,7 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
             abandon_line(frame);
             frame->counters->depth--;
             enabling += (frame->flags & LP_FRAME_ACTIVATES_TRACER) != 0;
-            /* The frame that shares it above, if any, now stands on what it
-             * stood on. */
+            /* A frame above that shares it now shares the frame below it. */
             if (frame < rec->top && !(frame->flags & LP_FRAME_SHARED)) {
                 WRITE(frame[1].flags,
                       frame[1].flags & ~(uint32_t)LP_FRAME_SHARED);
@@ -367,7 +372,7 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
         }
         gone = false;
         if (kept < frame) {
-            frame->node = NULL; /* another may be its caller from now on */
+            frame->node = NULL; /* its caller may be another one from now on */
         }
         move_frame(kept++, frame);
     }
@@ -388,17 +393,17 @@ lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now)
     }
 }
 
-/* What others' events took while it was open is none of its execution's
- * ticks; what is left of them. */
+/* Charge the line with the cost of events of other frames while it was open.
+ * Returns `ticks` without that cost. */
 static lp_ticks
-charge_others(lp_recorder *rec, lp_frame *frame, lp_ticks ticks)
+charge_event_costs(lp_recorder *rec, lp_frame *frame, lp_ticks ticks)
 {
     uint64_t cost = rec->cost - (frame->cost & ~LP_SPLIT);
-    lp_ticks lost = cost / LP_COST_ONE;
+    lp_ticks overhead = cost / LP_COST_ONE;
 
     frame->line->cost += cost;
     frame->cost = rec->cost;
-    return ticks > lost ? ticks - lost : 0;
+    return ticks > overhead ? ticks - overhead : 0;
 }
 
 void
@@ -407,13 +412,13 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     lp_ticks elapsed = now - frame->since, ticks = elapsed;
     bool whole = !(frame->cost & LP_SPLIT);
 
-    /* (A line that was split may be on for longer than it now stayed.) */
+    /* (A split line may have been open for longer than `elapsed`.) */
     if (LP_UNLIKELY(elapsed >= rec->min_line_ticks ||
                     (!whole && rec->traced))) {
         lp_recorder_add_line_slice(rec, frame, now);
     }
     if (rec->cost != frame->cost) {
-        ticks = charge_others(rec, frame, ticks);
+        ticks = charge_event_costs(rec, frame, ticks);
     }
     if (LP_UNLIKELY(elapsed >=
                     __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED))) {
@@ -424,32 +429,32 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     }
 }
 
-/* In statements of several lines each time that one runs is a hit of each of
- * its lines, however control goes about in it. */
+/* In a multi-line statement each execution of the statement is one hit of each
+ * of its lines, however control moves between them. */
 
-enum { SEEN_BITS = 64 };
+enum { MASK_BITS = 64 };
 
-/* Count the line of a statement once for each time that the statement runs,
- * however often control comes back to the line meanwhile. */
+/* Count a line of a statement once per execution of the statement, however
+ * often control returns to the line. */
 static void
-hit_once(lp_frame *frame, lp_line *line, uint32_t place)
+count_hit_once(lp_frame *frame, lp_line *line, uint32_t place)
 {
-    if (place < SEEN_BITS) {
+    if (place < MASK_BITS) {
         uint64_t bit = (uint64_t)1 << place;
 
-        if (frame->seen & bit) {
+        if (frame->hit_mask & bit) {
             line->cost += line->weight;
             return;
         }
-        frame->seen |= bit;
+        frame->hit_mask |= bit;
     }
     else {
-        /* Literals of many lines run straight down. */
-        if (place <= frame->last_seen) {
+        /* Control passes a literal of many lines only downwards. */
+        if (place <= frame->last_hit) {
             line->cost += line->weight;
             return;
         }
-        frame->last_seen = place;
+        frame->last_hit = place;
     }
     line->hits++;
 }
@@ -462,7 +467,7 @@ lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
     bool same = from != NULL && from->statement == to->statement;
 
     if (to->statement == 0) {
-        /* A comprehension goes round on a line of no statement. */
+        /* An iteration of a comprehension on a line outside of statements. */
         to->cost += to->weight;
         return;
     }
@@ -470,15 +475,16 @@ lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
     if (!same || step == LP_LINE_LOOP_BACK) {
         lp_recorder_end_statement(frame);
         frame->statement = first;
-        frame->spent = 0;
-        frame->seen = 0;
-        frame->last_seen = 0;
+        frame->statement_ticks = 0;
+        frame->hit_mask = 0;
+        frame->last_hit = 0;
         if (to != first) {
-            /* It begins at its inside: a hit of the first line, but no time
-             * there (the sum of both costs is what is read). */
-            hit_once(frame, first, 0);
+            /* The statement begins inside: the first line gets a hit, but no
+             * time, so the weight of that hit is taken off its cost again (see
+             * lp_line_cost). */
+            count_hit_once(frame, first, 0);
             first->cost -= first->weight;
         }
     }
-    hit_once(frame, to, (uint32_t)(to - first));
+    count_hit_once(frame, to, (uint32_t)(to - first));
 }

@@ -4,17 +4,16 @@
  * A recorder is a stack of the profiled frames that run on its thread, each
  * with the line it is on.  An event charges the time since the frame's last
  * event to the line that was open, and opens the next.  Only its own thread
- * calls the verbs marked [OWNER]; under the interpreter's lock another may
- * call the rest.
+ * calls the functions marked [OWNER]; another thread may call the rest under
+ * the GIL.
  *
- * Frames are told apart by the code they run (and, where a hook knows it,
- * the frame): both are opaque here.  frames[0] is a sentinel that matches
- * nothing, so that "the top frame is this code" is the only test that an
- * event makes.
+ * Frames are identified by the code they run (and by a key, if the hook has
+ * one): both are opaque here. frames[0] is a sentinel that matches nothing, so
+ * that "the top frame is this code" is the only test that an event makes.
  *
- * Which lines are open may be read from other threads, see current_path.h:
- * so frames that have moved are kept, and `changes` tells of each that comes
- * or goes.
+ * Other threads may read which lines are open, see current_path.h.  Therefore
+ * arrays of frames that were reallocated are kept, and `changes` counts each
+ * frame that is added or removed.
  */
 #ifndef LP_RECORD_RECORDER_H
 #define LP_RECORD_RECORDER_H
@@ -27,185 +26,207 @@
 #include "record/off_cpu.h"
 #include "record/trace_buffer.h"
 
-/* The ways in which control comes to a line. */
+/* Kinds of transitions to a line. */
 typedef enum lp_line_entry {
-    LP_LINE_FORWARD = 0,  /* it went on, or jumped forward */
-    LP_LINE_LOOP_BACK,    /* it jumped back: a statement begins anew */
+    LP_LINE_FORWARD = 0, /* it continued, or jumped forward */
+    LP_LINE_LOOP_BACK, /* it jumped back: a new execution of a statement begins
+                        */
     LP_LINE_COMPREHENSION /* it jumped back inside a comprehension: no new hit
                            */
 } lp_line_entry;
 
 enum {
-    LP_FRAME_SHARED = 1,        /* the frame below is the same one, counted for
-                                 * another tracer */
-    LP_FRAME_LOOP_BACK = 2,     /* the next line event comes by a jump back */
-    LP_FRAME_COMPREHENSION = 4, /* ... by one inside a comprehension */
-    LP_FRAME_LINES = 8,         /* its time on each line is a range */
-    LP_FRAME_RANGES_STALE = 16, /* its thread has ranges to put right */
-    LP_FRAME_PAUSED = 32,       /* collection was off: its line is not open */
-    LP_FRAME_GREENLET = 64,     /* frames of one thread may take turns */
-    LP_FRAME_HAS_COMPREHENSION = 128, /* has comprehensions that run in it */
-    LP_FRAME_OUTERMOST = 256, /* no other frame of this code is open here */
+    LP_FRAME_SHARED = 1, /* the frame below is the same Python frame, counted
+                            for another tracer */
+    LP_FRAME_LOOP_BACK =
+        2, /* the next line event is the target of a jump back */
+    LP_FRAME_COMPREHENSION = 4, /* ... of a jump back inside a comprehension */
+    LP_FRAME_LINES = 8,         /* its time on each line is an NVTX range */
+    LP_FRAME_RANGES_STALE = 16, /* its thread has to update its ranges */
+    LP_FRAME_PAUSED = 32,       /* collection was off: no line is open */
+    LP_FRAME_GREENLET = 64,     /* greenlets may switch frames on its thread */
+    LP_FRAME_HAS_COMPREHENSION =
+        128, /* has comprehensions that run in its frame */
+    LP_FRAME_OUTERMOST =
+        256, /* no other frame of this code is open on the thread */
     LP_FRAME_ACTIVATES_TRACER =
         512,                /* its tracer is enabled for as long as it runs */
-    LP_FRAME_RANGED = 1024, /* it is a range, see nvtx_ranges.h */
-    LP_FRAME_C_FUNCTION = 4096, /* a function of C, see c_functions.h */
-    LP_FRAME_HIDE_LINES =
-        2048 /* another tracer gets no lines of it, trace_function.h */
+    LP_FRAME_RANGED = 1024, /* it is an NVTX range, see nvtx_ranges.h */
+    LP_FRAME_C_FUNCTION = 4096, /* a C function, see c_functions.h */
+    LP_FRAME_HIDE_LINES = 2048 /* another tracer gets no line events of it, see
+                                  trace_function.h */
 };
 
-/* The flags that make a line event leave the fast path, all in one byte. */
+/* Flags with which a line event leaves the fast path, all in one byte. */
 enum {
     LP_FRAME_SLOW = LP_FRAME_SHARED | LP_FRAME_LOOP_BACK |
     LP_FRAME_COMPREHENSION | LP_FRAME_GREENLET | LP_FRAME_LINES |
     LP_FRAME_RANGES_STALE | LP_FRAME_PAUSED
 };
 
-/* In lp_frame.cost, beyond any cost: the open line was there before, so that
- * what comes is no whole execution of it; `opened` is then since when. */
+/* A bit of lp_frame.cost, above any cost: the time on the open line was split,
+ * so that its rest is no complete execution of the line; lp_frame.opened has
+ * the time at which it was opened. */
 #define LP_SPLIT ((uint64_t)1 << 63)
 
 typedef struct lp_frame {
-    const void *code; /* what it runs; NULL in the sentinel alone */
-    lp_line *line;    /* the open line, NULL before the first */
-    lp_ticks since;   /* when it was opened or last charged */
-    uint64_t cost;  /* the recorder's cost that the lines know of; LP_SPLIT */
-    uint64_t own;   /* cost of this frame's own line events */
-    lp_line *lines; /* counts->lines */
+    const void *code;   /* code it runs; NULL only in the sentinel */
+    lp_line *line;      /* the open line, NULL before the first */
+    lp_ticks since;     /* when the open line was opened or last charged */
+    uint64_t cost;      /* the recorder's cost that the lines have been charged
+                           with; and LP_SPLIT */
+    uint64_t self_cost; /* cost of this frame's own line events */
+    lp_line *lines;     /* counters->lines */
     uint32_t first_line;
     uint32_t n_lines;
     uint32_t flags;
-    uint32_t last_seen; /* in a long statement: lines up to here were hit */
-    int32_t offset;     /* where the last event was, if it gathers */
-    uint32_t ranges;    /* of it that are pushed, if it is one: 0 to 2 */
-    uint64_t seen;      /* in a statement: bit i, its line i was hit */
-    lp_line *statement; /* the first line of the statement that it is in, */
-    lp_ticks spent;     /* and the time there; NULL: not from its begin on */
+    uint32_t last_hit; /* in a long statement: the last line that was hit */
+    int32_t offset;    /* byte offset of the last event, in code with
+                          comprehensions */
+    uint32_t ranges;   /* ranges of it that are pushed, if it is one: 0 to 2 */
+    uint64_t hit_mask; /* in a multi-line statement: bit i is set if its line i
+                          was hit */
+    lp_line *statement; /* first line of the multi-line statement that it is
+                           in, and */
+    lp_ticks statement_ticks; /* ticks there; NULL if it was not there from the
+                                 start */
     lp_code_counters *counters;
-    void *owner;         /* the tracer, opaque */
-    lp_ticks first;      /* when its first line was opened */
-    lp_ticks began;      /* the same, whatever was charged meanwhile */
-    lp_ticks opened;     /* when its line was, if LP_SPLIT says so */
-    uint64_t first_cost; /* the recorder's cost and our own at that time */
-    const void *key;     /* which frame, where a hook can tell; else NULL */
-    uint32_t serial;     /* of its code, see lp_layout */
-    uint32_t path;       /* of the open lines up to here, while it is on */
-    const lp_line *path_line;       /* this line; 0: not asked for yet */
-    struct lp_node *node;           /* see call_tree.h; NULL: not asked for */
-    const struct lp_labels *labels; /* of its ranges, if it is one */
+    void *owner;    /* the tracer, opaque */
+    lp_ticks first; /* when its first line was opened, or last charged up to */
+    lp_ticks began; /* when its first line was opened */
+    lp_ticks opened; /* when its open line was opened; valid with LP_SPLIT */
+    uint64_t first_cost; /* cost of the recorder and self_cost at `first` */
+    const void
+        *key; /* identity of the frame, if the hook has one; else NULL */
+    uint32_t serial; /* of its code, see lp_layout */
+    uint32_t
+        path; /* cached call path of the open lines up to here, valid on */
+    const lp_line *path_line; /* this line; path 0: not computed yet */
+    struct lp_node *node;     /* see call_tree.h; NULL: not looked up yet */
+    const struct lp_labels *labels; /* labels of its ranges, if it is one */
 } lp_frame;
 
-/* Why the settrace hook traces a thread beyond its profiled frames. */
+/* Reason for which the settrace hook traces a thread beyond its profiled
+ * frames. */
 typedef enum lp_trace_reason {
     LP_TRACE_PROFILED_ONLY = 0,
-    LP_TRACE_RUNNING_FRAMES, /* registered code ran when its profiler was
-                                enabled */
-    LP_TRACE_ALL_CALLS       /* calls must be heard of without the evaluator */
+    LP_TRACE_RUNNING_FRAMES, /* registered code was running when its profiler
+                                was enabled */
+    LP_TRACE_ALL_CALLS /* the evaluator is out of the chain, so calls must be
+                          traced */
 } lp_trace_reason;
 
 typedef struct lp_recorder {
-    lp_frame *top;           /* innermost open frame, or the sentinel */
-    uint64_t cost;           /* of all events but the open frames' own */
-    lp_clock clock;          /* a copy: read at every event */
-    lp_costs costs;          /* a copy */
-    lp_ticks min_line_ticks; /* on a line, that makes a slice;
-                                LP_NO_LINE_SLICES: none */
-    bool traced;             /* calls of functions make slices */
+    lp_frame *top;  /* innermost open frame, or the sentinel */
+    uint64_t cost;  /* cost of all events but the open frames' self_cost */
+    lp_clock clock; /* a copy: read at every event */
+    lp_costs costs; /* a copy */
+    lp_ticks min_line_ticks; /* ticks on a line from which on it is a slice;
+                                LP_NO_LINE_SLICES for none */
+    bool traced;             /* function calls are recorded as slices */
     lp_frame *frames;        /* owned */
-    lp_frame *last;          /* the last that fits */
+    lp_frame *last;          /* last frame of the array */
     lp_code_counters *
-        *counters; /* owned array, borrowed entries; by code id */
+        *counters; /* owned array of borrowed entries, by code id */
     uint32_t n_counters;
     uint32_t finished;      /* its thread has ended (atomic) */
-    uint64_t native_id;     /* of the thread, as the system numbers it */
-    char name[64];          /* of the thread, UTF-8, cut */
+    uint64_t native_id;     /* thread id of the operating system */
+    char name[64];          /* name of the thread, UTF-8, truncated */
     uint64_t lost;          /* events that could not be recorded */
-    uint64_t python_thread; /* the interpreter's name for the thread */
-    void (*before)(void);   /* the settrace hook's: who traced it before us */
+    uint64_t python_thread; /* Python thread id */
+    void (*other_tracer)(
+        void); /* of the settrace hook: the thread's other trace function */
     lp_trace_reason trace_reason;
-    uint32_t number;   /* place in the list of recorders */
-    uint32_t changes;  /* odd while frames come or go (atomic) */
-    void *outgrown;    /* owned list: frames as they were before they moved */
-    uint32_t ranged;   /* frames, from the first on, whose ranges are right */
-    uint32_t owed;     /* ranges beyond theirs that the thread has to pop */
-    uint64_t audit_at; /* of `cost`: see overhead_audit.h */
-    uint64_t turns;    /* frames that left from below others: greenlets' */
-    struct lp_tree *trees;  /* owned list: calls, by tracer; see call_tree.h */
-    lp_trace_buffer slices; /* what has ended, if it is traced */
+    uint32_t number;   /* index in the list of recorders */
+    uint32_t changes;  /* odd while frames are added or removed (atomic) */
+    void *old_frames;  /* owned list: arrays of frames before they were
+                          reallocated */
+    uint32_t ranged;   /* number of frames, from the first on, whose ranges are
+                          up to date */
+    uint32_t unpopped; /* ranges above theirs that the thread has to pop */
+    uint64_t
+        audit_at; /* value of `cost` at which overhead_audit.h runs next */
+    uint64_t unordered_leaves; /* frames left while others were above them: by
+                                  greenlets */
+    struct lp_tree
+        *trees; /* owned list: call trees, one per tracer; see call_tree.h */
+    lp_trace_buffer slices; /* ended slices, if it is traced */
     lp_off_cpu wait;
     struct lp_recorder *next;
 } lp_recorder;
 
 #define LP_OVERHEAD_AUDIT_NEVER UINT64_MAX
 
-/* A callback that takes a slice of a frame with these counters. */
+/* A callback for a slice of a frame with these counters. */
 typedef void lp_slice_sink(void *to, lp_code_counters *counters,
                            const lp_slice *slice);
 
-/* New recorder, or NULL when memory is out. */
+/* Return a new recorder, or NULL if memory is out. */
 lp_recorder *lp_recorder_new(const lp_clock *clock, const lp_costs *costs);
 
 void lp_recorder_free(lp_recorder *rec);
 
-/* The counters that this thread keeps for a code id, made when first asked
- * for; NULL when memory is out. */
+/* Return the counters of this thread for a code id, created on first use; NULL
+ * if memory is out. */
 lp_code_counters *lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
                                        const lp_layout *layout);
 
-/* [OWNER] Enter a frame; NULL (and counted as lost) when memory is out. */
+/* [OWNER] Enter a frame; NULL (and counted as lost) if memory is out. */
 lp_frame *lp_recorder_enter(lp_recorder *rec, const void *code,
                             lp_code_counters *counters, uint32_t first_line);
 
-/* A frame that shares an open one, above all others that do, before its first
- * line; NULL (and counted as lost) when memory is out. */
+/* Insert a frame that shares an open one, above all others that share it,
+ * before its first line; NULL (and counted as lost) if memory is out. */
 lp_frame *lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
                              lp_code_counters *counters);
 
-/* [OWNER] A frame is left, or suspended, at `now`: close its line.  It is
- * the top one but where frames of one thread take turns. */
+/* [OWNER] A frame is left, or suspended, at `now`: close its line.  It is the
+ * top frame unless greenlets switch frames on the thread. */
 void lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
                        lp_ticks now);
 
-/* [OWNER] The slow half of lp_recorder_line, in recorder.c. */
+/* [OWNER] The slow path of lp_recorder_line, for multi-line statements and
+ * comprehensions; in recorder.c. */
 void lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
                                      lp_line *to, lp_line_entry step);
 
-/* Slices, in trace_buffer.c.  Be traced, or not, as lp_the_trace_pool has it.
- */
+/* Slices, in trace_buffer.c.  Start or stop recording them, as
+ * lp_the_trace_pool is set. */
 void lp_recorder_trace(lp_recorder *rec);
 
-/* [OWNER] The time on the frame's line ends now: a slice, if it is a long one,
- * which is true of none that is shorter than `wait.min`. */
+/* [OWNER] The time on the frame's line ends now: add a slice if it is long
+ * enough.  Time shorter than `wait.min` is never long enough. */
 void lp_recorder_add_line_slice(lp_recorder *rec, const lp_frame *frame,
                                 lp_ticks now);
 
-/* [OWNER] The slice of the function ends now. */
+/* [OWNER] Add the slice of the function, which ends now. */
 void lp_recorder_add_function_slice(lp_recorder *rec, const lp_frame *frame,
                                     lp_ticks now);
 
-/* Give the slices of the open frames of `owner`, of that `code`, up to `now`
- * to `sink`, innermost first; NULL: of any. */
+/* Pass the slices of the open frames of `owner` and `code`, up to `now`, to
+ * `sink`, innermost first; NULL matches any owner or code. */
 void lp_recorder_open_slices(lp_recorder *rec, const void *owner,
                              const void *code, lp_ticks now,
                              lp_slice_sink *sink, void *to);
 
-/* They end now. */
+/* End the slices of these frames now. */
 void lp_recorder_end_slices(lp_recorder *rec, const void *owner,
                             const void *code, lp_ticks now);
 
-/* When the frame came to its line, whatever was charged meanwhile. */
+/* Time at which the frame came to its open line, whatever was charged since.
+ */
 static inline lp_ticks
 lp_recorder_opened(const lp_frame *frame)
 {
     return frame->cost & LP_SPLIT ? frame->opened : frame->since;
 }
 
-/* [OWNER] The statement that the frame is in, if any, is over. */
+/* [OWNER] End the multi-line statement that the frame is in, if any. */
 static inline void
 lp_recorder_end_statement(lp_frame *frame)
 {
     if (frame->statement != NULL) {
-        lp_line_executed(frame->statement, frame->spent);
+        lp_line_executed(frame->statement, frame->statement_ticks);
         frame->statement = NULL;
     }
 }
@@ -213,26 +234,27 @@ lp_recorder_end_statement(lp_frame *frame)
 /* Charge all open lines up to `now` and leave them open: for a report. */
 void lp_recorder_settle(lp_recorder *rec, lp_ticks now);
 
-/* Take the frames of `owner` off the stack, charged up to `now`; returns how
- * many of them enabled it. */
+/* Remove the frames of `owner` from the stack, charged up to `now`; returns
+ * how many of them had enabled the tracer. */
 uint32_t lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now);
 
-/* The same of those that run `code` alone; NULL: all. */
+/* The same for frames that run `code` only; NULL for all. */
 uint32_t lp_recorder_drop_code(lp_recorder *rec, const void *owner,
                                const void *code, lp_ticks now);
 
-/* [OWNER] Mark the frames as paused: the next line event of each will see. */
+/* [OWNER] Mark the frames as paused: the next line event of each handles it.
+ */
 void lp_recorder_mark(lp_recorder *rec);
 
 /* Charge all open lines up to `now` and close them; the frames remain, marked
  * as paused. */
 void lp_recorder_pause(lp_recorder *rec, lp_ticks now);
 
-/* Restart the open frames of `owner`: what they did so far is forgotten. */
+/* Restart the open frames of `owner`: their time so far is not counted. */
 void lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now);
 
-/* Frames come and go between these two, so that other threads, which may read
- * them at any time, know when to read again. */
+/* Enclose each addition or removal of frames, so that other threads, which may
+ * read frames at any time, know when to read again. */
 static inline void
 lp_recorder_change(lp_recorder *rec)
 {
@@ -246,11 +268,11 @@ lp_recorder_changed(lp_recorder *rec)
     __atomic_store_n(&rec->changes, rec->changes + 1, __ATOMIC_RELEASE);
 }
 
-/* [OWNER] The rest of lp_recorder_charge: a long time on the line, or one in
- * which others had costs; in recorder.c. */
+/* [OWNER] The slow path of lp_recorder_charge, for a long time on the line, or
+ * one in which events of other frames had costs; in recorder.c. */
 void lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now);
 
-/* [OWNER] Its open line was executed once more, in so many ticks. */
+/* [OWNER] The open line was executed once more, in so many ticks. */
 LP_INLINE void
 lp_recorder_executed(lp_frame *frame, lp_ticks ticks)
 {
@@ -260,11 +282,11 @@ lp_recorder_executed(lp_frame *frame, lp_ticks ticks)
         lp_line_executed(line, ticks);
     }
     else if (line == frame->statement) {
-        frame->spent += ticks;
+        frame->statement_ticks += ticks;
     }
 }
 
-/* [OWNER] Charge the open line of a frame up to `now`: it ends. */
+/* [OWNER] Charge the open line of a frame, which ends at `now`. */
 LP_INLINE void
 lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
@@ -272,7 +294,7 @@ lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     lp_ticks elapsed = now - frame->since;
 
     line->ticks += elapsed;
-    frame->own += line->weight;
+    frame->self_cost += line->weight;
     if (LP_LIKELY(elapsed <
                       __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED) &&
                   rec->cost == frame->cost)) {
@@ -289,15 +311,15 @@ lp_recorder_begin(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     frame->first = frame->began = now;
     frame->cost = rec->cost;
-    frame->first_cost = rec->cost + frame->own;
+    frame->first_cost = rec->cost + frame->self_cost;
 }
 
-/* [OWNER] The same, and what came before it, if that was long, goes to the
- * frames below. */
+/* [OWNER] The same; the time since the last event, if long, is charged as
+ * off-CPU time to the frames below. */
 static inline void
 lp_recorder_begin_now(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    lp_ticks below = frame[-1].since, left = rec->wait.left;
+    lp_ticks below = frame[-1].since, left = rec->wait.last_leave;
 
     lp_recorder_begin(rec, frame, now);
     if (LP_UNLIKELY(now - (below > left ? below : left) >=
@@ -306,7 +328,7 @@ lp_recorder_begin_now(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     }
 }
 
-/* [OWNER] Open a line without a hit, as a resumed frame does. */
+/* [OWNER] Open a line without a hit, as in a resumed frame. */
 static inline void
 lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
                  lp_ticks now)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 256, LAST_CAPACITY = 1 << 20 };
+enum { MIN_CAPACITY = 256, MAX_CAPACITY = 1 << 20 };
 
 static uint32_t
 place_of(const lp_suspended *suspended, const void *key)
@@ -13,8 +13,8 @@ place_of(const lp_suspended *suspended, const void *key)
     return (uint32_t)(mixed >> 40) & (suspended->capacity - 1);
 }
 
-/* The frame's own place, or the free one where it would go.  The table is
- * never full, so the walk ends. */
+/* Return the frame's entry, or the free one where it would be added.  The
+ * table is never full, so the search ends. */
 static lp_suspended_frame *
 find(const lp_suspended *suspended, const void *key, const void *code)
 {
@@ -31,27 +31,28 @@ find(const lp_suspended *suspended, const void *key, const void *code)
 }
 
 static uint32_t
-count_waiting(const lp_suspended *suspended)
+count_suspended(const lp_suspended *suspended)
 {
-    uint32_t waiting = 0;
+    uint32_t n_suspended = 0;
 
     for (uint32_t i = 0; i < suspended->capacity; i++) {
-        waiting += suspended->frames[i].waits;
+        n_suspended += suspended->frames[i].is_suspended;
     }
-    return waiting;
+    return n_suspended;
 }
 
-/* A new table with room to spare, without those that wait no more. */
+/* Replace the table by one with free capacity, without entries of frames that
+ * are not suspended. */
 static bool
 grow(lp_suspended *suspended)
 {
-    lp_suspended bigger = {.capacity = FIRST_CAPACITY};
-    uint32_t waiting = count_waiting(suspended);
+    lp_suspended bigger = {.capacity = MIN_CAPACITY};
+    uint32_t n_suspended = count_suspended(suspended);
 
-    while (bigger.capacity < waiting * 4) {
+    while (bigger.capacity < n_suspended * 4) {
         bigger.capacity *= 2;
     }
-    if (bigger.capacity > LAST_CAPACITY) {
+    if (bigger.capacity > MAX_CAPACITY) {
         return false;
     }
     bigger.frames = calloc(bigger.capacity, sizeof(lp_suspended_frame));
@@ -61,7 +62,7 @@ grow(lp_suspended *suspended)
     for (uint32_t i = 0; i < suspended->capacity; i++) {
         lp_suspended_frame *frame = &suspended->frames[i];
 
-        if (frame->waits) {
+        if (frame->is_suspended) {
             *find(&bigger, frame->key, frame->code) = *frame;
             bigger.used++;
         }
@@ -84,7 +85,7 @@ lp_suspended_add(lp_suspended *suspended, lp_suspended_frame frame)
         suspended->used++;
     }
     *place = frame;
-    place->waits = true;
+    place->is_suspended = true;
     return true;
 }
 
@@ -97,13 +98,13 @@ lp_suspended_resume(lp_suspended *suspended, const void *key, const void *code,
     if (suspended->capacity == 0) {
         return NULL;
     }
-    /* The place is kept for the next wait of the same frame: others that
-     * were pushed past it are found by walking over it. */
+    /* The entry is kept for the next suspension of the same frame, because
+     * searches for other frames pass over it. */
     frame = find(suspended, key, code);
-    if (!frame->waits) {
+    if (!frame->is_suspended) {
         return NULL;
     }
-    frame->waits = false;
+    frame->is_suspended = false;
     if (frame->awaits != NULL) {
         *frame->awaits += now - frame->since;
     }

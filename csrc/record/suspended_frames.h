@@ -1,13 +1,13 @@
-/* The suspended frames: since when, on which line, and how much of a statement
- * of several lines they have run.
+/* The suspended frames: for each the time of its suspension, its line, and the
+ * lines of a multi-line statement that it has run.
  *
- * A coroutine that waits gives its frame up and takes it again later, often
- * on another thread.  What it waited is added to the line that it waited on.
- * A frame that never comes back leaves its entry behind until the frame's
- * address is used again, so the table is bounded: past the bound a wait goes
- * unmeasured, and the program is never held up.
+ * A coroutine that waits gives up its frame and resumes later, often on
+ * another thread.  The waiting time is added to the line that it waited on.  A
+ * frame that is never resumed leaves its entry behind until the frame's
+ * address is used again, so the size of the table is bounded: beyond the bound
+ * waits are not measured, and the program is never delayed.
  *
- * Under the interpreter's lock.
+ * Under the GIL.
  */
 #ifndef LP_RECORD_SUSPENDED_FRAMES_H
 #define LP_RECORD_SUSPENDED_FRAMES_H
@@ -18,13 +18,15 @@
 #include "record/clock.h"
 
 typedef struct lp_suspended_frame {
-    const void *key;    /* which frame; NULL: a free place */
-    const void *code;   /* whose */
-    bool waits;         /* it is suspended; else its place is kept for it */
-    uint32_t line;      /* offset of the line it is on */
-    uint32_t last_seen; /* as in lp_frame */
-    uint64_t seen;      /* as in lp_frame */
-    uint64_t *awaits;   /* the line's counter; NULL: none, or forgotten */
+    const void *key;   /* identity of the frame; NULL in a free entry */
+    const void *code;  /* its code */
+    bool is_suspended; /* true while suspended; otherwise the entry is kept for
+                          its next suspension */
+    uint32_t line;     /* offset of the line it is on */
+    uint32_t last_hit; /* as in lp_frame */
+    uint64_t hit_mask; /* as in lp_frame */
+    uint64_t *awaits;  /* counter of the line; NULL if it has none or the
+                          counters were freed */
     lp_ticks since;
 } lp_suspended_frame;
 
@@ -34,16 +36,16 @@ typedef struct lp_suspended {
     uint32_t used;
 } lp_suspended;
 
-/* The frame is suspended at `now`; false when there is no room. */
+/* Add a suspended frame; false if there is no room. */
 bool lp_suspended_add(lp_suspended *suspended, lp_suspended_frame frame);
 
-/* The frame runs again at `now`: charge its line.  What was kept of it, until
- * the next call of any verb; NULL when nothing was. */
+/* The frame is resumed at `now`: charge its line.  Returns its entry, valid
+ * until the next call of any of these functions; NULL if it has none. */
 const lp_suspended_frame *lp_suspended_resume(lp_suspended *suspended,
                                               const void *key,
                                               const void *code, lp_ticks now);
 
-/* Forget the waits charged to counters in [low, high). */
+/* Drop the pointers to counters in [low, high), which are freed. */
 void lp_suspended_forget(lp_suspended *suspended, const void *low,
                          const void *high);
 

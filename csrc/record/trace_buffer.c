@@ -4,24 +4,25 @@
 
 #include "record/recorder.h"
 
-/* Bytes of a chunk, its header included.  The first is small, for there may be
- * hundreds of threads; each further one is twice as big, up to a limit. */
+/* Bytes of a chunk, its header included.  The first is small, because there
+ * may be hundreds of threads; each further one is twice as big, up to a limit.
+ */
 enum {
-    FIRST_CHUNK = 4096,
-    LAST_CHUNK = 1 << 20,
-    SPARE_CHUNK = 1024, /* for what was under way when memory was used up, */
-    SPARE_SHARE = 32    /* which has this part of all memory */
+    MIN_CHUNK = 4096,
+    MAX_CHUNK = 1 << 20,
+    RESERVED_CHUNK = 1024, /* for slices open when memory was used up, */
+    RESERVED_SHARE = 32    /* which have this part of all memory */
 };
 
-enum { MOST_BYTES = 10 + 10 + 5 + 5 }; /* of one slice */
+enum { MAX_SLICE_BYTES = 10 + 10 + 5 + 5 }; /* of one slice */
 
 struct lp_trace_chunk {
     lp_trace_chunk *next;
-    size_t size;       /* all of it */
-    size_t used;       /* of `bytes` */
-    lp_ticks last;     /* end of the slice that came last, */
-    lp_ticks latest;   /* greatest end */
-    lp_ticks earliest; /* and least start of any */
+    size_t size;        /* in total */
+    size_t used;        /* of `bytes` */
+    lp_ticks last_end;  /* end of the last slice in the chunk */
+    lp_ticks max_end;   /* max end of any slice */
+    lp_ticks min_start; /* min start of any slice */
     unsigned char bytes[];
 };
 
@@ -41,9 +42,10 @@ lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks)
     pool->min_line_ticks = min_line_ticks;
 }
 
-/* Seven bits a byte, lowest first; all but the last have the eighth set. */
+/* Write a varint: seven bits per byte, lowest first; all bytes but the last
+ * have the eighth bit set. */
 static unsigned char *
-put(unsigned char *to, uint64_t value)
+write_varint(unsigned char *to, uint64_t value)
 {
     while (value >= 0x80) {
         *to++ = (unsigned char)(value | 0x80);
@@ -54,7 +56,7 @@ put(unsigned char *to, uint64_t value)
 }
 
 static const unsigned char *
-get(const unsigned char *from, uint64_t *value)
+read_varint(const unsigned char *from, uint64_t *value)
 {
     unsigned int shift = 0;
     uint64_t found = 0;
@@ -71,8 +73,8 @@ static void
 empty_chunk(lp_trace_chunk *chunk)
 {
     chunk->used = 0;
-    chunk->last = chunk->latest = 0;
-    chunk->earliest = UINT64_MAX;
+    chunk->last_end = chunk->max_end = 0;
+    chunk->min_start = UINT64_MAX;
 }
 
 static void
@@ -80,19 +82,19 @@ write_slice(lp_trace_chunk *chunk, const lp_slice *slice)
 {
     unsigned char *at = chunk->bytes + chunk->used;
 
-    /* Ends only grow; where another thread ended a slice they may not, and the
-     * difference wraps around there and back. */
-    at = put(at, slice->end - chunk->last);
-    at = put(at, slice->end - slice->start);
-    at = put(at, slice->serial);
-    at = put(at, slice->place);
+    /* Ends only grow, except if another thread ended a slice: then the
+     * difference wraps around, and back when it is read. */
+    at = write_varint(at, slice->end - chunk->last_end);
+    at = write_varint(at, slice->end - slice->start);
+    at = write_varint(at, slice->serial);
+    at = write_varint(at, slice->place);
     chunk->used = (size_t)(at - chunk->bytes);
-    chunk->last = slice->end;
-    if (slice->end > chunk->latest) {
-        chunk->latest = slice->end;
+    chunk->last_end = slice->end;
+    if (slice->end > chunk->max_end) {
+        chunk->max_end = slice->end;
     }
-    if (slice->start < chunk->earliest) {
-        chunk->earliest = slice->start;
+    if (slice->start < chunk->min_start) {
+        chunk->min_start = slice->start;
     }
 }
 
@@ -100,11 +102,11 @@ static size_t
 read_slice(const unsigned char *bytes, lp_ticks last, lp_slice *slice)
 {
     uint64_t step, ticks, serial, place;
-    const unsigned char *at = get(bytes, &step);
+    const unsigned char *at = read_varint(bytes, &step);
 
-    at = get(at, &ticks);
-    at = get(at, &serial);
-    at = get(at, &place);
+    at = read_varint(at, &ticks);
+    at = read_varint(at, &serial);
+    at = read_varint(at, &place);
     slice->end = last + step;
     slice->start = slice->end - ticks;
     slice->serial = (uint32_t)serial;
@@ -113,29 +115,30 @@ read_slice(const unsigned char *bytes, lp_ticks last, lp_slice *slice)
 }
 
 static size_t
-smaller(size_t one, size_t other)
+min_size(size_t one, size_t other)
 {
     return one < other ? one : other;
 }
 
-/* The size of the next chunk at `now`; 0 if there is no memory for one. */
+/* Return the size of the next chunk at `now`; 0 if there is no memory for one.
+ */
 static size_t
 next_size(const lp_trace_buffer *slices, lp_ticks now)
 {
     lp_trace_pool *pool = &lp_the_trace_pool;
     size_t left = pool->used < pool->max ? pool->max - pool->used : 0;
-    size_t spare = pool->max / SPARE_SHARE;
+    size_t reserved = pool->max / RESERVED_SHARE;
     size_t size = slices->last == NULL
-                      ? FIRST_CHUNK
-                      : smaller(slices->last->size * 2, LAST_CHUNK);
+                      ? MIN_CHUNK
+                      : min_size(slices->last->size * 2, MAX_CHUNK);
 
-    if (pool->full_at == LP_NOT_FULL && left >= spare + FIRST_CHUNK) {
-        return smaller(size, left - spare);
+    if (pool->full_at == LP_NOT_FULL && left >= reserved + MIN_CHUNK) {
+        return min_size(size, left - reserved);
     }
     if (pool->full_at == LP_NOT_FULL) {
         pool->full_at = now;
     }
-    return left >= SPARE_CHUNK ? SPARE_CHUNK : 0;
+    return left >= RESERVED_CHUNK ? RESERVED_CHUNK : 0;
 }
 
 static lp_trace_chunk *
@@ -170,7 +173,8 @@ lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice)
         return false;
     }
     if (LP_UNLIKELY(chunk == NULL ||
-                    chunk->size - sizeof(*chunk) - chunk->used < MOST_BYTES)) {
+                    chunk->size - sizeof(*chunk) - chunk->used <
+                        MAX_SLICE_BYTES)) {
         chunk = add_chunk(slices, slice->end);
         if (chunk == NULL) {
             return false;
@@ -180,10 +184,10 @@ lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice)
     return true;
 }
 
-/* Close up what is kept: never longer than what was there, for the difference
- * over a gap takes no more bytes than its two parts. */
+/* Drop slices from a chunk in place.  The rest never gets longer, because the
+ * difference over a gap takes no more bytes than its two parts. */
 static void
-forget_in(lp_trace_chunk *chunk, const bool *goes, uint32_t n)
+forget_in_chunk(lp_trace_chunk *chunk, const bool *forgotten, uint32_t n)
 {
     size_t at = 0, end = chunk->used;
     lp_ticks last = 0;
@@ -194,7 +198,7 @@ forget_in(lp_trace_chunk *chunk, const bool *goes, uint32_t n)
 
         at += read_slice(chunk->bytes + at, last, &slice);
         last = slice.end;
-        if (slice.serial >= n || !goes[slice.serial]) {
+        if (slice.serial >= n || !forgotten[slice.serial]) {
             write_slice(chunk, &slice);
         }
     }
@@ -213,7 +217,8 @@ free_chunk(lp_trace_chunk *chunk)
 }
 
 void
-lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *goes, uint32_t n)
+lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *forgotten,
+                       uint32_t n)
 {
     lp_trace_chunk **link = &slices->first;
 
@@ -221,7 +226,7 @@ lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *goes, uint32_t n)
     while (*link != NULL) {
         lp_trace_chunk *chunk = *link;
 
-        forget_in(chunk, goes, n);
+        forget_in_chunk(chunk, forgotten, n);
         if (chunk->used == 0) {
             *link = chunk->next;
             free_chunk(chunk);
@@ -259,8 +264,8 @@ lp_trace_reader_next(lp_trace_reader *reader, lp_slice *slice)
     const lp_trace_chunk *chunk = reader->chunk;
 
     while (chunk != NULL &&
-           (reader->at == chunk->used || chunk->latest < reader->low ||
-            chunk->earliest >= reader->high)) {
+           (reader->at == chunk->used || chunk->max_end < reader->low ||
+            chunk->min_start >= reader->high)) {
         chunk = reader->chunk = chunk->next;
         reader->at = 0;
         reader->last = 0;
@@ -277,7 +282,7 @@ static void
 add(lp_recorder *rec, lp_code_counters *counters, const lp_slice *slice)
 {
     if (!lp_trace_buffer_add(&rec->slices, slice)) {
-        counters->left_out++;
+        counters->dropped_slices++;
     }
 }
 
@@ -297,8 +302,8 @@ function_slice(const lp_frame *frame, lp_ticks now)
         .start = frame->began, .end = now, .serial = frame->serial};
 }
 
-/* Is the time on the frame's line worth a slice?  A function of C has no lines
- * but one, see c_functions.h. */
+/* True if the time on the frame's line is long enough for a slice.  A C
+ * function has only one line, see c_functions.h, and no line slices. */
 static bool
 is_long(const lp_recorder *rec, const lp_frame *frame, const lp_slice *slice)
 {
@@ -355,7 +360,7 @@ lp_recorder_open_slices(lp_recorder *rec, const void *owner, const void *code,
 }
 
 static void
-add_to(void *to, lp_code_counters *counters, const lp_slice *slice)
+add_to_recorder(void *to, lp_code_counters *counters, const lp_slice *slice)
 {
     add(to, counters, slice);
 }
@@ -365,6 +370,6 @@ lp_recorder_end_slices(lp_recorder *rec, const void *owner, const void *code,
                        lp_ticks now)
 {
     if (rec->traced) {
-        lp_recorder_open_slices(rec, owner, code, now, add_to, rec);
+        lp_recorder_open_slices(rec, owner, code, now, add_to_recorder, rec);
     }
 }

@@ -1,14 +1,14 @@
 /* The slices of functions and long lines, one by one, as varints in chunks.
  *
- * Each thread has its own, and only it adds to them; under the interpreter's
- * lock another may do the rest.  A slice is added when it ends, so those of a
- * thread come in the order of their ends, what lies within others before
- * these.
+ * Each thread has its own buffer, and only that thread adds to it; another may
+ * do the rest under the GIL.  A slice is added when it ends, so the slices of
+ * a thread are in the order of their ends, and nested slices come before the
+ * slice that encloses them.
  *
- * All threads together have so much memory and no more.  Once it is used up,
- * at `full_at`, what begins later is left out; what was under way then is
- * still added as it ends, to room kept for it: so up to that moment nothing is
- * missing, and least of all the calls around everything else.
+ * All threads together have a fixed amount of memory.  Once it is full, at
+ * `full_at`, no new slice is recorded; a slice that was already open is still
+ * written when it ends, into reserved space: so up to that time nothing is
+ * missing, in particular not the outermost calls.
  */
 #ifndef LP_RECORD_TRACE_BUFFER_H
 #define LP_RECORD_TRACE_BUFFER_H
@@ -22,8 +22,8 @@
 typedef struct lp_slice {
     lp_ticks start, end;
     uint32_t serial; /* of the code, see lp_layout */
-    uint32_t place;  /* 1 + the line's offset from the code's first line; 0:
-                      * all of the function */
+    uint32_t place;  /* 1 + the line's offset from the code's first line; 0 for
+                        the whole function */
 } lp_slice;
 
 typedef struct lp_trace_chunk lp_trace_chunk;
@@ -33,34 +33,35 @@ typedef struct lp_trace_buffer {
     lp_trace_chunk *last;
 } lp_trace_buffer;
 
-/* Lines are not recorded however long they take. */
+/* Value of min_line_ticks with which no line is recorded. */
 #define LP_NO_LINE_SLICES UINT64_MAX
 #define LP_NOT_FULL UINT64_MAX
 
-/* The state that all threads share. */
+/* State shared by all threads. */
 typedef struct lp_trace_pool {
     bool on;
-    lp_ticks min_line_ticks; /* time on a line is recorded from so long on */
+    lp_ticks min_line_ticks; /* min time on a line that is recorded */
     size_t max;              /* bytes */
     size_t used;
-    lp_ticks full_at; /* since when nothing new is taken; or LP_NOT_FULL */
+    lp_ticks full_at; /* time from which on no new slice is recorded; or
+                         LP_NOT_FULL */
 } lp_trace_pool;
 
 extern lp_trace_pool lp_the_trace_pool;
 
-/* Have slices recorded from now on, in so many bytes; with 0: no more. */
+/* Start recording slices, in `max` bytes; stop if `max` is 0. */
 void lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks);
 
-/* False when it is left out. */
+/* Add a slice; false if it was dropped. */
 bool lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice);
 
-/* Forget those of serials that `goes` has a mark at; the others are kept. */
-void lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *goes,
+/* Drop the slices of serials for which `forgotten` is true. */
+void lp_trace_buffer_forget(lp_trace_buffer *slices, const bool *forgotten,
                             uint32_t n);
 
 void lp_trace_buffer_free(lp_trace_buffer *slices);
 
-/* Walks over what a thread has, in order. */
+/* Iterator over the slices of a thread, in order. */
 typedef struct lp_trace_reader {
     const lp_trace_chunk *chunk;
     size_t at;
@@ -68,13 +69,13 @@ typedef struct lp_trace_reader {
     lp_ticks low, high;
 } lp_trace_reader;
 
-/* Chunks without any slice that starts in [low, high) are passed over; of the
- * others all slices come. */
+/* Skips chunks without any slice that starts in [low, high); of the others all
+ * slices are returned. */
 void lp_trace_reader_open(lp_trace_reader *reader,
                           const lp_trace_buffer *slices, lp_ticks low,
                           lp_ticks high);
 
-/* False at the end. */
+/* Read the next slice; false at the end. */
 bool lp_trace_reader_next(lp_trace_reader *reader, lp_slice *slice);
 
 #endif

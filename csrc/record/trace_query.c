@@ -16,33 +16,33 @@ lp_trace_query_number(const lp_trace_query *self, uint32_t serial)
 }
 
 static bool
-make_room(lp_trace_query *self)
+reserve(lp_trace_query *self)
 {
-    size_t room = self->room == 0 ? 1024 : self->room * 2;
+    size_t capacity = self->capacity == 0 ? 1024 : self->capacity * 2;
     lp_found *found;
 
-    if (self->n < self->room) {
+    if (self->n < self->capacity) {
         return true;
     }
-    found = realloc(self->found, room * sizeof(lp_found));
+    found = realloc(self->found, capacity * sizeof(lp_found));
     if (found == NULL) {
         self->failed = true;
         return false;
     }
     self->found = found;
-    self->room = room;
+    self->capacity = capacity;
     return true;
 }
 
-/* Take a slice if it is asked for. */
+/* Add a slice if it is wanted. */
 static void
-take(lp_trace_query *self, const lp_slice *slice)
+add_slice(lp_trace_query *self, const lp_slice *slice)
 {
     uint32_t number = lp_trace_query_number(self, slice->serial);
 
     if (number == 0 || slice->start < self->low ||
         slice->start >= self->high || slice->start > self->until ||
-        !make_room(self)) {
+        !reserve(self)) {
         return;
     }
     self->found[self->n] = (lp_found){
@@ -59,15 +59,15 @@ take(lp_trace_query *self, const lp_slice *slice)
 }
 
 static void
-take_open(void *to, lp_code_counters *counters, const lp_slice *slice)
+add_open_slice(void *to, lp_code_counters *counters, const lp_slice *slice)
 {
     (void)counters;
-    take(to, slice);
+    add_slice(to, slice);
 }
 
-/* All that started in the window: what has ended, and what is under way. */
+/* Find all slices that started in the window, ended or open. */
 static void
-take_all(lp_trace_query *self)
+find_slices(lp_trace_query *self)
 {
     for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
         lp_trace_reader reader;
@@ -76,17 +76,17 @@ take_all(lp_trace_query *self)
         self->thread = rec->number;
         lp_trace_reader_open(&reader, &rec->slices, self->low, self->high);
         while (!self->failed && lp_trace_reader_next(&reader, &slice)) {
-            take(self, &slice);
+            add_slice(self, &slice);
         }
         if (rec->traced) {
-            lp_recorder_open_slices(rec, NULL, NULL, self->until, take_open,
-                                    self);
+            lp_recorder_open_slices(rec, NULL, NULL, self->until,
+                                    add_open_slice, self);
         }
     }
 }
 
-/* What began first, then what lasted longer; of two alike, the one that was
- * recorded later is around the other. */
+/* Earlier start first, then longer ones; of two equal slices, the one that was
+ * recorded later encloses the other. */
 static int
 compare(const void *one, const void *other)
 {
@@ -107,7 +107,7 @@ compare(const void *one, const void *other)
 bool
 lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts, size_t *n)
 {
-    size_t seen = 0, room = 0;
+    size_t n_wanted = 0, capacity = 0;
 
     for (lp_recorder *rec = self->recorders; rec != NULL; rec = rec->next) {
         lp_trace_reader reader;
@@ -116,14 +116,14 @@ lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts, size_t *n)
         lp_trace_reader_open(&reader, &rec->slices, 0, UINT64_MAX);
         while (lp_trace_reader_next(&reader, &slice)) {
             if (lp_trace_query_number(self, slice.serial) == 0 ||
-                seen++ % LP_TRACE_SAMPLE != 0) {
+                n_wanted++ % LP_TRACE_SAMPLE != 0) {
                 continue;
             }
-            if (*n == room) {
+            if (*n == capacity) {
                 lp_ticks *grown;
 
-                room = room == 0 ? 1024 : room * 2;
-                grown = realloc(*starts, room * sizeof(lp_ticks));
+                capacity = capacity == 0 ? 1024 : capacity * 2;
+                grown = realloc(*starts, capacity * sizeof(lp_ticks));
                 if (grown == NULL) {
                     return false;
                 }
@@ -139,7 +139,7 @@ bool
 lp_trace_query_window(lp_trace_query *self)
 {
     self->n = 0;
-    take_all(self);
+    find_slices(self);
     if (!self->failed && self->n > 0) {
         qsort(self->found, self->n, sizeof(lp_found), compare);
     }

@@ -1,4 +1,5 @@
-/* A check that says what failed and goes on; main() returns the failures. */
+/* A check that reports its failure and continues; main() returns the number of
+ * failures. */
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -1,4 +1,4 @@
-/* Numbers that look like chance and are the same in every run. */
+/* Pseudo-random numbers, the same in every run. */
 #ifndef RANDOM_H
 #define RANDOM_H
 
@@ -14,7 +14,7 @@ random_next(uint64_t *state)
     return mixed ^ (mixed >> 31);
 }
 
-/* From 0 up to, not including, `n`. */
+/* A number from 0 up to, not including, `n`. */
 static inline uint32_t
 random_below(uint64_t *state, uint32_t n)
 {

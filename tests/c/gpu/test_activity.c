@@ -54,7 +54,7 @@ copy_of(uint64_t id, lp_ns start, lp_ns end, uint64_t bytes)
                         .correlation = id,
                         .start = start,
                         .end = end,
-                        .what = 1,
+                        .name_number = 1,
                         .bytes = bytes};
 
     return record;
@@ -96,7 +96,8 @@ a_record_is_charged_to_the_path_of_its_call(void)
     open_call(activity, 8, 4);
     CHECK(lp_correlation_outstanding(&activity->correlations) == 2);
     lp_activity_add_record(activity, &record);
-    lp_activity_add_record(activity, &record); /* a graph's launch has many */
+    lp_activity_add_record(activity,
+                           &record); /* a graph launch has many records */
     record.correlation = 8;
     lp_activity_add_record(activity, &record);
     CHECK(sum_of(activity, 3, LP_KERNEL).ns == 60);
@@ -107,7 +108,7 @@ a_record_is_charged_to_the_path_of_its_call(void)
 }
 
 static void
-a_record_of_no_known_call_is_nobodys(void)
+a_record_of_an_unknown_call_is_unattributed(void)
 {
     lp_activity *activity = set_up(10);
     lp_record record = kernel(99, 100, 130);
@@ -121,7 +122,7 @@ a_record_of_no_known_call_is_nobodys(void)
 }
 
 static void
-kinds_names_and_devices_are_kept_apart(void)
+kinds_names_and_devices_have_separate_sums(void)
 {
     lp_activity *activity = set_up(10);
     lp_record record = kernel(7, 100, 130);
@@ -135,7 +136,7 @@ kinds_names_and_devices_are_kept_apart(void)
     CHECK(activity->sums.n == 3);
     record = copy_of(7, 200, 210, 4096);
     lp_activity_add_record(activity, &record);
-    record.what = 2;
+    record.name_number = 2;
     lp_activity_add_record(activity, &record);
     CHECK(activity->sums.n == 5);
     record.kind = LP_MEMSET;
@@ -143,14 +144,14 @@ kinds_names_and_devices_are_kept_apart(void)
     CHECK(activity->sums.n == 6);
     CHECK(sum_of(activity, 3, LP_MEMCPY).bytes == 8192);
     CHECK(sum_of(activity, 3, LP_MEMSET).ns == 10);
-    CHECK(activity->texts.n == 3);
+    CHECK(activity->strings.n == 3);
     CHECK(lp_busy_time_total(&activity->busy[0]) == 30 + 10);
     CHECK(lp_busy_time_total(&activity->busy[1]) == 30);
     tear_down(activity);
 }
 
 static void
-what_was_launched_while_collection_was_off_does_not_count(void)
+work_launched_while_collection_was_off_does_not_count(void)
 {
     lp_activity *activity = set_up(10);
     lp_record record = kernel(7, 100, 130);
@@ -161,7 +162,7 @@ what_was_launched_while_collection_was_off_does_not_count(void)
     activity->paused = false;
     open_call(activity, 8, 3);
     lp_activity_add_wait(activity, 3, 6);
-    activity->paused = true; /* the records come when it is off again */
+    activity->paused = true; /* off again when the records come */
     CHECK(lp_correlation_outstanding(&activity->correlations) == 2);
     lp_activity_add_record(activity, &record);
     CHECK(activity->sums.n == 0 && activity->timeline.n == 0);
@@ -177,14 +178,14 @@ what_was_launched_while_collection_was_off_does_not_count(void)
 }
 
 static void
-the_drivers_call_within_the_runtimes_is_not_told_twice(void)
+a_driver_call_inside_a_runtime_call_counts_once(void)
 {
     lp_activity *activity = set_up(10);
     lp_record call = {.kind = LP_DRIVER_CALL,
                       .correlation = 7,
                       .start = 100,
                       .end = 120,
-                      .what = 307,
+                      .name_number = 307,
                       .thread = 5};
 
     lp_activity_begin_call(activity, 7, 3, LP_CORRELATION_RUNTIME);
@@ -192,15 +193,15 @@ the_drivers_call_within_the_runtimes_is_not_told_twice(void)
     lp_activity_add_record(activity, &call);
     CHECK(activity->sums.n == 0);
     call.kind = LP_RUNTIME_CALL;
-    call.what = 211;
+    call.name_number = 211;
     lp_activity_add_record(activity, &call);
     CHECK(sum_of(activity, 3, LP_RUNTIME_CALL).ns == 20);
     CHECK(sum_of(activity, 3, LP_RUNTIME_CALL).key.name == 211);
     CHECK(lp_busy_time_total(&activity->busy[0]) ==
-          0); /* it is no device's time */
-    /* The kernel itself is still to come. */
+          0); /* not time of a device */
+    /* The record of the kernel is still expected. */
     CHECK(lp_correlation_outstanding(&activity->correlations) == 1);
-    /* A driver's call of the program's own is told. */
+    /* A driver call that the program makes itself counts. */
     open_call(activity, 8, 4);
     call.kind = LP_DRIVER_CALL;
     call.correlation = 8;
@@ -220,7 +221,7 @@ times_that_were_not_collected_are_invalid(void)
     lp_activity_add_record(activity, &record);
     CHECK(activity->invalid == 1);
     CHECK(lp_correlation_outstanding(&activity->correlations) ==
-          0); /* but it has come */
+          0); /* but the record has come */
     record = kernel(7, 0, 50);
     lp_activity_add_record(activity, &record);
     record = kernel(7, 50, 0);
@@ -230,7 +231,7 @@ times_that_were_not_collected_are_invalid(void)
     CHECK(activity->invalid == 4);
     CHECK(activity->sums.n == 0 && activity->timeline.n == 0);
     CHECK(activity->timeline.n_launches == 0);
-    record = kernel(7, 50, 50); /* quicker than the clock can tell */
+    record = kernel(7, 50, 50); /* shorter than the clock's resolution */
     lp_activity_add_record(activity, &record);
     CHECK(activity->invalid == 4 && sum_of(activity, 3, LP_KERNEL).count == 1);
     tear_down(activity);
@@ -243,7 +244,7 @@ allocations_take_no_time(void)
     lp_record record = {.kind = LP_ALLOC, .correlation = 7, .bytes = 4096};
 
     lp_activity_begin_call(activity, 7, 3, 0);
-    lp_activity_add_record(activity, &record); /* not even a time stamp */
+    lp_activity_add_record(activity, &record); /* without a time stamp */
     record.start = record.end = 70;
     record.kind = LP_FREE;
     lp_activity_add_record(activity, &record);
@@ -269,7 +270,7 @@ migrations_keep_no_device_busy(void)
 }
 
 static void
-a_graphs_node_has_an_origin(void)
+a_graph_node_has_its_capture_path(void)
 {
     lp_activity *activity = set_up(10);
     lp_record record = kernel(7, 100, 130);
@@ -279,7 +280,7 @@ a_graphs_node_has_an_origin(void)
     record.node = 55;
     lp_activity_add_record(activity, &record);
     CHECK(sum_of(activity, 3, LP_KERNEL).key.origin == 4);
-    record.node = 56; /* captured before we came */
+    record.node = 56; /* captured before the session */
     lp_activity_add_record(activity, &record);
     record.node = 0;
     lp_activity_add_record(activity, &record);
@@ -288,7 +289,7 @@ a_graphs_node_has_an_origin(void)
 }
 
 static void
-only_copies_that_held_their_thread_are_waits(void)
+only_copies_that_blocked_their_thread_are_waits(void)
 {
     lp_activity *activity = set_up(10);
     lp_record record = copy_of(7, 100, 130, 64);
@@ -305,13 +306,13 @@ only_copies_that_held_their_thread_are_waits(void)
     lp_activity_add_record(activity, &record); /* in two parts */
     CHECK(waits_of(activity, 3)->waits == 1);
     CHECK(waits_of(activity, 3)->wait_ticks == 500);
-    open_call(activity, 9, 4); /* and a record that comes first, */
+    open_call(activity, 9, 4); /* a record that comes first, */
     record.correlation = 9;
     lp_activity_add_record(activity, &record);
     CHECK(waits_of(activity, 4)->waits == 0);
     lp_activity_add_copy_wait(activity, 9, 40);
     CHECK(waits_of(activity, 4)->wait_ticks == 40);
-    open_call(activity, 10, 5); /* or whose first part did not hold it */
+    open_call(activity, 10, 5); /* or whose first part did not block */
     lp_activity_add_copy_wait(activity, 10, 33);
     record = copy_of(10, 300, 301, 64);
     lp_activity_add_record(activity, &record);
@@ -321,10 +322,10 @@ only_copies_that_held_their_thread_are_waits(void)
     tear_down(activity);
 }
 
-/* The wait was measured on the thread, whenever and however its record
- * comes. */
+/* The wait was measured on the thread, and does not depend on the time and
+ * contents of its record. */
 static void
-a_wait_counts_though_its_record_says_little(void)
+a_wait_counts_whatever_its_record(void)
 {
     lp_activity *activity = set_up(10);
     lp_record record = copy_of(7, 0, 0, 64);
@@ -332,10 +333,10 @@ a_wait_counts_though_its_record_says_little(void)
     record.blocking = true;
     open_call(activity, 7, 3);
     lp_activity_add_copy_wait(activity, 7, 500);
-    activity->paused = true; /* meanwhile collection has ended */
+    activity->paused = true; /* collection has been paused since */
     lp_activity_add_record(activity, &record);
     CHECK(activity->invalid == 1 && waits_of(activity, 3)->wait_ticks == 500);
-    /* But not that of a copy that was made while it was off. */
+    /* A copy that was made while collection was off has no wait. */
     open_call(activity, 8, 3);
     lp_activity_add_copy_wait(activity, 8, 70);
     record = copy_of(8, 100, 101, 64);
@@ -350,7 +351,7 @@ a_wait_counts_though_its_record_says_little(void)
 }
 
 static void
-devices_beyond_those_that_we_tell_apart_are_summed(void)
+devices_beyond_the_max_are_summed(void)
 {
     lp_activity *activity = set_up(10);
     lp_record record = kernel(0, 100, 130);
@@ -382,7 +383,7 @@ word_of(const lp_activity *activity, const char *name, size_t event)
 }
 
 static void
-events_tell_of_records_up_to_the_limit(void)
+events_are_recorded_up_to_the_limit(void)
 {
     lp_activity *activity = set_up(2);
     lp_record record = kernel(7, 100, 130);
@@ -401,7 +402,7 @@ events_tell_of_records_up_to_the_limit(void)
     lp_activity_add_record(activity, &record);
     CHECK(activity->timeline.n == 2 && activity->timeline.left_out == 1);
     CHECK(activity->sums.n == 3);
-    CHECK(activity->timeline.n_launches == 2); /* it was not kept, either */
+    CHECK(activity->timeline.n_launches == 2); /* nor was its launch kept */
     CHECK(word_of(activity, "start", 0) == 100);
     CHECK(word_of(activity, "ns", 0) == 30);
     CHECK(word_of(activity, "path", 0) == 3);
@@ -424,17 +425,17 @@ int
 main(void)
 {
     a_record_is_charged_to_the_path_of_its_call();
-    a_record_of_no_known_call_is_nobodys();
-    kinds_names_and_devices_are_kept_apart();
-    what_was_launched_while_collection_was_off_does_not_count();
-    the_drivers_call_within_the_runtimes_is_not_told_twice();
+    a_record_of_an_unknown_call_is_unattributed();
+    kinds_names_and_devices_have_separate_sums();
+    work_launched_while_collection_was_off_does_not_count();
+    a_driver_call_inside_a_runtime_call_counts_once();
     times_that_were_not_collected_are_invalid();
     allocations_take_no_time();
     migrations_keep_no_device_busy();
-    a_graphs_node_has_an_origin();
-    only_copies_that_held_their_thread_are_waits();
-    a_wait_counts_though_its_record_says_little();
-    devices_beyond_those_that_we_tell_apart_are_summed();
-    events_tell_of_records_up_to_the_limit();
+    a_graph_node_has_its_capture_path();
+    only_copies_that_blocked_their_thread_are_waits();
+    a_wait_counts_whatever_its_record();
+    devices_beyond_the_max_are_summed();
+    events_are_recorded_up_to_the_limit();
     return check_failures;
 }

@@ -10,12 +10,12 @@
 #include "random.h"
 
 static lp_activity activity;
-static int asked;
+static int look_requested;
 
 static const char *
 call_name(lp_activity_kind kind, uint32_t call)
 {
-    asked++;
+    look_requested++;
     return call == 5 ? NULL : kind == LP_DRIVER_CALL ? "cuIt" : "cudaIt";
 }
 
@@ -26,11 +26,12 @@ name_of(lp_activity_snapshot *copy, lp_activity_kind kind, uint32_t name)
 {
     uint32_t number = lp_names_of(&copy->names, &backend, kind, name);
 
-    return copy->names.texts[number]; /* they may have moved */
+    return copy->names
+        .strings[number]; /* after a call that may have moved the strings */
 }
 
 static void
-an_empty_ledger_has_an_empty_copy(void)
+an_empty_activity_has_an_empty_snapshot(void)
 {
     lp_activity_snapshot copy;
 
@@ -39,11 +40,11 @@ an_empty_ledger_has_an_empty_copy(void)
     CHECK(copy.n_sums == 0 && copy.n_paths == 1 && copy.n_events == 0);
     CHECK(copy.n_launches == 0 && copy.outstanding == 0 && copy.invalid == 0);
     for (int i = 0; i < LP_DEVICES; i++) {
-        CHECK(!copy.seen[i] && copy.busy[i] == 0 && !copy.inexact[i]);
+        CHECK(!copy.active[i] && copy.busy[i] == 0 && !copy.inexact[i]);
     }
-    CHECK(strcmp(copy.names.texts[0], "") == 0);
+    CHECK(strcmp(copy.names.strings[0], "") == 0);
     lp_activity_snapshot_free(&copy);
-    CHECK(copy.sums == NULL && copy.names.texts == NULL);
+    CHECK(copy.sums == NULL && copy.names.strings == NULL);
     lp_activity_free(&activity);
 }
 
@@ -76,9 +77,9 @@ each_kind_has_its_names(void)
         CHECK(strcmp(name_of(&copy, LP_DRIVER_CALL, 1), "cuIt") == 0);
         CHECK(strcmp(name_of(&copy, LP_DRIVER_CALL, 5), "?") == 0);
     }
-    CHECK(copy.names.n == n + 3 && asked == 3);
+    CHECK(copy.names.n == n + 3 && look_requested == 3);
     CHECK(strcmp(name_of(&copy, LP_DRIVER_CALL, 99999), "") == 0);
-    for (uint32_t i = 0; i < 4096; i++) { /* more than there was room for */
+    for (uint32_t i = 0; i < 4096; i++) { /* more than the initial capacity */
         CHECK(strcmp(name_of(&copy, LP_RUNTIME_CALL, i),
                      i == 5 ? "?" : "cudaIt") == 0);
     }
@@ -88,7 +89,7 @@ each_kind_has_its_names(void)
 }
 
 static void
-a_copy_stays_what_it_was(void)
+a_snapshot_does_not_change(void)
 {
     lp_record record = {
         .kind = LP_KERNEL, .device = 2, .start = 1, .end = 5, .name = "axpy"};
@@ -113,21 +114,21 @@ a_copy_stays_what_it_was(void)
     CHECK(copy.sums[0].ns == 8 && copy.sums[0].key.device == 2);
     CHECK(strcmp(name_of(&copy, LP_KERNEL, copy.sums[0].key.name), "axpy") ==
           0);
-    CHECK(copy.seen[2] && copy.busy[2] == 4 && !copy.seen[3]);
+    CHECK(copy.active[2] && copy.busy[2] == 4 && !copy.active[3]);
     CHECK(copy.n_events == 1 && copy.left_out == 1 && copy.n_launches == 2);
     CHECK(copy.outstanding == 1 && copy.invalid == 0);
     lp_activity_snapshot_free(&copy);
     lp_activity_snapshot_take(&copy, &activity);
-    CHECK(copy.n_sums == 1001 && copy.seen[3] && copy.invalid == 1);
+    CHECK(copy.n_sums == 1001 && copy.active[3] && copy.invalid == 1);
     lp_activity_snapshot_free(&copy);
     lp_activity_free(&activity);
 }
 
 static void
-calls_are_no_devices_doing(void)
+calls_make_no_device_active(void)
 {
     lp_record record = {
-        .kind = LP_RUNTIME_CALL, .start = 1, .end = 5, .what = 3};
+        .kind = LP_RUNTIME_CALL, .start = 1, .end = 5, .name_number = 3};
     lp_activity_snapshot copy;
 
     lp_activity_init(&activity, 10);
@@ -135,21 +136,22 @@ calls_are_no_devices_doing(void)
     record.kind = LP_DRIVER_CALL;
     lp_activity_add_record(&activity, &record);
     lp_activity_snapshot_take(&copy, &activity);
-    CHECK(copy.n_sums == 2 && !copy.seen[0]);
+    CHECK(copy.n_sums == 2 && !copy.active[0]);
     lp_activity_snapshot_free(&copy);
     lp_activity_free(&activity);
 }
 
-/* -- threads ----------------------------------------------------------------
+/* -- threads ---------------------------------------------------------------
  *
- * Some launch and copy, one brings records in buffers, one takes copies.
+ * Some threads launch and copy, one adds records in buffers, one takes
+ * snapshots.
  */
 
 enum { THREADS = 3, LAUNCHES = 20000, PATHS = 300, QUEUE = 1024 };
 
 typedef struct launcher {
     uint32_t number;
-    uint64_t queue[QUEUE]; /* id, and which kind of record is to come */
+    uint64_t queue[QUEUE]; /* id * 2 + kind of the expected record */
     uint64_t put, taken;   /* atomic */
     uint64_t ns[PATHS], count[PATHS], ticks, waits;
     bool done; /* atomic */
@@ -216,16 +218,16 @@ bring(launcher *from)
 
     pthread_mutex_lock(&activity.lock);
     for (uint64_t i = from->taken; i < put; i++) {
-        uint64_t what = from->queue[i % QUEUE], id = what / 2;
-        lp_record record = {.kind = what % 2 ? LP_MEMCPY : LP_KERNEL,
-                            .blocking = what % 2,
+        uint64_t number = from->queue[i % QUEUE], id = number / 2;
+        lp_record record = {.kind = number % 2 ? LP_MEMCPY : LP_KERNEL,
+                            .blocking = number % 2,
                             .device = (uint16_t)(id % 3),
                             .correlation = id,
                             .start = id * 100,
                             .end = id * 100 + id % 1000,
-                            .name = what % 2 ? NULL
-                                    : id % 2 ? "odd"
-                                             : "even",
+                            .name = number % 2 ? NULL
+                                    : id % 2   ? "odd"
+                                               : "even",
                             .launch = {.grid = {(int32_t)(id % 50), 1, 1}}};
 
         lp_activity_add_record(&activity, &record);
@@ -253,7 +255,7 @@ run_records(void *arg)
     return NULL;
 }
 
-/* What a copy tells at any moment, and at last. */
+/* Checks of a snapshot, at any time and at the end. */
 static uint64_t
 count_of(const lp_activity_snapshot *copy)
 {
@@ -308,7 +310,7 @@ check_waits(const lp_activity_snapshot *copy)
 }
 
 static void
-copies_are_taken_while_records_come(void)
+snapshots_are_taken_while_records_come(void)
 {
     pthread_t threads[THREADS], records;
     lp_activity_snapshot copy;
@@ -347,10 +349,10 @@ copies_are_taken_while_records_come(void)
 int
 main(void)
 {
-    an_empty_ledger_has_an_empty_copy();
+    an_empty_activity_has_an_empty_snapshot();
     each_kind_has_its_names();
-    a_copy_stays_what_it_was();
-    calls_are_no_devices_doing();
-    copies_are_taken_while_records_come();
+    a_snapshot_does_not_change();
+    calls_make_no_device_active();
+    snapshots_are_taken_while_records_come();
     return check_failures;
 }

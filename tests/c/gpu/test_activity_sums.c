@@ -1,4 +1,4 @@
-/* Sums, beside a table that is looked through from end to end. */
+/* Sums, compared with a table that is searched from end to end. */
 #include "gpu/activity_sums.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ records_of_a_key_add_up(void)
 }
 
 static void
-a_record_of_no_time_is_the_least(void)
+a_record_of_0_ns_is_the_min(void)
 {
     lp_sums sums;
     lp_sum_key key = {.kind = LP_ALLOC};
@@ -53,7 +53,7 @@ a_record_of_no_time_is_the_least(void)
 }
 
 static void
-each_part_of_a_key_tells_apart(void)
+each_field_of_a_key_makes_a_separate_sum(void)
 {
     lp_sums sums;
     lp_sum_key key = {
@@ -126,8 +126,8 @@ int
 main(void)
 {
     records_of_a_key_add_up();
-    a_record_of_no_time_is_the_least();
-    each_part_of_a_key_tells_apart();
+    a_record_of_0_ns_is_the_min();
+    each_field_of_a_key_makes_a_separate_sum();
     sums_are_those_of_a_naive_table();
     return check_failures;
 }

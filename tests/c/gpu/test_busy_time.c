@@ -1,4 +1,4 @@
-/* How long a device was busy, beside a union by brute force. */
+/* Busy time, compared with a union by brute force. */
 #include "gpu/activity_sums.h"
 
 #include <stdlib.h>
@@ -18,13 +18,13 @@ overlaps_count_once(void)
     CHECK(lp_busy_time_total(&busy) == 150 && busy.n == 1);
     lp_busy_time_add(&busy, 50, 120); /* its start */
     CHECK(lp_busy_time_total(&busy) == 200 && busy.n == 1);
-    lp_busy_time_add(&busy, 60, 70); /* lies within */
+    lp_busy_time_add(&busy, 60, 70); /* lies inside */
     CHECK(lp_busy_time_total(&busy) == 200 && busy.n == 1);
     lp_busy_time_add(&busy, 250, 260); /* touches */
     CHECK(lp_busy_time_total(&busy) == 210 && busy.n == 1);
-    lp_busy_time_add(&busy, 300, 310); /* is apart */
+    lp_busy_time_add(&busy, 300, 310); /* is separate */
     CHECK(lp_busy_time_total(&busy) == 220 && busy.n == 2);
-    lp_busy_time_add(&busy, 0, 1000); /* swallows all */
+    lp_busy_time_add(&busy, 0, 1000); /* covers all */
     CHECK(lp_busy_time_total(&busy) == 1000 && busy.n == 1);
     CHECK(!busy.inexact);
     lp_busy_time_free(&busy);
@@ -50,7 +50,7 @@ gaps_are_filled_out_of_order(void)
 }
 
 static void
-no_time_at_all_is_nothing(void)
+an_empty_span_adds_nothing(void)
 {
     lp_busy_time busy = {0};
 
@@ -94,7 +94,7 @@ any_order_gives_the_union(void)
     }
 }
 
-/* So many spans apart from each other that the oldest are added up. */
+/* So many separate spans that the oldest are merged. */
 static void
 old_spans_are_added_up(void)
 {
@@ -114,7 +114,7 @@ old_spans_are_added_up(void)
 }
 
 static void
-what_is_older_than_the_horizon_is_left_out(void)
+time_before_the_horizon_is_dropped(void)
 {
     lp_busy_time busy = {0};
     lp_ns before, horizon;
@@ -143,7 +143,7 @@ making_room_counts_nothing_twice(void)
         lp_busy_time_add(&busy, 100 + 10 * i, 103 + 10 * i);
     }
     CHECK(busy.n == LP_BUSY_SPANS && lp_busy_time_total(&busy) == truth);
-    lp_busy_time_add(&busy, 100, 1003); /* of it 630 were idle */
+    lp_busy_time_add(&busy, 100, 1003); /* 630 of them were idle */
     CHECK(lp_busy_time_total(&busy) >= truth);
     CHECK(lp_busy_time_total(&busy) <= truth + 630);
     CHECK(busy.inexact || lp_busy_time_total(&busy) == truth + 630);
@@ -151,7 +151,7 @@ making_room_counts_nothing_twice(void)
 }
 
 static void
-it_never_says_more_than_the_truth(void)
+busy_time_is_never_too_long(void)
 {
     enum { TIME = 6000000 };
     unsigned char *covered = calloc(TIME, 1);
@@ -160,7 +160,7 @@ it_never_says_more_than_the_truth(void)
     lp_ns sum = 0;
 
     for (uint32_t i = 0; i < 1000000; i++) {
-        /* Two streams, of which one is far behind at times. */
+        /* Two streams, one of which is far behind at times. */
         uint32_t behind =
             i % 2 * random_below(&chance, i % 100000 < 95000 ? 10 : 900000);
         lp_ns start = i * 5 > behind ? i * 5 - behind : 0;
@@ -185,11 +185,11 @@ main(void)
 {
     overlaps_count_once();
     gaps_are_filled_out_of_order();
-    no_time_at_all_is_nothing();
+    an_empty_span_adds_nothing();
     any_order_gives_the_union();
     old_spans_are_added_up();
-    what_is_older_than_the_horizon_is_left_out();
+    time_before_the_horizon_is_dropped();
     making_room_counts_nothing_twice();
-    it_never_says_more_than_the_truth();
+    busy_time_is_never_too_long();
     return check_failures;
 }

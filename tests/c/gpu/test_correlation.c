@@ -1,5 +1,5 @@
-/* Correlation ids: found again, counted while they are waited for, and kept
- * in bounded memory however long a program runs. */
+/* Correlation ids: found again, counted while their records are expected, and
+ * kept in bounded memory however long a program runs. */
 #include "gpu/correlation.h"
 
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "random.h"
 
 enum {
-    IDS = 4096,       /* of a page */
-    KEPT = 64,        /* pages behind the newest that are kept anyway */
-    A_FEW = KEPT + 4, /* pages, where all goes well */
+    IDS = 4096,       /* per page */
+    KEPT = 64,        /* pages behind the newest that are always kept */
+    A_FEW = KEPT + 4, /* max pages if all records come */
     DEVICE = LP_CORRELATION_MATCHED
 };
 
@@ -25,7 +25,7 @@ live_pages(const lp_correlation *correlations)
     return n;
 }
 
-/* A launch and its record at once. */
+/* A launch, immediately followed by its record. */
 static void
 pass(lp_correlation *correlations, uint64_t id)
 {
@@ -70,14 +70,14 @@ a_record_finds_its_launch(void)
     lp_correlation_insert(&correlations, 7, 31, LP_CORRELATION_EXPECTED);
     CHECK(lp_correlation_outstanding(&correlations) == 1);
     entry = lp_correlation_matched(&correlations, 7, DEVICE);
-    CHECK(entry.path == 31 && entry.held == 0);
+    CHECK(entry.path == 31 && entry.wait_ticks == 0);
     CHECK(entry.flags == (LP_CORRELATION_INSERTED | LP_CORRELATION_EXPECTED));
     CHECK(lp_correlation_outstanding(&correlations) == 0);
     lp_correlation_free(&correlations);
 }
 
 static void
-an_id_with_many_records_is_waited_for_once(void)
+an_id_with_many_records_is_expected_once(void)
 {
     lp_correlation correlations;
 
@@ -94,7 +94,7 @@ an_id_with_many_records_is_waited_for_once(void)
 }
 
 static void
-a_record_of_the_call_itself_is_not_the_devices(void)
+a_record_of_the_call_itself_is_not_the_expected_one(void)
 {
     lp_correlation correlations;
 
@@ -108,7 +108,7 @@ a_record_of_the_call_itself_is_not_the_devices(void)
 }
 
 static void
-what_failed_is_not_waited_for(void)
+a_failed_call_expects_no_record(void)
 {
     lp_correlation correlations;
 
@@ -119,9 +119,9 @@ what_failed_is_not_waited_for(void)
     lp_correlation_unexpect(&correlations, 7);
     CHECK(lp_correlation_outstanding(&correlations) == 0);
     CHECK(lp_correlation_matched(&correlations, 7, DEVICE).path ==
-          31); /* it came after all */
+          31); /* the record came nevertheless */
     CHECK(lp_correlation_outstanding(&correlations) == 0);
-    /* Nor is it after its record has come. */
+    /* The same after its record has come. */
     lp_correlation_insert(&correlations, 8, 31, LP_CORRELATION_EXPECTED);
     lp_correlation_matched(&correlations, 8, DEVICE);
     lp_correlation_unexpect(&correlations, 8);
@@ -130,7 +130,7 @@ what_failed_is_not_waited_for(void)
 }
 
 static void
-a_drivers_call_within_the_runtimes_has_its_id(void)
+a_driver_call_inside_a_runtime_call_has_its_id(void)
 {
     lp_correlation correlations;
     lp_correlation_entry entry;
@@ -151,7 +151,7 @@ a_drivers_call_within_the_runtimes_has_its_id(void)
     CHECK(lp_correlation_matched(&correlations, 7, DEVICE).path == 33);
     lp_correlation_unexpect(&correlations, 7);
     CHECK(lp_correlation_outstanding(&correlations) == 0);
-    /* What failed may be tried again. */
+    /* A failed call may be repeated. */
     lp_correlation_insert(&correlations, 9, 31, LP_CORRELATION_EXPECTED);
     lp_correlation_unexpect(&correlations, 9);
     lp_correlation_insert(&correlations, 9, 31, LP_CORRELATION_EXPECTED);
@@ -160,7 +160,7 @@ a_drivers_call_within_the_runtimes_has_its_id(void)
 }
 
 static void
-flags_are_told(void)
+flags_are_returned(void)
 {
     lp_correlation correlations;
 
@@ -175,29 +175,29 @@ flags_are_told(void)
 }
 
 static void
-held_ticks_are_charged_once_whoever_comes_first(void)
+wait_ticks_are_charged_once_in_either_order(void)
 {
     lp_correlation correlations;
 
     lp_correlation_init(&correlations);
     /* The call returns before its record comes, */
     lp_correlation_insert(&correlations, 7, 31, LP_CORRELATION_EXPECTED);
-    CHECK(lp_correlation_returned(&correlations, 7, 500).held == 0);
-    CHECK(lp_correlation_matched(&correlations, 7, DEVICE).held ==
+    CHECK(lp_correlation_returned(&correlations, 7, 500).wait_ticks == 0);
+    CHECK(lp_correlation_matched(&correlations, 7, DEVICE).wait_ticks ==
           0); /* one of two */
     CHECK(lp_correlation_matched(&correlations, 7,
                                  DEVICE | LP_CORRELATION_BLOCKED)
-              .held == 500);
+              .wait_ticks == 500);
     CHECK(lp_correlation_matched(&correlations, 7,
                                  DEVICE | LP_CORRELATION_BLOCKED)
-              .held == 0);
+              .wait_ticks == 0);
     /* or after it, */
     lp_correlation_insert(&correlations, 8, 32, LP_CORRELATION_EXPECTED);
     CHECK(lp_correlation_matched(&correlations, 8,
                                  DEVICE | LP_CORRELATION_BLOCKED)
-              .held == 0);
-    CHECK(lp_correlation_returned(&correlations, 8, 60).held == 60);
-    CHECK(lp_correlation_returned(&correlations, 8, 7).held == 7);
+              .wait_ticks == 0);
+    CHECK(lp_correlation_returned(&correlations, 8, 60).wait_ticks == 60);
+    CHECK(lp_correlation_returned(&correlations, 8, 7).wait_ticks == 7);
     CHECK(lp_correlation_returned(&correlations, 8, 7).path == 32);
     /* or twice, */
     lp_correlation_insert(&correlations, 9, 33, LP_CORRELATION_EXPECTED);
@@ -205,12 +205,12 @@ held_ticks_are_charged_once_whoever_comes_first(void)
     lp_correlation_returned(&correlations, 9, 2);
     CHECK(lp_correlation_matched(&correlations, 9,
                                  DEVICE | LP_CORRELATION_BLOCKED)
-              .held == 3);
-    /* and if it did not block, nobody waited. */
+              .wait_ticks == 3);
+    /* and without a wait if it did not block. */
     lp_correlation_insert(&correlations, 10, 33, LP_CORRELATION_EXPECTED);
-    CHECK(lp_correlation_returned(&correlations, 10, 500).held == 0);
-    CHECK(lp_correlation_matched(&correlations, 10, DEVICE).held == 0);
-    CHECK(lp_correlation_returned(&correlations, 10, 500).held == 0);
+    CHECK(lp_correlation_returned(&correlations, 10, 500).wait_ticks == 0);
+    CHECK(lp_correlation_matched(&correlations, 10, DEVICE).wait_ticks == 0);
+    CHECK(lp_correlation_returned(&correlations, 10, 500).wait_ticks == 0);
     CHECK(lp_correlation_outstanding(&correlations) == 0);
     lp_correlation_free(&correlations);
 }
@@ -231,16 +231,16 @@ millions_of_ids_take_a_few_pages(void)
         }
     }
     CHECK(lp_correlation_outstanding(&correlations) == 0 &&
-          correlations.n_late == 0);
+          correlations.n_overdue == 0);
     CHECK(lp_correlation_matched(&correlations, 1, DEVICE).flags ==
-          0); /* long given up */
+          0); /* retired long ago */
     CHECK(lp_correlation_matched(&correlations, 5000000, DEVICE).path ==
           5000000);
     lp_correlation_free(&correlations);
 }
 
 static void
-calls_that_bring_no_record_take_no_more(void)
+calls_without_a_record_take_no_more_pages(void)
 {
     lp_correlation correlations;
 
@@ -263,7 +263,7 @@ calls_that_bring_no_record_take_no_more(void)
 }
 
 static void
-a_late_record_finds_its_launch(void)
+an_overdue_record_finds_its_launch(void)
 {
     lp_correlation correlations;
 
@@ -284,7 +284,7 @@ a_late_record_finds_its_launch(void)
 
 /* One record of each page never comes. */
 static void
-pages_that_wait_for_ever_are_given_up_one_day(void)
+pages_whose_record_never_comes_are_retired(void)
 {
     enum { PAGES = 3000 };
     lp_correlation correlations;
@@ -304,10 +304,10 @@ pages_that_wait_for_ever_are_given_up_one_day(void)
         }
     }
     lp_correlation_reclaim(&correlations);
-    CHECK(live_pages(&correlations) <= LP_CORRELATION_LATE + A_FEW);
+    CHECK(live_pages(&correlations) <= LP_CORRELATION_OVERDUE + A_FEW);
     CHECK(lp_correlation_outstanding(&correlations) == PAGES);
-    CHECK(correlations.expired >= PAGES - LP_CORRELATION_LATE - A_FEW);
-    /* Those of late still find theirs; what comes too late finds nothing. */
+    CHECK(correlations.expired >= PAGES - LP_CORRELATION_OVERDUE - A_FEW);
+    /* Recent records still find their launch; older ones do not. */
     CHECK(lp_correlation_matched(&correlations, 0, DEVICE).flags == 0);
     CHECK(
         lp_correlation_matched(&correlations, last - 500 * IDS, DEVICE).path ==
@@ -315,10 +315,10 @@ pages_that_wait_for_ever_are_given_up_one_day(void)
     lp_correlation_free(&correlations);
 }
 
-/* A slow device's records come a long while after a quick one's: its pages
- * wait, and go as soon as they are done. */
+/* Records of a slow device come long after those of a quick one: the pages of
+ * the slow one are overdue, and retired when they are complete. */
 static void
-late_pages_that_are_done_make_room(void)
+overdue_pages_that_are_complete_make_room(void)
 {
     enum { PAGES = 5000, BEHIND = 900 };
     lp_correlation correlations;
@@ -340,21 +340,21 @@ late_pages_that_are_done_make_room(void)
     }
     CHECK(correlations.expired == 0 &&
           lp_correlation_outstanding(&correlations) == BEHIND);
-    CHECK(live_pages(&correlations) <= LP_CORRELATION_LATE + A_FEW);
+    CHECK(live_pages(&correlations) <= LP_CORRELATION_OVERDUE + A_FEW);
     lp_correlation_free(&correlations);
 }
 
 static void
-ids_go_round(void)
+ids_wrap_around(void)
 {
     lp_correlation correlations;
     uint64_t round = (uint64_t)1 << 32;
 
     lp_correlation_init(&correlations);
     lp_correlation_insert(&correlations, round - 2000000, 9,
-                          LP_CORRELATION_EXPECTED); /* for ever */
+                          LP_CORRELATION_EXPECTED); /* never has a record */
     for (uint64_t id = round - 1999000; id < round + 2000000; id++) {
-        /* As CUPTI counts, in 32 bits, or as others do. */
+        /* In 32 bits, as CUPTI counts, or in more. */
         uint64_t seen = id % 3 == 0 ? id : (uint32_t)id;
 
         lp_correlation_insert(&correlations, id % 2 == 0 ? id : (uint32_t)id,
@@ -376,8 +376,8 @@ ids_go_round(void)
     lp_correlation_free(&correlations);
 }
 
-/* Programs make many calls that nobody hears of: ids jump, by any distance,
- * and come by the place of a page that waits for ever. */
+/* Programs make many calls without callbacks: ids jump, by any distance, and
+ * reach the slot of a page whose record never comes. */
 static void
 ids_jump(void)
 {
@@ -387,7 +387,7 @@ ids_jump(void)
     lp_correlation_init(&correlations);
     lp_correlation_insert(&correlations, 0, 1, LP_CORRELATION_EXPECTED);
     for (int i = 0; i < 3000; i++) {
-        /* Up to 2 * 10**9 at once. */
+        /* Up to 2 * 10**9 in one step. */
         id += 1 + random_next(&chance) % 2000000000;
         for (int k = 0; k < 3; k++) {
             pass(&correlations, id + (uint64_t)k * IDS);
@@ -402,7 +402,7 @@ ids_jump(void)
 }
 
 static void
-a_place_that_is_taken_takes_no_other(void)
+an_occupied_slot_takes_no_other_page(void)
 {
     lp_correlation correlations;
     uint64_t lap = (uint64_t)LP_CORRELATION_PAGES * IDS;
@@ -417,9 +417,9 @@ a_place_that_is_taken_takes_no_other(void)
     lp_correlation_free(&correlations);
 }
 
-/* A thread that was slow puts an id of a page that was given up. */
+/* A slow thread inserts an id of a page that was retired. */
 static void
-a_page_comes_back_for_a_slow_thread(void)
+a_slow_thread_adds_its_page_again(void)
 {
     lp_correlation correlations;
 
@@ -430,7 +430,7 @@ a_page_comes_back_for_a_slow_thread(void)
     }
     lp_correlation_insert(&correlations, 5, 44, LP_CORRELATION_EXPECTED);
     CHECK(lp_correlation_matched(&correlations, 5, DEVICE).path == 44);
-    /* It does not stay for ever. */
+    /* The page is retired again. */
     for (uint64_t id = 1000 * IDS; id < (uint64_t)70000 * IDS; id += IDS) {
         pass(&correlations, id);
         lp_correlation_reclaim(&correlations);
@@ -446,20 +446,20 @@ main(void)
 {
     an_unknown_id_has_no_flags();
     a_record_finds_its_launch();
-    an_id_with_many_records_is_waited_for_once();
-    a_record_of_the_call_itself_is_not_the_devices();
-    what_failed_is_not_waited_for();
-    a_drivers_call_within_the_runtimes_has_its_id();
-    flags_are_told();
-    held_ticks_are_charged_once_whoever_comes_first();
+    an_id_with_many_records_is_expected_once();
+    a_record_of_the_call_itself_is_not_the_expected_one();
+    a_failed_call_expects_no_record();
+    a_driver_call_inside_a_runtime_call_has_its_id();
+    flags_are_returned();
+    wait_ticks_are_charged_once_in_either_order();
     millions_of_ids_take_a_few_pages();
-    calls_that_bring_no_record_take_no_more();
-    a_late_record_finds_its_launch();
-    pages_that_wait_for_ever_are_given_up_one_day();
-    late_pages_that_are_done_make_room();
-    ids_go_round();
+    calls_without_a_record_take_no_more_pages();
+    an_overdue_record_finds_its_launch();
+    pages_whose_record_never_comes_are_retired();
+    overdue_pages_that_are_complete_make_room();
+    ids_wrap_around();
     ids_jump();
-    a_place_that_is_taken_takes_no_other();
-    a_page_comes_back_for_a_slow_thread();
+    an_occupied_slot_takes_no_other_page();
+    a_slow_thread_adds_its_page_again();
     return check_failures;
 }

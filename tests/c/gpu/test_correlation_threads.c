@@ -1,6 +1,6 @@
-/* Correlation ids: launching threads take them by turns, so far from each
- * other that pages come and go quickly; a device answers out of order; its
- * reader tidies up.
+/* Correlation ids: launching threads take them alternately, so far from each
+ * other that pages are added and retired quickly; a device answers out of
+ * order; its reader reclaims pages.
  */
 #include "gpu/correlation.h"
 
@@ -12,19 +12,19 @@
 
 enum {
     DEVICE = LP_CORRELATION_MATCHED,
-    MOST_PAGES = LP_CORRELATION_LATE + 68,
-    PUTTERS = 4,
-    LAUNCHES = 60000, /* of each */
+    MAX_PAGES = LP_CORRELATION_OVERDUE + 68,
+    INSERTERS = 4,
+    LAUNCHES = 60000, /* per thread */
     STEP = 50,        /* from id to id */
     QUEUE = 256
 };
 
-typedef struct putter {
+typedef struct inserter {
     uint64_t number;
-    uint64_t queue[QUEUE]; /* ids whose records are to come */
+    uint64_t queue[QUEUE]; /* ids whose records are expected */
     uint64_t put, taken;   /* atomic */
-    uint64_t failed, lonely, ticks, charged;
-} putter;
+    uint64_t failed, unanswered, ticks, charged;
+} inserter;
 
 static uint32_t
 live_pages(const lp_correlation *correlations)
@@ -38,8 +38,8 @@ live_pages(const lp_correlation *correlations)
 }
 
 static lp_correlation shared;
-static uint64_t next_id = (uint64_t)-20000000; /* it goes round, too */
-static putter putters[PUTTERS];
+static uint64_t next_id = (uint64_t)-20000000; /* also wraps around */
+static inserter inserters[INSERTERS];
 
 static uint32_t
 path_of(uint64_t id)
@@ -47,28 +47,28 @@ path_of(uint64_t id)
     return (uint32_t)(id * 2654435761u);
 }
 
-/* A call of the API, which brings a record, or fails, or never brings one. */
+/* An API call, which has a record, or fails, or never has a record. */
 static void
-launch(putter *self, uint64_t *chance)
+launch(inserter *self, uint64_t *chance)
 {
     uint64_t id = __atomic_fetch_add(&next_id, STEP, __ATOMIC_RELAXED);
-    uint32_t what = random_below(chance, 100);
+    uint32_t choice = random_below(chance, 100);
 
-    if (what == 0) {
-        sched_yield(); /* others come a long way meanwhile */
+    if (choice == 0) {
+        sched_yield(); /* other threads make many calls meanwhile */
     }
     lp_correlation_insert(&shared, id, path_of(id),
-                          what < 50 ? LP_CORRELATION_RUNTIME
-                                    : LP_CORRELATION_EXPECTED);
-    if (what < 50) {
+                          choice < 50 ? LP_CORRELATION_RUNTIME
+                                      : LP_CORRELATION_EXPECTED);
+    if (choice < 50) {
         lp_correlation_insert(&shared, id, path_of(id),
                               LP_CORRELATION_EXPECTED);
     }
-    if (what == 1) {
-        self->lonely++;
+    if (choice == 1) {
+        self->unanswered++;
         return;
     }
-    if (what < 5) {
+    if (choice < 5) {
         lp_correlation_unexpect(&shared, id);
         self->failed++;
         return;
@@ -79,15 +79,15 @@ launch(putter *self, uint64_t *chance)
     }
     self->queue[self->put % QUEUE] = id;
     __atomic_store_n(&self->put, self->put + 1, __ATOMIC_RELEASE);
-    /* The record comes, or came, while the call returns. */
-    self->ticks += what;
-    self->charged += lp_correlation_returned(&shared, id, what).held;
+    /* The record may come before or after the call returns. */
+    self->ticks += choice;
+    self->charged += lp_correlation_returned(&shared, id, choice).wait_ticks;
 }
 
 static void *
-run_putter(void *arg)
+run_inserter(void *arg)
 {
-    putter *self = arg;
+    inserter *self = arg;
     uint64_t chance = self->number;
 
     for (int i = 0; i < LAUNCHES; i++) {
@@ -97,9 +97,9 @@ run_putter(void *arg)
     return NULL;
 }
 
-/* Some records of one thread; all of its ids if it is done. */
+/* Reads some records of one thread; returns how many. */
 static uint64_t
-read_records(putter *from, uint64_t *chance, uint64_t *charged)
+read_records(inserter *from, uint64_t *chance, uint64_t *charged)
 {
     uint64_t put = __atomic_load_n(&from->put, __ATOMIC_ACQUIRE), n = 0;
 
@@ -112,7 +112,7 @@ read_records(putter *from, uint64_t *chance, uint64_t *charged)
             entry.path != path_of(id)) {
             CHECK(!"the id is found");
         }
-        *charged += entry.held;
+        *charged += entry.wait_ticks;
         if (lp_correlation_matched(&shared, id, DEVICE).path != path_of(id)) {
             CHECK(!"and found again");
         }
@@ -132,20 +132,20 @@ run_reader(void)
         uint64_t n = 0;
 
         done = true;
-        for (int i = 0; i < PUTTERS; i++) {
-            done &= __atomic_load_n(&putters[i].number, __ATOMIC_ACQUIRE) ==
+        for (int i = 0; i < INSERTERS; i++) {
+            done &= __atomic_load_n(&inserters[i].number, __ATOMIC_ACQUIRE) ==
                     UINT64_MAX;
-            n += read_records(&putters[i], &chance, &charged);
+            n += read_records(&inserters[i], &chance, &charged);
         }
         lp_correlation_reclaim(&shared);
         (void)lp_correlation_outstanding(&shared);
-        if (shared.n_late > max) {
-            max = shared.n_late;
+        if (shared.n_overdue > max) {
+            max = shared.n_overdue;
         }
         done &= n == 0;
-        for (int i = 0; i < PUTTERS; i++) {
-            done &= putters[i].taken ==
-                    __atomic_load_n(&putters[i].put, __ATOMIC_ACQUIRE);
+        for (int i = 0; i < INSERTERS; i++) {
+            done &= inserters[i].taken ==
+                    __atomic_load_n(&inserters[i].put, __ATOMIC_ACQUIRE);
         }
     }
     CHECK(max > 0);
@@ -153,37 +153,39 @@ run_reader(void)
 }
 
 static void
-threads_put_while_another_reads(void)
+threads_insert_while_another_reads(void)
 {
-    pthread_t threads[PUTTERS];
-    uint64_t failed = 0, lonely = 0, ticks = 0, charged;
+    pthread_t threads[INSERTERS];
+    uint64_t failed = 0, unanswered = 0, ticks = 0, charged;
 
     lp_correlation_init(&shared);
-    for (uint64_t i = 0; i < PUTTERS; i++) {
-        putters[i].number = i;
-        pthread_create(&threads[i], NULL, run_putter, &putters[i]);
+    for (uint64_t i = 0; i < INSERTERS; i++) {
+        inserters[i].number = i;
+        pthread_create(&threads[i], NULL, run_inserter, &inserters[i]);
     }
     charged = run_reader();
-    for (int i = 0; i < PUTTERS; i++) {
+    for (int i = 0; i < INSERTERS; i++) {
         pthread_join(threads[i], NULL);
-        failed += putters[i].failed;
-        lonely += putters[i].lonely;
-        ticks += putters[i].ticks;
-        charged += putters[i].charged;
+        failed += inserters[i].failed;
+        unanswered += inserters[i].unanswered;
+        ticks += inserters[i].ticks;
+        charged += inserters[i].charged;
     }
-    CHECK(failed > 0 && lonely > 0 && shared.lost == 0);
-    CHECK(lp_correlation_outstanding(&shared) == lonely);
-    CHECK(charged <= ticks); /* what came too late for a page is lost */
+    CHECK(failed > 0 && unanswered > 0 && shared.lost == 0);
+    CHECK(lp_correlation_outstanding(&shared) == unanswered);
+    CHECK(charged <= ticks); /* waits of records that came after their page was
+                                retired are lost */
     CHECK(ticks - charged < ticks / 100);
-    /* Of nearly 3,000.  A thread that was away for long makes its page anew,
-     * which is swept much later: how many do so is the scheduler's. */
-    CHECK(live_pages(&shared) <= MOST_PAGES + MOST_PAGES / 2);
+    /* Of nearly 3,000 pages.  A thread that was suspended for long adds its
+     * page again, which is reclaimed much later: how many do so depends on the
+     * scheduler. */
+    CHECK(live_pages(&shared) <= MAX_PAGES + MAX_PAGES / 2);
     lp_correlation_free(&shared);
 }
 
 int
 main(void)
 {
-    threads_put_while_another_reads();
+    threads_insert_while_another_reads();
     return check_failures;
 }

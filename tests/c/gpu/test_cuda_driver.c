@@ -1,11 +1,11 @@
-/* What we ask of the CUDA driver, of one that the test makes up. */
+/* Calls of the CUDA driver, on a double of the driver. */
 #include "gpu/cuda_driver.h"
 
 #include <string.h>
 
 #include "check.h"
 
-static int status; /* what each call answers */
+static int status; /* result of each call */
 static char said[64];
 
 static int
@@ -28,7 +28,7 @@ static int
 synchronize(void)
 {
     strcat(said, "wait ");
-    return 700; /* a kernel went wrong */
+    return 700; /* a kernel failed */
 }
 
 static int
@@ -39,10 +39,10 @@ device(int *handle, int ordinal)
 }
 
 static int
-device_name(char *name, int room, int handle)
+device_name(char *name, int capacity, int handle)
 {
     CHECK(handle == 103);
-    memset(name, 'G', (size_t)room); /* without an end */
+    memset(name, 'G', (size_t)capacity); /* without a terminating 0 */
     return 0;
 }
 
@@ -51,7 +51,9 @@ attribute(int *value, int number, int handle)
 {
     CHECK(handle == 103);
     *value = number * 10;
-    return number == 106 ? 1 : 0; /* one that an old driver does not know */
+    return number == 106
+               ? 1
+               : 0; /* an attribute that an old driver does not know */
 }
 
 static const lp_cuda_driver cuda = {
@@ -70,7 +72,7 @@ waiting_leaves_the_context_as_it_was(void)
     said[0] = '\0';
     lp_cuda_driver_wait(&cuda, said);
     CHECK(strcmp(said, "push wait pop ") == 0);
-    status = 201; /* the context is gone */
+    status = 201; /* the context was destroyed */
     said[0] = '\0';
     lp_cuda_driver_wait(&cuda, said);
     CHECK(strcmp(said, "push ") == 0);
@@ -115,7 +117,7 @@ a_driver_that_is_not_ready_describes_nothing(void)
 }
 
 static void
-no_driver_says_why(void)
+a_missing_driver_has_a_reason(void)
 {
     char why[LP_GPU_WHY] = "";
     lp_cuda_driver none;
@@ -130,6 +132,6 @@ main(void)
     waiting_leaves_the_context_as_it_was();
     a_device_is_described();
     a_driver_that_is_not_ready_describes_nothing();
-    no_driver_says_why();
+    a_missing_driver_has_a_reason();
     return check_failures;
 }

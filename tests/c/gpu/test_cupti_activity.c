@@ -1,8 +1,8 @@
-/* CUPTI's records of every version, by their beginnings: what is behind them
- * is garbage here, and what is behind a record is no one's memory.
+/* CUPTI's records of every version, read by their first fields: later fields
+ * are garbage here, and memory after a record is not accessible.
  *
- * Offsets and sizes are those of NVIDIA's headers, 11.7 to 13.5, written down
- * once more: csrc/gpu/cupti_abi.h is what is tested.
+ * Offsets and sizes are those of NVIDIA's headers, 11.7 to 13.5, written here
+ * again, independently of csrc/gpu/cupti_abi.h, which is tested.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,7 @@ kernels_of_every_version(void)
 }
 
 static void
-a_kernel_without_a_name_has_a_mark(void)
+a_kernel_without_a_name_is_named_with_a_question_mark(void)
 {
     unsigned char *record = garbage(10, 176);
     lp_record read;
@@ -116,7 +116,7 @@ a_kernel_without_a_name_has_a_mark(void)
     CHECK(read_and_free(record, &read) && strcmp(read.name, "?") == 0);
 }
 
-/* What copies and peers' copies have alike. */
+/* Fields that copies and peer copies have in common. */
 static unsigned char *
 a_copy(uint32_t kind, size_t size, size_t correlation, size_t node)
 {
@@ -139,7 +139,7 @@ a_copy(uint32_t kind, size_t size, size_t correlation, size_t node)
 static void
 check_copy(const lp_record *read)
 {
-    CHECK(read->kind == LP_MEMCPY && read->what == 2);
+    CHECK(read->kind == LP_MEMCPY && read->name_number == 2);
     CHECK(read->memory == 0x23 && read->bytes == (uint64_t)1 << 33);
     CHECK(read->start == 70 && read->end == 90);
     CHECK(read->device == 3 && read->context == 1 && read->stream == 7);
@@ -219,7 +219,7 @@ calls_of_both_domains(void)
         put32(record, 32, 12);
         CHECK(read_and_free(record, &read));
         CHECK(read.kind == (kind == 4 ? LP_DRIVER_CALL : LP_RUNTIME_CALL));
-        CHECK(read.what == 211 && read.start == 70 && read.end == 90);
+        CHECK(read.name_number == 211 && read.start == 70 && read.end == 90);
         CHECK(read.thread == 4242 && read.correlation == 12);
         CHECK(read.device == 0 && read.node == 0 && read.name == NULL);
     }
@@ -269,13 +269,13 @@ migrations_of_every_version(void)
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         CHECK(read_and_free(a_migration(1, sizes[i]), &read));
-        CHECK(read.kind == LP_MIGRATION && read.what == 1);
+        CHECK(read.kind == LP_MIGRATION && read.name_number == 1);
         CHECK(read.start == 70 && read.end == 90 && read.bytes == 65536);
         CHECK(read.device == 2 && read.correlation == 0); /* its target */
         CHECK(read_and_free(a_migration(2, sizes[i]), &read));
-        CHECK(read.what == 2 && read.device == 1); /* its source */
+        CHECK(read.name_number == 2 && read.device == 1); /* its source */
         CHECK(read_and_free(a_migration(8, sizes[i]), &read));
-        CHECK(read.what == 8);
+        CHECK(read.name_number == 8);
     }
     for (uint32_t counter = 0; counter < 12; counter++) {
         bool bytes = counter == 1 || counter == 2 || counter == 8;
@@ -320,7 +320,7 @@ allocations_of_every_version(void)
 }
 
 static void
-other_kinds_are_none_of_ours(void)
+other_kinds_are_not_read(void)
 {
     static const uint32_t ours[] = {1, 2, 3, 4, 5, 10, 22, 25, 49, 51};
     size_t next = 0;
@@ -338,7 +338,7 @@ other_kinds_are_none_of_ours(void)
 }
 
 static void
-time_stamps_are_moved_to_our_clock(void)
+time_stamps_are_converted_to_the_clock(void)
 {
     lp_record read;
     unsigned char *record = a_copy(1, 88, 44, 64);
@@ -346,7 +346,7 @@ time_stamps_are_moved_to_our_clock(void)
     lp_cupti.offset = -50;
     CHECK(read_and_free(a_copy(1, 88, 44, 64), &read));
     CHECK(read.start == 20 && read.end == 40);
-    put64(record, 16, 0); /* was not collected, and stays so */
+    put64(record, 16, 0); /* was not collected, and remains 0 */
     put64(record, 24, UINT64_MAX);
     lp_cupti.offset = INT64_MAX;
     CHECK(read_and_free(record, &read));
@@ -358,7 +358,7 @@ int
 main(void)
 {
     kernels_of_every_version();
-    a_kernel_without_a_name_has_a_mark();
+    a_kernel_without_a_name_is_named_with_a_question_mark();
     copies_of_every_version();
     copies_of_pageable_memory_block();
     memsets_of_every_version();
@@ -366,7 +366,7 @@ main(void)
     whole_graphs_of_every_version();
     migrations_of_every_version();
     allocations_of_every_version();
-    other_kinds_are_none_of_ours();
-    time_stamps_are_moved_to_our_clock();
+    other_kinds_are_not_read();
+    time_stamps_are_converted_to_the_clock();
     return check_failures;
 }

@@ -1,4 +1,4 @@
-/* Libraries that may not be there, and functions that they may not have. */
+/* Optional libraries, and functions that they may lack. */
 #include "gpu/dynlib.h"
 
 #include <stdio.h>
@@ -48,14 +48,14 @@ an_optional_function_that_is_missing_is_null(void)
     functions found;
     char why[64];
 
-    memset(&found, 0xAB, sizeof(found)); /* of a library tried before */
+    memset(&found, 0xAB, sizeof(found)); /* from a library tried before */
     CHECK(lp_dynlib_find(lp_dynlib_open(LIBRARY, why, sizeof(why)), symbols, 3,
                          &found, why, sizeof(why)));
     CHECK(found.none == NULL && found.root != NULL);
 }
 
 static void
-a_function_that_is_missing_is_named(void)
+a_missing_function_is_named(void)
 {
     lp_symbol needed[] = {symbols[0], symbols[1]};
     functions found = {0};
@@ -66,11 +66,11 @@ a_function_that_is_missing_is_named(void)
     CHECK(!lp_dynlib_find(library, needed, 2, &found, why, sizeof(why)));
     CHECK(strcmp(why, "it has no there_is_no_such_function") == 0);
     CHECK(!lp_dynlib_find(library, needed, 2, &found, why, 12));
-    CHECK(strcmp(why, "it has no t") == 0); /* cut, but ended */
+    CHECK(strcmp(why, "it has no t") == 0); /* truncated and terminated */
 }
 
 static void
-a_library_that_is_missing_says_why(void)
+a_missing_library_has_a_reason(void)
 {
     char why[256] = "", little[9];
     FILE *file;
@@ -80,7 +80,7 @@ a_library_that_is_missing_says_why(void)
     memset(little, 'x', sizeof(little));
     CHECK(lp_dynlib_open("libthere_is_none.so.99", little, 8) == NULL);
     CHECK(strlen(little) <= 7 && little[8] == 'x');
-    /* Nor is a file that is no library one. */
+    /* A file that is not a library is also refused. */
     file = fopen("not_a_library.so", "w");
     if (file != NULL) {
         fputs("text", file);
@@ -94,7 +94,7 @@ a_library_that_is_missing_says_why(void)
 
 #ifdef __linux__
 static void
-a_file_that_was_cut_short_is_not_mapped(void)
+a_truncated_file_is_not_mapped(void)
 {
     FILE *from = fopen("/proc/self/exe", "rb"), *to = fopen("cut.so", "wb");
     char some[8192], why[64] = "";
@@ -107,7 +107,7 @@ a_file_that_was_cut_short_is_not_mapped(void)
     fclose(to);
     CHECK(lp_dynlib_open("./cut.so", why, sizeof(why)) == NULL);
     CHECK(strstr(why, "cut short") != NULL);
-    to = fopen("cut.so", "wb"); /* nothing at all */
+    to = fopen("cut.so", "wb"); /* empty */
     fclose(to);
     CHECK(lp_dynlib_open("./cut.so", why, sizeof(why)) == NULL);
     remove("cut.so");
@@ -120,10 +120,10 @@ main(void)
 {
     functions_are_found_by_name();
     an_optional_function_that_is_missing_is_null();
-    a_function_that_is_missing_is_named();
-    a_library_that_is_missing_says_why();
+    a_missing_function_is_named();
+    a_missing_library_has_a_reason();
 #ifdef __linux__
-    a_file_that_was_cut_short_is_not_mapped();
+    a_truncated_file_is_not_mapped();
 #endif
     return check_failures;
 }

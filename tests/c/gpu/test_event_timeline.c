@@ -1,4 +1,4 @@
-/* Events go into columns and come back whole, up to a limit. */
+/* Events stored in columns and read back complete, up to a limit. */
 #include "gpu/event_timeline.h"
 
 #include <stdlib.h>
@@ -103,7 +103,7 @@ type_codes_are_of_the_right_size(void)
 static void
 columns_come_back(void)
 {
-    enum { EVENTS = 2 * LP_EVENTS_A_CHUNK + 5 };
+    enum { EVENTS = 2 * LP_EVENTS_PER_CHUNK + 5 };
     lp_event_timeline timeline;
 
     lp_event_timeline_init(&timeline, 1000000);
@@ -115,9 +115,9 @@ columns_come_back(void)
     }
     CHECK(timeline.n == EVENTS && timeline.left_out == 0);
     check_columns(&timeline, EVENTS);
-    check_columns(&timeline, LP_EVENTS_A_CHUNK - 1);
-    check_columns(&timeline, LP_EVENTS_A_CHUNK);
-    check_columns(&timeline, LP_EVENTS_A_CHUNK + 1);
+    check_columns(&timeline, LP_EVENTS_PER_CHUNK - 1);
+    check_columns(&timeline, LP_EVENTS_PER_CHUNK);
+    check_columns(&timeline, LP_EVENTS_PER_CHUNK + 1);
     check_columns(&timeline, 1);
     lp_event_timeline_free(&timeline);
     CHECK(timeline.chunks == NULL && timeline.n == 0);
@@ -126,23 +126,23 @@ columns_come_back(void)
 static void
 events_beyond_the_limit_are_counted(void)
 {
-    enum { MOST = LP_EVENTS_A_CHUNK + 7 };
+    enum { MAX_EVENTS = LP_EVENTS_PER_CHUNK + 7 };
     lp_event_timeline timeline;
 
-    lp_event_timeline_init(&timeline, MOST);
-    for (uint64_t i = 0; i < 3 * MOST; i++) {
+    lp_event_timeline_init(&timeline, MAX_EVENTS);
+    for (uint64_t i = 0; i < 3 * MAX_EVENTS; i++) {
         lp_event event = event_of(i);
 
         lp_event_timeline_add(&timeline, &event);
     }
-    CHECK(timeline.n == MOST && timeline.left_out == 2 * MOST);
+    CHECK(timeline.n == MAX_EVENTS && timeline.left_out == 2 * MAX_EVENTS);
     CHECK(timeline.n_chunks == 2);
-    check_columns(&timeline, MOST);
+    check_columns(&timeline, MAX_EVENTS);
     lp_event_timeline_free(&timeline);
 }
 
 static void
-a_limit_of_none_keeps_none(void)
+a_limit_of_0_keeps_nothing(void)
 {
     lp_event_timeline timeline;
     lp_event event = event_of(0);
@@ -187,7 +187,7 @@ equal_launches_are_one(void)
     other.dynamic_smem++;
     CHECK(lp_event_timeline_launch(&timeline, &other) == 6);
     CHECK(timeline.n_launches == 7);
-    CHECK(timeline.launches[0].grid[0] == 0); /* of none */
+    CHECK(timeline.launches[0].grid[0] == 0); /* stands for none */
     CHECK(memcmp(&timeline.launches[1], &launch, sizeof(launch)) == 0);
     lp_event_timeline_free(&timeline);
 }
@@ -217,7 +217,7 @@ main(void)
     type_codes_are_of_the_right_size();
     columns_come_back();
     events_beyond_the_limit_are_counted();
-    a_limit_of_none_keeps_none();
+    a_limit_of_0_keeps_nothing();
     equal_launches_are_one();
     many_launches_keep_their_numbers();
     return check_failures;

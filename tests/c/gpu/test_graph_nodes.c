@@ -1,10 +1,10 @@
-/* Graph nodes: where each was captured. */
+/* Graph nodes and the call paths on which they were captured. */
 #include "gpu/correlation.h"
 
 #include "check.h"
 
 static void
-a_node_has_the_path_that_it_was_given_last(void)
+a_node_has_its_last_path(void)
 {
     lp_graph_nodes graph_nodes;
 
@@ -32,7 +32,8 @@ number_0_is_no_node(void)
     lp_graph_nodes_free(&graph_nodes);
 }
 
-/* Ids as CUPTI makes them: a graph's number above, the node's below. */
+/* Ids as CUPTI creates them: the graph's number in the upper half, the node's
+ * in the lower. */
 static uint64_t
 node_of(uint32_t i)
 {
@@ -40,7 +41,7 @@ node_of(uint32_t i)
 }
 
 static void
-many_are_kept(void)
+many_nodes_are_kept(void)
 {
     lp_graph_nodes graph_nodes;
 
@@ -56,7 +57,7 @@ many_are_kept(void)
     lp_graph_nodes_free(&graph_nodes);
 }
 
-/* -- threads ----------------------------------------------------------------
+/* -- threads ---------------------------------------------------------------
  */
 
 enum { THREADS = 4, NODES = 5000 };
@@ -79,7 +80,7 @@ capture_and_clone(void *arg)
 }
 
 static void
-threads_put_and_get(void)
+threads_insert_and_find(void)
 {
     pthread_t threads[THREADS];
     uint32_t numbers[THREADS];
@@ -101,9 +102,9 @@ threads_put_and_get(void)
 int
 main(void)
 {
-    a_node_has_the_path_that_it_was_given_last();
+    a_node_has_its_last_path();
     number_0_is_no_node();
-    many_are_kept();
-    threads_put_and_get();
+    many_nodes_are_kept();
+    threads_insert_and_find();
     return check_failures;
 }

@@ -1,4 +1,4 @@
-/* A thread's ranges, with a tool of our own: it stands in for lp_gpu_nvtx. */
+/* The ranges of a thread, with a double of lp_gpu_nvtx as the tool. */
 #include "gpu/nvtx_ranges.h"
 
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 static char code_a, code_b, owner_a, owner_b;
 static lp_ticks now;
 
-/* -- the tool ---------------------------------------------------------------
+/* -- the tool --------------------------------------------------------------
  */
 
-static const char *pushed[64]; /* what is open, */
+static const char *pushed[64]; /* open ranges, */
 static int n_pushed;
-static char heard[512]; /* and all that came: names, and ) for a pop */
+static char received[512]; /* and all calls: names, and ) for a pop */
 static uint64_t last_payload;
 
 bool
@@ -31,13 +31,13 @@ lp_gpu_nvtx_why_not(void)
 }
 
 const void *
-lp_gpu_nvtx_text(const char *text)
+lp_gpu_nvtx_register_string(const char *text)
 {
     return text;
 }
 
 void
-lp_gpu_nvtx_category(uint32_t category, const char *name)
+lp_gpu_nvtx_name_category(uint32_t category, const char *name)
 {
     (void)category;
     (void)name;
@@ -49,9 +49,9 @@ lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category)
     CHECK(n_pushed < 64);
     CHECK(payload / LP_PAYLOAD_LINES == category);
     pushed[n_pushed++] = text != NULL ? text : "?";
-    strcat(strcat(heard, " "), pushed[n_pushed - 1]);
+    strcat(strcat(received, " "), pushed[n_pushed - 1]);
     last_payload = payload;
-    now += 7; /* the time it takes */
+    now += 7; /* the time that the tool takes */
 }
 
 void
@@ -59,7 +59,7 @@ lp_gpu_nvtx_pop(void)
 {
     CHECK(n_pushed > 0);
     n_pushed--;
-    strcat(heard, " )");
+    strcat(received, " )");
     now += 7;
 }
 
@@ -74,30 +74,30 @@ is_open(const char *names)
     return strcmp(text, names) == 0;
 }
 
-/* Did this come since it was asked last? */
+/* True if the tool got these calls since the last check. */
 static bool
-has_heard(const char *events)
+has_received(const char *events)
 {
-    bool same = strcmp(heard, events) == 0;
+    bool same = strcmp(received, events) == 0;
 
     if (!same) {
-        fprintf(stderr, "heard:%s\n", heard);
+        fprintf(stderr, "received:%s\n", received);
     }
-    heard[0] = 0;
+    received[0] = 0;
     return same;
 }
 
-/* -- the thread -------------------------------------------------------------
+/* -- the thread ------------------------------------------------------------
  */
 
-typedef struct room {
+typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
     lp_code_counters *a; /* serial 1, 10 lines from line 1 */
     lp_code_counters *b; /* serial 2, 10 lines from line 101 */
     lp_labels *labels_a, *labels_b;
     lp_range_mode mode;
-} room;
+} fixture;
 
 static lp_ticks
 read_clock(void)
@@ -118,7 +118,7 @@ label(const lp_layout *layout, const char *function,
     return labels;
 }
 
-static room
+static fixture
 set_up(lp_range_mode mode)
 {
     static const char *const names_a[10] = {"a0", "a1", "a2", "a3", "a4"};
@@ -128,7 +128,7 @@ set_up(lp_range_mode mode)
         .code_id = 1, .serial = 2, .first_line = 101, .n_lines = 10};
     lp_costs costs = {0};
     lp_clock clock;
-    room made = {.mode = mode};
+    fixture made = {.mode = mode};
 
     lp_clock_set_source(&clock, read_clock);
     lp_arena_init(&made.arena);
@@ -138,12 +138,12 @@ set_up(lp_range_mode mode)
     made.labels_a = label(&a, "A", names_a);
     made.labels_b = label(&b, "B", names_b);
     n_pushed = 0;
-    heard[0] = 0;
+    received[0] = 0;
     return made;
 }
 
 static void
-tear_down(room *made)
+tear_down(fixture *made)
 {
     CHECK(n_pushed == 0);
     CHECK(!lp_ranges_any(made->rec));
@@ -154,7 +154,7 @@ tear_down(room *made)
 }
 
 static lp_frame *
-enter(room *made, char name, uint32_t flags)
+enter(fixture *made, char name, uint32_t flags)
 {
     bool is_a = name == 'a';
     lp_frame *frame =
@@ -169,9 +169,9 @@ enter(room *made, char name, uint32_t flags)
     return frame;
 }
 
-/* The frame at this place comes to a line. */
+/* The frame at this index comes to a line. */
 static void
-line(room *made, int place, uint32_t offset)
+line(fixture *made, int place, uint32_t offset)
 {
     lp_frame *frame = made->rec->frames + place;
 
@@ -183,7 +183,7 @@ line(room *made, int place, uint32_t offset)
 }
 
 static void
-leave(room *made, int place)
+leave(fixture *made, int place)
 {
     lp_ranges_remove(made->rec, made->rec->frames + place);
     lp_recorder_leave(made->rec, made->rec->frames + place, false, now);
@@ -191,7 +191,7 @@ leave(room *made, int place)
 }
 
 static void
-drop(room *made, const void *owner, bool here)
+drop(fixture *made, const void *owner, bool here)
 {
     lp_ranges_remove_owner(made->rec, owner);
     lp_recorder_drop(made->rec, owner, now);
@@ -203,13 +203,13 @@ drop(room *made, const void *owner, bool here)
     }
 }
 
-/* -- the tests --------------------------------------------------------------
+/* -- the tests -------------------------------------------------------------
  */
 
 static void
-lines_take_turns_inside_their_function(void)
+line_ranges_alternate_inside_their_function(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     CHECK(last_payload == 1000001);
@@ -222,40 +222,40 @@ lines_take_turns_inside_their_function(void)
     leave(&made, 2);
     line(&made, 1, 3);
     leave(&made, 1);
-    CHECK(has_heard(" A a2 ) a2 B b4 ) ) ) a3 ) )"));
+    CHECK(has_received(" A a2 ) a2 B b4 ) ) ) a3 ) )"));
     tear_down(&made);
 }
 
 static void
 functions_alone_leave_lines_on_the_fast_path(void)
 {
-    room made = set_up(LP_RANGES_FUNCTIONS);
+    fixture made = set_up(LP_RANGES_FUNCTIONS);
 
     CHECK(!(enter(&made, 'a', 0)->flags & LP_FRAME_SLOW));
     line(&made, 1, 2);
     enter(&made, 'b', 0);
     leave(&made, 2);
     leave(&made, 1);
-    CHECK(has_heard(" A B ) )"));
+    CHECK(has_received(" A B ) )"));
     tear_down(&made);
 }
 
 static void
-nobody_listens_and_nothing_is_kept(void)
+without_a_tool_nothing_is_recorded(void)
 {
-    room made = set_up(LP_RANGES_OFF);
+    fixture made = set_up(LP_RANGES_OFF);
 
     CHECK(!(enter(&made, 'a', 0)->flags & (LP_FRAME_RANGED | LP_FRAME_SLOW)));
     line(&made, 1, 2);
     leave(&made, 1);
-    CHECK(has_heard(""));
+    CHECK(has_received(""));
     tear_down(&made);
 }
 
 static void
-a_line_without_a_label_is_a_range_all_the_same(void)
+a_line_without_a_label_is_also_a_range(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 7);
@@ -265,65 +265,65 @@ a_line_without_a_label_is_a_range_all_the_same(void)
 }
 
 static void
-frames_that_take_turns_stay_nested(void)
+frames_switched_by_greenlets_stay_nested(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', LP_FRAME_GREENLET);
     line(&made, 1, 1);
     enter(&made, 'b', LP_FRAME_GREENLET);
     line(&made, 2, 1);
-    CHECK(has_heard(" A a1 B b1"));
-    line(&made, 1, 2); /* of the lower one */
-    CHECK(has_heard(" ) ) ) a2 B b1") && is_open("A a2 B b1"));
+    CHECK(has_received(" A a1 B b1"));
+    line(&made, 1, 2); /* of the lower frame */
+    CHECK(has_received(" ) ) ) a2 B b1") && is_open("A a2 B b1"));
     leave(&made, 1);
-    CHECK(has_heard(" ) ) ) ) B b1") && is_open("B b1"));
+    CHECK(has_received(" ) ) ) ) B b1") && is_open("B b1"));
     line(&made, 1, 2);
     leave(&made, 1);
     tear_down(&made);
 }
 
 static void
-twins_are_one_range(void)
+shared_frames_are_one_range(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     enter(&made, 'b', LP_FRAME_SHARED);
-    CHECK(has_heard(" A"));
+    CHECK(has_received(" A"));
     lp_recorder_line(made.rec, made.rec->top, 3, now, LP_LINE_FORWARD);
     line(&made, 1, 3);
-    CHECK(has_heard(" a3"));
+    CHECK(has_received(" a3"));
     line(&made, 1, 4);
-    CHECK(has_heard(" ) a4"));
-    /* The one that is the range goes: now the other one is. */
+    CHECK(has_received(" ) a4"));
+    /* The frame with the range is dropped: the other one gets it. */
     drop(&made, &owner_a, true);
-    CHECK(has_heard(" ) ) B b3"));
+    CHECK(has_received(" ) ) B b3"));
     leave(&made, 1);
     tear_down(&made);
 }
 
 static void
-the_other_twin_goes_unnoticed(void)
+dropping_the_other_shared_frame_changes_no_range(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     enter(&made, 'b', LP_FRAME_SHARED);
     line(&made, 1, 3);
     enter(&made, 'a', 0);
     drop(&made, &owner_b, true);
-    CHECK(has_heard(" A a3 A"));
+    CHECK(has_received(" A a3 A"));
     leave(&made, 2);
     leave(&made, 1);
-    CHECK(has_heard(" ) ) )"));
+    CHECK(has_received(" ) ) )"));
     tear_down(&made);
 }
 
 static void
 a_dropped_frame_goes_from_the_middle(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
@@ -332,7 +332,7 @@ a_dropped_frame_goes_from_the_middle(void)
     enter(&made, 'a', 0);
     line(&made, 3, 3);
     drop(&made, &owner_b, true);
-    CHECK(has_heard(" A a1 B b2 A a3 ) ) ) ) A a3"));
+    CHECK(has_received(" A a1 B b2 A a3 ) ) ) ) A a3"));
     leave(&made, 2);
     leave(&made, 1);
     tear_down(&made);
@@ -341,7 +341,7 @@ a_dropped_frame_goes_from_the_middle(void)
 static void
 another_thread_pops_at_its_next_line(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
@@ -350,7 +350,7 @@ another_thread_pops_at_its_next_line(void)
     drop(&made, &owner_b, false);
     CHECK(is_open("A a1 B b2") && lp_ranges_any(made.rec));
     line(&made, 1, 2);
-    CHECK(has_heard(" A a1 B b2 ) ) ) a2"));
+    CHECK(has_received(" A a1 B b2 ) ) ) a2"));
     CHECK(!(made.rec->frames[1].flags & LP_FRAME_RANGES_STALE));
     leave(&made, 1);
     tear_down(&made);
@@ -359,43 +359,43 @@ another_thread_pops_at_its_next_line(void)
 static void
 another_thread_pops_when_it_enters_or_leaves(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'b', 0);
     enter(&made, 'a', 0);
     line(&made, 2, 1);
     drop(&made, &owner_b, false);
-    CHECK(has_heard(" B A a1"));
+    CHECK(has_received(" B A a1"));
     enter(&made, 'b', 0);
-    CHECK(has_heard(" ) ) ) A a1 B"));
+    CHECK(has_received(" ) ) ) A a1 B"));
     drop(&made, &owner_b, false);
     leave(&made, 1);
-    CHECK(has_heard(" ) ) )"));
+    CHECK(has_received(" ) ) )"));
     tear_down(&made);
 }
 
 static void
-an_end_in_the_middle_is_for_good(void)
+ranges_that_have_ended_do_not_return(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
     lp_ranges_end(made.rec);
     lp_ranges_sync(made.rec);
-    CHECK(has_heard(" A a1 ) )"));
+    CHECK(has_received(" A a1 ) )"));
     line(&made, 1, 2);
     enter(&made, 'b', 0);
     line(&made, 2, 2);
     leave(&made, 2);
     leave(&made, 1);
-    CHECK(has_heard(" B b2 ) )"));
+    CHECK(has_received(" B b2 ) )"));
     tear_down(&made);
 }
 
-/* Collection goes off: the lines that are open end. */
+/* Pauses collection: the lines that are open end. */
 static void
-pause_all(room *made)
+pause_all(fixture *made)
 {
     lp_recorder_pause(made->rec, now);
     lp_ranges_remove(made->rec, made->rec->frames + 1);
@@ -404,55 +404,56 @@ pause_all(room *made)
 }
 
 static void
-go_on(room *made, int place, uint32_t offset)
+resume_line(fixture *made, int place, uint32_t offset)
 {
     made->rec->frames[place].flags &= ~(uint32_t)LP_FRAME_PAUSED;
     line(made, place, offset);
 }
 
 static void
-nothing_is_shown_while_collection_is_off(void)
+no_range_is_open_while_collection_is_off(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
     enter(&made, 'b', 0);
     line(&made, 2, 1);
     enter(&made, 'b', 0);
-    CHECK(has_heard(" A a1 B b1 B"));
+    CHECK(has_received(" A a1 B b1 B"));
     pause_all(&made);
-    CHECK(has_heard(" ) ) ) ) )"));
+    CHECK(has_received(" ) ) ) ) )"));
     leave(&made, 3);
-    CHECK(has_heard(""));
-    go_on(&made, 2, 2);
-    CHECK(has_heard(" B b2"));
-    go_on(&made, 1, 2); /* its turn, if it came before the other ends */
-    CHECK(has_heard(" ) ) A a2 B b2"));
+    CHECK(has_received(""));
+    resume_line(&made, 2, 2);
+    CHECK(has_received(" B b2"));
+    resume_line(&made, 1,
+                2); /* a greenlet may resume it before the other frame ends */
+    CHECK(has_received(" ) ) A a2 B b2"));
     leave(&made, 2);
     leave(&made, 1);
     tear_down(&made);
 }
 
 static void
-functions_are_shown_again_from_their_next_line_on(void)
+functions_have_ranges_again_from_their_next_line_on(void)
 {
-    room made = set_up(LP_RANGES_FUNCTIONS);
+    fixture made = set_up(LP_RANGES_FUNCTIONS);
 
     enter(&made, 'a', 0);
     line(&made, 1, 1);
     pause_all(&made);
-    CHECK(has_heard(" A )"));
-    go_on(&made, 1, 2);
-    CHECK(has_heard(" A"));
+    CHECK(has_received(" A )"));
+    resume_line(&made, 1, 2);
+    CHECK(has_received(" A"));
     leave(&made, 1);
     tear_down(&made);
 }
 
 static void
-what_the_tool_takes_is_a_cost(void)
+the_time_of_the_tool_is_a_cost(void)
 {
-    room made = set_up(LP_RANGES_LINES);
+    fixture made = set_up(LP_RANGES_LINES);
 
     now = 1000;
     enter(&made, 'a', 0); /* 7 */
@@ -471,7 +472,7 @@ what_the_tool_takes_is_a_cost(void)
 static void
 deep_stacks_move_and_stay_right(void)
 {
-    room made = set_up(LP_RANGES_FUNCTIONS);
+    fixture made = set_up(LP_RANGES_FUNCTIONS);
 
     for (int i = 1; i <= 60; i++) {
         enter(&made, 'a', 0);
@@ -490,20 +491,20 @@ deep_stacks_move_and_stay_right(void)
 int
 main(void)
 {
-    lines_take_turns_inside_their_function();
+    line_ranges_alternate_inside_their_function();
     functions_alone_leave_lines_on_the_fast_path();
-    nobody_listens_and_nothing_is_kept();
-    a_line_without_a_label_is_a_range_all_the_same();
-    frames_that_take_turns_stay_nested();
-    twins_are_one_range();
-    the_other_twin_goes_unnoticed();
+    without_a_tool_nothing_is_recorded();
+    a_line_without_a_label_is_also_a_range();
+    frames_switched_by_greenlets_stay_nested();
+    shared_frames_are_one_range();
+    dropping_the_other_shared_frame_changes_no_range();
     a_dropped_frame_goes_from_the_middle();
     another_thread_pops_at_its_next_line();
     another_thread_pops_when_it_enters_or_leaves();
-    an_end_in_the_middle_is_for_good();
-    nothing_is_shown_while_collection_is_off();
-    functions_are_shown_again_from_their_next_line_on();
-    what_the_tool_takes_is_a_cost();
+    ranges_that_have_ended_do_not_return();
+    no_range_is_open_while_collection_is_off();
+    functions_have_ranges_again_from_their_next_line_on();
+    the_time_of_the_tool_is_a_cost();
     deep_stacks_move_and_stay_right();
     return check_failures;
 }

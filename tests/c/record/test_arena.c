@@ -1,4 +1,4 @@
-/* Runs of records: zeroed, aligned, apart, and where they were. */
+/* Runs of records: zeroed, aligned, disjoint, and never moved. */
 #include "record/arena.h"
 
 #include <stdint.h>
@@ -61,7 +61,7 @@ a_run_longer_than_a_block_gets_its_own(void)
 }
 
 static void
-a_run_that_cannot_be_had_is_null(void)
+a_run_that_is_too_long_is_null(void)
 {
     lp_arena arena;
 
@@ -76,6 +76,6 @@ main(void)
     a_run_is_zeroed_and_aligned();
     runs_do_not_overlap_and_do_not_move();
     a_run_longer_than_a_block_gets_its_own();
-    a_run_that_cannot_be_had_is_null();
+    a_run_that_is_too_long_is_null();
     return check_failures;
 }

@@ -1,4 +1,5 @@
-/* Paths: equal ones are one, they never move, and threads agree on them. */
+/* Call paths: equal ones are one path, none ever moves, and threads agree on
+ * them. */
 #include "record/call_paths.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ equal_paths_are_one(void)
     lp_call_paths_init(&paths);
     root = lp_call_paths_root(&paths, 0, false);
     path = lp_call_paths_child(&paths, root, 7, 12);
-    inner = lp_call_paths_child(&paths, path, 7, 12); /* it recursed */
+    inner = lp_call_paths_child(&paths, path, 7, 12); /* a recursive call */
     CHECK(root != LP_NO_PATH && path != root && inner != path);
     CHECK(lp_call_paths_root(&paths, 0, false) == root);
     CHECK(lp_call_paths_child(&paths, root, 7, 12) == path);
@@ -58,22 +59,22 @@ paths_differ_by_parent_code_and_line(void)
 }
 
 static void
-roots_tell_the_thread_and_whether_it_is_adopted(void)
+roots_have_the_thread_and_whether_it_is_adopted(void)
 {
     lp_call_paths paths;
-    uint32_t own, adopted;
+    uint32_t not_adopted, adopted;
 
     lp_call_paths_init(&paths);
-    own = lp_call_paths_root(&paths, 5, false);
+    not_adopted = lp_call_paths_root(&paths, 5, false);
     adopted = lp_call_paths_root(&paths, 5, true);
-    CHECK(own != adopted);
-    CHECK(lp_call_paths_at(&paths, own)->line == 10);
+    CHECK(not_adopted != adopted);
+    CHECK(lp_call_paths_at(&paths, not_adopted)->line == 10);
     CHECK(lp_call_paths_at(&paths, adopted)->line == 11);
-    CHECK(lp_call_paths_at(&paths, own)->serial == 0);
-    CHECK(lp_call_paths_at(&paths, own)->parent == LP_NO_PATH);
-    /* Not the entry of number 0, which looks the same. */
+    CHECK(lp_call_paths_at(&paths, not_adopted)->serial == 0);
+    CHECK(lp_call_paths_at(&paths, not_adopted)->parent == LP_NO_PATH);
+    /* Different from the entry of number 0, which has the same fields. */
     CHECK(lp_call_paths_root(&paths, 0, false) != LP_NO_PATH);
-    CHECK(lp_call_paths_child(&paths, own, 1, 1) !=
+    CHECK(lp_call_paths_child(&paths, not_adopted, 1, 1) !=
           lp_call_paths_child(&paths, adopted, 1, 1));
     lp_call_paths_free(&paths);
 }
@@ -94,13 +95,13 @@ waits_add_up(void)
     CHECK(path->waits == 3 && path->wait_ticks == 14 &&
           path->max_wait_ticks == 9);
     CHECK(lp_call_paths_at(&paths, LP_NO_PATH)->waits == 0);
-    lp_call_paths_add_wait(&paths, LP_NO_PATH, 2); /* on no line of ours */
+    lp_call_paths_add_wait(&paths, LP_NO_PATH, 2); /* on no profiled line */
     CHECK(lp_call_paths_at(&paths, LP_NO_PATH)->wait_ticks == 2);
     lp_call_paths_free(&paths);
 }
 
 static void
-a_full_table_answers_with_the_parent(void)
+a_full_table_returns_the_parent(void)
 {
     lp_call_paths paths;
     uint32_t root, path = LP_NO_PATH;
@@ -121,7 +122,7 @@ a_full_table_answers_with_the_parent(void)
     CHECK(lp_call_paths_child(&paths, path, 2, 1) == path);
     CHECK(lp_call_paths_root(&paths, 9, false) == LP_NO_PATH);
     CHECK(paths.lost == 3 && paths.n == MOST);
-    /* What is there is still found, where it was. */
+    /* Existing paths are still found, at the same place. */
     CHECK(lp_call_paths_at(&paths, lp_call_paths_child(&paths, root, 1, 0)) ==
           early);
     CHECK(lp_call_paths_child(&paths, root, 1, 500000) == 500002);
@@ -129,7 +130,7 @@ a_full_table_answers_with_the_parent(void)
     lp_call_paths_free(&paths);
 }
 
-/* -- threads ----------------------------------------------------------------
+/* -- threads ---------------------------------------------------------------
  */
 
 enum { THREADS = 4, LINES = 100, DEPTH = 300 };
@@ -137,7 +138,8 @@ enum { THREADS = 4, LINES = 100, DEPTH = 300 };
 static lp_call_paths shared;
 static uint32_t found[THREADS][LINES][DEPTH];
 
-/* All paths of LINES lines that recurse, in an order of its own. */
+/* Looks up all paths of LINES recursive lines, in a different order per
+ * thread. */
 static void *
 ask_for_all(void *arg)
 {
@@ -167,7 +169,7 @@ ask_for_all(void *arg)
     return NULL;
 }
 
-/* Each path below the announced number can be read; number 1 is the root. */
+/* Reads each path below the published number; number 1 is the root. */
 static void *
 read_all(void *arg)
 {
@@ -221,9 +223,9 @@ main(void)
     number_0_is_no_path();
     equal_paths_are_one();
     paths_differ_by_parent_code_and_line();
-    roots_tell_the_thread_and_whether_it_is_adopted();
+    roots_have_the_thread_and_whether_it_is_adopted();
     waits_add_up();
-    a_full_table_answers_with_the_parent();
+    a_full_table_returns_the_parent();
     threads_agree();
     return check_failures;
 }

@@ -1,4 +1,4 @@
-/* Who called whom, with times given as numbers. */
+/* Call trees, with times given as numbers. */
 #include "record/call_tree.h"
 
 #include <stdlib.h>
@@ -9,12 +9,12 @@ enum { LINES = 4, FUNCTIONS = 40 };
 
 static char owner, other_owner, codes[FUNCTIONS];
 
-typedef struct room {
+typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
     lp_code_counters
         *counters[FUNCTIONS]; /* of 4 lines each, from line 1 on */
-} room;
+} fixture;
 
 static lp_ticks
 never(void)
@@ -22,12 +22,12 @@ never(void)
     return 0;
 }
 
-static room
+static fixture
 set_up(void)
 {
     static const lp_costs no_costs;
     lp_clock clock;
-    room made;
+    fixture made;
 
     lp_clock_set_source(&clock, never);
     lp_arena_init(&made.arena);
@@ -42,7 +42,7 @@ set_up(void)
 }
 
 static void
-tear_down(room *made)
+tear_down(fixture *made)
 {
     CHECK(made->rec->top == made->rec->frames);
     lp_recorder_free(made->rec);
@@ -51,7 +51,8 @@ tear_down(room *made)
 
 /* A call of function `f` that comes to its line 1 + `offset` at `now`. */
 static lp_frame *
-call_for(room *made, void *tracer, uint32_t f, uint32_t offset, lp_ticks now)
+call_for(fixture *made, void *tracer, uint32_t f, uint32_t offset,
+         lp_ticks now)
 {
     lp_frame *frame =
         lp_recorder_enter(made->rec, &codes[f], made->counters[f], 1);
@@ -66,20 +67,20 @@ call_for(room *made, void *tracer, uint32_t f, uint32_t offset, lp_ticks now)
 }
 
 static lp_frame *
-call(room *made, uint32_t f, uint32_t offset, lp_ticks now)
+call(fixture *made, uint32_t f, uint32_t offset, lp_ticks now)
 {
     return call_for(made, &owner, f, offset, now);
 }
 
 static void
-leave(room *made, lp_ticks now)
+leave(fixture *made, lp_ticks now)
 {
     lp_recorder_leave(made->rec, made->rec->top, false, now);
 }
 
 /* The number of nodes of `callee` below a line of `caller`, and their sums. */
 static uint32_t
-edge(const room *made, uint32_t caller, uint32_t offset, uint32_t callee,
+edge(const fixture *made, uint32_t caller, uint32_t offset, uint32_t callee,
      lp_node *sum)
 {
     const lp_tree *tree = lp_calls_tree(made->rec, &owner);
@@ -102,9 +103,9 @@ edge(const room *made, uint32_t caller, uint32_t offset, uint32_t callee,
 }
 
 static void
-a_caller_line_is_told_from_another(void)
+lines_of_a_caller_have_separate_nodes(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     lp_node sum;
 
     call(&made, 0, 0, 0);
@@ -129,7 +130,7 @@ a_caller_line_is_told_from_another(void)
 static void
 recursion_is_a_leaf_and_counts_once_in_the_total(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     const lp_tree *tree;
     lp_node sum;
 
@@ -143,8 +144,8 @@ recursion_is_a_leaf_and_counts_once_in_the_total(void)
         leave(&made, now);
     }
     tree = lp_calls_tree(made.rec, &owner);
-    /* root 0, 0 -> 1, 1 -> 0 (a leaf), 1 -> 2; the inner 0 -> 1 is the
-     * outer's. */
+    /* root 0, 0 -> 1, 1 -> 0 (a leaf), 1 -> 2; the inner 0 -> 1 is the node of
+     * the outer. */
     CHECK(tree->n_nodes == 4);
     CHECK(edge(&made, 1, 0, 0, &sum) == 1);
     CHECK(sum.calls == 1 && sum.primitive == 0 && sum.total == 0);
@@ -161,7 +162,7 @@ recursion_is_a_leaf_and_counts_once_in_the_total(void)
 static void
 every_tick_is_in_one_nodes_self(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     uint64_t state = 12345, sum = 0, open = 0;
     lp_ticks now = 0;
 
@@ -213,9 +214,9 @@ every_tick_is_in_one_nodes_self(void)
 }
 
 static void
-without_room_for_ways_the_edges_stay_exact(void)
+edges_stay_exact_when_call_paths_are_not_kept(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     lp_tree *tree;
     lp_node sum;
 
@@ -244,7 +245,7 @@ without_room_for_ways_the_edges_stay_exact(void)
 static void
 two_tracers_have_a_tree_each(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     lp_node sum;
 
     call(&made, 0, 0, 0);
@@ -264,7 +265,7 @@ two_tracers_have_a_tree_each(void)
 static void
 a_reset_in_the_middle_counts_from_there_on(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     lp_node sum;
 
     call(&made, 0, 0, 0);
@@ -281,9 +282,9 @@ a_reset_in_the_middle_counts_from_there_on(void)
 }
 
 static void
-what_goes_on_after_a_pause_is_not_below_what_does_not(void)
+a_frame_that_continues_after_a_pause_is_not_below_one_that_does_not(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     lp_node sum;
 
     call(&made, 0, 0, 0);
@@ -304,9 +305,9 @@ what_goes_on_after_a_pause_is_not_below_what_does_not(void)
 }
 
 static void
-what_an_unwatched_function_called_goes_on_below_its_caller(void)
+callees_of_an_ignored_function_move_below_its_caller(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     lp_node sum;
 
     call(&made, 0, 0, 0);
@@ -327,7 +328,7 @@ what_an_unwatched_function_called_goes_on_below_its_caller(void)
 static void
 a_call_of_c_ends_with_the_function_that_made_it(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     call(&made, 0, 0, 0);
     call(&made, 1, 0, 10);
@@ -340,9 +341,9 @@ a_call_of_c_ends_with_the_function_that_made_it(void)
 }
 
 static void
-deep_calls_of_many_functions_are_one_way(void)
+deep_calls_of_many_functions_have_few_nodes(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     for (lp_ticks i = 0; i < 100000; i++) {
         call(&made, (uint32_t)(i % FUNCTIONS), (uint32_t)(i % LINES), i);
@@ -357,15 +358,15 @@ deep_calls_of_many_functions_are_one_way(void)
 int
 main(void)
 {
-    a_caller_line_is_told_from_another();
+    lines_of_a_caller_have_separate_nodes();
     recursion_is_a_leaf_and_counts_once_in_the_total();
     every_tick_is_in_one_nodes_self();
-    without_room_for_ways_the_edges_stay_exact();
+    edges_stay_exact_when_call_paths_are_not_kept();
     two_tracers_have_a_tree_each();
     a_reset_in_the_middle_counts_from_there_on();
-    what_goes_on_after_a_pause_is_not_below_what_does_not();
-    what_an_unwatched_function_called_goes_on_below_its_caller();
+    a_frame_that_continues_after_a_pause_is_not_below_one_that_does_not();
+    callees_of_an_ignored_function_move_below_its_caller();
     a_call_of_c_ends_with_the_function_that_made_it();
-    deep_calls_of_many_functions_are_one_way();
+    deep_calls_of_many_functions_have_few_nodes();
     return check_failures;
 }

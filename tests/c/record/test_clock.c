@@ -1,4 +1,4 @@
-/* The clock: monotone whatever its source, and scaled to nanoseconds. */
+/* The clock: monotonic with every source, and scaled to nanoseconds. */
 #include "record/clock.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ a_given_clock_is_read(void)
 }
 
 static void
-monotonic_is_always_to_be_had(void)
+monotonic_is_always_available(void)
 {
     lp_clock clock;
     lp_ns before = lp_clock_monotonic();
@@ -50,8 +50,8 @@ monotonic_is_always_to_be_had(void)
     CHECK(lp_clock_scale(&clock) == (uint64_t)1 << 32);
 }
 
-/* The counter, scaled, and CLOCK_MONOTONIC tell the same time: both measure
- * the same stretch, one inside the other. */
+/* The scaled counter and CLOCK_MONOTONIC show the same time: both measure the
+ * same period, one inside the other. */
 static void
 ticks_scale_to_nanoseconds(void)
 {
@@ -77,7 +77,7 @@ ticks_scale_to_nanoseconds(void)
 }
 
 static void
-an_unknown_wish_still_gives_a_clock(void)
+an_unavailable_source_still_gives_a_clock(void)
 {
     lp_clock clock;
     bool counter = lp_clock_open(&clock, "tsc");
@@ -92,8 +92,8 @@ main(void)
     never_goes_backwards("auto");
     never_goes_backwards("monotonic");
     a_given_clock_is_read();
-    monotonic_is_always_to_be_had();
+    monotonic_is_always_available();
     ticks_scale_to_nanoseconds();
-    an_unknown_wish_still_gives_a_clock();
+    an_unavailable_source_still_gives_a_clock();
     return check_failures;
 }

@@ -1,4 +1,4 @@
-/* From open lines to their path, beside a walk over all frames. */
+/* The path of open lines, compared with a walk over all frames. */
 #include "record/current_path.h"
 
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 static void
 no_open_line_is_no_path(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     lp_adopted_path known = {0};
 
     CHECK(!lp_current_path_any(made->rec));
     CHECK(lp_current_path(made->rec, &made->paths) == LP_NO_PATH);
     CHECK(adopt(made, &known) == LP_NO_PATH);
     CHECK(adopt(made, &known) == LP_NO_PATH);
-    enter(made, 0); /* it has not come to a line */
+    enter(made, 0); /* has not come to a line */
     CHECK(lp_current_path_any(made->rec));
     CHECK(lp_current_path(made->rec, &made->paths) == LP_NO_PATH);
     CHECK(adopt(made, &known) == LP_NO_PATH);
@@ -33,14 +33,14 @@ no_open_line_is_no_path(void)
 static void
 a_path_goes_from_the_outermost_line_to_the_innermost(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     const lp_call_path *path;
 
     enter(made, 0);
     line(made, 4);
     enter(made, 1);
     line(made, 7);
-    enter(made, 2); /* which has not come to a line */
+    enter(made, 2); /* has not come to a line */
     path = lp_call_paths_at(&made->paths,
                             lp_current_path(made->rec, &made->paths));
     CHECK(path->serial == 2 && path->line == 107);
@@ -54,7 +54,7 @@ a_path_goes_from_the_outermost_line_to_the_innermost(void)
 static void
 recursion_has_a_path_for_each_depth(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     uint32_t paths[5];
 
     for (int i = 0; i < 5; i++) {
@@ -74,7 +74,7 @@ recursion_has_a_path_for_each_depth(void)
 static void
 an_equal_stack_has_the_same_path_again(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     uint32_t first = 0, n = 0;
 
     for (int i = 0; i < 3; i++) {
@@ -96,7 +96,7 @@ an_equal_stack_has_the_same_path_again(void)
 static void
 a_callee_of_another_line_is_on_another_path(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
 
     enter(made, 0);
     for (uint32_t i = 0; i < 3; i++) {
@@ -109,11 +109,11 @@ a_callee_of_another_line_is_on_another_path(void)
     tear_down(made);
 }
 
-/* Where frames take turns, one below others comes to another line. */
+/* With greenlets, a frame below others comes to another line. */
 static void
-a_line_below_may_change_where_frames_take_turns(void)
+a_line_below_may_change_with_greenlets(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     lp_adopted_path known = {0};
 
     for (uint32_t i = 0; i < 3; i++) {
@@ -135,7 +135,7 @@ a_line_below_may_change_where_frames_take_turns(void)
 static void
 frames_that_are_dropped_leave_the_path(void)
 {
-    room *made = set_up();
+    fixture *made = set_up();
     lp_adopted_path known = {0};
     uint32_t before;
 
@@ -158,11 +158,11 @@ frames_that_are_dropped_leave_the_path(void)
 }
 
 static void
-deep_stacks_are_seen_at_both_ends_by_others(void)
+other_threads_read_both_ends_of_deep_stacks(void)
 {
     static const size_t depths[] = {255, 256, 257,  511,  512,
                                     513, 514, 1000, 5000, 20000};
-    room *made = set_up();
+    fixture *made = set_up();
     lp_adopted_path known = {0};
 
     for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
@@ -186,9 +186,9 @@ deep_stacks_are_seen_at_both_ends_by_others(void)
 }
 
 static void
-what_is_known_is_of_one_thread(void)
+a_cached_path_is_of_one_thread(void)
 {
-    room *one = set_up(), *two = set_up();
+    fixture *one = set_up(), *two = set_up();
     lp_adopted_path known = {0};
     uint32_t path;
 
@@ -204,11 +204,11 @@ what_is_known_is_of_one_thread(void)
     tear_down(two);
 }
 
-/* -- any events, and at any moment a launch ---------------------------------
+/* -- random events, with launches in between --------------------------------
  */
 
 static void
-any_event(room *made)
+any_event(fixture *made)
 {
     size_t depth = depth_of(made);
     uint32_t what = random_below(&made->chance, 100);
@@ -220,7 +220,7 @@ any_event(room *made)
     else if (what < 65 && depth < 600) {
         enter(made, random_below(&made->chance, CODES));
     }
-    else if (what < 70 && depth < 600) { /* one that is resumed */
+    else if (what < 70 && depth < 600) { /* a resumed frame */
         uint32_t code = random_below(&made->chance, CODES);
 
         enter(made, code);
@@ -246,13 +246,13 @@ static void
 any_events_give_the_path_of_a_walk(void)
 {
     for (uint64_t seed = 0; seed < 4; seed++) {
-        room *made = set_up();
+        fixture *made = set_up();
         lp_adopted_path known = {0};
 
         made->chance = seed;
         for (int i = 0; i < 50000; i++) {
             any_event(made);
-            /* Not at each, so that what is remembered gets old. */
+            /* Not at each event, so that cached paths become old. */
             if (random_below(&made->chance, 3) == 0 && !is_right(made)) {
                 CHECK(!"the path is right");
                 break;
@@ -275,10 +275,10 @@ main(void)
     recursion_has_a_path_for_each_depth();
     an_equal_stack_has_the_same_path_again();
     a_callee_of_another_line_is_on_another_path();
-    a_line_below_may_change_where_frames_take_turns();
+    a_line_below_may_change_with_greenlets();
     frames_that_are_dropped_leave_the_path();
-    deep_stacks_are_seen_at_both_ends_by_others();
-    what_is_known_is_of_one_thread();
+    other_threads_read_both_ends_of_deep_stacks();
+    a_cached_path_is_of_one_thread();
     any_events_give_the_path_of_a_walk();
     return check_failures;
 }

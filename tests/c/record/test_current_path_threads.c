@@ -1,4 +1,4 @@
-/* Open lines are read while they come and go. */
+/* Open lines read by other threads while they change. */
 #include "record/current_path.h"
 
 #include <pthread.h>
@@ -9,25 +9,26 @@
 #include "random.h"
 #include "record/thread_double.h"
 
-/* A thread runs in such a way that one can tell a path that it never was on:
- * from depth to depth a callee of code d stands on line (turn + d) % LINES of
- * its caller, and the innermost may be anywhere.
- */
+/* The lines of the thread are chosen so that a path on which it never was can
+ * be recognised: at each depth the callee of code d is called from line (round
+ * + d) % LINES of its caller, and the innermost frame may be on any line. */
 
-enum { TURNS = 10000, DROPS = 2000, READERS = 2, CALLED = CODES - 1 };
+enum { ROUNDS = 10000, DROPS = 2000, READERS = 2, CALLED = CODES - 1 };
 
-static room *shared;
-static bool over;       /* atomic */
-static uint32_t moves;  /* odd while the program moves (atomic) */
-static uint32_t stands; /* on this line otherwise (atomic) */
-static uint32_t looked; /* adopters that have seen it so (atomic) */
-static pthread_mutex_t gil = PTHREAD_MUTEX_INITIALIZER; /* as Python has it */
+static fixture *shared;
+static bool finished;     /* atomic */
+static uint32_t changing; /* odd while the program changes lines (atomic) */
+static uint32_t current_line; /* its line otherwise (atomic) */
+static uint32_t
+    readers_done; /* adopters that have read enough paths (atomic) */
+static pthread_mutex_t gil =
+    PTHREAD_MUTEX_INITIALIZER; /* like the one of Python */
 
 static bool
 was_ever(uint32_t path, bool adopted)
 {
     const lp_call_path *is = lp_call_paths_at(&shared->paths, path);
-    uint32_t above = is->serial, turn = LINES;
+    uint32_t above = is->serial, round = LINES;
 
     if (path == LP_NO_PATH) {
         return true;
@@ -37,65 +38,68 @@ was_ever(uint32_t path, bool adopted)
         uint32_t offset = is->line - 100 * (is->serial - 1);
         uint32_t here = (offset + LINES - (is->serial - 1)) % LINES;
 
-        if (is->serial != above - 1 || (turn != LINES && turn != here)) {
+        if (is->serial != above - 1 || (round != LINES && round != here)) {
             return false;
         }
         above = is->serial;
-        turn = here;
+        round = here;
     }
     return above == 1 && is->line == (adopted ? 7u : 6u);
 }
 
-/* Tell the adopters that it moves, or no more; and where it stands then. */
+/* Publish for the adopters that the line is changing, or that it no longer is
+ * and which line it is. */
 static void
-move(void)
+toggle_changing(void)
 {
-    __atomic_store_n(&moves, moves + 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&changing, changing + 1, __ATOMIC_SEQ_CST);
 }
 
 static void
-stand(void)
+publish_line(void)
 {
     const lp_frame *top = shared->rec->top;
     uint32_t offset = (uint32_t)(top->line - top->lines);
 
-    __atomic_store_n(&stands, top->first_line + offset, __ATOMIC_SEQ_CST);
-    move();
+    __atomic_store_n(&current_line, top->first_line + offset,
+                     __ATOMIC_SEQ_CST);
+    toggle_changing();
 }
 
 static void
-come_to(uint32_t offset)
+go_to_line(uint32_t offset)
 {
-    move();
+    toggle_changing();
     line(shared, offset);
-    stand();
+    publish_line();
 }
 
-/* In and out again, to the given depth. */
+/* Enters frames to the given depth, and leaves them. */
 static void
-run_turn(uint32_t turn, uint32_t depth, uint64_t *chance)
+run_round(uint32_t round, uint32_t depth, uint64_t *chance)
 {
     for (uint32_t d = 0; d < depth; d++) {
-        move();
+        toggle_changing();
         enter(shared, d);
         line(shared, 0);
-        stand();
+        publish_line();
         for (uint32_t i = random_below(chance, 20); i > 0; i--) {
-            come_to(i % LINES);
+            go_to_line(i % LINES);
         }
         if (random_below(chance, 4) == 0 &&
             !was_ever(lp_current_path(shared->rec, &shared->paths), false)) {
             CHECK(!"its own path is right");
         }
         if (d + 1 < depth) {
-            come_to((turn + d) % LINES);
+            go_to_line((round + d) % LINES);
         }
         for (uint32_t i = random_below(chance, 1000); i > 0; i--) {
-            __atomic_thread_fence(__ATOMIC_SEQ_CST); /* it stays a while */
+            __atomic_thread_fence(
+                __ATOMIC_SEQ_CST); /* spend some time on the line */
         }
     }
     CHECK(is_right(shared));
-    move();
+    toggle_changing();
     while (depth_of(shared) > 0) {
         leave(shared);
     }
@@ -107,16 +111,17 @@ run_program(void *arg)
     uint64_t chance = 17;
 
     (void)arg;
-    for (uint32_t turn = 0;
-         turn < TURNS || __atomic_load_n(&looked, __ATOMIC_ACQUIRE) < READERS;
-         turn++) {
-        run_turn(turn, 1 + random_below(&chance, CALLED), &chance);
-        move(); /* it stands on no line */
-        if (turn % 16 == 0) {
+    for (uint32_t round = 0;
+         round < ROUNDS ||
+         __atomic_load_n(&readers_done, __ATOMIC_ACQUIRE) < READERS;
+         round++) {
+        run_round(round, 1 + random_below(&chance, CALLED), &chance);
+        toggle_changing(); /* no line is open */
+        if (round % 16 == 0) {
             sched_yield();
         }
     }
-    __atomic_store_n(&over, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&finished, true, __ATOMIC_RELEASE);
     return NULL;
 }
 
@@ -127,23 +132,23 @@ run_adopter(void *arg)
     uint64_t found = 0;
 
     (void)arg;
-    while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
-        uint32_t before = __atomic_load_n(&moves, __ATOMIC_SEQ_CST);
-        uint32_t there = __atomic_load_n(&stands, __ATOMIC_SEQ_CST);
+    while (!__atomic_load_n(&finished, __ATOMIC_ACQUIRE)) {
+        uint32_t before = __atomic_load_n(&changing, __ATOMIC_SEQ_CST);
+        uint32_t there = __atomic_load_n(&current_line, __ATOMIC_SEQ_CST);
         uint32_t path =
             lp_current_path_of_thread(shared->rec, &shared->paths, &known);
 
         if (!was_ever(path, true)) {
             CHECK(!"it was on that path");
-            __atomic_fetch_add(&looked, READERS, __ATOMIC_RELEASE);
+            __atomic_fetch_add(&readers_done, READERS, __ATOMIC_RELEASE);
             break;
         }
         if (before % 2 == 0 && path != LP_NO_PATH &&
-            before == __atomic_load_n(&moves, __ATOMIC_SEQ_CST)) {
-            /* What was seen while it came there must not stand for it. */
+            before == __atomic_load_n(&changing, __ATOMIC_SEQ_CST)) {
+            /* A path read during a change must not count as the new one. */
             CHECK(lp_call_paths_at(&shared->paths, path)->line == there);
             if (++found == 10) {
-                __atomic_fetch_add(&looked, 1, __ATOMIC_RELEASE);
+                __atomic_fetch_add(&readers_done, 1, __ATOMIC_RELEASE);
             }
         }
         (void)lp_current_path_any(shared->rec);
@@ -152,11 +157,11 @@ run_adopter(void *arg)
 }
 
 static void
-others_read_while_lines_come_and_go(void)
+other_threads_read_while_lines_change(void)
 {
     pthread_t program, readers[READERS];
 
-    over = false;
+    finished = false;
     shared = set_up();
     for (int i = 0; i < READERS; i++) {
         pthread_create(&readers[i], NULL, run_adopter, NULL);
@@ -169,9 +174,9 @@ others_read_while_lines_come_and_go(void)
     tear_down(shared);
 }
 
-/* -- a launch needs no interpreter's lock -----------------------------------
+/* -- a launch needs no GIL --------------------------------------------------
  *
- * Meanwhile another thread, which holds it, takes frames off.
+ * Meanwhile another thread, which holds the GIL, drops frames.
  */
 
 static void *
@@ -180,7 +185,7 @@ run_dropper(void *arg)
     uint64_t chance = 23;
 
     (void)arg;
-    while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+    while (!__atomic_load_n(&finished, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(&gil);
         lp_recorder_drop(shared->rec, &owners[random_below(&chance, 2)], 0);
         pthread_mutex_unlock(&gil);
@@ -195,10 +200,10 @@ frames_are_dropped_while_their_thread_launches(void)
     pthread_t dropper;
     uint64_t chance = 29;
 
-    over = false;
+    finished = false;
     shared = set_up();
     pthread_create(&dropper, NULL, run_dropper, NULL);
-    for (int turn = 0; turn < DROPS; turn++) {
+    for (int round = 0; round < DROPS; round++) {
         pthread_mutex_lock(&gil);
         for (int i = 0; i < 30; i++) {
             enter(shared, random_below(&chance, CODES));
@@ -217,7 +222,7 @@ frames_are_dropped_while_their_thread_launches(void)
         }
         pthread_mutex_unlock(&gil);
     }
-    __atomic_store_n(&over, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&finished, true, __ATOMIC_RELEASE);
     pthread_join(dropper, NULL);
     tear_down(shared);
 }
@@ -225,7 +230,7 @@ frames_are_dropped_while_their_thread_launches(void)
 int
 main(void)
 {
-    others_read_while_lines_come_and_go();
+    other_threads_read_while_lines_change();
     frames_are_dropped_while_their_thread_launches();
     return check_failures;
 }

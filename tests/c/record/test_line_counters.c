@@ -1,4 +1,4 @@
-/* Counters: made from a layout, weighed by line, forgotten on reset. */
+/* Counters: created from a layout, with a weight per line, reset. */
 #include "record/line_counters.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ lines_above_256_and_long_lines_weigh_more(void)
 }
 
 static void
-awaits_stand_behind_the_lines(void)
+awaits_are_stored_after_the_lines(void)
 {
     lp_arena arena;
     lp_costs costs = {0};
@@ -74,7 +74,7 @@ awaits_stand_behind_the_lines(void)
 }
 
 static void
-reset_keeps_what_is_open(void)
+a_reset_keeps_the_depth_of_open_frames(void)
 {
     lp_arena arena;
     lp_costs costs = {.line = 10};
@@ -97,7 +97,7 @@ main(void)
 {
     counters_start_at_zero();
     lines_above_256_and_long_lines_weigh_more();
-    awaits_stand_behind_the_lines();
-    reset_keeps_what_is_open();
+    awaits_are_stored_after_the_lines();
+    a_reset_keeps_the_depth_of_open_frames();
     return check_failures;
 }

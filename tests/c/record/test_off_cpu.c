@@ -1,5 +1,5 @@
-/* What a thread waited goes to the lines that were open, with clocks that are
- * given as numbers: microseconds here, and the thread's processor time. */
+/* Waits of a thread, charged to the lines that were open, with clocks given as
+ * numbers: microseconds, and the thread's processor time. */
 #include <stdlib.h>
 
 #include "check.h"
@@ -11,12 +11,12 @@ enum { US = 1000 };
 static char code_a, code_b, owner_a, owner_b;
 static lp_ns processor; /* time that the thread has used */
 
-typedef struct room {
+typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
     lp_code_counters *a; /* 10 lines from line 1 */
     lp_code_counters *b; /* 10 lines from line 101 */
-} room;
+} fixture;
 
 static lp_ticks
 never(void)
@@ -30,14 +30,14 @@ used(void)
     return processor;
 }
 
-static room
+static fixture
 set_up(void)
 {
     lp_layout a = {.code_id = 0, .first_line = 1, .n_lines = 10};
     lp_layout b = {.code_id = 1, .first_line = 101, .n_lines = 10};
     lp_costs costs = {0};
     lp_clock clock;
-    room made;
+    fixture made;
 
     lp_clock_set_source(&clock, never);
     lp_arena_init(&made.arena);
@@ -52,7 +52,7 @@ set_up(void)
 }
 
 static void
-tear_down(room *made)
+tear_down(fixture *made)
 {
     lp_off_cpu_forget(made->a);
     lp_off_cpu_forget(made->b);
@@ -61,7 +61,7 @@ tear_down(room *made)
 }
 
 static void
-enter(room *made, bool b)
+enter(fixture *made, bool b)
 {
     lp_frame *frame = b ? lp_recorder_enter(made->rec, &code_b, made->b, 101)
                         : lp_recorder_enter(made->rec, &code_a, made->a, 1);
@@ -69,9 +69,10 @@ enter(room *made, bool b)
     frame->owner = b ? &owner_b : &owner_a;
 }
 
-/* A line begins at `us`, up to when the thread had used so many. */
+/* A line begins at `us`; until then the thread had used so much processor
+ * time. */
 static void
-line(room *made, uint32_t offset, lp_ticks us, lp_ns used_us)
+line(fixture *made, uint32_t offset, lp_ticks us, lp_ns used_us)
 {
     processor = 1 + used_us * US;
     lp_recorder_line(made->rec, made->rec->top, offset, us * US,
@@ -79,13 +80,13 @@ line(room *made, uint32_t offset, lp_ticks us, lp_ns used_us)
 }
 
 static void
-leave(room *made, lp_ticks us, lp_ns used_us)
+leave(fixture *made, lp_ticks us, lp_ns used_us)
 {
     processor = 1 + used_us * US;
     lp_recorder_leave(made->rec, made->rec->top, false, us * US);
 }
 
-/* All that a line waited, in microseconds. */
+/* Total of the waits of a line, in microseconds. */
 static uint64_t
 waited(const lp_code_counters *counters, uint32_t offset)
 {
@@ -105,7 +106,7 @@ waited(const lp_code_counters *counters, uint32_t offset)
 static void
 a_wait_is_wall_time_less_processor_time(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 3, 1000, 1000);
@@ -122,9 +123,9 @@ a_wait_is_wall_time_less_processor_time(void)
 }
 
 static void
-a_wait_is_its_callers_too(void)
+a_wait_is_also_charged_to_its_caller(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -144,9 +145,9 @@ a_wait_is_its_callers_too(void)
 }
 
 static void
-a_wait_before_a_call_is_the_callers_alone(void)
+a_wait_before_a_call_is_charged_only_to_the_caller(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -161,9 +162,9 @@ a_wait_before_a_call_is_the_callers_alone(void)
 }
 
 static void
-what_came_before_the_outermost_frame_is_no_ones(void)
+time_before_the_outermost_frame_is_not_charged(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -178,12 +179,12 @@ what_came_before_the_outermost_frame_is_no_ones(void)
 static void
 a_wait_is_no_longer_than_its_gap(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
     for (lp_ticks us = 1020; us <= 2000; us += 20) {
-        line(&made, us % 40 == 0 ? 1 : 2, us, 0); /* too short, each */
+        line(&made, us % 40 == 0 ? 1 : 2, us, 0); /* each too short */
     }
     line(&made, 3, 2020, 0);
     line(&made, 4, 2060, 40);
@@ -194,9 +195,9 @@ a_wait_is_no_longer_than_its_gap(void)
 }
 
 static void
-a_report_charges_what_is_under_way(void)
+a_report_charges_open_lines(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -205,7 +206,7 @@ a_report_charges_what_is_under_way(void)
     lp_recorder_settle(made.rec, 1401 * US);
     CHECK(waited(made.b, 4) == 400 && waited(made.a, 1) == 400);
     line(&made, 5, 1501, 1);
-    lp_off_cpu_forget(made.a); /* a reset, that knows all so far */
+    lp_off_cpu_forget(made.a); /* a reset */
     leave(&made, 1502, 2);
     leave(&made, 1503, 3);
     CHECK(waited(made.b, 4) == 500 && waited(made.a, 1) == 100);
@@ -215,7 +216,7 @@ a_report_charges_what_is_under_way(void)
 static void
 frames_that_are_dropped_keep_their_waits(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 0);
@@ -230,9 +231,9 @@ frames_that_are_dropped_keep_their_waits(void)
 }
 
 static void
-twins_wait_both(void)
+shared_frames_are_both_charged(void)
 {
-    room made = set_up();
+    fixture made = set_up();
     lp_frame *shared;
 
     enter(&made, false);
@@ -256,7 +257,7 @@ static void
 deep_recursion_is_charged_to_every_level_once(void)
 {
     enum { DEPTH = 1000 };
-    room made = set_up();
+    fixture made = set_up();
     lp_ticks us = 1000;
 
     for (int i = 0; i < DEPTH; i++) {
@@ -273,9 +274,9 @@ deep_recursion_is_charged_to_every_level_once(void)
 }
 
 static void
-another_thread_goes_on_with_the_recorder(void)
+another_thread_reuses_the_recorder(void)
 {
-    room made = set_up();
+    fixture made = set_up();
 
     enter(&made, false);
     line(&made, 1, 1000, 5000);
@@ -289,7 +290,7 @@ another_thread_goes_on_with_the_recorder(void)
 }
 
 static void
-waits_are_split_by_what_was_seen(void)
+waits_are_split_by_samples(void)
 {
     uint64_t samples[LP_WAIT_CAUSES] = {0};
     lp_waited split;
@@ -302,7 +303,8 @@ waits_are_split_by_what_was_seen(void)
     samples[LP_WAIT_IO] = 10;
     lp_off_cpu_split(&split, 1000, 2000, 5, 1, samples);
     CHECK(split.ns[LP_WAIT_LOCK] == 750 && split.ns[LP_WAIT_IO] == 250);
-    /* Blocked for a quarter of the gap, and off for half of it. */
+    /* Blocked for a quarter of the gap, and off the processor for half of it.
+     */
     samples[LP_WAIT_RUNNABLE] = 120;
     lp_off_cpu_split(&split, 1000, 2000, 5, 1, samples);
     CHECK(split.ns[LP_WAIT_RUNNABLE] == 500);
@@ -330,7 +332,7 @@ cause(long call, unsigned long first, unsigned long second)
 }
 
 static void
-causes_are_told_by_the_call(void)
+causes_come_from_the_system_call(void)
 {
     CHECK(lp_sampler_cause("running\n", 0, 0) == LP_WAIT_RUNNABLE);
     CHECK(cause(SYS_futex, 4096, 0x189) == LP_WAIT_GIL);
@@ -347,7 +349,7 @@ causes_are_told_by_the_call(void)
 }
 #else
 static void
-causes_are_told_by_the_call(void)
+causes_come_from_the_system_call(void)
 {
 }
 #endif
@@ -356,16 +358,16 @@ int
 main(void)
 {
     a_wait_is_wall_time_less_processor_time();
-    a_wait_is_its_callers_too();
-    a_wait_before_a_call_is_the_callers_alone();
-    what_came_before_the_outermost_frame_is_no_ones();
+    a_wait_is_also_charged_to_its_caller();
+    a_wait_before_a_call_is_charged_only_to_the_caller();
+    time_before_the_outermost_frame_is_not_charged();
     a_wait_is_no_longer_than_its_gap();
-    a_report_charges_what_is_under_way();
+    a_report_charges_open_lines();
     frames_that_are_dropped_keep_their_waits();
-    twins_wait_both();
+    shared_frames_are_both_charged();
     deep_recursion_is_charged_to_every_level_once();
-    another_thread_goes_on_with_the_recorder();
-    waits_are_split_by_what_was_seen();
-    causes_are_told_by_the_call();
+    another_thread_reuses_the_recorder();
+    waits_are_split_by_samples();
+    causes_come_from_the_system_call();
     return check_failures;
 }

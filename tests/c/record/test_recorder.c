@@ -1,4 +1,4 @@
-/* A thread's open lines, event by event, with times given as numbers. */
+/* The open lines of a thread, event by event, with times given as numbers. */
 #include "record/recorder.h"
 
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 
 static char code_a, code_b, owner_a, owner_b;
 
-typedef struct room {
+typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
     lp_code_counters *a; /* 10 lines from line 1 */
     lp_code_counters *b; /* 10 lines from line 101 */
-} room;
+} fixture;
 
 static lp_ticks
 never(void)
@@ -20,7 +20,7 @@ never(void)
     return 0;
 }
 
-static room
+static fixture
 set_up(lp_costs costs, uint32_t *statements)
 {
     lp_layout a = {.code_id = 0,
@@ -29,7 +29,7 @@ set_up(lp_costs costs, uint32_t *statements)
                    .statements = statements};
     lp_layout b = {.code_id = 70, .first_line = 101, .n_lines = 10};
     lp_clock clock;
-    room made;
+    fixture made;
 
     lp_clock_set_source(&clock, never);
     lp_arena_init(&made.arena);
@@ -41,7 +41,7 @@ set_up(lp_costs costs, uint32_t *statements)
 }
 
 static void
-tear_down(room *made)
+tear_down(fixture *made)
 {
     CHECK(made->rec->top == made->rec->frames);
     lp_recorder_free(made->rec);
@@ -49,25 +49,25 @@ tear_down(room *made)
 }
 
 static void
-enter_a(room *made)
+enter_a(fixture *made)
 {
     lp_recorder_enter(made->rec, &code_a, made->a, 1)->owner = &owner_a;
 }
 
 static void
-enter_b(room *made)
+enter_b(fixture *made)
 {
     lp_recorder_enter(made->rec, &code_b, made->b, 101)->owner = &owner_b;
 }
 
 static void
-line(room *made, uint32_t offset, lp_ticks now)
+line(fixture *made, uint32_t offset, lp_ticks now)
 {
     lp_recorder_line(made->rec, made->rec->top, offset, now, LP_LINE_FORWARD);
 }
 
 static void
-leave(room *made, lp_ticks now)
+leave(fixture *made, lp_ticks now)
 {
     lp_recorder_leave(made->rec, made->rec->top, false, now);
 }
@@ -75,7 +75,7 @@ leave(room *made, lp_ticks now)
 static void
 time_goes_to_the_line_that_was_open(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 1, 100);
@@ -89,9 +89,9 @@ time_goes_to_the_line_that_was_open(void)
 }
 
 static void
-a_callee_is_in_its_callers_line(void)
+the_time_of_a_callee_is_in_its_callers_line(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -108,7 +108,7 @@ a_callee_is_in_its_callers_line(void)
 static void
 recursion_counts_each_frame_but_the_total_once(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -129,7 +129,7 @@ recursion_counts_each_frame_but_the_total_once(void)
 static void
 a_resumed_line_gets_time_and_no_hit(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 3, 10);
@@ -146,7 +146,7 @@ a_resumed_line_gets_time_and_no_hit(void)
 static void
 a_line_outside_the_code_is_not_counted(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -158,10 +158,10 @@ a_line_outside_the_code_is_not_counted(void)
 }
 
 static void
-costs_are_kept_apart_by_line(void)
+costs_are_counted_by_line(void)
 {
     lp_costs costs = {.line = 100};
-    room made = set_up(costs, NULL);
+    fixture made = set_up(costs, NULL);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -172,7 +172,7 @@ costs_are_kept_apart_by_line(void)
     leave(&made, 40);
     CHECK(lp_line_cost(&made.b->lines[1]) == 100);
     CHECK(lp_line_cost(&made.b->lines[2]) == 100);
-    /* Two events of the callee's, and one of its own. */
+    /* Two events of the callee, and one of the line. */
     CHECK(lp_line_cost(&made.a->lines[1]) == 300);
     CHECK(made.b->total_cost == 200);
     CHECK(made.a->total_cost == 300);
@@ -194,7 +194,7 @@ static void
 a_statement_of_several_lines_counts_once(void)
 {
     uint32_t *statements = one_statement();
-    room made = set_up((lp_costs){0}, statements);
+    fixture made = set_up((lp_costs){0}, statements);
     static const uint32_t path[] = {0, 1, 2, 3, 2, 1, 4, 2, 3, 1};
 
     enter_a(&made);
@@ -202,7 +202,7 @@ a_statement_of_several_lines_counts_once(void)
         line(&made, path[i], i * 10);
     }
     leave(&made, 100);
-    CHECK(made.a->lines[1].hits == 2); /* twice, once begun at its inside */
+    CHECK(made.a->lines[1].hits == 2); /* twice, once begun inside */
     CHECK(made.a->lines[2].hits == 2 && made.a->lines[3].hits == 2);
     CHECK(made.a->lines[1].ticks == 30);
     CHECK(made.a->lines[2].ticks == 30 && made.a->lines[3].ticks == 20);
@@ -211,10 +211,10 @@ a_statement_of_several_lines_counts_once(void)
 }
 
 static void
-a_jump_back_begins_a_statement_anew(void)
+a_jump_back_begins_a_new_execution_of_a_statement(void)
 {
     uint32_t *statements = one_statement();
-    room made = set_up((lp_costs){0}, statements);
+    fixture made = set_up((lp_costs){0}, statements);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -237,7 +237,7 @@ a_statement_longer_than_a_word_counts_once(void)
                         .first_line = 1,
                         .n_lines = LINES,
                         .statements = statements};
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
     lp_code_counters *counters;
     int wrong = 0;
 
@@ -261,15 +261,16 @@ a_statement_longer_than_a_word_counts_once(void)
 }
 
 static void
-a_stay_without_a_hit_costs_too(void)
+time_on_a_line_without_a_hit_has_a_cost(void)
 {
     uint32_t *statements = one_statement();
     lp_costs costs = {.line = 100};
-    room made = set_up(costs, statements);
+    fixture made = set_up(costs, statements);
 
     enter_a(&made);
     lp_recorder_open(made.rec, made.rec->top, made.a->lines + 5, 0);
-    line(&made, 1, 10); /* a statement, its inside, and back to its head */
+    line(&made, 1,
+         10); /* a statement: its first line, the next, and the first again */
     line(&made, 2, 20);
     line(&made, 1, 30);
     lp_recorder_settle(made.rec, 35);
@@ -285,7 +286,7 @@ a_stay_without_a_hit_costs_too(void)
 static void
 settling_loses_and_doubles_nothing(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -305,7 +306,7 @@ settling_loses_and_doubles_nothing(void)
 static void
 frames_of_one_owner_can_be_dropped(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -324,9 +325,9 @@ frames_of_one_owner_can_be_dropped(void)
 }
 
 static void
-a_twin_that_is_dropped_leaves_a_frame_alone(void)
+a_dropped_frame_leaves_its_shared_frame_unshared(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     enter_b(&made);
@@ -337,12 +338,12 @@ a_twin_that_is_dropped_leaves_a_frame_alone(void)
     tear_down(&made);
 }
 
-/* In the middle of the stack, below a frame of other code. */
+/* The frame is in the middle of the stack, below a frame of other code. */
 static void
-a_twin_can_join_a_frame_that_is_open(void)
+a_shared_frame_can_be_inserted_on_an_open_frame(void)
 {
     lp_layout again = {.code_id = 5, .first_line = 1, .n_lines = 10};
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
     lp_code_counters *counters =
         lp_recorder_counters(made.rec, &made.arena, &again);
     lp_frame *shared;
@@ -368,9 +369,9 @@ a_twin_can_join_a_frame_that_is_open(void)
 }
 
 static void
-restarting_forgets_the_open_line(void)
+a_restart_drops_the_time_on_the_open_line(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -384,7 +385,7 @@ restarting_forgets_the_open_line(void)
 static void
 a_frame_below_the_top_can_leave(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -399,17 +400,18 @@ a_frame_below_the_top_can_leave(void)
 }
 
 static void
-shortest_and_longest_executions_are_known(void)
+min_and_max_executions_are_recorded(void)
 {
     lp_costs costs = {.line = 2 * LP_COST_ONE};
-    room made = set_up(costs, NULL);
+    fixture made = set_up(costs, NULL);
 
     CHECK(made.a->lines[1].min == LP_NO_MIN && made.a->lines[1].max == 0);
     enter_a(&made);
     line(&made, 1, 0);
     line(&made, 2, 7);
     line(&made, 1, 8);
-    enter_b(&made); /* its one event costs 2 ticks, which are not a line's */
+    enter_b(&made); /* its one event costs 2 ticks, which do not belong to a
+                       line */
     line(&made, 5, 9);
     leave(&made, 17);
     line(&made, 1, 28);
@@ -421,12 +423,12 @@ shortest_and_longest_executions_are_known(void)
     tear_down(&made);
 }
 
-/* It goes back to its first line for the call. */
+/* The statement returns to its first line for the call. */
 static void
-a_statements_execution_is_all_of_its_stays(void)
+the_time_of_a_statement_is_that_of_all_its_lines(void)
 {
     uint32_t *statements = one_statement();
-    room made = set_up((lp_costs){0}, statements);
+    fixture made = set_up((lp_costs){0}, statements);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -447,7 +449,7 @@ a_statements_execution_is_all_of_its_stays(void)
 static void
 an_execution_with_a_suspension_has_no_length(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
     lp_frame *frame;
 
     enter_a(&made);
@@ -467,7 +469,7 @@ an_execution_with_a_suspension_has_no_length(void)
 static void
 a_report_in_the_middle_splits_an_execution(void)
 {
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     enter_a(&made);
     line(&made, 1, 0);
@@ -483,7 +485,7 @@ static void
 the_stack_grows_deep(void)
 {
     enum { DEPTH = 50000 };
-    room made = set_up((lp_costs){0}, NULL);
+    fixture made = set_up((lp_costs){0}, NULL);
 
     for (lp_ticks i = 0; i < DEPTH; i++) {
         enter_a(&made);
@@ -502,23 +504,23 @@ int
 main(void)
 {
     time_goes_to_the_line_that_was_open();
-    a_callee_is_in_its_callers_line();
+    the_time_of_a_callee_is_in_its_callers_line();
     recursion_counts_each_frame_but_the_total_once();
     a_resumed_line_gets_time_and_no_hit();
     a_line_outside_the_code_is_not_counted();
-    costs_are_kept_apart_by_line();
+    costs_are_counted_by_line();
     a_statement_of_several_lines_counts_once();
-    a_jump_back_begins_a_statement_anew();
+    a_jump_back_begins_a_new_execution_of_a_statement();
     a_statement_longer_than_a_word_counts_once();
-    a_stay_without_a_hit_costs_too();
+    time_on_a_line_without_a_hit_has_a_cost();
     settling_loses_and_doubles_nothing();
     frames_of_one_owner_can_be_dropped();
-    a_twin_that_is_dropped_leaves_a_frame_alone();
-    a_twin_can_join_a_frame_that_is_open();
-    restarting_forgets_the_open_line();
+    a_dropped_frame_leaves_its_shared_frame_unshared();
+    a_shared_frame_can_be_inserted_on_an_open_frame();
+    a_restart_drops_the_time_on_the_open_line();
     a_frame_below_the_top_can_leave();
-    shortest_and_longest_executions_are_known();
-    a_statements_execution_is_all_of_its_stays();
+    min_and_max_executions_are_recorded();
+    the_time_of_a_statement_is_that_of_all_its_lines();
     an_execution_with_a_suspension_has_no_length();
     a_report_in_the_middle_splits_an_execution();
     the_stack_grows_deep();

@@ -1,13 +1,14 @@
-/* Frames that wait: charged when they go on, bounded, forgotten on demand. */
+/* Suspended frames: charged when they are resumed, bounded in number, dropped
+ * on request. */
 #include "record/suspended_frames.h"
 
 #include "check.h"
 
-static char frames[100000]; /* only their addresses are of use */
+static char frames[100000]; /* only their addresses are used */
 static char code;
 
 static lp_suspended_frame
-waiting(int frame, uint64_t *awaits, lp_ticks since)
+make_frame(int frame, uint64_t *awaits, lp_ticks since)
 {
     lp_suspended_frame suspended = {.key = &frames[frame],
                                     .code = &code,
@@ -23,7 +24,7 @@ a_wait_is_charged_once(void)
     lp_suspended suspended = {0};
     uint64_t awaits = 0;
 
-    CHECK(lp_suspended_add(&suspended, waiting(1, &awaits, 100)));
+    CHECK(lp_suspended_add(&suspended, make_frame(1, &awaits, 100)));
     lp_suspended_resume(&suspended, &frames[1], &code, 130);
     lp_suspended_resume(&suspended, &frames[1], &code, 200);
     CHECK(awaits == 30);
@@ -31,13 +32,13 @@ a_wait_is_charged_once(void)
 }
 
 static void
-nobody_waited_is_no_wait(void)
+a_resume_without_a_suspension_charges_nothing(void)
 {
     lp_suspended suspended = {0};
     uint64_t awaits = 0;
 
     lp_suspended_resume(&suspended, &frames[1], &code, 130);
-    CHECK(lp_suspended_add(&suspended, waiting(1, &awaits, 100)));
+    CHECK(lp_suspended_add(&suspended, make_frame(1, &awaits, 100)));
     lp_suspended_resume(&suspended, &frames[2], &code, 130);
     lp_suspended_resume(&suspended, &frames[1], &frames[5], 130);
     CHECK(awaits == 0);
@@ -45,7 +46,7 @@ nobody_waited_is_no_wait(void)
 }
 
 static void
-many_wait_at_once(void)
+many_frames_are_suspended_at_once(void)
 {
     enum { MANY = 100000 };
     static uint64_t awaits[MANY];
@@ -53,8 +54,8 @@ many_wait_at_once(void)
     int wrong = 0;
 
     for (int i = 0; i < MANY; i++) {
-        CHECK(
-            lp_suspended_add(&suspended, waiting(i, &awaits[i], (lp_ticks)i)));
+        CHECK(lp_suspended_add(&suspended,
+                               make_frame(i, &awaits[i], (lp_ticks)i)));
     }
     for (int i = MANY - 1; i >= 0; i--) {
         lp_suspended_resume(&suspended, &frames[i], &code,
@@ -68,14 +69,15 @@ many_wait_at_once(void)
 }
 
 static void
-those_that_went_on_leave_no_weight(void)
+resumed_frames_do_not_grow_the_table(void)
 {
     lp_suspended suspended = {0};
     uint64_t awaits = 0;
 
     for (int round = 0; round < 50; round++) {
         for (int i = 0; i < 10000; i++) {
-            CHECK(lp_suspended_add(&suspended, waiting(i * 10, &awaits, 1)));
+            CHECK(
+                lp_suspended_add(&suspended, make_frame(i * 10, &awaits, 1)));
             lp_suspended_resume(&suspended, &frames[i * 10], &code, 2);
         }
     }
@@ -91,7 +93,7 @@ forgotten_counters_are_not_written(void)
     lp_suspended suspended = {0};
 
     for (int i = 0; i < 4; i++) {
-        CHECK(lp_suspended_add(&suspended, waiting(i, &awaits[i], 10)));
+        CHECK(lp_suspended_add(&suspended, make_frame(i, &awaits[i], 10)));
     }
     lp_suspended_forget(&suspended, &awaits[1], &awaits[3]);
     for (int i = 0; i < 4; i++) {
@@ -103,17 +105,18 @@ forgotten_counters_are_not_written(void)
 }
 
 static void
-what_was_seen_of_a_statement_comes_back(void)
+the_hit_lines_of_a_statement_are_restored(void)
 {
     lp_suspended suspended = {0};
-    lp_suspended_frame frame = waiting(1, NULL, 0);
-    const lp_suspended_frame *kept;
+    lp_suspended_frame frame = make_frame(1, NULL, 0);
+    const lp_suspended_frame *resumed;
 
-    frame.seen = 5;
-    frame.last_seen = 70;
+    frame.hit_mask = 5;
+    frame.last_hit = 70;
     CHECK(lp_suspended_add(&suspended, frame));
-    kept = lp_suspended_resume(&suspended, &frames[1], &code, 9);
-    CHECK(kept != NULL && kept->seen == 5 && kept->last_seen == 70);
+    resumed = lp_suspended_resume(&suspended, &frames[1], &code, 9);
+    CHECK(resumed != NULL && resumed->hit_mask == 5 &&
+          resumed->last_hit == 70);
     CHECK(lp_suspended_resume(&suspended, &frames[1], &code, 9) == NULL);
     lp_suspended_free(&suspended);
 }
@@ -122,10 +125,10 @@ int
 main(void)
 {
     a_wait_is_charged_once();
-    nobody_waited_is_no_wait();
-    many_wait_at_once();
-    those_that_went_on_leave_no_weight();
+    a_resume_without_a_suspension_charges_nothing();
+    many_frames_are_suspended_at_once();
+    resumed_frames_do_not_grow_the_table();
     forgotten_counters_are_not_written();
-    what_was_seen_of_a_statement_comes_back();
+    the_hit_lines_of_a_statement_are_restored();
     return check_failures;
 }

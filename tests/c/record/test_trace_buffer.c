@@ -1,5 +1,5 @@
-/* Slices of one thread and of many: what was added comes back, in so much
- * memory and no more. */
+/* Slices of one thread and of many: all that were added are read back, within
+ * the limit of memory. */
 #include "record/trace_buffer.h"
 
 #include "check.h"
@@ -146,7 +146,7 @@ memory_is_never_exceeded(void)
 }
 
 static void
-all_up_to_some_moment_is_kept_and_what_is_around_it(void)
+slices_up_to_the_limit_and_open_ones_are_kept(void)
 {
     lp_trace_buffer slices = {NULL, NULL}, other = {NULL, NULL};
     lp_ticks full, i = 1;
@@ -160,11 +160,11 @@ all_up_to_some_moment_is_kept_and_what_is_around_it(void)
     CHECK(count(&slices) == i - 1);
     CHECK(!add(&slices, full, full + 1, 1));
     CHECK(!add(&other, full + 1000, full + 1001, 1));
-    /* They were under way then. */
+    /* These were open then. */
     CHECK(add(&slices, full - 1, full + 1000000, 1));
     CHECK(add(&other, 0, full + 1000000, 1));
     CHECK(count(&slices) == i && count(&other) == 1);
-    /* A program may ask for more. */
+    /* The limit can be raised. */
     lp_trace_pool_begin((size_t)2 * MB, 0);
     CHECK(add(&other, full + 1000001, full + 1000002, 1));
     lp_trace_buffer_free(&slices);
@@ -172,11 +172,11 @@ all_up_to_some_moment_is_kept_and_what_is_around_it(void)
 }
 
 static void
-what_is_forgotten_gives_its_memory_back(void)
+dropped_slices_free_their_memory(void)
 {
     enum { N = 200000 };
     lp_trace_buffer slices = {NULL, NULL};
-    bool goes[] = {false, true, false, true};
+    bool forgotten[] = {false, true, false, true};
     lp_trace_reader reader;
     lp_slice slice;
     size_t used, n = 0;
@@ -187,7 +187,7 @@ what_is_forgotten_gives_its_memory_back(void)
     }
     used = lp_the_trace_pool.used;
     CHECK(lp_the_trace_pool.full_at != LP_NOT_FULL);
-    lp_trace_buffer_forget(&slices, goes, 4);
+    lp_trace_buffer_forget(&slices, forgotten, 4);
     lp_trace_reader_open(&reader, &slices, 0, UINT64_MAX);
     while (lp_trace_reader_next(&reader, &slice)) {
         lp_ticks i = slice.end - slice.start;
@@ -197,8 +197,8 @@ what_is_forgotten_gives_its_memory_back(void)
         n++;
     }
     CHECK(n > 0 && lp_the_trace_pool.used <= used);
-    goes[0] = goes[2] = true;
-    lp_trace_buffer_forget(&slices, goes, 4);
+    forgotten[0] = forgotten[2] = true;
+    lp_trace_buffer_forget(&slices, forgotten, 4);
     CHECK(count(&slices) > 0); /* serial 4 */
     for (int i = 0; i < 2; i++) {
         const bool all[] = {true, true, true, true, true};
@@ -219,7 +219,7 @@ main(void)
     millions_come_back_in_a_few_bytes_each();
     many_threads_begin_small();
     memory_is_never_exceeded();
-    all_up_to_some_moment_is_kept_and_what_is_around_it();
-    what_is_forgotten_gives_its_memory_back();
+    slices_up_to_the_limit_and_open_ones_are_kept();
+    dropped_slices_free_their_memory();
     return check_failures;
 }

@@ -1,4 +1,4 @@
-/* The times of a thread's frames become slices, with times given as numbers.
+/* Slices from the times of a thread's frames, with times given as numbers.
  */
 #include "record/trace_query.h"
 
@@ -8,12 +8,12 @@
 
 static char code_a, code_b, owner_a, owner_b;
 
-typedef struct room {
+typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
     lp_code_counters *a; /* serial 1, 10 lines from line 1 */
     lp_code_counters *b; /* serial 2, 10 lines from line 101 */
-} room;
+} fixture;
 
 static lp_ticks
 never(void)
@@ -21,7 +21,7 @@ never(void)
     return 0;
 }
 
-static room
+static fixture
 set_up(lp_ticks min_line_ticks)
 {
     lp_layout a = {.code_id = 0, .serial = 1, .first_line = 1, .n_lines = 10};
@@ -29,7 +29,7 @@ set_up(lp_ticks min_line_ticks)
         .code_id = 70, .serial = 2, .first_line = 101, .n_lines = 10};
     lp_costs costs = {.line = 3 * LP_COST_ONE, .call = 5 * LP_COST_ONE};
     lp_clock clock;
-    room made;
+    fixture made;
 
     lp_the_trace_pool = (lp_trace_pool){.full_at = LP_NOT_FULL};
     lp_trace_pool_begin(1 << 20, min_line_ticks);
@@ -42,7 +42,7 @@ set_up(lp_ticks min_line_ticks)
 }
 
 static void
-tear_down(room *made)
+tear_down(fixture *made)
 {
     lp_recorder_free(made->rec);
     lp_arena_free(&made->arena);
@@ -50,33 +50,33 @@ tear_down(room *made)
 }
 
 static void
-enter_a(room *made)
+enter_a(fixture *made)
 {
     lp_recorder_enter(made->rec, &code_a, made->a, 1)->owner = &owner_a;
 }
 
 static void
-enter_b(room *made)
+enter_b(fixture *made)
 {
     lp_recorder_enter(made->rec, &code_b, made->b, 101)->owner = &owner_b;
 }
 
 static void
-line(room *made, uint32_t offset, lp_ticks now)
+line(fixture *made, uint32_t offset, lp_ticks now)
 {
     lp_recorder_line(made->rec, made->rec->top, offset, now, LP_LINE_FORWARD);
 }
 
 static void
-leave(room *made, bool suspended, lp_ticks now)
+leave(fixture *made, bool suspended, lp_ticks now)
 {
     lp_recorder_leave(made->rec, made->rec->top, suspended, now);
 }
 
-/* Are these all the slices in [low, high) at `until`, in that order?  Each is
- * start, end, function, line; the list ends by a function of 0. */
+/* True if these are all the slices in [low, high) at `until`, in that order.
+ * Each is start, end, function, line; the list ends with a function of 0. */
 static bool
-are_between(room *made, lp_ticks until, lp_ticks low, lp_ticks high,
+are_between(fixture *made, lp_ticks until, lp_ticks low, lp_ticks high,
             const lp_ticks (*expected)[4])
 {
     const uint32_t wanted[] = {0, 1, 2};
@@ -114,7 +114,7 @@ are_between(room *made, lp_ticks until, lp_ticks low, lp_ticks high,
 }
 
 static bool
-are(room *made, lp_ticks until, const lp_ticks (*expected)[4])
+are(fixture *made, lp_ticks until, const lp_ticks (*expected)[4])
 {
     return are_between(made, until, 0, UINT64_MAX, expected);
 }
@@ -125,7 +125,7 @@ calls_and_lines_nest(void)
     const lp_ticks all[][4] = {{10, 60, 1, 0},   {10, 20, 1, 1},
                                {20, 60, 1, 3},   {30, 50, 2, 0},
                                {30, 50, 2, 102}, {0, 0, 0, 0}};
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -140,14 +140,14 @@ calls_and_lines_nest(void)
 }
 
 static void
-short_lines_are_left_out_and_functions_are_not(void)
+short_lines_have_no_slice_and_short_functions_have_one(void)
 {
     const lp_ticks all[][4] = {{10, 41, 1, 0}, {20, 30, 1, 2}, {0, 0, 0, 0}};
-    room made = set_up(10);
+    fixture made = set_up(10);
 
     enter_a(&made);
     line(&made, 0, 11);
-    made.rec->top->began = 10; /* as if a line had been there */
+    made.rec->top->began = 10; /* as if there had been a line */
     line(&made, 1, 20);
     line(&made, 2, 30);
     line(&made, 3, 39);
@@ -157,10 +157,10 @@ short_lines_are_left_out_and_functions_are_not(void)
 }
 
 static void
-nothing_is_kept_unasked(void)
+nothing_is_recorded_while_slices_are_off(void)
 {
     const lp_ticks none[][4] = {{0, 0, 0, 0}};
-    room made;
+    fixture made;
 
     lp_the_trace_pool = (lp_trace_pool){.min_line_ticks = LP_NO_LINE_SLICES};
     made = set_up(0);
@@ -176,13 +176,13 @@ nothing_is_kept_unasked(void)
 }
 
 static void
-what_is_open_counts_up_to_now_and_is_whole_later(void)
+open_slices_end_now_and_are_complete_later(void)
 {
     const lp_ticks at_40[][4] = {
         {10, 40, 1, 0}, {10, 40, 1, 1}, {30, 40, 2, 0}, {0, 0, 0, 0}};
     const lp_ticks at_80[][4] = {
         {10, 70, 1, 0}, {10, 60, 1, 1}, {30, 50, 2, 0}, {0, 0, 0, 0}};
-    room made = set_up(25);
+    fixture made = set_up(25);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -197,19 +197,19 @@ what_is_open_counts_up_to_now_and_is_whole_later(void)
     lp_recorder_settle(made.rec, 62);
     leave(&made, false, 70);
     CHECK(are(&made, 80, at_80));
-    /* As it was then. */
+    /* The same as at that time. */
     CHECK(are(&made, 40, at_40));
     tear_down(&made);
 }
 
 static void
-steps_of_a_generator_are_apart(void)
+steps_of_a_generator_are_separate_slices(void)
 {
     const lp_ticks all[][4] = {
         {10, 20, 1, 0}, {10, 20, 1, 1}, {50, 61, 1, 0},
         {50, 60, 1, 1}, {60, 61, 1, 2}, {0, 0, 0, 0},
     };
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -229,7 +229,7 @@ recursion_nests(void)
 {
     const lp_ticks all[][4] = {
         {10, 40, 1, 0}, {20, 30, 1, 0}, {22, 28, 1, 0}, {0, 0, 0, 0}};
-    room made = set_up(LP_NO_LINE_SLICES);
+    fixture made = set_up(LP_NO_LINE_SLICES);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -245,13 +245,13 @@ recursion_nests(void)
 }
 
 static void
-of_slices_alike_the_one_around_comes_first(void)
+of_equal_slices_the_enclosing_one_comes_first(void)
 {
-    /* And line 2 is around what it calls. */
+    /* Line 2 also encloses the function that it calls. */
     const lp_ticks all[][4] = {{10, 10, 1, 0}, {10, 10, 1, 2},
                                {10, 10, 2, 0}, {10, 10, 2, 101},
                                {10, 10, 1, 1}, {0, 0, 0, 0}};
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -277,7 +277,7 @@ frames_that_are_dropped_or_paused_end_there(void)
                                   {50, 60, 1, 0},
                                   {50, 60, 1, 2},
                                   {0, 0, 0, 0}};
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -298,10 +298,10 @@ frames_that_are_dropped_or_paused_end_there(void)
 }
 
 static void
-one_code_that_is_unwatched_ends_alone(void)
+only_the_slices_of_an_ignored_code_end(void)
 {
     const lp_ticks all[][4] = {{10, 50, 1, 0}, {20, 40, 2, 0}, {0, 0, 0, 0}};
-    room made = set_up(LP_NO_LINE_SLICES);
+    fixture made = set_up(LP_NO_LINE_SLICES);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -314,11 +314,11 @@ one_code_that_is_unwatched_ends_alone(void)
 }
 
 static void
-a_restart_forgets_what_open_frames_did(void)
+a_restart_drops_the_time_of_open_frames(void)
 {
     const lp_ticks all[][4] = {
         {40, 50, 1, 0}, {40, 45, 1, 1}, {45, 50, 1, 2}, {0, 0, 0, 0}};
-    room made = set_up(0);
+    fixture made = set_up(0);
 
     enter_a(&made);
     line(&made, 0, 10);
@@ -331,9 +331,9 @@ a_restart_forgets_what_open_frames_did(void)
 }
 
 static void
-what_there_is_no_room_for_is_counted(void)
+slices_without_room_are_counted(void)
 {
-    room made = set_up(LP_NO_LINE_SLICES);
+    fixture made = set_up(LP_NO_LINE_SLICES);
 
     lp_the_trace_pool.max = 0;
     for (lp_ticks i = 0; i < 3; i++) {
@@ -341,17 +341,17 @@ what_there_is_no_room_for_is_counted(void)
         line(&made, 0, 10 * i);
         leave(&made, false, 10 * i + 1);
     }
-    CHECK(made.a->left_out == 3 && made.b->left_out == 0);
+    CHECK(made.a->dropped_slices == 3 && made.b->dropped_slices == 0);
     lp_code_counters_reset(made.a);
-    CHECK(made.a->left_out == 0);
+    CHECK(made.a->dropped_slices == 0);
     tear_down(&made);
 }
 
 static void
-a_sample_has_each_64th(void)
+a_sample_has_every_64th_start(void)
 {
     const uint32_t wanted[] = {0, 1};
-    room made = set_up(LP_NO_LINE_SLICES);
+    fixture made = set_up(LP_NO_LINE_SLICES);
     lp_trace_query search = {.recorders = made.rec,
                              .wanted = (const unsigned char *)wanted,
                              .n_serials = 2};
@@ -378,16 +378,16 @@ int
 main(void)
 {
     calls_and_lines_nest();
-    short_lines_are_left_out_and_functions_are_not();
-    nothing_is_kept_unasked();
-    what_is_open_counts_up_to_now_and_is_whole_later();
-    steps_of_a_generator_are_apart();
+    short_lines_have_no_slice_and_short_functions_have_one();
+    nothing_is_recorded_while_slices_are_off();
+    open_slices_end_now_and_are_complete_later();
+    steps_of_a_generator_are_separate_slices();
     recursion_nests();
-    of_slices_alike_the_one_around_comes_first();
+    of_equal_slices_the_enclosing_one_comes_first();
     frames_that_are_dropped_or_paused_end_there();
-    one_code_that_is_unwatched_ends_alone();
-    a_restart_forgets_what_open_frames_did();
-    what_there_is_no_room_for_is_counted();
-    a_sample_has_each_64th();
+    only_the_slices_of_an_ignored_code_end();
+    a_restart_drops_the_time_of_open_frames();
+    slices_without_room_are_counted();
+    a_sample_has_every_64th_start();
     return check_failures;
 }

@@ -1,4 +1,4 @@
-/* A thread with open lines, for tests of their paths. */
+/* A thread with open lines, for tests of call paths. */
 #ifndef LINES_ROOM_H
 #define LINES_ROOM_H
 
@@ -11,14 +11,14 @@ enum { CODES = 8, LINES = 10, ENDS = 256 };
 
 static char codes[CODES], owners[2];
 
-typedef struct room {
+typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
     lp_code_counters
         *counters[CODES]; /* code i: serial i + 1, lines from 100 * i */
     lp_call_paths paths;
     uint64_t chance;
-} room;
+} fixture;
 
 static inline lp_ticks
 never(void)
@@ -26,10 +26,10 @@ never(void)
     return 0;
 }
 
-static inline room *
+static inline fixture *
 set_up(void)
 {
-    room *made = calloc(1, sizeof(*made));
+    fixture *made = calloc(1, sizeof(*made));
     lp_costs costs = {0};
     lp_clock clock;
 
@@ -51,7 +51,7 @@ set_up(void)
 }
 
 static inline void
-tear_down(room *made)
+tear_down(fixture *made)
 {
     lp_recorder_free(made->rec);
     lp_arena_free(&made->arena);
@@ -60,7 +60,7 @@ tear_down(room *made)
 }
 
 static inline void
-enter(room *made, uint32_t code)
+enter(fixture *made, uint32_t code)
 {
     lp_frame *frame = lp_recorder_enter(made->rec, &codes[code],
                                         made->counters[code], 100 * code);
@@ -69,26 +69,26 @@ enter(room *made, uint32_t code)
 }
 
 static inline void
-line(room *made, uint32_t offset)
+line(fixture *made, uint32_t offset)
 {
     lp_recorder_line(made->rec, made->rec->top, offset, 0, LP_LINE_FORWARD);
 }
 
 static inline void
-leave(room *made)
+leave(fixture *made)
 {
     lp_recorder_leave(made->rec, made->rec->top, false, 0);
 }
 
 static inline size_t
-depth_of(const room *made)
+depth_of(const fixture *made)
 {
     return (size_t)(made->rec->top - made->rec->frames);
 }
 
 /* The path by a walk over all frames, or over both ends of a deep stack. */
 static inline uint32_t
-walked(room *made, bool adopted, size_t ends)
+walked(fixture *made, bool adopted, size_t ends)
 {
     uint32_t path = lp_call_paths_root(&made->paths, 3, adopted);
     size_t depth = depth_of(made);
@@ -109,14 +109,14 @@ walked(room *made, bool adopted, size_t ends)
 }
 
 static inline bool
-is_right(room *made)
+is_right(fixture *made)
 {
     return lp_current_path(made->rec, &made->paths) ==
            walked(made, false, SIZE_MAX / 2);
 }
 
 static inline uint32_t
-adopt(room *made, lp_adopted_path *known)
+adopt(fixture *made, lp_adopted_path *known)
 {
     return lp_current_path_of_thread(made->rec, &made->paths, known);
 }
