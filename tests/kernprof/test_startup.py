@@ -32,6 +32,11 @@ OWN = tuple(
 # Of a script's own, beside it; and what we may have imported before it runs.
 EIGHT = ("random", "string", "token", "queue", "copy", "typing", "json", "statistics")
 IMPORTED = ("argparse", "dataclasses", "fnmatch", "typing", "json", "re", "statistics")
+# Libraries ask whether they are imported, or importing them has an effect.
+ASKED_FOR = (
+    *("asyncio", "concurrent", "decimal", "logging", "multiprocessing", "pickle"),
+    *("random", "readline", "signal", "socket", "subprocess", "unittest"),
+)
 PROGRAM = """
 @profile
 def f(x):
@@ -39,6 +44,15 @@ def f(x):
 
 f(1)
 """
+
+
+@pytest.mark.parametrize("words", ["-lq", "-q", "-lqp x.py", "-lq --trace"])
+def test_no_module_is_imported_that_libraries_ask_for(
+    tmp_path: Path, words: str
+) -> None:
+    text = f"import sys\nprint([m for m in {ASKED_FOR} if m in sys.modules])\n"
+    plain = run([write(tmp_path, "x.py", text)], cwd=tmp_path)
+    assert kernprof(*words.split(), "x.py", cwd=tmp_path) == plain
 
 
 def test_what_is_imported_late_is_the_standard_librarys(tmp_path: Path) -> None:
