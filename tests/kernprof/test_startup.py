@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from _imp import is_frozen
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,12 @@ NAMED = (
     *("pstats", "random", "re", "shlex", "signal", "sqlite3", "string", "struct"),
     *("tempfile", "token", "tokenize", "typing", "urllib", "weakref"),
 )
-# Debian builds some of them into its interpreter: those nobody can replace.
-# Python itself imports linecache before a script from 3.15 on.
-AT_START = {"linecache"} if sys.version_info >= (3, 15) else set()
+# Debian builds some of them into its interpreter, and Python 3.15 freezes linecache:
+# those nobody can replace.
 OWN = tuple(
-    name for name in NAMED if name not in {*sys.builtin_module_names, *AT_START}
+    name
+    for name in NAMED
+    if name not in sys.builtin_module_names and not is_frozen(name)
 )
 # Of a script's own, beside it; and what we may have imported before it runs.
 EIGHT = ("random", "string", "token", "queue", "copy", "typing", "json", "statistics")
