@@ -6,6 +6,7 @@ follow the same rules.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="no far lines th
 
 
 @inlined
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="no slow events there")
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="far lines have LINE events")
 @pytest.mark.parametrize("seed", range(0, 300, 3))
 def test_a_random_program_with_all_lines_treated_as_far(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -36,6 +37,11 @@ def test_a_random_program_with_all_lines_treated_as_far(
     monkeypatch.setattr(instructions, "_NEAR", range(0))
     monkeypatch.setattr(instructions, "_FAR_IS_SLOW", True)
     check_lines(program(seed))
+
+
+@pytest.mark.parametrize("seed", range(1, 300, 6))
+def test_a_random_program_of_far_lines(seed: int) -> None:
+    check_lines(re.sub(r"(?m)^( *(?:async )?def .*:)$", rf"\1{FAR}", program(seed)))
 
 
 def test_all_kinds_of_lines_far_down() -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from as_python import kernprof, write
+from check_time import check_times
 
 from lineprof import load_stats
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from settable_clock import Clock
+
+FAR = "\n" * 400  # lines of nothing, but lines
 MANY = "".join(f"            a{i} = i + {i}\n" for i in range(150))
 FAR_SUM = """
 import time
@@ -32,6 +37,35 @@ data = list(range(50))
 far(data)
 print(min(near(data) for _ in range(50)))
 """
+
+
+@pytest.mark.usefixtures("hook")
+def test_far_lines_have_the_time_until_the_next_line(clock: Clock) -> None:
+    check_times(
+        f"""
+        @profile
+        def far():
+            for i in range(10):
+                if tick(1000): #= 10000
+                    {FAR}
+                    i = 0
+                tick(100) #= 1000
+                tick(10) #= 100
+
+        @profile
+        def steps():
+            for i in range(10):
+                if tick(1000): #= 10000
+                    {FAR}
+                    i = 0
+                yield tick(100) #= 1000
+
+        far()
+        for _ in steps():
+            tick(1)
+        """,
+        clock,
+    )
 
 
 def test_a_short_line_far_down_keeps_its_time(tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ def test_without_callers_functions_are_in_sequence_with_their_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    "stats", [falling(2_000), example_calls.deep(10_000)], ids=["traced", "summed"]
+    "stats", [falling(2_000), example_calls.deep(50_000)], ids=["traced", "summed"]
 )
 def test_slices_nested_too_deep_for_a_viewer_are_cut_and_remarked_on(
     stats: LineStats,

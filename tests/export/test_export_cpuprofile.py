@@ -153,7 +153,7 @@ def test_time_outside_of_profiled_functions_is_of_the_program() -> None:
     assert self_us(file)[node["id"]] == 2_600
 
 
-@pytest.mark.parametrize("stats", [falling(3_000), example_calls.deep(10_000)])
+@pytest.mark.parametrize("stats", [falling(3_000), example_calls.deep(50_000)])
 def test_deep_chains_are_complete_and_no_deeper_than_readers_can_go(
     stats: LineStats,
 ) -> None:
@@ -164,8 +164,8 @@ def test_deep_chains_are_complete_and_no_deeper_than_readers_can_go(
         depths.update(dict.fromkeys(node["children"], depths[node["id"]] + 1))
     assert max(depths.values()) == MAX_DEPTH
     names = {one["callFrame"]["functionName"] for one in file["nodes"]}
-    assert len(names) in {3_001, 10_001}  # with the root
-    assert file["endTime"] in {60, 100}
+    assert len(names) in {3_001, 50_001}  # with the root
+    assert file["endTime"] in {60, 500}
 
 
 @pytest.mark.parametrize("stats", sparse())

@@ -40,7 +40,7 @@ class Database:
 @pytest.mark.parametrize(
     "stats",
     [
-        *(steps(), example_calls.example(), example_calls.deep(10_000)),
+        *(steps(), example_calls.example(), example_calls.deep(50_000)),
         *(
             falling(100),
             LineStats({}, 1e-9),

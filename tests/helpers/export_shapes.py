@@ -136,7 +136,7 @@ def shapes() -> dict[str, LineStats]:
             [function((MAIN_FILE, 1, "f"), calls=3)],
         ),
         "of line_profiler": LineStats({("a.py", 1, "f"): [(2, 3, 40)]}, 1e-6),
-        "deep": deep(1500),
+        "deep": deep(3000),
         "threads": threads(),
         "a generator": generator(),
         "random": random_profile(7),

@@ -273,7 +273,7 @@ class Oracle:
         if not isinstance(local, Frame) or local.owner is not self:
             local = Frame(self, frame)
             self._frames.append(local)
-        elif sys.version_info >= (3, 12):
+        elif sys.version_info >= (3, 14):
             local.last = frame.f_lineno
         frame.f_trace = local
         frame.f_trace_opcodes = self.knows(code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from _imp import is_frozen
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -23,15 +24,21 @@ NAMED = (
     *("pstats", "random", "re", "shlex", "signal", "sqlite3", "string", "struct"),
     *("tempfile", "token", "tokenize", "typing", "urllib", "weakref"),
 )
-# A module built into the interpreter, as some are in Debian, cannot be shadowed.
-# Python itself imports linecache before a script from 3.15 on.
-AT_START = {"linecache"} if sys.version_info >= (3, 15) else set()
+# Debian builds some of them into its interpreter, and Python 3.15 freezes linecache:
+# nobody can replace those.
 OWN = tuple(
-    name for name in NAMED if name not in {*sys.builtin_module_names, *AT_START}
+    name
+    for name in NAMED
+    if name not in sys.builtin_module_names and not is_frozen(name)
 )
 # Modules beside a script, and modules that a host has imported before it runs.
 EIGHT = ("random", "string", "token", "queue", "copy", "typing", "json", "statistics")
 IMPORTED = ("argparse", "dataclasses", "fnmatch", "typing", "json", "re", "statistics")
+# Libraries ask whether they are imported, or importing them has an effect.
+ASKED_FOR = (
+    *("asyncio", "concurrent", "decimal", "logging", "multiprocessing", "pickle"),
+    *("random", "readline", "signal", "socket", "subprocess", "unittest"),
+)
 PROGRAM = """
 @profile
 def f(x):
@@ -39,6 +46,15 @@ def f(x):
 
 f(1)
 """
+
+
+@pytest.mark.parametrize("words", ["-lq", "-q", "-lqp x.py", "-lq --trace"])
+def test_no_module_is_imported_that_libraries_ask_for(
+    tmp_path: Path, words: str
+) -> None:
+    text = f"import sys\nprint([m for m in {ASKED_FOR} if m in sys.modules])\n"
+    plain = run([write(tmp_path, "x.py", text)], cwd=tmp_path)
+    assert kernprof(*words.split(), "x.py", cwd=tmp_path) == plain
 
 
 def test_modules_that_lineprof_imports_late_are_the_standard_librarys(

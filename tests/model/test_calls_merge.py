@@ -94,13 +94,16 @@ def test_an_unknown_thread_stays_unknown() -> None:
 
 
 def test_parents_are_before_their_children_in_a_deep_tree(tmp_path: Path) -> None:
-    chain = deep(10_000)
+    chain = deep(50_000)
+    total = LineStats.from_stats_objects(chain, example(), chain)
+    assert len(total.calls.nodes) == 100_000 + len(NODES)
+    assert all(one.parent < place for place, one in enumerate(total.calls.nodes))
+    assert total.calls.nodes[-1].parent == len(total.calls.nodes) - 2
+    assert total.calls.nodes[-1].thread == 3
+    chain = deep(10_000)  # test_calls_store has one of 50,000 in a file
     total = LineStats.from_stats_objects(chain, example(), chain)
     save(total, tmp_path / "a.lprof")
     assert load(tmp_path / "a.lprof").calls == total.calls
-    assert len(total.calls.nodes) == 20_000 + len(NODES)
-    assert total.calls.nodes[-1].parent == len(total.calls.nodes) - 2
-    assert total.calls.nodes[-1].thread == 3
 
 
 def test_a_profile_without_a_tree_among_others_gives_a_warning() -> None:

@@ -130,6 +130,7 @@ def test_without_gpu_data_no_gpu_modules_are_imported() -> None:
     assert "lineprof.report.text" in loaded
     assert "ctypes" not in loaded
     assert not [name for name in loaded if name.startswith("lineprof.report.gpu_")]
+    assert not {"lineprof.model.timelines", "lineprof.recording.gpu"} & loaded
 
 
 def test_columns_without_data_are_left_out_unless_they_are_named() -> None:

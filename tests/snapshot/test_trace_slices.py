@@ -434,13 +434,13 @@ def test_many_slices_are_in_order(clock: Clock) -> None:
         if n > 100:
             outer(n // 2)
 
-    for _ in range(100):
+    for _ in range(300):
         outer(1000)
     rows = rows_of(profiler.get_stats(), begin)
-    assert len(rows) == 100 * (1000 + 500 + 250 + 125 + 62 + 5)
+    assert len(rows) == 300 * (1000 + 500 + 250 + 125 + 62 + 5)
     whole = sum(n * (n + 1) // 2 for n in (1000, 500, 250, 125, 62))
     assert [row[:2] for row in rows if row[1] - row[0] == whole] == [
-        (i * whole, (i + 1) * whole) for i in range(100)
+        (i * whole, (i + 1) * whole) for i in range(300)
     ]
     leaves = [row[1] - row[0] for row in rows if row[2] == "leaf"]
     assert leaves[:1000] == [*range(1, 1001)]
