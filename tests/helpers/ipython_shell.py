@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import textwrap
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import run
+from fork_server import ForkServer
+from ipython_process import run_cells
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,20 +18,7 @@ needs_ipython = pytest.mark.skipif(
     find_spec("IPython") is None, reason="no IPython in this environment"
 )
 
-# Without colours, banner, history; `page` prints if the terminal is a dumb one.
-DRIVER = """
-import json, sys
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
-
-config = Config()
-config.HistoryManager.enabled = False
-config.InteractiveShell.colors = "NoColor"
-sys.stderr = sys.stdout  # in order
-shell = InteractiveShell.instance(config=config)
-for cell in json.load(sys.stdin):
-    shell.run_cell(cell, store_history=True)
-"""
+_server = ForkServer("IPython.core.interactiveshell", "traitlets.config")
 
 
 def cells(*texts: str, cwd: Path, load: str = "lineprof") -> str:
@@ -41,10 +28,11 @@ def cells(*texts: str, cwd: Path, load: str = "lineprof") -> str:
     nothing to standard error.
     """
     programs = [f"%load_ext {load}", *map(textwrap.dedent, texts)]
-    home = {"IPYTHONDIR": os.fspath(cwd / "ipython"), "TERM": "dumb"}
-    done = run(["-c", DRIVER], cwd=cwd, text=json.dumps(programs), env=home)
-    assert (done.status, done.err) == (0, ""), done.out + done.err
-    return done.out
+    # `page` prints if the terminal is a dumb one.
+    changes = {"IPYTHONDIR": os.fspath(cwd / "ipython"), "TERM": "dumb"}
+    status, out, err = _server.call(run_cells, programs, os.fspath(cwd), changes)
+    assert (status, err) == (0, ""), out + err
+    return out
 
 
 def lines(output: str) -> dict[str, str]:
