@@ -223,8 +223,8 @@ add(lp_tracer *tracer, const void *identity, PyObject *object,
     if (self->used >= MAX_ENTRIES) {
         return NULL;
     }
-    new_entry.reference = new_reference(
-        object, &new_entry.weak); /* may run code of the program */
+    /* Creating a weak reference may run code of the program. */
+    new_entry.reference = new_reference(object, &new_entry.weak);
     new_entry.name = kind == LP_BY_CLASS ? callee_name(object) : NULL;
     PyErr_Clear();
     if ((new_entry.weak && new_entry.reference == NULL) || !reserve(self) ||

@@ -21,21 +21,21 @@ enum { LP_LINE_ENTRY_MASK = 3, LP_STARTS_LINE = 4, LP_NO_LINE_EVENT = 8 };
 
 enum {
     LP_CODE_GENERATOR = 1, /* a generator or coroutine: runs in steps */
-    LP_CODE_ACTIVATES_TRACER =
-        2, /* its tracer is enabled for as long as it runs */
-    LP_CODE_HAS_COMPREHENSION =
-        4,               /* has comprehensions that run in its frame */
+    /* its tracer is enabled for as long as it runs */
+    LP_CODE_ACTIVATES_TRACER = 2,
+    /* has comprehensions that run in its frame */
+    LP_CODE_HAS_COMPREHENSION = 4,
     LP_CODE_IGNORED = 8, /* is no longer counted */
-    LP_CODE_BY_INSTRUCTION =
-        16 /* its lines are recorded from INSTRUCTION events, because the
-              interpreter is slow to deliver its LINE events */
+    /* its lines are recorded from INSTRUCTION events, because the interpreter
+     * is slow to deliver its LINE events */
+    LP_CODE_BY_INSTRUCTION = 16
 };
 
 typedef struct lp_code {
     PyObject *code;       /* borrowed; NULL after it was freed */
     struct lp_code *next; /* of the same code object, for another tracer */
-    struct lp_code
-        *canonical; /* the first of the same tracer and key, or NULL */
+    /* the first of the same tracer and key, or NULL */
+    struct lp_code *canonical;
     struct lp_code *free_list; /* in a canonical one: first of those of its key
                                   whose code objects were freed, */
     struct lp_code *next_free; /* linked by this */
@@ -50,8 +50,8 @@ typedef struct lp_code {
                          LP_NO_LINE_EVENT; or NULL */
     uint32_t *resumes; /* owned: line of the instruction, to open when a frame
                           is resumed there; or NULL */
-    struct lp_labels
-        *labels; /* owned: labels of NVTX ranges, see nvtx_ranges.h; or NULL */
+    /* owned: labels of NVTX ranges, see nvtx_ranges.h; or NULL */
+    struct lp_labels *labels;
 } lp_code;
 
 /* Request the code-extra index from the interpreter, once.  0 or -1. */

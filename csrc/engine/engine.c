@@ -107,8 +107,8 @@ pause_thread(lp_recorder *rec)
     lp_recorder_pause(rec, lp_clock_now(&rec->clock));
     if (ranged) {
         lp_ranges_remove(rec, rec->frames + 1);
-        lp_ranges_mark_stale(
-            rec); /* its frames get their ranges back when they continue */
+        /* The thread's frames get their ranges back when they continue. */
+        lp_ranges_mark_stale(rec);
         lp_engine_sync_ranges(rec);
     }
 }

@@ -162,9 +162,8 @@ append(lp_recorder *rec)
         end = &(*end)->next;
     }
     rec->number = lp_the_engine.n_recorders++;
-    __atomic_store_n(
-        end, rec,
-        __ATOMIC_RELEASE); /* other threads may be reading the list */
+    /* Other threads may be reading the list. */
+    __atomic_store_n(end, rec, __ATOMIC_RELEASE);
 }
 
 lp_recorder *

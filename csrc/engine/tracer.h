@@ -24,8 +24,8 @@ typedef struct lp_tracer {
     uint32_t n_codes;
     uint32_t capacity;
     PyObject *keys; /* owned list: the caller's key of each code */
-    struct lp_c_functions
-        *c_functions; /* owned: see c_functions.h; NULL until the first call */
+    /* owned: see c_functions.h; NULL until the first call */
+    struct lp_c_functions *c_functions;
     PyObject *canonical_index; /* owned dict: key -> index of the first code of
                                   that key */
     bool active;               /* counts now */

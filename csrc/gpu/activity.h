@@ -95,9 +95,9 @@ typedef struct lp_names {
     uint32_t n;
     uint32_t directions; /* number of the first direction's name */
     uint32_t capacity;
-    uint32_t
-        *calls[2]; /* owned: number of the name of a runtime or driver call, by
-                      the number of the call; 0 if not looked up yet */
+    /* owned: number of the name of a runtime or driver call, by the number of
+     * the call; 0 if not looked up yet */
+    uint32_t *calls[2];
 } lp_names;
 
 typedef struct lp_activity_snapshot {

@@ -34,10 +34,10 @@ typedef enum lp_activity_kind {
 
 typedef struct lp_sum_key {
     uint32_t path; /* LP_NO_PATH if unattributed */
-    uint32_t
-        origin; /* path on which the graph node was captured, or LP_NO_PATH */
-    uint32_t
-        name; /* number of a string; a direction; or number of an API call */
+    /* path on which the graph node was captured, or LP_NO_PATH */
+    uint32_t origin;
+    /* number of a string; a direction; or number of an API call */
+    uint32_t name;
     uint16_t kind; /* lp_activity_kind; 0 in a free slot */
     uint16_t device;
 } lp_sum_key;

@@ -21,8 +21,8 @@
 /* Everything that a backend gets from lineprof.  The functions are [ANY]. */
 typedef struct lp_gpu_host {
     lp_activity *activity;
-    uint32_t (*path)(
-        void); /* call path to which a call of this thread is charged */
+    /* call path to which a call of this thread is charged */
+    uint32_t (*path)(void);
     lp_ticks (*now)(void); /* ticks of the clock in use */
     void (*collect)(bool); /* the program pauses or resumes collection */
 } lp_gpu_host;

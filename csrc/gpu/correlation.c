@@ -158,8 +158,8 @@ add_page(lp_correlation *correlations, uint32_t number)
                                      page, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST)) {
         __atomic_fetch_or(&page->refs, CLOSED, __ATOMIC_SEQ_CST);
-        put_free_page(correlations,
-                      page); /* added by another thread in the meantime */
+        /* Another thread has added the page in the meantime. */
+        put_free_page(correlations, page);
     }
     return true;
 }

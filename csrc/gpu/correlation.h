@@ -22,10 +22,10 @@ enum {
     LP_CORRELATION_EXPECTED = 2, /* a record of the device is expected */
     LP_CORRELATION_MATCHED = 4,  /* and has come */
     LP_CORRELATION_IGNORED = 8,  /* collection was off */
-    LP_CORRELATION_RUNTIME =
-        16, /* a runtime call, which may contain a driver call */
-    LP_CORRELATION_BLOCKED =
-        32 /* its record says that it blocked its thread */
+    /* a runtime call, which may contain a driver call */
+    LP_CORRELATION_RUNTIME = 16,
+    /* its record says that it blocked its thread */
+    LP_CORRELATION_BLOCKED = 32
 };
 
 typedef struct lp_correlation_entry {
@@ -39,8 +39,8 @@ typedef struct lp_correlation_page lp_correlation_page;
 
 enum {
     LP_CORRELATION_PAGES = 1 << 16, /* max number of pages */
-    LP_CORRELATION_OVERDUE =
-        1024 /* max number of old pages with expected records */
+    /* max number of old pages with expected records */
+    LP_CORRELATION_OVERDUE = 1024
 };
 
 typedef struct lp_correlation {
@@ -49,8 +49,8 @@ typedef struct lp_correlation {
     bool started;                    /* a record has come */
     uint32_t oldest; /* all pages before this one were reclaimed */
     uint32_t newest; /* page of the newest record */
-    uint32_t
-        *overdue; /* owned: up to LP_CORRELATION_OVERDUE pages, oldest first */
+    /* owned: up to LP_CORRELATION_OVERDUE pages, oldest first */
+    uint32_t *overdue;
     uint32_t n_overdue;
     uint64_t expired; /* records that are no longer expected (atomic) */
     uint64_t lost;    /* ids that there was no room for (atomic) */

@@ -169,8 +169,8 @@ leave(PyObject *code, bool suspended)
     now = lp_clock_now(&rec->clock);
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, code, lp_frame_key()) != NULL) {
-        lp_c_functions_end(
-            rec, now); /* (Frames that the C function called may also end.) */
+        /* (Frames that the C function called may also end.) */
+        lp_c_functions_end(rec, now);
     }
     top = rec->top;
     if (top->code == code && !(top->flags & LP_FRAME_GREENLET)) {
@@ -334,8 +334,8 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
                       lp_code_has_no_line_event(code, (int)from);
 
         if (line_entry == LP_LINE_FORWARD && code->marks != NULL) {
-            return keep_or_disable(
-                false); /* not of a loop: the end of an exception handler */
+            /* Not of a loop: the end of an exception handler. */
+            return keep_or_disable(false);
         }
         if (counts && rec != NULL) {
             lp_engine_line(rec, args[0], lp_frame_key(), line, line_entry,

@@ -14,8 +14,8 @@ typedef struct lp_monitoring_event {
     vectorcallfunc call;
     bool local;       /* can be enabled for single code objects */
     bool c_functions; /* needed only if C functions are counted */
-    bool
-        by_instruction; /* only for LP_CODE_BY_INSTRUCTION, in place of LINE */
+    /* only for LP_CODE_BY_INSTRUCTION, in place of LINE */
+    bool by_instruction;
 } lp_monitoring_event;
 
 extern const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS];

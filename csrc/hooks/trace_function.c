@@ -77,8 +77,8 @@ save_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
     if (counted == NULL) {
         return;
     }
-    PyErr_Fetch(&type, &value,
-                &traceback); /* the other tracer may have raised */
+    /* The other tracer may have raised. */
+    PyErr_Fetch(&type, &value, &traceback);
     if (wants_lines(frame)) {
         counted->flags &= ~(uint32_t)LP_FRAME_HIDE_LINES;
     }
@@ -339,8 +339,8 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, code_of(frame), frame) != NULL) {
-        lp_c_functions_end(
-            rec, now); /* (Frames that the C function called may also end.) */
+        /* (Frames that the C function called may also end.) */
+        lp_c_functions_end(rec, now);
     }
     if (rec->top != rec->frames || rec->unpopped != 0) {
         PyObject *object = code_of(frame);

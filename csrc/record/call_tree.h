@@ -31,9 +31,9 @@ typedef struct lp_node {
                             frame called it */
     lp_code_counters *counters; /* of the called function; NULL in the root */
     struct lp_node *parent;     /* NULL in the root */
-    struct lp_node *
-        canonical; /* node that has its callees: itself, or, if the function is
-                      already on the call path, the function's node there */
+    /* node that has its callees: itself, or, if the function is already on the
+     * call path, the function's node there */
+    struct lp_node *canonical;
     uint64_t calls;     /* calls; a resumed frame does not count */
     uint64_t primitive; /* of these: made while no other frame of the function
                            was open */

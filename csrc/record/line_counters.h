@@ -38,10 +38,10 @@ struct lp_node;
 
 typedef struct lp_code_counters {
     uint64_t calls; /* frames entered; a resumed one does not count */
-    uint64_t
-        total; /* ticks from the first line to the end, and cost in them, of */
-    uint64_t total_cost; /* outermost frames of this code only: wall time
-                            counts once */
+    /* ticks of outermost frames of this code, from their first line to the
+     * end: wall time counts once */
+    uint64_t total;
+    uint64_t total_cost; /* cost in these ticks */
     uint32_t depth;      /* frames of this code open in this thread */
     uint32_t recursed;   /* true if depth was ever more than one */
     uint32_t code_id;

@@ -471,10 +471,8 @@ lp_off_cpu_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
 void
 lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    add_cost(
-        rec,
-        measure_gap(rec, frame,
-                    now)); /* the top frame, unless greenlets switch frames */
+    /* The top frame, unless greenlets switch frames. */
+    add_cost(rec, measure_gap(rec, frame, now));
     if (rec->wait.n_pending == 0) {
         return;
     }

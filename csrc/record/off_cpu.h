@@ -33,8 +33,8 @@ typedef enum lp_cause {
 enum {
     LP_WAIT_NS = 30000, /* gap from which on clocks are read: reading them
                            takes 1 % of it */
-    LP_WAIT_NOISE_NS =
-        5000, /* interrupts, and the time that the two clocks take */
+    /* interrupts, and the time that the two clocks take */
+    LP_WAIT_NOISE_NS = 5000,
 };
 
 /* Clocks are never read. */
@@ -89,15 +89,15 @@ typedef struct lp_off_cpu {
     bool reading_requested; /* the sampler wants clocks read at the thread's
                                next event, however short the gap (atomic) */
     bool exact;             /* the threshold has been measured */
-    uint32_t
-        thread; /* thread id of the operating system; 0 if unknown (atomic) */
-    lp_ns (*clock)(
-        void); /* processor time for a test; NULL for the system's */
+    /* thread id of the operating system; 0 if unknown (atomic) */
+    uint32_t thread;
+    /* processor time for a test; NULL for the system's */
+    lp_ns (*clock)(void);
     lp_off_cpu_pending *pending; /* owned, sorted by depth */
     uint32_t n_pending, capacity;
-    uint64_t
-        samples[LP_WAIT_CAUSES]; /* ns, since clocks were last read (atomic) */
-    lp_ns sampled_at;            /* of the sampler: time of its last sample, */
+    /* ns, since clocks were last read (atomic) */
+    uint64_t samples[LP_WAIT_CAUSES];
+    lp_ns sampled_at;    /* of the sampler: time of its last sample, */
     lp_cause last_cause; /* its cause, and how many in this gap had the same */
     uint32_t repeats;
     uint32_t file_thread; /* thread of `file` */

@@ -218,8 +218,8 @@ typedef struct sampler_view {
     lp_recorder *const *recorders;
     uintptr_t low, high; /* address range of the GIL */
     uint32_t native_id;  /* thread id of the operating system */
-    uint32_t
-        run_number; /* number of sampling threads so far, this one included */
+    /* number of sampling threads so far, this one included */
+    uint32_t run_number;
     uint32_t files; /* files it has open */
 } sampler_view;
 

@@ -38,20 +38,20 @@ typedef enum lp_line_entry {
 enum {
     LP_FRAME_SHARED = 1, /* the frame below is the same Python frame, counted
                             for another tracer */
-    LP_FRAME_LOOP_BACK =
-        2, /* the next line event is the target of a jump back */
+    /* the next line event is the target of a jump back */
+    LP_FRAME_LOOP_BACK = 2,
     LP_FRAME_COMPREHENSION = 4, /* ... of a jump back inside a comprehension */
     LP_FRAME_LINES = 8,         /* its time on each line is an NVTX range */
     LP_FRAME_RANGES_STALE = 16, /* its thread has to update its ranges */
     LP_FRAME_PAUSED = 32,       /* collection was off: no line is open */
     LP_FRAME_GREENLET = 64,     /* greenlets may switch frames on its thread */
-    LP_FRAME_HAS_COMPREHENSION =
-        128, /* has comprehensions that run in its frame */
-    LP_FRAME_OUTERMOST =
-        256, /* no other frame of this code is open on the thread */
-    LP_FRAME_ACTIVATES_TRACER =
-        512,                /* its tracer is enabled for as long as it runs */
-    LP_FRAME_RANGED = 1024, /* it is an NVTX range, see nvtx_ranges.h */
+    /* has comprehensions that run in its frame */
+    LP_FRAME_HAS_COMPREHENSION = 128,
+    /* no other frame of this code is open on the thread */
+    LP_FRAME_OUTERMOST = 256,
+    /* its tracer is enabled for as long as it runs */
+    LP_FRAME_ACTIVATES_TRACER = 512,
+    LP_FRAME_RANGED = 1024,     /* it is an NVTX range, see nvtx_ranges.h */
     LP_FRAME_C_FUNCTION = 4096, /* a C function, see c_functions.h */
     LP_FRAME_HIDE_LINES = 2048 /* another tracer gets no line events of it, see
                                   trace_function.h */
@@ -87,21 +87,20 @@ typedef struct lp_frame {
     uint64_t hit_mask; /* in a multi-line statement: bit i is set if its line i
                           was hit */
     lp_line *statement; /* first line of the multi-line statement that it is
-                           in, and */
-    lp_ticks statement_ticks; /* ticks there; NULL if it was not there from the
-                                 start */
+                           in; NULL if it was not there from the start */
+    lp_ticks statement_ticks; /* ticks in that statement */
     lp_code_counters *counters;
     void *owner;    /* the tracer, opaque */
     lp_ticks first; /* when its first line was opened, or last charged up to */
     lp_ticks began; /* when its first line was opened */
     lp_ticks opened; /* when its open line was opened; valid with LP_SPLIT */
     uint64_t first_cost; /* cost of the recorder and self_cost at `first` */
-    const void
-        *key; /* identity of the frame, if the hook has one; else NULL */
+    /* identity of the frame, if the hook has one; else NULL */
+    const void *key;
     uint32_t serial; /* of its code, see lp_layout */
-    uint32_t
-        path; /* cached call path of the open lines up to here, valid on */
-    const lp_line *path_line; /* this line; path 0: not computed yet */
+    /* cached call path of the open lines up to here; 0 if not computed yet */
+    uint32_t path;
+    const lp_line *path_line; /* the line for which `path` is valid */
     struct lp_node *node;     /* see call_tree.h; NULL: not looked up yet */
     const struct lp_labels *labels; /* labels of its ranges, if it is one */
 } lp_frame;
@@ -126,16 +125,16 @@ typedef struct lp_recorder {
     bool traced;             /* function calls are recorded as slices */
     lp_frame *frames;        /* owned */
     lp_frame *last;          /* last frame of the array */
-    lp_code_counters *
-        *counters; /* owned array of borrowed entries, by code id */
+    /* owned array of borrowed entries, by code id */
+    lp_code_counters **counters;
     uint32_t n_counters;
     uint32_t finished;      /* its thread has ended (atomic) */
     uint64_t native_id;     /* thread id of the operating system */
     char name[64];          /* name of the thread, UTF-8, truncated */
     uint64_t lost;          /* events that could not be recorded */
     uint64_t python_thread; /* Python thread id */
-    void (*other_tracer)(
-        void); /* of the settrace hook: the thread's other trace function */
+    /* of the settrace hook: the thread's other trace function */
+    void (*other_tracer)(void);
     lp_trace_reason trace_reason;
     uint32_t number;   /* index in the list of recorders */
     uint32_t changes;  /* odd while frames are added or removed (atomic) */
@@ -144,12 +143,12 @@ typedef struct lp_recorder {
     uint32_t ranged;   /* number of frames, from the first on, whose ranges are
                           up to date */
     uint32_t unpopped; /* ranges above theirs that the thread has to pop */
-    uint64_t
-        audit_at; /* value of `cost` at which overhead_audit.h runs next */
+    /* value of `cost` at which overhead_audit.h runs next */
+    uint64_t audit_at;
     uint64_t unordered_leaves; /* frames left while others were above them: by
                                   greenlets */
-    struct lp_tree
-        *trees; /* owned list: call trees, one per tracer; see call_tree.h */
+    /* owned list: call trees, one per tracer; see call_tree.h */
+    struct lp_tree *trees;
     lp_trace_buffer slices; /* ended slices, if it is traced */
     lp_off_cpu wait;
     struct lp_recorder *next;

@@ -96,8 +96,8 @@ a_record_is_charged_to_the_path_of_its_call(void)
     open_call(activity, 8, 4);
     CHECK(lp_correlation_outstanding(&activity->correlations) == 2);
     lp_activity_add_record(activity, &record);
-    lp_activity_add_record(activity,
-                           &record); /* a graph launch has many records */
+    /* a graph launch has many records */
+    lp_activity_add_record(activity, &record);
     record.correlation = 8;
     lp_activity_add_record(activity, &record);
     CHECK(sum_of(activity, 3, LP_KERNEL).ns == 60);

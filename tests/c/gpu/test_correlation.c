@@ -140,14 +140,14 @@ a_driver_call_inside_a_runtime_call_has_its_id(void)
     CHECK(lp_correlation_outstanding(&correlations) == 0);
     lp_correlation_insert(&correlations, 7, 31, LP_CORRELATION_EXPECTED);
     CHECK(lp_correlation_outstanding(&correlations) == 1);
-    lp_correlation_insert(&correlations, 7, 32,
-                          LP_CORRELATION_EXPECTED); /* and a second one */
+    /* and a second one */
+    lp_correlation_insert(&correlations, 7, 32, LP_CORRELATION_EXPECTED);
     CHECK(lp_correlation_outstanding(&correlations) == 1);
     entry = lp_correlation_matched(&correlations, 7, DEVICE);
     CHECK(entry.path == 32 && (entry.flags & LP_CORRELATION_RUNTIME));
     CHECK(lp_correlation_outstanding(&correlations) == 0);
-    lp_correlation_insert(&correlations, 7, 33,
-                          LP_CORRELATION_EXPECTED); /* after a record */
+    /* after a record */
+    lp_correlation_insert(&correlations, 7, 33, LP_CORRELATION_EXPECTED);
     CHECK(lp_correlation_matched(&correlations, 7, DEVICE).path == 33);
     lp_correlation_unexpect(&correlations, 7);
     CHECK(lp_correlation_outstanding(&correlations) == 0);
@@ -351,8 +351,9 @@ ids_wrap_around(void)
     uint64_t round = (uint64_t)1 << 32;
 
     lp_correlation_init(&correlations);
+    /* never has a record */
     lp_correlation_insert(&correlations, round - 2000000, 9,
-                          LP_CORRELATION_EXPECTED); /* never has a record */
+                          LP_CORRELATION_EXPECTED);
     for (uint64_t id = round - 1999000; id < round + 2000000; id++) {
         /* In 32 bits, as CUPTI counts, or in more. */
         uint64_t seen = id % 3 == 0 ? id : (uint32_t)id;

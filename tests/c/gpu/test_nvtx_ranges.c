@@ -427,8 +427,8 @@ no_range_is_open_while_collection_is_off(void)
     CHECK(has_received(""));
     resume_line(&made, 2, 2);
     CHECK(has_received(" B b2"));
-    resume_line(&made, 1,
-                2); /* a greenlet may resume it before the other frame ends */
+    /* a greenlet may resume it before the other frame ends */
+    resume_line(&made, 1, 2);
     CHECK(has_received(" ) ) A a2 B b2"));
     leave(&made, 2);
     leave(&made, 1);

@@ -12,8 +12,8 @@ static char owner, other_owner, codes[FUNCTIONS];
 typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
-    lp_code_counters
-        *counters[FUNCTIONS]; /* of 4 lines each, from line 1 on */
+    /* of 4 lines each, from line 1 on */
+    lp_code_counters *counters[FUNCTIONS];
 } fixture;
 
 static lp_ticks

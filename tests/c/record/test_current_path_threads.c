@@ -94,8 +94,8 @@ run_round(uint32_t round, uint32_t depth, uint64_t *chance)
             go_to_line((round + d) % LINES);
         }
         for (uint32_t i = random_below(chance, 1000); i > 0; i--) {
-            __atomic_thread_fence(
-                __ATOMIC_SEQ_CST); /* spend some time on the line */
+            /* spend some time on the line */
+            __atomic_thread_fence(__ATOMIC_SEQ_CST);
         }
     }
     CHECK(is_right(shared));

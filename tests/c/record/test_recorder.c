@@ -269,8 +269,8 @@ time_on_a_line_without_a_hit_has_a_cost(void)
 
     enter_a(&made);
     lp_recorder_open(made.rec, made.rec->top, made.a->lines + 5, 0);
-    line(&made, 1,
-         10); /* a statement: its first line, the next, and the first again */
+    /* a statement: its first line, the next, and the first again */
+    line(&made, 1, 10);
     line(&made, 2, 20);
     line(&made, 1, 30);
     lp_recorder_settle(made.rec, 35);

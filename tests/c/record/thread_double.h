@@ -14,8 +14,8 @@ static char codes[CODES], owners[2];
 typedef struct fixture {
     lp_arena arena;
     lp_recorder *rec;
-    lp_code_counters
-        *counters[CODES]; /* code i: serial i + 1, lines from 100 * i */
+    /* code i: serial i + 1, lines from 100 * i */
+    lp_code_counters *counters[CODES];
     lp_call_paths paths;
     uint64_t chance;
 } fixture;
