@@ -21,7 +21,7 @@ _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 
 LOOP_BACK, COMPREHENSION = 1, 2  # lp_line_entry in csrc/record/recorder.h
 
-_NO_LINE_EVENT = 8  # LP_UNHEARD in csrc/engine/code.h
+_NO_LINE_EVENT = 8  # LP_NO_LINE_EVENT in csrc/engine/code.h
 
 # Opcodes without which a function has no comprehension. From 3.14 on all(), any() and
 # tuple() of a generator expression are loops of the function that calls them.

@@ -62,7 +62,7 @@ def rows_of(db: sqlite3.Connection, table: Table) -> Rows:
     """Return all rows of a table; Damaged if a value has not its column's type."""
     rows: Rows = []
     fit = set()  # types of the values of rows that need no change
-    for row in db.execute(table.select):
+    for row in db.execute(table.select(_columns(db, table))):
         if len(rows) == _MAX_ROWS:
             raise Damaged(f"too many rows in {table.name}")
         types = tuple(map(type, row))
@@ -73,6 +73,12 @@ def rows_of(db: sqlite3.Connection, table: Table) -> Rows:
             row = checked  # noqa: PLW2901  # the same row, in Python's types
         rows.append(row)
     return rows
+
+
+def _columns(db: sqlite3.Connection, table: Table) -> set[str]:
+    """Return the names of the columns that `table` has in the file."""
+    cursor = db.execute(f"SELECT * FROM {table.name} LIMIT 0")  # noqa: S608  # ours
+    return {name for name, *_ in cursor.description}
 
 
 def _checked(row: tuple[object, ...], table: Table) -> tuple[object, ...]:

@@ -1,8 +1,8 @@
 """Tables of a ``.lprof`` file, an SQLite database: docs/format.md explains them.
 
 Rows are written by the names of columns (`Table.row`) and read by them
-(`Table.named`), so that a new column needs a line here, one in the writer and one in
-the reader.
+(`Table.named`). A new column needs a line here, one in the writer, and, unless the
+record that the reader makes has a field of that name, one in the reader.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from typing import Any
 
     Rows = list[tuple[Any, ...]]
@@ -40,6 +40,7 @@ class Column(NamedTuple):
     name: str
     kind: type[int | str | bytes]
     optional: bool = False  # may be NULL
+    added: bool = False  # optional, and NULL in files of versions that lacked it
 
     @property
     def sql(self) -> str:
@@ -86,10 +87,17 @@ class Table:
         values = ", ".join("?" * len(self.columns))
         return f"INSERT INTO {self.name} ({', '.join(self.names)}) VALUES ({values})"  # noqa: S608
 
-    @property
-    def select(self) -> str:
-        """The statement that reads all rows in order."""
-        return f"SELECT {', '.join(self.names)} FROM {self.name} ORDER BY rowid"  # noqa: S608
+    def select(self, present: Collection[str]) -> str:
+        """Return the statement that reads all rows in order, from a file.
+
+        `present` are the names of the columns that the table has in this file. An
+        added column that is not among them reads as NULL.
+        """
+        columns = ", ".join(
+            "NULL" if column.added and column.name not in present else column.name
+            for column in self.columns
+        )
+        return f"SELECT {columns} FROM {self.name} ORDER BY rowid"  # noqa: S608
 
 
 class BatchTables(NamedTuple):

@@ -13,6 +13,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
+from damaged_files import load_error
 from example_stats import PROCESS, everything, example
 from file_tables import PAGE, documented_query, documented_tables, tables_of
 
@@ -27,6 +28,7 @@ from lineprof.model.records import (
     ThreadLine,
 )
 from lineprof.storage import load, save, writer
+from lineprof.storage.schema import CELLS
 
 ODD = [
     "",
@@ -130,6 +132,27 @@ def test_tables_columns_and_keys_of_later_versions_are_ignored(tmp_path: Path) -
         db.execute("INSERT INTO meta VALUES ('colour', 'blue')")
         db.commit()
     assert load(file) == example()
+
+
+def test_a_column_that_an_earlier_version_lacked_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = [
+        one._replace(added=True) if one.name == "min_ns" else one
+        for one in CELLS.columns
+    ]
+    file, stats = tmp_path / "a.lprof", example()
+    save(stats, file)
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("ALTER TABLE cells DROP COLUMN min_ns")
+    assert "no such column: min_ns" in load_error(file)
+    monkeypatch.setattr(CELLS, "columns", tuple(columns))
+    found = [one for function in load(file).functions for one in function.thread_lines]
+    assert found == [
+        one._replace(min_ns=None)
+        for function in stats.functions
+        for one in function.thread_lines
+    ]
 
 
 def test_integers_of_numpy_are_stored_as_integers(tmp_path: Path) -> None:
