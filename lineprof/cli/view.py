@@ -63,10 +63,10 @@ _LINE_PROFILER_FLAGS = (
 )
 
 _EPILOG = """\
-A long flag without a value may be followed by =yes or =no, or begin with --no-.
-Defaults come from the file of --config, else from the one that LINE_PROFILER_RC
-names, else from lineprof.toml, line_profiler.toml or pyproject.toml in this folder
-or the nearest above."""
+A long flag without a value also accepts =yes and =no, and --no-NAME is its opposite.
+Defaults are read from the file of --config, or the one that LINE_PROFILER_RC names, or
+the nearest lineprof.toml, line_profiler.toml or pyproject.toml in this folder or one
+above."""
 
 
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
@@ -222,7 +222,7 @@ def _negated(flag: str) -> str:
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags to `parser`."""
     parser.epilog = _EPILOG
-    parser.add_argument("files", nargs="+", metavar="FILE", help="written by kernprof")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="profiles of kernprof")
     parser.add_argument("-V", "--version", action="version", version=VERSION)
     parser.add_argument(
         *("-c", "--config"),
@@ -235,14 +235,14 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         dest="config",
         action="store_const",
         const=False,
-        help="take them from no file",
+        help="ignore configuration files",
     )
     parser.add_argument(
         "--log-file",
         type=argument_type(checked_name),
         metavar="FILE",
-        help="write there: %%p is the process measured, %%h its host, %%t the time,"
-        " %%q{VAR} a variable",
+        help="write the report to this file; its name may hold %%p, the id of the"
+        " measured process, %%h, its host, %%t, the time, and %%q{VAR}, a variable",
     )
     views = parser.add_mutually_exclusive_group()
     for view in _OTHERS:

@@ -215,7 +215,7 @@ UNIT = Option(
     "unit",
     ("-u", "--unit"),
     "unit of the times in seconds, above 0, or auto: four digits of each"
-    f" time, and the unit that it reads best in (default: {_VIEWER_UNIT:g})",
+    f" time, in the unit that suits it best (default: {_VIEWER_UNIT:g})",
     default=_VIEWER_UNIT,
     metavar="UNIT",
     parse=parse_unit,
@@ -225,9 +225,13 @@ SKIP_ZERO = Option(
     "skip_zero", ("-z", "--skip-zero"), "leave out functions that never ran"
 )
 
-SORT = Option("sort", ("-t", "--sort"), "sort by total time, the greatest last")
+SORT = Option(
+    "sort", ("-t", "--sort"), "sort functions by total time, the longest last"
+)
 
-SUMMARIZE = Option("summarize", ("-m", "--summarize"), "add one line a function")
+SUMMARIZE = Option(
+    "summarize", ("-m", "--summarize"), "end with one line for each function"
+)
 
 RICH = Option(
     "rich",
@@ -236,13 +240,13 @@ RICH = Option(
 )
 
 RAW = Option(
-    "raw", ("--raw",), "times as measured, the profiler's own cost not taken out"
+    "raw", ("--raw",), "times as measured, without subtracting the cost of measuring"
 )
 
 COLUMNS = Option(
     "columns",
     ("--columns",),
-    f"columns to add, with commas between: {', '.join(EXTRA_COLUMNS)}",
+    f"columns to add, separated by commas: {', '.join(EXTRA_COLUMNS)}",
     default=(),
     metavar="NAMES",
     parse=parse_columns,
@@ -251,10 +255,9 @@ COLUMNS = Option(
 SORT_BY = Option(
     "sort_by",
     ("--sort-by",),
-    "order the functions, the greatest last: by gpu, time or wait (of the"
-    " function), hits (of its lines), or by line (file and line); of --functions,"
-    " the greatest first: by calls, primitive, self, cumulative, per-call, gpu, name"
-    " or file. --sort with one of these names is the same",
+    "order of the functions, the greatest last: gpu, time, wait, hits, or line (file"
+    " and line); with --functions the greatest first: calls, primitive, self,"
+    " cumulative, per-call, gpu, name or file. --sort ORDER is the same",
     default="",
     metavar="ORDER",
     parse=parse_order,
@@ -267,8 +270,8 @@ SORT_BY = Option(
 GPU_COLUMNS = Option(
     "gpu_columns",
     ("--gpu-columns",),
-    "columns where a function used a GPU, with commas between:"
-    f" {', '.join(USUAL_GPU_COLUMNS)} (those that have data are the default),"
+    "columns for functions that used a GPU, separated by commas:"
+    f" {', '.join(USUAL_GPU_COLUMNS)} (by default those of them that have data),"
     f" {', '.join(MORE_GPU_COLUMNS)}; or all, or none",
     default=None,
     metavar="NAMES",
@@ -278,14 +281,14 @@ GPU_COLUMNS = Option(
 GPU_SELF = Option(
     "gpu_self",
     ("--gpu-self",),
-    "GPU numbers of the line itself, without what it called in other"
-    " profiled functions",
+    "GPU numbers of the line itself, without those of the profiled functions that"
+    " it called",
 )
 
 TOP_KERNELS = Option(
     "top_kernels",
     ("--top-kernels",),
-    "list the N kernels that took longest under each line",
+    "below each line list its N kernels with the most time",
     default=0,
     metavar="N",
     parse=parse_count,
@@ -294,8 +297,8 @@ TOP_KERNELS = Option(
 KERNEL = Option(
     "kernel",
     ("--kernel",),
-    "count only kernels whose name (demangled or not) matches, as of files:"
-    " '*gemm*'; copies and memsets stay",
+    "count only kernels whose name (demangled or not) matches this pattern, like"
+    " '*gemm*'; copies and memsets still count",
     default=None,
     metavar="GLOB",
     parse=str,
@@ -304,8 +307,8 @@ KERNEL = Option(
 GRAPH_ORIGIN = Option(
     "graph_origin",
     ("--graph-origin",),
-    "charge what a CUDA graph did to the line that captured it, not to the one"
-    " that launched it",
+    "charge the work of a CUDA graph to the line that captured it, instead of the"
+    " line that launched it",
 )
 
 UVM = Option(
@@ -323,7 +326,7 @@ OCCUPANCY = Option(
     "add the warps of a block and the theoretical occupancy",
 )
 
-CSV = Option("csv", ("--csv",), "values with commas between, and a row of units")
+CSV = Option("csv", ("--csv",), "values separated by commas, below a row of units")
 
 
 # Flags of the views of calls.
