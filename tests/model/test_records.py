@@ -61,8 +61,8 @@ def records() -> Iterator[Any]:
 
 def reordered(kind: Any) -> Any:
     """Return a class like `kind`, with a new field first and the others reversed."""
-    names = ("added", *reversed(kind._fields))
-    defaults = {"added": 0, **dict.fromkeys(kind._fields), **kind._field_defaults}
+    names = ("one_more", *reversed(kind._fields))
+    defaults = {"one_more": 0, **dict.fromkeys(kind._fields), **kind._field_defaults}
     plain = namedtuple(kind.__name__, names, defaults=[defaults[f] for f in names])  # type: ignore[misc]
     own = {
         name: value
@@ -84,7 +84,7 @@ def named(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [named(one) for one in value]
     if isinstance(value, dict):
-        return {key: named(one) for key, one in value.items() if key != "added"}
+        return {key: named(one) for key, one in value.items() if key != "one_more"}
     return value
 
 
@@ -138,7 +138,7 @@ def test_files_and_sums_have_each_number_in_its_field(
     request.getfixturevalue("reordered_records")
     first = load(file)
     assert {type(c)._fields[0] for f in first.functions for c in f.thread_lines} == {
-        "added"
+        "one_more"
     }
     assert named(everything(first)) == named(everything(example(kind)))
     found = LineStats.from_stats_objects(first, load(file))
@@ -271,7 +271,7 @@ def test_profiles_have_each_number_of_the_core_in_its_field(
     assert made.gpu.timelines
     request.getfixturevalue("reordered_records")
     again = from_core(moved)
-    assert type(again.gpu.sums[0])._fields[0] == "added"
+    assert type(again.gpu.sums[0])._fields[0] == "one_more"
     assert (named(everything(again)), named(again.breakdowns)) == expected
 
 
