@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 SET_UP_AT_ONCE = 2
 MAX_WORKERS = 8  # each process collects all tests before it runs its share
-RUN_S = 300  # estimate of one run on one core
+RUN_S = 350  # estimate of one run on one core
 LIMIT_S = 1200  # for one run of the suite
 PROGRESS_S = 15
 SESSIONS = Sessions(limit_s=LIMIT_S, every_s=PROGRESS_S)
