@@ -10,7 +10,7 @@ import pytest
 from running import hits_of, new_profiler, run_python
 
 import lineprof._core as core
-from lineprof.recording.calibration import Costs, set_costs
+from lineprof.recording.calibration import Calibration, Costs, set_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,9 +34,13 @@ def steps(count: int) -> Iterator[int]:
 class Audited:
     """Profiler with an audit that records the threads of its calls."""
 
-    def __init__(self, answer: object = None, act: Callable[[], None] = int) -> None:
+    def __init__(
+        self, answer: object = None, act: Callable[[], None] = int, cost: int = COST
+    ) -> None:
         self.profiler = new_profiler(work, steps, call)
-        set_costs(core, Costs(line=COST, high_line=COST, call=COST, resume=COST))
+        set_costs(core, Costs(line=cost, high_line=cost, call=cost, resume=cost))
+        # As they were not measured, they are not adapted to the machine's speed later.
+        self.profiler._session.calibration = Calibration()
         self.threads: list[threading.Thread] = []
         self.answer, self.act = answer, act
         self.profiler.audit(self.audit, STEP)  # type: ignore[arg-type]
@@ -114,7 +118,8 @@ def test_exceptions_of_the_audit_are_ignored_and_the_call_continues() -> None:
 
 
 def test_the_time_of_the_audit_is_not_charged_to_the_program() -> None:
-    audited = Audited(act=lambda: time.sleep(0.002))
+    # A cost that is below the real one: otherwise nothing is left of the lines' time.
+    audited = Audited(act=lambda: time.sleep(0.002), cost=COST // 5)
     began = time.perf_counter()
     call()
     wall = time.perf_counter() - began
