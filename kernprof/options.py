@@ -372,7 +372,7 @@ _OUTPUT = (
     Flag("-o", "--outfile", "outfile", "write the profile to this file", value=_FILE),
     Flag(
         *("-i", "--output-interval", "output_interval"),
-        "also write the profile so far every N seconds (default: 1)",
+        "also write the profile so far every N seconds (without N: every second)",
         kind=OPTIONAL,
         value="N",
         read=interval,
