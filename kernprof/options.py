@@ -12,8 +12,14 @@ import optparse
 import os
 from collections import namedtuple
 
-from lineprof.config import column_widths, configuration, matching, parse_bool
-from lineprof.errors import LineprofError
+from lineprof.config import (
+    column_widths,
+    configuration,
+    import_folder,
+    matching,
+    parse_bool,
+)
+from lineprof.errors import LineprofError, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -505,8 +511,9 @@ one before the name.
 Defaults are read from the tables [tool.line_profiler.kernprof] and
 [tool.lineprof.kernprof] (the second wins) of the file that LINE_PROFILER_RC
 names, or else of the nearest lineprof.toml, line_profiler.toml or
-pyproject.toml in this folder or one above. The keys are the flags without
-dashes: prof-mod = ["package"].
+pyproject.toml in this folder or one above. A file that another user could have
+written is ignored, unless you name it. The keys are the flags without dashes:
+prof-mod = ["package"].
 
 The name of the profile is taken from -o, the key outfile, or the variable
 LINEPROF_OUTFILE; the default is %s.lprof, with cProfile %s.prof. It may hold:
@@ -772,14 +779,35 @@ def fill(options: RunOptions) -> None:
     Raises UsageError or ConfigError if the file of --config cannot be used, or a value
     in the file is not one that the flag takes.
     """
-    options.settings = source = configuration(options.config, off=options.no_config)
+    program = options.target if options.kind == SCRIPT else import_folder()
+    options.settings = source = configuration(
+        options.config, off=options.no_config, program=program
+    )
+    quiet = options.verbosity < 0  # by the command line: the file does not hide these
+    notices = [*source.refused]
     options.config = source.file or None
     options.warnings += source.remarks
     if source.holds:
         column_widths(source)  # its errors now, not at the end
         _fill(options, source)
+        notices += _paths_set(options, source)
     if options.verbosity < 0:
         options.warnings.clear()
+    if not quiet:
+        options.warnings[:0] = notices
+
+
+def _paths_set(options: RunOptions, source: ConfigSource) -> list[str]:
+    """Return a line if a file that was not named has set what is run or written."""
+    found = [
+        f"{key} = {getattr(options, key)!r}"
+        for key in ("setup", "outfile")
+        if key not in options.given and getattr(options, key)
+    ]
+    if source.named or not found:
+        return []
+    line = f"{source.file} sets {', '.join(found)}; --no-config ignores that file"
+    return [printable(line)]
 
 
 def _fill(options: RunOptions, source: ConfigSource) -> None:

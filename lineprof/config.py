@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from collections import namedtuple
 
-from lineprof.errors import LineprofError
+from lineprof.errors import LineprofError, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,10 +74,10 @@ DEFAULTS: dict[str, dict[str, object]] = {
 VARIABLE = "LINE_PROFILER_RC"  # names the file to use
 _OWN_NAMES = ("lineprof.toml", "line_profiler.toml")
 NAMES = (*_OWN_NAMES, "pyproject.toml")
-_TABLES = (b"line_profiler", b"lineprof")
+_TABLES = ("line_profiler", "lineprof")
 
 
-class Found(namedtuple("Found", "path content remarks fault", defaults=((), ""))):
+class Found(namedtuple("Found", "path content remarks fault refused named")):
     """A file of configuration, and remarks on files that were passed over."""
 
     __slots__ = ()
@@ -84,24 +86,36 @@ class Found(namedtuple("Found", "path content remarks fault", defaults=((), ""))
     content: Mapping[str, object]
     remarks: tuple[str, ...]
     fault: str  # of a file that only we read, and that is no TOML
+    refused: tuple[str, ...]  # remarks on files that may be another user's
+    named: bool  # whether the variable names the file
 
 
 class UnreadableError(Exception):
     """A file that is no TOML; ``str()`` of the error says why."""
 
 
-def find(variable: str | None = VARIABLE) -> Found:
+def find(variable: str | None = VARIABLE, program: str | None = None) -> Found:
     """Return the file to use: the one that `variable` names, or the nearest.
 
-    A file that cannot be read is passed over, with a remark if the user may expect it
-    to be used. The first file that has our name and is no TOML is a fault.
+    The nearest must be safe from other users than the owner of `program`: see
+    `why_unsafe`. A file that cannot be read is passed over, with a remark if the user
+    may expect it to be used. The first file that has our name and is no TOML is a
+    fault.
     """
     named = os.environ.get(variable) if variable else None
     remarks: list[str] = []
+    refused: list[str] = []
     fault = ""
+    owners: frozenset[int] = frozenset()
     for path in [os.path.abspath(named)] if named else _nearest():
         try:
-            return Found(path, read(path), tuple(remarks), fault)
+            if not named:
+                owners = owners or trusted_owners(program)
+                reason = why_unsafe(path, owners)
+                if reason:
+                    refused += [_refusal(path, reason)] if _has_our_tables(path) else []
+                    continue
+            content = read(path)
         except OSError as error:
             if named:  # other files may be another program's
                 remarks.append(f"ignoring {path}: {error.strerror}")
@@ -109,7 +123,18 @@ def find(variable: str | None = VARIABLE) -> Found:
             remarks.append(f"ignoring {path}: {error}")
             if not named and _is_ours(path):
                 fault = fault or f"{path}: {error}"
-    return Found("", {}, tuple(remarks), fault)
+        else:
+            break
+    else:
+        path, content = "", {}
+    return Found(
+        path=path,
+        content=content,
+        remarks=tuple(remarks),
+        fault=fault,
+        refused=tuple(refused),
+        named=bool(named),
+    )
 
 
 def _nearest() -> Iterator[str]:
@@ -136,8 +161,15 @@ def read(path: str, *, whole: bool = False) -> Mapping[str, object]:
     with open(path, "rb") as stream:
         data = stream.read()
     whole = whole or _is_ours(path)
-    if not whole and not any(name in data for name in _TABLES):
-        return {}
+    return _content(data) if whole or _mentions_us(data) else {}
+
+
+def _mentions_us(data: bytes) -> bool:
+    return any(name.encode() in data for name in _TABLES)
+
+
+def _content(data: bytes) -> Mapping[str, object]:
+    """Return the content of a file of TOML; UnreadableError."""
     from tomllib import loads  # noqa: PLC0415  # few files get here
 
     try:
@@ -151,20 +183,147 @@ def _is_ours(path: str) -> bool:
     return os.path.basename(path) in _OWN_NAMES
 
 
+# Owners. A file that was found, not named, decides where a profile is written and which
+# code runs first, so nobody but the user may have had a hand in it.
+
+
+_GLANCE = 1 << 20  # bytes of another user's file that are read, to see if it is for us
+
+
+def trusted_owners(program: str | None = None) -> frozenset[int]:
+    """Return the users whose files of configuration are used.
+
+    They are this user, root, for root under sudo also the user who called it, and the
+    owner of `program`, whose code runs anyway: of a script, or without one of the
+    folder that is imported from. None stands for the program of this process.
+    """
+    user = os.geteuid()
+    owners = {user, 0}
+    caller = os.environ.get("SUDO_UID", "")
+    if user == 0 and caller.isascii() and caller.isdigit():
+        owners.add(int(caller))
+    if program is None:
+        main = sys.modules.get("__main__")
+        program = getattr(main, "__file__", None) or import_folder()
+    try:
+        of_program = {os.stat(program).st_uid}
+    except (OSError, TypeError, ValueError):  # whatever the program set __file__ to
+        of_program = set()
+    return frozenset(owners | of_program)
+
+
+def import_folder() -> str:
+    """Return the folder that a program without a file imports from; "" if none."""
+    return "" if sys.flags.safe_path else os.curdir
+
+
+def why_unsafe(path: str, owners: Collection[int]) -> str:
+    """Return how another user than `owners` may have made the file; "" if none can.
+
+    The file and its folder have to belong to them, and they alone may write to both. In
+    a folder with the sticky bit, such as /tmp, others cannot replace their files. The
+    same holds for a link and the file that it leads to. Raises OSError if the file is
+    gone.
+    """
+    paths = [path]
+    if os.path.islink(path):
+        paths.append(os.path.realpath(path))
+    reason = ""
+    for one in paths:
+        folder = os.stat(os.path.dirname(one))
+        reason = reason or _other_writer("it", os.lstat(one), owners)
+        reason = reason or _other_writer("its folder", folder, owners)
+    return reason
+
+
+def _other_writer(what: str, status: os.stat_result, owners: Collection[int]) -> str:
+    """Return that another user than `owners` can write to `what`, or ""."""
+    if status.st_uid not in owners:
+        return f"{what} belongs to {_user(status.st_uid)}"
+    mode = status.st_mode
+    if stat.S_ISLNK(mode) or (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
+        return ""
+    if mode & stat.S_IWOTH:
+        return f"everyone can write to {what}"
+    if mode & stat.S_IWGRP:
+        group, is_private = _group(status.st_gid, owners)
+        return "" if is_private else f"group {group} can write to {what}"
+    return ""
+
+
+def _user(number: int) -> str:
+    """Return a user as messages show one: by name, or else by number."""
+    import pwd  # noqa: PLC0415  # for messages
+
+    try:
+        return f"user {pwd.getpwuid(number).pw_name!r}"
+    except KeyError:
+        return f"user {number}"
+
+
+def _group(number: int, owners: Collection[int]) -> tuple[str, bool]:
+    """Return the name of a group, and whether it is the private one of an owner.
+
+    A private group is called as its user, and has no other members. In a container
+    users and groups may have no names; the numbers are the same then.
+    """
+    import grp  # noqa: PLC0415  # few files can be written to by a group
+    import pwd  # noqa: PLC0415
+
+    names = set()
+    for owner in owners:
+        try:
+            names.add(pwd.getpwuid(owner).pw_name)
+        except KeyError:
+            continue
+    try:
+        group = grp.getgrgid(number)
+    except KeyError:
+        return f"{number}", number in owners
+    private = group.gr_name in names and names.issuperset(group.gr_mem)
+    return repr(group.gr_name), private
+
+
+def _has_our_tables(path: str) -> bool:
+    """Return whether a file that is not used would have an effect."""
+    if _is_ours(path):
+        return True
+    try:
+        # If another user replaces the file by a pipe now, opening it does not block.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(handle, "rb") as stream:
+            data = stream.read(_GLANCE) or b""
+        tool = _content(data).get("tool") if _mentions_us(data) else None
+    except (OSError, UnreadableError):
+        return False
+    return isinstance(tool, dict) and not tool.keys().isdisjoint(_TABLES)
+
+
+def _refusal(path: str, reason: str) -> str:
+    """Return the line for the user on a file that is not used."""
+    return printable(
+        f"ignoring {path}: {reason};"
+        f" to use it all the same, name it with --config or {VARIABLE}"
+    )
+
+
 class ConfigError(LineprofError):
     """An error in a file of configuration that a command was told to use."""
 
     status = 2
 
 
-def configuration(file: str | None, *, off: bool) -> ConfigSource:
+def configuration(
+    file: str | None, *, off: bool, program: str | None = None
+) -> ConfigSource:
     """Return the configuration in `file`, else in the one found; with `off`, defaults.
 
-    Raises ConfigError if `file` cannot be read or understood, or if one that was found
-    has our name and is no TOML.
+    `program` is as for `trusted_owners`. Raises ConfigError if `file` cannot be read or
+    understood, or if one that was found has our name and is no TOML.
     """
     try:
-        source = ConfigSource.from_config(not off if file is None else file)
+        asked = not off if file is None else file
+        source = ConfigSource.from_config(asked, program=program)
     except (OSError, ValueError) as error:
         hint = "give a file of TOML, or --no-config"
         raise ConfigError(str(error), hint=hint) from None
@@ -212,6 +371,8 @@ class ConfigSource:
         self.subtable = subtable
         self.own: Table = {}  # of [tool.lineprof]: keys that line_profiler lacks
         self.remarks: tuple[str, ...] = ()  # warnings for the user, a line each
+        self.refused: tuple[str, ...] = ()  # the same, on files of other users
+        self.named = True  # whether the user named the file: it was not searched for
         self.fault = ""  # an error in a file that a command should not ignore
         self.holds = False  # whether a file is used
         self._path = path
@@ -269,6 +430,7 @@ class ConfigSource:
         config: AnyPath | ConfigSource | bool | None = None,  # noqa: FBT001  # line_profiler's
         *,
         read_env: bool = True,
+        program: str | None = None,
     ) -> ConfigSource:
         """Return the values of a file of configuration, completed by the defaults.
 
@@ -276,7 +438,8 @@ class ConfigSource:
         LINE_PROFILER_RC names (unless `read_env` is off), else the nearest; False:
         none; a ConfigSource is returned as it is. The nearest is lineprof.toml,
         line_profiler.toml or pyproject.toml in the current folder, else in the one
-        above it, and so on.
+        above it, and so on. Files of other users than `trusted_owners` of `program` are
+        passed over, with a line in `refused`.
 
         If `config` is a file, raises FileNotFoundError if it does not exist, and
         ValueError if it cannot be read, is no TOML or has another value where a table
@@ -288,7 +451,7 @@ class ConfigSource:
             return cls.from_default()
         if config is not None and config is not True:
             return cls._from_file(os.path.abspath(config))
-        found = find(VARIABLE if read_env else None)
+        found = find(VARIABLE if read_env else None, program)
         source, remarks = cls.from_default(), found.remarks
         if found.path:
             try:
@@ -296,6 +459,7 @@ class ConfigSource:
             except TableError as error:
                 remarks += (f"ignoring {found.path}: {error}",)
         source.remarks, source.fault = remarks + source.remarks, found.fault
+        source.refused, source.named = found.refused, found.named
         return source
 
     @classmethod
@@ -325,6 +489,7 @@ class ConfigSource:
         """Return another part of the same file."""
         part = type(self)(table, self._path, subtable)
         part.own, part.remarks, part.holds = self.own, self.remarks, self.holds
+        part.refused, part.named = self.refused, self.named
         return part
 
     def __eq__(self, other: object) -> bool:

@@ -66,7 +66,7 @@ _EPILOG = """\
 A long flag without a value also accepts =yes and =no, and --no-NAME is its opposite.
 Defaults are read from the file of --config, or the one that LINE_PROFILER_RC names, or
 the nearest lineprof.toml, line_profiler.toml or pyproject.toml in this folder or one
-above."""
+above. A file that another user could have written is ignored, unless you name it."""
 
 
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
@@ -75,7 +75,9 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     from lineprof.source import Sources  # noqa: PLC0415
 
     view: View = parsed.view
-    settings = configuration(parsed.config or None, off=parsed.config is False)
+    settings = configuration(
+        parsed.config or None, off=parsed.config is False, program=os.curdir
+    )
     values = _option_values(parser, parsed, settings)
     values["column_widths"] = column_widths(settings)
     files = [find_profile(file) for file in parsed.files]
@@ -95,6 +97,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     else:
         print_lines(lines)
     for note in (
+        *settings.refused,
         *settings.remarks,
         *_unknown_keys(settings),
         *view.notes(profile, options),

@@ -13,6 +13,8 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.page import page
 from IPython.display import display
 
+from lineprof.config import ConfigSource
+from lineprof.console.output import print_error
 from lineprof.errors import LineprofError
 from lineprof.files import write_file
 from lineprof.ipython.cell import (
@@ -294,6 +296,8 @@ def show(
         _say(message)
     for note in [*profiler.notes, *_notes(stats)]:
         _say(note)
+    for refused in ConfigSource.from_config().refused:
+        print_error(refused)
 
 
 def _table(stats: LineStats, options: Magic) -> str:

@@ -13,6 +13,7 @@ import time
 
 from lineprof.console.output import (
     StdoutBuffer,
+    print_error,
     print_message,
     print_stderr,
     python_command,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _OFF = frozenset(("", "0", "off", "false", "f", "no", "n"))
 _TABLES = ("setup", "write", "show")
+_FILES = ("lprof", "text", "timestamped_text")  # keys of the table write
 _CONFIGURED = frozenset(
     (*(f"{table}_config" for table in _TABLES), "output_prefix", "config")
 )
@@ -48,6 +50,8 @@ def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:
     ended, and its exit status stays. Files are written even if stdout is closed.
     """
     write = profile.write_config
+    for notice in _notices(profile):
+        print_error(notice)
     prefix = os.path.join(folder, os.fspath(profile.output_prefix))
     if write["stdout"]:
         buffer = StdoutBuffer()
@@ -62,6 +66,28 @@ def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:
         if _guarded(path, stats.to_file):
             command = f"{python_command()} -m lineprof -rtmz {shlex.quote(path)}"
             print_message(f"To view details run:\n{command}\n")
+
+
+def _notices(profile: GlobalProfiler) -> list[str]:
+    """Return lines to print before files are written, once.
+
+    They are about configuration files: of other users, which have no effect, and one
+    that the user did not name, but that says where to write.
+    """
+    from lineprof.config import DEFAULTS  # noqa: PLC0415  # it has been imported
+
+    source: ConfigSource | None = vars(profile).pop("_source", None)
+    if source is None:
+        return []
+    lines = [*source.refused]
+    prefix = str(source.get_subconfig("write").conf_dict["output_prefix"])
+    is_set = DEFAULTS["write"]["output_prefix"] != prefix == profile.output_prefix
+    if is_set and not source.named and any(map(profile.write_config.get, _FILES)):
+        lines.append(
+            f"{source.file} sets output_prefix = {prefix!r};"
+            " LINE_PROFILER_RC can name another file"
+        )
+    return lines
 
 
 def _text_paths(prefix: str, write: Mapping[str, object]) -> list[str]:
@@ -128,7 +154,7 @@ class GlobalProfiler:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         from lineprof.config import ConfigSource  # noqa: PLC0415  # only now
 
-        source = ConfigSource.from_config(self._config)
+        self._source = source = ConfigSource.from_config(self._config)
         self.config = source.file if source.holds else False
         tables: dict[str, Any] = source.copy().conf_dict
         tables["write"]["output_prefix"] = str(tables["write"]["output_prefix"])

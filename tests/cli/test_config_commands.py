@@ -201,13 +201,15 @@ def test_kernprof_and_the_viewer_take_their_options(here: Path) -> None:
     write(here, "pyproject.toml", text)
     write(here, "x.py", PROGRAM)
 
-    def shows(outcome: Outcome) -> list[bool]:
-        assert (outcome.status, outcome.err) == (0, "")
+    def shows(outcome: Outcome, err: str = "") -> list[bool]:
+        assert (outcome.status, outcome.err) == (0, err)
         return [text in outcome.out for text in (" 0.001 s", "never", "seconds - ")]
 
     first = kernprof("x.py", cwd=here)
     assert "Wrote profile results to 'mine.lprof'" in first.out
-    assert shows(first) == [False, False, False]
+    said = f"kernprof: {here}/pyproject.toml sets outfile = 'mine.lprof';"
+    err = f"{said} --no-config ignores that file\n"
+    assert shows(first, err) == [False, False, False]
     assert "\n       4         1 " in first.out
 
     def view(*flags: str) -> Outcome:
