@@ -15,6 +15,7 @@ from importlib.machinery import BuiltinImporter
 from types import ModuleType
 
 from kernprof.children import NullProfiler
+from lineprof.files import current_folder, real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class ProgramEnvironment:
             self._mute_process()
         else:
             self._mute_streams()
+        if not current_folder():  # an entry of sys.path that is relative has no meaning
+            import_all()
         folder = self._program.first_path or os.curdir
         self.shadowed.forget(folder, own_process=own_process)
         sys.argv = [self._program.argv0, *arguments]
@@ -90,9 +93,10 @@ class ProgramEnvironment:
     def first_path(self) -> list[str]:
         """The program's first entry of `sys.path`; [] if python gives it none."""
         is_safe = sys.flags.isolated or sys.flags.safe_path
-        if is_safe and not self._program.always_first_path:
+        path = self._program.first_path
+        if path is None or (is_safe and not self._program.always_first_path):
             return []
-        return [self._program.first_path]
+        return [path]
 
     def _mute_process(self) -> None:
         """Discard the output that -qq and -qqq leave out, of child processes too."""
@@ -162,7 +166,7 @@ class ShadowedModules:
         All modules that kernprof and lineprof may need later are imported first. If
         the process is not the program's own, no imported module is removed.
         """
-        home = os.path.realpath(folder)
+        home = real_path(folder)
         names = sys.stdlib_module_names - _AT_START - self._names
         shadowed = names.intersection(_modules_in(home))
         if not shadowed:
@@ -218,7 +222,7 @@ def _modules_in(folder: str) -> Iterator[str]:
 
 def _is_below(module: ModuleType | None, folder: str) -> bool:
     file = getattr(module, "__file__", None)
-    return file is not None and os.path.realpath(file).startswith(folder + os.sep)
+    return file is not None and real_path(file).startswith(folder + os.sep)
 
 
 def _remove_modules(tops: set[str]) -> dict[str, ModuleType]:

@@ -14,7 +14,7 @@ from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 
 from kernprof.messages import flush_stream
 from kernprof.options import COMMAND, MODULE, SCRIPT, NotRunError, UsageError
-from lineprof.files import current_folder
+from lineprof.files import absolute_path, current_folder, real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Program:
     """A program, and the environment that it begins with."""
 
     argv0: str  # sys.argv[0]
-    first_path: str  # sys.path[0]
+    first_path: str | None  # sys.path[0]; None if python adds no entry
     stem: str  # %s in the name of the profile
     file_name: str  # %f
     always_first_path = False  # even if python leaves sys.path as it is
@@ -92,7 +92,7 @@ class Script(Program):
         """Take the file's name as given, its absolute `path` and its content."""
         super().__init__()
         self.argv0 = name
-        self.first_path = os.path.dirname(os.path.realpath(path))
+        self.first_path = os.path.dirname(real_path(path))
         self.file_name = os.path.basename(name)
         self.stem = os.path.splitext(self.file_name)[0]
         self._path = path
@@ -136,7 +136,7 @@ class Container(Program):
         super().__init__()
         self.argv0 = name
         self.first_path = path
-        self.file_name = os.path.basename(os.path.abspath(path))
+        self.file_name = os.path.basename(absolute_path(path))
         self.stem = os.path.splitext(self.file_name)[0]
 
     @property
@@ -160,7 +160,7 @@ class Module(Program):
         """Take the module's dotted name, and the current folder."""
         super().__init__()
         self.stem = self.file_name = name
-        self.first_path = folder
+        self.first_path = folder or None  # the current folder may have been removed
 
     @property
     def started(self) -> bool:
@@ -259,6 +259,11 @@ def read_file(name: str, what: str) -> tuple[str, str, bytes]:
 def _script(name: str) -> Program:
     found = _found(name, "script")
     if os.path.isdir(_absolute(found)):
+        if not os.path.isabs(_absolute(found)):  # nor can python
+            raise UsageError(
+                f"cannot run folder {name!r}: the current folder was removed",
+                hint="give its full path",
+            )
         return Container(found, _absolute(found))
     given, (name, path, data) = name, read_file(found, "script")
     if _is_zip(path, data):

@@ -7,6 +7,7 @@ import sys
 from collections import namedtuple
 
 from kernprof.options import MODULE, SCRIPT
+from lineprof.files import absolute_path, real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ def project_files(
 
     `file` is the one that runs, `module` its name if it runs as a module.
     """
-    real = os.path.realpath(file)
+    real = real_path(file)
+    beside = around(program.first_path or os.curdir)
     if options.kind == SCRIPT and _is_command(options, program):
         from kernprof.distribution import of_command  # noqa: PLC0415  # imports much
 
-        return of_command(file) or around(program.first_path)
-    beside = around(program.first_path or os.curdir)
+        return of_command(file) or beside
     if options.kind != MODULE or real in beside:
         return beside
     return beside + _of_module(real, module)
@@ -44,7 +45,7 @@ def project_files(
 
 def _is_command(options: RunOptions, program: Program) -> bool:
     """Return whether a script was found on PATH, or is in a folder of commands."""
-    folder = os.path.dirname(os.path.abspath(program.argv0))
+    folder = os.path.dirname(absolute_path(program.argv0))
     return options.target != program.argv0 or os.path.basename(folder) in _COMMANDS
 
 
@@ -116,7 +117,7 @@ def around(folder: str) -> ProjectFiles:
     A folder that holds much beside programs, a home folder for example, is a wide
     one. A folder of installed packages, or of Python, gives no files.
     """
-    real = os.path.realpath(folder)
+    real = real_path(folder)
     if _is_shared(real):
         return ProjectFiles()
     if real in _wide_folders():

@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from types import CodeType
 
 from kernprof.project import STANDARD, ProjectFiles
-from lineprof.files import current_folder
+from lineprof.files import absolute_path, current_folder, real_path
 from lineprof.model.collectives import is_torch
 
 TYPE_CHECKING = False
@@ -145,7 +145,7 @@ class FunctionFilter:
     def _paths(self, file: str) -> tuple[str, str]:
         """Return the absolute path of a file, and its real path."""
         path = os.path.normpath(os.path.join(self._folder, file))
-        return path, os.path.realpath(path)
+        return path, real_path(path)
 
     def _selection(
         self,
@@ -233,7 +233,7 @@ def _modules(paths: Collection[str]) -> set[str]:
     """Return the names by which modules with these files could be imported."""
     found = set()
     for entry in [entry for entry in sys.path if isinstance(entry, str)]:
-        folder = os.path.join(os.path.abspath(entry), "")
+        folder = os.path.join(absolute_path(entry), "")
         for path in paths:
             if path.startswith(folder):
                 name = os.path.splitext(path[len(folder) :])[0].replace(os.sep, ".")

@@ -15,6 +15,7 @@ from kernprof.recorders import LineRecorder, recorder_class
 from kernprof.signals import SigtermHandler
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
+from lineprof.files import real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ class SetupFile:
         Raises UsageError if there is no such file, or it cannot be read.
         """
         self.name, self._path, self._data = read_file(name, "setup file")
-        self.folder = os.path.dirname(os.path.realpath(self._path))
+        self.folder = os.path.dirname(real_path(self._path))
 
     def run(self, first_path: Sequence[str]) -> None:
         """Run it as a ``__main__`` of its own, its folder first on `sys.path`.

@@ -8,6 +8,7 @@ import sys
 from collections import namedtuple
 
 from lineprof.errors import LineprofError, printable
+from lineprof.files import absolute_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def find(variable: str | None = VARIABLE, program: str | None = None) -> Found:
     refused: list[str] = []
     fault = ""
     owners: frozenset[int] = frozenset()
-    for path in [os.path.abspath(named)] if named else _nearest():
+    for path in [absolute_path(named)] if named else _nearest():
         try:
             if not named:
                 owners = owners or trusted_owners(program)
@@ -450,7 +451,7 @@ class ConfigSource:
         if config is False:
             return cls.from_default()
         if config is not None and config is not True:
-            return cls._from_file(os.path.abspath(config))
+            return cls._from_file(absolute_path(os.fspath(config)))
         found = find(VARIABLE if read_env else None, program)
         source, remarks = cls.from_default(), found.remarks
         if found.path:

@@ -21,6 +21,23 @@ def current_folder() -> str:
         return ""
 
 
+def real_path(path: str) -> str:
+    """Return the real path of a file.
+
+    That is `path` itself if it is relative to a current folder that was removed: a
+    file may still be opened by a name such as ``../x.py``.
+    """
+    try:
+        return os.path.realpath(path)
+    except FileNotFoundError:
+        return path
+
+
+def absolute_path(path: str) -> str:
+    """Return the absolute path of a file, with the same exception as `real_path`."""
+    return os.path.normpath(os.path.join(current_folder(), path))
+
+
 # Names.
 
 

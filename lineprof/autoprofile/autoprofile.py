@@ -26,6 +26,7 @@ from lineprof.autoprofile.targets import (
 )
 from lineprof.bytecode.definitions import functions_in
 from lineprof.bytecode.imports import ALL, Import, imports_in
+from lineprof.files import real_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -89,7 +90,7 @@ def run(
 
 
 def _module_name(path: str) -> str:
-    names = names_of_path(os.path.realpath(path))
+    names = names_of_path(real_path(path))
     if not names:
         raise ModuleNotFoundError(f"no folder of sys.path has {path!r} as a module")
     return names[0]
@@ -121,7 +122,7 @@ class ProfileTargets:
         """
         self._profiler = profiler
         self._names = split_names(words)
-        self._own_names = {*own_names, *map(os.path.realpath, own_names)}
+        self._own_names = {*own_names, *map(real_path, own_names)}
         self._preimports = preimports
         self._imports = imports
         self._complain = complain
@@ -140,12 +141,12 @@ class ProfileTargets:
         Call this with the program's `sys.path`, just before it runs; `module` is its
         full name if it runs as a module.
         """
-        file = os.path.realpath(code.co_filename)
+        file = real_path(code.co_filename)
         self._running = [module] if module else names_of_path(file)
         own = {*self._own_names, file}
         whole_program = ANY in own
         for given in self._names:
-            if not {given, os.path.realpath(given)}.isdisjoint(own):
+            if not {given, real_path(given)}.isdisjoint(own):
                 whole_program = True
             else:
                 self._add(given)

@@ -11,6 +11,7 @@ from types import FunctionType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.decorate.callables import HOLDERS, is_annotate_function
+from lineprof.files import absolute_path, real_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +74,7 @@ def split_names(words: Sequence[str]) -> list[str]:
         parts = [word] if os.path.isfile(word) else word.split(",")
         for part in parts:
             if part:
-                names.setdefault(os.path.abspath(part) if _is_path(part) else part)
+                names.setdefault(absolute_path(part) if _is_path(part) else part)
     return list(names)
 
 
@@ -87,7 +88,7 @@ def target_of(given: str) -> Target:
     elif not os.path.exists(given):
         raise NotFoundError("no such file")
     else:
-        names = names_of_path(os.path.realpath(given))
+        names = names_of_path(real_path(given))
     if not names:
         raise NotFoundError("no folder of sys.path has it as a module")
     return Target(
@@ -115,7 +116,7 @@ def names_of_path(path: str) -> list[str]:
     place = os.path.join(folder, base.partition(".")[0])
     names = {}
     for entry in sys.path:
-        root = os.path.join(os.path.realpath(entry), "")
+        root = os.path.join(real_path(entry), "")
         name = place[len(root) :].replace(os.sep, ".")
         if place.startswith(root) and _is_dotted(name):
             names[name] = root == _root_of_packages(folder)

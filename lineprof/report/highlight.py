@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from lineprof.files import current_folder
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -67,7 +69,7 @@ class Painter:
         from urllib.parse import quote  # noqa: PLC0415  # no other view needs it
 
         if not os.path.isabs(file):
-            file = os.path.join(os.getcwd(), file)
+            file = os.path.join(current_folder(), file)
         if not os.path.exists(file):
             return text
         # Not by a Style with a link: it draws from the program's random numbers.

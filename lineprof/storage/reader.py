@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError, file_error, not_a_file
+from lineprof.files import absolute_path
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
@@ -92,11 +93,14 @@ def load_file(path: str | os.PathLike[str]) -> Profile:
 
             return load_pickle(name)
         _check_kind(name, head)
+        full_name = absolute_path(name)
+        if not os.path.isabs(full_name):
+            raise ValueError("the current folder was removed")  # noqa: TRY301
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
     try:
         # immutable: no locks and no journal, whatever lies beside the file
-        uri = database_uri(os.path.abspath(name), "mode=ro&immutable=1")
+        uri = database_uri(full_name, "mode=ro&immutable=1")
         with closing(sqlite3.connect(uri, uri=True)) as db:
             _restrict(db)
             return _profile(db, check_tables(db))

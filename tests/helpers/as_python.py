@@ -37,12 +37,15 @@ class Outcome:
 def run(
     argv: Sequence[str],
     *,
-    cwd: Path,
+    cwd: Path | None,
     text: str = "",
     env: Mapping[str, str] | None = None,
     flags: Sequence[str] = (),
 ) -> Outcome:
-    """Run this interpreter with the arguments `argv`; `text` is its standard input."""
+    """Run this interpreter with the arguments `argv`, in this folder if `cwd` is None.
+
+    `text` is its standard input.
+    """
     done = subprocess.run(
         [sys.executable, *flags, *argv],
         cwd=cwd,
@@ -56,7 +59,7 @@ def run(
     return Outcome(done.returncode, out, err)
 
 
-def kernprof(*argv: str, cwd: Path, **options: object) -> Outcome:
+def kernprof(*argv: str, cwd: Path | None, **options: object) -> Outcome:
     """Run the command kernprof."""
     return run(["-m", "kernprof", *argv], cwd=cwd, **options)  # type: ignore[arg-type]
 
