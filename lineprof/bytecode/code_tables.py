@@ -140,7 +140,7 @@ def build_tables(code: CodeType, text: str | None = None) -> CodeTables | None:
 
     `text` is the source of code that is in no file; None reads its file.
     """
-    ranges = list(_merged(code.co_lines()))
+    ranges = _within(code, list(_merged(code.co_lines())))
     numbers = [line for _, _, line in ranges]
     if not numbers:
         return None
@@ -192,6 +192,21 @@ def _merged(
         begin, last, current = start, end, line or 0
     if current > 0 and begin < last:
         yield begin, last, current
+
+
+def _within(
+    code: CodeType, ranges: list[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """Return `ranges` up to the end of the bytecode.
+
+    The line table of code that a program made may go on beyond it.
+    """
+    size = len(code.co_code)
+    if not ranges or ranges[-1][1] <= size:
+        return ranges
+    return [
+        (start, min(end, size), line) for start, end, line in ranges if start < size
+    ]
 
 
 def _start(code: CodeType) -> int:
