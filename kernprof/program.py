@@ -15,6 +15,8 @@ from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from kernprof.messages import flush_stream
 from kernprof.options import COMMAND, MODULE, SCRIPT, NotRunError, UsageError
 from lineprof.files import absolute_path, current_folder, real_path
+from lineprof.recording.sources import keep_script
+from lineprof.source import FileContent, disk_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +90,13 @@ class Script(Program):
 
     _flushes = True
 
-    def __init__(self, name: str, path: str, data: bytes) -> None:
-        """Take the file's name as given, its absolute `path` and its content."""
+    def __init__(
+        self, name: str, path: str, data: bytes, state: tuple[int, ...] | None
+    ) -> None:
+        """Take the file's name as given, its absolute `path` and its content.
+
+        `state` is its `disk_state` from before it was read.
+        """
         super().__init__()
         self.argv0 = name
         self.first_path = os.path.dirname(real_path(path))
@@ -97,10 +104,14 @@ class Script(Program):
         self.stem = os.path.splitext(self.file_name)[0]
         self._path = path
         self._data = data
+        self._state = state
 
     def _load(self) -> CodeType:
         code = code_of_file(self._data, self._path)
         loader = SourcelessFileLoader if is_bytecode(self._data) else SourceFileLoader
+        if self._state and loader is SourceFileLoader:
+            content = FileContent(file=self._path, state=self._state, data=self._data)
+            keep_script(content)
         self._data = b""
         _main()["__loader__"] = loader("__main__", self._path)
         _set_file(self._path)
@@ -265,12 +276,13 @@ def _script(name: str) -> Program:
                 hint="give its full path",
             )
         return Container(found, _absolute(found))
+    state = disk_state(_absolute(found))
     given, (name, path, data) = name, read_file(found, "script")
     if _is_zip(path, data):
         return Container(name, path)
     if name != given:
         check_command(name, data)
-    return Script(name, path, data)
+    return Script(name, path, data, state)
 
 
 def _absolute(name: str) -> str:

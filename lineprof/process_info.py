@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import cache
 
 # Environment variables in which launchers of parallel programs give each process
 # its rank, and the number of processes.
@@ -43,6 +44,22 @@ def host() -> str:
 def unix_ns() -> int:
     """Return the time since the epoch in ns."""
     return time.time_ns()
+
+
+@cache
+def started_unix_ns() -> int:
+    """Return the time at which this process began, in ns since the epoch.
+
+    Where the system does not tell, that is the time of the first call.
+    """
+    try:
+        with open("/proc/self/stat", "rb") as stream:
+            fields = stream.read().rpartition(b")")[2].split()
+        ticks = int(fields[19])  # since the system was started
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (AttributeError, IndexError, OSError, ValueError):
+        age = 0.0
+    return time.time_ns() - int(max(0.0, age) * 1e9)
 
 
 def thread_names() -> dict[int, str]:

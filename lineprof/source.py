@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections import namedtuple
 from functools import lru_cache
 
 TYPE_CHECKING = False
@@ -62,18 +63,57 @@ def disk_text(file: str) -> str | None:
         return None
 
 
-def file_state(file: str) -> tuple[int, ...] | None:
-    """Return a value that changes when the content of `file` does.
+class FileContent(namedtuple("FileContent", "file state data")):
+    """Content of a regular file at one time."""
 
-    None if there is no such file, or if a program entered its name into `linecache`.
-    """
-    if file in getattr(sys.modules.get("linecache"), "cache", {}):
+    __slots__ = ()
+
+    file: str
+    state: tuple[int, ...]  # see `disk_state`
+    data: bytes
+
+    @property
+    def changed_ns(self) -> int:
+        """The time of the last change to the file, in ns since the epoch."""
+        return self.state[0]
+
+    def text(self) -> str:
+        """Return it as text: see `disk_text`."""
+        return _decoded(self.data)
+
+
+def content_of(file: str) -> FileContent | None:
+    """Return the content of a regular file, or None."""
+    state = disk_state(file)  # before it is read: a later change is seen as one
+    if state is None:
         return None
     try:
-        status = os.stat(file)
+        with open(file, "rb") as stream:
+            return FileContent(file=file, state=state, data=stream.read())
     except (OSError, ValueError):
         return None
-    return (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
+
+
+def disk_state(file: str) -> tuple[int, ...] | None:
+    """Return a value that changes when the content of a regular file does, or None."""
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return None
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+        return None
+    return (
+        status.st_ctime_ns,  # a program can set the other time
+        status.st_mtime_ns,
+        status.st_size,
+        status.st_ino,
+        status.st_dev,
+    )
+
+
+def in_linecache(file: str) -> bool:
+    """Return whether a program entered a text without a file into `linecache`."""
+    return _linecache_text(file) is not None
 
 
 def _decoded(data: bytes) -> str:
@@ -148,9 +188,9 @@ def text_hash(text: str) -> str:
 def changed(source: SourceFile) -> bool:
     """Tell whether the file on disk has another text than the profile.
 
-    False if either is unknown.
+    False if either is unknown, or left out of the profile.
     """
-    if source.text is None and not source.sha256:
+    if source.is_left_out or (source.text is None and not source.sha256):
         return False
     text = disk_text(source.file)
     if text is None:

@@ -19,7 +19,7 @@ from lineprof.bytecode.instructions import (
     jump_marks,
     with_starts,
 )
-from lineprof.source import file_state, text_of
+from lineprof.source import FileContent, content_of, in_linecache, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Span = tuple[int, int]
 
 _MAX_LINES = 1 << 22  # of one function: line numbers further apart are invalid
+_MAX_FILES = 4096  # whose statements are kept
 _ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
 _AWAITS = COROUTINE | ASYNC_GENERATOR
 _STEPS = GENERATOR | _AWAITS
@@ -94,7 +95,7 @@ def register(  # noqa: PLR0913  # the properties of a code object
     tracer: Tracer,
     code: CodeType,
     key: object = None,
-    text: str | None = None,
+    source: FileContent | str | None = None,
     *,
     labelled: bool = True,
     enables: bool = False,
@@ -102,18 +103,19 @@ def register(  # noqa: PLR0913  # the properties of a code object
     """Register `code` with `tracer`; False if its line numbers are invalid.
 
     A code object that is already registered, perhaps by another thread just now,
-    stays as it is. `text` is the source of code that is in no file. If NVTX ranges
-    are on and `labelled` is true, calls and lines of `code` are ranges. With
-    `enables`, calls of `code` enable the tracer, from the first call on.
+    stays as it is. `source` is the content of its file, or the text of code that is in
+    no file; None reads the file. If NVTX ranges are on and `labelled` is true, calls
+    and lines of `code` are ranges. With `enables`, calls of `code` enable the tracer,
+    from the first call on.
     """
-    tables = build_tables(code, text)
+    tables = build_tables(code, source)
     if tables is None or not _add(tracer, code, key, tables, enables=enables):
         return tracer.has_code(code)
     if labelled and tracer.has_nvtx_ranges:
         from lineprof.bytecode.labels import labels_of  # noqa: PLC0415  # for NVTX tools only
 
         lines = range(tables.first_line, tables.first_line + tables.n_lines)
-        tracer.set_labels(code, *labels_of(code, lines, text))
+        tracer.set_labels(code, *labels_of(code, lines, source))
     return True
 
 
@@ -135,12 +137,15 @@ def _add(
     )
 
 
-def build_tables(code: CodeType, text: str | None = None) -> CodeTables | None:
+def build_tables(
+    code: CodeType, source: FileContent | str | None = None
+) -> CodeTables | None:
     """Return the tables of `code`, or None if its line numbers are invalid.
 
-    `text` is the source of code that is in no file; None reads its file.
+    `source` is the content of its file, or the text of code that is in no file; None
+    reads the file.
     """
-    ranges = list(_merged(code.co_lines()))
+    ranges = _within(code, list(_merged(code.co_lines())))
     numbers = [line for _, _, line in ranges]
     if not numbers:
         return None
@@ -149,7 +154,7 @@ def build_tables(code: CodeType, text: str | None = None) -> CodeTables | None:
     if last - first >= _MAX_LINES:
         return None
     n_lines = last - first + 1
-    statements = _statement_table(code, first, n_lines, text)
+    statements = _statement_table(code, first, n_lines, source)
     in_steps = runs_in_steps(code)
     far = are_far(code, ranges)
     marks = jump_marks(code, statements=far or statements is not None)
@@ -192,6 +197,21 @@ def _merged(
         begin, last, current = start, end, line or 0
     if current > 0 and begin < last:
         yield begin, last, current
+
+
+def _within(
+    code: CodeType, ranges: list[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """Return `ranges` up to the end of the bytecode.
+
+    The line table of code that a program made may go on beyond it.
+    """
+    size = len(code.co_code)
+    if not ranges or ranges[-1][1] <= size:
+        return ranges
+    return [
+        (start, min(end, size), line) for start, end, line in ranges if start < size
+    ]
 
 
 def _start(code: CodeType) -> int:
@@ -237,7 +257,7 @@ def _line_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bytes
 
 
 def _statement_table(
-    code: CodeType, first: int, n_lines: int, text: str | None
+    code: CodeType, first: int, n_lines: int, source: FileContent | str | None
 ) -> bytes | None:
     if code.co_name in _OWN_SCOPES or n_lines == 1:
         return None
@@ -245,7 +265,7 @@ def _statement_table(
     if code.co_name == "<lambda>":
         spans = ((first, first + n_lines - 1),)
     else:
-        spans = statement_spans(code.co_filename, text)
+        spans = statement_spans(code.co_filename, source)
     table = _zeros("I", n_lines)
     for start, end in spans:
         if start < first or start >= first + n_lines:
@@ -255,29 +275,39 @@ def _statement_table(
     return table.tobytes() if any(table) else None
 
 
-def statement_spans(file: str, text: str | None = None) -> tuple[Span, ...]:
+def statement_spans(
+    file: str, source: FileContent | str | None = None
+) -> tuple[Span, ...]:
     """Return (first line, last line) of each simple statement of several lines.
 
-    Statements that share a line make one span. `text` is the source; None reads
-    `file`. Empty if there is no source.
+    Statements that share a line make one span. `source` is the content of `file`, or
+    its text; None reads the file. Empty if there is no source.
     """
-    if text is None:
-        state = file_state(file)
-        if state is not None:
-            return _spans_in(file, state)
-        text = text_of(file)
+    if source is None and not in_linecache(file):
+        source = content_of(file)
+    if isinstance(source, FileContent):
+        return _spans_in(source)
+    text = text_of(file) if source is None else source
     return _spans_of(text) if text else ()
 
 
-@lru_cache(maxsize=4096)
-def _spans_in(file: str, _state: tuple[int, ...]) -> tuple[Span, ...]:
-    """Return the spans of a file; `_state` is part of the key of the cache.
+_spans: dict[object, tuple[Span, ...]] = {}  # by the state of a file
+
+
+def _spans_in(content: FileContent) -> tuple[Span, ...]:
+    """Return the spans of a file.
 
     Functions of a whole program are registered at their first call, in any order, and
-    each file is parsed once. Its text is not kept.
+    each file is parsed once. The result is kept, the content is not.
     """
-    text = text_of(file)
-    return tuple(_joined(sorted(_find_spans(text)))) if text else ()
+    key = (content.file, content.state, hash(content.data))
+    spans = _spans.get(key)
+    if spans is None:
+        if len(_spans) >= _MAX_FILES:
+            _spans.clear()
+        spans = tuple(_joined(sorted(_find_spans(content.text()))))
+        _spans[key] = spans
+    return spans
 
 
 @lru_cache(maxsize=16)

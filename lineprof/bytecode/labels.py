@@ -6,7 +6,7 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from lineprof.source import text_of
+from lineprof.source import FileContent, text_of
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -15,18 +15,20 @@ _MAX_SOURCE = 80  # characters of a line
 
 
 def labels_of(
-    code: CodeType, lines: range, text: str | None = None
+    code: CodeType, lines: range, source: FileContent | str | None = None
 ) -> tuple[bytes, list[bytes | None]]:
     """Return the label of `code` and those of `lines`, as UTF-8.
 
-    The label of a line without code is None. `text` is the source of code that is in
-    no file; None reads its file.
+    The label of a line without code is None. `source` is the content of its file, or
+    the text of code that is in no file; None reads the file.
     """
     file = os.path.basename(code.co_filename)
-    source = _lines_of(text_of(code.co_filename) if text is None else text)
+    if isinstance(source, FileContent):
+        source = source.text()
+    text = _lines_of(text_of(code.co_filename) if source is None else source)
     lines_with_code = {line for _, _, line in code.co_lines() if line}
     labels = [
-        _encoded(f"{file}:{line}", _source_line(source, line))
+        _encoded(f"{file}:{line}", _source_line(text, line))
         if line in lines_with_code
         else None
         for line in lines

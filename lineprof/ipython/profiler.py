@@ -44,7 +44,11 @@ class NotebookProfiler(LineProfiler):
     def get_stats(self) -> LineStats:
         """Return all that was counted so far, with the source that was kept."""
         stats = super().get_stats()
-        kept = {file: self._kept.get(file, one) for file, one in stats.sources.items()}
+        recorded = self._registry.sources
+        kept = {
+            file: one if recorded.has(file) else self._kept.get(file, one)
+            for file, one in stats.sources.items()
+        }
         stats.sources = kept
         return stats
 

@@ -125,7 +125,9 @@ def _merge_sources(
     for profile in profiles:
         for file, source in profile.sources.items():
             first = sources.setdefault(file, source)
-            if _differ(first, source):
+            if first.is_left_out or source.is_left_out:
+                sources[file] = first if first.is_left_out else source
+            elif _differ(first, source):
                 changed[file] = None
             elif first.text is None and source.text is not None:
                 sources[file] = source

@@ -120,6 +120,11 @@ class SourceFile(NamedTuple):
     text: str | None  # None if unknown
     sha256: str  # hexadecimal, of the text in UTF-8; "" if unknown
 
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the text is empty because the text that ran could not be had."""
+        return self.text == "" and not self.sha256
+
 
 # Call trees.
 

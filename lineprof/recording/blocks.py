@@ -16,11 +16,12 @@ from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.snapshot.profile import CodeRow, LineRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from types import FrameType, ModuleType
 
     from lineprof._core import Tracer
     from lineprof.model.records import Key
+    from lineprof.recording.sources import RecordedSources
     from lineprof.snapshot.profile import Code, RawWait
 
 
@@ -51,14 +52,14 @@ class Block:
 class Blocks:
     """The blocks of one profiler, in the order in which they were first entered."""
 
-    def __init__(self, core: ModuleType, hook: str, texts: Mapping[str, str]) -> None:
-        """Start empty; `texts` has source that is in no file (``python -c``).
+    def __init__(self, core: ModuleType, hook: str, sources: RecordedSources) -> None:
+        """Start empty; `sources` are those of the profiler.
 
         `core` is the C module, `hook` the event source.
         """
         self.ticks = core.ticks
         self._core, self._hook = core, hook
-        self._texts = texts
+        self._sources = sources
         self._statements: dict[Key, _WithStatement] = {}
 
     def statement(self, frame: FrameType, name: str) -> _WithStatement:
@@ -70,13 +71,13 @@ class Blocks:
             made = _WithStatement(key, self._core.Tracer(self._hook))
             statement = self._statements.setdefault(key, made)  # or another thread's
         if not statement.tracer.has_code(code):
-            register(statement.tracer, code, key, self._texts.get(code.co_filename))
+            register(statement.tracer, code, key, self._sources.of(code))
         return statement
 
     def codes(self) -> Iterator[Code]:
         """Yield the counts of all blocks, in the form of ``Tracer.snapshot``."""
         for statement in list(self._statements.values()):  # a thread may add one
-            yield from statement.codes(self._texts)
+            yield from statement.codes(self._sources)
 
     def waits(self) -> Iterator[RawWait]:
         """Yield the waits of the blocks' lines, in the form of ``Tracer.off_cpu``."""
@@ -111,10 +112,10 @@ class _WithStatement:
         self.tracer.reset()
         self._ended.clear()
 
-    def codes(self, texts: Mapping[str, str]) -> Iterator[Code]:
+    def codes(self, sources: RecordedSources) -> Iterator[Code]:
         """Yield the counts of the block's lines."""
         file, entered_at, name = self._key
-        first, last = self._first_and_last_line(texts)
+        first, last = self._first_and_last_line(sources)
         ended = list(self._ended.values())
         runs = sum(count for count, _ in ended)
         for code in map(CodeRow._make, self.tracer.snapshot()[1]):
@@ -137,7 +138,7 @@ class _WithStatement:
             )
             runs = 0
 
-    def _first_and_last_line(self, texts: Mapping[str, str]) -> tuple[int, float]:
+    def _first_and_last_line(self, sources: RecordedSources) -> tuple[int, float]:
         """Return the block's first and last line.
 
         Without source, these are the line where it was entered, and infinity.
@@ -145,12 +146,11 @@ class _WithStatement:
         from lineprof.source import (  # noqa: PLC0415  # at the end
             block,
             start_of_with,
-            text_of,
         )
 
         file, entered_at, name = self._key
-        text = texts.get(file) or text_of(file)
-        if text is None:
+        text = sources.texts.get(file) or sources.read(file).text
+        if not text:
             return entered_at, float("inf")
         first = start_of_with(text, entered_at)
         return first, first + len(block(text, first, name)) - 1

@@ -115,7 +115,7 @@ class Bench:
         tracer = self._core.Tracer(self._hook, None, clock)
         try:
             for case in self._cases:
-                register(tracer, case.code, text="", labelled=False)
+                register(tracer, case.code, source="", labelled=False)
             for _ in range(_ROUNDS):
                 if plain:
                     self._run_plain()

@@ -227,11 +227,11 @@ class LineProfiler(ByCountProfilerMixin):
     @property
     def texts(self) -> Mapping[str, str]:
         """Source that is in no file (``python -c``), by the name of its code."""
-        return self._registry.texts
+        return self._registry.sources.texts
 
     @texts.setter
     def texts(self, texts: Mapping[str, str]) -> None:
-        self._registry.texts = texts
+        self._registry.sources.texts = texts
 
     def add_function(self, func: object) -> None:
         """Count the lines of `func` whenever the profiler is enabled.
@@ -423,7 +423,7 @@ class LineProfiler(ByCountProfilerMixin):
             notify_first_use(self)
         blocks = self._blocks
         if blocks is None:
-            made = Blocks(self._session.module, self.core, self.texts)
+            made = Blocks(self._session.module, self.core, self._registry.sources)
             blocks = self.__dict__.setdefault("_blocks", made)  # or another thread's
         return Block(blocks, name)
 
@@ -671,6 +671,9 @@ class Results:
             *run.warnings(registry.functions, from_start=from_start),
             *_compiled_warnings(registry),
             *unread(),
+            *registry.sources.warnings(
+                {str(row[0][0]): None for row in [*codes, *block_codes]}
+            ),
         ]
         if module.frames_switched():
             warnings.append("greenlets took turns: who called whom is partly a guess")
@@ -683,6 +686,7 @@ class Results:
             waits=waits,
             waits_unavailable=module.off_cpu_unavailable(),
             own_times=module.split_times(None),
+            read_source=registry.sources.read,
         )
         return LineStats.of(profile_of(ids, codes, scale, process, warnings, parts))
 

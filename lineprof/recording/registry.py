@@ -14,10 +14,11 @@ from lineprof.decorate.code_copies import (
     original,
 )
 from lineprof.errors import warn_at_caller
+from lineprof.recording.sources import RecordedSources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from types import CodeType, ModuleType
     from typing import Any
 
@@ -34,7 +35,7 @@ class Registry:
     def __init__(self, module: ModuleType, tracer: Tracer) -> None:
         """Start empty; `module` is the C module, `tracer` that of the profiler."""
         self.functions: list[Any] = []  # those shown, in order of registration
-        self.texts: Mapping[str, str] = {}  # source that is in no file (``python -c``)
+        self.sources = RecordedSources()
         self.warnings: list[str] = []  # sentences for the profile
         self.compiled: dict[tuple[str, str], None] = {}  # (compiler, function)
         self._module = module
@@ -95,15 +96,15 @@ class Registry:
         if self._tracer.has_code(code):
             return True
         self._module.set_greenlets("greenlet" in sys.modules)
-        text = self.texts.get(code.co_filename)
-        if not register(self._tracer, code, identity(code), text, enables=enables):
+        source = self.sources.of(code)
+        if not register(self._tracer, code, identity(code), source, enables=enables):
             self.warnings.append(
                 f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
                 "its lines cannot be counted: their line numbers are invalid"
             )
             return False
         for copy in copies_of(code):
-            register(self._tracer, copy, (*identity(copy), "copy"), text)
+            register(self._tracer, copy, (*identity(copy), "copy"), source)
         return True
 
     def watch(self, code: CodeType) -> bool:
@@ -156,7 +157,7 @@ class Registry:
 
     def _add_copy(self, code: CodeType, copy: CodeType) -> bool:
         """Register `copy` with this tracer and with all that count `code`."""
-        key, text = identity(copy), self.texts.get(code.co_filename)
+        key, source = identity(copy), self.sources.of(code)
         if not self._tracer.has_code(code) and key not in self._known:
             self._unlisted.setdefault(key, False)
         others = [
@@ -165,7 +166,7 @@ class Registry:
             if tracer is not self._tracer
         ]
         for tracer, enabling in ((self._tracer, True), *others):
-            if not register(tracer, copy, (*key, "copy"), text):
+            if not register(tracer, copy, (*key, "copy"), source):
                 return False
             if enabling:
                 tracer.set_activating(copy)

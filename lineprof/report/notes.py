@@ -38,7 +38,7 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
             yield f"{file} has changed since it was profiled; {shown}"
     for function in profile.functions if tables else ():
         block = sources.block(function.file, function.line, function.name)
-        if block is None:
+        if not block:  # the table has all lines
             continue
         inside = range(function.line, function.line + len(block))
         outside = sorted(

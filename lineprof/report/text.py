@@ -272,8 +272,8 @@ def _row_start(number: str, texts: Sequence[str], widths: Sequence[int]) -> str:
 def _numbered_source(
     function: FunctionTable, block: Sequence[str] | None
 ) -> Iterable[tuple[int, str]]:
-    """Return the number and source of each row; the source may be unknown."""
-    if block is not None:
+    """Return the number and source of each row; the source may be unknown or empty."""
+    if block:
         return enumerate(block, function.line)
     measured = sorted(
         {*[line.number for line in function.lines], *function.extra.texts}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from lineprof._core import Tracer
-    from lineprof.model.records import Key, Process
+    from lineprof.model.records import Key, Process, SourceFile
     from lineprof.model.timelines import Batch, Trace
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.gpu import Taken
@@ -126,6 +126,7 @@ class Parts(NamedTuple):
     waits: Iterable[RawWait] = ()
     waits_unavailable: bool = False  # the system does not tell what threads wait for
     own_times: bool = False  # `waits` also has the breakdown of lines' own times
+    read_source: Callable[[str], SourceFile] = read_source  # by the name of a file
 
 
 def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
@@ -175,7 +176,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         functions,
         processes=(process,),
         threads=_threads(ids, threads, thread_names()),
-        sources={file: read_source(file) for file in files},
+        sources={file: parts.read_source(file) for file in files},
         warnings=[*warnings, *remarks(tree), *wait_warnings],
         gpu=gpu,
         calls=tree,
