@@ -25,7 +25,7 @@ from lineprof.config import (
     matching,
     parse_bool,
 )
-from lineprof.console.output import print_error, print_lines
+from lineprof.console.output import clean_line, print_error, print_lines
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
@@ -111,7 +111,8 @@ def _write(lines: Iterable[str], name: str, files: list[str], profile: Profile) 
     target = report_name(name, profile.processes)
     keep_profiles(files, target)
     with Progress() as progress:
-        write_file(progress.each(lines, "writing line"), target)
+        clean = map(clean_line, lines)
+        write_file(progress.each(clean, "writing line"), target)
 
 
 def report_name(template: str, processes: Sequence[Process]) -> str:

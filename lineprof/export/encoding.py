@@ -9,6 +9,8 @@ from struct import pack
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from lineprof.errors import CONTROLS
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
     from typing import IO
@@ -16,15 +18,19 @@ if TYPE_CHECKING:
 
 # JSON.
 
+_CONTROLS = {ord(char): f"\\u{ord(char):04x}" for char in CONTROLS}
+
 
 def quoted(text: str) -> str:
     """Return a text in JSON; surrogates come as escapes.
 
     JSON could hold surrogates, but few readers take them. Other characters are written
-    as they are, as Perfetto does not decode escapes.
+    as they are, as Perfetto does not decode escapes; those that act on a terminal come
+    as escapes even so.
     """
     plain = text.encode("utf-8", "backslashreplace").decode()
-    return json.dumps(plain, ensure_ascii=False)
+    made = json.dumps(plain, ensure_ascii=False)
+    return made if made.isprintable() else made.translate(_CONTROLS)
 
 
 def url(file: str) -> str:

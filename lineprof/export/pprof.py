@@ -121,7 +121,7 @@ class _Writer:
         label = self._label(stack.thread)
         if stack.device >= 0:
             one = self._profile.gpu.devices[stack.device]
-            label += self._text_label("device", f"{one.device}: {one.name}")
+            label += self._text_label("device", f"{one.device}: {printable(one.name)}")
             if stack.thread == UNKNOWN_THREAD:
                 label += self._process_labels(one.process)
         if stack.stream is not None:

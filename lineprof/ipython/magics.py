@@ -13,7 +13,7 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.page import page
 from IPython.display import display
 
-from lineprof.errors import LineprofError
+from lineprof.errors import LineprofError, printable
 from lineprof.files import write_file
 from lineprof.ipython.cell import (
     add_await,
@@ -311,4 +311,4 @@ def _notes(stats: LineStats) -> list[str]:
 
 
 def _say(text: str) -> None:
-    print(f"\n*** {text}")  # noqa: T201  # as other magics do
+    print(f"\n*** {printable(text)}")  # noqa: T201  # as other magics do

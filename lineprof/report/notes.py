@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from lineprof.console.output import python_command
+from lineprof.console.output import python_command, shell_word
 from lineprof.model.call_graph import edges
 from lineprof.model.names import short_names
 from lineprof.source import changed
@@ -62,12 +61,12 @@ def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     if not profile.calls.nodes or ran <= _MAX_READABLE:
         return []
     command = f"{python_command()} -m lineprof view"
-    name = shlex.quote(str(file))
+    name = shell_word(str(file))
     steps = [f"the hottest lines (or --tree, --functions): {command} --hot {name}"]
     line = hottest_call(profile)
     if line:
         steps.append(
-            f"down from the hottest call: {command} --drill {shlex.quote(line)} {name}"
+            f"down from the hottest call: {command} --drill {shell_word(line)} {name}"
         )
     return steps
 
