@@ -14,13 +14,14 @@ import tempfile
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.export.tables import csv_remarks
 from lineprof.export.timeline import events_by_start, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 from lineprof.report.gpu_format import call_name, kernel_name
-from lineprof.source import Sources
+from lineprof.source import sources_of
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ def sqlite_remarks(profile: Profile) -> Iterator[str]:
     left_out = sum(run.left_out for run in profile.gpu.runs)
     if left_out:
         yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
+    yield from csv_remarks(profile)
 
 
 def _fill(database: sqlite3.Connection, profile: Profile) -> None:
@@ -296,7 +298,7 @@ def _functions(profile: Profile, ids: Ids) -> Rows:
 
 
 def _lines(profile: Profile, ids: Ids) -> Rows:
-    sources, self_ns = Sources(profile.sources), line_self_ns(profile)
+    sources, self_ns = sources_of(profile), line_self_ns(profile)
     for function in profile.functions:
         key = function.key
         for row in function.rows:
