@@ -14,6 +14,7 @@ import tempfile
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.export.encoding import int64
 from lineprof.export.tables import csv_remarks
 from lineprof.export.timeline import events_by_start, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
@@ -149,7 +150,7 @@ VIEWS = {
     "hot_lines": """
         SELECT functions.file AS file, lines.line AS line, functions.name AS name,
             lines.hits AS hits, lines.own_ns AS own_ns, lines.time_ns AS time_ns,
-            100.0 * lines.own_ns / nullif((SELECT sum(own_ns) FROM lines), 0)
+            100.0 * lines.own_ns / nullif((SELECT total(own_ns) FROM lines), 0)
                 AS percent,
             coalesce(gpu_by_line.gpu_ns, 0) AS gpu_ns, lines.source AS source
         FROM lines
@@ -215,10 +216,15 @@ def _fill(database: sqlite3.Connection, profile: Profile) -> None:
 
 
 def _plain(row: Iterable[object]) -> list[object]:
-    """Return a row as SQLite takes it, with surrogates as escapes."""
+    """Return a row as SQLite takes it, with surrogates as escapes.
+
+    Raises LineprofError for a number of more than 64 bits.
+    """
     return [
         one.encode("utf-8", "backslashreplace").decode()
         if isinstance(one, str) and not one.isascii()
+        else int64(one)
+        if isinstance(one, int)
         else one
         for one in row
     ]
