@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from lineprof.decorate.wrappers import ByCountProfilerMixin, wrapped
+from lineprof.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -113,7 +114,12 @@ def print_calls(profile: ContextualProfile, stream: TextIO) -> None:
 
     recorded = [profile] if profile.stats else []  # pstats refuses an empty one
     stats = pstats.Stats(*recorded, stream=stream)
-    stats.strip_dirs().sort_stats(-1).print_stats()
+    table: Any = stats.strip_dirs()
+    table.stats = {
+        (printable(file), line, printable(name)): numbers
+        for (file, line, name), numbers in table.stats.items()
+    }
+    table.sort_stats(-1).print_stats()
 
 
 # From cProfile's entries to the table that `pstats` reads.

@@ -11,6 +11,7 @@ import time
 
 from kernprof.options import COMMAND, MODULE, SCRIPT
 from lineprof.console.output import print_message, print_stderr
+from lineprof.errors import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,9 +57,11 @@ def hint_for(error: BaseException, options: RunOptions) -> str:
         return ""
     if not str(error).startswith(_NO_PROFILE):
         return ""
+    from lineprof.console.output import shell_word  # noqa: PLC0415  # rare
+
     return (
         "'profile' is a builtin with -l (every line) or -b (every call) alone;"
-        f" try: kernprof -l {options.target}"
+        f" try: kernprof -l {shell_word(options.target)}"
     )
 
 
@@ -73,11 +76,9 @@ def table(recorder: Recorder) -> str:
 
 def how_to_view(viewer: str, path: str) -> str:
     """Return two lines with the command that shows the profile at `path`."""
-    import shlex  # noqa: PLC0415  # at the end
+    from lineprof.console.output import python_command, shell_word  # noqa: PLC0415
 
-    from lineprof.console.output import python_command  # noqa: PLC0415
-
-    command = f"{python_command()} -m {viewer} {shlex.quote(path)}"
+    command = f"{python_command()} -m {viewer} {shell_word(path)}"
     return f"Inspect results with:\n{command}"
 
 
@@ -119,6 +120,7 @@ class Log:
 
     def info(self, text: str) -> str:
         """Return `text` as it is printed: with the time if the log is on."""
+        text = printable(text, keep="\n")
         return _stamped(text, "INFO") if self._is_on else f"{text}\n"
 
 

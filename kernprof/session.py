@@ -13,7 +13,7 @@ from kernprof.output_file import OutputFile, default_name, expand
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import LineRecorder, recorder_class
 from kernprof.signals import SigtermHandler
-from lineprof.console.output import print_message
+from lineprof.console.output import Styled, print_message
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
 
@@ -241,7 +241,7 @@ class Session:
         shown = self._out.shown
         text = self._log.info(f"Wrote profile results to {shown!r}")
         if verbosity > 0:
-            return text + messages.table(self.recorder)
+            return Styled(text + messages.table(self.recorder))
         command = messages.how_to_view(self.recorder.viewer, shown)
         lines = [command, *self.recorder.next_steps(shown)]
         return text + "".join(map(self._log.info, lines))

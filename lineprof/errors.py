@@ -21,6 +21,12 @@ DIRECTION_MARKS = "".join(
 )
 
 
+# Characters that act on a terminal.
+CONTROLS = DIRECTION_MARKS + "".join(
+    map(chr, (*range(_C0_END), *range(_DELETE, _C1_END)))
+)
+
+
 def _escaped(char: str) -> str:
     """Return one character as an escape of a Python literal."""
     code = ord(char)
@@ -28,23 +34,21 @@ def _escaped(char: str) -> str:
     return _NAMED.get(char, plain)
 
 
-def _is_control(char: str) -> bool:
-    code = ord(char)
-    return code < _C0_END or _DELETE <= code < _C1_END or char in DIRECTION_MARKS
+_ESCAPES = {ord(char): _escaped(char) for char in CONTROLS}
 
 
 def printable(text: str, *, keep: str = "") -> str:
     r"""Return `text` with every control character as an escape (``\x1b``).
 
-    Control characters are those of C0 and C1, DEL and `DIRECTION_MARKS`.
-    Those in `keep` stay as they are.
+    `CONTROLS` are those of C0 and C1, DEL and `DIRECTION_MARKS`. Those in `keep`
+    stay as they are.
     """
     if text.isprintable():  # the usual case, and fast
         return text
-    return "".join(
-        _escaped(char) if _is_control(char) and char not in keep else char
-        for char in text
-    )
+    if keep:
+        kept = {ord(char) for char in keep}
+        return text.translate({c: _ESCAPES[c] for c in _ESCAPES if c not in kept})
+    return text.translate(_ESCAPES)
 
 
 class LineprofError(Exception):
@@ -98,4 +102,4 @@ def warn_at_caller(text: str) -> None:
     level, frame = 1, sys._getframe(1)  # noqa: SLF001  # no public one
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, stacklevel=level + 1)
+    warnings.warn(printable(text), stacklevel=level + 1)

@@ -149,7 +149,7 @@ class LineStats(Profile):
         """
         from lineprof.console.terminal import write_lines  # noqa: PLC0415
         from lineprof.report.text import render  # noqa: PLC0415
-        from lineprof.source import Sources  # noqa: PLC0415  # only to print
+        from lineprof.source import sources_of  # noqa: PLC0415  # only to print
 
         stream = sys.stdout if stream is None else stream
         options = _options(
@@ -162,7 +162,7 @@ class LineStats(Profile):
             summarize=summarize,
             rich=rich,
         )
-        write_lines(render(self, Sources(self.sources), options), stream)
+        write_lines(render(self, sources_of(self), options), stream)
 
     def to_pandas(self) -> DataFrame:
         """Return one row for each line, with the columns of ``export --format csv``.

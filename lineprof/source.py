@@ -19,10 +19,16 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from lineprof.model.profile import Profile
     from lineprof.model.records import SourceFile
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors put it before UTF-8
 _MAX_BYTES = 1 << 26  # of one source file; what is bigger is data
+_OF_KERNEL = ("/proc/", "/sys/")
+_PYTHON = (".py", ".pyw")  # ends of names of source that has to be valid Python
+_CYTHON = (".pyx", ".pxd", ".pxi")  # ends of names of source that Python cannot parse
+_MAX_CHECKED = 1 << 28  # characters of one profile's files: more take seconds
+_COST_OF_PARSING = 32  # of a character, if that of hashing is 1
 _FIRST_LINES = 300  # in which most blocks end: the rest is then not tokenized
 _WITH = ("with ", "with(", "with\t", "async with ")
 _NEVER_WITH = frozenset({None, "<lambda>"})  # names of blocks that are no `with`
@@ -54,13 +60,34 @@ def disk_text(file: str) -> str | None:
     become backslash escapes.
     """
     try:
-        status = os.stat(file)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
-            return None
-        with open(file, "rb") as stream:
-            return _decoded(stream.read())
+        data = _data_of(file)
     except (OSError, ValueError):  # ValueError: a name with a null character
         return None
+    return None if data is None else _decoded(data)
+
+
+def _data_of(file: str) -> bytes | None:
+    """Return the content of a regular file; None for any other one.
+
+    Files of the kernel in /proc and /sys are none: their size is not that of their
+    content, and reading some of them blocks or does something.
+    """
+    if not _is_readable(os.stat(file)):
+        return None  # not even opened: that does something to some devices
+    if os.path.realpath(file).startswith(_OF_KERNEL):
+        return None
+    # Another file may have that name by now: a pipe would block without O_NONBLOCK.
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with open(handle, "rb") as stream:
+        status = os.fstat(handle)
+        if not _is_readable(status):
+            return None
+        data = stream.read(status.st_size + 1)
+    return data if len(data) == status.st_size else None
+
+
+def _is_readable(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_BYTES
 
 
 class FileContent(namedtuple("FileContent", "file state data")):
@@ -200,6 +227,14 @@ def changed(source: SourceFile) -> bool:
     return text_hash(text) != source.sha256
 
 
+def size_of(file: str) -> int:
+    """Return the size (bytes) of a file; 0 if there is none."""
+    try:
+        return os.stat(file).st_size
+    except (OSError, ValueError):
+        return 0
+
+
 def is_generated_code(filename: str) -> bool:
     """Tell whether the name is one that notebooks and code generators give."""
     import tempfile  # noqa: PLC0415  # only for reports
@@ -209,12 +244,33 @@ def is_generated_code(filename: str) -> bool:
     return filename.startswith(("<generated", "<ipython-input-", *notebooks))
 
 
-class Sources:
-    """Source lines of a profile's files: the kept text first, then the disk."""
+def sources_of(profile: Profile) -> Sources:
+    """Return the source lines of a profile's files."""
+    return Sources(profile.sources, roots=profile.source_roots)
 
-    def __init__(self, kept: Mapping[str, SourceFile]) -> None:
-        """Take the texts that the profile has, by file."""
+
+class Sources:
+    """Source lines of a profile's files: the kept text first, then the disk.
+
+    A profile that was read from a file may come from anyone, and name any file of this
+    machine. Its reader must not show, or put into an export, a file that has nothing to
+    do with the profile. So without a kept text, the disk is read only for a file
+
+    - that has the hash in the profile,
+    - that is Python, by its name and by its syntax, if the profile has no hash,
+    - that is below a folder that the user names (``--source-root``).
+
+    `remarks` says which files were not read.
+    """
+
+    def __init__(
+        self, kept: Mapping[str, SourceFile], *, roots: Sequence[str] | None = None
+    ) -> None:
+        """Take the texts that the profile has, by file, and its `source_roots`."""
         self._kept = kept
+        self._roots = roots
+        self._remarks: dict[str, str] = {}  # by file
+        self._room = _MAX_CHECKED
         self._files: dict[str, list[str] | None] = {}
         self._blocks: dict[tuple[str, int, str | None], list[str] | None] = {}
 
@@ -223,12 +279,42 @@ class Sources:
         if file not in self._files:
             kept = self._kept.get(file)
             text = kept.text if kept else None
-            if text is None:
-                text = read_source(file).text
-            if text is None and (os.path.exists(file) or is_generated_code(file)):
+            if text is None and self._roots is None:
+                text = text_of(file)
+            elif text is None:
+                text = self._checked_text(file, kept.sha256 if kept else "")
+            if text is None and file not in self._remarks and _is_somewhere(file):
                 text = ""
             self._files[file] = None if text is None else lines_of(text)
         return self._files[file]
+
+    def remarks(self) -> list[str]:
+        """Return why files were not read so far, or may differ, one line each."""
+        return list(self._remarks.values())
+
+    def _checked_text(self, file: str, sha256: str) -> str | None:
+        """Return the text of a file that a profile from elsewhere names, if it may."""
+        text = _linecache_text(file)
+        if text is not None:
+            return text
+        for root in self._roots or ():
+            text = _text_below(root, file, sha256)
+            if text is not None:
+                if sha256 and text_hash(text) != sha256:
+                    self._remarks[file] = (
+                        f"{file} has changed since it was profiled; the lines shown may"
+                        " not be those measured"
+                    )
+                return text
+        text, why = _harmless_text(file, sha256, self._room)
+        if text is not None:
+            self._room -= _cost(text, sha256)
+        if why:
+            self._remarks[file] = (
+                f"{file} was not read: {why}, and the profile has no text of it;"
+                " --source-root FOLDER reads the files below FOLDER"
+            )
+        return text
 
     def line(self, file: str, number: int) -> str | None:
         """Return one line without its end; None if there is no such line."""
@@ -251,6 +337,80 @@ class Sources:
             else:
                 self._blocks[key] = _block_of(lines, first_line, name)
         return self._blocks[key]
+
+
+def _is_somewhere(file: str) -> bool:
+    return os.path.exists(file) or is_generated_code(file)
+
+
+def _cost(text: str, sha256: str) -> int:
+    """Return the cost (characters) of a check; text without a hash is parsed."""
+    return len(text) * (1 if sha256 else _COST_OF_PARSING)
+
+
+def _harmless_text(file: str, sha256: str, room: int) -> tuple[str | None, str]:
+    """Return the text of a file on the disk, or why it may not be shown.
+
+    Both are empty if there is no such file. `room` is the greatest cost of the check.
+    """
+    text, why = None, "its name is not that of Python source"
+    if sha256 or file.endswith(_PYTHON + _CYTHON):
+        text = disk_text(file)
+        why = "it is not a regular file of source text"
+    if text is not None:
+        why = _why_hidden(file, text, sha256, room)
+        return (None, why) if why else (text, "")
+    return None, why if os.path.exists(file) else ""
+
+
+def _why_hidden(file: str, text: str, sha256: str, room: int) -> str:
+    """Return why the text of a file may not be shown, "" if it may."""
+    if _cost(text, sha256) > room:
+        return "the profile names more source files than are checked"
+    if sha256:
+        return (
+            "" if text_hash(text) == sha256 else "it has changed since it was profiled"
+        )
+    if file.endswith(_PYTHON) and not _is_python(text):
+        return "it is no Python that this version can parse"
+    return ""
+
+
+def _is_python(text: str) -> bool:
+    """Tell whether `text` is valid Python."""
+    import ast  # noqa: PLC0415  # few profiles have no text
+    import warnings  # noqa: PLC0415
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the syntax
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
+
+
+def _text_below(root: str, file: str, sha256: str) -> str | None:
+    """Return the text of `file`, or of the same file in another tree, below `root`.
+
+    It is looked for by the whole path, then by fewer and fewer of the last parts of the
+    path; a file with the hash in the profile goes before others. Links that lead out of
+    the folder are not followed.
+    """
+    top = os.path.realpath(root)
+    parts = [part for part in file.split(os.sep) if part not in {"", ".", ".."}]
+    names = [os.path.join(top, *parts[index:]) for index in range(len(parts))]
+    found = None
+    for name in [file, *names]:
+        try:
+            path = os.path.realpath(name)
+        except ValueError:  # a null character
+            return None
+        text = disk_text(path) if path.startswith(os.path.join(top, "")) else None
+        if text is not None and (not sha256 or text_hash(text) == sha256):
+            return text
+        found = text if found is None else found
+    return found
 
 
 # The block of lines of a function.

@@ -69,17 +69,38 @@ def find_profile(file: str) -> str:
     return f"{other}.lprof"
 
 
-def read_profiles(files: list[str], progress: Progress) -> Profile:
-    """Return the sum of the profiles in `files`; LineprofError if one is invalid."""
+def add_source_root(parser: argparse.ArgumentParser) -> None:
+    """Add the flag --source-root."""
+    parser.add_argument(
+        "--source-root",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="read source that the profile does not hold from below this folder, also"
+        " if the files have moved there; several may be given (default: only files that"
+        " are as they were profiled, or Python if the profile cannot tell)",
+    )
+
+
+def read_profiles(files: list[str], progress: Progress, roots: list[str]) -> Profile:
+    """Return the sum of the profiles in `files`; LineprofError if one is invalid.
+
+    `roots` are the folders of --source-root.
+    """
+    for root in roots:
+        if not os.path.isdir(root):
+            raise LineprofError(
+                f"{root!r} is no folder", hint="name one with --source-root"
+            )
     from lineprof.model.profile import Profile  # noqa: PLC0415  # --help needs none
     from lineprof.storage import load  # noqa: PLC0415
 
     each = progress.each(files, "reading profile", len(files))
     profiles = [load(file) for file in each]
-    if len(profiles) == 1:
-        return profiles[0]
-    progress.say(lambda: f"adding up {len(files):,} profiles")
-    return Profile.from_stats_objects(*profiles)
+    if len(profiles) > 1:
+        progress.say(lambda: f"adding up {len(files):,} profiles")
+        profiles = [Profile.from_stats_objects(*profiles)]
+    return profiles[0].reading_below(*roots)
 
 
 def keep_profiles(files: list[str], target: str) -> None:

@@ -6,7 +6,13 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import Command, find_profile, keep_profiles, read_profiles
+from lineprof.cli.command import (
+    Command,
+    add_source_root,
+    find_profile,
+    keep_profiles,
+    read_profiles,
+)
 from lineprof.console.output import print_bytes, print_error
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
@@ -35,6 +41,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         help="file to write (default: beside the first FILE, with the format's"
         " suffix), or - for standard output",
     )
+    add_source_root(parser)
 
 
 def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
@@ -43,7 +50,7 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     export = EXPORTS[parsed.format]
     files = [find_profile(file) for file in parsed.files]
     with Progress() as progress:
-        stats = read_profiles(files, progress)
+        stats = read_profiles(files, progress, parsed.source_root)
     target = parsed.output or f"{os.path.splitext(files[0])[0]}{export.suffix}"
     if target == _STANDARD_OUTPUT:
         if not export.is_text and sys.stdout is not None and sys.stdout.isatty():

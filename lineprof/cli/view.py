@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     Command,
+    add_source_root,
     argument_type,
     find_profile,
     keep_profiles,
@@ -25,7 +26,7 @@ from lineprof.config import (
     matching,
     parse_bool,
 )
-from lineprof.console.output import print_error, print_lines
+from lineprof.console.output import clean_line, print_error, print_lines
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
@@ -54,7 +55,14 @@ _HOT = "--hot"
 
 _SORT, _SORT_BY, _ORDER = "--sort", "--sort-by", "sort_by"
 
-_GENERAL = ("--help", "--version", "--config", "--no-config", "--log-file")
+_GENERAL = (
+    "--help",
+    "--version",
+    "--config",
+    "--no-config",
+    "--log-file",
+    "--source-root",
+)
 
 # The long flags of line_profiler's viewer: scripts may rely on their abbreviations.
 _LINE_PROFILER_FLAGS = (
@@ -72,7 +80,7 @@ above. A file that another user could have written is ignored, unless you name i
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the view that was chosen, or write it to the file of --log-file."""
     from lineprof.report.notes import next_steps, notes  # noqa: PLC0415  # not for --help
-    from lineprof.source import Sources  # noqa: PLC0415
+    from lineprof.source import sources_of  # noqa: PLC0415
 
     view: View = parsed.view
     settings = configuration(
@@ -82,8 +90,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     values["column_widths"] = column_widths(settings)
     files = [find_profile(file) for file in parsed.files]
     with Progress() as progress:
-        profile = read_profiles(files, progress)
-    sources = Sources(profile.sources)
+        profile = read_profiles(files, progress, parsed.source_root)
+    sources = sources_of(profile)
     to_file = parsed.log_file is not None
     options = Options(
         **values,  # type: ignore[arg-type]
@@ -114,7 +122,8 @@ def _write(lines: Iterable[str], name: str, files: list[str], profile: Profile) 
     target = report_name(name, profile.processes)
     keep_profiles(files, target)
     with Progress() as progress:
-        write_file(progress.each(lines, "writing line"), target)
+        clean = map(clean_line, lines)
+        write_file(progress.each(clean, "writing line"), target)
 
 
 def report_name(template: str, processes: Sequence[Process]) -> str:
@@ -247,6 +256,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         help="write the report to this file; its name may hold %%p, the id of the"
         " measured process, %%h, its host, %%t, the time, and %%q{VAR}, a variable",
     )
+    add_source_root(parser)
     views = parser.add_mutually_exclusive_group()
     for view in _OTHERS:
         _add_view(views, view)

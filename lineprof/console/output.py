@@ -20,15 +20,40 @@ if TYPE_CHECKING:
 _BROKEN_STREAM = Exception
 
 
+class Styled(str):
+    """Text with escapes of lineprof itself, such as colours; all else in it is clean.
+
+    Any other text is cleaned when it is written. Text made of this one is any other
+    text, and has to be marked again.
+    """
+
+    __slots__ = ()
+
+
+def clean_line(line: str) -> str:
+    r"""Return `line` without characters that would act on a terminal, except tabs.
+
+    They become escapes (``\x1b``), also in a pipe, because its other end is often a
+    terminal.
+    """
+    return line if isinstance(line, Styled) else printable(line, keep="\t")
+
+
+# Standard error.
+
+
 def print_error(text: str, name: str = "lineprof") -> None:
-    """Print one line to standard error, if there is one."""
-    print_stderr(f"{name}: {printable(text)}")
+    """Print one line to standard error, if there is one: see `print_stderr`."""
+    print_stderr(f"{name}: {text}")
 
 
 def print_stderr(line: str) -> None:
-    """Print `line` on standard error, if there is one."""
+    """Print `line` on standard error, if there is one, with control characters escaped.
+
+    All messages for standard error go through here.
+    """
     try:
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{printable(line)}\n")
         sys.stderr.flush()
     except _BROKEN_STREAM:
         return
@@ -107,12 +132,15 @@ class StdoutBuffer(io.StringIO):
 def print_message(text: str, *, dying: bool = False) -> None:
     """Print `text` on standard output, if that can be written to.
 
-    The stream's buffer is bypassed: if the reader has gone, python would report
-    that at exit, though the program itself wrote nothing. If the program is
-    `dying` of a signal, its own buffer is not flushed.
+    Its control characters become escapes, unless it is `Styled`. The stream's buffer
+    is bypassed: if the reader has gone, python would report that at exit, though the
+    program itself wrote nothing. If the program is `dying` of a signal, its own buffer
+    is not flushed.
     """
     if not text:
         return
+    if not isinstance(text, Styled):
+        text = printable(text, keep="\n\t")
     stream = sys.__stdout__ if dying else sys.stdout
     try:
         if stream is not sys.__stdout__ or stream is None:
@@ -132,10 +160,41 @@ def python_command() -> str:
     """Return the shortest command that starts this interpreter from a shell."""
     if not sys.executable:  # unknown to an embedded interpreter
         return "python"
-    import shlex  # noqa: PLC0415  # at the end of a run alone
     from shutil import which  # noqa: PLC0415  # it is slow
 
     for name in ("python", "python3", os.path.basename(sys.executable)):
         if which(name) == sys.executable:
             return name
-    return shlex.quote(sys.executable)
+    return shell_word(sys.executable)
+
+
+def shell_word(text: str) -> str:
+    r"""Return `text` as one word for a shell, without control characters.
+
+    A text that has any becomes ``$'a\033'``, as do bytes that no text has: bash, zsh
+    and ksh take that for the text itself.
+    """
+    import shlex  # noqa: PLC0415  # at the end of a run alone
+
+    plain = printable(text).encode("utf-8", "backslashreplace").decode()
+    if plain == text:
+        return shlex.quote(text)
+    return "$'" + "".join(map(_shell_character, text)) + "'"
+
+
+def _shell_character(char: str) -> str:
+    """Return one character for the inside of ``$''``."""
+    if char in "'\\":
+        return f"\\{char}"
+    if printable(char) == char and not "\ud800" <= char <= "\udfff":
+        return char
+    # Three digits of octal end by themselves; digits of \x might go on.
+    return "".join([f"\\{byte:03o}" for byte in _bytes_of(char)])
+
+
+def _bytes_of(char: str) -> bytes:
+    """Return the bytes of one character in the name of a file."""
+    try:
+        return os.fsencode(char)
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        return char.encode("utf-8", "surrogatepass")

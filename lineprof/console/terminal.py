@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.errors import DIRECTION_MARKS, printable
+from lineprof.console.output import Styled, clean_line
+from lineprof.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,13 +26,11 @@ class Terminal(NamedTuple):
     def clean(self, text: str) -> str:
         r"""Return `text` without characters that would act on a terminal.
 
-        They become escapes (``\x1b``), also in a pipe, because its other end is
-        often a terminal. In a pipe, tabs, form feeds and the marks of writing
-        direction stay; on a terminal tabs become blanks.
+        They become escapes (``\x1b``). In a pipe tabs stay, on a terminal they
+        become blanks.
         """
-        if self.is_terminal:
-            return printable(text, keep="\t").expandtabs()
-        return printable(text, keep="\t\f" + DIRECTION_MARKS)
+        text = printable(text, keep="\t")
+        return text.expandtabs() if self.is_terminal else text
 
     def clipped(self, text: str, column: int) -> str:
         """Return the part of `text` that fits the line from `column` (from 0) on."""
@@ -43,7 +42,9 @@ class Terminal(NamedTuple):
 
     def emphasized(self, line: str) -> str:
         """Return `line`, in bold if the terminal has colours."""
-        return f"{_BOLD}{line}{_RESET}" if self.colour else line
+        if not self.colour:
+            return line
+        return Styled(f"{_BOLD}{clean_line(line)}{_RESET}")
 
 
 PLAIN = Terminal()
@@ -104,9 +105,13 @@ def _fitting(text: str, room: int) -> str:
 
 
 def write_lines(lines: Iterable[str], stream: TextIO) -> None:
-    r"""Write `lines` to `stream`; characters that its encoding lacks as ``\u2014``."""
+    r"""Write `lines` to `stream`, each without characters that act on a terminal.
+
+    All views go through here: see `clean_line`. Characters that the encoding of
+    `stream` lacks become escapes (``\u2014``).
+    """
     encoding = getattr(stream, "encoding", None)
-    for line in lines:
+    for line in map(clean_line, lines):
         if encoding and not line.isascii():
             line = line.encode(encoding, "backslashreplace").decode(encoding)  # noqa: PLW2901
         stream.write(f"{line}\n")

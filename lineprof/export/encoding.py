@@ -9,22 +9,49 @@ from struct import pack
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from lineprof.errors import CONTROLS, LineprofError
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
     from typing import IO
 
 
+# Numbers of 64 bits.
+
+_64_BITS = (1 << 64) - 1
+
+_SIGN = 1 << 63
+
+
+def int64(value: int) -> int:
+    """Return `value`; LineprofError if it does not fit into a signed integer."""
+    if -_SIGN <= value < _SIGN:
+        return value
+    raise _too_big(value)
+
+
+def _too_big(value: int) -> LineprofError:
+    return LineprofError(
+        f"{value} is beyond the 64 bits of a number in the file",
+        hint="choose another format: csv and json are exact",
+    )
+
+
 # JSON.
+
+_CONTROLS = {ord(char): f"\\u{ord(char):04x}" for char in CONTROLS}
 
 
 def quoted(text: str) -> str:
     """Return a text in JSON; surrogates come as escapes.
 
     JSON could hold surrogates, but few readers take them. Other characters are written
-    as they are, as Perfetto does not decode escapes.
+    as they are, as Perfetto does not decode escapes; those that act on a terminal come
+    as escapes even so.
     """
     plain = text.encode("utf-8", "backslashreplace").decode()
-    return json.dumps(plain, ensure_ascii=False)
+    made = json.dumps(plain, ensure_ascii=False)
+    return made if made.isprintable() else made.translate(_CONTROLS)
 
 
 def url(file: str) -> str:
@@ -101,8 +128,6 @@ _VARINT, _FIXED64, _BYTES = 0, 1, 2  # wire types
 
 _LOW, _MORE = 0x7F, 0x80  # bits of a varint's byte
 
-_64_BITS = (1 << 64) - 1
-
 _PAIRS = 1 << 14  # numbers below this take two bytes of a varint
 
 # The bytes of each such number, with more to follow and as the last ones. Tables,
@@ -116,10 +141,15 @@ _LAST = [
 
 
 def varint(value: int) -> bytes:
-    """Return a number, seven bits a byte; one below 0 as its two's complement."""
-    value &= _64_BITS
-    if value < _PAIRS:
+    """Return a number, seven bits a byte; one below 0 as its two's complement.
+
+    Raises LineprofError for a number of more than 64 bits.
+    """
+    if 0 <= value < _PAIRS:
         return _LAST[value]
+    if not -_SIGN <= value <= _64_BITS:
+        raise _too_big(value)
+    value &= _64_BITS
     made = []
     while value >= _PAIRS:
         made.append(_INNER[value & (_PAIRS - 1)])

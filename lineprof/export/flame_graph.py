@@ -16,11 +16,12 @@ from zlib import crc32
 
 from lineprof.errors import printable
 from lineprof.export import stacks
+from lineprof.export.tables import csv_remarks
 from lineprof.files import encoded
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE
 from lineprof.report.text_grid import in_words
-from lineprof.source import Sources
+from lineprof.source import sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,6 +259,7 @@ def svg_content(profile: Profile) -> Iterator[bytes]:
 def svg_remarks(profile: Profile) -> Iterator[str]:
     """Yield which boxes are not drawn, and how the file differs from the profile."""
     yield from _remarks(profile, _graphs(profile))
+    yield from csv_remarks(profile)
 
 
 def _graphs(profile: Profile) -> list[tuple[str, Layout]]:
@@ -348,7 +350,7 @@ class Tooltips:
     def __init__(self, profile: Profile, names: ShortNames, *, total_ns: int) -> None:
         self._names = names
         self._total_ns = total_ns
-        self._sources = Sources(profile.sources)
+        self._sources = sources_of(profile)
         self._hottest: dict[Key, tuple[int, int]] = {}  # line, its time (ns)
         for function in profile.functions:
             line = function.hottest_line

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lineprof.export.encoding import double, fixed64, message, number, tag, text, varint
+from lineprof.export.encoding import (
+    double,
+    fixed64,
+    int64,
+    message,
+    number,
+    tag,
+    text,
+    varint,
+)
 from lineprof.export.timeline import remarks, timeline
 from lineprof.export.timeline_tracks import (
     COUNTER,
@@ -103,7 +112,8 @@ class _Writer:
             return self._slice(item)
         if isinstance(item, Track):
             return self._describe(item)
-        event = _COUNT + number(_TRACK, item.track) + number(_COUNTER_VALUE, item.value)
+        value = number(_COUNTER_VALUE, int64(item.value))
+        event = _COUNT + number(_TRACK, item.track) + value
         return _event(varint(item.at), event)
 
     def _slice(self, span: Span) -> bytes:
@@ -143,7 +153,7 @@ class _Writer:
         if isinstance(value, str):
             return named + number(17, self._intern(_TEXTS, value, new))
         if isinstance(value, int):
-            return named + number(4, value)
+            return named + number(4, int64(value))
         return named + double(5, value)
 
     def _intern(self, kind: int, value: str, new: list[bytes]) -> int:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
 from lineprof.export import stacks
-from lineprof.export.encoding import message, number, packed, tag, text, varint
+from lineprof.export.encoding import (
+    int64,
+    message,
+    number,
+    packed,
+    tag,
+    text,
+    varint,
+)
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.version import VERSION
@@ -121,13 +129,14 @@ class _Writer:
         label = self._label(stack.thread)
         if stack.device >= 0:
             one = self._profile.gpu.devices[stack.device]
-            label += self._text_label("device", f"{one.device}: {one.name}")
+            label += self._text_label("device", f"{one.device}: {printable(one.name)}")
             if stack.thread == UNKNOWN_THREAD:
                 label += self._process_labels(one.process)
         if stack.stream is not None:
             label += self._text_label("stream", str(stack.stream))
         label += self._text_label("work", stack.work)
-        values = bytes(len(_TYPES)) + varint(stack.gpu_ns) + varint(stack.copy_ns)
+        values = bytes(len(_TYPES)) + varint(int64(stack.gpu_ns))
+        values += varint(int64(stack.copy_ns))
         return _sample(self._chain(stack.frames), values, label)
 
     def _chain(self, frames: Sequence[Frame]) -> bytes:
@@ -181,8 +190,8 @@ class _Writer:
         if processes:
             start = min(one.start_unix_ns for one in processes)
             end = max(one.start_unix_ns + one.wall_ns for one in processes)
-            yield number(_TIME_NS, start)
-            yield number(_DURATION_NS, end - start)
+            yield number(_TIME_NS, int64(start))
+            yield number(_DURATION_NS, int64(end - start))
             comments[1:1] = [" ".join(one.argv) for one in processes[:1]]
         numbers = [self._string(printable(one)) for one in comments]
         yield packed(_COMMENT, numbers)
@@ -208,7 +217,7 @@ class _Varints(dict[int, bytes]):
     """Varints by number, each made at its first use."""
 
     def __missing__(self, value: int) -> bytes:
-        made = self[value] = varint(value)
+        made = self[value] = varint(int64(value))
         return made
 
 

@@ -14,13 +14,15 @@ import tempfile
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.export.encoding import int64
+from lineprof.export.tables import csv_remarks
 from lineprof.export.timeline import events_by_start, remarks_of_traces
 from lineprof.export.timeline_tracks import Clock
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 from lineprof.report.gpu_format import call_name, kernel_name
-from lineprof.source import Sources
+from lineprof.source import sources_of
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -148,7 +150,7 @@ VIEWS = {
     "hot_lines": """
         SELECT functions.file AS file, lines.line AS line, functions.name AS name,
             lines.hits AS hits, lines.own_ns AS own_ns, lines.time_ns AS time_ns,
-            100.0 * lines.own_ns / nullif((SELECT sum(own_ns) FROM lines), 0)
+            100.0 * lines.own_ns / nullif((SELECT total(own_ns) FROM lines), 0)
                 AS percent,
             coalesce(gpu_by_line.gpu_ns, 0) AS gpu_ns, lines.source AS source
         FROM lines
@@ -191,6 +193,7 @@ def sqlite_remarks(profile: Profile) -> Iterator[str]:
     left_out = sum(run.left_out for run in profile.gpu.runs)
     if left_out:
         yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
+    yield from csv_remarks(profile)
 
 
 def _fill(database: sqlite3.Connection, profile: Profile) -> None:
@@ -213,10 +216,15 @@ def _fill(database: sqlite3.Connection, profile: Profile) -> None:
 
 
 def _plain(row: Iterable[object]) -> list[object]:
-    """Return a row as SQLite takes it, with surrogates as escapes."""
+    """Return a row as SQLite takes it, with surrogates as escapes.
+
+    Raises LineprofError for a number of more than 64 bits.
+    """
     return [
         one.encode("utf-8", "backslashreplace").decode()
         if isinstance(one, str) and not one.isascii()
+        else int64(one)
+        if isinstance(one, int)
         else one
         for one in row
     ]
@@ -296,7 +304,7 @@ def _functions(profile: Profile, ids: Ids) -> Rows:
 
 
 def _lines(profile: Profile, ids: Ids) -> Rows:
-    sources, self_ns = Sources(profile.sources), line_self_ns(profile)
+    sources, self_ns = sources_of(profile), line_self_ns(profile)
     for function in profile.functions:
         key = function.key
         for row in function.rows:

@@ -13,7 +13,7 @@ from lineprof.model.records import LineTotals
 from lineprof.report import json_report
 from lineprof.report.json_report import gpu_fields
 from lineprof.report.options import Options
-from lineprof.source import Sources
+from lineprof.source import sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def rows_of(profile: Profile) -> list[Fields]:
     The columns are `COLUMNS`, then those of GPU work that any line has, under the
     names in ``view --json``, then the line's source. An unknown value is None.
     """
-    sources = Sources(profile.sources)
+    sources = sources_of(profile)
     gpu = gpu_fields(profile.gpu)
     rows: list[Fields] = []
     gpu_columns: dict[str, None] = {}
@@ -107,7 +107,18 @@ def _csv_row(values: list[object] | list[str]) -> str:
 
 def json_content(profile: Profile) -> Iterator[bytes]:
     """Yield the JSON of ``lineprof view --json``; times in ns."""
-    yield from encoded(json_report.render(profile, Sources(profile.sources), Options()))
+    yield from encoded(json_report.render(profile, sources_of(profile), Options()))
+
+
+def csv_remarks(profile: Profile) -> Iterator[str]:
+    """Yield which source files were not read, one line each."""
+    sources = sources_of(profile)
+    for function in profile.functions:
+        sources.lines(function.file)
+    yield from sources.remarks()
+
+
+json_remarks = csv_remarks
 
 
 def data_frame(profile: Profile) -> DataFrame:

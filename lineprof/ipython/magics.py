@@ -15,7 +15,7 @@ from IPython.display import display
 
 from lineprof.config import ConfigSource
 from lineprof.console.output import print_error
-from lineprof.errors import LineprofError
+from lineprof.errors import LineprofError, printable
 from lineprof.files import write_file
 from lineprof.ipython.cell import (
     add_await,
@@ -315,4 +315,4 @@ def _notes(stats: LineStats) -> list[str]:
 
 
 def _say(text: str) -> None:
-    print(f"\n*** {text}")  # noqa: T201  # as other magics do
+    print(f"\n*** {printable(text)}")  # noqa: T201  # as other magics do

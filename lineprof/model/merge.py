@@ -67,6 +67,15 @@ def merge(profiles: Sequence[Profile]) -> Profile:
         traces=_merge_traces(profiles),
         breakdowns=_merge_breakdowns(profiles),
         timings=_merge_timings(profiles, unit),
+        source_roots=_merge_source_roots(profiles),
+    )
+
+
+def _merge_source_roots(profiles: Sequence[Profile]) -> tuple[str, ...] | None:
+    """Return all source roots; None if no profile was read from a file."""
+    all_ = [one.source_roots for one in profiles if one.source_roots is not None]
+    return (
+        tuple(dict.fromkeys(root for roots in all_ for root in roots)) if all_ else None
     )
 
 

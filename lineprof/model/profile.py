@@ -66,6 +66,10 @@ class Profile:
     waits: tuple[Wait, ...] = ()
     traces: tuple[Trace, ...] = ()
     breakdowns: tuple[LineBreakdown, ...] = ()
+    # None: the profile was made in this process, and its sources are read from where
+    # their names say. Else it was read from a file, which may name any file: all files
+    # below these folders may be read for it, and few others (see `lineprof.source`).
+    source_roots: tuple[str, ...] | None = None
     _unit: float
     _functions: tuple[FunctionStats, ...]
     _ticks: FrozenTimings | None = None  # `timings` if ticks are finer than ns
@@ -99,6 +103,7 @@ class Profile:
         traces: Iterable[Trace] = (),
         breakdowns: Iterable[LineBreakdown] = (),
         timings: Timings | None = None,
+        source_roots: tuple[str, ...] | None = None,
     ) -> Self:
         """Return the profile of `functions`, in their order.
 
@@ -125,6 +130,7 @@ class Profile:
             waits=tuple(waits),
             traces=tuple(traces),
             breakdowns=tuple(breakdowns),
+            source_roots=source_roots,
         )
         return profile
 
@@ -135,6 +141,12 @@ class Profile:
         state = {name: getattr(profile, name) for name in _STATE}
         same = cls.__new__(cls)
         same.__dict__.update(state, _functions=functions)
+        return same
+
+    def reading_below(self, *roots: str) -> Self:
+        """Return the same profile as one that was read from a file: `source_roots`."""
+        same = self.of(self)
+        same.__dict__.update(source_roots=roots)
         return same
 
     @classmethod

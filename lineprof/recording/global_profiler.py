@@ -13,12 +13,14 @@ import time
 
 from lineprof.console.output import (
     StdoutBuffer,
+    Styled,
     print_error,
     print_message,
     print_stderr,
     python_command,
+    shell_word,
 )
-from lineprof.errors import LineprofError
+from lineprof.errors import LineprofError, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,15 +58,13 @@ def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:
     if write["stdout"]:
         buffer = StdoutBuffer()
         stats.print(buffer, **profile.show_config, config=profile.config)
-        print_message(buffer.getvalue())
+        print_message(Styled(buffer.getvalue()))
     for path in _text_paths(prefix, write):
         _guarded(path, _write_text, profile, stats)
     if write["lprof"]:
-        import shlex  # noqa: PLC0415  # slow, and needed at the end
-
         path = f"{prefix}.lprof"
         if _guarded(path, stats.to_file):
-            command = f"{python_command()} -m lineprof -rtmz {shlex.quote(path)}"
+            command = f"{python_command()} -m lineprof -rtmz {shell_word(path)}"
             print_message(f"To view details run:\n{command}\n")
 
 
@@ -113,7 +113,7 @@ def _guarded(path: str, write: Callable[..., None], *arguments: object) -> bool:
         reason = getattr(error, "strerror", None) or error
         print_stderr(f"lineprof: {path}: not written: {reason}")
         return False
-    print_message(f"Wrote profile results to {path}\n")
+    print_message(f"Wrote profile results to {printable(path)}\n")
     return True
 
 

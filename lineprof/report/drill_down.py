@@ -155,11 +155,15 @@ def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place 
     for one that has the line.
     """
     place = finder.place(text)
+    registered = dict.fromkeys(function.key for function in profile.functions)
     if place is None:
         key = finder.function(text)
-        if not key[0]:
+        if key not in registered:
+            is_c = not key[0]
             raise LineprofError(
-                f"{key[2]} is a C function: it has no lines",
+                f"{key[2]} is a C function: it has no lines"
+                if is_c
+                else f"{key[2]} was called and not profiled: it has no lines",
                 hint=f"lineprof view --callers {key[2]} shows who calls it",
             )
         return key
@@ -173,7 +177,7 @@ def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place 
         if function.file == line.file
         and any(cell.line == line.line for cell in function.thread_lines)
     ]
-    starting = [key for key in calls.numbers if key[:2] == place]
+    starting = [key for key in registered if key[:2] == place]
     for keys in (starting, inside):
         if keys:
             return keys[0]

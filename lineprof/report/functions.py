@@ -289,7 +289,8 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
             )
             for edge in into
         ]
-        yield f"{finder.names.called(key)} is called from:"
+        name = options.terminal.clean(finder.names.called(key))
+        yield f"{name} is called from:"
         yield ""
         gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else 0
         yield from _caller_table(rows, numbers[key], gpu_ns, options)

@@ -21,7 +21,7 @@ from lineprof.report.line_table import (
     function_tables,
 )
 from lineprof.report.options import Options
-from lineprof.source import Sources
+from lineprof.source import sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def html_of(
 
 def _page(profile: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # noqa: FBT001
     options = Options(unit=unit)
-    functions, sources = function_tables(profile, options), Sources(profile.sources)
+    functions, sources = function_tables(profile, options), sources_of(profile)
     yield f'<div class="lineprof"><style>{STYLE}</style>'
     for function in functions:
         if function.ran:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from lineprof.console.output import python_command
+from lineprof.console.output import python_command, shell_word
 from lineprof.model.call_graph import edges
 from lineprof.model.names import short_names
-from lineprof.source import changed
+from lineprof.source import changed, size_of
 
 if TYPE_CHECKING:
     import os
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.source import Sources
+
+_MAX_COMPARED = 1 << 28  # bytes of source files: more take seconds
 
 _MAX_READABLE = 5  # functions, whose tables a user can read one by one
 
@@ -30,7 +31,14 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
     if profile.why_empty:
         yield profile.why_empty
     yield from profile.warnings
+    is_from_file, room = profile.source_roots is not None, _MAX_COMPARED
     for file, source in profile.sources.items():
+        if is_from_file and source.text is None:
+            continue  # it was not read if it has changed
+        room -= size_of(file)
+        if room < 0:
+            yield f"{file} and the files after it were not compared with the disk"
+            break
         if changed(source):
             shown = "the lines shown may not be those measured"
             if source.text is not None:
@@ -50,6 +58,7 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
                 f" {len(outside)} lines outside of its source, the first is"
                 f" {outside[0]}; the table leaves them out, --json has them"
             )
+    yield from sources.remarks()
 
 
 def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
@@ -62,12 +71,12 @@ def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     if not profile.calls.nodes or ran <= _MAX_READABLE:
         return []
     command = f"{python_command()} -m lineprof view"
-    name = shlex.quote(str(file))
+    name = shell_word(str(file))
     steps = [f"the hottest lines (or --tree, --functions): {command} --hot {name}"]
     line = hottest_call(profile)
     if line:
         steps.append(
-            f"down from the hottest call: {command} --drill {shlex.quote(line)} {name}"
+            f"down from the hottest call: {command} --drill {shell_word(line)} {name}"
         )
     return steps
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.console.output import Styled
 from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report.line_table import (
@@ -126,7 +127,8 @@ class TableLayout(NamedTuple):
         if scale.output_unit == AUTO_UNIT:
             total = format_seconds(function.total * scale.unit).rjust(11)
         name = self.terminal.clean(function.name)
-        return f"{total} - {self._file(function)}:{function.line} - {name}"
+        line = f"{total} - {self._file(function)}:{function.line} - {name}"
+        return self._styled(line)
 
     def table(
         self, function: FunctionTable, block: Sequence[str] | None
@@ -145,7 +147,7 @@ class TableLayout(NamedTuple):
     ) -> Iterator[str]:
         if found:
             name = self.terminal.clean(function.name)
-            yield f"File: {self._file(function)}"
+            yield self._styled(f"File: {self._file(function)}")
             yield f"Function: {name} at line {function.line}"
         else:
             yield ""
@@ -153,6 +155,10 @@ class TableLayout(NamedTuple):
             yield "Are you sure you are running this program from the same directory"
             yield "that you ran the profiler from?"
             yield "Continuing without the function's contents."
+
+    def _styled(self, line: str) -> str:
+        """Return a line of clean text, marked as such if rows are painted."""
+        return Styled(line) if self.painter else line
 
     def _file(self, function: FunctionTable) -> str:
         """Return the file of a function, as a link if rows are painted."""
@@ -179,7 +185,8 @@ class TableLayout(NamedTuple):
         header = f"{start}Line Contents"
         for text in (header, "=" * len(header)):
             clipped = terminal.clipped(text, 0)
-            yield self.painter.heading(clipped) if self.painter else clipped
+            painted = self.painter.heading(clipped) if self.painter else clipped
+            yield self._styled(painted)
         rows = list(_numbered_source(function, block))
         sources = self._sources(function, rows, terminal, len(start))
         shares = _shares(function, scale)
@@ -234,7 +241,7 @@ class TableLayout(NamedTuple):
     def _row(self, start: str, source: str, share: float) -> str:
         """Return one row, emphasized by the `share` (%) of its line."""
         if self.painter:
-            return self.painter.row(start, share) + source
+            return Styled(self.painter.row(start, share) + source)
         row = start + source
         return self.terminal.emphasized(row) if share >= _HOT_PERCENT else row
 

@@ -17,7 +17,7 @@ def load(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`, or raise LineprofError."""
     from lineprof.storage.reader import load_file as read  # noqa: PLC0415  # not to write
 
-    return read(path)
+    return read(path).reading_below()
 
 
 def save(stats: Profile, path: str | os.PathLike[str]) -> None:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from damaged_files import changed
 from example_calls import MAIN, SOLVE, WEIGHTS, cell, deep, example
 from example_calls import function as measured
 from example_stats import example as without_calls
@@ -297,3 +298,22 @@ def test_drill_can_be_given_several_times(
 @pytest.mark.parametrize("name", ["./main.py:9", "../p/main.py:9"])
 def test_a_path_may_be_relative_as_completed_by_a_shell(name: str) -> None:
     assert drill(name) == drill("main.py:9")
+
+
+def test_a_called_function_with_a_file_and_no_lines_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = changed(
+        tmp_path,
+        example(),
+        "UPDATE call_functions SET file = '/p/t.py', first_line = 3, name = 'nap'",
+    )
+    for target in ("nap", "t.py:nap", "t.py:3(nap)"):
+        assert main(["view", "--drill", target, str(file)]) == 1
+        assert capsys.readouterr().err == (
+            "lineprof: nap was called and not profiled: it has no lines;"
+            " lineprof view --callers nap shows who calls it\n"
+        )
+    assert main(["view", "--drill", "t.py:3", str(file)]) == 1
+    assert "nothing was measured on t.py:3" in capsys.readouterr().err
+    assert main(["view", "--callers", "nap", str(file)]) == 0

@@ -222,7 +222,7 @@ def test_control_characters_are_escaped() -> None:
         assert "File: a\\x1b[2J.py" in text
         assert "Function: f\\n\\x9b at line 1" in text
         assert 'x = "\\x1b]0;t\\x07\\x00\\x7f' in text
-    assert row(stats).endswith('\u202e"\t\f')
+    assert row(stats).endswith('\\u202e"\t\\x0c')
     assert row(stats, terminal=Terminal(is_terminal=True)).endswith(
         '\\u202e"        \\x0c'
     )
