@@ -194,6 +194,7 @@ _OF_BYTES: dict[str, Callable[..., bytes]] = {
 
 # Random cases.
 
+_LARGE = ("chain 13000", "events 2000000")
 
 def random_case(chance: Random, pool: Sequence[Case] = ()) -> Case:
     """Return a case; half of them continue one of `pool`, which are worth it."""
@@ -201,6 +202,8 @@ def random_case(chance: Random, pool: Sequence[Case] = ()) -> Case:
         case = chance.choice(pool)
     elif chance.random() < 0.15:
         case = Case(chance.choice(PICKLES))
+    elif chance.random() < 0.005:
+        return Case(chance.choice(_LARGE))
     else:
         case = Case(chance.choice([*DATABASES, "all tables", "all tables"]))
     is_database = case.seed in DATABASES

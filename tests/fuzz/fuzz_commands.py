@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fuzz_cases import INJECTED
+
 from lineprof.export import EXPORTS
 from lineprof.report import VIEWS
 from lineprof.report.line_table import EXTRA_COLUMNS
@@ -32,7 +34,11 @@ SAMPLES = {
     "depth": ("1", "99"),
     "min_percent": ("0", "100"),
     "lines": ("1", "1000"),
-    "targets": ("*", "main", "*:*", "train.py:34", "model.py:fit", "time.sleep"),
+    "targets": (
+        *("*", "*:*", "f", "main", "fit", "load", "fib", "Model.forward", "builtins.len"),
+        *("time.sleep", "main.py:9", "train.py:6", "model.py:34", "a.py:2", "model.py:fit"),
+        *(f"*{part}*" for part in (INJECTED, "evil", "a;b", "script", "e*l", "[(]")),
+    ),
 }
 REWRITES = (  # of the profile itself: refused
     ["view", "--log-file=FILE", "FILE"],

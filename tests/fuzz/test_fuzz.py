@@ -103,12 +103,11 @@ from pathlib import Path
 import fuzz_worker
 from fuzz_cases import Case
 
-fuzz_worker.CPU_S = fuzz_worker.HANG_S = 0.1
+fuzz_worker.CPU_S, fuzz_worker.HANG_S = 0.1, 0.5
 folder = Path(sys.argv[1], "work")
 folder.mkdir()
 os.chdir(folder)
 worker = fuzz_worker.Worker(folder)
-fuzz_worker.limit_memory()
 case = Case("plain", (), (["view", "FILE"],))
 for text in json.loads(sys.argv[2]):
     names = {**globals()}
