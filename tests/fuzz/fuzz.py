@@ -85,6 +85,8 @@ class WorkerProcess:
         if answer:
             self._answers += 1
             found: dict[str, Any] = json.loads(answer)
+            if any("MemoryError" in one["what"] for one in found["found"]):
+                self._stop()  # much of its memory may be in use
             return found
         if process.poll() is None and process.returncode is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -260,8 +262,11 @@ def main() -> int:
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        for thread in threads:
-            thread.join(PROGRESS_S / count)
+        try:
+            for thread in threads:
+                thread.join(PROGRESS_S / count)
+        except KeyboardInterrupt:
+            run.end = 0.0
         print(run.summary(), flush=True)
     for what, times in run.findings.most_common():
         print(f"{times:6,} times: {what}")

@@ -28,6 +28,7 @@ from fuzz_seeds import seed_file
 
 import lineprof
 from lineprof.cli.main import main
+from lineprof.report import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
 
 CPU_S = 5.0  # of one command
 HANG_S = 30.0  # without the use of a processor
-MEMORY = 500 << 20  # bytes, beyond what the process has at its start
+MEMORY = 500 << 20  # bytes of one command, beyond what the process has
 FILE, OTHER, OUT, NOW = "case.lprof", "other.lprof", "out", "now"
 
+_VIEWS = frozenset(f"--{name}" for name in VIEWS)
 _PACKAGE = os.path.join(os.path.dirname(lineprof.__file__), "")
 _STARTS = frozenset(
     {
@@ -64,7 +66,6 @@ class _Limits:
 
     def __init__(self) -> None:
         self.reached = ""
-        self._memory = _address_space() + MEMORY
         self._begun = 0.0
         signal.signal(signal.SIGPROF, self._too_long)
         signal.signal(signal.SIGALRM, self._hangs)
@@ -88,7 +89,7 @@ class _Limits:
         end = int(self._begun + 3 * CPU_S) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (end, hard))
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (self._memory, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (_address_space() + MEMORY, hard))
         signal.setitimer(signal.ITIMER_PROF, CPU_S)
         signal.setitimer(signal.ITIMER_REAL, HANG_S)
         try:
@@ -248,9 +249,10 @@ class Worker:
 
 def _kind(command: Sequence[str]) -> str:
     """Return the view or the format of a command."""
-    words = [word for word in command if not word.startswith("COLUMNS=")]
-    at = 1 if words[0] == "view" else words.index("-f") + 1
-    return f"{words[0]} {words[at].partition('=')[0]}"
+    if "export" in command:
+        return f"export {command[command.index('-f') + 1]}"
+    flags = [word.partition("=")[0] for word in command]
+    return " ".join(["view", *(flag for flag in flags if flag in _VIEWS)])
 
 
 def _place(error: BaseException) -> str:

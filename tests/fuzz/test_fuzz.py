@@ -82,20 +82,20 @@ def test_the_death_of_the_worker_is_a_finding(worker: WorkerProcess) -> None:
 # Findings, each of a program in place of the command line.
 
 MAINS = {
-    "view FILE: KeyError in None of ?": "raise KeyError(1)",
-    "view FILE: SystemExit in None of ?": "sys.exit(3)",
-    "view FILE: MemoryError in None of ?": "bytes(600 << 20)",
-    "view FILE: it takes more than 0.1 s of processor time": "while True: pass",
-    "view FILE: it waits for ever": "time.sleep(9)",
-    "view FILE: it does os.system": "os.system('true')",
-    "view FILE: it does pickle.find_class": "pickle.loads(b'cos\\nsystem\\n.')",
-    "view FILE: a file outside of the folder is written": "open('../x', 'w')",
-    "view FILE: the profile is changed": "open('case.lprof', 'ab').write(b'x')",
-    "view FILE: the text of a local file is shown": "print(open('secret').read())",
-    "view FILE: the text has the character '\\x1b'": "print('\\x1b[31m')",
-    "view FILE: the exit status is 2": "print('lineprof: x', file=sys.stderr); return 2",
-    "view FILE: an error is not one line": "return 1",
-    "view FILE: a message has several lines": "print('Traceback', file=sys.stderr)",
+    "view: KeyError in None of ?": "raise KeyError(1)",
+    "view: SystemExit in None of ?": "sys.exit(3)",
+    "view: MemoryError in None of ?": "bytes(600 << 20)",
+    "view: it takes more than 0.1 s of processor time": "while True: pass",
+    "view: it waits for ever": "time.sleep(9)",
+    "view: it does os.system": "os.system('true')",
+    "view: it does pickle.find_class": "pickle.loads(b'cos\\nsystem\\n.')",
+    "view: a file outside of the folder is written": "open('../x', 'w')",
+    "view: the profile is changed": "open('case.lprof', 'ab').write(b'x')",
+    "view: the text of a local file is shown": "print(open('secret').read())",
+    "view: the text has the character '\\x1b'": "print('\\x1b[31m')",
+    "view: the exit status is 2": "print('lineprof: x', file=sys.stderr); return 2",
+    "view: an error is not one line": "return 1",
+    "view: a message has several lines": "print('Traceback', file=sys.stderr)",
 }
 WICKED = """
 import json, os, pickle, sys, time
