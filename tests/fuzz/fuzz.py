@@ -29,7 +29,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from fuzz_cases import Case, file_of, random_case
 
@@ -235,9 +235,9 @@ class Run:
             stem.with_suffix(".txt").write_text(finding["detail"], "utf-8", "replace")
         words = [*finding["command"]]
         start = [words.pop(0)] if words[:1] and words[0].startswith("COLUMNS=") else []
-        shown = " ".join(
-            [*start, "python -m lineprof", *words]
-        ).replace("FILE", str(stem.with_suffix(".lprof")))
+        shown = " ".join([*start, "python -m lineprof", *words]).replace(
+            "FILE", str(stem.with_suffix(".lprof"))
+        )
         print(f"{what}\n    {shown}", flush=True)
 
     def summary(self) -> str:
@@ -245,7 +245,8 @@ class Run:
         n = self.numbers
         return (
             f"{n['loaded'] + n['refused']:,} files: {n['loaded']:,} loaded,"
-            f" {n['refused']:,} refused; {n['views']:,} views, {n['exports']:,} exports;"
+            f" {n['refused']:,} refused; {n['views']:,} views,"
+            f" {n['exports']:,} exports;"
             f" {len(self.findings)} findings ({self.findings.total():,} times)"
         )
 

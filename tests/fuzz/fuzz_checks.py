@@ -151,7 +151,7 @@ def _speedscope(data: bytes) -> None:
 
 def _svg(data: bytes) -> None:
     parser = xml.parsers.expat.ParserCreate()
-    parser.Parse(data, True)  # noqa: FBT003
+    parser.Parse(data, True)
 
 
 def _csv(data: bytes) -> None:

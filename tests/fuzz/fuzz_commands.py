@@ -35,8 +35,25 @@ SAMPLES = {
     "min_percent": ("0", "100"),
     "lines": ("1", "1000"),
     "targets": (
-        *("*", "*:*", "f", "main", "fit", "load", "fib", "Model.forward", "builtins.len"),
-        *("time.sleep", "main.py:9", "train.py:6", "model.py:34", "a.py:2", "model.py:fit"),
+        *(
+            "*",
+            "*:*",
+            "f",
+            "main",
+            "fit",
+            "load",
+            "fib",
+            "Model.forward",
+            "builtins.len",
+        ),
+        *(
+            "time.sleep",
+            "main.py:9",
+            "train.py:6",
+            "model.py:34",
+            "a.py:2",
+            "model.py:fit",
+        ),
         *(f"*{part}*" for part in (INJECTED, "evil", "a;b", "script", "e*l", "[(]")),
     ),
 }

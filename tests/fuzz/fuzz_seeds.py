@@ -180,7 +180,10 @@ def _chain(count: int) -> bytes:
         )
         db.executemany(
             "INSERT INTO call_nodes VALUES (?, ?, ?, 0, 0, 1, 1, 1, ?, ?)",
-            ((i, i - 1 if i else None, 1000 + i, count - i, count - i) for i in range(count)),
+            (
+                (i, i - 1 if i else None, 1000 + i, count - i, count - i)
+                for i in range(count)
+            ),
         )
         db.commit()
         return db.serialize()

@@ -31,8 +31,8 @@ from lineprof.cli.main import main
 from lineprof.report import VIEWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from types import CodeType, FrameType
+    from collections.abc import Iterator, Sequence
+    from types import CodeType
 
 CPU_S = 5.0  # of one command
 HANG_S = 30.0  # without the use of a processor
@@ -40,10 +40,17 @@ MEMORY = 500 << 20  # bytes of one command, beyond what the process has
 FILE, OTHER, OUT, NOW = "case.lprof", "other.lprof", "out", "now"
 
 _VIEWS = frozenset(f"--{name}" for name in VIEWS)
-_PACKAGE = os.path.join(os.path.dirname(lineprof.__file__), "")
+_PACKAGE = f"{Path(lineprof.__file__).parent}/"
 _STARTS = frozenset(
     {
-        *("os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty"),
+        *(
+            "os.system",
+            "os.exec",
+            "os.posix_spawn",
+            "os.spawn",
+            "os.fork",
+            "os.forkpty",
+        ),
         *("subprocess.Popen", "pty.spawn", "socket.connect", "socket.bind"),
         *("pickle.find_class", "os.kill"),
     }
@@ -74,7 +81,7 @@ class _Limits:
         self.reached = f"it takes more than {CPU_S:g} s of processor time"
         raise TooSlow(self.reached)
 
-    def _hangs(self, _: int, frame: FrameType | None) -> None:
+    def _hangs(self, *_: object) -> None:
         if time.process_time() - self._begun < HANG_S / 30:  # else others have it
             self.reached = "it waits for ever"
             raise TooSlow(self.reached)
@@ -108,9 +115,7 @@ class _Lines:
         if sys.version_info >= (3, 12):
             events = sys.monitoring
             events.use_tool_id(events.COVERAGE_ID, "lineprof's fuzzer")
-            events.register_callback(
-                events.COVERAGE_ID, events.events.LINE, self._line
-            )
+            events.register_callback(events.COVERAGE_ID, events.events.LINE, self._line)
             events.set_events(events.COVERAGE_ID, events.events.LINE)
 
     def _line(self, code: CodeType, _: int) -> object:
@@ -136,7 +141,7 @@ class Worker:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._audited = ""
-        self._within = os.path.join(os.path.realpath(folder), "")
+        self._within = folder.resolve()
         self._places = _make_places(folder)
         self._now = os.open(folder / NOW, os.O_WRONLY | os.O_CREAT)
         (folder / OTHER).write_bytes(seed_file("calls"))
@@ -144,22 +149,18 @@ class Worker:
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open":
-            path, _, flags = arguments
-            if flags & _WRITING and self._is_outside(path):
+        if event == "open" and arguments[2] & _WRITING:
+            if self._is_outside(arguments[0]):
                 self._audited = "a file outside of the folder is written"
-        elif event in _STARTS:
-            self._audited = f"it does {event}"
-        elif event in _CHANGES and self._is_outside(arguments[0]):
+        elif event in _STARTS or (event in _CHANGES and self._is_outside(arguments[0])):
             self._audited = f"it does {event}"
 
     def _is_outside(self, path: object) -> bool:
         """Tell whether a path is neither in the folder nor of compiled modules."""
         if isinstance(path, int) or path == os.devnull:
             return False
-        name = os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]
-        is_within = os.path.join(name, "").startswith(self._within)
-        return not (is_within or "__pycache__" in name)
+        name = Path(os.path.abspath(os.fsdecode(path)))  # type: ignore[arg-type]  # noqa: PTH100 - resolve() opens
+        return not (name.is_relative_to(self._within) or "__pycache__" in name.parts)
 
     def run(self, case: Case, chance: random.Random | None) -> dict[str, Any]:
         """Return what the commands of a case have shown; `chance` chooses commands."""
@@ -213,9 +214,7 @@ class Worker:
         is_terminal = command[0].startswith("COLUMNS=")
         names = {"FILE": FILE, "OTHER": OTHER, "OUT": OUT}
         arguments = [
-            names.get(one, one)
-            .replace("=OUT", f"={OUT}")
-            .replace("=FILE", f"={FILE}")
+            names.get(one, one).replace("=OUT", f"={OUT}").replace("=FILE", f"={FILE}")
             for one in command[is_terminal:]
         ]
         if arguments[0] == "view":
