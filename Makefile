@@ -2,9 +2,9 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports docs-pictures test test-newest test-gpu dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports docs-pictures test test-newest fuzz test-gpu dev lint bench clean
 
-export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT
+export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT SECONDS SEED
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
@@ -20,6 +20,9 @@ test: ## the whole suite on every Python found, once per hook (ONLY=3.12 ARGS="-
 
 test-newest: ## the suite on Python 3.14 and 3.15 in a Debian sid; needs root (ONLY=3.15 NEWEST_ROOT=DIR)
 	@tools/run dev/newest
+
+fuzz: ## damaged profiles through every view and export (SECONDS=1200 SEED=1)
+	@tools/run dev/fuzz
 
 test-gpu: ## tests that need an NVIDIA GPU (PYTHON=... ARGS="--list")
 	@tools/run checks/gpu

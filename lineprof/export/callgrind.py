@@ -143,7 +143,7 @@ def _self_waits(
             continue
         waited = functions[edge.callee]
         key = (edge.caller, edge.line, edge.callee)
-        of_edges[key] = waited * edge.total_ns // time
+        of_edges[key] = min(waited * edge.total_ns // time, edge.total_ns)
         if edge.caller is not None:
             place = (edge.caller, edge.line)
             waits[place] = waits.get(place, 0) - waited * edge.inclusive_ns // time
@@ -206,7 +206,7 @@ class _Writer:
             for edge in lines[line]:
                 yield f"cfi={self._file(edge.callee)}"
                 yield f"cfn={self._name(edge.callee)}"
-                yield f"calls={edge.calls} {edge.callee[1]}"
+                yield f"calls={edge.calls} {max(0, edge.callee[1])}"
                 call = (edge.caller, edge.line, edge.callee)
                 yield _costs(line, [e.edges.get(call, 0) for e in self._events])
 
@@ -227,7 +227,8 @@ def _numbered(known: dict[NameKey, int], key: NameKey, name: str) -> str:
 
 
 def _costs(line: int, numbers: list[int]) -> str:
-    return " ".join(map(str, (line, *numbers)))
+    """Return a line of costs; the format has no numbers below 0."""
+    return " ".join([str(max(0, number)) for number in (line, *numbers)])
 
 
 def remarks(profile: Profile) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 NANOSECOND = 1e-9  # in s
 
+MIN_UNIT, MAX_UNIT = 1e-15, 1e6  # of the ticks in a file, in s
+
 AUTO_UNIT = 0.0  # asks for each time in the unit in which it reads best
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (NANOSECOND, "ns"))  # in s

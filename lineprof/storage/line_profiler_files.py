@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 from lineprof.model.profile import Profile
+from lineprof.model.units import MAX_UNIT, MIN_UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,6 @@ _MAX_BYTES = 1 << 26  # of a file
 _LINES_END = 1 << 31
 _HITS_END = 1 << 63
 _TICKS_END = 1 << 63
-_MIN_UNIT, _MAX_UNIT = 1e-15, 1e6  # tick, in seconds
 # Limits of the whole profile: many functions can share one list or text of a file.
 _MAX_ROWS = 1 << 20
 _MAX_CHARACTERS = 1 << 25  # of files and names of functions
@@ -243,10 +243,10 @@ def _natural(value: object, end: int, what: str) -> None:
 
 
 def _unit(value: object) -> float:
-    if type(value) is int and 0 < value <= _MAX_UNIT:
+    if type(value) is int and 0 < value <= MAX_UNIT:
         return float(value)
     unit: float = _of(value, float)
-    if not _MIN_UNIT <= unit <= _MAX_UNIT:  # nor NaN
+    if not MIN_UNIT <= unit <= MAX_UNIT:  # nor NaN
         raise NotAllowed("the unit in it is impossible")
     return unit
 

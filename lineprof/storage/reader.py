@@ -29,7 +29,7 @@ from lineprof.model.records import (
     Wait,
     sum_parts,
 )
-from lineprof.model.units import NANOSECOND
+from lineprof.model.units import MAX_UNIT, MIN_UNIT, NANOSECOND
 from lineprof.storage.rows import (
     Damaged,
     check_natural,
@@ -228,9 +228,17 @@ def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> Profile:
             if row["sha256"] is not None or row["text"] is not None
         },
         warnings=[text for (text,) in rows_of(db, WARNINGS)],
-        unit=float(meta.get("unit", NANOSECOND)),
+        unit=_unit(meta.get("unit", str(NANOSECOND))),
         **_optional(db, tables, keys, (processes, threads), meta.get(FOLDED, "0")),
     )
+
+
+def _unit(text: str) -> float:
+    """Return the length of a tick in seconds; Damaged if it is impossible."""
+    unit = float(text)
+    if not MIN_UNIT <= unit <= MAX_UNIT:  # nor NaN
+        raise Damaged(f"a tick of {unit:g} s is impossible")
+    return unit
 
 
 def _optional(
