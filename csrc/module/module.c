@@ -252,11 +252,29 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* The engine is one for the process, and so is its code-extra index, which
+ * belongs to one interpreter.  Subinterpreters with a GIL of their own are
+ * refused by the slot below, the others only here. */
+static int
+refuse_subinterpreter(void)
+{
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) {
+        return 0;
+    }
+    PyErr_SetString(PyExc_ImportError,
+                    "lineprof cannot profile in a subinterpreter: make the "
+                    "LineProfiler in the main interpreter");
+    return -1;
+}
+
 static int
 module_exec(PyObject *module)
 {
     lp_state *state = PyModule_GetState(module);
 
+    if (refuse_subinterpreter() < 0) {
+        return -1;
+    }
     state->tracer_type =
         PyType_FromModuleAndSpec(module, &lp_tracer_spec, NULL);
     if (state->tracer_type == NULL ||
