@@ -155,6 +155,14 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
     return list;
 }
 
+/* The interpreter is about to end: see lp_code_keep_all(). */
+static PyObject *
+module_keep_codes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    lp_code_keep_all();
+    Py_RETURN_NONE;
+}
+
 /* Greenlets may switch frames of one thread from now on. */
 static PyObject *
 module_set_greenlets(PyObject *Py_UNUSED(module), PyObject *greenlets)
@@ -238,6 +246,7 @@ static PyMethodDef methods[] = {
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
+    {"keep_codes", module_keep_codes, METH_NOARGS, NULL},
     {"c_functions", module_c_functions, METH_VARARGS, NULL},
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
