@@ -2,9 +2,14 @@
 
 #include <stdlib.h>
 
-/* Code-extra index of lineprof: requested once per process, because the
- * interpreter never takes it back. */
+/* Code-extra indices of lineprof, of the first lp_code and of the lp_mark:
+ * requested once per process, because the interpreter never takes them back.
+ */
 static Py_ssize_t extra_index = -1;
+static Py_ssize_t mark_index = -1;
+
+static lp_mark *marks; /* those of all code objects that have one */
+static bool keeps_all; /* see lp_code_keep_all() */
 
 /* The interpreter frees the code object: keep the counters for the next code
  * object of the same key. */
@@ -36,19 +41,81 @@ lp_code_take_free(lp_code *canonical)
     return self;
 }
 
+/* The interpreter frees the code object. */
+static void
+free_mark(void *extra)
+{
+    lp_mark *mark = extra;
+
+    if (mark == NULL) {
+        return;
+    }
+    *mark->link = mark->next;
+    if (mark->next != NULL) {
+        mark->next->link = mark->link;
+    }
+    free(mark);
+}
+
 int
 lp_code_open(void)
 {
     if (extra_index < 0) {
         extra_index = lp_code_extra_request(retire);
     }
-    if (extra_index < 0) {
+    if (mark_index < 0) {
+        mark_index = lp_code_extra_request(free_mark);
+    }
+    if (extra_index < 0 || mark_index < 0) {
         PyErr_SetString(PyExc_RuntimeError,
                         "the interpreter has no room left for a word on its "
                         "code objects");
         return -1;
     }
     return 0;
+}
+
+lp_mark *
+lp_code_mark(PyObject *code)
+{
+    return lp_code_extra_get(code, mark_index);
+}
+
+lp_mark *
+lp_code_add_mark(PyObject *code)
+{
+    lp_mark *mark = lp_code_mark(code);
+
+    if (mark != NULL) {
+        return mark;
+    }
+    mark = calloc(1, sizeof(*mark));
+    if (mark == NULL || lp_code_extra_set(code, mark_index, mark) < 0) {
+        free(mark);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    mark->code = code;
+    mark->next = marks;
+    mark->link = &marks;
+    if (marks != NULL) {
+        marks->link = &mark->next;
+    }
+    marks = mark;
+    if (keeps_all) {
+        Py_INCREF(code);
+    }
+    return mark;
+}
+
+void
+lp_code_keep_all(void)
+{
+    for (lp_mark *mark = marks; mark != NULL && !keeps_all;
+         mark = mark->next) {
+        Py_INCREF(mark->code);
+    }
+    keeps_all = true;
 }
 
 lp_code *
@@ -75,7 +142,8 @@ lp_code_attach(lp_code *self, PyObject *code)
 
     /* The interpreter calls retire() on the extra that this call replaces. */
     if (first == NULL) {
-        if (lp_code_extra_set(code, extra_index, self) < 0) {
+        if (lp_code_add_mark(code) == NULL ||
+            lp_code_extra_set(code, extra_index, self) < 0) {
             return -1;
         }
     }

@@ -54,8 +54,31 @@ typedef struct lp_code {
     struct lp_labels *labels;
 } lp_code;
 
-/* Request the code-extra index from the interpreter, once.  0 or -1. */
+/* The mark of a code object that has, or had, any data of lineprof: marks are
+ * linked, so that all such code objects can be found. */
+typedef struct lp_mark {
+    PyObject *code;        /* borrowed: freed with the code object */
+    struct lp_mark *next;  /* in the list of all, */
+    struct lp_mark **link; /* and what points here in it */
+    uintptr_t unwanted_in; /* last round of discovery in which the code object
+                              was unwanted; see discovery.h */
+} lp_mark;
+
+/* Request the code-extra indices from the interpreter, once.  0 or -1. */
 int lp_code_open(void);
+
+/* [GIL] Return the mark of a code object, or NULL. */
+lp_mark *lp_code_mark(PyObject *code);
+
+/* [GIL] Return the mark of a code object, made at the first call; NULL with an
+ * exception if memory is out. */
+lp_mark *lp_code_add_mark(PyObject *code);
+
+/* [GIL] Keep all marked code objects for ever, at the interpreter's exit.  For
+ * a code object that has any code extra the interpreter calls the free
+ * functions of all users of code extras, and one of another user, written in
+ * Python for ctypes, may be gone before the code object is. */
+void lp_code_keep_all(void);
 
 /* [GIL] Return the first lp_code of a code object, or NULL. */
 lp_code *lp_code_of(PyObject *code);

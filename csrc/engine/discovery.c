@@ -8,17 +8,9 @@ bool lp_discovery_on;
 static PyObject *decide; /* owned; NULL while discovery is off */
 static PyObject
     *unwanted_files; /* owned set: files from which no code is wanted */
-/* Code-extra index: the round of discovery in which the code object was
- * unwanted. */
-static Py_ssize_t extra_index = -1;
 static uintptr_t round_number;
 
 static _Thread_local bool asking;
-
-static void
-free_nothing(void *Py_UNUSED(extra))
-{
-}
 
 /* Have the hook deliver the start of all code objects, or of watched ones
  * only. */
@@ -51,15 +43,6 @@ stop(void)
 static int
 start(PyObject *callable)
 {
-    if (extra_index < 0) {
-        extra_index = lp_code_extra_request(free_nothing);
-    }
-    if (extra_index < 0) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "the interpreter has no room left for a word on its "
-                        "code objects");
-        return -1;
-    }
     unwanted_files = PySet_New(NULL);
     if (unwanted_files == NULL) {
         return -1;
@@ -103,7 +86,11 @@ lp_discovery_is_asking(void)
 static void
 mark_unwanted(PyObject *code)
 {
-    (void)lp_code_extra_set(code, extra_index, (void *)round_number);
+    lp_mark *mark = lp_code_add_mark(code);
+
+    if (mark != NULL) {
+        mark->unwanted_in = round_number;
+    }
 }
 
 /* Offer the code object to the Python callable; true if it was registered. */
@@ -139,10 +126,14 @@ lp_code *
 lp_discovery_ask(PyObject *code)
 {
     lp_code *found = NULL;
+    const lp_mark *mark;
     lp_python_call call;
 
-    if (asking || decide == NULL ||
-        lp_code_extra_get(code, extra_index) == (void *)round_number) {
+    if (asking || decide == NULL) {
+        return NULL;
+    }
+    mark = lp_code_mark(code);
+    if (mark != NULL && mark->unwanted_in == round_number) {
         return NULL;
     }
     lp_python_call_begin(&call);
@@ -150,10 +141,10 @@ lp_discovery_ask(PyObject *code)
     if (call_decide(code)) {
         found = lp_code_of(code);
     }
-    asking = false;
-    lp_python_call_end(&call);
     if (found == NULL) {
         mark_unwanted(code);
     }
+    asking = false;
+    lp_python_call_end(&call);
     return found;
 }

@@ -155,6 +155,14 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
     return list;
 }
 
+/* The interpreter is about to end: see lp_code_keep_all(). */
+static PyObject *
+module_keep_codes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    lp_code_keep_all();
+    Py_RETURN_NONE;
+}
+
 /* Greenlets may switch frames of one thread from now on. */
 static PyObject *
 module_set_greenlets(PyObject *Py_UNUSED(module), PyObject *greenlets)
@@ -238,6 +246,7 @@ static PyMethodDef methods[] = {
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
+    {"keep_codes", module_keep_codes, METH_NOARGS, NULL},
     {"c_functions", module_c_functions, METH_VARARGS, NULL},
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
@@ -252,11 +261,29 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* The engine is one for the process, and so is its code-extra index, which
+ * belongs to one interpreter.  Subinterpreters with a GIL of their own are
+ * refused by the slot below, the others only here. */
+static int
+refuse_subinterpreter(void)
+{
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) {
+        return 0;
+    }
+    PyErr_SetString(PyExc_ImportError,
+                    "lineprof cannot profile in a subinterpreter: make the "
+                    "LineProfiler in the main interpreter");
+    return -1;
+}
+
 static int
 module_exec(PyObject *module)
 {
     lp_state *state = PyModule_GetState(module);
 
+    if (refuse_subinterpreter() < 0) {
+        return -1;
+    }
     state->tracer_type =
         PyType_FromModuleAndSpec(module, &lp_tracer_spec, NULL);
     if (state->tracer_type == NULL ||

@@ -649,10 +649,10 @@ lp_sampler_start(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
 {
     pthread_once(&once, register_fork_handlers);
     pthread_mutex_lock(&lock);
-    sampler.view.recorders = recorders;
-    sampler.view.low = low;
-    sampler.view.high = high;
-    if (!sampler.allowed) {
+    if (!sampler.allowed) { /* so no sampling thread reads the view */
+        sampler.view.recorders = recorders;
+        sampler.view.low = low;
+        sampler.view.high = high;
         sampler.allowed = true;
         __atomic_store_n(&lp_sampler_state, LP_SAMPLER_WANTED,
                          __ATOMIC_SEQ_CST);

@@ -6,6 +6,7 @@ on to the other modules.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from _thread import RLock  # as in threading, which imports warnings
@@ -41,6 +42,8 @@ _CORES_OF_LINE_PROFILER = {
 # Event costs belong to the process and are 0 during calibration: one thread at a time.
 _opening = RLock()
 os.register_at_fork(after_in_child=_opening._at_fork_reinit)  # type: ignore[attr-defined] # noqa: SLF001
+# Registered early, so that it runs after the program's own exit functions.
+atexit.register(_core.keep_codes)
 
 
 class OpenCore(namedtuple("OpenCore", "tracer calibration name reason")):

@@ -10,11 +10,15 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from as_python import Outcome, kernprof
 from check import check_like_alone
 from running import hits_of, hook_name, new_profiler, run_python
 
+from lineprof import load_stats
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import FrameType
 
 pytestmark = pytest.mark.usefixtures("hook")
@@ -243,3 +247,62 @@ def test_the_last_profiler_leaves_no_tool_and_no_tracer() -> None:
     held = int(hook_name() == "monitoring")
     assert (status, errors) == (0, "")
     assert output == f"{held} {hook_name()} 0 None None\n"
+
+
+# Ends with a free function in Python, which ctypes drops before the last code object
+# dies. CPython calls that function for each code object with a word of any tool's.
+CODE_EXTRA_OF_ITS_OWN = """
+import ctypes
+
+FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+free = FREE(lambda extra: None)
+try:
+    request = ctypes.pythonapi.PyUnstable_Eval_RequestCodeExtraIndex
+except AttributeError:
+    request = ctypes.pythonapi._PyEval_RequestCodeExtraIndex
+request.argtypes = [FREE]
+assert request(free) > 0
+
+def f(n):
+    return [g(i) for i in range(n)]
+
+def g(i):
+    return i + 1
+"""
+
+
+@pytest.mark.parametrize("decorator", ["@profile\n", ""], ids=["decorated", "whole"])
+def test_a_program_with_code_extras_of_its_own_ends_well(
+    decorator: str, tmp_path: Path
+) -> None:
+    program = CODE_EXTRA_OF_ITS_OWN.replace("def ", f"{decorator}def ") + "f(3)\n"
+    (tmp_path / "x.py").write_text(program)
+    flags = ("-lq", "-o", "out", "x.py")
+    outcome = kernprof(*flags, cwd=tmp_path, env={"LINEPROF_CORE": hook_name()})
+    assert outcome == Outcome(status=0, out="", err="")
+    hits = {
+        function.name: [row.hits for row in function.rows]
+        for function in load_stats(tmp_path / "out").functions
+    }
+    assert (hits["f"], hits["g"]) == ([1], [3])
+
+
+def test_code_extras_of_a_program_whose_profiler_is_gone() -> None:
+    program = """
+from lineprof import LineProfiler
+
+profiler = LineProfiler(f, g)
+with profiler:
+    f(3)
+del profiler
+
+def late():
+    with LineProfiler(late):
+        f(3)
+
+import atexit
+atexit.register(late)
+"""
+    # The index of lineprof is the first.
+    imports = "import lineprof\nlineprof.LineProfiler()\n"
+    assert run_python(imports + CODE_EXTRA_OF_ITS_OWN + program) == (0, "", "")
