@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import example_gpu
 import pytest
-from example_calls import FIB, FORWARD, MAIN, SOLVE, WORK, example, wide
+from example_calls import FIB, FORWARD, MAIN, PROCESS, SOLVE, WORK, example, wide
 from export_shapes import content, remarks, shapes
 
+from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
+from lineprof.model.records import (
+    LOCK,
+    NO_NODE,
+    CallNode,
+    CallTree,
+    FunctionStats,
+    Thread,
+    ThreadLine,
+    Wait,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from lineprof.line_stats import LineStats
 
 OUTSIDE = "[outside of profiled functions]"
 
@@ -164,6 +173,35 @@ def test_waits_are_on_their_lines_and_other_time_is_cpu_time() -> None:
     _, _, into_weights = file.calls[model, "Model.forward", 15, solve, weights]
     assert into_weights["Wait_ns"] == 300_000
     assert "waits of calls are estimated" in remarks(example(), "callgrind")[0]
+
+
+def test_waits_of_recursive_calls_are_not_counted_twice() -> None:
+    """A callee's waits are shared by the total time of its calls, as its time is."""
+    one, other = ("/p/r.py", 1, "one"), ("/p/r.py", 5, "other")
+    nodes = (
+        CallNode(NO_NODE, 0, one, 0, 1, 1, 100, 1_000, 1_000),
+        CallNode(0, 2, other, 0, 3, 1, 900, 900, 2_100),  # with two calls in itself
+    )
+    functions = [
+        FunctionStats(*one[::2], one[1], (ThreadLine(2, 0, 1, 1_000),), 1),
+        FunctionStats(*other[::2], other[1], (ThreadLine(6, 0, 3, 900),), 3),
+    ]
+    stats = LineStats.from_functions(
+        functions,
+        processes=[PROCESS],
+        threads=[Thread(0, 4711, "MainThread")],
+        calls=CallTree(nodes),
+        waits=[Wait(other, 6, 0, LOCK, 600)],
+    )
+    _, _, costs = parsed(stats).calls["/p/r.py", "one", 2, "/p/r.py", "other"]
+    assert (costs["ns"], costs["Wait_ns"]) == (900, 600)
+
+
+def test_a_file_name_with_a_line_break_stays_on_its_line() -> None:
+    evil = ("/p/a\nfn=(1) b.py", 1, "f")
+    line = ThreadLine(2, 0, 1, 7)
+    stats = LineStats.from_functions([FunctionStats(*evil[::2], 1, (line,), 1)])
+    assert parsed(stats).of("Hits") == {("/p/a\\nfn=(1) b.py", "f", 2): 1}
 
 
 def test_two_functions_of_one_name_are_separate() -> None:

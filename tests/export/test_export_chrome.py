@@ -319,6 +319,14 @@ def test_processes_of_one_host_share_a_clock_and_others_the_time_of_day() -> Non
     assert len(file.processes) == 3  # two of which have the same number
 
 
+def test_two_traces_of_one_process_are_in_the_order_of_their_origins() -> None:
+    first, second = (SLICES[0]._replace(ns=ns) for ns in (10, 20))
+    later = example_gpu.ORIGIN_NS + 1_000_000
+    file = File(traced(trace([first]), trace([second], origin_ns=later)))
+    starts = {event["dur"]: event["ts"] for event in file.on("MainThread (4711)")}
+    assert starts == {10: first.start_ns, 20: first.start_ns + 1_000_000}
+
+
 def test_the_file_is_written_in_parts() -> None:
     taken = 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import example_gpu
 import pytest
-from example_calls import FORWARD, LEN, MAIN, MODEL_TEXT, example, wide
+from example_calls import FORWARD, LEN, MAIN, MODEL_TEXT, PROCESS, example, wide
 from export_shapes import MANY, STEPS, content, shapes
 from pprof_file import Profile, Sample, parsed_by_protobuf, read
 
@@ -161,6 +161,16 @@ def test_the_run_is_described_in_comments() -> None:
     assert profile.duration_ns == 6_500_000
     (empty,) = pprof(shapes()["nothing"]).comments[1:]
     assert empty.startswith("the profile is empty")
+
+
+def test_the_duration_is_from_the_first_start_to_the_last_end() -> None:
+    stats = example()
+    first = PROCESS._replace(start_unix_ns=1_000, wall_ns=500)
+    later = PROCESS._replace(start_unix_ns=1_300, wall_ns=400, pid=4712)
+    stats.processes = (later, first)
+    profile = pprof(stats)
+    start_and_duration = {"start": profile.time_ns, "duration": profile.duration_ns}
+    assert start_and_duration == {"start": 1_000, "duration": 700}
 
 
 def test_c_functions_have_no_file() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
-from example_calls import FORWARD, MAIN, deep, example, wide
+from example_calls import FORWARD, MAIN, PROCESS, deep, example, wide
 from export_shapes import content, remarks, shapes
 
 from lineprof.line_stats import LineStats
@@ -153,6 +153,15 @@ def test_an_empty_profile_says_why(shape: str) -> None:
     (why,) = remarks(shapes()[shape], "svg")
     assert why.startswith("the profile is empty")
     assert why in content(shapes()[shape], "svg").decode()
+
+
+def test_the_text_of_an_empty_profile_is_valid_xml() -> None:
+    stats = LineStats.from_functions([], processes=[PROCESS._replace(exit="<b> & ]]>")])
+    assert drawn(stats) == [[]]
+    (why,) = remarks(stats, "svg")
+    assert "(the program ended by: <b> & ]]>)" in why
+    root = ET.fromstring(content(stats, "svg"))  # noqa: S314  # our own
+    assert why in [node.text for node in root.iter(f"{SVG}text")]
 
 
 def test_the_file_loads_no_other_file() -> None:

@@ -52,10 +52,12 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def of_source(text: str, *cells: ThreadLine, name: str = "f") -> LineStats:
+def of_source(
+    text: str, *cells: ThreadLine, name: str = "f", file: str = "f.py"
+) -> LineStats:
     """Return the profile of one function, the only one of its file."""
-    function = FunctionStats("f.py", name, 1, cells)
-    sources = {"f.py": SourceFile("f.py", text, "")}
+    function = FunctionStats(file, name, 1, cells)
+    sources = {file: SourceFile(file, text, "")}
     return LineStats.from_functions([function], sources=sources)
 
 
@@ -96,7 +98,8 @@ def test_the_line_with_the_most_time_is_the_hottest() -> None:
 
 def test_text_of_a_profile_is_escaped() -> None:
     evil = "<script>alert('x')</script>\"&\u202e\x1b[2J\ud800"
-    stats = of_source(f"def f():\n    {evil}\n", ThreadLine(2, -1, 1, 1), name=evil)
+    text, line = f"def f():\n    {evil}\n", ThreadLine(2, -1, 1, 1)
+    stats = of_source(text, line, name=evil, file=f"/{evil}.py")
     stats.warnings = (evil,)
     html = html_of(stats)
     page = Page(html)
@@ -104,7 +107,7 @@ def test_text_of_a_profile_is_escaped() -> None:
     assert page.rows[2][-1] == (
         "    <script>alert('x')</script>\"&\\u202e\\x1b[2J\\ud800"
     )
-    assert page.text.count("<script>") == 3
+    assert page.text.count("<script>") == 4
     html.encode()
 
 

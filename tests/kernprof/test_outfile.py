@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import time
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,6 +49,20 @@ def test_placeholders(
 
 def test_the_placeholder_of_the_start_time() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d{6}", named("%t"))
+
+
+def test_the_start_time_is_local_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "XXX-14")  # 14 hours ahead of UTC
+    time.tzset()
+    try:
+        before, name, after = time.time(), named("%t"), time.time()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    shift = timezone(timedelta(hours=14))
+    times = [datetime.fromtimestamp(int(one), shift) for one in (before, after)]
+    first, last = (f"{one:%Y-%m-%dT%H%M%S}" for one in times)
+    assert first <= name <= last
 
 
 @pytest.mark.parametrize("template", ["%x", "%", "%s%", "%S", "%q", "%q{A", "%q[A]"])

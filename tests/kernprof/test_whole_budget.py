@@ -66,6 +66,20 @@ def test_a_function_with_a_low_recent_cost_is_kept() -> None:
     assert chosen(budget, 300, f=(50, 1), g=(40, 1), h=(60, 100)) == ["h"]
 
 
+def test_a_function_with_much_time_of_its_own_goes_after_a_cheaper_one() -> None:
+    functions = {"costly": (60, 100), "tiny": (40, 1)}
+    # The cost is 100 of 300 ms; 20 % of the other 200 ms are 40: 60 too many.
+    assert chosen(Budget(1.2), 300, **functions) == ["tiny", "costly"]
+    assert chosen(Budget(1.4), 300, **functions) == ["tiny"]
+
+
+def test_an_old_cost_does_not_count_as_saved() -> None:
+    budget = Budget(1.2)
+    assert chosen(budget, 1000, old=(90, 800), new=(0, 1)) == []
+    # In the last 100 ms the threads' cost was 110 ms, of which `old` had 70.
+    assert chosen(budget, 1100, old=(160, 801), new=(40, 41)) == ["old", "new"]
+
+
 def test_a_cost_of_a_few_milliseconds_is_ignored() -> None:
     assert chosen(Budget(1.2), 10, f=(9, 1)) == []
     assert chosen(Budget(1.2), 12, f=(11, 1)) == ["f"]

@@ -88,6 +88,15 @@ def test_the_same_call_path_on_the_same_thread_is_one_node() -> None:
     assert (one + LineStats({}, 1e-9)).calls is one.calls
 
 
+def test_each_time_of_a_merged_node_is_the_sum_of_the_same_times() -> None:
+    """In a node of a recursive call, total time and inclusive time differ."""
+    one = CallNode(NO_NODE, 0, A, UNKNOWN_THREAD, 2, 1, 10, 20, 40)
+    other = CallNode(NO_NODE, 0, A, UNKNOWN_THREAD, 6, 5, 100, 200, 400)
+    total = tree(one) + tree(other)
+    merged = CallNode(NO_NODE, 0, A, UNKNOWN_THREAD, 8, 6, 110, 220, 440)
+    assert total.calls.nodes == (merged,)
+
+
 def test_an_unknown_thread_stays_unknown() -> None:
     unknown = tree(node(NO_NODE, 0, A, 1))
     assert [one.thread for one in (example() + unknown).calls.nodes][-1] == -1

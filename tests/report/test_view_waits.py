@@ -51,6 +51,12 @@ def test_the_time_of_a_line_is_on_a_processor_or_waiting() -> None:
     assert row(lines, "worker.start()")[5:] == ["90.0", "worker.start()"]
 
 
+def test_a_line_that_waited_longer_than_it_took_has_no_time_on_a_processor() -> None:
+    main = next(one for one in example().functions if one.name == "main")
+    lines = table(with_waits(Wait(main.key, 11, 0, LOCK, 90_001)), columns=("cpu",))
+    assert row(lines, "worker.start()")[5:] == ["0.0", "worker.start()"]
+
+
 def test_each_cause_is_a_column() -> None:
     assert parse_columns(",".join(("cpu", "wait", *CAUSES)))
     with pytest.raises(LineprofError, match="cpu, wait, gil, lock, sleep, io"):
