@@ -148,6 +148,15 @@ def is_whole(word: str) -> bool:
     return digits.isascii() and digits.isdigit() and len(digits) < _MAX_DIGITS
 
 
+def is_number(word: str) -> bool:
+    """Return whether `word` is a number in digits, such as 0.5 or 1e3."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return word.lstrip("+-.")[:1].isdigit()
+
+
 def slow_down(word: str) -> float:
     """Return how many times slower a program may become: 1 or more."""
     try:
@@ -678,8 +687,13 @@ class _Help(optparse.IndentedHelpFormatter):
 
 
 def _follows(flag: Flag, word: str) -> bool:
-    """Return whether `word` is a value of a flag with an optional value."""
-    return is_whole(word) if flag.kind == OPTIONAL else parse_bool(word) is not None
+    """Return whether `word` is a value of a flag with an optional value.
+
+    A number that is not whole is a wrong value, unless a file has that name.
+    """
+    if flag.kind != OPTIONAL:
+        return parse_bool(word) is not None
+    return is_whole(word) or (is_number(word) and not os.path.exists(word))
 
 
 def _options(flag: Flag) -> Iterator[optparse.Option]:

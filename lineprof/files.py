@@ -130,25 +130,33 @@ def encoded(lines: Iterable[str]) -> Iterator[bytes]:
 def write_bytes(chunks: Iterable[bytes], name: str, *, what: str) -> None:
     """Write `chunks` to a file; LineprofError, about `what`, if that fails.
 
-    An existing file is replaced after all is written, and keeps its content if that
-    fails. Pipes and devices are written to directly.
+    See `write_chunks`.
     """
     try:
-        if _is_file_or_free(name):
-
-            def fill(handle: int, _: str) -> None:
-                with open(handle, "wb", closefd=False) as stream:
-                    stream.writelines(chunks)
-
-            write_atomically(os.path.realpath(name), fill)
-        else:
-            with open(name, "wb") as stream:
-                stream.writelines(chunks)
+        write_chunks(chunks, name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LineprofError(
             f"cannot write {what} to {name!r}: {reason}", hint="choose another file"
         ) from error
+
+
+def write_chunks(chunks: Iterable[bytes], name: str) -> None:
+    """Write `chunks` to a file; OSError if that fails.
+
+    An existing file is replaced after all is written, and keeps its content if that
+    fails. Pipes and devices are written to directly.
+    """
+    if not _is_file_or_free(name):
+        with open(name, "wb") as stream:
+            stream.writelines(chunks)
+        return
+
+    def fill(handle: int, _: str) -> None:
+        with open(handle, "wb", closefd=False) as stream:
+            stream.writelines(chunks)
+
+    write_atomically(os.path.realpath(name), fill)
 
 
 def _is_file_or_free(name: str) -> bool:
@@ -164,15 +172,26 @@ def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
     `fill` gets the new file's handle, which stays open, and its path. If anything
     fails, `target` keeps its content and no other file is left. Nothing is written to
     the null device; OSError for folders and other devices.
+
+    If `target` exists, the new file gets its mode, and its owner and group if that is
+    allowed; until then only this user may read the new file. Otherwise the mode
+    follows the umask.
     """
     if is_null_device(target):
         return
+    old = _status(target)
+
+    def opener(path: str, flags: int) -> int:
+        return os.open(path, flags, _ANYONE if old is None else _OWNER)
+
     folder = os.path.dirname(target)
     new = os.path.join(folder, f".lprof-{os.urandom(8).hex()}.tmp")
-    stream = open(new, "xb")  # noqa: SIM115  # never through a link
+    stream = open(new, "xb", opener=opener)  # noqa: SIM115  # never through a link
     try:
         with stream:
             fill(stream.fileno(), new)
+            if old is not None:
+                _keep_access(stream.fileno(), old)
         os.replace(new, target)
     except BaseException:
         from contextlib import suppress  # noqa: PLC0415  # not on the way to the program
@@ -180,6 +199,41 @@ def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
         with suppress(OSError):
             os.unlink(new)
         raise
+
+
+_ANYONE, _OWNER = 0o666, 0o600  # modes of new files; the umask is taken off
+_PERMISSIONS, _GROUP, _OTHERS = 0o777, 0o070, 0o007  # bits of a mode
+
+
+def _status(target: str) -> os.stat_result | None:
+    """Return the status of a file; None if there is none."""
+    try:
+        return os.stat(target)
+    except FileNotFoundError:
+        return None
+
+
+def _keep_access(handle: int, old: os.stat_result) -> None:
+    """Give a new file the owner, group and mode of the `old` one, as far as allowed.
+
+    Another group than that of the old file gets no more rights than others.
+    """
+    mode = old.st_mode & _PERMISSIONS
+    new = os.fstat(handle)
+    if new.st_gid != old.st_gid and not _is_allowed(os.fchown, handle, -1, old.st_gid):
+        mode &= ~_GROUP | (mode & _OTHERS) << 3
+    if new.st_uid != old.st_uid:
+        _is_allowed(os.fchown, handle, old.st_uid, -1)  # to root
+    _is_allowed(os.fchmod, handle, mode)  # some file systems have no modes
+
+
+def _is_allowed(change: Callable[..., None], *arguments: int) -> bool:
+    """Call `change(*arguments)`; return whether the system did as asked."""
+    try:
+        change(*arguments)
+    except OSError:
+        return False
+    return True
 
 
 def is_null_device(target: str) -> bool:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from lineprof.autoprofile.targets import (
     NotFoundError,
     attribute,
-    attributes,
     functions_of,
+    is_module,
     locate,
     modules_in,
     names_of_path,
@@ -26,6 +26,7 @@ from lineprof.autoprofile.targets import (
 )
 from lineprof.bytecode.definitions import functions_in
 from lineprof.bytecode.imports import ALL, Import, imports_in
+from lineprof.decorate.callables import attributes
 from lineprof.files import real_path
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ class ProfileTargets:
                 self._expect_later(each, name, module)
                 continue
             dotted = f"{each.module}.{name}" if name else each.module
-            if name and isinstance(item, ModuleType) and dotted in sys.modules:
+            if name and is_module(item) and dotted in sys.modules:
                 continue  # which is expected by its own name
             for target in self._targets:
                 for path in target.below(dotted):
@@ -316,7 +317,7 @@ def _inside(item: object, path: list[str]) -> object:
             item = attribute(item, [part])
         except NotFoundError:
             return None
-        if isinstance(item, ModuleType):
+        if is_module(item):
             return None
     return item
 

@@ -10,7 +10,7 @@ from importlib.machinery import all_suffixes
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.decorate.callables import HOLDERS, is_annotate_function
+from lineprof.decorate.callables import HOLDERS, attributes, is_annotate_function
 from lineprof.files import absolute_path, real_path
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def functions_of(item: object) -> Iterator[FunctionType]:
     it or of classes with such an origin. Those of a class are defined in its module.
     Modules in a module are left out.
     """
-    if _is_module(item):
+    if is_module(item):
         yield from _functions_in(item, _near_module(item), {id(item)})
     elif _is_class(item):
         yield from _functions_in(item, _near_class(item), {id(item)})
@@ -233,7 +233,7 @@ def _functions_in(
     owner: ModuleType | type, near: Near, seen: set[int]
 ) -> Iterator[FunctionType]:
     for value in list(vars(owner).values()):
-        if id(value) in seen or _is_module(value):
+        if id(value) in seen or is_module(value):
             continue
         seen.add(id(value))
         if not _is_class(value):
@@ -264,7 +264,8 @@ def _home(part: object) -> str:
     return home if isinstance(home, str) else ""
 
 
-def _is_module(value: object) -> TypeGuard[ModuleType]:
+def is_module(value: object) -> TypeGuard[ModuleType]:
+    """Return whether `value` is a module, without running its code."""
     return issubclass(type(value), ModuleType)
 
 
@@ -288,7 +289,7 @@ def _called(
     A wrapper is among them only if its module is near or, without `near`, if it is in
     the file of the function that it wraps.
     """
-    if depth > _MAX_DEPTH or _is_module(value) or _is_class(value):
+    if depth > _MAX_DEPTH or is_module(value) or _is_class(value):
         return
     held = list(_held(value))
     inner = [each for part in held for each in _called(part, near, depth + 1)]
@@ -324,12 +325,3 @@ def _held(value: object) -> Iterator[object]:
     registry = own.get("registry")
     if type(registry) is MappingProxyType and "dispatch" in own:  # singledispatch
         yield from registry.values()
-
-
-def attributes(value: object) -> dict[str, object]:
-    """Return the ``__dict__`` of `value`, without running its code."""
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return own if type(own) is dict else {}

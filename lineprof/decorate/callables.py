@@ -6,6 +6,7 @@ import enum
 import functools
 import sys
 import types
+import weakref
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from lineprof.decorate.code_copies import original
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Self, TypedDict
+    from typing import Self, TypedDict, TypeGuard
 
     Namespace = type | ModuleType
 
@@ -154,6 +155,44 @@ def is_cached_property(f: object) -> bool:
     return isinstance(f, functools.cached_property)
 
 
+# Objects of the program that compute what others are: proxies and lazy objects. A
+# search for callables must not evaluate them, nor fail as they fail.
+
+_FUNCTION_WRAPPER = "_FunctionWrapperBase"  # of wrapt: it computes nothing
+_MAX_DEPTH = 20  # of wrappers in wrappers; some objects wrap themselves
+
+
+def attributes(value: object) -> dict[str, object]:
+    """Return the ``__dict__`` of `value`, without running its code."""
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return own if type(own) is dict else {}
+
+
+def is_lazy(value: object, depth: int = 0) -> bool:
+    """Return whether code of the program answers for the class of `value`.
+
+    Or for its attributes, or those of a callable that it holds. Of the attributes of
+    `value`, only those are read that no such code computes.
+    """
+    kind = type(value)
+    if issubclass(kind, weakref.ProxyTypes) or depth > _MAX_DEPTH:
+        return True
+    for base in kind.__mro__[:-1]:
+        own = vars(base)
+        if base.__name__ == _FUNCTION_WRAPPER:
+            return False
+        if "__class__" in own or type(own.get("__getattribute__")) is FunctionType:
+            return True
+    for kinds, names in HOLDERS:
+        if issubclass(kind, kinds):
+            return any(is_lazy(getattr(value, name), depth + 1) for name in names)
+    inside = attributes(value).get("__wrapped__")
+    return inside is not None and is_lazy(inside, depth + 1)
+
+
 # Functions in a callable.
 
 # Types of wrappers, and the attributes that hold the wrapped callables.
@@ -221,6 +260,8 @@ def _functions_of_class(cls: type, seen: set[int]) -> Iterator[FunctionType]:
     own_function = scope("children", cls, "func")
     own_class = scope("children", cls, "class")
     for member in list(vars(cls).values()):
+        if is_lazy(member):
+            continue
         try:
             parts = list(parts_of(member))
         except TypeError:  # no callable
@@ -365,6 +406,8 @@ def members_of(cls: type, policy: str = "children") -> dict[str, object]:
     of_function, of_class = scope(policy, cls, "func"), scope(policy, cls, "class")
     members = {}
     for name, member in list(vars(cls).items()):
+        if is_lazy(member):
+            continue
         try:
             parts = list(parts_of(member))
         except TypeError:  # no callable
@@ -388,8 +431,9 @@ class Registrar:
     ) -> None:
         """Register by `add_callable` the members that `policies` select; see `scope`.
 
-        Functions for which `is_wrapper` is true are left out. `replace` gets the
-        members of each namespace that were registered, to put wrappers in their place.
+        Functions for which `is_wrapper` is true are left out, and so are lazy objects:
+        see `is_lazy`. `replace` gets the members of each namespace that were
+        registered, to put wrappers in their place.
         """
         self._add = add_callable
         self._is_wrapper = is_wrapper
@@ -405,22 +449,27 @@ class Registrar:
         """
         name = name or _full_name(namespace)
         count, to_wrap = 0, {}
-        for attribute, value in list(vars(namespace).items()):
+        is_class = issubclass(type(namespace), type)
+        own = vars(namespace) if is_class else attributes(namespace)
+        for attribute, value in list(own.items()):
             if id(value) in self._seen:
                 continue
             self._seen.add(id(value))
             path = f"{name}.{attribute}"
-            if isinstance(value, (type, ModuleType)):
+            if is_namespace(value):
                 count += self._descend(namespace, value, path)
+            elif is_lazy(value):
+                continue
             elif self._add_callable(namespace, value, path):
                 count += 1
-                to_wrap[attribute] = value
+                if attribute != "__class__":  # which a class cannot be given
+                    to_wrap[attribute] = value
         if self._replace is not None and to_wrap:
             self._replace(namespace, to_wrap)
         return count
 
     def _descend(self, outer: Namespace, inner: Namespace, path: str) -> bool:
-        kind = "class" if isinstance(inner, type) else "module"
+        kind = "class" if issubclass(type(inner), type) else "module"
         if not scope(self._policies[kind], outer, kind)(inner):
             return False
         return self.add(inner, path) > 0
@@ -435,6 +484,11 @@ class Registrar:
             return bool(self._add(value, guard=guard, name=path))
         except TypeError:  # no callable
             return False
+
+
+def is_namespace(value: object) -> TypeGuard[Namespace]:
+    """Return whether `value` is a class or a module, without running its code."""
+    return issubclass(type(value), (type, ModuleType))
 
 
 def _full_name(namespace: Namespace) -> str:
@@ -452,9 +506,9 @@ def scope(policy: str, namespace: Namespace, kind: str) -> Filter:
     if kind == "module":
         if not isinstance(namespace, ModuleType):
             return _none
-        return _modules(namespace.__name__)[policy]
+        return _modules(_module_name(namespace))[policy]
     if isinstance(namespace, ModuleType):
-        filters = _in_module(namespace.__name__)
+        filters = _in_module(_module_name(namespace))
     else:
         filters = _in_class(namespace)
     fits = filters[policy]
@@ -483,6 +537,12 @@ def _none(_: object) -> bool:
 def _text(member: object, name: str) -> str:
     value = getattr(member, name, None)
     return value if isinstance(value, str) else ""
+
+
+def _module_name(module: object) -> str:
+    """Return the name of a module, which may be one that is loaded when it is used."""
+    name = attributes(module).get("__name__")
+    return name if isinstance(name, str) else ""
 
 
 def _within(name: str, package: str) -> bool:
@@ -538,13 +598,13 @@ def _modules(module: str) -> dict[str, Filter]:
     parent = module.rpartition(".")[0]
 
     def child(member: object) -> bool:
-        return _text(member, "__name__").rpartition(".")[0] == module
+        return _module_name(member).rpartition(".")[0] == module
 
     def descendant(member: object) -> bool:
-        return _text(member, "__name__").startswith(module + ".")
+        return _module_name(member).startswith(module + ".")
 
     def sibling(member: object) -> bool:
-        return bool(parent) and _text(member, "__name__").startswith(parent + ".")
+        return bool(parent) and _module_name(member).startswith(parent + ".")
 
     filters = _filters(children=child, descendants=descendant, siblings=sibling)
     return {**filters, "exact": _none}

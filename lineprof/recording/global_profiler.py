@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from io import StringIO
 
 from lineprof.console.output import (
     StdoutBuffer,
@@ -100,9 +101,13 @@ def _text_paths(prefix: str, write: Mapping[str, object]) -> list[str]:
 
 
 def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
+    from lineprof.files import write_chunks  # noqa: PLC0415
+
     options = {**profile.show_config, "details": True, "rich": False}
-    with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
-        stats.print(stream=stream, **options, config=profile.config)
+    stream = StringIO()
+    stats.print(stream=stream, **options, config=profile.config)
+    text = stream.getvalue()
+    write_chunks([text.encode("utf-8", "backslashreplace")], path)
 
 
 def _guarded(path: str, write: Callable[..., None], *arguments: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import Outcome, kernprof, kernprof_here, write
 
 from kernprof.options import (
     FLAGS,
@@ -140,6 +140,28 @@ def test_the_last_argument_is_the_program() -> None:
         )
     assert parse(["--rich", "no", "x.py"]).target == "x.py"
     assert parse(["-i", "5", "x.py"]).target == "x.py"
+
+
+@pytest.mark.parametrize("flag", ["-i", "-li", "--output-interval"])
+@pytest.mark.parametrize("word", ["0.5", "1.", ".5", "1e3", "-0.5", "+2.5"])
+def test_an_interval_that_is_not_whole_is_not_taken_for_the_script(
+    tmp_path: Path, flag: str, word: str
+) -> None:
+    write(tmp_path, "x.py", "print('ran')\n")
+    outcome = kernprof_here("-l", flag, word, "x.py", cwd=tmp_path)
+    error = f"kernprof: bad interval {word!r}; give whole seconds, as in -i 10\n"
+    assert outcome == Outcome(2, "", error)
+
+
+def test_a_script_may_be_called_like_a_number(tmp_path: Path) -> None:
+    write(tmp_path, "0.5", "import sys; print(sys.argv)\n")
+    for words in (["-i", "0.5", "x.py"], ["-i", "1", "0.5", "x.py"]):
+        outcome = kernprof("-lq", *words, cwd=tmp_path)
+        assert outcome == Outcome(0, "['0.5', 'x.py']\n", "")
+    for words in (["-i", "nan", "x.py"], ["-i", "0.7"]):  # the last word is a script
+        outcome = kernprof_here("-lq", *words, cwd=tmp_path)
+        assert outcome.status == 2
+        assert outcome.err.startswith(f"kernprof: cannot find script {words[1]!r}; ")
 
 
 def test_short_flags_can_be_combined() -> None:
