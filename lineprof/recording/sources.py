@@ -156,9 +156,12 @@ class _File:
     def _has(self, content: FileContent, code: CodeType) -> bool:
         """Return whether `code` was compiled from `content`."""
         flags, compiled = code.co_flags & _FUTURE, self._compiled
-        if compiled is None or (compiled.data, compiled.flags) != (content.data, flags):
-            compiled = self._compiled = _Codes(content, flags)
-        return compiled.has(code)
+        try:
+            if compiled is None or not compiled.are_of(content, flags):
+                compiled = self._compiled = _Codes(content, flags)
+            return compiled.has(code)
+        except Exception:  # noqa: BLE001  # a stack that is nearly full, for example
+            return False
 
 
 # The source file that kernprof compiled as the program, as it was then.
@@ -198,12 +201,15 @@ class _Codes:
 
         Code that a program compiles may have them from the program.
         """
-        self.data, self.flags = content.data, flags
+        self._content, self._flags = content, flags
         self._codes: dict[tuple[str, int], list[CodeType]] = {}
-        whole = _compiled(content, flags)
-        for code in () if whole is None else _tree(whole):
+        for code in _tree(_compiled(content, flags)):
             place = (code.co_name, code.co_firstlineno)
             self._codes.setdefault(place, []).append(code)
+
+    def are_of(self, content: FileContent, flags: int) -> bool:
+        """Return whether these are the code objects of `content`."""
+        return self._content.data == content.data and self._flags == flags
 
     def has(self, code: CodeType) -> bool:
         """Return whether `code` is one of them.
@@ -221,18 +227,15 @@ class _Codes:
         )
 
 
-def _compiled(content: FileContent, flags: int) -> CodeType | None:
+def _compiled(content: FileContent, flags: int) -> CodeType:
     import warnings  # noqa: PLC0415  # only in doubt
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            code: CodeType = compile(
-                content.data, content.file, "exec", flags, dont_inherit=True
-            )
-            return code
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code: CodeType = compile(
+            content.data, content.file, "exec", flags, dont_inherit=True
+        )
+    return code
 
 
 def _tree(code: CodeType) -> Iterator[CodeType]:
