@@ -32,6 +32,9 @@ _COST_OF_PARSING = 32  # of a character, if that of hashing is 1
 _FIRST_LINES = 300  # in which most blocks end: the rest is then not tokenized
 _WITH = ("with ", "with(", "with\t", "async with ")
 _NEVER_WITH = frozenset({None, "<lambda>"})  # names of blocks that are no `with`
+# The block of a function whose text a profile leaves out; an empty list is one that
+# begins after the end of its file.
+LEFT_OUT: tuple[str, ...] = ()
 _WHOLE_FILE = frozenset({"<module>", "<lprof_cell>"})  # code of all lines of a file
 
 
@@ -323,12 +326,15 @@ class Sources:
 
     def block(
         self, file: str, first_line: int, name: str | None = None
-    ) -> list[str] | None:
+    ) -> Sequence[str] | None:
         """Return the lines of the function `name` that starts at `first_line`.
 
         A module and a notebook's cell have all lines from there on. None if the
-        file cannot be found.
+        file cannot be found, `LEFT_OUT` if the profile leaves out its text.
         """
+        kept = self._kept.get(file)
+        if kept is not None and kept.is_left_out:
+            return LEFT_OUT
         key = (file, first_line, name)
         if key not in self._blocks:
             lines = self.lines(file)

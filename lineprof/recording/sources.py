@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _GRANULE_NS = 20_000_000  # by which the time of a change may lag behind the clock
 _UNCHECKED = b"\1\0\0\0"  # flags of a .pyc file that is used whatever its source is
+_FUTURE = 0x1FE0000  # flags of code with `__future__` imports
 _IMPORTERS = frozenset(
     ("_frozen_importlib_external", "importlib._bootstrap_external", "zipimport")
 )
@@ -135,7 +136,7 @@ class _File:
             and not _has_stale_bytecode(content)
         )
         self.is_used = False  # by a registered function
-        self._codes: tuple[FileContent, _Codes] | None = None  # of the last content
+        self._compiled: _Codes | None = None  # the latest
 
     def source_of(self, code: CodeType) -> FileContent | str:
         """Return the content that `code` was compiled from, "" if it is not known."""
@@ -154,9 +155,13 @@ class _File:
 
     def _has(self, content: FileContent, code: CodeType) -> bool:
         """Return whether `code` was compiled from `content`."""
-        if self._codes is None or self._codes[0].data != content.data:
-            self._codes = (content, _Codes(content))
-        return self._codes[1].has(code)
+        flags, compiled = code.co_flags & _FUTURE, self._compiled
+        try:
+            if compiled is None or not compiled.are_of(content, flags):
+                compiled = self._compiled = _Codes(content, flags)
+            return compiled.has(code)
+        except Exception:  # noqa: BLE001  # a stack that is nearly full, for example
+            return False
 
 
 # The source file that kernprof compiled as the program, as it was then.
@@ -191,13 +196,20 @@ def _has_stale_bytecode(content: FileContent) -> bool:
 class _Codes:
     """All code objects of one content."""
 
-    def __init__(self, content: FileContent) -> None:
-        """Compile the content."""
+    def __init__(self, content: FileContent, flags: int) -> None:
+        """Compile the content; `flags` are those of `__future__` imports.
+
+        Code that a program compiles may have them from the program.
+        """
+        self._content, self._flags = content, flags
         self._codes: dict[tuple[str, int], list[CodeType]] = {}
-        whole = _compiled(content)
-        for code in () if whole is None else _tree(whole):
+        for code in _tree(_compiled(content, flags)):
             place = (code.co_name, code.co_firstlineno)
             self._codes.setdefault(place, []).append(code)
+
+    def are_of(self, content: FileContent, flags: int) -> bool:
+        """Return whether these are the code objects of `content`."""
+        return self._content.data == content.data and self._flags == flags
 
     def has(self, code: CodeType) -> bool:
         """Return whether `code` is one of them.
@@ -215,15 +227,15 @@ class _Codes:
         )
 
 
-def _compiled(content: FileContent) -> CodeType | None:
+def _compiled(content: FileContent, flags: int) -> CodeType:
     import warnings  # noqa: PLC0415  # only in doubt
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compile(content.data, content.file, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code: CodeType = compile(
+            content.data, content.file, "exec", flags, dont_inherit=True
+        )
+    return code
 
 
 def _tree(code: CodeType) -> Iterator[CodeType]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lineprof.console.output import python_command, shell_word
 from lineprof.model.call_graph import edges
 from lineprof.model.names import short_names
-from lineprof.source import changed, size_of
+from lineprof.source import LEFT_OUT, changed, size_of
 
 if TYPE_CHECKING:
     import os
@@ -46,7 +46,7 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
             yield f"{file} has changed since it was profiled; {shown}"
     for function in profile.functions if tables else ():
         block = sources.block(function.file, function.line, function.name)
-        if not block:  # the table has all lines
+        if block is None or block == LEFT_OUT:  # the table has all lines
             continue
         inside = range(function.line, function.line + len(block))
         outside = sorted(

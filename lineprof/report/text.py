@@ -22,6 +22,7 @@ from lineprof.report.line_table import (
     function_tables,
 )
 from lineprof.report.options import uncalibrated
+from lineprof.source import LEFT_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -279,8 +280,8 @@ def _row_start(number: str, texts: Sequence[str], widths: Sequence[int]) -> str:
 def _numbered_source(
     function: FunctionTable, block: Sequence[str] | None
 ) -> Iterable[tuple[int, str]]:
-    """Return the number and source of each row; the source may be unknown or empty."""
-    if block:
+    """Return the number and source of each row; the source may be unknown."""
+    if block is not None and block != LEFT_OUT:
         return enumerate(block, function.line)
     measured = sorted(
         {*[line.number for line in function.lines], *function.extra.texts}
