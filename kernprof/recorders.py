@@ -299,6 +299,11 @@ class CallRecorder:
         data = marshal.dumps(self._profiler.stats)
 
         def fill(handle: int, _path: str) -> None:
+            if handle < 0:
+                raise LineprofError(
+                    f"cannot write {path!r}: an audit hook of the program refuses it",
+                    hint="let the hook allow to open files in that folder",
+                )
             view = memoryview(data)
             while view:
                 view = view[os.write(handle, view) :]

@@ -12,6 +12,7 @@ from kernprof.options import COMMAND, STDIN
 from kernprof.output_file import OutputFile, default_name, expand
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import LineRecorder, recorder_class
+from kernprof.safe_state import Departures, SafeState, with_descriptors
 from kernprof.signals import DyingHandler
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
@@ -67,7 +68,8 @@ class Session:
         self._summary = ""  # for standard output
         self._warnings: list[str] = []  # for standard error
         self._own_process = self._is_set_up = False
-        self._imports_from = list(sys.path)
+        self._safe_state = SafeState()
+        self._departures = Departures()
         self.signals = HeldSignals(
             deadly=True
         )  # that come while the profile is written
@@ -87,6 +89,8 @@ class Session:
         self._own_process = own_process
         if self._dump:
             import_all()  # the thread must not import
+        self._safe_state.save()
+        self._departures.watch()
         environment = self._environment
         environment.enter(self._options.arguments, path, own_process=own_process)
         self._spawn_hook.install()
@@ -132,6 +136,7 @@ class Session:
                 self.signals.restore()
             self._dying.remove()
             self._spawn_hook.remove()
+            self._departures.end()
             for watcher in self._watchers:
                 watcher.end()
             self.recorder.leave()
@@ -200,14 +205,17 @@ class Session:
         if self._state != _READY or not is_here:
             return None
         self._state = _WRITING
-        imports_from, sys.path = sys.path, self._imports_from
         try:
             if self._dump:
                 self._dump.stop()
             if self._budget:
                 self._budget.stop()
-            with self._environment.shadowed:
-                self._with_texts(lambda: self._dump_and_summarize(exit_reason))
+            with self._departures, self._safe_state, self._environment.shadowed:
+                with_descriptors(
+                    lambda: self._with_texts(
+                        lambda: self._dump_and_summarize(exit_reason)
+                    )
+                )
         except LineprofError as error:
             return error
         except KeyboardInterrupt:
@@ -219,7 +227,6 @@ class Session:
                 " or changes modules",
             )
         finally:
-            sys.path = imports_from
             self._state = _WRITTEN
         return None
 

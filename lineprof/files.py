@@ -11,6 +11,7 @@ from lineprof.errors import LineprofError, not_a_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import BinaryIO
 
 
 def current_folder() -> str:
@@ -144,18 +145,22 @@ def _is_file_or_free(name: str) -> bool:
 def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
     """Fill a new file beside `target`, and then give it that name.
 
-    `fill` gets the new file's handle, which stays open, and its path. If anything
-    fails, `target` keeps its content and no other file is left. Nothing is written to
-    the null device; OSError for folders and other devices.
+    `fill` gets the new file's handle, which stays open, and its path; the handle is -1
+    if an audit hook of the program refuses to open the file. If anything fails,
+    `target` keeps its content and no other file is left. Nothing is written to the null
+    device; OSError for folders and other devices.
     """
     if is_null_device(target):
         return
     folder = os.path.dirname(target)
     new = os.path.join(folder, f".lprof-{os.urandom(8).hex()}.tmp")
-    stream = open(new, "xb")  # noqa: SIM115  # never through a link
+    stream = _created(new)
     try:
-        with stream:
-            fill(stream.fileno(), new)
+        if stream is None:
+            fill(-1, new)
+        else:
+            with stream:
+                fill(stream.fileno(), new)
         os.replace(new, target)
     except BaseException:
         from contextlib import suppress  # noqa: PLC0415  # not on the way to the program
@@ -163,6 +168,17 @@ def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
         with suppress(OSError):
             os.unlink(new)
         raise
+
+
+def _created(new: str) -> BinaryIO | None:
+    """Create a file, never through a link; None if an audit hook refuses to open it."""
+    try:
+        return open(new, "xb")
+    except OSError:
+        raise
+    except Exception:  # noqa: BLE001  # whatever the hook raises
+        os.mknod(new, stat.S_IFREG | 0o666)
+        return None
 
 
 def is_null_device(target: str) -> bool:
