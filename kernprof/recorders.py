@@ -277,9 +277,7 @@ class CallRecorder:
 
     def leave(self) -> None:
         """Turn cProfile off if the program left it on; release `lineprof.profile`."""
-        if self._profiler.enable_count:
-            self._profiler.enable_count = 0
-            self._profiler.disable()
+        self._profiler.end()
         self._binding.release()
 
     def dump(self, path: str, exit_reason: str) -> None:  # noqa: ARG002

@@ -11,7 +11,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, hits_in, kernprof, run, viewer, write
+from as_python import DEADLINE, check_same, hits_in, kernprof, run, viewer, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -250,6 +250,41 @@ def test_the_descriptors_that_a_program_leaked_stay_open(tmp_path: Path) -> None
     outcome = kernprof("-lq", "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.out, outcome.err) == (0, "all are open", "")
     assert hits_in(tmp_path / "x.lprof") == {"f": {4: 1}}
+
+
+@pytest.mark.parametrize("mode", ["-lq", "-bq"])
+def test_decorated_functions_that_run_when_the_interpreter_shuts_down(
+    tmp_path: Path, mode: str
+) -> None:
+    # Names of modules are gone by then, so all that is needed is an argument.
+    text = """
+        import builtins, encodings, os, sys
+        profile = vars(builtins).get("profile", lambda function: function)
+        @profile
+        def plain():
+            return 1
+        @profile
+        def generator():
+            yield 1
+        @profile
+        async def coroutine():
+            return 1
+        class Last:
+            def __del__(
+                self, write=os.write,
+                plain=plain, generator=generator, coroutine=coroutine,
+                stop=StopIteration,
+            ):
+                write(1, b"%d %d\\n" % (plain(), [*generator()][0]))
+                try:
+                    coroutine().send(None)
+                except stop as end:
+                    write(1, b"%d\\n" % end.value)
+        last = Last()
+        sys.another = Last()
+        encodings.another = Last()
+        """
+    check_same(write(tmp_path, "x.py", text), cwd=tmp_path, mode=mode)
 
 
 def test_an_audit_hook_that_refuses_the_profile_of_calls(tmp_path: Path) -> None:
