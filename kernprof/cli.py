@@ -12,14 +12,21 @@ import sys
 from kernprof import messages
 from kernprof.options import NotRunError, check, fill, help_text, parse
 from kernprof.session import Session
+from kernprof.signals import die_of
 from kernprof.tracebacks import hide_our_frames
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
+from lineprof.held_signals import pause_timers, resume_timers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from signal import SIGHUP, SIGTERM
     from typing import NoReturn
+else:
+    from _signal import SIGHUP, SIGTERM  # `signal` wraps it in enums, which takes 4 ms
+
+_TEARDOWN = 1.0  # s that python may take more than without kernprof to leave a process
 
 
 def run_within(argv: Sequence[str] | None, *, exit_on_error: bool) -> None:
@@ -64,17 +71,25 @@ def run_alone(argv: Sequence[str], path: list[str], name: str) -> None:
     if session is None:
         return
     at_exit = _AtExit(session)
-    atexit.register(at_exit.finish)
+    for _ in range(2):  # a signal's handler may raise at the first one's start
+        atexit.register(at_exit.finish)
     try:
         session.begin(path, own_process=True)
         session.run()
-    except BaseException as error:
-        not_run = _not_run(error, session)
+    except BaseException as last_error:
+        program = session.program
+        if program.has_ended:  # and then a signal's handler raised
+            program.leave()
+            return
+        ended_by = program.error or last_error
+        at_exit.error, program.error = ended_by, None
+        not_run = _not_run(ended_by, session)
         if not_run:
             _exit(not_run)
-        at_exit.error = error
-        if not isinstance(error, SystemExit):
-            _show_uncaught(error, session)
+        if not isinstance(ended_by, SystemExit):
+            _show_uncaught(ended_by, session)
+        if ended_by is not last_error:
+            raise ended_by from None
         raise
     session.program.leave()
 
@@ -100,19 +115,29 @@ class _AtExit:
         self._session: Session | None = session
 
     def finish(self) -> None:
-        """Write the profile; if that fails, success becomes failure."""
+        """Write the profile; if that fails, success becomes failure.
+
+        The program has ended: its timers stop, and signals have no effect any more.
+        """
+        if self._session is None:
+            return
+        signals = self._session.signals
+        signals.hold()
+        timers = pause_timers()
         session, self._session = self._session, None
         error, self.error = self.error, None
-        if session is None:
-            return
         write_error = session.end(_exit_reason(error))
         if write_error:
             messages.print_error(write_error)
-            if _is_success(error):  # python has settled on status 0 by now
-                messages.flush()
-                os._exit(1)
+        if signals.fatal in {SIGTERM, SIGHUP}:
+            die_of(signals.fatal)
+        if write_error and _is_success(error):  # python has settled on status 0 by now
+            messages.flush()
+            os._exit(1)
         if type(error) is KeyboardInterrupt:
             _remember_interrupt()
+            signals.ignore({SIGTERM, SIGHUP})
+        resume_timers(timers, later=_TEARDOWN)
 
 
 def _not_run(error: BaseException, session: Session) -> NotRunError | None:

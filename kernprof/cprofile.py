@@ -99,6 +99,16 @@ class ContextualProfile(ByCountProfilerMixin, cProfile.Profile):  # type: ignore
         if not (self.enable_count or self._by_hand):
             super().disable()
 
+    def end(self) -> None:
+        """Turn it off; the functions that it decorates run without it from now on.
+
+        They may run when the interpreter shuts down, and cannot turn it on then.
+        """
+        if self.enable_count:
+            self.enable_count = 0
+            self.disable()
+        vars(self).update(enable_by_count=_nothing, disable_by_count=_nothing)
+
     def snapshot_stats(self) -> None:
         """Set `stats`, without kernprof's own functions."""
         self.stats = stats_of(self.getstats())  # type: ignore[arg-type]
@@ -106,6 +116,10 @@ class ContextualProfile(ByCountProfilerMixin, cProfile.Profile):  # type: ignore
     def __call__(self, func: F) -> F:
         """Return `func` wrapped, so that its calls are recorded."""
         return self.wrap_callable(func)  # type: ignore[no-any-return]
+
+
+def _nothing(*_arguments: object) -> None:
+    return
 
 
 def print_calls(profile: ContextualProfile, stream: TextIO) -> None:

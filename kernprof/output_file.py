@@ -62,6 +62,8 @@ class OutputFile:
         if os.path.isabs(self.path):  # a link stays: its target is written
             self.path = os.path.realpath(self.path)
         problem, hint = _problem(name, self.path)
+        if not problem:
+            problem, hint = _problem_of_stream(name)
         if problem and self.path != os.devnull:  # -o /dev/null: only the table
             raise UsageError(
                 f"cannot write the profile to {name!r}: {problem}", hint=hint
@@ -73,6 +75,26 @@ class OutputFile:
         if files.current_folder() == self._start:
             return self.name
         return os.path.join(self._start, self.name)
+
+
+def _problem_of_stream(name: str) -> tuple[str, str]:
+    """Return (problem, hint) if `name` is, say, /dev/stdout, or where that leads to."""
+    hint = "name a file with -o"
+    try:
+        place = os.stat(name)
+    except (OSError, ValueError):
+        return "", ""
+    if not stat.S_ISREG(
+        place.st_mode
+    ):  # a pipe, which `os.path.realpath` has no path of
+        return "it is no regular file", hint
+    for handle in (1, 2):
+        try:
+            if os.path.samestat(place, os.fstat(handle)):
+                return "the program's output goes there", hint
+        except OSError:  # it is closed
+            continue
+    return "", ""
 
 
 def _problem(name: str, path: str) -> tuple[str, str]:

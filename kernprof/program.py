@@ -40,6 +40,8 @@ class Program:
     texts: dict[str, str]  # source without a file, by the file name of its code
     # Called with the code and its module's name just before the first line.
     before: Callable[[CodeType, str], None] | None = None
+    has_ended = False  # the last line has run
+    error: BaseException | None = None  # that ended the program
     _started = False
     _flushes = False  # whether python flushes the streams after the last line
 
@@ -65,7 +67,12 @@ class Program:
                 if self.before:
                     self.before(code, "")
                 self._started = True
-                exec(code, names)  # noqa: S102  # it is the purpose
+                try:
+                    exec(code, names)  # noqa: S102  # it is the purpose
+                    self.has_ended = True
+                except BaseException as error:
+                    self.error = error
+                    raise
         finally:
             if self._flushes:
                 flush_stream(sys.stderr)
@@ -160,6 +167,7 @@ class Container(Program):
         why_not = _run_module("__main__", recording, self.before, alter_argv=False)
         if why_not:
             raise NotRunError(why_not, hint="give a folder or zip with a __main__.py")
+        self.has_ended = True
 
 
 class Module(Program):
@@ -183,6 +191,7 @@ class Module(Program):
         why_not = _run_module(self.stem, recording, self.before, alter_argv=True)
         if why_not:
             raise NotRunError(why_not, hint="check its name, and where you are")
+        self.has_ended = True
 
 
 class Command(Program):

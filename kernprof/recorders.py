@@ -277,9 +277,7 @@ class CallRecorder:
 
     def leave(self) -> None:
         """Turn cProfile off if the program left it on; release `lineprof.profile`."""
-        if self._profiler.enable_count:
-            self._profiler.enable_count = 0
-            self._profiler.disable()
+        self._profiler.end()
         self._binding.release()
 
     def dump(self, path: str, exit_reason: str) -> None:  # noqa: ARG002
@@ -299,6 +297,11 @@ class CallRecorder:
         data = marshal.dumps(self._profiler.stats)
 
         def fill(handle: int, _path: str) -> None:
+            if handle < 0:
+                raise LineprofError(
+                    f"cannot write {path!r}: an audit hook of the program refuses it",
+                    hint="let the hook allow to open files in that folder",
+                )
             view = memoryview(data)
             while view:
                 view = view[os.write(handle, view) :]

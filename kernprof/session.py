@@ -12,10 +12,12 @@ from kernprof.options import COMMAND, STDIN
 from kernprof.output_file import OutputFile, default_name, expand
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import LineRecorder, recorder_class
-from kernprof.signals import SigtermHandler
+from kernprof.safe_state import Departures, SafeState, with_descriptors
+from kernprof.signals import DyingHandler
 from lineprof.console.output import Styled, print_message
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
+from lineprof.held_signals import HeldSignals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,8 +69,12 @@ class Session:
         self._summary = ""  # for standard output
         self._warnings: list[str] = []  # for standard error
         self._own_process = self._is_set_up = False
-        self._imports_from = list(sys.path)
-        self._sigterm = SigtermHandler(self._die)
+        self._safe_state = SafeState()
+        self._departures = Departures()
+        self.signals = HeldSignals(
+            deadly=True
+        )  # that come while the profile is written
+        self._dying = DyingHandler(self._die)
         self._spawn_hook = SpawnHook()
         self._environment = ProgramEnvironment(
             self.program, self.recorder.builtin, verbosity=options.verbosity
@@ -84,10 +90,12 @@ class Session:
         self._own_process = own_process
         if self._dump:
             import_all()  # the thread must not import
+        self._safe_state.save()
+        self._departures.watch()
         environment = self._environment
         environment.enter(self._options.arguments, path, own_process=own_process)
         self._spawn_hook.install()
-        self._sigterm.install()
+        self._dying.install()
         self.recorder.offer()
         if self._setup:
             environment.shadowed.forget(self._setup.folder, own_process=own_process)
@@ -116,15 +124,20 @@ class Session:
 
         `exit_reason` says how the program ended, "" for normally. In a forked
         child, or if no line of the program ran, nothing is written. In the
-        program's own process the program's environment stays. Returns why the
-        profile could not be written, None if it was.
+        program's own process the program's environment stays, and signals that come
+        from now on are dropped: the program has ended. Returns why the profile could
+        not be written, None if it was.
         """
+        self.signals.hold()
+        self.program.error = None
         try:
             error = self._write(exit_reason)
-            self._sigterm.settle()
         finally:
-            self._sigterm.remove()
+            if not self._own_process:
+                self.signals.restore()
+            self._dying.remove()
             self._spawn_hook.remove()
+            self._departures.end()
             for watcher in self._watchers:
                 watcher.end()
             self.recorder.leave()
@@ -133,6 +146,8 @@ class Session:
             else:
                 self._environment.leave()
         self._print_summary()
+        if not self._own_process:
+            self.signals.deliver()
         return error
 
     def _new_watchers(self) -> list[Watcher]:
@@ -162,24 +177,28 @@ class Session:
         for watcher in self._watchers:
             watcher.begin(code, module)
 
-    def _die(self) -> bool:
-        """Write the profile in a process that SIGTERM is about to end.
+    def _die(self, signal_name: str) -> bool:
+        """Write the profile in a process that a signal is about to end.
 
         Returns False if the profile is being written already, further down the
         stack.
         """
         if self._state == _WRITING:
             return False
-        error = self._write("SIGTERM")
+        self.signals.hold()
+        error = self._write(signal_name)
         if error:
             messages.print_error(error)
         self._print_summary(dying=True)
         return True
 
     def _print_summary(self, *, dying: bool = False) -> None:
-        print_message(self._summary, dying=dying)
-        for warning in self._warnings:
-            messages.print_error(warning)
+        try:
+            print_message(self._summary, dying=dying)
+            for warning in self._warnings:
+                messages.print_error(warning)
+        except KeyboardInterrupt:  # the reader waits, and the user does not
+            return
 
     def _write(self, exit_reason: str) -> LineprofError | None:
         """Write the profile unless that was done; return why it failed."""
@@ -187,14 +206,17 @@ class Session:
         if self._state != _READY or not is_here:
             return None
         self._state = _WRITING
-        imports_from, sys.path = sys.path, self._imports_from
         try:
             if self._dump:
                 self._dump.stop()
             if self._budget:
                 self._budget.stop()
-            with self._environment.shadowed:
-                self._with_texts(lambda: self._dump_and_summarize(exit_reason))
+            with self._departures, self._safe_state, self._environment.shadowed:
+                with_descriptors(
+                    lambda: self._with_texts(
+                        lambda: self._dump_and_summarize(exit_reason)
+                    )
+                )
         except LineprofError as error:
             return error
         except KeyboardInterrupt:
@@ -206,7 +228,6 @@ class Session:
                 " or changes modules",
             )
         finally:
-            sys.path = imports_from
             self._state = _WRITTEN
         return None
 

@@ -1,4 +1,4 @@
-"""Handler of SIGTERM: it writes the profile, then the process dies of the signal."""
+"""Handler of SIGTERM and SIGHUP: it writes the profile, then the process dies."""
 
 from __future__ import annotations
 
@@ -13,55 +13,61 @@ else:
     import _signal as signal  # `signal` wraps it in enums, which takes 4 ms
 
 
-class SigtermHandler:
-    """Handler of SIGTERM, installed only if the program has the default one.
+_HANDLED = (signal.SIGTERM, signal.SIGHUP)
+
+
+class DyingHandler:
+    """Handler of SIGTERM and SIGHUP, installed where the program has the default one.
 
     Python runs handlers between two instructions of the main thread. A call that
     blocks is interrupted for the handler; one that computes is not, so the process
     dies when the call returns; and a signal that comes in the instant before a call
-    blocks waits for the next signal. (SIGKILL does not wait.) A second SIGTERM does
-    not disturb the writing that the first one began.
+    blocks waits for the next signal. (SIGKILL does not wait.) Signals that come while
+    the profile is written do not disturb that.
 
-    ``signal.getsignal`` returns this object, which equals ``signal.SIG_DFL``, so that
-    a program that asks whether SIGTERM has a handler is told no; if the program puts
-    the object back, it works again. A forked child has the real default.
+    ``signal.getsignal`` returns this object, which equals ``signal.SIG_DFL`` and looks
+    like it, so that a program that asks whether SIGTERM has a handler is told no; if
+    the program puts the object back, it works again. A forked child has the real
+    default.
     """
 
-    def __init__(self, finish: Callable[[], bool]) -> None:
-        """Call `finish` before the process dies; it returns False if it is running."""
+    def __init__(self, finish: Callable[[str], bool]) -> None:
+        """Call `finish` with the signal's name before the process dies of it.
+
+        It returns False if it is running already.
+        """
         self._finish = finish
         self._pid = os.getpid()
         self._is_installed = False
         self._received = False
 
     def install(self) -> None:
-        """Handle SIGTERM if it has its default and this is the main thread."""
-        if signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-            return
-        try:
-            signal.signal(signal.SIGTERM, self)
-        except ValueError:  # another thread
-            return
-        self._is_installed = True
-        _ForkGuard.watch()
+        """Handle the signals that have their default, if this is the main thread."""
+        for number in _HANDLED:
+            if signal.getsignal(number) != signal.SIG_DFL:
+                continue
+            try:
+                signal.signal(number, self)
+            except ValueError:  # another thread
+                return
+            self._is_installed = True
+        if self._is_installed:
+            _ForkGuard.watch()
 
     def remove(self) -> None:
         """Restore the default, unless the program has set a handler."""
-        if signal.getsignal(signal.SIGTERM) is self:
-            _restore_default()
+        for number in _HANDLED:
+            if signal.getsignal(number) is self:
+                signal.signal(number, signal.SIG_DFL)
 
-    def settle(self) -> None:
-        """Die of a SIGTERM that was received while the profile was written."""
-        if self._received:
-            self._die()
-
-    def __call__(self, *_signal_and_frame: object) -> None:
-        """Write the profile and die, unless a first SIGTERM is being handled."""
+    def __call__(self, number: int, _frame: object) -> None:
+        """Write the profile and die, unless a first signal is being handled."""
         if self._received:
             return
         self._received = True
-        if os.getpid() != self._pid or self._finish():
-            self._die()
+        name = "SIGHUP" if number == signal.SIGHUP else "SIGTERM"
+        if os.getpid() != self._pid or self._finish(name):
+            die_of(number)
 
     def __eq__(self, other: object) -> bool:
         """Return True for the default, in place of which this is installed."""
@@ -73,20 +79,25 @@ class SigtermHandler:
         """Return another hash than the default's, for `signal.getsignal`."""
         return id(self)
 
-    @staticmethod
-    def _die() -> None:
-        _restore_default()
-        os.kill(os.getpid(), signal.SIGTERM)
+    def __repr__(self) -> str:
+        """Return the default's."""
+        return "<Handlers.SIG_DFL: 0>"
+
+    def __str__(self) -> str:
+        """Return the default's."""
+        return "0"
 
 
-def _restore_default() -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+def die_of(number: int) -> None:
+    """End this process by the default action of a signal."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 class _ForkGuard:
     """Fork hooks that give children the real default, with no instant in between.
 
-    SIGTERM is blocked until then: a child that has just been forked loses the signals
+    The signals are blocked until then: a child that has just been forked loses those
     that it received before.
     """
 
@@ -106,23 +117,32 @@ class _ForkGuard:
         )
 
     def __init__(self) -> None:
-        self._blocked: set[int] = set()  # ids of threads that fork
+        self._blocked: dict[int, set[int]] = {}  # by the ids of threads that fork
 
     def before(self) -> None:
-        """Block SIGTERM in this thread, unless the program does so."""
-        if isinstance(signal.getsignal(signal.SIGTERM), SigtermHandler):
-            mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-            if signal.SIGTERM not in mask:
-                self._blocked.add(_thread.get_ident())
+        """Block the signals in this thread, unless the program does so."""
+        ours = _numbers_of_ours()
+        if ours:
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, ours)
+            self._blocked[_thread.get_ident()] = ours - mask
 
     def in_child(self) -> None:
         """Restore the default; the child dies of it if a signal was blocked."""
-        if isinstance(signal.getsignal(signal.SIGTERM), SigtermHandler):
-            _restore_default()
+        for number in _numbers_of_ours():
+            signal.signal(number, signal.SIG_DFL)
         self.release()
 
     def release(self) -> None:
-        """Unblock SIGTERM."""
-        if _thread.get_ident() in self._blocked:
-            self._blocked.discard(_thread.get_ident())
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        """Unblock the signals."""
+        blocked = self._blocked.pop(_thread.get_ident(), None)
+        if blocked:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, blocked)
+
+
+def _numbers_of_ours() -> set[int]:
+    """Return the signals that a `DyingHandler` handles."""
+    return {
+        number
+        for number in _HANDLED
+        if isinstance(signal.getsignal(number), DyingHandler)
+    }

@@ -11,6 +11,7 @@ from lineprof.errors import LineprofError, not_a_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import BinaryIO
 
 
 def current_folder() -> str:
@@ -169,9 +170,10 @@ def _is_file_or_free(name: str) -> bool:
 def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
     """Fill a new file beside `target`, and then give it that name.
 
-    `fill` gets the new file's handle, which stays open, and its path. If anything
-    fails, `target` keeps its content and no other file is left. Nothing is written to
-    the null device; OSError for folders and other devices.
+    `fill` gets the new file's handle, which stays open, and its path; the handle is -1
+    if an audit hook of the program refuses to open the file. If anything fails,
+    `target` keeps its content and no other file is left. Nothing is written to the null
+    device; OSError for folders and other devices.
 
     If `target` exists, the new file gets its mode, and its owner and group if that is
     allowed; until then only this user may read the new file. Otherwise the mode
@@ -180,18 +182,19 @@ def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
     if is_null_device(target):
         return
     old = _status(target)
-
-    def opener(path: str, flags: int) -> int:
-        return os.open(path, flags, _ANYONE if old is None else _OWNER)
-
     folder = os.path.dirname(target)
     new = os.path.join(folder, f".lprof-{os.urandom(8).hex()}.tmp")
-    stream = open(new, "xb", opener=opener)  # noqa: SIM115  # never through a link
+    stream = _created(new, _ANYONE if old is None else _OWNER)
     try:
-        with stream:
-            fill(stream.fileno(), new)
+        if stream is None:
+            fill(-1, new)
             if old is not None:
-                _keep_access(stream.fileno(), old)
+                _keep_access(new, old)
+        else:
+            with stream:
+                fill(stream.fileno(), new)
+                if old is not None:
+                    _keep_access(stream.fileno(), old)
         os.replace(new, target)
     except BaseException:
         from contextlib import suppress  # noqa: PLC0415  # not on the way to the program
@@ -213,27 +216,42 @@ def _status(target: str) -> os.stat_result | None:
         return None
 
 
-def _keep_access(handle: int, old: os.stat_result) -> None:
+def _keep_access(file: int | str, old: os.stat_result) -> None:
     """Give a new file the owner, group and mode of the `old` one, as far as allowed.
 
     Another group than that of the old file gets no more rights than others.
     """
     mode = old.st_mode & _PERMISSIONS
-    new = os.fstat(handle)
-    if new.st_gid != old.st_gid and not _is_allowed(os.fchown, handle, -1, old.st_gid):
+    new = os.stat(file)
+    if new.st_gid != old.st_gid and not _is_allowed(os.chown, file, -1, old.st_gid):
         mode &= ~_GROUP | (mode & _OTHERS) << 3
     if new.st_uid != old.st_uid:
-        _is_allowed(os.fchown, handle, old.st_uid, -1)  # to root
-    _is_allowed(os.fchmod, handle, mode)  # some file systems have no modes
+        _is_allowed(os.chown, file, old.st_uid, -1)  # to root
+    _is_allowed(os.chmod, file, mode)  # some file systems have no modes
 
 
-def _is_allowed(change: Callable[..., None], *arguments: int) -> bool:
+def _is_allowed(change: Callable[..., None], *arguments: int | str) -> bool:
     """Call `change(*arguments)`; return whether the system did as asked."""
     try:
         change(*arguments)
     except OSError:
         return False
     return True
+
+
+def _created(new: str, mode: int) -> BinaryIO | None:
+    """Create a file, never through a link; None if an audit hook refuses to open it."""
+
+    def opener(path: str, flags: int) -> int:
+        return os.open(path, flags, mode)
+
+    try:
+        return open(new, "xb", opener=opener)
+    except OSError:
+        raise
+    except Exception:  # noqa: BLE001  # whatever the hook raises
+        os.mknod(new, stat.S_IFREG | mode)
+        return None
 
 
 def is_null_device(target: str) -> bool:

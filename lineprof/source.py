@@ -64,7 +64,7 @@ def disk_text(file: str) -> str | None:
     """
     try:
         data = _data_of(file)
-    except (OSError, ValueError):  # ValueError: a name with a null character
+    except Exception:  # noqa: BLE001  # also what an audit hook raises
         return None
     return None if data is None else _decoded(data)
 
@@ -120,7 +120,7 @@ def content_of(file: str) -> FileContent | None:
     try:
         with open(file, "rb") as stream:
             return FileContent(file=file, state=state, data=stream.read())
-    except (OSError, ValueError):
+    except Exception:  # noqa: BLE001  # also what an audit hook raises
         return None
 
 

@@ -11,6 +11,10 @@
 #include "module/trace_snapshot.h"
 #include "module/tracer_type.h"
 
+#ifdef __linux__
+#  include <sched.h>
+#endif
+
 typedef struct lp_state {
     PyObject *tracer_type; /* owned */
 } lp_state;
@@ -163,6 +167,19 @@ module_keep_codes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+/* Give this thread a table of file descriptors of its own.  What it closes stays
+ * open for the other threads.  False if the system cannot. */
+static PyObject *
+module_own_descriptors(PyObject *Py_UNUSED(module),
+                       PyObject *Py_UNUSED(ignored))
+{
+#ifdef __linux__
+    return PyBool_FromLong(unshare(CLONE_FILES) == 0);
+#else
+    Py_RETURN_FALSE;
+#endif
+}
+
 /* Greenlets may switch frames of one thread from now on. */
 static PyObject *
 module_set_greenlets(PyObject *Py_UNUSED(module), PyObject *greenlets)
@@ -248,6 +265,7 @@ static PyMethodDef methods[] = {
     {"tracers_of", module_tracers_of, METH_O, NULL},
     {"keep_codes", module_keep_codes, METH_NOARGS, NULL},
     {"c_functions", module_c_functions, METH_VARARGS, NULL},
+    {"own_descriptors", module_own_descriptors, METH_NOARGS, NULL},
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"overhead_audit", module_audit, METH_VARARGS, NULL},

@@ -65,33 +65,43 @@ def _function(profiler: Counter, func: Callable[..., Any]) -> Callable[..., Any]
     return wrapper
 
 
+# Wrappers that run when the interpreter shuts down find no names in their module any
+# more: what they need are variables of their makers.
+
+
 def _generator(profiler: Counter, func: Callable[..., Any]) -> Callable[..., Any]:
+    steps = _steps
+
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:  # noqa: ANN401
-        return (yield from _steps(profiler, func(*args, **kwargs)))
+        return (yield from steps(profiler, func(*args, **kwargs)))
 
     return wrapper
 
 
 def _coroutine(profiler: Counter, func: Callable[..., Any]) -> Callable[..., Any]:
+    steps = _Steps
+
     async def wrapper(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        return await _Steps(profiler, func(*args, **kwargs))
+        return await steps(profiler, func(*args, **kwargs))
 
     return wrapper
 
 
 def _async_generator(profiler: Counter, func: Callable[..., Any]) -> Callable[..., Any]:
+    steps, get_hooks, set_hooks = _Steps, sys.get_asyncgen_hooks, sys.set_asyncgen_hooks
+
     async def wrapper(*args: object, **kwargs: object) -> AsyncGenerator[Any, Any]:
         inner = func(*args, **kwargs)
         # The event loop closes only the outer generator, which closes the inner one.
-        hooks = sys.get_asyncgen_hooks()
-        sys.set_asyncgen_hooks(None, None)
+        hooks = get_hooks()
+        set_hooks(None, None)
         try:
             step: Any = inner.asend(None)
         finally:
-            sys.set_asyncgen_hooks(*hooks)
+            set_hooks(*hooks)
         while True:
             try:
-                item = await _Steps(profiler, step)
+                item = await steps(profiler, step)
             except StopAsyncIteration:
                 return
             try:
@@ -104,8 +114,42 @@ def _async_generator(profiler: Counter, func: Callable[..., Any]) -> Callable[..
     return wrapper
 
 
+def _steps(
+    profiler: Counter,
+    inner: Any,  # noqa: ANN401
+    stop: type[
+        StopIteration
+    ] = StopIteration,  # these names are gone at the end as well
+    error: type[BaseException] = BaseException,
+) -> Generator[Any, Any, Any]:
+    """Run `inner`, a generator or coroutine, enabled during each step."""
+    step, value = inner.send, None
+    while True:
+        profiler.enable_by_count()
+        try:
+            item = step(value)
+        except stop as end:
+            return end.value
+        finally:
+            profiler.disable_by_count()
+        try:
+            value = yield item
+        except error as raised:  # raised in the inner one
+            step, value = inner.throw, raised
+        else:
+            step = inner.send
+
+
+async def _awaiting(inner: Awaitable[T]) -> T:
+    return await inner
+
+
 class _Steps:
     """Awaits `inner`, with the profiler enabled for its steps."""
+
+    _has = staticmethod(hasattr)
+    _steps = staticmethod(_steps)
+    _awaiting = staticmethod(_awaiting)
 
     def __init__(self, profiler: Counter, inner: Any) -> None:  # noqa: ANN401
         self._profiler = profiler
@@ -113,32 +157,10 @@ class _Steps:
 
     def __await__(self) -> Generator[Any, Any, Any]:
         inner = self._inner
-        return _steps(
-            self._profiler, inner if hasattr(inner, "send") else _awaiting(inner)
+        return self._steps(
+            self._profiler,
+            inner if self._has(inner, "send") else self._awaiting(inner),
         )
-
-
-async def _awaiting(inner: Awaitable[T]) -> T:
-    return await inner
-
-
-def _steps(profiler: Counter, inner: Any) -> Generator[Any, Any, Any]:  # noqa: ANN401
-    """Run `inner`, a generator or coroutine, enabled during each step."""
-    step, value = inner.send, None
-    while True:
-        profiler.enable_by_count()
-        try:
-            item = step(value)
-        except StopIteration as end:
-            return end.value
-        finally:
-            profiler.disable_by_count()
-        try:
-            value = yield item
-        except BaseException as error:  # noqa: BLE001  # raised in the inner one
-            step, value = inner.throw, error
-        else:
-            step = inner.send
 
 
 _WRAPPERS = {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import pstats
 import signal
 import subprocess
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, hits_in, kernprof, run, viewer, write
+from as_python import DEADLINE, check_same, hits_in, kernprof, run, viewer, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,10 +171,134 @@ def test_an_earlier_profile_stays_whole_while_the_new_one_is_written(
     assert (tmp_path / "x.lprof").stat().st_ino != earlier
 
 
+# States that plain python ends in with status 0 and without a message.
+DAMAGES = {
+    "no descriptors are left": """
+        import resource
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        kept = []
+        try:
+            while True:
+                kept.append(open(__file__))
+        except OSError:
+            pass
+        """,
+    "the import system is empty": """
+        sys.meta_path.clear()
+        sys.path_hooks.clear()
+        sys.path_importer_cache.clear()
+        """,
+    "imports are refused": "import builtins; builtins.__import__ = None",
+    "the recursion limit is low": "sys.setrecursionlimit(30)",
+    "standard modules are blocked": """
+        sys.modules["json"] = sys.modules["datetime"] = None
+        sys.modules["typing"] = object()
+        """,
+    "there are no modules": "sys.modules.clear()",
+    "there is no environment": """
+        import linecache
+        linecache.cache = os.environ = None
+        """,
+    "an audit hook refuses to open and import": """
+        def hook(event, _):
+            if event in ("open", "import"):
+                raise RuntimeError(event)
+        sys.addaudithook(hook)
+        """,
+    "its root folder is another one": """
+        os.mkdir("jail")
+        os.chroot("jail")
+        os.chdir("/")
+        """,
+}
+
+
+@pytest.mark.parametrize("mode", ["-l", "-lv", "-b", "-bv"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_program_that_leaves_a_damaged_process(
+    tmp_path: Path, damage: str, mode: str
+) -> None:
+    if "root" in damage and os.geteuid():
+        pytest.skip("chroot is for root")
+    if "hook" in damage and "b" in mode:
+        pytest.skip("calls are written through Python, which the hook refuses")
+    write(tmp_path, "x.py", PROGRAM + textwrap.dedent(DAMAGES[damage]))
+    outcome = kernprof(mode, "-o", "out", "x.py", cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith("Wrote profile results to ")
+    if "l" in mode:
+        assert hits_in(tmp_path / "out") == {"f": {4: 1}}
+    else:
+        calls = pstats.Stats(str(tmp_path / "out")).stats  # type: ignore[attr-defined]
+        assert [key[2] for key in calls if key[2] == "f"] == ["f"]
+    if "v" in mode:
+        assert " f" in outcome.out or "(f)" in outcome.out
+
+
+def test_the_descriptors_that_a_program_leaked_stay_open(tmp_path: Path) -> None:
+    text = PROGRAM + textwrap.dedent(
+        """
+        class Last:
+            def __del__(self, fstat=os.fstat, kept=[], write=os.write):
+                [fstat(stream.fileno()) for stream in kept]
+                write(1, b"all are open")
+        kept = Last.__del__.__defaults__[1]
+        """
+    )
+    leak = textwrap.dedent(DAMAGES["no descriptors are left"])
+    write(tmp_path, "x.py", text + leak.replace("kept = []", "") + "last = Last()\n")
+    outcome = kernprof("-lq", "x.py", cwd=tmp_path)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "all are open", "")
+    assert hits_in(tmp_path / "x.lprof") == {"f": {4: 1}}
+
+
+@pytest.mark.parametrize("mode", ["-lq", "-bq"])
+def test_decorated_functions_that_run_when_the_interpreter_shuts_down(
+    tmp_path: Path, mode: str
+) -> None:
+    # Names of modules are gone by then, so all that is needed is an argument.
+    text = """
+        import builtins, encodings, os, sys
+        profile = vars(builtins).get("profile", lambda function: function)
+        @profile
+        def plain():
+            return 1
+        @profile
+        def generator():
+            yield 1
+        @profile
+        async def coroutine():
+            return 1
+        class Last:
+            def __del__(
+                self, write=os.write,
+                plain=plain, generator=generator, coroutine=coroutine,
+                stop=StopIteration,
+            ):
+                write(1, b"%d %d\\n" % (plain(), [*generator()][0]))
+                try:
+                    coroutine().send(None)
+                except stop as end:
+                    write(1, b"%d\\n" % end.value)
+        last = Last()
+        sys.another = Last()
+        encodings.another = Last()
+        """
+    check_same(write(tmp_path, "x.py", text), cwd=tmp_path, mode=mode)
+
+
+def test_an_audit_hook_that_refuses_the_profile_of_calls(tmp_path: Path) -> None:
+    hook = textwrap.dedent(DAMAGES["an audit hook refuses to open and import"])
+    write(tmp_path, "x.py", PROGRAM + hook)
+    outcome = kernprof("-b", "x.py", cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "an audit hook of the program refuses it" in outcome.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.py"]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
-        "sys.modules.clear()",
         "import builtins; del builtins.len",
         "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (3, 3))",
     ],

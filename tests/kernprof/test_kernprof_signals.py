@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: the profile is written, and the process dies of the signal."""
+"""Signals: the profile is written, and the process ends as without kernprof."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, check_same, kernprof, write
+from as_python import DEADLINE, check_same, kernprof, run, write
 
 from lineprof import load_stats
 
@@ -156,13 +157,19 @@ def test_a_second_sigterm_does_not_disturb_the_writing(tmp_path: Path) -> None:
     assert names == ["program.lprof", "program.py"]
 
 
-def test_sigterm_while_the_profile_is_written(tmp_path: Path) -> None:
-    program = """
+# Signals that come while the profile is written; plain python has ended by then.
+@pytest.mark.parametrize(
+    "name", ["SIGTERM", "SIGHUP", "SIGINT", "SIGALRM", "SIGUSR1", "SIGPROF"]
+)
+def test_a_signal_while_the_profile_is_written_changes_nothing(
+    tmp_path: Path, name: str
+) -> None:
+    program = f"""
         import os, signal
         from lineprof import LineStats
         plain = LineStats.to_file
         def to_file(*arguments):
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.{name})
             plain(*arguments)
         LineStats.to_file = to_file
         @profile
@@ -171,7 +178,91 @@ def test_sigterm_while_the_profile_is_written(tmp_path: Path) -> None:
         wait()
         """
     outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
-    assert (outcome.status, outcome.err) == (-signal.SIGTERM, "")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert profile_of(tmp_path) == ("", 1)
+
+
+@pytest.mark.parametrize("mode", ["-l", "-b"])
+@pytest.mark.parametrize("handler", ["fail", "signal.SIG_DFL"])
+@pytest.mark.parametrize("interval", [0, 0.01])
+def test_a_timer_that_runs_at_the_end(
+    tmp_path: Path, mode: str, handler: str, interval: float
+) -> None:
+    program = f"""
+        import signal
+        def fail(*_):
+            raise RuntimeError
+        @profile
+        def wait():
+            pass
+        wait()
+        signal.signal(signal.SIGALRM, {handler})
+        signal.setitimer(signal.ITIMER_REAL, 0.01, {interval})
+        """
+    outcome = kernprof(
+        mode, "-q", "-o", "out", write(tmp_path, "program.py", program), cwd=tmp_path
+    )
+    assert (outcome.status, outcome.err) == (0, "")
+    assert (tmp_path / "out").exists()
+
+
+# The writing takes some 30 ms, which the signals' distance (ms) walks through.
+@pytest.mark.parametrize("distance", range(0, 60, 10))
+def test_two_ctrl_c(tmp_path: Path, distance: int) -> None:
+    wait = "while True: time.sleep(0.05)"
+    process, _ = start(tmp_path, PROGRAM.format(wait=wait), "-q")
+    process.send_signal(signal.SIGINT)
+    time.sleep(distance / 1000)
+    process.send_signal(signal.SIGINT)
+    status, out, _ = finish(process)
+    assert (status, out) == (-signal.SIGINT, "")
+    assert profile_of(tmp_path)[1] == 1
+
+
+def test_sighup_writes_the_profile_and_kills(tmp_path: Path) -> None:
+    process, _ = start(tmp_path, PROGRAM.format(wait="time.sleep(60)"), "-q")
+    process.send_signal(signal.SIGHUP)
+    assert finish(process) == (-signal.SIGHUP, "", "")
+    assert profile_of(tmp_path) == ("SIGHUP", 1)
+
+
+def test_a_writing_that_takes_long_is_ended_by_ctrl_c(tmp_path: Path) -> None:
+    program = """
+        import os, signal
+        import lineprof.held_signals
+        from lineprof import LineStats
+        lineprof.held_signals.time.monotonic = lambda: next(clock)
+        clock = iter([0.0, 1.0, 5.0])
+        def to_file(*arguments):
+            os.kill(os.getpid(), signal.SIGINT)
+            print("patient", flush=True)
+            os.kill(os.getpid(), signal.SIGINT)
+            print("not reached", flush=True)
+        LineStats.to_file = to_file
+        """
+    outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (1, "patient\n")
+    assert outcome.err == "kernprof: interrupted before the profile was written\n"
+
+
+def test_a_signal_during_main_reaches_the_caller_afterwards(tmp_path: Path) -> None:
+    write(tmp_path, "program.py", "@profile\ndef wait(): pass\nwait()\n")
+    caller = """
+        import os, signal
+        from lineprof import LineStats
+        import kernprof
+        plain = LineStats.to_file
+        def to_file(*arguments):
+            os.kill(os.getpid(), signal.SIGUSR1)
+            print("still writing")
+            plain(*arguments)
+        LineStats.to_file = to_file
+        signal.signal(signal.SIGUSR1, lambda *_: print("handled"))
+        kernprof.main(["-lq", "program.py"])
+        """
+    outcome = run([write(tmp_path, "caller.py", caller)], cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out == "still writing\nhandled\n"
     assert profile_of(tmp_path) == ("", 1)
 
 

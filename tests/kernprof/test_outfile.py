@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 import time
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
@@ -129,3 +131,27 @@ def test_a_current_folder_that_was_removed(
     absolute = OutputFile(str(tmp_path / "x.lprof"))
     assert absolute.shown == absolute.path
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["-l", "-b"])
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ("-o /dev/stdout x.py | cat", "it is no regular file"),
+        ("-o /dev/fd/3 x.py 3>&1 | cat", "it is no regular file"),
+        ("-o /dev/stdout x.py > output", "the program's output goes there"),
+        ("-o output x.py > output", "the program's output goes there"),
+    ],
+)
+def test_standard_streams_are_refused_before_the_program_runs(
+    tmp_path: Path, mode: str, arguments: str, why: str
+) -> None:
+    (tmp_path / "x.py").write_text("open('ran', 'w')\n")
+    shell = f"set -o pipefail; '{sys.executable}' -m kernprof {mode} {arguments}"
+    done = subprocess.run(
+        ["/bin/bash", "-c", shell], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert why.encode() in done.stderr
+    assert done.stderr.count(b"\n") == 1
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,302 @@
+"""The state of the process that writing a profile needs, whatever the program did.
+
+`SafeState` saves the state of imports before the program runs, and restores it within
+a ``with`` block. `with_descriptors` writes in a process that has no file descriptors
+left. `Departures` prepares for a program that loses access to the file system.
+"""
+
+from __future__ import annotations
+
+import _thread
+import builtins
+import errno
+import os
+import stat
+import sys
+from types import ModuleType
+
+from kernprof.environment import import_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+_FRAMES = 1000  # more than the frames of writing a profile, and of printing it
+_NEEDED = 6  # file descriptors
+_TO_CLOSE = 16
+_MAX_LOOKED_AT = 1 << 16
+_TOP = 1024  # above the descriptors of most programs
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE)
+
+
+class SafeState:
+    """The import system, ``os.environ`` and the recursion limit of a fresh process.
+
+    In a ``with`` block these are as they were at `save`; the program's are put back
+    afterwards. Modules that the program has replaced are standard ones meanwhile.
+    """
+
+    def __init__(self) -> None:
+        """Save nothing yet."""
+        self._modules: dict[str, ModuleType] = {}
+        self._attributes: list[tuple[Any, str, object]] = []
+        self._undo: list[Callable[[], object]] = []
+
+    def save(self) -> None:
+        """Take the state of now."""
+        self._modules = {**sys.modules}
+        self._modules.pop("__main__", None)
+        self._attributes = [
+            (sys, "meta_path", [*sys.meta_path]),
+            (sys, "path_hooks", [*sys.path_hooks]),
+            (sys, "path_importer_cache", {**sys.path_importer_cache}),
+            (sys, "path", [*sys.path]),
+            (os, "environ", os.environ),
+            (builtins, "__import__", builtins.__import__),
+        ]
+
+    def __enter__(self) -> None:
+        """Restore the saved state."""
+        self._raise_recursion_limit()
+        for owner, name, value in self._attributes:
+            self._set(owner, name, value)
+        self._exchange_modules()
+        linecache = sys.modules.get("linecache")
+        if linecache and not isinstance(getattr(linecache, "cache", None), dict):
+            self._set(linecache, "cache", {})
+
+    def __exit__(self, *_exception: object) -> None:
+        """Put the program's state back."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _raise_recursion_limit(self) -> None:
+        limit = sys.getrecursionlimit()
+
+        def undo() -> None:
+            try:
+                sys.setrecursionlimit(limit)
+            except RecursionError:  # it is below the depth of now
+                return
+
+        sys.setrecursionlimit(limit + _FRAMES)
+        self._undo.append(undo)
+
+    def _set(self, owner: object, name: str, value: object) -> None:
+        names = vars(owner)
+        if name in names:
+            before = names[name]
+            self._undo.append(lambda: setattr(owner, name, before))
+        else:
+            self._undo.append(lambda: delattr(owner, name))
+        setattr(owner, name, value)
+
+    def _exchange_modules(self) -> None:
+        modules = sys.modules
+        programs = {name: modules[name] for name in _unusable(modules)}
+        for name, module in self._modules.items():
+            if modules.get(name) is not module:
+                programs[name] = modules.get(name, _MISSING)  # type: ignore[arg-type]
+        for name in programs:
+            modules.pop(name, None)
+            if name in self._modules:
+                modules[name] = self._modules[name]
+        if programs:
+            self._undo.append(lambda: _put_back(programs))
+
+
+_MISSING = object()
+
+
+def _unusable(modules: dict[str, ModuleType]) -> Iterator[str]:
+    """Yield the names of modules that the program made impossible to import."""
+    for name, module in [*modules.items()]:
+        is_standard = name.partition(".")[0] in sys.stdlib_module_names
+        if module is None or (is_standard and not isinstance(module, ModuleType)):
+            yield name
+
+
+def _put_back(programs: dict[str, ModuleType]) -> None:
+    for name, module in programs.items():
+        sys.modules.pop(name, None)
+        if module is not _MISSING:
+            sys.modules[name] = module
+
+
+# File descriptors.
+
+
+def with_descriptors(act: Callable[[], None]) -> None:
+    """Call `act`, for which there are some file descriptors left.
+
+    If the process has none, a thread gets a table of descriptors of its own, closes
+    some of them there, and calls `act`. The process keeps all of its own.
+    """
+    unshare = _unshare()
+    if unshare is None or _are_left():
+        act()
+        return
+    errors: list[BaseException] = []
+    ended = _thread.allocate_lock()
+    ended.acquire()
+
+    def work() -> None:
+        try:
+            unshare()
+            _close_some()
+            act()
+        except BaseException as error:  # noqa: BLE001  # raised below
+            errors.append(error)
+        finally:
+            ended.release()
+
+    _thread.start_new_thread(work, ())
+    ended.acquire()
+    if errors:
+        raise errors[0]
+
+
+def _unshare() -> Callable[[], object] | None:
+    """Return a function that gives a thread its own descriptors; None if none can."""
+    if sys.version_info >= (3, 12):
+        call, flag = getattr(os, "unshare", None), getattr(os, "CLONE_FILES", None)
+        return None if call is None else lambda: call(flag)
+    from lineprof.recording.core import own_descriptors  # noqa: PLC0415  # 3.11 alone
+
+    return own_descriptors
+
+
+def _are_left() -> bool:
+    """Return whether there are file descriptors left; True if that is unknown."""
+    handles: list[int] = []
+    try:
+        while len(handles) < _NEEDED:
+            handles.append(os.open(os.sep, os.O_RDONLY))
+    except OSError as error:
+        return error.errno not in _EXHAUSTED
+    except Exception:  # noqa: BLE001  # of an audit hook
+        return True
+    finally:
+        for handle in handles:
+            os.close(handle)
+    return True
+
+
+def _close_some() -> None:
+    """Close files, pipes and sockets; not devices, as recording may use a GPU."""
+    left = _TO_CLOSE
+    for handle in range(3, min(os.sysconf("SC_OPEN_MAX"), _MAX_LOOKED_AT)):
+        try:
+            mode = os.fstat(handle).st_mode
+        except OSError:
+            continue
+        if stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            os.close(handle)
+            left -= 1
+            if not left:
+                return
+
+
+# Programs that lose access to the file system.
+
+
+class Departures:
+    """Preparations for `os.chroot` and `sys.addaudithook`, when a program calls them.
+
+    All modules are imported before, because their files may be out of reach
+    afterwards. In a ``with`` block the root folder is that of before.
+    """
+
+    def __init__(self) -> None:
+        """Change nothing yet."""
+        self._home = -1  # file descriptor of the root folder, once it was left
+        self._places: list[int | None] = []  # the program's root, and current folder
+        self._replaced: list[tuple[ModuleType, str, Any, object]] = []
+
+    def watch(self) -> None:
+        """Replace the two functions until `end`."""
+        chroot = getattr(os, "chroot", None)
+        if chroot is not None:
+            for module in (os, sys.modules[os.name]):
+                self._replace(module, "chroot", self._chroot(chroot))
+        self._replace(sys, "addaudithook", self._addaudithook(sys.addaudithook))
+
+    def end(self) -> None:
+        """Put the functions back, unless the program has its own there."""
+        while self._replaced:
+            module, name, plain, ours = self._replaced.pop()
+            if getattr(module, name, None) is ours:
+                setattr(module, name, plain)
+        if self._home >= 0:
+            os.close(self._home)
+            self._home = -1
+
+    def __enter__(self) -> None:
+        """Go back to the root folder of before, if the process may."""
+        if self._home < 0:
+            return
+        self._places = [_folder(os.sep), _folder(os.curdir)]
+        try:
+            os.fchdir(self._home)
+            self._to_current()
+        except OSError:  # it has given up the right: writing may fail
+            self._places = self._places[1:2] and [None, self._places[1]]
+
+    def __exit__(self, *_exception: object) -> None:
+        """Put the program's root and current folder back."""
+        for handle, act in zip(self._places, (self._to_current, None)):
+            if handle is None:
+                continue
+            os.fchdir(handle)
+            if act:
+                act()
+            os.close(handle)
+        self._places = []
+
+    def _to_current(self) -> None:
+        for _, name, plain, _ in self._replaced:
+            if name == "chroot":
+                plain(os.curdir)
+                return
+
+    def _replace(self, module: ModuleType, name: str, ours: object) -> None:
+        self._replaced.append((module, name, getattr(module, name), ours))
+        setattr(module, name, ours)
+
+    def _chroot(self, plain: Callable[[Any], None]) -> Callable[[Any], None]:
+        def chroot(path: Any) -> None:  # noqa: ANN401
+            import_all()
+            if self._home < 0:
+                self._home = _at_the_top(_folder(os.sep))
+            plain(path)
+
+        return chroot
+
+    def _addaudithook(self, plain: Callable[[Any], None]) -> Callable[[Any], None]:
+        def addaudithook(hook: Any) -> None:  # noqa: ANN401
+            import_all()
+            plain(hook)
+
+        return addaudithook
+
+
+def _folder(name: str) -> int | None:
+    try:
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+
+
+def _at_the_top(handle: int | None) -> int:
+    """Return a high number for a descriptor; the program counts on the lowest ones."""
+    if handle is None:
+        return -1
+    for number in range(min(os.sysconf("SC_OPEN_MAX"), _TOP) - 1, handle, -1):
+        try:
+            os.fstat(number)
+        except OSError:  # it is free
+            os.dup2(handle, number, inheritable=False)
+            os.close(handle)
+            return number
+    return handle
