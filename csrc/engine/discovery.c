@@ -1,5 +1,6 @@
 #include "engine/discovery.h"
 
+#include "engine/c_stack.h"
 #include "engine/engine.h"
 #include "engine/python_call.h"
 
@@ -14,6 +15,8 @@ static Py_ssize_t extra_index = -1;
 static uintptr_t round_number;
 
 static _Thread_local bool asking;
+/* True if the last question on this thread had no answer. */
+static _Thread_local bool undecided;
 
 static void
 free_nothing(void *Py_UNUSED(extra))
@@ -99,6 +102,23 @@ lp_discovery_is_asking(void)
     return asking;
 }
 
+bool
+lp_discovery_is_undecided(void)
+{
+    return asking || undecided;
+}
+
+/* The code object is not offered at this depth of the stack, but at its next
+ * call. */
+static void
+postpone(void)
+{
+    const lp_recorder *rec = lp_current_recorder;
+
+    undecided = true;
+    lp_c_stack_skip(rec == NULL ? 0 : (uint64_t)(rec->top - rec->frames));
+}
+
 /* Do not offer the code object again in this round. */
 static void
 mark_unwanted(PyObject *code)
@@ -121,6 +141,9 @@ call_decide(PyObject *code)
     answer = PyObject_CallFunctionObjArgs(callable, code, NULL);
     Py_DECREF(callable);
     if (answer == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_RecursionError)) {
+            postpone();
+        }
         return false;
     }
     if (answer == Py_None) {
@@ -141,8 +164,13 @@ lp_discovery_ask(PyObject *code)
     lp_code *found = NULL;
     lp_python_call call;
 
+    undecided = false;
     if (asking || decide == NULL ||
         lp_code_extra_get(code, extra_index) == (void *)round_number) {
+        return NULL;
+    }
+    if (lp_c_stack_is_full()) {
+        postpone();
         return NULL;
     }
     lp_python_call_begin(&call);
@@ -152,7 +180,7 @@ lp_discovery_ask(PyObject *code)
     }
     asking = false;
     lp_python_call_end(&call);
-    if (found == NULL) {
+    if (found == NULL && !undecided) {
         mark_unwanted(code);
     }
     return found;
