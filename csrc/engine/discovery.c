@@ -1,5 +1,6 @@
 #include "engine/discovery.h"
 
+#include "engine/c_stack.h"
 #include "engine/engine.h"
 #include "engine/python_call.h"
 
@@ -11,6 +12,8 @@ static PyObject
 static uintptr_t round_number;
 
 static _Thread_local bool asking;
+/* True if the last question on this thread had no answer. */
+static _Thread_local bool undecided;
 
 /* Have the hook deliver the start of all code objects, or of watched ones
  * only. */
@@ -82,6 +85,23 @@ lp_discovery_is_asking(void)
     return asking;
 }
 
+bool
+lp_discovery_is_undecided(void)
+{
+    return asking || undecided;
+}
+
+/* The code object is not offered at this depth of the stack, but at its next
+ * call. */
+static void
+postpone(void)
+{
+    const lp_recorder *rec = lp_current_recorder;
+
+    undecided = true;
+    lp_c_stack_skip(rec == NULL ? 0 : (uint64_t)(rec->top - rec->frames));
+}
+
 /* Do not offer the code object again in this round. */
 static void
 mark_unwanted(PyObject *code)
@@ -108,6 +128,9 @@ call_decide(PyObject *code)
     answer = PyObject_CallFunctionObjArgs(callable, code, NULL);
     Py_DECREF(callable);
     if (answer == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_RecursionError)) {
+            postpone();
+        }
         return false;
     }
     if (answer == Py_None) {
@@ -129,6 +152,7 @@ lp_discovery_ask(PyObject *code)
     const lp_mark *mark;
     lp_python_call call;
 
+    undecided = false;
     if (asking || decide == NULL) {
         return NULL;
     }
@@ -136,12 +160,16 @@ lp_discovery_ask(PyObject *code)
     if (mark != NULL && mark->unwanted_in == round_number) {
         return NULL;
     }
+    if (lp_c_stack_is_full()) {
+        postpone();
+        return NULL;
+    }
     lp_python_call_begin(&call);
     asking = true;
     if (call_decide(code)) {
         found = lp_code_of(code);
     }
-    if (found == NULL) {
+    if (found == NULL && !undecided) {
         mark_unwanted(code);
     }
     asking = false;

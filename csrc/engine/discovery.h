@@ -23,6 +23,11 @@ int lp_discovery_set(PyObject *decide);
  * same code object.  Keeps the current exception. */
 lp_code *lp_discovery_ask(PyObject *code);
 
+/* [GIL] True if the code object of the last lp_discovery_ask on this thread
+ * has to be offered again: the callable was running, or there was too little
+ * stack for it. */
+bool lp_discovery_is_undecided(void);
+
 /* [GIL] True while the callable runs on this thread. */
 bool lp_discovery_is_asking(void);
 

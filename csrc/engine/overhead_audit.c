@@ -1,5 +1,6 @@
 #include "engine/overhead_audit.h"
 
+#include "engine/c_stack.h"
 #include "engine/engine.h"
 #include "engine/python_call.h"
 
@@ -84,7 +85,7 @@ lp_overhead_audit_now(lp_recorder *rec)
         rec->audit_at = rec->cost;
         return false;
     }
-    if (audit_callable != NULL) {
+    if (audit_callable != NULL && !lp_c_stack_is_full()) {
         lp_python_call_begin(&call);
         call_audit();
         lp_python_call_end(&call);

@@ -1,47 +1,14 @@
 #include "hooks/frame_eval.h"
 
-#include <pthread.h>
 #include <stddef.h>
 
+#include "engine/c_stack.h"
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/tracer.h"
 #include "hooks/trace_function.h"
 
 #if LP_HAVE_FRAME_EVAL
-
-/* Address below which less than half of the C stack is left; 0 until measured.
- */
-static _Thread_local uintptr_t stack_floor;
-
-static void
-measure_stack(void)
-{
-    stack_floor = 1; /* unknown: never low */
-#  ifdef __linux__
-    pthread_attr_t attributes;
-    void *low = NULL;
-    size_t bytes = 0;
-
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-        return;
-    }
-    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
-        stack_floor = (uintptr_t)low + bytes / 2;
-    }
-    pthread_attr_destroy(&attributes);
-#  endif
-}
-
-/* [ANY] True if less than half of the stack is left. */
-static bool
-stack_is_low(void)
-{
-    if (LP_UNLIKELY(stack_floor == 0)) {
-        measure_stack();
-    }
-    return (uintptr_t)__builtin_frame_address(0) < stack_floor;
-}
 
 /* The next frame evaluator of the chain; NULL while lineprof's is not in the
  * chain, as far as is known. */
@@ -96,9 +63,12 @@ is_wanted(const lp_code *code)
     return code != NULL;
 }
 
+/* The functions that run a frame are not inlined: their C frames stay on the
+ * stack while the Python frame runs, the larger one of evaluate() does not. */
+
 /* Run an unprofiled frame, called by a traced frame or from a line whose C
  * calls are counted. */
-static PyObject *
+LP_NOINLINE static PyObject *
 run_unprofiled(PyThreadState *state, lp_raw_frame *frame, int throwing,
                lp_recorder *rec)
 {
@@ -112,7 +82,7 @@ run_unprofiled(PyThreadState *state, lp_raw_frame *frame, int throwing,
     return result;
 }
 
-static PyObject *
+LP_NOINLINE static PyObject *
 run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
     lp_recorder *rec = lp_threads_here();
@@ -148,14 +118,53 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
     return result;
 }
 
+/* Leave the chain that lp_frame_eval_called() has entered. */
+static void
+leave_detached(void)
+{
+    if (current_evaluator() == evaluate) {
+        set_evaluator(next_evaluator);
+    }
+}
+
+/* Run the frame, and those below it, without a trace function of lineprof's:
+ * the interpreter uses more C stack for each call of a C function while it is
+ * on. */
+LP_NOINLINE static PyObject *
+run_unmeasured(PyThreadState *state, lp_raw_frame *frame, int throwing,
+               lp_recorder *rec)
+{
+    PyObject *result;
+
+    lp_c_stack_skip((uint64_t)(rec->top - rec->frames));
+    lp_trace_uninstall(state, rec);
+    result = call_next_evaluator(state, frame, throwing);
+    if (!lp_trace_is_on(state) && is_open) {
+        lp_trace_install(state, rec);
+    }
+    return result;
+}
+
+/* The evaluator got a frame while it is detached. */
+LP_NOINLINE static PyObject *
+run_below_detached(PyThreadState *state, lp_raw_frame *frame, int throwing,
+                   lp_recorder *rec)
+{
+    leave_detached();
+    if (lp_c_stack_is_short() && rec != NULL && lp_trace_is_on(state)) {
+        return run_unmeasured(state, frame, throwing, rec);
+    }
+    return call_next_evaluator(state, frame, throwing);
+}
+
 /* Run the frame, and those below it, with the evaluator out of the chain.
  * 3.11 runs calls from Python to Python without the C stack, but not if a
  * frame evaluator is set: deep recursion that works without lineprof would end
- * the process.  So at this depth the evaluator leaves the chain, and the trace
- * function stays on in every thread, and gets calls by itself.  Below another
- * evaluator lineprof's stays in the chain, because the other one uses the C
- * stack anyway. */
-static PyObject *
+ * the process.  So where the stack is deep the evaluator leaves the chain, and
+ * the trace function stays on in every thread, and gets calls by itself. Below
+ * another evaluator lineprof's stays in the chain, because the other one uses
+ * the C stack anyway. */
+LP_NOINLINE static PyObject *
 run_detached(PyThreadState *state, lp_raw_frame *frame, int throwing)
 {
     lp_recorder *rec;
@@ -165,6 +174,7 @@ run_detached(PyThreadState *state, lp_raw_frame *frame, int throwing)
     lp_trace_threads_all();
     set_evaluator(next_evaluator);
     result = next_evaluator(state, frame, throwing);
+    leave_detached();
     is_detached = false;
     next_evaluator = NULL;
     if (is_open) { /* may have been closed in the meantime */
@@ -191,8 +201,10 @@ evaluate(PyThreadState *state, lp_raw_frame *frame, int throwing)
     if (lp_thread_is_tracing(state)) {
         return call_next_evaluator(state, frame, throwing);
     }
-    if (LP_UNLIKELY(stack_is_low()) && !is_detached &&
-        current_evaluator() == evaluate) {
+    if (LP_UNLIKELY(is_detached)) {
+        return run_below_detached(state, frame, throwing, rec);
+    }
+    if (LP_UNLIKELY(lp_c_stack_is_deep()) && current_evaluator() == evaluate) {
         return run_detached(state, frame, throwing);
     }
     code = lp_code_of(lp_raw_frame_code(frame));
@@ -306,6 +318,15 @@ lp_frame_eval_close(void)
     }
     if (now == evaluate || now == _PyEval_EvalFrameDefault) {
         next_evaluator = NULL;
+    }
+}
+
+void
+lp_frame_eval_called(void)
+{
+    if (is_detached && lp_c_stack_is_deep() && lp_c_stack_is_short() &&
+        current_evaluator() == next_evaluator) {
+        set_evaluator(evaluate);
     }
 }
 

@@ -17,6 +17,10 @@ int lp_frame_eval_check(void);
 void lp_frame_eval_open(void);
 void lp_frame_eval_close(void);
 
+/* [GIL] The trace function got a call.  Where the C stack is short, the
+ * evaluator enters the chain again to run the calls below without tracing. */
+void lp_frame_eval_called(void);
+
 /* [GIL] Return how many times the open evaluator was found removed from the
  * chain; if it is removed now, it is inserted again. */
 uint64_t lp_frame_eval_displaced(void);

@@ -97,7 +97,7 @@ start(lp_recorder *rec, PyObject *object)
     if (code == NULL) {
         code = lp_discovery_ask(object);
         if (code == NULL) {
-            return keep_or_disable(lp_discovery_is_asking());
+            return keep_or_disable(lp_discovery_is_undecided());
         }
     }
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {

@@ -7,6 +7,7 @@
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
+#include "hooks/frame_eval.h"
 
 /* The frame whose event the other tracer is getting, or NULL. */
 static _Thread_local PyFrameObject *shown_frame;
@@ -318,6 +319,9 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
     int result = lp_overhead_audit(rec) ? 0 : -1;
     lp_code *code = lp_code_of(code_of(frame));
 
+#if LP_HAVE_FRAME_EVAL
+    lp_frame_eval_called();
+#endif
     if (code == NULL && LP_UNLIKELY(lp_discovery_on)) {
         code = lp_discovery_ask(code_of(frame));
     }

@@ -1,5 +1,6 @@
 /* The module lineprof._core: its functions, and PyInit__core. */
 #include "engine/c_functions.h"
+#include "engine/c_stack.h"
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
@@ -90,6 +91,14 @@ module_displaced(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     bool can_be = hook != NULL && hook->displaced != NULL;
 
     return PyLong_FromUnsignedLongLong(can_be ? hook->displaced() : 0);
+}
+
+static PyObject *
+module_skipped(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return Py_BuildValue("(KK)",
+                         (unsigned long long)lp_the_skipped_calls.calls,
+                         (unsigned long long)lp_the_skipped_calls.depth);
 }
 
 static PyObject *
@@ -259,6 +268,7 @@ static PyMethodDef methods[] = {
     {"ticks", module_ticks, METH_NOARGS, NULL},
     {"scale", module_scale, METH_NOARGS, NULL},
     {"lost", module_lost, METH_NOARGS, NULL},
+    {"skipped", module_skipped, METH_NOARGS, NULL},
     {"hook_displaced", module_displaced, METH_NOARGS, NULL},
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},

@@ -26,6 +26,10 @@
 #define LP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* For functions that are off the measuring path, or must not make their
+ * caller's C frame larger. */
+#define LP_NOINLINE __attribute__((noinline))
+
 /* For functions on the measuring path, which the compiler would judge by size,
  * not by number of calls. */
 #define LP_INLINE static inline __attribute__((always_inline))

@@ -160,6 +160,7 @@ class RunInfo:
         self._core = core
         self._start_unix_ns = process_info.unix_ns()
         self._lost = core.lost()
+        self._skipped = core.skipped()[0]
         self._cost = core.cost()
         self._displaced = 0
 
@@ -214,6 +215,14 @@ class RunInfo:
         lost = self._core.lost() - self._lost
         if lost > 0:
             warnings.append(f"{lost} calls were not counted: out of memory")
+        skipped, depth = self._core.skipped()
+        skipped -= self._skipped
+        if skipped > 0:
+            warnings.append(
+                f"from {depth} nested profiled calls on, {skipped} calls, and calls"
+                " made by them, were not counted to save C stack; a larger stack"
+                " (ulimit -s, threading.stack_size) lets them be counted"
+            )
         if uncharged := self._core.gpu_lost():
             warnings.append(
                 f"{uncharged} calls of the GPU's API are charged to a calling line or"
