@@ -437,6 +437,9 @@ measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
     bool reading_requested = READ(wait->reading_requested);
 
     last = last < wait->last_leave ? wait->last_leave : last;
+    /* A frame without an open line has an old `since`: the gap is not longer
+     * than the time since the last reading, so that a short one is not read.
+     */
     last = last < wait->read_at ? wait->read_at : last;
     WRITE(wait->reading_requested, false);
     lp_off_cpu_watch(rec);

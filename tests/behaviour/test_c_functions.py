@@ -15,14 +15,18 @@ import pytest
 from c_events import needs_c_events
 from running import new_profiler
 
+import lineprof._core as core
 from lineprof.model.call_graph import edges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from settable_clock import Clock
+
     Make = Callable[[], Any]
 
 pytestmark = [pytest.mark.usefixtures("hook"), needs_c_events]
+SORTED = "builtins.sorted"
 MODERN = sys.version_info >= (3, 12)  # it has events for classes and other callables
 
 
@@ -348,3 +352,30 @@ def test_an_uncounted_function_ends_no_call_of_the_c_function_around_it(
         if edge.callee[2].endswith("key")
     }
     assert callers == {"sorted": 3}
+
+
+def test_half_of_the_cost_of_a_call_is_in_the_time_of_the_c_function(
+    clock: Clock,
+) -> None:
+    profiler = new_profiler(clock=clock.capsule)
+    profiler.c_functions()
+    core.c_functions(True, 10 * core.COST_ONE)
+    try:
+
+        @profiler
+        def work(ticks: Iterator[None]) -> list[object]:
+            return [*ticks, sorted([100], key=tick)]
+
+        tick = clock.tick
+        work(map(tick, [50]))
+        work(map(tick, [50]))
+        stats = profiler.get_stats()
+    finally:
+        profiler.c_functions(on=False)
+    (function,) = stats.functions
+    assert [row.raw_ns for row in function.rows] == [300]
+    assert [row.time_ns for row in function.rows] == [280]
+    (call,) = [edge for edge in edges(stats.calls) if edge.callee[2] == SORTED]
+    assert (call.calls, call.total_ns) == (2, 190)
+    self_ns = {node.function[2]: node.self_ns for node in stats.calls.nodes}
+    assert (self_ns[function.name], self_ns[SORTED]) == (90, 190)

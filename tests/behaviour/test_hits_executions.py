@@ -282,3 +282,55 @@ def test_two_context_managers_on_one_line_end_an_exception() -> None:
         f()
         """
     )
+
+
+# More lines than an execution has bits for: beyond them control only goes down.
+FAR = "\n".join(f"        {n},  #> 1" for n in range(70))
+
+
+def test_a_comprehension_far_down_in_a_literal_is_one_hit() -> None:
+    check_lines(
+        f"""
+@profile
+def f(n):
+    found = [  #> 1
+{FAR}
+        [i for i in range(n)],  #> 1
+        n,  #> 1
+    ]
+    return len(found)  #> 1
+
+result = f(4)
+"""
+    )
+
+
+def test_an_await_far_down_in_a_literal_is_one_hit() -> None:
+    check_lines(
+        f"""
+class Steps:
+    def __await__(self):
+        yield 1
+        yield 2
+        return 3
+
+@profile
+async def f(n):
+    found = [  #> 1
+{FAR}
+        await Steps(),  #> 1
+        n,  #> 1
+        await Steps(),  #> 1
+        n,  #> 1
+    ]
+    return len(found)  #> 1
+
+steps = f(4)
+for _ in range(4):
+    steps.send(None)
+try:
+    steps.send(None)
+except StopIteration as end:
+    result = end.value
+"""
+    )

@@ -325,6 +325,8 @@ def test_records_that_never_arrive(rig: Rig, program: str) -> None:
 DELIVERIES = {
     "late": {"FAKE_CUPTI_LATE_MS": 1},
     "very late": {"FAKE_CUPTI_LATE_MS": 60},
+    # In more flushes than are made without a new record.
+    "ten records per flush": {"FAKE_CUPTI_AT_ONCE": 10},
     "one record per buffer": {"FAKE_CUPTI_BUFFER_LIMIT": 300},
     "buffers requested on the program's threads": {"FAKE_CUPTI_REQUEST": "app"},
     "all three": {

@@ -596,6 +596,48 @@ profile.disable()
     assert whole == ["f", "return n", POP, POP] * 300
 
 
+def test_a_thread_pops_no_ranges_of_one_that_died_with_them(spy: Spy) -> None:
+    """The 257th thread has the recorder of one that has ended."""
+    heard = spy.check(
+        START
+        + """
+import threading
+
+def f():
+    ready.set()
+    go.wait(60)
+
+def g(n):
+    return n
+
+ready, go = threading.Event(), threading.Event()
+thread = threading.Thread(target=f)
+profile.add_function(f)
+profile.enable()
+thread.start()
+ready.wait(60)
+while not sys._current_frames().get(thread.ident, thread).f_back:
+    pass
+del profile
+assert _core.hook() is None  # so the thread pops nothing as it ends
+go.set()
+thread.join()
+profile = new_profiler(g)
+_core.nvtx_open("line")
+profile.enable()
+for n in range(300):
+    thread = threading.Thread(target=g, args=(n,))
+    thread.start()
+    thread.join()
+profile.disable()
+"""
+    )
+    died, *others = map(shown, heard.threads().values())
+    assert died == ["f", "ready.set()", POP, "go.wait(60)"]
+    whole = [word for words in others for word in words]
+    assert whole == ["g", "return n", POP, POP] * 300
+
+
 def test_ranges_of_switching_greenlets(spy: Spy) -> None:
     pytest.importorskip("greenlet")
     heard = spy.check(

@@ -20,6 +20,7 @@ FAKE_CUPTI_ZERO_TIMES    one of so many has no times
 FAKE_CUPTI_BUFFER_LIMIT  bytes of each buffer that are used
 FAKE_CUPTI_REQUEST       app: buffers are asked for on threads of the program
 FAKE_CUPTI_LATE_MS       cuptiActivityFlushAll returns at once, records come later
+FAKE_CUPTI_AT_ONCE       max number of records that a flush delivers
 FAKE_CUPTI_IDS           shared (the default), driver, runtime: whose id records carry
 FAKE_CUPTI_FIRST_ID      of correlation
 FAKE_CUPTI_STRICT        0: misuse is answered with an error, not by abort()

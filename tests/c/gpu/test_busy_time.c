@@ -132,6 +132,22 @@ time_before_the_horizon_is_dropped(void)
     lp_busy_time_free(&busy);
 }
 
+/* The horizon is the end of the last span that was merged. */
+static void
+time_from_the_horizon_on_stays_exact(void)
+{
+    lp_busy_time busy = {0};
+    lp_ns merged_end = 100 + 10 * (LP_BUSY_SPANS / 2 - 1) + 3;
+
+    for (lp_ns i = 0; i <= LP_BUSY_SPANS; i++) {
+        lp_busy_time_add(&busy, 100 + 10 * i, 103 + 10 * i);
+    }
+    lp_busy_time_add(&busy, merged_end, merged_end + 2);
+    CHECK(lp_busy_time_total(&busy) == 3 * (LP_BUSY_SPANS + 1) + 2);
+    CHECK(!busy.inexact && busy.horizon == merged_end);
+    lp_busy_time_free(&busy);
+}
+
 /* The record that makes the spans too many may itself be an old one. */
 static void
 making_room_counts_nothing_twice(void)
@@ -189,6 +205,7 @@ main(void)
     any_order_gives_the_union();
     old_spans_are_added_up();
     time_before_the_horizon_is_dropped();
+    time_from_the_horizon_on_stays_exact();
     making_room_counts_nothing_twice();
     busy_time_is_never_too_long();
     return check_failures;

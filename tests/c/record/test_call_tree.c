@@ -127,6 +127,30 @@ lines_of_a_caller_have_separate_nodes(void)
     tear_down(&made);
 }
 
+/* Costs that are taken off a node's times are those of the time itself. */
+static void
+each_time_of_a_node_has_its_cost(void)
+{
+    fixture made = set_up();
+    const lp_node *outer, *inner;
+
+    call(&made, 0, 0, 0);
+    made.rec->cost += 3;
+    call(&made, 1, 0, 10);
+    made.rec->cost += 5;
+    leave(&made, 30);
+    made.rec->cost += 7;
+    leave(&made, 100);
+    outer = made.counters[0]->node;
+    inner = made.counters[1]->node;
+    CHECK(inner->self_cost == 5 && inner->total_cost == 5);
+    CHECK(inner->inclusive_cost == 5);
+    CHECK(outer->self_cost == 10 && outer->total_cost == 15);
+    CHECK(outer->inclusive_cost == 15);
+    CHECK(made.counters[0]->total_cost == 15);
+    tear_down(&made);
+}
+
 static void
 recursion_is_a_leaf_and_counts_once_in_the_total(void)
 {
@@ -359,6 +383,7 @@ int
 main(void)
 {
     lines_of_a_caller_have_separate_nodes();
+    each_time_of_a_node_has_its_cost();
     recursion_is_a_leaf_and_counts_once_in_the_total();
     every_tick_is_in_one_nodes_self();
     edges_stay_exact_when_call_paths_are_not_kept();

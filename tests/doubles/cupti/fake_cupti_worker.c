@@ -40,6 +40,7 @@ static pile waiting;
 static _Atomic size_t dropped;
 static _Atomic uint64_t device_records; /* for every nth */
 static uint64_t drop_every, zero_every, late_ms, stuck_ms, noticed;
+static uint64_t at_once; /* max number of records of one delivery; 0: any */
 static _Atomic bool started;
 
 static struct timespec
@@ -106,11 +107,12 @@ sort_out(bool flush, bool forced)
 {
     pthread_mutex_lock(&delivery);
     uint64_t now = fk_cupti_now();
-    size_t kept = 0;
+    size_t kept = 0, delivered = 0;
     for (size_t i = 0; i < waiting.count; i++) {
         fk_work *work = &waiting.items[i];
         bool over = is_done(work, now);
-        if (!over && !forced) {
+        bool full = at_once && delivered == at_once;
+        if ((!over || full) && !forced) {
             waiting.items[kept++] = *work;
             continue;
         }
@@ -118,6 +120,7 @@ sort_out(bool flush, bool forced)
             work->start = work->end = 0;
         }
         deliver(work);
+        delivered++;
     }
     waiting.count = kept;
     if (forced) {
@@ -191,6 +194,7 @@ fk_worker_start(fk_requested *requested, fk_completed *completed)
     drop_every = fk_env("FAKE_CUPTI_DROP", 0);
     zero_every = fk_env("FAKE_CUPTI_ZERO_TIMES", 0);
     late_ms = fk_env("FAKE_CUPTI_LATE_MS", 0);
+    at_once = fk_env("FAKE_CUPTI_AT_ONCE", 0);
     stuck_ms = fk_env("FAKE_CUPTI_STUCK_MS", 30000);
     uint64_t limit = fk_env("FAKE_CUPTI_BUFFER_LIMIT", 0);
     size_t fit = limit / fk_record_size(FK_KERNEL);
