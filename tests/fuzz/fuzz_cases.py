@@ -251,7 +251,7 @@ _OF_BYTES: dict[str, Callable[..., bytes]] = {
 
 # Random cases.
 
-_LARGE = ("chain 13000", "events 300000")
+_LARGE = ("chain 13000", "events 65536")
 
 
 def random_case(chance: Random, pool: Sequence[Case] = ()) -> Case:
