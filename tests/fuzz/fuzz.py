@@ -156,10 +156,7 @@ class WorkerProcess:
 
 
 def smaller(worker: WorkerProcess, case: Case, finding: Finding) -> Case:
-    """Return the case with the finding's command, and the changes that it needs."""
-    case = case._replace(commands=(finding["command"],))
-    if not _shows(worker, case, finding):
-        return case
+    """Return the case with the changes that the finding needs."""
     for change in case.changes:
         others = tuple(one for one in case.changes if one is not change)
         without = case._replace(changes=others)
@@ -235,7 +232,10 @@ class Run:
             kind = [*self.findings].index(what) + 1
         if number > KEPT:
             return
-        case = smaller(worker, case, finding)
+        case = case._replace(commands=(finding["command"],))
+        is_sure = _shows(worker, case, finding)
+        if is_sure:
+            case = smaller(worker, case, finding)
         stem = self.folder / f"{kind:03}-{number}"
         data = file_of(case, self.places)
         stem.with_suffix(".lprof").write_bytes(data)
@@ -248,7 +248,8 @@ class Run:
         shown = " ".join(map(shlex.quote, words))
         for name, file in (("FILE", stem.with_suffix(".lprof")), ("OTHER", self.other)):
             shown = shown.replace(name, str(file))
-        print(f"{what}\n    {shown}", flush=True)
+        once = "" if is_sure else " (only once: not in a second run)"
+        print(f"{what}{once}\n    {shown}", flush=True)
 
     def summary(self) -> str:
         """Return the numbers in one line."""
