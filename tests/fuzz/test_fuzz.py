@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,10 @@ from lineprof.report import VIEWS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.skipif(
+    not hasattr(sqlite3.Connection, "deserialize"),
+    reason="this SQLite is older than 3.36: it opens no database in memory",
+)
 HERE = Path(__file__).parent
 CORPUS = sorted((HERE / "corpus").glob("*.json"))
 LARGEST = 8_000  # bytes of a file of the corpus
