@@ -19,6 +19,7 @@ import json
 import os
 import random
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -32,6 +33,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzz_cases import Case, file_of, random_case
+from fuzz_checks import CANARY
+from fuzz_seeds import seed_file
+from fuzz_worker import make_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +120,9 @@ class WorkerProcess:
 
     def _now(self) -> Any:
         """Return the command that ran when the process died."""
-        text = (self._folder / "work" / "now").read_text(encoding="utf-8")
+        text = ""
+        with contextlib.suppress(FileNotFoundError):  # it died at its start
+            text = (self._folder / "work" / "now").read_text(encoding="utf-8")
         return json.loads(text) if text.strip() else []
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -128,8 +134,6 @@ class WorkerProcess:
             work.mkdir()
             variables = ("COLUMNS", "TERM", "FORCE_COLOR", "NO_COLOR")
             kept = {k: v for k, v in os.environ.items() if k not in variables}
-            from fuzz_checks import CANARY  # noqa: PLC0415
-
             self._answers = 0
             self._process = subprocess.Popen(
                 [sys.executable, SCRIPT, work],
@@ -152,10 +156,7 @@ class WorkerProcess:
 
 
 def smaller(worker: WorkerProcess, case: Case, finding: Finding) -> Case:
-    """Return the case with the finding's command, and the changes that it needs."""
-    case = case._replace(commands=(finding["command"],))
-    if not _shows(worker, case, finding):
-        return case
+    """Return the case with the changes that the finding needs."""
     for change in case.changes:
         others = tuple(one for one in case.changes if one is not change)
         without = case._replace(changes=others)
@@ -187,6 +188,12 @@ class Run:
     findings: Counter[str] = field(default_factory=Counter)
     pool: list[Case] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        """Make the files that cases and commands name."""
+        self.places = make_places(self.folder)
+        self.other = self.folder / "other.lprof"
+        self.other.write_bytes(seed_file("calls"))
 
     def cases(self) -> Iterator[tuple[int, Case]]:
         """Yield cases with their numbers, until the time is over."""
@@ -225,20 +232,24 @@ class Run:
             kind = [*self.findings].index(what) + 1
         if number > KEPT:
             return
-        case = smaller(worker, case, finding)
+        case = case._replace(commands=(finding["command"],))
+        is_sure = _shows(worker, case, finding)
+        if is_sure:
+            case = smaller(worker, case, finding)
         stem = self.folder / f"{kind:03}-{number}"
-        places = {name: f"/{name}" for name in ("secret", "fifo", "folder", "socket")}
-        data = file_of(case, {**places, "environ": "/proc/self/environ"})
+        data = file_of(case, self.places)
         stem.with_suffix(".lprof").write_bytes(data)
         stem.with_suffix(".json").write_text(json_of(case, what), encoding="utf-8")
         if finding["detail"]:
             stem.with_suffix(".txt").write_text(finding["detail"], "utf-8", "replace")
         words = [*finding["command"]]
-        start = [words.pop(0)] if words[:1] and words[0].startswith("COLUMNS=") else []
-        shown = " ".join([*start, "python -m lineprof", *words]).replace(
-            "FILE", str(stem.with_suffix(".lprof"))
-        )
-        print(f"{what}\n    {shown}", flush=True)
+        is_terminal = bool(words) and words[0].startswith("COLUMNS=")
+        words[is_terminal:is_terminal] = ["python", "-m", "lineprof"]
+        shown = " ".join(map(shlex.quote, words))
+        for name, file in (("FILE", stem.with_suffix(".lprof")), ("OTHER", self.other)):
+            shown = shown.replace(name, str(file))
+        once = "" if is_sure else " (only once: not in a second run)"
+        print(f"{what}{once}\n    {shown}", flush=True)
 
     def summary(self) -> str:
         """Return the numbers in one line."""

@@ -106,6 +106,8 @@ def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Comman
         extra = options(view)
         for _ in range(chance.choice((0, 0, 1, 2, 3))) if extra else ():
             flags += chance.choice(extra)
+        if view.value and view.value.field == "targets" and chance.random() < 0.3:
+            flags.append(f"--{view.name}={chance.choice(SAMPLES['targets'])}")
         if chance.random() < 0.05:
             flags.append("--log-file=OUT")
         terminal = [f"COLUMNS={chance.choice((80, 80, 1, 20, 300))}"]

@@ -95,14 +95,13 @@ class _Limits:
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         end = int(self._begun + 3 * CPU_S) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (end, hard))
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (_address_space() + MEMORY, hard))
+        _limit_memory(_address_space() + MEMORY)
         signal.setitimer(signal.ITIMER_PROF, CPU_S)
         signal.setitimer(signal.ITIMER_REAL, HANG_S)
         try:
             yield
         finally:
-            resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+            _limit_memory(None)
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -142,7 +141,7 @@ class Worker:
         self._folder = folder
         self._audited = ""
         self._within = folder.resolve()
-        self._places = _make_places(folder)
+        self._places = make_places(folder)
         self._now = os.open(folder / NOW, os.O_WRONLY | os.O_CREAT)
         (folder / OTHER).write_bytes(seed_file("calls"))
         self._limits, self._lines = _Limits(), _Lines()
@@ -270,7 +269,7 @@ def _trace(error: BaseException | None) -> str:
     return "".join(traceback.format_exception(error, limit=-8)) if error else ""
 
 
-def _make_places(folder: Path) -> dict[str, str]:
+def make_places(folder: Path) -> dict[str, str]:
     """Make the files that values can name; return their paths."""
     secret = folder / "secret"
     secret.write_text(f"password for this: {CANARY}\n" * 50, encoding="utf-8")
@@ -295,6 +294,13 @@ def serve(folder: Path) -> None:
         chance = None if seed is None else random.Random(seed)  # noqa: S311
         answer = worker.run(case_of(request), chance)
         print(json.dumps(answer), flush=True)
+
+
+def _limit_memory(size: int | None) -> None:
+    """Limit the memory of this process; None: as far as it may have."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    with contextlib.suppress(OSError, ValueError):  # macOS does not let it
+        resource.setrlimit(resource.RLIMIT_AS, (hard if size is None else size, hard))
 
 
 def _address_space() -> int:

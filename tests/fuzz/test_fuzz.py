@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,10 @@ from lineprof.report import VIEWS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.skipif(
+    not hasattr(sqlite3.Connection, "deserialize"),
+    reason="this SQLite is older than 3.36: it opens no database in memory",
+)
 HERE = Path(__file__).parent
 CORPUS = sorted((HERE / "corpus").glob("*.json"))
 LARGEST = 8_000  # bytes of a file of the corpus
@@ -45,12 +50,12 @@ def test_a_file_of_the_corpus_shows_nothing(worker: WorkerProcess, file: Path) -
     assert worker.run(case_of(json.loads(text)))["found"] == []
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_files_changed_at_random_are_shown_or_refused(
     worker: WorkerProcess, seed: int
 ) -> None:
     found = []
-    for number in range(12):
+    for number in range(10):
         case = random_case(Random(f"{seed}:{number}"))  # noqa: S311 - not for security
         answer = worker.run(case, f"{seed}:{number}")
         found += [(case, one) for one in answer["found"]]
@@ -97,6 +102,8 @@ MAINS = {
     "view: an error is not one line": "return 1",
     "view: a message has several lines": "print('Traceback', file=sys.stderr)",
 }
+if sys.platform != "linux":
+    del MAINS["view: MemoryError in None of ?"]  # there is no such limit
 WICKED = """
 import json, os, pickle, sys, time
 from pathlib import Path
@@ -166,4 +173,4 @@ def test_changes_that_a_finding_does_not_need_are_left_out() -> None:
     with Counted() as counted:
         case = Case("plain", ([1], [2], [3]))
         found = smaller(counted, case, {"what": "x", "command": ["view"]})
-    assert found == Case("plain", ([2],), (["view"],))
+    assert found == Case("plain", ([2],))
