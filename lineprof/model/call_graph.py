@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _C_KEY = ("", 0)  # first two fields of the keys of C functions
 
+_MAX_C_CALLS = 100  # one below the other, between two lines of a call path
+
+_MAX_SEARCHED = 2_000_000  # functions, between the lines of all call paths: 1 s
+
 
 class Edge(NamedTuple):
     """All calls of one function from one line."""
@@ -139,56 +143,100 @@ def edge_gpu_ns(profile: Profile) -> dict[EdgeKey, int]:
     for one in gpu.sums:
         if one.kind in GPU_TIME_KINDS and one.path != NO_PATH:
             times[one.path] = times.get(one.path, 0) + one.ns
-    callees: dict[CallSite, dict[Key, None]] = {}
-    for edge in edges(profile.calls):
-        callees.setdefault((edge.caller, edge.line), {})[edge.callee] = None
+    between = _Between(profile.calls)
     found: dict[EdgeKey, int] = {}
     for path, ns in times.items():
-        for key in dict.fromkeys(_edges_on_path(gpu.paths[path].lines, callees)):
+        for key in dict.fromkeys(_edges_on_path(gpu.paths[path].lines, between)):
             found[key] = found.get(key, 0) + ns
     return found
 
 
 def _edges_on_path(
-    lines: Collection[tuple[Key, int]], callees: Mapping[CallSite, Collection[Key]]
+    lines: Collection[tuple[Key, int]], between: _Between
 ) -> Iterator[EdgeKey]:
     """Yield the edges along the lines of a path, the outermost first."""
     site: CallSite = (None, 0)
     on_path = {key for key, _ in lines}
     for key, line in lines:
-        for callee in _called_between(site, key, callees, on_path):
+        for callee in between.calls(site, key, on_path):
             yield (*site, callee)
             site = (callee, 0)
         site = (key, line)
 
 
-def _called_between(
-    site: CallSite,
-    key: Key,
-    callees: Mapping[CallSite, Collection[Key]],
-    on_path: Collection[Key],
-) -> list[Key]:
-    """Return the functions called, one by the other, from `site` down to `key`.
+class _Between:
+    """The functions called between two lines of a call path.
 
     C functions are not on the path of a launch: the call tree tells which lie
-    between. If the tree has no such edge, lines between the two are missing from the
-    path, as they stand further in: then it is the edge to the function of one of
-    these, if there is just one.
+    between. Programs have a few in a row; a search ends after `_MAX_C_CALLS`, and all
+    searches together after `_MAX_SEARCHED` functions.
     """
-    known = callees.get(site, ())
-    if not known or key in known:
-        return [key]
-    chains: list[list[Key]] = [[one] for one in known if one[:2] == _C_KEY]
-    seen = {chain[-1] for chain in chains}
-    for chain in chains:
-        for one in callees.get((chain[-1], 0), ()):
-            if one == key:
-                return [*chain, key]
-            if one[:2] == _C_KEY and one not in seen:
-                seen.add(one)
-                chains.append([*chain, one])
-    others = [one for one in known if one in on_path]
-    return others if len(others) == 1 else [key]
+
+    def __init__(self, tree: CallTree) -> None:
+        self._callees: dict[CallSite, dict[Key, None]] = {}
+        for edge in edges(tree):
+            self._callees.setdefault((edge.caller, edge.line), {})[edge.callee] = None
+        self._chains: dict[tuple[CallSite, Key], list[Key]] = {}
+        self._room = _MAX_SEARCHED
+
+    def calls(self, site: CallSite, key: Key, on_path: Collection[Key]) -> list[Key]:
+        """Return the functions called, one by the other, from `site` down to `key`.
+
+        If the tree has no such edge, lines between the two are missing from the path,
+        as they stand further in: then it is the edge to the function of one of these,
+        if there is just one.
+        """
+        known = self._callees.get(site, {})
+        if not known or key in known:
+            return [key]
+        chain = self._chains.get((site, key))
+        if chain is None:
+            chain = self._chains[site, key] = self._chain(known, key)
+        if chain:
+            return chain
+        others = self._among(known, on_path)
+        return others if len(others) == 1 else [key]
+
+    def _among(self, known: Collection[Key], on_path: Collection[Key]) -> list[Key]:
+        """Return the functions of `known` that are on the path."""
+        fewer, more = sorted((known, on_path), key=len)
+        return [one for one in fewer if one in more]
+
+    def _chain(self, known: Collection[Key], key: Key) -> list[Key]:
+        """Return the shortest chain of C functions, from one of `known`, and `key`.
+
+        It is empty if there is none.
+        """
+        self._room -= len(known)
+        if self._room < 0:
+            return []
+        callers: dict[Key, Key | None] = {}
+        level = dict.fromkeys(one for one in known if one[:2] == _C_KEY)
+        callers.update(level)
+        for _ in range(_MAX_C_CALLS):
+            below: dict[Key, None] = {}
+            for caller in level:
+                for one in self._callees.get((caller, 0), ()):
+                    self._room -= 1
+                    if self._room < 0:
+                        return []
+                    if one == key:
+                        return [*_chain_to(caller, callers), key]
+                    if one[:2] == _C_KEY and one not in callers:
+                        callers[one] = caller
+                        below[one] = None
+            level = below
+        return []
+
+
+def _chain_to(last: Key, callers: Mapping[Key, Key | None]) -> list[Key]:
+    """Return a function with its callers, the first one first."""
+    chain: list[Key] = []
+    one: Key | None = last
+    while one is not None:
+        chain.append(one)
+        one = callers[one]
+    return chain[::-1]
 
 
 # Walks over the nodes of a call tree, the longest first.

@@ -114,9 +114,9 @@ def test_sums_of_threads_and_files_are_exact(
     execute(
         file,
         f"UPDATE cells SET hits = {MOST}, time_ns = {MOST}",  # noqa: S608
-        "INSERT INTO cells SELECT function_id, line, "
+        "INSERT INTO cells SELECT function_id, line, "  # noqa: S608
         "(SELECT max(id) FROM threads WHERE id IS NOT thread_id),"
-        f"{MOST - 1}, {MOST - 2}, await_ns, raw_ns, min_ns, max_ns FROM cells",  # noqa: S608
+        f"{MOST - 1}, {MOST - 2}, await_ns, raw_ns, min_ns, max_ns FROM cells",
     )
     out = check_all(file, capfdbinary)
     assert main(["view", "--json", str(file), str(file)]) == 0
