@@ -83,7 +83,8 @@ def program(tmp_path: Path) -> Iterator[str]:
 def theirs(timings: Timings, unit: float, **options: object) -> str:
     stream = io.StringIO()
     line_profiler.show_text(timings, unit, stream=stream, **options)
-    return stream.getvalue()
+    # The one difference: lineprof prints control characters as escapes.
+    return stream.getvalue().replace("\f", r"\x0c")
 
 
 def ours(timings: Timings, unit: float, **options: object) -> str:
