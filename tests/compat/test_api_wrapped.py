@@ -119,3 +119,19 @@ def test_a_wrapped_attribute_may_be_any_object() -> None:
         f.__wrapped__ = thing  # type: ignore[attr-defined]
         assert profiler(f)() == 1
     assert sum(sum(lines.values()) for lines in hits_of(profiler).values()) == 4
+
+
+def test_code_and_defaults_that_a_decorated_function_is_given_take_effect() -> None:
+    profiler = new_profiler()
+
+    @profiler
+    def f(a: int = 1, *, b: int = 1) -> Any:
+        return a, b
+
+    def g(a: int = 1, *, b: int = 1) -> Any:
+        return "g", a, b
+
+    f.__defaults__, f.__kwdefaults__ = (2,), {"b": 3}
+    assert f() == (2, 3)
+    f.__code__ = g.__code__
+    assert f() == ("g", 2, 3)
