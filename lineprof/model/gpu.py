@@ -12,8 +12,10 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.errors import LineprofError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from lineprof.model.records import Key
     from lineprof.model.timelines import Timeline
@@ -42,6 +44,8 @@ KINDS = (
 )
 
 UNKNOWN = "?"
+
+_MAX_KERNELS_OF_LINES = 2_000_000  # for all lines together: 1 s, 300 MB
 
 GPU_TIME_KINDS = frozenset({KERNEL, MEMSET, GRAPH})  # copies are apart
 
@@ -352,23 +356,35 @@ def kernels_of_lines(
 ) -> Mapping[Key, Mapping[int, Kernels]]:
     """Return the kernels of each line, the longest time first.
 
-    The arguments are those of `numbers_of_lines`.
+    The arguments are those of `numbers_of_lines`. Raises LineprofError if there are
+    too many.
     """
     lines: dict[tuple[Key, int], dict[str, GpuKernel]] = {}
-    for path, one in _kernels_by_path(gpu, kernel, capture=capture):
-        for line in set(path.lines[-1:] if alone else path.lines):
-            _add_kernel(lines.setdefault(line, {}), one)
+    room = _MAX_KERNELS_OF_LINES
+    for path, kernels in _kernels_by_path(gpu, kernel, capture=capture):
+        on_path = set(path.lines[-1:] if alone else path.lines)
+        room -= len(on_path) * len(kernels)
+        if room < 0:
+            raise LineprofError(
+                "the profile has too many kernels on too long call paths to list them"
+                " by line",
+                hint="leave --top-kernels and the column mean out, or add --gpu-self",
+            )
+        for line in on_path:
+            by_name = lines.setdefault(line, {})
+            for one in kernels:
+                _add_kernel(by_name, one)
     functions: dict[Key, dict[int, Kernels]] = {}
     for (key, number), by_name in sorted(lines.items(), key=lambda item: item[0]):
-        kernels = sorted(by_name.values(), key=lambda one: (-one.ns, one.name))
-        functions.setdefault(key, {})[number] = tuple(kernels)
+        names = sorted(by_name.values(), key=lambda one: (-one.ns, one.name))
+        functions.setdefault(key, {})[number] = tuple(names)
     return functions
 
 
 def _kernels_by_path(
     gpu: Gpu, kernel: KernelFilter, *, capture: bool
-) -> Iterator[tuple[GpuPath, GpuKernel]]:
-    """Yield each path with each kernel that was launched there."""
+) -> Iterator[tuple[GpuPath, Collection[GpuKernel]]]:
+    """Yield each path with the kernels that were launched there."""
     paths: dict[int, dict[str, GpuKernel]] = {}
     for one in _selected(gpu, kernel):
         path = _charged_path(one, capture=capture)
@@ -382,8 +398,7 @@ def _kernels_by_path(
             )
             _add_kernel(paths.setdefault(path, {}), launches)
     for path, by_name in paths.items():
-        for found in by_name.values():
-            yield gpu.paths[path], found
+        yield gpu.paths[path], by_name.values()
 
 
 def _add_kernel(by_name: dict[str, GpuKernel], one: GpuKernel) -> None:

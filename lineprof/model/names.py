@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -99,18 +100,22 @@ def _keys(profile: Profile) -> Iterator[Key]:
 
 def _shortest(files: Collection[str]) -> dict[str, str]:
     """Return for each file the shortest end of its path that no other file has."""
+    # Sorted from their ends on, the files with the longest common end are neighbours.
+    paths = sorted((file.split("/")[::-1], file) for file in files)
+    common = [_common(one, other) for (one, _), (other, _) in pairwise(paths)]
     done: dict[str, str] = {}
-    rest = {file: file.split("/") for file in files}
-    depth = 1
-    while rest:
-        ends: dict[str, list[str]] = {}
-        for file, parts in rest.items():
-            ends.setdefault("/".join(parts[-depth:]), []).append(file)
-        for end, same in ends.items():
-            for file in same:
-                is_full_path = depth >= len(rest[file])
-                if is_full_path or (len(same) == 1 and end != _AMBIGUOUS):
-                    done[file] = file if is_full_path else end
-                    del rest[file]
-        depth += 1
+    for (parts, file), *alike in zip(paths, [0, *common], [*common, 0]):
+        depth = 1 + max(alike)
+        if depth == 1 and parts[0] == _AMBIGUOUS:
+            depth = 2
+        is_full_path = depth >= len(parts)
+        done[file] = file if is_full_path else "/".join(parts[:depth][::-1])
     return done
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many parts are alike from the start on."""
+    for count, (part, its) in enumerate(zip(one, other)):
+        if part != its:
+            return count
+    return min(len(one), len(other))

@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 
     from lineprof.model.gpu import Copies, Gpu, GpuDevice, GpuNumbers, Kernels
     from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
     from lineprof.report.line_table import FunctionTable
     from lineprof.report.options import Options
 
+
+_MEAN = "mean"  # the column that needs all kernels of a line
 
 _MEGABYTE = 1e6  # bytes
 
@@ -142,7 +145,7 @@ def _columns() -> dict[str, GpuColumn]:
         "memset": _time("Memset", lambda numbers: numbers.memset_ns),
         "memsets": _number("Memsets", lambda numbers: numbers.memsets),
         "max": _time("Max Kernel", lambda numbers: numbers.max_kernel_ns),
-        "mean": GpuColumn("Mean Kernel", _WIDE, _mean),
+        _MEAN: GpuColumn("Mean Kernel", _WIDE, _mean),
         "waits": _number("Waits", lambda numbers: numbers.waits),
         "uvm": _time("UVM Time", lambda n: sum(one.ns for one in n.migrations)),
         "uvm-mb": _megabytes(
@@ -173,7 +176,9 @@ def with_gpu(
     kernel, capture = kernel_filter(options.kernel), options.graph_origin
     alone = options.gpu_self
     lines = numbers_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
-    kernels = kernels_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
+    kernels: Mapping[Key, Mapping[int, Kernels]] = {}
+    if options.top_kernels or _MEAN in (options.gpu_columns or ()):
+        kernels = kernels_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
     functions = numbers_of_functions(gpu, kernel=kernel, capture=capture)
     done = []
     for table in tables:
@@ -236,7 +241,7 @@ def _kernel_rows(line: GpuLine, count: int) -> list[str]:
     """Return a row for each of the `count` kernels that took longest."""
     gpu_ns = line.numbers.gpu_ns or 1
     return [
-        f"| {kernel.count} x {time_text(kernel.ns / kernel.count)}"
+        f"| {kernel.count} x {time_text(kernel.ns / (kernel.count or 1))}"
         f" = {time_text(kernel.ns)} ({100 * kernel.ns / gpu_ns:.1f} %)"
         f" {kernel_name(kernel.name)}"
         for kernel in line.kernels[:count]

@@ -68,6 +68,11 @@ if TYPE_CHECKING:
 
     Names = Mapping[object, str]  # by id
 
+# A file may have so many events, or slices, without any data, and some more for each
+# byte of packed columns. Measured ones, whose starts and lengths vary, take a byte or
+# more. Without a limit, a small file could stand for hours of work.
+_FREE_ITEMS = 300_000
+_ITEMS_PER_BYTE = 4
 _INTEGER_END = 1 << 63  # of SQLite's integers
 _LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 
@@ -195,12 +200,14 @@ class _Batches:
     def read(self, db: sqlite3.Connection, owners: Rows) -> dict[object, list[Batch]]:
         """Return the batches in order, by the id that is first in `owners`' rows.
 
-        Damaged if a batch is empty or too long, or all of them together are too long.
+        Damaged if a batch is empty or too long, or all of them together are too long,
+        or have many more items than data.
         """
         owner, items = self.tables.owner, self.tables.items
         rows = list(self.tables.batches.named(rows_of(db, self.tables.batches)))
         columns = self._columns(db, rows)
         room = MAX_EVENTS
+        size = 0  # of packed columns, in bytes
         found: dict[object, list[Batch]] = {one: [] for one in indexes_of(owners)}
         for row in rows:
             count = row[items]
@@ -216,7 +223,11 @@ class _Batches:
                     (name, data[name]) for name in self.names if name in data
                 ),
             )
+            size += sum(len(column) for _, column in batch.columns)
             known(found, row[self.tables.owner_id], owner).append(batch)
+        total = MAX_EVENTS - room
+        if total > _FREE_ITEMS + size * _ITEMS_PER_BYTE:
+            raise Damaged(f"the {owner}s have {total} {items} in {size} bytes")
         return found
 
     def _columns(

@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from damaged_files import execute
@@ -23,6 +24,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
 )
+from lineprof.model.timelines import EVENT_COLUMNS, packed
 from lineprof.storage import save
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 FILE = "/p/a.py"
 OUTER, INNER = (FILE, 1, "outer"), (FILE, 5, "inner")
+PROCESS_ID = "(SELECT min(id) FROM processes)"
 TEXT = "def outer():\n    call()\n\n\ndef inner():\n    launch()\n"
 
 
@@ -142,15 +145,18 @@ def deep_names(folder: Path, files: int, parts: int) -> str:
     )
 
 
-def zero_events(folder: Path, events: int) -> str:
-    """Return a file with a timeline of `events` without any column."""
+def zero_events(folder: Path, events: int, columns: Sequence[str] = ()) -> str:
+    """Return a file with a timeline of `events` whose values are all 0.
+
+    Only these `columns` are stored.
+    """
     file = _saved(folder, profile_of([], [], []))
     full, rest = divmod(events, 65_536)
     sizes = [65_536] * full + [rest] * bool(rest)
     execute(
         folder / "bomb.lprof",
         "INSERT INTO gpu_names (id, name) VALUES (1, 'k')",
-        f"INSERT INTO gpu_timelines VALUES (1, 1, {events}, 0, 0)",
+        f"INSERT INTO gpu_timelines VALUES (1, {PROCESS_ID}, {events}, 0, 0)",  # noqa: S608
         "INSERT INTO gpu_timeline_names VALUES (1, 1)",
         "INSERT INTO gpu_launches VALUES (1, 1, 1, 1, 1, 1, 1, 1, 1, 1)",
         *(
@@ -158,6 +164,15 @@ def zero_events(folder: Path, events: int) -> str:
             for i, size in enumerate(sizes)
         ),
     )
+    for name in columns:
+        kind = EVENT_COLUMNS[name]
+        zeros = packed(kind, bytes(array(kind).itemsize * 65_536))
+        execute(
+            folder / "bomb.lprof",
+            f"INSERT INTO gpu_columns SELECT id, '{name}', ? FROM gpu_batches"  # noqa: S608
+            " WHERE events = 65536",
+            data=zeros,
+        )
     return file
 
 
@@ -176,9 +191,9 @@ def zero_slices(folder: Path, slices: int) -> str:
         "CREATE TABLE trace_batches (id INTEGER PRIMARY KEY, trace_id INTEGER,"
         " slices INTEGER)",
         "CREATE TABLE trace_columns (batch_id INTEGER, name TEXT, data BLOB)",
-        f"INSERT INTO traces VALUES (1, 1, {slices}, 0, 0)",
-        "INSERT INTO trace_functions VALUES (1, 1)",
-        "INSERT INTO trace_threads VALUES (1, 1)",
+        f"INSERT INTO traces VALUES (1, {PROCESS_ID}, {slices}, 0, 0)",  # noqa: S608
+        "INSERT INTO trace_functions SELECT 1, min(id) FROM functions",
+        "INSERT INTO trace_threads SELECT 1, min(id) FROM threads",
         *(
             f"INSERT INTO trace_batches VALUES ({i}, 1, {size})"  # noqa: S608
             for i, size in enumerate(sizes)
