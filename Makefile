@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports docs-pictures test test-newest fuzz test-gpu dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports check-endings docs-pictures test test-newest fuzz test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT SECONDS SEED
 
@@ -50,6 +50,9 @@ check-torch: ## PyTorch programs with and without kernprof; needs no GPU (ONLY=3
 
 check-exports: ## every export format opened by the programs that read it (ARGS="--help")
 	@tools/run checks/exports/check
+
+check-endings: ## profiles and exit statuses of programs that end badly (ARGS="--runs 20 --load 4")
+	@PYTHON=$${PYTHON:-.venv/bin/python} tools/run checks/check_endings $(ARGS)
 
 docs-pictures: ## make the pictures of docs/ again
 	@tools/run demo/docs_pictures

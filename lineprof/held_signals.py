@@ -155,6 +155,22 @@ def _caught_signals() -> int:
     return int(rest.split(None, 1)[0], 16) if rest else 0
 
 
+_whole: set[str] = set()  # modules that were imported by `import_whole`
+
+
+def import_whole(*names: str) -> None:
+    """Import modules, while handlers of signals wait: these may need them as well.
+
+    A handler that runs during an import finds a module without half its names.
+    """
+    if _whole.issuperset(names):
+        return
+    with HeldSignals():
+        for name in names:
+            __import__(name)
+        _whole.update(names)
+
+
 def pause_timers() -> list[tuple[int, float]]:
     """Stop the process' interval timers; return those that ran, and their s to go."""
     return [

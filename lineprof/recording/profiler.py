@@ -13,6 +13,7 @@ from types import CodeType, FunctionType
 
 from lineprof.bytecode.instructions import unread
 from lineprof.decorate.wrappers import ByCountProfilerMixin
+from lineprof.held_signals import import_whole
 from lineprof.recording import discovery, legacy
 from lineprof.recording.calibration import remeasure
 from lineprof.recording.core import (
@@ -645,6 +646,9 @@ class Results:
         from_start: bool,
     ) -> LineStats:
         """Return all that was counted, less `cost_factor` times the costs."""
+        import_whole("lineprof.line_stats", "lineprof.snapshot.profile", "hashlib")
+        if gpu or trace:
+            import_whole("lineprof.snapshot.gpu", "lineprof.model.timelines")
         from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
         from lineprof.snapshot.profile import Parts, TickScale, profile_of  # noqa: PLC0415  # at the end
 

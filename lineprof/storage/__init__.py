@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from lineprof.errors import LineprofError
+from lineprof.held_signals import import_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def load(path: str | os.PathLike[str]) -> Profile:
 
 def save(stats: Profile, path: str | os.PathLike[str]) -> None:
     """Write `stats` to a file at `path`, or raise LineprofError."""
+    import_whole("lineprof.storage.writer", "sqlite3", "lineprof.storage.writer_gpu")
     from lineprof.storage.writer import save as write  # noqa: PLC0415  # at the end
 
     write(stats, path)

@@ -340,3 +340,31 @@ def test_ctrl_c_while_the_profile_is_written(tmp_path: Path) -> None:
     assert outcome.status == 1
     assert outcome.err == "kernprof: interrupted before the profile was written\n"
     assert not (tmp_path / "program.lprof").exists()
+
+
+@pytest.mark.parametrize(
+    "module", ["lineprof.snapshot.calls", "lineprof.storage.schema"]
+)
+def test_a_handler_that_writes_a_profile_while_one_is_written(
+    tmp_path: Path, module: str
+) -> None:
+    program = f"""
+        import signal, sys
+        from lineprof import LineProfiler
+        class Finder:
+            def find_spec(self, name, *_):
+                if name == {module!r}:  # imported by a module that is half imported
+                    signal.raise_signal(signal.SIGUSR1)
+        profiler = LineProfiler()
+        @profiler
+        def wait():
+            pass
+        wait()
+        signal.signal(signal.SIGUSR1, lambda *_: profiler.dump_stats("inner.lprof"))
+        sys.meta_path.insert(0, Finder())
+        profiler.dump_stats("program.lprof")
+        """
+    outcome = run([write(tmp_path, "program.py", program)], cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert profile_of(tmp_path) == ("", 1)
+    assert load_stats(tmp_path / "inner.lprof").functions[0].calls == 1
