@@ -363,12 +363,32 @@ on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 #endif
 }
 
+enum { LONG_SEARCH = 64 }; /* lines; a shorter search is faster than a table */
+
+/* Return the line that the frame is at.  From 3.12 on the interpreter searches
+ * its line table from the start, which takes long in long functions. */
+static uint32_t
+line_of(const lp_frame *top, PyFrameObject *frame)
+{
+    if (LP_HAVE_MONITORING && top->key == frame &&
+        top->n_lines > LONG_SEARCH) {
+        const lp_code *code = lp_code_of(code_of(frame));
+        uint32_t at = (uint32_t)lp_frame_lasti(frame) / 2;
+
+        if (code != NULL && code->resumes != NULL && at < code->n_marks &&
+            code->resumes[at] != 0) {
+            return code->resumes[at];
+        }
+    }
+    return (uint32_t)lp_frame_lineno(frame);
+}
+
 /* True if the event is of the line that is open.  A jump to its own line has
  * its event at the start of the jump. */
 static bool
 is_open_line(const lp_frame *top, PyFrameObject *frame)
 {
-    uint32_t offset = (uint32_t)lp_frame_lineno(frame) - top->first_line;
+    uint32_t offset = line_of(top, frame) - top->first_line;
 
     return top->line == top->lines + offset;
 }
@@ -452,8 +472,8 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
 static void
 on_line(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
-    uint32_t line = (uint32_t)lp_frame_lineno(frame);
     lp_frame *top = rec->top;
+    uint32_t line = line_of(top, frame);
     uint32_t offset = line - top->first_line;
 
     if (LP_LIKELY(

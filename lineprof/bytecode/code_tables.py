@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
+_LONG_SEARCH = 64  # lines; see line_of() of csrc/hooks/trace_function.c
 _MAX_LINES = 1 << 22  # of one function: line numbers further apart are invalid
 _MAX_FILES = 4096  # whose statements are kept
 _ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
@@ -175,7 +176,7 @@ def build_tables(
         else None,
         marks=marks,
         resumes=_line_table(code, ranges)
-        if _INLINED and (in_steps or marks is not None)
+        if _INLINED and (in_steps or marks is not None or n_lines > _LONG_SEARCH)
         else None,
     )
 
