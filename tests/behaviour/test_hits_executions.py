@@ -296,6 +296,8 @@ def f(n):
     found = [  #> 1
 {FAR}
         [i for i in range(n)],  #> 1
+        [i for i in range(n) if  #> 1
+            n],
         n,  #> 1
     ]
     return len(found)  #> 1
@@ -320,16 +322,16 @@ async def f(n):
 {FAR}
         await Steps(),  #> 1
         n,  #> 1
-        await Steps(),  #> 1
+        [await Steps() for _ in range(n) if  #> 1
+            n],
         n,  #> 1
     ]
     return len(found)  #> 1
 
-steps = f(4)
-for _ in range(4):
-    steps.send(None)
+steps = f(3)
 try:
-    steps.send(None)
+    while True:
+        steps.send(None)
 except StopIteration as end:
     result = end.value
 """

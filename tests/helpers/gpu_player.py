@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import io
 import json
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -15,6 +17,9 @@ from running import new_profiler
 
 if TYPE_CHECKING:
     from ctypes import CDLL
+
+
+LIMIT = 100  # s; only a process that hangs reaches it, also without its parent
 
 
 def play(file: str, gpu: CDLL, names: dict[str, object]) -> str:
@@ -35,6 +40,8 @@ def play(file: str, gpu: CDLL, names: dict[str, object]) -> str:
 
 def main() -> None:
     """Run the programs that the arguments name; print their outputs as JSON."""
+    faulthandler.register(signal.SIGALRM, chain=True)  # says where it hangs, and ends
+    signal.alarm(LIMIT)
     gpu = workload()
     held = workload(holding_the_gil=True)
     names = {"gpu": gpu, "held": held, "tick": frozen_clock(gpu)}
