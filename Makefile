@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports docs-pictures test test-newest test-gpu dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports mutants docs-pictures test test-newest test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT
 
@@ -47,6 +47,10 @@ check-torch: ## PyTorch programs with and without kernprof; needs no GPU (ONLY=3
 
 check-exports: ## every export format opened by the programs that read it (ARGS="--help")
 	@tools/run checks/exports/check
+
+mutants: ## one-line mistakes that no test notices; slow, before a release (ARGS="--help")
+	@tools/run checks/mutate_python
+	@ARGS= tools/run checks/mutate_c
 
 docs-pictures: ## make the pictures of docs/ again
 	@tools/run demo/docs_pictures
