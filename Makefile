@@ -48,9 +48,9 @@ check-torch: ## PyTorch programs with and without kernprof; needs no GPU (ONLY=3
 check-exports: ## every export format opened by the programs that read it (ARGS="--help")
 	@tools/run checks/exports/check
 
-mutants: ## one-line mistakes that no test notices; slow, before a release (ARGS="--help")
+mutants: ## one-line mistakes that no test notices, in Python and in C; slow (ARGS="--help")
 	@tools/run checks/mutate_python
-	@ARGS= tools/run checks/mutate_c
+	@test -n "$$ARGS" || tools/run checks/mutate_c
 
 docs-pictures: ## make the pictures of docs/ again
 	@tools/run demo/docs_pictures

@@ -2,6 +2,9 @@
 
     tools/run checks/mutate_python [ROOM ...] [--count N] [--seconds S] [--seed N]
 
+`make mutants` takes the same arguments from ARGS; without ARGS it also tries the
+mistakes of mutate_c.py.
+
 Cosmic Ray makes the mistakes in a copy of lineprof that is installed in
 .venv-mutants, so that the processes that tests start import them as well. A mistake
 that the tests of its room do not notice is printed: it lacks a test, or changes
