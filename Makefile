@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports check-endings docs-pictures test test-newest fuzz test-gpu dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports check-endings mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT SECONDS SEED
 
@@ -53,6 +53,10 @@ check-exports: ## every export format opened by the programs that read it (ARGS=
 
 check-endings: ## profiles and exit statuses of programs that end badly (ARGS="--runs 20 --load 4")
 	@PYTHON=$${PYTHON:-.venv/bin/python} tools/run checks/check_endings $(ARGS)
+
+mutants: ## one-line mistakes that no test notices, in Python and in C; slow (ARGS="--help")
+	@tools/run checks/mutate_python
+	@test -n "$$ARGS" || tools/run checks/mutate_c
 
 docs-pictures: ## make the pictures of docs/ again
 	@tools/run demo/docs_pictures

@@ -133,6 +133,26 @@ def test_waits_and_threads_have_their_rows(tmp_path: Path) -> None:
     ) == [('weights "w"; größe\'s <損> & \\ %\\udcff', 23, "worker 1", "io", 300_000)]
 
 
+def test_lines_have_their_numbers_on_each_thread(tmp_path: Path) -> None:
+    stats = example_calls.example()
+    assert Database(stats, tmp_path)(
+        "SELECT f.name, line, t.name, hits, time_ns FROM line_threads"
+        " JOIN functions f ON f.id = function_id JOIN threads t ON t.id = thread_id"
+        " WHERE f.name = 'Model.forward' ORDER BY line, thread_id"
+    ) == [
+        (
+            "Model.forward",
+            one.line,
+            stats.threads[one.thread].name,
+            one.hits,
+            one.time_ns,
+        )
+        for function in stats.functions
+        if function.name == "Model.forward"
+        for one in sorted(function.thread_lines)
+    ]
+
+
 def test_gpu_numbers_are_as_in_the_table(tmp_path: Path) -> None:
     stats = example_gpu.example()
     ask = Database(stats, tmp_path)

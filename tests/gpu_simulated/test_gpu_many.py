@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from gpu_rig import Ran, Rig, events, lost
@@ -23,10 +23,18 @@ def grown(ran: Ran) -> int:
     return int(ran.out)
 
 
-def counted(stats: LineStats) -> tuple[int, int, int]:
+class Counted(NamedTuple):
+    """Numbers of the GPU work of a profile."""
+
+    kernels: int
+    gpu_ns: int
+    events: int
+
+
+def counted(stats: LineStats) -> Counted:
     """Return the number of kernels, the GPU time and the length of the timeline."""
     whole = totals(stats.gpu)
-    return whole.kernels, whole.gpu_ns, len(events(stats))
+    return Counted(whole.kernels, whole.gpu_ns, len(events(stats)))
 
 
 # After step 124 the correlation ids alone would need 24 MB.  Each step takes all

@@ -20,7 +20,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from gpu_double import FROZEN_PRELUDE, PRELUDE, environment
@@ -216,9 +216,18 @@ class Ran:
         return stats
 
 
-def lost(run: GpuRun) -> tuple[int, int, int, int]:
-    """Return the numbers of dropped, invalid, outstanding, and left out records."""
-    return run.dropped, run.invalid, run.outstanding, run.left_out
+class Lost(NamedTuple):
+    """Numbers of records that have no place in the profile, by their reason."""
+
+    dropped: int
+    invalid: int
+    outstanding: int
+    left_out: int
+
+
+def lost(run: GpuRun) -> Lost:
+    """Return the numbers of lost records of a run."""
+    return Lost(run.dropped, run.invalid, run.outstanding, run.left_out)
 
 
 def events(stats: LineStats) -> list[GpuEvent]:

@@ -76,6 +76,12 @@ def test_each_line_has_its_numbers_and_its_source() -> None:
     ]
 
 
+def test_lines_without_numbers_are_dim() -> None:
+    html = html_of(of_source("def f(x):\n    x += 1\n", ThreadLine(2, -1, 2, 3)))
+    assert '<td class="lp-src lp-dim"><pre>def f(x):</pre>' in html
+    assert '<td class="lp-src"><pre>    x += 1</pre>' in html
+
+
 def test_the_unit_can_be_chosen() -> None:
     stats = of_source("def f(): 1\n", ThreadLine(1, -1, 1, 3_000_000))
     assert Page(html_of(stats, unit=1e-3)).rows[0][2] == "Time (ms)"

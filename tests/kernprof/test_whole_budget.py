@@ -73,6 +73,10 @@ def test_a_function_with_much_time_of_its_own_goes_after_a_cheaper_one() -> None
     assert chosen(Budget(1.4), 300, **functions) == ["tiny"]
 
 
+def test_of_two_equal_ratios_the_higher_cost_goes_first() -> None:
+    assert chosen(Budget(1.2), 200, a=(20, 10), b=(40, 20)) == ["b"]
+
+
 def test_an_old_cost_does_not_count_as_saved() -> None:
     budget = Budget(1.2)
     assert chosen(budget, 1000, old=(90, 800), new=(0, 1)) == []

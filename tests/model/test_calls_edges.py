@@ -35,7 +35,16 @@ from lineprof.model.call_graph import (
     function_totals,
     line_self_ns,
 )
-from lineprof.model.gpu import KERNEL, NO_PATH, Gpu, GpuPath, GpuSum, numbers_of_lines
+from lineprof.model.gpu import (
+    KERNEL,
+    NO_PATH,
+    Gpu,
+    GpuKernel,
+    GpuPath,
+    GpuSum,
+    kernels_of_lines,
+    numbers_of_lines,
+)
 from lineprof.model.records import (
     NO_CALLS,
     NO_NODE,
@@ -156,6 +165,22 @@ def test_gpu_time_counts_on_the_edges_to_its_launch() -> None:
     for (caller, line, _), ns in edge_gpu_ns(stats).items():
         if caller is not None:
             assert ns == of_lines[caller][line].gpu_ns
+
+
+def test_kernels_of_a_line_alone_are_those_that_the_line_launched() -> None:
+    kernel = GpuKernel("_Z6kernelPfi", 4, 800_000, 150_000, 250_000)
+    gpu = example().gpu
+    assert kernels_of_lines(gpu, alone=True) == {LAUNCH: {19: (kernel,)}}
+    assert kernels_of_lines(gpu)[SOLVE] == {14: (kernel,)}
+
+
+def test_work_of_a_graph_is_charged_to_its_launch_unless_the_capture_is_asked() -> None:
+    """A path and a captured path are indices of the profile's paths."""
+    paths = (GpuPath(0, False, ((MAIN, 9),)), GpuPath(0, False, ((SOLVE, 14),)))
+    gpu = Gpu(paths=paths, sums=(GpuSum(0, 1, KERNEL, "k", 0, 2, 50, 20, 30),))
+    assert set(numbers_of_lines(gpu)) == set(kernels_of_lines(gpu)) == {MAIN}
+    assert set(numbers_of_lines(gpu, capture=True)) == {SOLVE}
+    assert set(kernels_of_lines(gpu, capture=True)) == {SOLVE}
 
 
 def test_gpu_time_of_recursion_counts_on_existing_edges() -> None:

@@ -236,6 +236,7 @@ def test_profiles_are_equal_if_their_numbers_are() -> None:
     assert example() != profile()
     assert profile() != 3
     assert LineStats({}, 1e-6) != LineStats({}, 1e-9)
+    assert LineStats({}, 1e-9) != LineStats({}, 1e-6)
     assert LineStats({KEY: [(2, 3, 41)]}, 1e-9) != profile()
     one, two = LineStats({KEY: [(2, 1, 3)]}, 1e-6), LineStats({}, 1e-7)
     assert one + two == two + one

@@ -193,6 +193,24 @@ def test_a_line_that_calls_no_python_lists_its_callees_without_tables() -> None:
     ]
 
 
+def test_a_line_that_calls_its_own_function_has_the_time_of_these_calls() -> None:
+    sentence = "95.11 us in 32 hits: 61.66 us in what it calls + 33.45 us of its own"
+    assert sentence in drill("solve.py:2")
+
+
+def test_a_line_that_is_shorter_than_its_calls_has_no_time_of_its_own() -> None:
+    stats = example()
+    stats.calls = CallTree(
+        tuple(
+            node._replace(inclusive_ns=node.inclusive_ns + 100_000)
+            for node in stats.calls.nodes
+        )
+    )
+    assert lines_of(stats, "drill", targets=("main.py:22",), unit=1e-6)[3] == (
+        "550.0 ns in 1 hit: 100.1 us in what it calls + 0 s of its own"
+    )
+
+
 def test_recursion_counts_once_and_has_its_line() -> None:
     assert drill("fib")[3] == (
         "32 calls, 33.45 us = 33.45 us (4 calls) from model.py:14 +"

@@ -235,6 +235,7 @@ def test_a_profiler_has_only_the_data_since_its_start() -> None:
         # not exceeded: limits for the true values
         ((2, 20, 5, 15), (4, 40, 5, 15), (2, 20, 5, 15)),
         ((2, 100, 1, 99), (4, 110, 1, 99), (2, 10, 1, 9)),
+        ((2, 101, 1, 100), (4, 291, 1, 100), (2, 190, 90, 100)),
     ],
 )
 def test_min_and_max_since_a_baseline_enclose_the_true_ones(
