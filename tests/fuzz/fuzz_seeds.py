@@ -1,7 +1,9 @@
 """Undamaged profiles from which the fuzzer makes damaged ones, by their names.
 
-Those of `databases` are small, and their tables accept any value, as in a hostile
-file. `chain N` and `events N` are large ones, for the cost of views and exports.
+Those of `DATABASES` are small, and their tables accept any value, as in a hostile
+file. `chain N`, `deep N`, `wide N` and `events N` are large ones, for the cost of views
+and exports: N functions of C or of Python that call one another, N functions with
+50 lines each, and N GPU events.
 """
 
 from __future__ import annotations
@@ -127,6 +129,10 @@ def seed_file(name: str) -> bytes:
         return _chain(int(number))
     if kind == "events":
         return _events(int(number))
+    if kind == "deep":
+        return _loose(example_calls.deep(int(number)))
+    if kind == "wide":
+        return _loose(example_calls.wide(int(number), 50 * int(number)))
     return (GOLDEN / f"{name}.lprof").read_bytes()
 
 
