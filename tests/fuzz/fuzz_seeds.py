@@ -122,18 +122,13 @@ def seed_file(name: str) -> bytes:
     if name in DATABASES:
         return _loose(DATABASES[name]())
     kind, _, number = name.rpartition(" ")
-    if kind == "pickle":
-        protocol = int(number)
-        return pickled(state(), path=PATHS[protocol % 3], protocol=protocol)
-    if kind == "chain":
-        return _chain(int(number))
-    if kind == "events":
-        return _events(int(number))
-    if kind == "deep":
-        return _loose(example_calls.deep(int(number)))
-    if kind == "wide":
-        return _loose(example_calls.wide(int(number), 50 * int(number)))
+    if kind in _SIZED:
+        return _SIZED[kind](int(number))
     return (GOLDEN / f"{name}.lprof").read_bytes()
+
+
+def _pickle(protocol: int) -> bytes:
+    return pickled(state(), path=PATHS[protocol % 3], protocol=protocol)
 
 
 def pickle_of(text: str) -> bytes:
@@ -212,6 +207,15 @@ def _events(count: int) -> bytes:
         )
         db.commit()
         return db.serialize()
+
+
+_SIZED = {
+    "pickle": _pickle,
+    "chain": _chain,
+    "events": _events,
+    "deep": lambda count: _loose(example_calls.deep(count)),
+    "wide": lambda count: _loose(example_calls.wide(count, 50 * count)),
+}
 
 
 def zeros(count: int) -> bytes:
