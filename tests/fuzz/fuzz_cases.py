@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     Change = list[Any]
 
 INJECTED = "ZZINJECTED"  # begins a line if a line end in the file is printed
-MAX_BYTES = 1 << 20  # of a file that byte changes make
 
 INTEGERS = (
     *(0, 1, -1, 2, 7, 255, 65_536, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 10**18),
@@ -61,81 +60,26 @@ TEXTS: tuple[object, ...] = (
     *("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)", "uvm", "alloc"),
     *("[]", "{}", "[1]", '{"a": 1e999}', '{"a": -1}', "[" * 5000, '["' + "x" * 99),
     *("def f():\n    (\n  x\n", "'''", "# coding: utf-7\n+AAA-", "\\\n" * 50),
-    *(
-        {"text": "ff"},
-        {"text": "eda080"},
-        {"text": "c3"},
-        {"repeat": ["long ", 20_000]},
-    ),
-    *(
-        {"repeat": ["(", 3_000]},
-        {"repeat": ["\x1b[1m\n", 500]},
-        {"repeat": ["x=1\n", 9_000]},
-    ),
+    *({"text": bytes_} for bytes_ in ("ff", "eda080", "c3")),  # no UTF-8
+    *({"repeat": [one, 5_000]} for one in ("long ", "(", "\x1b[1m\n", "x=1\n")),
     *({"place": name} for name in ("secret", "fifo", "folder", "environ", "socket")),
 )
 BLOBS: tuple[object, ...] = (
-    *(
-        {"hex": ""},
-        {"hex": "00"},
-        {"hex": "789c"},
-        {"hex": "ff" * 64},
-        {"hex": "78da" * 9},
-    ),
+    *({"hex": data} for data in ("", "00", "789c", "ff" * 64, "78da" * 9)),
     *({"zeros": count} for count in (0, 1, 7, 8, 9, 64, 65_536, 1 << 24)),
 )
 OTHERS: tuple[object, ...] = (None, 0.0, 0.5, -1.5, 1e308, math.inf, -math.inf, "1")
 # Instructions of pickles: those of profiles, of calls, of deep and of large objects.
 OPCODES = (
-    *(
-        b"N",
-        b"\x88",
-        b"]",
-        b"}",
-        b")",
-        b"(",
-        b"\x85",
-        b"\x86",
-        b"\x87",
-        b"0",
-        b"1",
-        b"2",
-    ),
-    *(
-        b"R",
-        b"b",
-        b"\x81",
-        b"\x92",
-        b"o",
-        b"Q",
-        b"P0\n",
-        b"\x93",
-        b"\x94",
-        b"u",
-        b"s",
-        b"e",
-    ),
+    *(bytes([one]) for one in b"N\x88]}()\x85\x86\x87012Rb\x81\x92oQ\x93\x94\x97use."),
     *(b"K\x00", b"M\xff\xff", b"J\xff\xff\xff\xff", b"q\x00", b"h\x00", b"h\xff"),
-    *(b"r\xff\xff\xff\x7f", b"\x95" + b"\xff" * 8, b"\x96" + b"\0" * 8, b"\x97", b"."),
+    *(b"r\xff\xff\xff\x7f", b"\x95" + b"\xff" * 8, b"\x96" + b"\0" * 8, b"P0\n"),
     *(b"\x8a\x08" + b"\xff" * 8, b"\x8a\x09" + b"\x7f" * 9, b"\x8b\xff\xff\xff\x7f"),
-    *(
-        b"G" + struct.pack(">d", one)
-        for one in (math.nan, math.inf, -1.0, 1e300, 5e-324)
-    ),
+    *(b"G" + struct.pack(">d", n) for n in (math.nan, math.inf, -1.0, 1e300, 5e-324)),
     *(b"cos\nsystem\n", b"cbuiltins\neval\n", b"cposix\nsystem\nX\x01\0\0\0:\x85R"),
-    *(
-        b"c_line_profiler\nLineStats\n",
-        b"X\x03\0\0\0\x1b[m",
-        b"\x8c\x01\n",
-        b"\x80\x09",
-    ),
-    *(
-        b"(" * 3000,
-        b"]" * 3000 + b"a" * 2999,
-        b"N\x85" * 3000,
-        b"U\x02\xff\xfe",
-        b"I99\n",
-    ),
+    *(b"c_line_profiler\nLineStats\n", b"X\x03\0\0\0\x1b[m", b"\x8c\x01\n"),
+    *(b"\x80\x09", b"U\x02\xff\xfe", b"I99\n", b"(" * 3000, b"N\x85" * 3000),
+    b"]" * 3000 + b"a" * 2999,
 )
 _LARGEST = 2**63 - 1
 STATES = (
@@ -254,7 +198,7 @@ _OF_BYTES: dict[str, Callable[..., bytes]] = {
 # Random cases.
 
 _MORE = ("all tables", "all tables", "chain 60")
-_LARGE = ("chain 13000", "events 65536")
+_LARGE = ("chain 13000", "deep 3000", "wide 300", "events 65536")
 
 
 def random_case(chance: Random, pool: Sequence[Case] = ()) -> Case:

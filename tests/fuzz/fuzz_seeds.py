@@ -1,7 +1,9 @@
 """Undamaged profiles from which the fuzzer makes damaged ones, by their names.
 
-Those of `databases` are small, and their tables accept any value, as in a hostile
-file. `chain N` and `events N` are large ones, for the cost of views and exports.
+Those of `DATABASES` are small, and their tables accept any value, as in a hostile
+file. `chain N`, `deep N`, `wide N` and `events N` are large ones, for the cost of views
+and exports: N functions of C or of Python that call one another, N functions with
+50 lines each, and N GPU events.
 """
 
 from __future__ import annotations
@@ -120,14 +122,13 @@ def seed_file(name: str) -> bytes:
     if name in DATABASES:
         return _loose(DATABASES[name]())
     kind, _, number = name.rpartition(" ")
-    if kind == "pickle":
-        protocol = int(number)
-        return pickled(state(), path=PATHS[protocol % 3], protocol=protocol)
-    if kind == "chain":
-        return _chain(int(number))
-    if kind == "events":
-        return _events(int(number))
+    if kind in _SIZED:
+        return _SIZED[kind](int(number))
     return (GOLDEN / f"{name}.lprof").read_bytes()
+
+
+def _pickle(protocol: int) -> bytes:
+    return pickled(state(), path=PATHS[protocol % 3], protocol=protocol)
 
 
 def pickle_of(text: str) -> bytes:
@@ -206,6 +207,15 @@ def _events(count: int) -> bytes:
         )
         db.commit()
         return db.serialize()
+
+
+_SIZED = {
+    "pickle": _pickle,
+    "chain": _chain,
+    "events": _events,
+    "deep": lambda count: _loose(example_calls.deep(count)),
+    "wide": lambda count: _loose(example_calls.wide(count, 50 * count)),
+}
 
 
 def zeros(count: int) -> bytes:

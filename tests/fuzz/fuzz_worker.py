@@ -43,16 +43,9 @@ _VIEWS = frozenset(f"--{name}" for name in VIEWS)
 _PACKAGE = f"{Path(lineprof.__file__).parent}/"
 _STARTS = frozenset(
     {
-        *(
-            "os.system",
-            "os.exec",
-            "os.posix_spawn",
-            "os.spawn",
-            "os.fork",
-            "os.forkpty",
-        ),
+        *("os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork"),
         *("subprocess.Popen", "pty.spawn", "socket.connect", "socket.bind"),
-        *("pickle.find_class", "os.kill"),
+        *("pickle.find_class", "os.kill", "os.forkpty"),
     }
 )
 _CHANGES = frozenset(

@@ -110,7 +110,7 @@ from pathlib import Path
 import fuzz_worker
 from fuzz_cases import Case
 
-fuzz_worker.CPU_S, fuzz_worker.HANG_S = 0.1, 0.5
+fuzz_worker.CPU_S, fuzz_worker.HANG_S = 0.1, 1.5
 folder = Path(sys.argv[1], "work")
 folder.mkdir()
 os.chdir(folder)
