@@ -45,6 +45,7 @@ class SafeState:
 
     def save(self) -> None:
         """Take the state of now."""
+        _unshare()  # its import on 3.11
         self._modules = {**sys.modules}
         self._modules.pop("__main__", None)
         self._attributes = [

@@ -236,17 +236,21 @@ def test_a_program_that_leaves_a_damaged_process(
 
 
 def test_the_descriptors_that_a_program_leaked_stay_open(tmp_path: Path) -> None:
-    text = PROGRAM + textwrap.dedent(
-        """
+    text = """
         class Last:
-            def __del__(self, fstat=os.fstat, kept=[], write=os.write):
-                [fstat(stream.fileno()) for stream in kept]
+            def __del__(self, fstat=os.fstat, numbers=[], write=os.write):
+                [fstat(number) for number in numbers]
                 write(1, b"all are open")
-        kept = Last.__del__.__defaults__[1]
+        last = Last()
+        import resource
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        try:
+            while True:
+                Last.__del__.__defaults__[1].append(os.open(__file__, os.O_RDONLY))
+        except OSError:
+            pass
         """
-    )
-    leak = textwrap.dedent(DAMAGES["no descriptors are left"])
-    write(tmp_path, "x.py", text + leak.replace("kept = []", "") + "last = Last()\n")
+    write(tmp_path, "x.py", PROGRAM + textwrap.dedent(text))
     outcome = kernprof("-lq", "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.out, outcome.err) == (0, "all are open", "")
     assert hits_in(tmp_path / "x.lprof") == {"f": {4: 1}}

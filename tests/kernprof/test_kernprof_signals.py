@@ -231,11 +231,14 @@ def test_a_writing_that_takes_long_is_ended_by_ctrl_c(tmp_path: Path) -> None:
         import os, signal
         import lineprof.held_signals
         from lineprof import LineStats
-        lineprof.held_signals.time.monotonic = lambda: next(clock)
-        clock = iter([0.0, 1.0, 5.0])
+        lineprof.held_signals.time.monotonic = lambda: now
+        now = 0.0
         def to_file(*arguments):
+            global now
+            now = 1.0
             os.kill(os.getpid(), signal.SIGINT)
             print("patient", flush=True)
+            now = 5.0
             os.kill(os.getpid(), signal.SIGINT)
             print("not reached", flush=True)
         LineStats.to_file = to_file
