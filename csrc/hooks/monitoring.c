@@ -11,6 +11,7 @@
 #  include "engine/c_functions.h"
 #  include "engine/discovery.h"
 #  include "hooks/monitoring_events.h"
+#  include "hooks/profile_function.h"
 
 /* Tool ids in order of preference: 0 is for debuggers, 1 for coverage, 2 for
  * profilers of functions (cProfile and line_profiler claim it). */
@@ -142,6 +143,7 @@ monitoring_close(void)
         tool_id = -1;
     }
     Py_CLEAR(monitoring);
+    lp_profile_function_close();
     PyErr_Restore(type, value, traceback);
 }
 

@@ -15,17 +15,9 @@
 
 #include "engine/engine.h"
 #include "hooks/frame_eval.h"
+#include "hooks/profile_function.h"
+#include "hooks/replaced_function.h"
 #include "hooks/trace_function.h"
-
-/* A function of a module and its replacement; the last three fields are owned,
- * and set while it is replaced. */
-typedef struct replaced_function {
-    const char *name; /* of the module */
-    PyMethodDef *method;
-    PyObject *module;
-    PyObject *original;
-    PyObject *replacement;
-} replaced_function;
 
 /* owned: the trace function that lineprof gives to threading where there is no
  * frame evaluator, so that lineprof gets new threads; hidden from the program.
@@ -39,20 +31,8 @@ static PyMethodDef settrace_method = {
     "settrace(function, /)\n--\n\n"
     "Set the trace function of this thread; see the library reference."};
 
-static replaced_function sys_settrace = {.name = "sys",
-                                         .method = &settrace_method};
-
-/* Call the original function. */
-static PyObject *
-call_original(const replaced_function *function, PyObject *argument)
-{
-    if (function->original == NULL) {
-        PyErr_Format(PyExc_RuntimeError, "%s.%s() is shut down",
-                     function->name, function->method->ml_name);
-        return NULL;
-    }
-    return PyObject_CallFunctionObjArgs(function->original, argument, NULL);
-}
+static lp_replaced_function sys_settrace = {.name = "sys",
+                                            .method = &settrace_method};
 
 static PyObject *
 settrace(PyObject *Py_UNUSED(self), PyObject *func)
@@ -65,7 +45,7 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
         lp_f_trace_lines_leave(lp_current_recorder);
     }
     result =
-        call_original(&sys_settrace, func == trace_thread ? Py_None : func);
+        lp_call_original(&sys_settrace, func == trace_thread ? Py_None : func);
 
     /* Without a frame evaluator every thread is traced, also a new one that
      * sets its first trace function here. */
@@ -79,66 +59,6 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
     return result;
 }
 
-static void
-clear_function(replaced_function *function)
-{
-    Py_CLEAR(function->module);
-    Py_CLEAR(function->original);
-    Py_CLEAR(function->replacement);
-}
-
-static int
-replace_function(replaced_function *function)
-{
-    const char *method = function->method->ml_name;
-    PyObject *name = PyUnicode_FromString(function->name);
-    int result = -1;
-
-    if (name != NULL) {
-        /* Look the module up without the program's own __import__. */
-        function->module = PyImport_GetModule(name);
-        if (function->module == NULL && !PyErr_Occurred()) {
-            function->module = PyImport_Import(name);
-        }
-    }
-    if (function->module != NULL) {
-        function->original = PyObject_GetAttrString(function->module, method);
-        function->replacement =
-            PyCFunction_NewEx(function->method, NULL, name);
-    }
-    if (function->original != NULL && function->replacement != NULL) {
-        result = PyObject_SetAttrString(function->module, method,
-                                        function->replacement);
-    }
-    if (result < 0) {
-        clear_function(function);
-    }
-    Py_XDECREF(name);
-    return result;
-}
-
-/* Restore the original, unless other code has replaced the function since.
- * Keeps the current exception. */
-static void
-restore_function(replaced_function *function)
-{
-    const char *method = function->method->ml_name;
-    PyObject *type, *value, *traceback, *now;
-
-    if (function->module == NULL) {
-        return;
-    }
-    PyErr_Fetch(&type, &value, &traceback);
-    now = PyObject_GetAttrString(function->module, method);
-    if (now == function->replacement) {
-        PyObject_SetAttrString(function->module, method, function->original);
-    }
-    Py_XDECREF(now);
-    clear_function(function);
-    PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
-}
-
 #if LP_HAVE_FRAME_EVAL
 
 static int
@@ -147,7 +67,7 @@ settrace_open(PyObject *Py_UNUSED(module))
     if (lp_frame_eval_check() < 0) {
         return -1;
     }
-    return replace_function(&sys_settrace);
+    return lp_replace_function(&sys_settrace);
 }
 
 /* The thread may still be traced because of frames that were running when the
@@ -167,7 +87,8 @@ settrace_stop(void)
 static void
 settrace_close(void)
 {
-    restore_function(&sys_settrace);
+    lp_restore_function(&sys_settrace);
+    lp_profile_function_close();
 }
 
 #else
@@ -205,20 +126,20 @@ static PyMethodDef get_method = {
     "gettrace()\n--\n\n"
     "Get the trace function of new threads; see the library reference."};
 
-static replaced_function threading_settrace = {.name = "threading",
-                                               .method = &new_method};
-static replaced_function sys_settraceallthreads = {.name = "sys",
-                                                   .method = &all_method};
-static replaced_function threading_gettrace = {.name = "threading",
-                                               .method = &get_method};
+static lp_replaced_function threading_settrace = {.name = "threading",
+                                                  .method = &new_method};
+static lp_replaced_function sys_settraceallthreads = {.name = "sys",
+                                                      .method = &all_method};
+static lp_replaced_function threading_gettrace = {.name = "threading",
+                                                  .method = &get_method};
 
 /* A new thread that the program does not trace gets lineprof's trace function
  * only. */
 static PyObject *
 settrace_new(PyObject *Py_UNUSED(self), PyObject *func)
 {
-    return call_original(&threading_settrace,
-                         func == Py_None ? trace_thread : func);
+    return lp_call_original(&threading_settrace,
+                            func == Py_None ? trace_thread : func);
 }
 
 /* Make lineprof's the trace function of every thread, which calls `now` after
@@ -245,7 +166,7 @@ trace_all_threads(Py_tracefunc now, PyObject *object)
 static PyObject *
 settrace_all(PyObject *Py_UNUSED(self), PyObject *func)
 {
-    PyObject *result = call_original(&sys_settraceallthreads, func);
+    PyObject *result = lp_call_original(&sys_settraceallthreads, func);
 
     if (result != NULL) {
         PyThreadState *current = PyThreadState_Get();
@@ -258,7 +179,7 @@ settrace_all(PyObject *Py_UNUSED(self), PyObject *func)
 static PyObject *
 gettrace_new(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
 {
-    PyObject *found = call_original(&threading_gettrace, NULL);
+    PyObject *found = lp_call_original(&threading_gettrace, NULL);
 
     if (found != NULL && found == trace_thread) {
         Py_DECREF(found);
@@ -275,9 +196,9 @@ replace_thread_functions(void)
 {
     PyObject *found, *answer = NULL;
 
-    if (replace_function(&sys_settraceallthreads) < 0 ||
-        replace_function(&threading_settrace) < 0 ||
-        replace_function(&threading_gettrace) < 0) {
+    if (lp_replace_function(&sys_settraceallthreads) < 0 ||
+        lp_replace_function(&threading_settrace) < 0 ||
+        lp_replace_function(&threading_gettrace) < 0) {
         return -1;
     }
     found = gettrace_new(NULL, NULL);
@@ -299,16 +220,16 @@ restore_functions(void)
         found = gettrace_new(NULL, NULL);
     }
     if (found != NULL) { /* None if only lineprof traces new threads */
-        answer = call_original(&threading_settrace, found);
+        answer = lp_call_original(&threading_settrace, found);
     }
     Py_XDECREF(found);
     Py_XDECREF(answer);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
-    restore_function(&threading_gettrace);
-    restore_function(&threading_settrace);
-    restore_function(&sys_settraceallthreads);
-    restore_function(&sys_settrace);
+    lp_restore_function(&threading_gettrace);
+    lp_restore_function(&threading_settrace);
+    lp_restore_function(&sys_settraceallthreads);
+    lp_restore_function(&sys_settrace);
     Py_CLEAR(trace_thread);
 }
 
@@ -325,7 +246,7 @@ settrace_open(PyObject *Py_UNUSED(module))
         PyErr_NoMemory();
         return -1;
     }
-    if (replace_function(&sys_settrace) < 0 ||
+    if (lp_replace_function(&sys_settrace) < 0 ||
         replace_thread_functions() < 0) {
         restore_functions();
         return -1;
@@ -347,6 +268,7 @@ settrace_close(void)
     Py_tracefunc now = rec != NULL ? lp_trace_other(rec) : NULL;
 
     restore_functions();
+    lp_profile_function_close();
     Py_XINCREF(object);
     PyEval_SetTraceAllThreads(NULL, NULL);
     if (now != NULL) {

@@ -6,6 +6,7 @@
 #include "engine/overhead_audit.h"
 #include "engine/python_compat.h"
 #include "hooks/hooks.h"
+#include "hooks/profile_function.h"
 #include "module/gpu_functions.h"
 #include "module/nvtx_functions.h"
 #include "module/snapshot.h"
@@ -220,6 +221,9 @@ module_c_functions(PyObject *Py_UNUSED(module), PyObject *args)
     int on;
 
     if (!PyArg_ParseTuple(args, "pI:c_functions", &on, &lp_c_functions_cost)) {
+        return NULL;
+    }
+    if (on && lp_profile_function_open() < 0) {
         return NULL;
     }
     lp_c_functions_on = on;
