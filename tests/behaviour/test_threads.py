@@ -253,3 +253,16 @@ def test_thread_local_objects_that_call_functions_when_their_thread_ends() -> No
 
     run_all([run] * 4)
     assert hits_of(profiler)[FIRST, "body"] == counted(8)
+
+
+@pytest.mark.parametrize("characters", ["é", "xé", "€"])
+def test_a_long_name_of_a_thread_is_cut_between_characters(characters: str) -> None:
+    name = characters * 60
+    profiler = new_profiler(body)
+    with profiler:
+        thread = threading.Thread(target=body, args=(0,), name=name)
+        thread.start()
+        thread.join()
+    (kept,) = [thread.name for thread in profiler.get_stats().threads if thread.name]
+    assert name.startswith(kept)
+    assert 60 < len(kept.encode()) < 64

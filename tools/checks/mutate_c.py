@@ -149,7 +149,7 @@ MISTAKES = (
         "engine/threads.c",
         "0xC0) == 0x80",
         "0xC0) == 0xC0",
-        ("tests/behaviour/test_threads.py", "tests/snapshot"),
+        ("tests/behaviour/test_threads.py",),
     ),
     Mistake(
         "ranges-of-another-thread-stay",
