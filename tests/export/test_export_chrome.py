@@ -17,6 +17,7 @@ from lineprof.export.timeline import MAX_DEPTH
 from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import function_totals
 from lineprof.model.gpu import Gpu
+from lineprof.model.records import FunctionStats, ThreadLine
 from lineprof.model.timelines import Slice, Timeline, pack_events
 
 if TYPE_CHECKING:
@@ -236,6 +237,18 @@ def test_memory_is_counted_up_and_down() -> None:
     ]
 
 
+def test_memory_that_was_allocated_before_the_recording_is_not_below_zero() -> None:
+    rows = [
+        (9, 0, 10, 0, 0, 0, 0, 1, 0, 1, 4096, 0, 0, 0),
+        (8, 0, 20, 0, 0, 0, 0, 1, 0, 2, 100, 0, 0, 0),
+    ]
+    counted = File(with_events(*rows)).phase("C")
+    assert [(one["ts"], one["args"]["bytes"]) for one in counted] == [
+        (10, 0),
+        (20, 100),
+    ]
+
+
 def test_without_a_trace_calls_have_the_length_of_their_total_time() -> None:
     stats = example_calls.example()
     file = File(stats)
@@ -269,6 +282,18 @@ def outermost(file: File, row: tuple[int, int]) -> Counter[tuple[str, int]]:
             totals[key] += event["dur"]
         stack.append((event["ts"] + event["dur"], key))
     return totals
+
+
+def test_without_callers_lines_of_a_recursive_function_are_within_its_slice() -> None:
+    """Recursive calls count in the time of their lines, and not in the total time."""
+    line = ThreadLine(2, 0, 3, 100)
+    functions = [
+        FunctionStats("a.py", "f", 1, (line,), calls=3, recursive_ns=40),
+        FunctionStats("a.py", "g", 5, (line._replace(line=6),), calls=1),
+    ]
+    file = File(LineStats.from_functions(functions))
+    slices = sorted((one["ts"], one["dur"]) for one in file.phase("X"))
+    assert slices == [(0, 100), (0, 100), (100, 100), (100, 100)]
 
 
 def test_without_callers_functions_are_in_sequence_with_their_lines() -> None:
@@ -319,12 +344,18 @@ def test_processes_of_one_host_share_a_clock_and_others_the_time_of_day() -> Non
     assert len(file.processes) == 3  # two of which have the same number
 
 
-def test_two_traces_of_one_process_are_in_the_order_of_their_origins() -> None:
-    first, second = (SLICES[0]._replace(ns=ns) for ns in (10, 20))
-    later = example_gpu.ORIGIN_NS + 1_000_000
-    file = File(traced(trace([first]), trace([second], origin_ns=later)))
-    starts = {event["dur"]: event["ts"] for event in file.on("MainThread (4711)")}
-    assert starts == {10: first.start_ns, 20: first.start_ns + 1_000_000}
+@pytest.mark.parametrize("apart", [1_000_000, -1_000_000])
+def test_two_traces_of_one_process_are_in_the_order_of_their_origins(
+    apart: int,
+) -> None:
+    one, other = (SLICES[0]._replace(ns=ns) for ns in (10, 20))
+    origin = example_gpu.ORIGIN_NS + apart
+    stats = traced(trace([one]), trace([other], origin_ns=origin))
+    stats.gpu = Gpu()  # whose timeline has an origin of its own
+    starts = {event["dur"]: event["ts"] for event in File(stats).phase("X")}
+    first = min(0, apart)
+    assert starts[10] == one.start_ns - first
+    assert starts[20] == one.start_ns + apart - first
 
 
 def test_the_file_is_written_in_parts() -> None:
