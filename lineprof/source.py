@@ -471,16 +471,20 @@ def get_code_block(filename: str | os.PathLike[str], lineno: int) -> list[str]:
 
 def _block_of(lines: Sequence[str], first_line: int, name: str | None) -> list[str]:
     """Return the block of `lines` that starts at `first_line`: see `block`."""
+    import warnings  # noqa: PLC0415  # only for reports
+
     start = first_line - 1
     for end in (start + _FIRST_LINES, len(lines)):
         rest = lines[start:end]
         is_with = bool(
             rest and name not in _NEVER_WITH and rest[0].lstrip().startswith(_WITH)
         )
-        try:
-            found = _getblock(is_with=is_with)([f"{line}\n" for line in rest])
-        except Exception:  # noqa: BLE001  # depends on the version: SystemError, too
-            found = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of invalid escapes
+            try:
+                found = _getblock(is_with=is_with)([f"{line}\n" for line in rest])
+            except Exception:  # noqa: BLE001  # depends on the version: SystemError, too
+                found = None
         if found is not None and (len(found) < len(rest) or end >= len(lines)):
             return [line.rstrip("\n") for line in found]
     return _indented(rest)

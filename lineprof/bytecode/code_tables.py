@@ -8,6 +8,7 @@ these tables. They are built once per function, from its source and its bytecode
 from __future__ import annotations
 
 import opcode
+import re
 import sys
 from collections import namedtuple
 from functools import lru_cache
@@ -317,7 +318,23 @@ def _spans_of(text: str) -> tuple[Span, ...]:
     return tuple(_joined(sorted(_find_spans(text))))
 
 
+# A backslash and what follows, unless that may be valid: python warns of the others.
+_INVALID_ESCAPE = re.compile(r"(\\(?:[\\'\"\n]|N(?={)))|\\")
+
+
+def _without_invalid_escapes(text: str) -> str:
+    """Return `text` with the same tokens and lines, and no invalid escapes.
+
+    Python has warned of them when it compiled the program. To switch warnings off for
+    a second time is not safe: the program may do the same in another thread.
+    """
+    if "\\" not in text:
+        return text
+    return _INVALID_ESCAPE.sub(lambda found: found[1] or "x", text)
+
+
 def _find_spans(text: str) -> Iterator[Span]:
+    text = _without_invalid_escapes(text)
     try:
         flags = _ONLY_AST  # as ast.parse
         pending: list[ast.AST] = [compile(text, "?", "exec", flags, dont_inherit=True)]

@@ -6,6 +6,7 @@ Each test runs a program twice and compares every byte.
 from __future__ import annotations
 
 import py_compile
+import re
 import sys
 import zipfile
 from typing import TYPE_CHECKING
@@ -460,3 +461,34 @@ def test_standard_input_is_left_to_the_program(tmp_path: Path) -> None:
         "-c", "import sys; print(sys.stdin.buffer.read())", cwd=tmp_path, text="x"
     )
     assert (tmp_path / "reads.lprof").exists()
+
+
+ESCAPES = r"""
+    import builtins
+    profile = getattr(builtins, "profile", lambda function: function)
+
+    @profile
+    def texts(x=1):
+        y = [("\d" "\\"
+             r"\q\"" "\%s" % x), (
+             '\'' "\N{BULLET}"
+             "\
+        "), b"\w"]
+        return y
+
+    print(ascii(texts()))
+    """
+
+
+def test_python_warns_of_invalid_escapes_once(tmp_path: Path) -> None:
+    escapes = write(tmp_path, "escapes.py", ESCAPES)
+    valid = write(tmp_path, "valid.py", re.sub(r"\\([dq%w])", r"x\1", ESCAPES))
+    counts = []
+    for name in (escapes, valid):
+        outcome = check_same(name, cwd=tmp_path, mode="-lqo%s.lprof")
+        assert ("SyntaxWarning" in outcome.err) == (name == escapes)
+        view = run(["-m", "lineprof", "view", name[:-2] + "lprof"], cwd=tmp_path)
+        assert not view.err
+        counts.append(re.findall(r"^ +(\d+) +(\d+) ", view.out, re.MULTILINE))
+    assert counts[0] == counts[1]
+    assert counts[0][0] == ("7", "1")
