@@ -226,6 +226,17 @@ lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
     return frame;
 }
 
+/* End the multi-line statement that the frame was in, if its open line is not
+ * part of it. */
+static void
+end_past_statement(lp_frame *frame)
+{
+    if (frame->statement != NULL &&
+        frame->line->statement != frame->statement->statement) {
+        lp_recorder_end_statement(frame);
+    }
+}
+
 void
 lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
                   lp_ticks now)
@@ -237,6 +248,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
         uint64_t gap_cost = rec->wait.cost;
 
         if (suspended) {
+            end_past_statement(frame);
             split(frame, lp_recorder_opened(frame));
         }
         lp_recorder_charge(rec, frame, now);

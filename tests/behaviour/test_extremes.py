@@ -240,3 +240,19 @@ def test_files_and_sums_keep_min_and_max_times(clock: Clock, tmp_path: Path) -> 
     assert (row.min_ns, row.max_ns) == (2, 9)
     (row,) = rows(loaded + loaded)
     assert (row.min_ns, row.max_ns) == (2, 9)
+
+
+def test_a_statement_that_ended_before_a_yield(clock: Clock) -> None:
+    check_extremes(
+        """
+        @profile
+        def f():
+            x = [tick(10),  #[10..10]
+                 tick(5)]
+            tick(20)  #[20..20]
+            yield x
+
+        list(f())
+        """,
+        clock,
+    )
