@@ -177,8 +177,8 @@ module_keep_codes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-/* Give this thread a table of file descriptors of its own.  What it closes stays
- * open for the other threads.  False if the system cannot. */
+/* Give this thread a table of file descriptors of its own.  What it closes
+ * stays open for the other threads.  False if the system cannot. */
 static PyObject *
 module_own_descriptors(PyObject *Py_UNUSED(module),
                        PyObject *Py_UNUSED(ignored))
