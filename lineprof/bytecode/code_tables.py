@@ -8,7 +8,6 @@ these tables. They are built once per function, from its source and its bytecode
 from __future__ import annotations
 
 import opcode
-import re
 import sys
 from collections import namedtuple
 from functools import lru_cache
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 _LONG_SEARCH = 64  # lines; see line_of() of csrc/hooks/trace_function.c
 _MAX_LINES = 1 << 22  # of one function: line numbers further apart are invalid
 _MAX_FILES = 4096  # whose statements are kept
+_ESCAPED = ("'", '"', "\n", "N{")  # what may follow a backslash
 _ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
 _AWAITS = COROUTINE | ASYNC_GENERATOR
 _STEPS = GENERATOR | _AWAITS
@@ -318,19 +318,20 @@ def _spans_of(text: str) -> tuple[Span, ...]:
     return tuple(_joined(sorted(_find_spans(text))))
 
 
-# A backslash and what follows, unless that may be valid: python warns of the others.
-_INVALID_ESCAPE = re.compile(r"(\\(?:[\\'\"\n]|N(?={)))|\\")
-
-
 def _without_invalid_escapes(text: str) -> str:
     """Return `text` with the same tokens and lines, and no invalid escapes.
 
     Python has warned of them when it compiled the program. To switch warnings off for
     a second time is not safe: the program may do the same in another thread.
     """
-    if "\\" not in text:
-        return text
-    return _INVALID_ESCAPE.sub(lambda found: found[1] or "x", text)
+    first, *parts = text.split("\\")
+    made = [first]
+    is_escaped = False  # by another backslash
+    for part in parts:
+        may_be_valid = part.startswith(_ESCAPED) or is_escaped
+        made.append(f"\\{part}" if part == "" or may_be_valid else f"x{part}")
+        is_escaped = part == "" and not is_escaped
+    return "".join(made)
 
 
 def _find_spans(text: str) -> Iterator[Span]:

@@ -224,6 +224,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.functions": lambda b: b.stats.functions,
     "LineStats.of": lambda b: LineStats.of(b.stats),
     "LineStats.print": lambda b: b.stats.print(io.StringIO()),
+    "LineStats.reading_below": lambda b: b.stats.reading_below("."),
     "LineStats.timings": lambda b: b.stats.timings,
     "LineStats.to_file": lambda b: b.stats.to_file(b.path),
     "LineStats.to_pandas": lambda b: data_frame(b.stats),

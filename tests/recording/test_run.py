@@ -11,7 +11,11 @@ def core(**numbers: int) -> SimpleNamespace:
     """Return a stub of the core with these numbers, otherwise 0."""
     names = ("lost", "cost", "hook_displaced", "gpu_lost")
     counters = {name: lambda name=name: numbers.get(name, 0) for name in names}
-    return SimpleNamespace(**counters, collecting=lambda: numbers.get("on", 1) == 1)
+    return SimpleNamespace(
+        **counters,
+        collecting=lambda: numbers.get("on", 1) == 1,
+        skipped=lambda: (numbers.get("skipped", 0), numbers.get("depth", 0)),
+    )
 
 
 def warnings(*, from_start: bool = True, **numbers: int) -> list[str]:
@@ -29,6 +33,8 @@ def test_a_run_without_problems_has_no_warnings() -> None:
 
 def test_each_problem_has_its_sentence() -> None:
     assert warnings(lost=3) == ["3 calls were not counted: out of memory"]
+    (warning,) = warnings(skipped=4, depth=300)
+    assert warning.startswith("from 300 nested profiled calls on, 4 calls, and calls")
     (warning,) = warnings(gpu_lost=2)
     assert warning.startswith("2 calls of the GPU's API are charged to a calling line")
     (warning,) = warnings(hook_displaced=1)
