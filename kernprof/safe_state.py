@@ -7,7 +7,6 @@ left. `Departures` prepares for a program that loses access to the file system.
 
 from __future__ import annotations
 
-import _thread
 import builtins
 import errno
 import os
@@ -16,6 +15,7 @@ import sys
 from types import ModuleType
 
 from kernprof.environment import import_all
+from lineprof._core import call_with_own_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ class SafeState:
 
     def save(self) -> None:
         """Take the state of now."""
-        _unshare()  # its import on 3.11
         self._modules = {**sys.modules}
         self._modules.pop("__main__", None)
         self._attributes = [
@@ -134,38 +133,13 @@ def with_descriptors(act: Callable[[], None]) -> None:
     If the process has none, a thread gets a table of descriptors of its own, closes
     some of them there, and calls `act`. The process keeps all of its own.
     """
-    unshare = _unshare()
-    if unshare is None or _are_left():
+
+    def close_and_act() -> None:
+        _close_some()
         act()
-        return
-    errors: list[BaseException] = []
-    ended = _thread.allocate_lock()
-    ended.acquire()
 
-    def work() -> None:
-        try:
-            unshare()
-            _close_some()
-            act()
-        except BaseException as error:  # noqa: BLE001  # raised below
-            errors.append(error)
-        finally:
-            ended.release()
-
-    _thread.start_new_thread(work, ())
-    ended.acquire()
-    if errors:
-        raise errors[0]
-
-
-def _unshare() -> Callable[[], object] | None:
-    """Return a function that gives a thread its own descriptors; None if none can."""
-    if sys.version_info >= (3, 12):
-        call, flag = getattr(os, "unshare", None), getattr(os, "CLONE_FILES", None)
-        return None if call is None else lambda: call(flag)
-    from lineprof.recording.core import own_descriptors  # noqa: PLC0415  # 3.11 alone
-
-    return own_descriptors
+    if _are_left() or not call_with_own_descriptors(close_and_act):
+        act()
 
 
 def _are_left() -> bool:

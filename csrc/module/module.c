@@ -14,6 +14,7 @@
 #include "module/tracer_type.h"
 
 #ifdef __linux__
+#  include <pthread.h>
 #  include <sched.h>
 #endif
 
@@ -177,15 +178,63 @@ module_keep_codes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-/* Give this thread a table of file descriptors of its own.  What it closes
- * stays open for the other threads.  False if the system cannot. */
+#ifdef __linux__
+/* A callable, to be called by another thread. */
+typedef struct lp_task {
+    PyObject *callable; /* borrowed */
+    bool called;
+    PyObject *type, *value, *traceback; /* owned; the exception, or NULL */
+} lp_task;
+
+static void *
+call_with_own_descriptors(void *argument)
+{
+    lp_task *task = argument;
+    PyGILState_STATE state;
+    PyObject *result;
+
+    if (unshare(CLONE_FILES) != 0) {
+        return NULL;
+    }
+    task->called = true;
+    state = PyGILState_Ensure();
+    result = PyObject_CallNoArgs(task->callable);
+    if (result == NULL) {
+        PyErr_Fetch(&task->type, &task->value, &task->traceback);
+    }
+    Py_XDECREF(result);
+    PyGILState_Release(state);
+    return NULL;
+}
+#endif
+
+/* Call a Python callable on another thread, whose table of file descriptors is
+ * its own: what it closes stays open for all other threads.  False, without a
+ * call, if the system has no such tables.  The thread is not one of Python's,
+ * which cannot be started any more once the interpreter of 3.12 is ending. */
 static PyObject *
-module_own_descriptors(PyObject *Py_UNUSED(module),
-                       PyObject *Py_UNUSED(ignored))
+module_call_with_own_descriptors(PyObject *Py_UNUSED(module),
+                                 PyObject *callable)
 {
 #ifdef __linux__
-    return PyBool_FromLong(unshare(CLONE_FILES) == 0);
+    lp_task task = {.callable = callable};
+    pthread_t thread;
+    bool started;
+
+    Py_BEGIN_ALLOW_THREADS;
+    started =
+        pthread_create(&thread, NULL, call_with_own_descriptors, &task) == 0;
+    if (started) {
+        pthread_join(thread, NULL);
+    }
+    Py_END_ALLOW_THREADS;
+    if (task.type != NULL) {
+        PyErr_Restore(task.type, task.value, task.traceback);
+        return NULL;
+    }
+    return PyBool_FromLong(task.called);
 #else
+    (void)callable;
     Py_RETURN_FALSE;
 #endif
 }
@@ -279,7 +328,8 @@ static PyMethodDef methods[] = {
     {"tracers_of", module_tracers_of, METH_O, NULL},
     {"keep_codes", module_keep_codes, METH_NOARGS, NULL},
     {"c_functions", module_c_functions, METH_VARARGS, NULL},
-    {"own_descriptors", module_own_descriptors, METH_NOARGS, NULL},
+    {"call_with_own_descriptors", module_call_with_own_descriptors, METH_O,
+     NULL},
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"overhead_audit", module_audit, METH_VARARGS, NULL},

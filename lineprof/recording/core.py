@@ -72,11 +72,6 @@ def wanted_core() -> str:
     return core
 
 
-def own_descriptors() -> bool:
-    """Give this thread its own table of file descriptors; False if that fails."""
-    return _core.own_descriptors()
-
-
 def wanted_clock() -> str:
     """Return the clock that the environment asks for: ``LINEPROF_CLOCK``."""
     return os.environ.get("LINEPROF_CLOCK") or "auto"

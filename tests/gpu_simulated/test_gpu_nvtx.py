@@ -633,7 +633,9 @@ profile.disable()
 """
     )
     died, *others = map(shown, heard.threads().values())
-    assert died == ["f", "ready.set()", POP, "go.wait(60)"]
+    # Before 3.12 the thread pops them itself: its frame keeps the trace function.
+    at_end = [POP, POP] if sys.version_info < (3, 12) else []
+    assert died == ["f", "ready.set()", POP, "go.wait(60)", *at_end]
     whole = [word for words in others for word in words]
     assert whole == ["g", "return n", POP, POP] * 300
 

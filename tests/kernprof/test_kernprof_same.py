@@ -486,7 +486,8 @@ def test_python_warns_of_invalid_escapes_once(tmp_path: Path) -> None:
     counts = []
     for name in (escapes, valid):
         outcome = check_same(name, cwd=tmp_path, mode="-lqo%s.lprof")
-        assert ("SyntaxWarning" in outcome.err) == (name == escapes)
+        is_told = name == escapes and sys.version_info >= (3, 12)
+        assert ("SyntaxWarning" in outcome.err) == is_told
         view = run(["-m", "lineprof", "view", name[:-2] + "lprof"], cwd=tmp_path)
         assert not view.err
         counts.append(re.findall(r"^ +(\d+) +(\d+) ", view.out, re.MULTILINE))
