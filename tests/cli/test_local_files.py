@@ -212,7 +212,8 @@ def test_an_old_profile_beside_its_scripts_shows_them(
 def test_invalid_escapes_in_source_give_no_warning(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "a.py").write_text(f"x = '\\d'\n{CODE}")
+    text = CODE.replace("return", "x = '\\d'; return")
+    (tmp_path / "a.py").write_text(text)
     subprocess.run(
         [
             *(sys.executable, "-W", "error", "-m", "lineprof"),

@@ -110,6 +110,7 @@ def f():
 
 print(f(), f.__name__, flush=True)
 ''')
+_interpreters.destroy(other)  # python 3.15 warns of those that are left
 """
     )
     assert (status, output, errors) == (0, "counted f\n", "")

@@ -283,7 +283,7 @@ REWRITES = """\
 import ast, importlib.machinery, os, sys
 
 class Loader(importlib.machinery.SourceFileLoader):
-    def source_to_code(self, data, path, *, _optimization=-1):
+    def source_to_code(self, data, path, *_, **_options):
         tree = ast.parse(data)
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
