@@ -71,9 +71,8 @@ class Session:
         self._own_process = self._is_set_up = False
         self._safe_state = SafeState()
         self._departures = Departures()
-        self.signals = HeldSignals(
-            deadly=True
-        )  # that come while the profile is written
+        # Those that come while the profile is written.
+        self.signals = HeldSignals(deadly=True)
         self._dying = DyingHandler(self._die)
         self._spawn_hook = SpawnHook()
         self._environment = ProgramEnvironment(
