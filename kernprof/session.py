@@ -170,7 +170,10 @@ class Session:
             return None
         from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
 
-        return BudgetWatch(limit, lambda: recorder.profiler)
+        watch = BudgetWatch(limit, lambda: recorder.profiler)
+        if recorder.whole is not None:
+            recorder.whole.pause = watch.pause
+        return watch
 
     def _watch(self, code: CodeType, module: str) -> None:
         for watcher in self._watchers:
@@ -249,8 +252,8 @@ class Session:
         verbosity = self._options.verbosity
         if verbosity >= 0:
             self._warnings = self.recorder.summary()
-            if self._budget and self._budget.summary():
-                self._warnings.append(self._budget.summary())
+            if self._budget:
+                self._warnings += self._budget.summary()
         if verbosity > 0:
             self._warnings += self.recorder.warnings()
 

@@ -23,7 +23,7 @@ from lineprof.recording import core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from types import CodeType
     from typing import Protocol
 
@@ -150,6 +150,8 @@ class WholeProgram:
         self._code: CodeType | None = None  # of a program without a file
         self._open = False
         self._has_own = False  # a profiler that kernprof does not read
+        # Asked before a function is recorded: see `LineProfiler.discover`.
+        self.pause: Callable[[], int] | None = None
 
     @property
     def profiler(self) -> LineProfiler:
@@ -175,7 +177,7 @@ class WholeProgram:
         self._filter.begin(code, files, module, has_file=not self._no_file)
         if not self._forced:
             core.on_first_use.append(self._on_first_use)
-        self.profiler.discover(self._select)
+        self.profiler.discover(self._select, pause=self.pause)
 
     def stop(self) -> None:
         """Find no more functions; those found are still recorded."""
