@@ -16,14 +16,14 @@ from kernprof.selection import (
     decorates,
     may_decorate,
     names_profiler,
-    patterns,
 )
-from lineprof.files import current_folder
+from lineprof.files import current_folder, short_path
+from lineprof.patterns import did_you_mean, patterns, suggestions
 from lineprof.recording import core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
     from types import CodeType
     from typing import Protocol
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kernprof.program import Program
     from kernprof.recorders import LineRecorder
     from lineprof.model.profile import Profile
+    from lineprof.model.records import FunctionStats
     from lineprof.recording.profiler import LineProfiler
 
     class Watcher(Protocol):
@@ -230,10 +231,10 @@ class WholeProgram:
             counts = (_count(functions, "function"), _count(files, "file"))
             recorded = f"profiled {' in '.join(counts)}"
         why = "" if self._forced else "no @profile was found: "
-        return f"{why}{recorded}; {self._unmatched_pattern() or _CHOOSE}"
+        return f"{why}{recorded}; {self._unmatched_pattern(functions) or _CHOOSE}"
 
-    def _unmatched_pattern(self) -> str:
-        """Return a line on the first pattern that matched no code that ran, or "".
+    def _unmatched_pattern(self, ran: Iterable[FunctionStats]) -> str:
+        """Return a line on the first pattern that matched no code that `ran`, or "".
 
         Only for patterns of the command line: those of a configuration file may be
         for other programs.
@@ -246,7 +247,10 @@ class WholeProgram:
                 text = f"--{flag} {word} named nothing that ran"
                 if word.endswith(".py") and not word.startswith(("/", "**")):
                     text += f"; in all folders it is '**/{word}'"
-                return text
+                    return text
+                named = [(short_path(one.file), one.name) for one in ran]
+                question = did_you_mean(suggestions(word, named))
+                return "; ".join(filter(None, (text, question)))
         return ""
 
     def _summary_if_closed(self, profile: Profile) -> str:
