@@ -57,6 +57,7 @@ class Session:
         self._watchers = self._new_watchers()
         if self._watchers:
             self.program.before = self._watch
+            self.program.before_packages = self._watch_packages
         self._setup = SetupFile(options.setup) if options.setup else None
         self._dump = self._new_dump()
         self._budget = self._new_budget()
@@ -175,6 +176,10 @@ class Session:
     def _watch(self, code: CodeType, module: str) -> None:
         for watcher in self._watchers:
             watcher.begin(code, module)
+
+    def _watch_packages(self, module: str) -> None:
+        for watcher in self._watchers:
+            watcher.begin_packages(module)
 
     def _die(self, signal_name: str) -> bool:
         """Write the profile in a process that a signal is about to end.

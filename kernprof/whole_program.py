@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kernprof import messages
 from kernprof.options import COMMAND, MODULE, STDIN
-from kernprof.project import project_files
+from kernprof.project import package_files, project_files
 from kernprof.selection import (
     FunctionFilter,
     decorates,
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
     class Watcher(Protocol):
         """An object that is told when the program begins and when it is over."""
+
+        def begin_packages(self, module: str) -> None:
+            """Begin to profile; the packages of `module`, to be run, are imported."""
 
         def begin(self, code: CodeType, module: str = "") -> None:
             """Begin to profile; `code`, the program's own, is about to run."""
@@ -95,6 +98,9 @@ class DefinedFunctions:
     def __init__(self, profiler: LineProfiler) -> None:
         """Let `profiler` record them."""
         self._profiler = profiler
+
+    def begin_packages(self, module: str) -> None:
+        """Do nothing: packages are not the program's own code."""
 
     def begin(self, code: CodeType, module: str = "") -> None:  # noqa: ARG002
         """Profile the functions that `code` defines."""
@@ -161,19 +167,32 @@ class WholeProgram:
         """Whether all functions are recorded, asked for or not."""
         return self._open
 
+    def begin_packages(self, module: str) -> None:
+        """Record while the packages of `module`, which is to run, are imported."""
+        files = package_files(self._options, self._program, module)
+        if files is None or (self._builtin.functions and not self._forced):
+            return
+        self._filter.begin_packages(files)
+        self._open = True
+        self._discover()
+
     def begin(self, code: CodeType, module: str = "") -> None:
         """Record from the first line of `code`, which is about to run."""
         self._code = code if self._no_file else None
         decorated = may_decorate(code) if self._no_file else decorates(code)
         decorated = decorated or bool(self._builtin.functions)  # in a setup file
-        self._open = self._forced or not decorated
+        is_closed = self._profiler is None or self._has_own  # by the packages of `code`
+        self._open = self._forced or not (decorated or is_closed)
         if not self._open:
+            self._close()
             self._profiler = None
-            self._watch_defined()
             return
         files = project_files(self._options, self._program, code.co_filename, module)
         self._filter.begin(code, files, module, has_file=not self._no_file)
-        if not self._forced:
+        self._discover()
+
+    def _discover(self) -> None:
+        if not self._forced and self._on_first_use not in core.on_first_use:
             core.on_first_use.append(self._on_first_use)
         self.profiler.discover(self._select)
 
