@@ -252,8 +252,9 @@ class Session:
         self.recorder.dump(self._out.path, exit_reason)
         self._summary = self._new_summary()
         verbosity = self._options.verbosity
+        self._warnings = self.recorder.failures()
         if verbosity >= 0:
-            self._warnings = self.recorder.summary()
+            self._warnings += self.recorder.summary()
             if self._budget and self._budget.summary():
                 self._warnings.append(self._budget.summary())
         if verbosity > 0:

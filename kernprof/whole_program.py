@@ -2,13 +2,12 @@
 
 `WholeProgram` finds all functions of a program as they are first called. Once the
 program decorates one, or has a profiler of its own, it reports only what the
-program asked for, as line_profiler does. `DefinedFunctions` and `ProfileTargets`
+program asked for, as line_profiler does. `DefinedFunctions` and `NamedTargets`
 are for what the program defines without a file, and for what -p names.
 """
 
 from __future__ import annotations
 
-from kernprof import messages
 from kernprof.options import COMMAND, MODULE, STDIN
 from kernprof.project import package_files, project_files
 from kernprof.selection import (
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Protocol
 
+    from kernprof.named_targets import NamedTargets
     from kernprof.options import RunOptions
     from kernprof.program import Program
     from kernprof.recorders import LineRecorder
@@ -56,40 +56,37 @@ def watchers(
     if whole is None:  # -p '' overrides prof-mod of a configuration file
         whole = not options.prof_mod and "prof_mod" not in options.given
     no_file = options.kind in {COMMAND, STDIN}
-    if options.prof_mod or (no_file and not whole):
-        found.append(named_targets(options, program, builtin))
+    if options.prof_mod or (no_file and not whole and options.prof_imports):
+        recorder.named = named_targets(options, program, builtin)
+        found.append(recorder.named)
+    elif no_file and not whole:
+        found.append(DefinedFunctions(builtin))
     if whole:
         profiler = builtin if options.whole else recorder.new_profiler()
         recorder.whole = WholeProgram(options, program, profiler, builtin)
+        if recorder.named:  # a process has one discovery
+            recorder.whole.named, recorder.named.discovers = recorder.named, False
         found.append(recorder.whole)
     return found
 
 
 def named_targets(
     options: RunOptions, program: Program, profiler: LineProfiler
-) -> Watcher:
+) -> NamedTargets:
     """Return the watcher of the targets of -p.
 
     All functions of a program from the command line or from standard input are
     profiled, as under line_profiler.
     """
-    if not options.prof_mod and not options.prof_imports:
-        return DefinedFunctions(profiler)
-    from lineprof.autoprofile.autoprofile import ANY, ProfileTargets  # noqa: PLC0415  # rare
+    from kernprof.named_targets import NamedTargets  # noqa: PLC0415  # rare
+    from lineprof.autoprofile.autoprofile import ANY  # noqa: PLC0415
 
     own_names = {options.target, program.argv0}
     if options.kind in {COMMAND, STDIN}:
         own_names = {ANY}
     elif options.kind == MODULE:
         own_names = set()
-    return ProfileTargets(
-        profiler,
-        options.prof_mod,
-        own_names=own_names,
-        preimports=options.preimports,
-        imports=options.prof_imports,
-        complain=messages.print_error,
-    )
+    return NamedTargets(options, profiler, own_names)
 
 
 class DefinedFunctions:
@@ -156,6 +153,7 @@ class WholeProgram:
         self._code: CodeType | None = None  # of a program without a file
         self._open = False
         self._has_own = False  # a profiler that kernprof does not read
+        self.named: NamedTargets | None = None  # the targets of -p, with --whole
 
     @property
     def profiler(self) -> LineProfiler:
@@ -210,6 +208,9 @@ class WholeProgram:
 
     def _select(self, code: CodeType) -> bool | None:
         selected = self._filter(code)
+        if self.named and not selected:
+            named = self.named.select(code)
+            return selected if named is None else named
         if selected and not self._forced and names_profiler(code):
             self._has_own = True
             self._close()  # keep the profiler: the core is about to use it
