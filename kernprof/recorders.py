@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol, TextIO
 
+    from kernprof.named_targets import NamedTargets
     from kernprof.options import RunOptions
     from kernprof.whole_program import WholeProgram
     from lineprof.recording.global_profiler import GlobalProfiler
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
         def show(self, stream: TextIO) -> None:
             """Print the table of what `dump` wrote."""
+
+        def failures(self) -> list[str]:
+            """Return lines on what was to be profiled, and could not be."""
 
         def summary(self) -> list[str]:
             """Return lines for all users: how much was profiled, or why nothing."""
@@ -124,6 +128,7 @@ class LineRecorder:
         self.builtin: object = self._profiler
         self._binding = GlobalProfilerBinding(self._profiler)
         self.whole: WholeProgram | None = None  # set if all of it is profiled
+        self.named: NamedTargets | None = None  # set if there is -p
 
     def new_profiler(self) -> LineProfiler:
         """Return a profiler as the options say; LineprofError if not available."""
@@ -206,8 +211,18 @@ class LineRecorder:
     def summary(self) -> list[str]:
         """Return how much of a whole program was profiled, or why nothing was."""
         text = self.whole.summary(self._stats) if self.whole else ""
+        lines = []
+        if self.named:
+            is_empty = not (text or self._stats.functions)
+            lines = self.named.summary(is_empty=is_empty)
+            if is_empty:
+                return lines
         text = text or self._stats.why_empty
-        return [text] if text else []
+        return [*lines, text] if text else lines
+
+    def failures(self) -> list[str]:
+        """Return lines on targets of -p that could not be imported."""
+        return self.named.missing() if self.named else []
 
     def warnings(self) -> list[str]:
         """Return what the profile lacks."""
@@ -318,6 +333,10 @@ class CallRecorder:
         from kernprof.cprofile import print_calls  # noqa: PLC0415  # at the end
 
         print_calls(self._profiler, stream)
+
+    def failures(self) -> list[str]:
+        """Return no lines: nothing is profiled by name."""
+        return []
 
     def summary(self) -> list[str]:
         """Return why the profile is empty, if it is: with -b it may be."""

@@ -57,6 +57,7 @@ class Session:
         self._watchers = self._new_watchers()
         if self._watchers:
             self.program.before = self._watch
+            self.program.before_packages = self._watch_packages
         self._setup = SetupFile(options.setup) if options.setup else None
         self._dump = self._new_dump()
         self._budget = self._new_budget()
@@ -179,6 +180,10 @@ class Session:
         for watcher in self._watchers:
             watcher.begin(code, module)
 
+    def _watch_packages(self, module: str) -> None:
+        for watcher in self._watchers:
+            watcher.begin_packages(module)
+
     def _die(self, signal_name: str) -> bool:
         """Write the profile in a process that a signal is about to end.
 
@@ -250,8 +255,9 @@ class Session:
         self.recorder.dump(self._out.path, exit_reason)
         self._summary = self._new_summary()
         verbosity = self._options.verbosity
+        self._warnings = self.recorder.failures()
         if verbosity >= 0:
-            self._warnings = self.recorder.summary()
+            self._warnings += self.recorder.summary()
             if self._budget:
                 self._warnings += self._budget.summary()
         if verbosity > 0:
