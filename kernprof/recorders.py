@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kernprof.options import RunOptions
     from kernprof.whole_program import WholeProgram
+    from lineprof.line_stats import LineStats
     from lineprof.recording.global_profiler import GlobalProfiler
     from lineprof.recording.profiler import LineProfiler
 
@@ -181,15 +182,23 @@ class LineRecorder:
             self.whole.stop()  # code that runs from now on is not the program's
         profiler = self.profiler
         profiler.exit = exit_reason
-        self._stats = profiler.get_stats()
+        self._stats = self._marked(profiler.get_stats())
         self._stats.to_file(path)
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""
-        stats = self.profiler.stats_so_far()
+        stats = self._marked(self.profiler.stats_so_far())
         warnings = (_SO_FAR, _NO_TRACE) if self.profiler.traced else (_SO_FAR,)
         stats.warnings = (*stats.warnings, *warnings)
         stats.to_file(path)
+
+    def _marked(self, stats: LineStats) -> LineStats:
+        """Return `stats`, which say whether nobody chose what is profiled."""
+        is_whole = self.whole is not None and self.whole.is_open
+        stats.processes = tuple(
+            [one._replace(is_whole=is_whole) for one in stats.processes]
+        )
+        return stats
 
     def show(self, stream: TextIO) -> None:
         """Print the table of the written profile to `stream`."""
