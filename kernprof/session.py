@@ -270,7 +270,7 @@ class Session:
         shown = self._out.shown
         text = self._log.info(f"Wrote profile results to {shown!r}")
         if verbosity > 0:
-            return Styled(text + messages.table(self.recorder))
+            return Styled(text + messages.table(self.recorder, shown))
         command = messages.how_to_view(self.recorder.viewer, shown)
         lines = [command, *self.recorder.next_steps(shown)]
         return text + "".join(map(self._log.info, lines))
