@@ -9,6 +9,7 @@ from lineprof.errors import LineprofError
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals
 from lineprof.report.line_table import function_tables, waits_footer
 from lineprof.report.lookup import Finder
+from lineprof.report.marks import Marks
 from lineprof.report.text import table_layout
 from lineprof.report.text_grid import counted, in_words, percent
 
@@ -210,6 +211,7 @@ class _Drill:
         self._calls, self._names = calls, finder.names
         self._characters = box_characters_of(options.terminal)
         self._clean = options.terminal.clean
+        self._marks = Marks(profile)
         self._skipped = 0
 
     def lines(self, found: Sequence[Start]) -> Iterator[str]:
@@ -247,6 +249,8 @@ class _Drill:
             calls=profile.calls,
             waits=(wait for wait in profile.waits if wait.function in keys),
             breakdowns=profile.breakdowns,
+            processes=profile.processes,
+            cuts=profile.cuts,
         )
 
     def _sections(self, start: Start) -> Iterator[_Section]:
@@ -405,6 +409,7 @@ class _Drill:
             f"| {counted(edge.calls, 'call')} of {self._names.called(edge.callee)}:"
             f" {in_words(edge.inclusive_ns)},"
             f" {percent(edge.inclusive_ns, line_ns)} of the line"
+            f"{self._marks.after(edge.callee)}"
         )
         gpu_ns = self._calls.gpu.get((edge.caller, edge.line, edge.callee), 0)
         return f"{text}, {in_words(gpu_ns)} on GPUs" if gpu_ns else text

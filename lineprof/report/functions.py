@@ -9,6 +9,7 @@ from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
 from lineprof.report.lookup import Finder
+from lineprof.report.marks import Marks
 from lineprof.report.options import FUNCTION_ORDERS
 from lineprof.report.text_grid import (
     TimeUnit,
@@ -41,7 +42,8 @@ NO_CALLS = (
 
 
 def call_notes(profile: Profile, _: Options) -> Iterator[str]:
-    """Yield warnings about calls that the profile does not have."""
+    """Yield what the marks of functions mean, and which calls the profile lacks."""
+    yield from Marks(profile).note()
     if not profile.calls.nodes:
         if not profile.why_empty:  # that reason is printed in any case
             yield NO_CALLS
@@ -104,9 +106,12 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     titles = ["Calls", self_time, "Per Call", cumulative, "Per Call", "Function"]
     if has_gpu:
         titles.insert(-1, gpu)
-    names = short_names(row.key for row in rows)
+    names, marks = short_names(row.key for row in rows), Marks(profile)
     cells = [
-        (*_function_texts(row, times, has_gpu=has_gpu), names.function(row.key))
+        (
+            *_function_texts(row, times, has_gpu=has_gpu),
+            names.function(row.key) + marks.after(row.key),
+        )
         for row in shown
     ]
     yield from grid(titles, cells, options.terminal)
@@ -186,6 +191,7 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     titles += [wait_title] if any(waits.values()) else []
     titles += [gpu_title, "% GPU"] if gpu_ns else []
     names = short_names(function.key for function in profile.functions)
+    marks = Marks(profile)
     hits = _hot_hits(profile, {(row.key, row.line) for row in shown})
     cells = []
     for row in shown:
@@ -198,7 +204,7 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
             texts += shares if row.gpu_ns else ("", "")
         texts += [f"{hits[row.key, row.line]}", names.line(row.key[0], row.line)]
         source = sources.line(row.key[0], row.line) or ""
-        cells.append([*texts, row.key[2], source.strip()])
+        cells.append([*texts, row.key[2] + marks.after(row.key), source.strip()])
     titles += ["Hits", "Line", "Function", "Line Contents"]
     is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in shown]
     yield from grid(titles, cells, options.terminal, words=3, hot=is_hot)
@@ -274,7 +280,7 @@ class _CallerRow(NamedTuple):
 def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the callers of each of `options.targets`; LineprofError if unknown."""
     numbers = function_totals(profile)
-    finder = Finder(numbers)
+    finder, marks = Finder(numbers), Marks(profile)
     every = edges(profile.calls)
     gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
     gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
@@ -289,8 +295,12 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
             )
             for edge in into
         ]
+        rows = [
+            row._replace(caller=row.caller + marks.after(edge.caller))
+            for row, edge in zip(rows, into)
+        ]
         name = options.terminal.clean(finder.names.called(key))
-        yield f"{name} is called from:"
+        yield f"{name}{marks.after(key)} is called from:"
         yield ""
         gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else 0
         yield from _caller_table(rows, numbers[key], gpu_ns, options)
