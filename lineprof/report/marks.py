@@ -87,6 +87,12 @@ class Marks:
                 " what was counted"
             )
 
+    def sentences(self) -> Iterator[str]:
+        """Yield the note, and a line for each function, for files without marks."""
+        yield from self.note()
+        for file, line, name in self._cuts:
+            yield f"{name} ({file}:{line}): until {self.span((file, line, name))}"
+
     def _span(self, cut: Cut) -> _Span:
         known = 0 <= cut.process < len(self._processes)
         of_ns = self._processes[cut.process].wall_ns if known else 0
