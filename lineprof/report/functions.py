@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
+from lineprof.model.own_waits import own_waits
+from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
 from lineprof.report.options import FUNCTION_ORDERS
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.call_graph import Edge, FunctionTotals
     from lineprof.model.names import ShortNames
+    from lineprof.model.own_waits import OwnWait
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.options import Options
@@ -186,9 +189,10 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     yield ""
     times = time_unit_for(max(row.self_ns, row.gpu_ns) for row in shown)
     own_title, gpu_title, wait_title = times.titles("Own", "GPU", "Wait")
-    waits = _hot_waits(profile, shown)
+    waits = own_waits(profile, [(row.key, row.line) for row in shown])
+    has_waits = any(wait.max_ns for wait in waits.values())
     titles = [own_title, "% Own"]
-    titles += [wait_title] if any(waits.values()) else []
+    titles += [wait_title, "For"] if has_waits else []
     titles += [gpu_title, "% GPU"] if gpu_ns else []
     names = short_names(function.key for function in profile.functions)
     marks = Marks(profile)
@@ -196,9 +200,9 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     cells = []
     for row in shown:
         texts = [times.text(row.self_ns), percent(row.self_ns, self_ns)]
-        if any(waits.values()):
-            waited = waits[row.key, row.line]
-            texts.append(times.text(waited) if waited else "")
+        if has_waits:
+            wait = waits[row.key, row.line]
+            texts += [_wait_text(wait, times), WAITS_FOR.get(wait.cause, wait.cause)]
         if gpu_ns:
             shares = (times.text(row.gpu_ns), percent(row.gpu_ns, gpu_ns))
             texts += shares if row.gpu_ns else ("", "")
@@ -210,19 +214,11 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     yield from grid(titles, cells, options.terminal, words=3, hot=is_hot)
 
 
-def _hot_waits(profile: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], int]:
-    """Return the waits (ns) of lines; 0 for lines that called functions.
-
-    The waits of a line are known only together with those of its callees.
-    """
-    found = {(row.key, row.line): 0 for row in rows}
-    for wait in profile.waits:
-        if (wait.function, wait.line) in found:
-            found[wait.function, wait.line] += wait.ns
-    for edge in edges(profile.calls) if any(found.values()) else ():
-        if edge.caller is not None and (edge.caller, edge.line) in found:
-            found[edge.caller, edge.line] = 0
-    return found
+def _wait_text(wait: OwnWait, times: TimeUnit) -> str:
+    """Return the time that a line waited; "" if it did not."""
+    if not wait.max_ns:
+        return ""
+    return f"{'' if wait.is_known else '<= '}{times.text(wait.max_ns)}"
 
 
 def _hot_lines(profile: Profile) -> list[_HotLine]:

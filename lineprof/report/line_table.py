@@ -49,6 +49,15 @@ _WAITING = {
     OTHER: "for something else",
 }
 
+WAITS_FOR = {
+    GIL: "GIL",
+    LOCK: "a lock",
+    SLEEP: "sleep",
+    IO: "I/O",
+    RUNNABLE: "a processor",
+    OTHER: "other",
+}  # in a column
+
 NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
 
 NO_MPI = (
