@@ -47,14 +47,8 @@ NO_CALLS = (
 def call_notes(profile: Profile, _: Options) -> Iterator[str]:
     """Yield what the marks of functions mean, and which calls the profile lacks."""
     yield from Marks(profile).note()
-    if not profile.calls.nodes:
-        if not profile.why_empty:  # that reason is printed in any case
-            yield NO_CALLS
-    elif profile.calls.folded:
-        yield (
-            f"there were too many call paths to keep them all: {profile.calls.folded}"
-            " calls count on another call path to the same function"
-        )
+    if not profile.calls.nodes and not profile.why_empty:  # which is said in any case
+        yield NO_CALLS
 
 
 # --functions: all functions with calls and times, as cProfile prints them.
