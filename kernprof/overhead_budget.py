@@ -262,6 +262,7 @@ class BudgetWatch:
             if cost.key in chosen and cost.code is not None:
                 profiler.unwatch(cost.code)
         for key, usage in chosen.items():
+            profiler.cut(key)
             self._off.append(key[2])
             profiler.warnings.append(self._why(key, usage, elapsed))
 

@@ -115,6 +115,14 @@ class FunctionStats(NamedTuple):
         return sum(one.time_ns for one in self.thread_lines)
 
 
+class Cut(NamedTuple):
+    """The end of counting of one function in one process, before the run ended."""
+
+    function: Key
+    process: int  # its index in Profile.processes
+    until_ns: int  # since the start of measuring; `Process.wall_ns` is the whole run
+
+
 class SourceFile(NamedTuple):
     """The text of a source file as it was when the program ran."""
 

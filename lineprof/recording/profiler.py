@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lineprof._core import Tracer
     from lineprof.decorate.callables import Policies, ScopingPolicy
     from lineprof.line_stats import LineStats
+    from lineprof.model.records import Key
     from lineprof.recording.blocks import Block, Blocks
     from lineprof.recording.discovery import Cost, Overhead
     from lineprof.recording.gpu import GpuOptions, GpuStatus
@@ -332,6 +333,14 @@ class LineProfiler(ByCountProfilerMixin):
     def unwatch(self, code: CodeType) -> None:
         """Stop counting `code`; earlier counts stay. Calls under way end here."""
         self._tracer.ignore(code)
+
+    def cut(self, key: Key) -> None:
+        """Record that the function `key` counts no more, from now to the run's end.
+
+        `key` is that of `costs`. The profile has the time, and views show it. Code
+        objects of the function are switched off by `unwatch`.
+        """
+        self._registry.cuts.setdefault(key, self._session.run_info.elapsed_ns)
 
     def _register(self, function: FunctionType) -> bool:
         """Register a function to be shown; False if its line numbers are invalid."""
@@ -707,6 +716,7 @@ class Results:
             waits=waits,
             waits_unavailable=module.off_cpu_unavailable(),
             own_times=module.split_times(None),
+            cuts=registry.cuts,
             read_source=registry.sources.read,
         )
         return LineStats.of(profile_of(ids, codes, scale, process, warnings, parts))

@@ -99,6 +99,7 @@ JSON = View(
     help="JSON for other programs, times in nanoseconds",
     options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
+    is_text=False,
 )
 
 HOT = View(

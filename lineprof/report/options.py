@@ -87,10 +87,11 @@ class View(NamedTuple):
     help: str
     options: tuple[Option, ...]
     render: Callable[[Profile, Sources, Options], Iterable[str]]
-    notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # for stderr
+    notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # below the view
     value: Option | None = None  # the value of the flag that chooses the view
     orders: Collection[str] = ()  # that --sort-by may name
     has_tables: bool = True  # with the source of all functions
+    is_text: bool = True  # for people: notes are part of it
 
 
 # Orders: the values of --sort-by, and of --sort if a name follows it.
@@ -412,4 +413,5 @@ def uncalibrated(profile: Profile) -> Profile:
         waits=profile.waits,
         traces=profile.traces,
         breakdowns=profile.breakdowns,
+        cuts=profile.cuts,
     )
