@@ -116,11 +116,15 @@ class FunctionStats(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The end of counting of one function in one process, before the run ended."""
+    """The part of the run in which one function was counted in one process.
+
+    Times are in ns since the start of measuring; `Process.wall_ns` is the whole run.
+    """
 
     function: Key
     process: int  # its index in Profile.processes
-    until_ns: int  # since the start of measuring; `Process.wall_ns` is the whole run
+    until_ns: int | None  # None: to the end
+    from_ns: int = 0
 
 
 class SourceFile(NamedTuple):

@@ -39,7 +39,8 @@ class Registry:
         self.sources = RecordedSources()
         self.warnings: list[str] = []  # sentences for the profile
         self.compiled: dict[tuple[str, str], None] = {}  # (compiler, function)
-        self.cuts: dict[FunctionKey, int] = {}  # ns: see `LineProfiler.cut`
+        # Functions counted for a part of the run: from and until when, or None, in ns.
+        self.cuts: dict[FunctionKey, tuple[int, int | None]] = {}
         self._module = module
         self._tracer = tracer
         self._copies = CodeCopies()

@@ -127,7 +127,8 @@ class Parts(NamedTuple):
     waits: Iterable[RawWait] = ()
     waits_unavailable: bool = False  # the system does not tell what threads wait for
     own_times: bool = False  # `waits` also has the breakdown of lines' own times
-    cuts: Mapping[Key, int] = {}  # ns until which functions were counted
+    # From when, and until when or None, functions were counted, in ns.
+    cuts: Mapping[Key, tuple[int, int | None]] = {}
     read_source: Callable[[str], SourceFile] = read_source  # by the name of a file
 
 
@@ -186,7 +187,12 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         waits=waits,
         breakdowns=own_times_of(wait_rows, shown, place_of) if parts.own_times else (),
         cuts=[
-            Cut(function=function.key, process=0, until_ns=parts.cuts[function.key])
+            Cut(
+                function=function.key,
+                process=0,
+                from_ns=parts.cuts[function.key][0],
+                until_ns=parts.cuts[function.key][1],
+            )
             for function in functions
             if function.key in parts.cuts
         ],

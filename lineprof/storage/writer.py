@@ -370,5 +370,6 @@ def _cuts(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
         yield CUTS.row(
             function_id=ids[cut.function],
             process_id=id_of(cut.process, stats.processes, -1, "process"),
+            from_ns=cut.from_ns,
             until_ns=cut.until_ns,
         )
