@@ -183,7 +183,7 @@ class TestProfile:
             brief=True,
             file=shell_word(self._out.shown),
             terminal=Terminal(
-                is_terminal=reporter.isatty,
+                is_terminal=bool(reporter.isatty),
                 width=writer.fullwidth if reporter.isatty else None,
                 colour=writer.hasmarkup,
                 boxes=sys.__stdout__ is None or terminal_of(sys.__stdout__).boxes,
