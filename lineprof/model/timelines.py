@@ -481,15 +481,15 @@ def _is_in_order(batches: Iterable[Batch]) -> bool:
 
 
 def _slices(trace: Trace, batch: Batch) -> Iterator[Slice]:
-    origin, threads, functions = trace.origin_ns, trace.threads, trace.functions
+    """Yield the slices of a batch; made by place, as there may be millions."""
     columns = slice_columns(batch)
-    for thread, function, line, start, ns in zip(
-        columns.thread, columns.function, columns.line, columns.start, columns.ns
-    ):
-        yield Slice(
-            start_ns=start - origin,
-            ns=ns,
-            thread=threads[thread],
-            function=functions[function],
-            line=line,
-        )
+    return map(
+        Slice._make,
+        zip(
+            map(trace.origin_ns.__rsub__, columns.start),
+            columns.ns,
+            map(trace.threads.__getitem__, columns.thread),
+            map(trace.functions.__getitem__, columns.function),
+            columns.line,
+        ),
+    )
