@@ -1,6 +1,7 @@
 """The measuring core, written in C; see csrc/."""
 
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType
 from typing import Any, TypeAlias, TypedDict, final, type_check_only
 
@@ -31,6 +32,10 @@ class GpuSnapshot(TypedDict):
     left_out: int
     backend: str
     version: int
+
+# The number of slices, and their unpacked columns: thread, function, line, start, ns.
+_PackedSlices: TypeAlias = tuple[int, bytes, bytes, bytes, bytes, bytes]
+_SliceColumns: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes]
 
 COST_ONE: int
 
@@ -120,6 +125,29 @@ def call_with_own_descriptors(call: Callable[[], object], /) -> bool: ...
 def set_greenlets(present: bool, /) -> None: ...
 def trace_start(memory: int, ticks: int | None, /) -> None: ...
 def monotonic_ns(ticks: int, scale: int, /) -> int: ...
+def count_slices(
+    batches: Iterable[_PackedSlices],
+    threads: int,
+    low: int,
+    high: int,
+    counts: bytearray | array[int],
+    base: int,
+    shift: int,
+    /,
+) -> int: ...
+def select_slices(
+    batches: Iterable[_PackedSlices],
+    threads: int,
+    low: int,
+    high: int,
+    min_ns: int,
+    shown: int,
+    ties: int,
+    credit: int,
+    slot_ns: int,
+    emit: Callable[[bytes, bytes, bytes, bytes, bytes], object],
+    /,
+) -> tuple[_SliceColumns, int]: ...
 def nvtx_open(mode: str, /) -> tuple[bool, str]: ...
 def nvtx_mode() -> str: ...
 def gpu_open(

@@ -10,6 +10,7 @@
 #include "hooks/profile_function.h"
 #include "module/gpu_functions.h"
 #include "module/nvtx_functions.h"
+#include "module/slice_functions.h"
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
 #include "module/tracer_type.h"
@@ -370,6 +371,8 @@ static PyMethodDef methods[] = {
     {"set_greenlets", module_set_greenlets, METH_O, NULL},
     {"trace_start", lp_trace_start, METH_VARARGS, NULL},
     {"monotonic_ns", lp_trace_monotonic_ns, METH_VARARGS, NULL},
+    {"count_slices", lp_count_slices, METH_VARARGS, NULL},
+    {"select_slices", lp_select_slices, METH_VARARGS, NULL},
     {"off_cpu_unavailable", lp_snapshot_waits_unavailable, METH_NOARGS, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},
     {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},
