@@ -9,7 +9,8 @@ are for what the program defines without a file, and for what -p names.
 from __future__ import annotations
 
 from kernprof.options import COMMAND, MODULE, STDIN
-from kernprof.project import package_files, project_files
+from kernprof.project import package_files, project_files, runner_of
+from kernprof.runners import package_of
 from kernprof.selection import (
     FunctionFilter,
     decorates,
@@ -153,6 +154,7 @@ class WholeProgram:
         self._code: CodeType | None = None  # of a program without a file
         self._open = False
         self._has_own = False  # a profiler that kernprof does not read
+        self._runner = ""  # its module, if the program is one
         self.named: NamedTargets | None = None  # the targets of -p, with --whole
 
     @property
@@ -186,7 +188,14 @@ class WholeProgram:
             self._profiler = None
             return
         files = project_files(self._options, self._program, code.co_filename, module)
-        self._filter.begin(code, files, module, has_file=not self._no_file)
+        self._runner = runner_of(self._options, self._program, code.co_filename)
+        self._filter.begin(
+            code,
+            files,
+            module,
+            has_file=not self._no_file,
+            is_own=not self._runner,
+        )
         self._discover()
 
     def _discover(self) -> None:
@@ -247,8 +256,13 @@ class WholeProgram:
         if functions:
             counts = (_count(functions, "function"), _count(files, "file"))
             recorded = f"profiled {' in '.join(counts)}"
+        choose = _CHOOSE
+        if self._runner and not (self._options.all or self._options.include):
+            recorded += f", without {self._runner}'s own"
+            package = package_of(self._runner)
+            choose = choose.replace("--include", f"--include {package}", 1)
         why = "" if self._forced else "no @profile was found: "
-        return f"{why}{recorded}; {self._unmatched_pattern() or _CHOOSE}"
+        return f"{why}{recorded}; {self._unmatched_pattern() or choose}"
 
     def _unmatched_pattern(self) -> str:
         """Return a line on the first pattern that matched no code that ran, or "".
