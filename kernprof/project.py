@@ -123,6 +123,16 @@ class ProjectFiles:
             return True
         return any(self._holds(folder, file) for folder in self.folders)
 
+    def has_extension(self, file: str) -> bool:
+        """Return whether an extension module with that real path is the program's own.
+
+        A distribution's extensions are beside its modules in Python, in a package.
+        """
+        folder = os.path.dirname(file)
+        if os.path.basename(folder) in _SITES:
+            return False
+        return file in self or any(os.path.dirname(own) == folder for own in self.files)
+
     def _holds(self, folder: Folder, file: str) -> bool:
         if not file.startswith(os.path.join(folder.path, "")):
             return False

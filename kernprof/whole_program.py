@@ -9,7 +9,7 @@ are for what the program defines without a file, and for what -p names.
 from __future__ import annotations
 
 from kernprof.options import COMMAND, MODULE, STDIN
-from kernprof.project import package_files, project_files, runner_of
+from kernprof.project import ProjectFiles, package_files, project_files, runner_of
 from kernprof.runners import package_of
 from kernprof.selection import (
     FunctionFilter,
@@ -18,7 +18,7 @@ from kernprof.selection import (
     names_profiler,
     patterns,
 )
-from lineprof.files import current_folder
+from lineprof.files import current_folder, real_path
 from lineprof.recording import core
 
 TYPE_CHECKING = False
@@ -154,6 +154,7 @@ class WholeProgram:
         self._code: CodeType | None = None  # of a program without a file
         self._open = False
         self._has_own = False  # a profiler that kernprof does not read
+        self._files = ProjectFiles()
         self._runner = ""  # its module, if the program is one
         self.named: NamedTargets | None = None  # the targets of -p, with --whole
 
@@ -189,6 +190,7 @@ class WholeProgram:
             return
         files = project_files(self._options, self._program, code.co_filename, module)
         self._runner = runner_of(self._options, self._program, code.co_filename)
+        self._files = files
         self._filter.begin(
             code,
             files,
@@ -246,8 +248,22 @@ class WholeProgram:
         if code is not None:
             _watch_functions_in(code, self._builtin)
 
+    def extensions(self) -> dict[str, str]:
+        """Return the program's own extension modules, and their files."""
+        if not self._open:
+            return {}
+        from lineprof.recording.compiled import imported_extensions  # noqa: PLC0415
+
+        return {
+            name: file
+            for name, file in imported_extensions().items()
+            if self._files.has_extension(real_path(file))
+        }
+
     def summary(self, profile: Profile) -> str:
         """Return one line on which functions were recorded and why, or ""."""
+        from lineprof.recording.profiler import extensions_in  # noqa: PLC0415
+
         if not self._open:
             return self._summary_if_closed(profile)
         functions = [one for one in profile.functions if one.thread_lines or one.calls]
@@ -262,6 +278,8 @@ class WholeProgram:
             package = package_of(self._runner)
             choose = choose.replace("--include", f"--include {package}", 1)
         why = "" if self._forced else "no @profile was found: "
+        if why and extensions_in(self._builtin):
+            why = "@profile is on compiled code alone: "
         return f"{why}{recorded}; {self._unmatched_pattern() or choose}"
 
     def _unmatched_pattern(self) -> str:
