@@ -736,10 +736,15 @@ def _counted(tracer: Tracer) -> Counted:
             gc.enable()
 
 
+def extensions_in(profiler: LineProfiler) -> dict[str, str]:
+    """Return functions of extension modules given to `profiler`, and their files."""
+    return profiler._registry.extensions  # noqa: SLF001  # of this module
+
+
 def _compiled_warnings(registry: Registry) -> list[str]:
     """Return warnings about compiled functions, whose lines are not profiled."""
-    if not registry.compiled:
+    if not (registry.compiled or registry.extensions):
         return []
-    from lineprof.recording.compiled import warnings_of  # noqa: PLC0415  # seldom needed
+    from lineprof.recording.compiled import extension_warnings, warnings_of  # noqa: PLC0415  # seldom needed
 
-    return warnings_of(registry.compiled)
+    return warnings_of(registry.compiled) + extension_warnings(registry.extensions)
