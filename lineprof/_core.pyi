@@ -1,5 +1,6 @@
 """The measuring core, written in C; see csrc/."""
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any, TypeAlias, TypedDict, final, type_check_only
@@ -8,7 +9,6 @@ _Line: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
 _Code: TypeAlias = tuple[Any, int, int, int, int, list[_Line], int]
 
 _Cost: TypeAlias = tuple[Any, CodeType | None, int, int, int, int, int]
-_Node: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
 
 _GpuPath: TypeAlias = tuple[int, int, int]
 _GpuSum: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
@@ -76,7 +76,7 @@ class Tracer:
     def costs(self) -> list[_Cost]: ...
     def snapshot(
         self,
-    ) -> tuple[list[tuple[int, str]], list[_Code], tuple[int, list[_Node]]]: ...
+    ) -> tuple[list[tuple[int, str]], list[_Code], tuple[int, bytes]]: ...
     def trace_windows(
         self, wanted: bytes, max_slices: int, /
     ) -> tuple[int, int, list[int]]: ...
@@ -94,6 +94,16 @@ def scale() -> int: ...
 def lost() -> int: ...
 def skipped() -> tuple[int, int]: ...  # calls, min number of counted calls below
 def hook_displaced() -> int: ...
+def call_times(
+    rows: bytes,
+    function_of: array[int],
+    flags: array[int],
+    lines: array[int],
+    place_of: Callable[[int], int],
+    scale: tuple[int, int, float],
+    folded: bool,
+    /,
+) -> tuple[tuple[bytes, ...], bytes, bytes]: ...
 def cost() -> int: ...
 def off_cpu_unavailable() -> bool: ...
 def set_costs(

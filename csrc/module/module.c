@@ -7,6 +7,7 @@
 #include "engine/python_compat.h"
 #include "hooks/hooks.h"
 #include "hooks/profile_function.h"
+#include "module/call_times_functions.h"
 #include "module/gpu_functions.h"
 #include "module/nvtx_functions.h"
 #include "module/snapshot.h"
@@ -323,6 +324,7 @@ static PyMethodDef methods[] = {
     {"lost", module_lost, METH_NOARGS, NULL},
     {"skipped", module_skipped, METH_NOARGS, NULL},
     {"hook_displaced", module_displaced, METH_NOARGS, NULL},
+    {"call_times", lp_call_times_of, METH_VARARGS, NULL},
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},

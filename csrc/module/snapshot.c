@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "record/call_times.h"
 #include "record/call_tree.h"
 #include "record/off_cpu_sampler.h"
 
@@ -19,40 +20,59 @@ line_of(const lp_node *node)
            (uint32_t)(node->line - above->lines);
 }
 
-static int
-append_node(PyObject *nodes, const lp_node *node, Py_ssize_t first,
-            Py_ssize_t thread)
+static lp_call_row
+row_of(const lp_node *node, Py_ssize_t first, Py_ssize_t thread)
 {
     bool below = node->parent->counters != NULL;
-    PyObject *row = Py_BuildValue(
-        "(nIInKKLLKKKK)",
-        below ? first + (Py_ssize_t)node->parent->number : -1, line_of(node),
-        node->counters->serial, thread, (unsigned long long)node->calls,
-        (unsigned long long)node->primitive, (long long)node->self,
-        (long long)node->self_cost, (unsigned long long)node->total,
-        (unsigned long long)node->total_cost,
-        (unsigned long long)node->inclusive,
-        (unsigned long long)node->inclusive_cost);
-    int failed = row == NULL || PyList_Append(nodes, row) < 0;
 
-    Py_XDECREF(row);
-    return failed ? -1 : 0;
+    return (lp_call_row){
+        .parent =
+            below ? first + (Py_ssize_t)node->parent->number : LP_NO_NODE,
+        .line = line_of(node),
+        .serial = node->counters->serial,
+        .thread = thread,
+        .calls = (int64_t)node->calls,
+        .primitive = (int64_t)node->primitive,
+        .self = (int64_t)node->self,
+        .self_cost = (int64_t)node->self_cost,
+        .total = (int64_t)node->total,
+        .total_cost = (int64_t)node->total_cost,
+        .inclusive = (int64_t)node->inclusive,
+        .inclusive_cost = (int64_t)node->inclusive_cost,
+    };
+}
+
+static Py_ssize_t
+count_nodes(const lp_tracer *tracer)
+{
+    Py_ssize_t n = 0;
+
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        const lp_tree *tree = lp_calls_tree(rec, tracer);
+
+        n += tree == NULL ? 0 : (Py_ssize_t)tree->n_nodes;
+    }
+    return n;
 }
 
 PyObject *
 lp_calls_snapshot(const lp_tracer *tracer)
 {
-    PyObject *nodes = PyList_New(0);
+    PyObject *rows = PyBytes_FromStringAndSize(
+        NULL, count_nodes(tracer) * (Py_ssize_t)sizeof(lp_call_row));
     unsigned long long folded = 0;
-    Py_ssize_t thread = 0;
+    Py_ssize_t thread = 0, n = 0;
+    lp_call_row *to;
 
-    if (nodes == NULL) {
+    if (rows == NULL) {
         return NULL;
     }
+    to = (lp_call_row *)(void *)PyBytes_AS_STRING(rows);
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next, thread++) {
         const lp_tree *tree = lp_calls_tree(rec, tracer);
-        Py_ssize_t first = PyList_GET_SIZE(nodes);
+        Py_ssize_t first = n;
 
         if (tree == NULL) {
             continue;
@@ -60,13 +80,10 @@ lp_calls_snapshot(const lp_tracer *tracer)
         folded += tree->folded;
         for (const lp_node *node = tree->first; node != NULL;
              node = node->next) {
-            if (append_node(nodes, node, first, thread) < 0) {
-                Py_DECREF(nodes);
-                return NULL;
-            }
+            to[n++] = row_of(node, first, thread);
         }
     }
-    return Py_BuildValue("(KN)", folded, nodes);
+    return Py_BuildValue("(KN)", folded, rows);
 }
 
 /* Cost of one code object, over all threads. */

@@ -19,10 +19,8 @@
 PyObject *lp_snapshot_take(const lp_tracer *tracer);
 
 /* [GIL] Return the call trees of a tracer: (calls whose call path was not
- * kept, nodes), or NULL with an exception.  A node is (index of its parent or
- * -1, line of the call there or 0, serial of the called code, thread, calls,
- * primitive calls, ticks and cost: in its own lines, of outermost frames, of
- * all frames).  Parents come first. */
+ * kept, bytes with an lp_call_row for each node), or NULL with an exception.
+ * Parents come first. */
 PyObject *lp_calls_snapshot(const lp_tracer *tracer);
 
 /* [GIL] Return the cost of measuring each code object so far, with its counts:

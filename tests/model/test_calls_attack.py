@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from array import array
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import pytest
 from running import new_profiler
 
 from lineprof.model.call_graph import edges
+from lineprof.snapshot.calls import NodeRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +30,9 @@ CHAIN += f"def f{DEPTH}():\n    stop()\n{WORK}"
 
 def wrong_sums(profiler: LineProfiler) -> list[object]:
     """Return the sums of a call tree that disagree, in ticks."""
-    _, codes, (_, nodes), *_ = profiler._tracer.snapshot()
+    _, codes, (_, packed), *_ = profiler._tracer.snapshot()
+    numbers = iter(array("q", packed))
+    nodes = list(zip(*[numbers] * len(NodeRow._fields)))
     into: Counter[Any] = Counter()  # inclusive ticks, by code and thread
     below: Counter[Any] = Counter()  # ticks of callees, also by line
     own: Counter[Any] = Counter()  # self ticks
