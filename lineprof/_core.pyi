@@ -3,10 +3,11 @@
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
-from typing import Any, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, TypeAlias, TypedDict, TypeVar, final, type_check_only
 
-_Line: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
-_Code: TypeAlias = tuple[Any, int, int, int, int, list[_Line], int]
+_Code: TypeAlias = tuple[Any, int, int, int, int, bytes, int]
+_Scale: TypeAlias = tuple[int, int, float]
+_Record = TypeVar("_Record", bound=tuple[Any, ...])
 
 _Cost: TypeAlias = tuple[Any, CodeType | None, int, int, int, int, int]
 
@@ -91,6 +92,9 @@ def hook() -> str | None: ...
 def clock() -> tuple[str, str]: ...
 def ticks() -> int: ...
 def scale() -> int: ...
+def line_records(
+    rows: bytes, places: array[int], scale: _Scale, kind: type[_Record], /
+) -> tuple[_Record, ...]: ...
 def lost() -> int: ...
 def skipped() -> tuple[int, int]: ...  # calls, min number of counted calls below
 def hook_displaced() -> int: ...
@@ -100,7 +104,7 @@ def call_times(
     flags: array[int],
     lines: array[int],
     place_of: Callable[[int], int],
-    scale: tuple[int, int, float],
+    scale: _Scale,
     folded: bool,
     /,
 ) -> tuple[tuple[bytes, ...], bytes, bytes]: ...

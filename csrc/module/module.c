@@ -9,6 +9,7 @@
 #include "hooks/profile_function.h"
 #include "module/call_times_functions.h"
 #include "module/gpu_functions.h"
+#include "module/line_records.h"
 #include "module/nvtx_functions.h"
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
@@ -321,6 +322,7 @@ static PyMethodDef methods[] = {
     {"clock", module_clock, METH_NOARGS, NULL},
     {"ticks", module_ticks, METH_NOARGS, NULL},
     {"scale", module_scale, METH_NOARGS, NULL},
+    {"line_records", lp_line_records, METH_VARARGS, NULL},
     {"lost", module_lost, METH_NOARGS, NULL},
     {"skipped", module_skipped, METH_NOARGS, NULL},
     {"hook_displaced", module_displaced, METH_NOARGS, NULL},

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "module/line_records.h"
 #include "record/call_times.h"
 #include "record/call_tree.h"
 #include "record/off_cpu_sampler.h"
@@ -188,69 +189,101 @@ typedef struct code_sums {
     int recursed;
 } code_sums;
 
-static int
-append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
-            const lp_line *line, uint64_t awaited)
+/* Fill in the row of a line; false if nothing was counted. */
+static bool
+fill_row(lp_line_row *row, uint32_t number, Py_ssize_t thread,
+         const lp_line *line, uint64_t awaited)
 {
     bool known = line->min != LP_NO_MIN;
-    PyObject *row;
-    int failed;
 
     if (line->hits == 0 && line->ticks == 0 && awaited == 0) {
-        return 0;
+        return false;
     }
-    row = Py_BuildValue(
-        "(InKKKKLLI)", number, thread, (unsigned long long)line->hits,
-        (unsigned long long)line->ticks,
-        (unsigned long long)lp_line_cost(line), (unsigned long long)awaited,
-        known ? (long long)line->min : -1LL,
-        known ? (long long)line->max : -1LL, line->weight);
-    if (row == NULL) {
-        return -1;
-    }
-    failed = PyList_Append(lines, row);
-    Py_DECREF(row);
-    return failed;
+    *row = (lp_line_row){
+        .line = number,
+        .thread = thread,
+        .hits = (int64_t)line->hits,
+        .ticks = (int64_t)line->ticks,
+        .cost = (int64_t)lp_line_cost(line),
+        .awaited = (int64_t)awaited,
+        .min = known ? (int64_t)line->min : -1,
+        .max = known ? (int64_t)line->max : -1,
+        .hit_cost = line->weight,
+    };
+    return true;
 }
 
-static int
-append_counts(PyObject *lines, const lp_code *code, lp_code_counters *counters,
-              Py_ssize_t thread, code_sums *sum)
+/* Add the counts of one thread to `sum`, and its lines to `rows`; return how
+ * many there are. */
+static Py_ssize_t
+add_lines(lp_line_row *rows, const lp_code *code, lp_code_counters *counters,
+          Py_ssize_t thread, code_sums *sum)
 {
     const uint64_t *awaits = lp_code_counters_awaits(counters);
+    Py_ssize_t n = 0;
 
     sum->calls += counters->calls;
     sum->total += counters->total;
     sum->total_cost += counters->total_cost;
     sum->recursed |= counters->recursed != 0;
     for (uint32_t i = 0; i < counters->n_lines; i++) {
-        if (append_line(lines, code->layout.first_line + i, thread,
-                        &counters->lines[i], awaits ? awaits[i] : 0) < 0) {
-            return -1;
+        n += fill_row(&rows[n], code->layout.first_line + i, thread,
+                      &counters->lines[i], awaits ? awaits[i] : 0);
+    }
+    return n;
+}
+
+/* The counters of one code object on one thread, or NULL. */
+static lp_code_counters *
+counters_of(const lp_recorder *rec, const lp_code *code)
+{
+    uint32_t id = code->layout.code_id;
+
+    return id < rec->n_counters ? rec->counters[id] : NULL;
+}
+
+/* Return the packed lines of one code object. */
+static PyObject *
+make_lines(const lp_code *code, code_sums *sum)
+{
+    size_t max = 0;
+    Py_ssize_t thread = 0, n = 0;
+    lp_line_row *rows;
+    PyObject *lines;
+
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        lp_code_counters *counters = counters_of(rec, code);
+
+        max += counters == NULL ? 0 : counters->n_lines;
+    }
+    rows = malloc((max + 1) * sizeof(*rows));
+    if (rows == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next, thread++) {
+        lp_code_counters *counters = counters_of(rec, code);
+
+        if (counters != NULL) {
+            n += add_lines(&rows[n], code, counters, thread, sum);
         }
     }
-    return 0;
+    lines = PyBytes_FromStringAndSize((const char *)rows,
+                                      n * (Py_ssize_t)sizeof(*rows));
+    free(rows);
+    return lines;
 }
 
 static PyObject *
 make_code_row(const lp_tracer *tracer, uint32_t place)
 {
     const lp_code *code = tracer->codes[place];
-    uint32_t id = code->layout.code_id;
-    PyObject *lines = PyList_New(0);
-    Py_ssize_t thread = 0;
     code_sums sum = {0, 0, 0, 0};
+    PyObject *lines = make_lines(code, &sum);
 
     if (lines == NULL) {
         return NULL;
-    }
-    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
-         rec = rec->next, thread++) {
-        if (id < rec->n_counters && rec->counters[id] != NULL &&
-            append_counts(lines, code, rec->counters[id], thread, &sum) < 0) {
-            Py_DECREF(lines);
-            return NULL;
-        }
     }
     return Py_BuildValue("(OKKKiNI)",
                          PyList_GET_ITEM(tracer->keys, (Py_ssize_t)place),

@@ -191,11 +191,6 @@ class CallNodes(Sequence[CallNode]):
         self.columns = columns
         self._made: tuple[CallNode, ...] | None = None
 
-    @property
-    def used_functions(self) -> Iterable[Key]:
-        """The functions of nodes, in order of first appearance."""
-        return map(self.functions.__getitem__, dict.fromkeys(self.columns[2]))
-
     def __len__(self) -> int:
         """Return the number of nodes."""
         return len(self.columns[0])
@@ -258,6 +253,15 @@ class CallTree(NamedTuple):
 
 
 NO_CALLS = CallTree()
+
+
+def called_functions(tree: CallTree) -> list[Key]:
+    """Return the functions of a tree's nodes, in order of first appearance."""
+    nodes = tree.nodes
+    if isinstance(nodes, CallNodes):
+        column = nodes.columns[NODE_COLUMNS.index("function")]
+        return [nodes.functions[index] for index in dict.fromkeys(column)]
+    return list(dict.fromkeys([node.function for node in nodes]))
 
 
 # Waits: off-CPU time by cause.

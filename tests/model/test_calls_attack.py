@@ -14,6 +14,7 @@ from running import new_profiler
 
 from lineprof.model.call_graph import edges
 from lineprof.snapshot.calls import NodeRow
+from lineprof.snapshot.profile import line_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,7 @@ def wrong_sums(profiler: LineProfiler) -> list[object]:
             found.append((key[2], "calls"))
         found += [
             (key[2], line)
-            for line, thread, _, ticks, *_ in lines
+            for line, thread, _, ticks, *_ in line_rows(lines)
             if below[code, thread, line] > ticks
         ]
     return found
