@@ -2,14 +2,15 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
-from typing import Any, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, TypeAlias, TypedDict, TypeVar, final, type_check_only
 
-_Line: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
-_Code: TypeAlias = tuple[Any, int, int, int, int, list[_Line], int]
+_Code: TypeAlias = tuple[Any, int, int, int, int, bytes, int]
+_Scale: TypeAlias = tuple[int, int, float]
+_Record = TypeVar("_Record", bound=tuple[Any, ...])
 
 _Cost: TypeAlias = tuple[Any, CodeType | None, int, int, int, int, int]
-_Node: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
 
 _GpuPath: TypeAlias = tuple[int, int, int]
 _GpuSum: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
@@ -81,7 +82,7 @@ class Tracer:
     def costs(self) -> list[_Cost]: ...
     def snapshot(
         self,
-    ) -> tuple[list[tuple[int, str]], list[_Code], tuple[int, list[_Node]]]: ...
+    ) -> tuple[list[tuple[int, str]], list[_Code], tuple[int, bytes]]: ...
     def trace_windows(
         self, wanted: bytes, max_slices: int, /
     ) -> tuple[int, int, list[int]]: ...
@@ -96,9 +97,22 @@ def hook() -> str | None: ...
 def clock() -> tuple[str, str]: ...
 def ticks() -> int: ...
 def scale() -> int: ...
+def line_records(
+    rows: bytes, places: array[int], scale: _Scale, kind: type[_Record], /
+) -> tuple[_Record, ...]: ...
 def lost() -> int: ...
 def skipped() -> tuple[int, int]: ...  # calls, min number of counted calls below
 def hook_displaced() -> int: ...
+def call_times(
+    rows: bytes,
+    function_of: array[int],
+    flags: array[int],
+    lines: array[int],
+    place_of: Callable[[int], int],
+    scale: _Scale,
+    folded: bool,
+    /,
+) -> tuple[tuple[bytes, ...], bytes, bytes]: ...
 def cost() -> int: ...
 def off_cpu_unavailable() -> bool: ...
 def set_costs(

@@ -8,7 +8,9 @@
 #include "engine/python_compat.h"
 #include "hooks/hooks.h"
 #include "hooks/profile_function.h"
+#include "module/call_times_functions.h"
 #include "module/gpu_functions.h"
+#include "module/line_records.h"
 #include "module/nvtx_functions.h"
 #include "module/slice_functions.h"
 #include "module/snapshot.h"
@@ -351,9 +353,11 @@ static PyMethodDef methods[] = {
     {"clock", module_clock, METH_NOARGS, NULL},
     {"ticks", module_ticks, METH_NOARGS, NULL},
     {"scale", module_scale, METH_NOARGS, NULL},
+    {"line_records", lp_line_records, METH_VARARGS, NULL},
     {"lost", module_lost, METH_NOARGS, NULL},
     {"skipped", module_skipped, METH_NOARGS, NULL},
     {"hook_displaced", module_displaced, METH_NOARGS, NULL},
+    {"call_times", lp_call_times_of, METH_VARARGS, NULL},
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
