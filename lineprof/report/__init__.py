@@ -19,6 +19,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lineprof.patterns import FORMS
 from lineprof.report.options import (
     COLUMNS,
     CSV,
@@ -74,6 +75,7 @@ TEXT = View(
     ),
     render=partial(_call, "text", "render"),
     orders=TABLE_ORDERS,
+    takes_names=True,
 )
 
 JSON = View(
@@ -82,6 +84,7 @@ JSON = View(
     help="JSON for other programs, times in nanoseconds",
     options=(SKIP_ZERO, SORT, RAW),
     render=partial(_call, "json_report", "render"),
+    takes_names=True,
 )
 
 HOT = View(
@@ -119,8 +122,8 @@ TREE = View(
 DRILL = View(
     name="drill",
     suffix=".drill.txt",
-    help="the tables of the functions that a line (main.py:12) or a function (fit,"
-    " model.py:fit, '*fit*') calls; repeat it to go further down",
+    help=f"the tables of the functions that a line or a function calls ({FORMS});"
+    " repeat it to go further down",
     options=(
         *(DEPTH, MIN_PERCENT, UNIT, RICH),
         *(COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),
