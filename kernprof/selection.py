@@ -75,6 +75,10 @@ class FunctionFilter:
         """Return whether the pattern `word` has matched no code that ran so far."""
         return word not in self._matched
 
+    def begin_packages(self, files: ProjectFiles) -> None:
+        """Take the program's own files, before its code is known."""
+        self._files = files
+
     def begin(
         self,
         code: CodeType,

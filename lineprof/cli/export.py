@@ -97,7 +97,9 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             content = progress.written(export.content(stats), f"{export.name},")
             write_bytes(content, target, what="the export")
         print_error(f"wrote {target}")
-    for remark in (*stats.warnings, *export.remarks(stats)):
+    from lineprof.report.marks import Marks  # noqa: PLC0415  # not for --help
+
+    for remark in (*Marks(stats).note(), *stats.warnings, *export.remarks(stats)):
         print_error(remark)
 
 

@@ -6,6 +6,7 @@ Its flags are those of all views, and most may have defaults in a TOML file.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 import time
@@ -27,23 +28,31 @@ from lineprof.config import (
     matching,
     parse_bool,
 )
-from lineprof.console.output import clean_line, print_error, print_lines
+from lineprof.console.output import clean_line, print_error, print_lines, shell_word
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, name_of, write_file
 from lineprof.patterns import FORMS
-from lineprof.report import VIEWS
-from lineprof.report.options import ALL_ORDERS, DEFAULT_HOT_LINES, TARGETS, Options
+from lineprof.report import VIEWS, default_view
+from lineprof.report.options import (
+    ALL_FUNCTIONS,
+    ALL_ORDERS,
+    DEFAULT_HOT_LINES,
+    RICH,
+    TARGETS,
+    Options,
+)
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from lineprof.config import ConfigSource
     from lineprof.model.profile import Profile
     from lineprof.model.records import Process
     from lineprof.report.options import Option, View
+    from lineprof.source import Sources
 
 _DEFAULT, *_OTHERS = VIEWS.values()
 
@@ -82,7 +91,7 @@ above. A file that another user could have written is ignored, unless you name i
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the view that was chosen, or write it to the file of --log-file."""
     from lineprof.report.lookup import chosen  # noqa: PLC0415  # not for --help
-    from lineprof.report.notes import next_steps, notes  # noqa: PLC0415
+    from lineprof.report.notes import next_steps, with_notes  # noqa: PLC0415
     from lineprof.source import sources_of  # noqa: PLC0415
 
     view: View = parsed.view
@@ -111,8 +120,16 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         # line_profiler's table stays as it is, byte for byte.
         waiting=view is not _DEFAULT,
         terminal=PLAIN if to_file else terminal_of(sys.stdout),
+        brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.field)),
+        file=" ".join(map(shell_word, files)),
     )
+    if view is _DEFAULT and not (names or _has_choice(parsed)):
+        view = default_view(profile, sources, options)
     lines = view.render(profile, sources, options)
+    below, aside = itertools.tee(_remarks(view, profile, sources, options))
+    has_notes = view.is_text and not options.csv
+    if has_notes:
+        lines = with_notes(lines, below)
     if to_file:
         _write(lines, parsed.log_file, files, profile)
     else:
@@ -121,13 +138,28 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         *settings.refused,
         *settings.remarks,
         *_unknown_keys(settings),
-        *view.notes(profile, options),
-        *notes(profile, sources, tables=view.has_tables),
+        *(() if has_notes and not to_file else aside),
     ):
         print_error(note)
-    if view is _DEFAULT and len(files) == 1:  # the tables, which may be many
+    if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
         for step in next_steps(profile, files[0]):
             print_error(step)
+
+
+def _has_choice(parsed: argparse.Namespace) -> bool:
+    """Return whether the user asks for something that the tables alone have."""
+    fields = {option.field for option in _DEFAULT.options} - {RICH.field}
+    return any(hasattr(parsed, field) for field in fields)
+
+
+def _remarks(
+    view: View, profile: Profile, sources: Sources, options: Options
+) -> Iterator[str]:
+    """Yield what the view lacks, once its lines have been made."""
+    from lineprof.report.notes import notes  # noqa: PLC0415  # not for --help
+
+    yield from view.notes(profile, options)
+    yield from notes(profile, sources, tables=view.has_tables)
 
 
 def _write(lines: Iterable[str], name: str, files: list[str], profile: Profile) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import NoReturn, Protocol, Self, TypeGuard
 
-    from lineprof.model.records import Key, LineBreakdown, Wait
+    from lineprof.model.records import Cut, Key, LineBreakdown, Wait
     from lineprof.model.timelines import Trace
 
     LineTicks = tuple[int, int, int | float]  # line, hits, ticks
@@ -66,6 +66,7 @@ class Profile:
     waits: tuple[Wait, ...] = ()
     traces: tuple[Trace, ...] = ()
     breakdowns: tuple[LineBreakdown, ...] = ()
+    cuts: tuple[Cut, ...] = ()
     # None: the profile was made in this process, and its sources are read from where
     # their names say. Else it was read from a file, which may name any file: all files
     # below these folders may be read for it, and few others (see `lineprof.source`).
@@ -102,6 +103,7 @@ class Profile:
         waits: Iterable[Wait] = (),
         traces: Iterable[Trace] = (),
         breakdowns: Iterable[LineBreakdown] = (),
+        cuts: Iterable[Cut] = (),
         timings: Timings | None = None,
         source_roots: tuple[str, ...] | None = None,
     ) -> Self:
@@ -130,6 +132,7 @@ class Profile:
             waits=tuple(waits),
             traces=tuple(traces),
             breakdowns=tuple(breakdowns),
+            cuts=tuple(cuts),
             source_roots=source_roots,
         )
         return profile
@@ -194,6 +197,11 @@ class Profile:
     def unit(self) -> float:
         """Seconds in a tick of `timings`."""
         return self._unit
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether whole programs were profiled, without a choice of functions."""
+        return bool(self.processes) and all(one.is_whole for one in self.processes)
 
     @property
     def why_empty(self) -> str:

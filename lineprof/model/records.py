@@ -31,6 +31,8 @@ class Process(NamedTuple):
     overhead_ns: int  # the profiler's estimated cost, not in the lines' times
     version: str  # of lineprof
     exit: str  # "" (normal) | exception | SIGTERM ...
+    cpu_ns: int | None = None  # on processors, of all threads; None if unknown
+    is_whole: bool = False  # all functions of the program, named by nobody
 
 
 class Thread(NamedTuple):
@@ -111,6 +113,14 @@ class FunctionStats(NamedTuple):
         if self.recursive_ns is not None:
             return self.recursive_ns
         return sum(one.time_ns for one in self.thread_lines)
+
+
+class Cut(NamedTuple):
+    """The end of counting of one function in one process, before the run ended."""
+
+    function: Key
+    process: int  # its index in Profile.processes
+    until_ns: int  # since the start of measuring; `Process.wall_ns` is the whole run
 
 
 class SourceFile(NamedTuple):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof._core import Tracer
+    from lineprof.model.records import Key as FunctionKey
 
     Key = tuple[object, ...]
 
@@ -38,6 +39,7 @@ class Registry:
         self.sources = RecordedSources()
         self.warnings: list[str] = []  # sentences for the profile
         self.compiled: dict[tuple[str, str], None] = {}  # (compiler, function)
+        self.cuts: dict[FunctionKey, int] = {}  # ns: see `LineProfiler.cut`
         self._module = module
         self._tracer = tracer
         self._copies = CodeCopies()

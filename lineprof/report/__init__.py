@@ -3,6 +3,7 @@
 | flag                      | module                  |
 |---------------------------|-------------------------|
 | (none)                    | text, line_table        |
+| (none), a whole program   | overview                |
 | --json                    | json_report             |
 | --hot                     | functions               |
 | --functions               | functions               |
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineprof.patterns import FORMS
 from lineprof.report.options import (
+    ALL_FUNCTIONS,
     COLUMNS,
     CSV,
     DEPTH,
@@ -52,7 +54,10 @@ from lineprof.report.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["VIEWS", "Option", "Options", "View"]
+    from lineprof.model.profile import Profile
+    from lineprof.source import Sources
+
+__all__ = ["TEXT", "VIEWS", "Option", "Options", "View", "default_view"]
 
 
 def _call(module: str, function: str, *arguments: Any) -> Iterable[str]:  # noqa: ANN401
@@ -72,26 +77,39 @@ TEXT = View(
     options=(
         *(UNIT, SKIP_ZERO, SORT, SUMMARIZE, RICH, RAW, COLUMNS, SORT_BY),
         *(GPU_COLUMNS, GPU_SELF, TOP_KERNELS, KERNEL, GRAPH_ORIGIN),
+        *(LIMIT, MIN_PERCENT, ALL_FUNCTIONS),
     ),
     render=partial(_call, "text", "render"),
     orders=TABLE_ORDERS,
     takes_names=True,
 )
 
+# In place of TEXT for the long tables of a whole program; it has no flag.
+_OVERVIEW = View(
+    name="overview",
+    suffix=".txt",
+    help="",
+    options=(),
+    render=partial(_call, "overview", "render"),
+    notes=_CALL_NOTES,
+    has_tables=False,
+)
+
 JSON = View(
     name="json",
     suffix=".json",
     help="JSON for other programs, times in nanoseconds",
-    options=(SKIP_ZERO, SORT, RAW),
+    options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
     takes_names=True,
+    is_text=False,
 )
 
 HOT = View(
     name="hot",
     suffix=".hot.txt",
     help="the N lines with the most self time, of all files (default: 10)",
-    options=(),
+    options=(LIMIT, MIN_PERCENT),
     render=partial(_call, "functions", "hot"),
     notes=_CALL_NOTES,
     has_tables=False,
@@ -102,7 +120,7 @@ FUNCTIONS = View(
     name="functions",
     suffix=".functions.txt",
     help="each function with its calls, self time and cumulative time, like cProfile",
-    options=(SKIP_ZERO, SORT_BY, LIMIT),
+    options=(SKIP_ZERO, SORT_BY, LIMIT, MIN_PERCENT),
     render=partial(_call, "functions", "functions"),
     notes=_CALL_NOTES,
     has_tables=False,
@@ -113,7 +131,7 @@ TREE = View(
     name="tree",
     suffix=".tree.txt",
     help="the calls as a tree, those with the most time first",
-    options=(DEPTH, MIN_PERCENT),
+    options=(DEPTH, LIMIT, MIN_PERCENT),
     render=partial(_call, "call_tree", "tree"),
     notes=_CALL_NOTES,
     has_tables=False,
@@ -125,7 +143,7 @@ DRILL = View(
     help=f"the tables of the functions that a line or a function calls ({FORMS});"
     " repeat it to go further down",
     options=(
-        *(DEPTH, MIN_PERCENT, UNIT, RICH),
+        *(DEPTH, LIMIT, MIN_PERCENT, UNIT, RICH),
         *(COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),
     ),
     render=partial(_call, "drill_down", "drill"),
@@ -138,7 +156,7 @@ CALLERS = View(
     name="callers",
     suffix=".callers.txt",
     help="the callers of a function, with the number of calls and their time",
-    options=(),
+    options=(LIMIT, MIN_PERCENT),
     render=partial(_call, "functions", "callers"),
     notes=_CALL_NOTES,
     has_tables=False,
@@ -179,3 +197,10 @@ VIEWS = {
         *(GPU_SUMMARY, GPU_TRACE, API_TRACE),
     )
 }
+
+
+def default_view(profile: Profile, sources: Sources, options: Options) -> View:
+    """Return the view of `profile` for a reader who chose none."""
+    from lineprof.report.overview import is_large  # noqa: PLC0415  # no other view needs it
+
+    return _OVERVIEW if is_large(profile, sources, options) else TEXT

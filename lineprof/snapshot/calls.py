@@ -171,8 +171,12 @@ def remarks(tree: CallTree) -> list[str]:
     """Return warnings for a report that shows `tree`."""
     if not tree.folded:
         return []
-    moved = f"{tree.folded} calls are shown below another call path of their caller"
-    return [f"{moved}: there were too many call paths to keep"]
+    return [
+        f"there were more call paths than are kept: {tree.folded} calls have the right"
+        " caller and line everywhere, but --tree and flame graphs show them below another"
+        " path to that caller; profile fewer functions (--include, --exclude) to see"
+        " each path"
+    ]
 
 
 class _Builder:

@@ -15,6 +15,7 @@ from lineprof.model.records import (
     PARTS,
     RUNNABLE,
     UNKNOWN_THREAD,
+    Cut,
     FunctionStats,
     LineBreakdown,
     Thread,
@@ -126,6 +127,7 @@ class Parts(NamedTuple):
     waits: Iterable[RawWait] = ()
     waits_unavailable: bool = False  # the system does not tell what threads wait for
     own_times: bool = False  # `waits` also has the breakdown of lines' own times
+    cuts: Mapping[Key, int] = {}  # ns until which functions were counted
     read_source: Callable[[str], SourceFile] = read_source  # by the name of a file
 
 
@@ -183,6 +185,11 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         traces=traces,
         waits=waits,
         breakdowns=own_times_of(wait_rows, shown, place_of) if parts.own_times else (),
+        cuts=[
+            Cut(function=function.key, process=0, until_ns=parts.cuts[function.key])
+            for function in functions
+            if function.key in parts.cuts
+        ],
     )
 
 

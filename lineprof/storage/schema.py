@@ -145,6 +145,8 @@ PROCESSES = Table(
         *_texts("core", "core_reason", "clock"),
         *_ints("overhead_ns"),
         *_texts("version", "exit"),
+        Column("cpu_ns", int, optional=True, added=True),
+        Column("is_whole", int, optional=True, added=True),
     ),
 )
 THREADS = Table("threads", (*_ints("id", "process_id", "native_id"), *_texts("name")))
@@ -266,6 +268,10 @@ OWN_TIMES = Table(
     ),
 )
 
+# Only profiles with functions that were switched off during the run have this.
+
+CUTS = Table("cuts", _ints("function_id", "process_id", "until_ns"))
+
 # Only profiles with traces have these; their functions are those of the calls.
 
 TRACES = Table("traces", _ints("id", "process_id", "slices", "left_out", "origin_ns"))
@@ -289,4 +295,4 @@ GPU_TABLES = (
 CALL_TABLES = (CALL_FUNCTIONS, CALL_NODES, WAITS)
 TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, TRACE_BATCHES, TRACE_COLUMNS)
 # A file has all tables of such a group, or none of them.
-OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, (OWN_TIMES,), TRACE_TABLES)
+OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, (OWN_TIMES,), (CUTS,), TRACE_TABLES)

@@ -15,6 +15,7 @@ from lineprof.storage.schema import (
     CALL_FUNCTIONS,
     CALL_NODES,
     CELLS,
+    CUTS,
     FILES,
     FOLDED,
     FUNCTIONS,
@@ -194,6 +195,8 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
         yield WAITS, _waits(stats, ids)
     if stats.breakdowns:
         yield OWN_TIMES, _own_times(stats, ids)
+    if stats.cuts:
+        yield CUTS, _cuts(stats, ids)
     if stats.traces:
         from lineprof.storage.writer_gpu import trace_tables  # noqa: PLC0415
 
@@ -268,6 +271,8 @@ def _processes(stats: Profile) -> Iterator[Row]:
             overhead_ns=process.overhead_ns,
             version=process.version,
             exit=process.exit,
+            cpu_ns=process.cpu_ns,
+            is_whole=process.is_whole,
         )
 
 
@@ -354,4 +359,16 @@ def _own_times(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
             thread_id=id_of(one.thread, stats.threads, UNKNOWN_THREAD, "thread"),
             part=one.part,
             ns=one.ns,
+        )
+
+
+def _cuts(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
+    shown = {function.key for function in stats.functions}
+    for cut in stats.cuts:
+        if cut.function not in shown:  # the user has taken it away
+            continue
+        yield CUTS.row(
+            function_id=ids[cut.function],
+            process_id=id_of(cut.process, stats.processes, -1, "process"),
+            until_ns=cut.until_ns,
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SCRIPT = """\
     from pkg.shapes import Box, area
-
+    import many
     def slowly(n):
         return sum(range(n))
 
@@ -41,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("names")
     write(folder, "hello.py", SCRIPT)
     write(folder, "pkg/__init__.py", "")
+    write(folder, "many.py", "".join(f"def x{n}(): pass\nx{n}()\n" for n in range(40)))
     write(folder, "pkg/shapes.py", SHAPES)
     done = kernprof("-lq", "hello.py", cwd=folder)
     assert (done.status, done.err) == (0, "")
@@ -70,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["pkg.shapes.Box.side", "fast"], [*BOX[1:], "fast"]),
         (["*ow*", "si*"], ["Box.side", "slowly"]),
         (["shapes::a*"], ["area"]),
-        (["::<module>"], ["<module>", "<module>"]),
+        (["hello::<module>"], ["<module>"]),
     ],
 )
 def test_names_choose_the_functions(
@@ -95,6 +96,14 @@ def test_names_may_stand_at_both_sides_of_flags(folder: Path) -> None:
     assert one.startswith("slowly (hello.py:3) is called from:\n")
     two = viewer("--drill", "hello.py::slowly", "fast", "hello.lprof", cwd=folder).out
     assert two.count("Function: ") == 2
+
+
+def test_named_functions_have_line_profilers_tables(folder: Path) -> None:
+    assert "Function: " not in viewer("hello.lprof", cwd=folder).out  # 45 functions
+    shown = viewer("hello.lprof", "pkg", cwd=folder)
+    assert shown.out.startswith("Timer unit: 1e-06 s\n\n")
+    assert shown.out.count("Function: ") == len(ALL_SHAPES)
+    assert shown.err == ""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,112 @@
+"""Marks of functions that were not counted to the end of the run.
+
+`kernprof --max-overhead` switches functions off while the program runs. Each view marks
+them, so that nobody takes their numbers for those of the whole run:
+``main  (until 0.03 s of 4.10 s)``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.units import NANOSECOND
+from lineprof.report.text_grid import MARK, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Cut, Key
+
+_MIN_SECONDS = 0.01  # below that, seconds get more than two digits after the point
+
+
+class _Span(NamedTuple):
+    """The part of a run in which a function was counted."""
+
+    until_ns: int
+    of_ns: int  # length of the whole run; 0: unknown
+
+    @property
+    def share(self) -> float:
+        """The part as a share of the run, 0 to 1."""
+        return self.until_ns / self.of_ns if self.of_ns else 0.0
+
+
+class Marks:
+    """The marks of a profile's functions."""
+
+    def __init__(self, profile: Profile) -> None:
+        """Take the cuts of `profile`."""
+        self._processes = profile.processes
+        self._cuts: dict[Key, list[Cut]] = {}
+        for cut in profile.cuts:
+            self._cuts.setdefault(cut.function, []).append(cut)
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether a function was cut in any process."""
+        return key in self._cuts
+
+    def after(self, key: Key | None) -> str:
+        """Return the mark as it follows a function's name; "" if it has none."""
+        span = self.span(key)
+        return f"{MARK}{span})" if span else ""
+
+    def span(self, key: Key | None) -> str:
+        """Return the time until which a function was counted; "" for the whole run.
+
+        If it was cut in several processes, the time is that of the process in which it
+        was counted for the smallest part of the run.
+        """
+        cuts = self._cuts.get(key, []) if key else []
+        if not cuts:
+            return ""
+        first = min(map(self._span, cuts), key=lambda span: span.share)
+        text = _seconds(first.until_ns)
+        if first.of_ns:
+            text += f" of {_seconds(first.of_ns)}"
+        if len(self._processes) > 1:
+            text += f", in {len(cuts)} of {len(self._processes)} processes"
+        return text
+
+    def fields(self, key: Key) -> list[dict[str, int]]:
+        """Return the cuts of a function for JSON."""
+        return [
+            {"process": cut.process, **self._span(cut)._asdict()}
+            for cut in self._cuts.get(key, ())
+        ]
+
+    def note(self) -> Iterator[str]:
+        """Yield one sentence on all marks, if there are any."""
+        if self._cuts:
+            were, their = ("was", "Its") if len(self._cuts) == 1 else ("were", "Their")
+            yield (
+                f"{counted(len(self._cuts), 'function')}, marked (until ...), {were}"
+                f" switched off at that time by --max-overhead. {their} numbers end"
+                " there, later time counts for the callers, and percentages are of"
+                " what was counted"
+            )
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the note, and a line for each function, for files without marks."""
+        yield from self.note()
+        for file, line, name in self._cuts:
+            yield f"{name} ({file}:{line}): until {self.span((file, line, name))}"
+
+    def _span(self, cut: Cut) -> _Span:
+        known = 0 <= cut.process < len(self._processes)
+        of_ns = self._processes[cut.process].wall_ns if known else 0
+        return _Span(until_ns=cut.until_ns, of_ns=of_ns)
+
+
+def cut_line(span: str) -> Sequence[str]:
+    """Return a line below the table of a function that was counted for a `span`."""
+    if not span:
+        return ()
+    return (f"Counted until {span}: hits, times and % Time are of that part alone",)
+
+
+def _seconds(ns: int) -> str:
+    seconds = ns * NANOSECOND
+    digits = 2 if seconds >= _MIN_SECONDS or not ns else 6
+    return f"{seconds:.{digits}f} s"
