@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any, TypeAlias, TypedDict, TypeVar, final, type_check_only
 

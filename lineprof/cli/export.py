@@ -19,6 +19,7 @@ from lineprof.console.output import print_bytes, print_error
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import write_bytes
+from lineprof.patterns import did_you_mean, near
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +39,11 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", metavar="FILE", help="profiles; several are added up"
     )
     parser.add_argument(
-        "-f", "--format", required=True, choices=list(EXPORTS), help=formats
+        *("-f", "--format"),
+        required=True,
+        type=argument_type(_format),
+        metavar=f"{{{','.join(EXPORTS)}}}",
+        help=formats,
     )
     parser.add_argument(
         "-o",
@@ -177,6 +182,32 @@ def _select(
             " --min-duration, --from and --to make it smaller"
         )
     return profile
+
+
+# Formats by the names of programs that read them, and by names in other profilers.
+_ALIASES = {
+    **dict.fromkeys(("flamegraph", "flame", "flame-graph", "html"), "svg"),
+    **dict.fromkeys(("folded", "stacks"), "collapsed"),
+    **dict.fromkeys(("kcachegrind", "cachegrind"), "callgrind"),
+    **dict.fromkeys(("cprofile", "prof", "snakeviz"), "pstats"),
+    **dict.fromkeys(("trace", "timeline"), "perfetto"),
+    **dict.fromkeys(("db", "sql"), "sqlite"),
+    "vscode": "cpuprofile",
+}
+
+
+def _format(name: str) -> str:
+    """Return the name of a format; LineprofError, with a near one, if unknown."""
+    from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
+
+    if name in EXPORTS:
+        return name
+    alias = _ALIASES.get(name.lower())
+    question = did_you_mean([alias] if alias else near(name, EXPORTS)[:1])
+    raise LineprofError(
+        f"there is no format {name!r}",
+        hint=" ".join(filter(None, (question, f"choose from {', '.join(EXPORTS)}"))),
+    )
 
 
 def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
