@@ -116,7 +116,7 @@ def _watch_functions_in(code: CodeType, profiler: LineProfiler) -> None:
         profiler.watch(function)
 
 
-_CHOOSE = "--include, --exclude, --all and -p choose others"
+_CHOOSE = "choose with --include, --exclude, --all or -p"
 _CHOOSING = ("all", "include", "exclude")
 
 
