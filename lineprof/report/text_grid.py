@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from lineprof.console.terminal import Terminal
 
+MARK = "  (counted "  # the mark of a function that was switched off begins so
+
 _GAP = "  "  # between two columns
 
 _MIN_LAST_WIDTH = 24  # columns; if less is left, lines are wrapped and not cut
@@ -108,8 +110,8 @@ def more_rows(count: int) -> Iterator[str]:
 
 def _shortened(text: str, terminal: Terminal) -> str:
     """Return a text of an inner column of words, cut so that the next ones fit."""
-    text = terminal.clean(text)
-    if terminal.width is None or len(text) <= _MAX_INNER_WIDTH:
-        return text
-    dots = box_characters_of(terminal).dots
-    return text[: _MAX_INNER_WIDTH - len(dots)] + dots
+    text, mark, rest = terminal.clean(text).partition(MARK)  # which stays whole
+    if terminal.width is not None and len(text) > _MAX_INNER_WIDTH:
+        dots = box_characters_of(terminal).dots
+        text = text[: _MAX_INNER_WIDTH - len(dots)] + dots
+    return text + mark + rest

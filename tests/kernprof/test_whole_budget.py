@@ -15,6 +15,7 @@ from whole_program import names, profiled, summary
 from kernprof.overhead_budget import Budget, BudgetWatch
 from lineprof import load_stats
 from lineprof.recording.discovery import Cost, Overhead
+from lineprof.storage import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,6 +141,7 @@ class Fake:
         """Set the costs by function name."""
         self.functions = dict(functions)
         self.off: list[object] = []
+        self.cuts: list[object] = []
         self.warnings: list[str] = []
         self.total = Overhead(events_ns=0, registering_ns=0, left_out=0)
 
@@ -158,6 +160,10 @@ class Fake:
     def unwatch(self, code: object) -> None:
         """Record the code object."""
         self.off.append(code)
+
+    def cut(self, key: object) -> None:
+        """Record the function."""
+        self.cuts.append(key)
 
     def audit(self, call: object, step: int = 0) -> None:
         """Record the call and the step."""
@@ -191,7 +197,7 @@ def test_the_summary_names_functions_that_were_switched_off(
     assert watch.summary() == []
     clock.ms = 500
     assert watch._check() >= fake.step == 5 * MS
-    assert len(fake.off) == len(fake.warnings) == 7
+    assert len(fake.off) == len(fake.cuts) == len(fake.warnings) == 7
     assert fake.warnings[0] == (
         "x.py:1 f0: switched off after 0.50 s, so as to stay within --max-overhead"
         " 1.2: to measure its 3000 hits had taken 50.00 ms; what it did since is its"
@@ -322,7 +328,12 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     shown = view_with_warnings("out", cwd=tmp_path)
     below = shown[max(n for n, line in enumerate(shown) if "return x + 1" in line) :]
     [why] = [line for line in below if " tiny: switched off after " in line]
-    assert why.startswith("lineprof: ")
+    assert why.startswith("Note: ")
+    mark = r"Function: tiny at line 2  \(counted until \d+\.\d\d s of \d+\.\d\d s\)"
+    assert re.search(mark, "\n".join(shown))
+    cuts = {cut.function[2]: cut.until_ns for cut in load(str(tmp_path / "out")).cuts}
+    wall_ns = load(str(tmp_path / "out")).processes[0].wall_ns
+    assert 0 < cuts["tiny"] < wall_ns
     assert re.search(r": to measure its \d+ hits had taken \d+\.\d+ ms; what", why)
 
 
