@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 import random
+import re
 import sqlite3
 from collections import Counter, defaultdict
 from contextlib import closing
@@ -16,9 +19,11 @@ from example_gpu import ORIGIN_NS, PROCESS, THREADS, example
 from example_traces import SLICES
 
 import lineprof.cli.export
+from lineprof.console.progress import Progress
 from lineprof.export import EXPORTS, selection
 from lineprof.line_stats import LineStats
 from lineprof.model.timelines import SLICE_COLUMNS, Slice, Trace, pack_slices
+from lineprof.recording.core import slice_functions
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
@@ -379,6 +384,22 @@ def test_flags_that_do_not_fit_are_an_error_of_one_line(
     assert message in done.err
     assert done.err.count("\n") == 1
     assert [file.name for file in tmp_path.iterdir()] == ["x.lprof"]
+
+
+def test_long_work_is_shown_on_a_terminal() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal, seconds = Terminal(), itertools.count()
+    with Progress(terminal, lambda: next(seconds)) as progress:
+        choice = selection.SliceChoice(limit=2)
+        selection.select(profile(KNOWN), choice, slice_functions(), progress)
+    shown = [part for part in re.split("[\r\x1b]", terminal.getvalue()) if part[2:]]
+    assert shown == [
+        "[Klineprof: counting slices: 9 of 9",
+        "[Klineprof: choosing slices: 9 of 9",
+    ]
 
 
 @pytest.mark.parametrize("name", TIMELINES)
