@@ -277,7 +277,7 @@ class WholeProgram:
             recorded = f"profiled {' in '.join(counts)}"
         choose = _CHOOSE
         if self._runner and not (self._options.all or self._options.include):
-            recorded += f", without {self._runner}'s own"
+            recorded += f", without {self._runner}'s own" if functions else ""
             package = package_of(self._runner)
             choose = choose.replace("--include", f"--include {package}", 1)
         why = "" if self._forced else "no @profile was found: "
