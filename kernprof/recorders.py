@@ -96,6 +96,15 @@ class GlobalProfilerBinding:
         return theirs is not None and getattr(theirs, "profile", None) is not profile
 
 
+def _is_on_terminal() -> bool:
+    """Return whether standard error is a terminal, and the program has left it so."""
+    stream = sys.stderr
+    try:
+        return stream is sys.__stderr__ and stream.isatty()
+    except (AttributeError, OSError, ValueError):  # there is none, or it is closed
+        return False
+
+
 # Warnings in a profile of a running program.
 _SO_FAR = "written while the program ran: what it did afterwards is not in it"
 _NO_TRACE = "the timeline is written at the end alone: it is not in this file"
@@ -181,8 +190,20 @@ class LineRecorder:
             self.whole.stop()  # code that runs from now on is not the program's
         profiler = self.profiler
         profiler.exit = exit_reason
-        self._stats = profiler.get_stats()
-        self._stats.to_file(path)
+        if self._options.verbosity < 0 or not _is_on_terminal():
+            self._stats = profiler.get_stats()
+            self._stats.to_file(path)
+            return
+        from lineprof.console.progress import Progress  # noqa: PLC0415  # at the end
+        from lineprof.storage import save  # noqa: PLC0415
+
+        with Progress(after_output=True) as progress:
+            self._stats = profiler.get_stats()
+            save(
+                self._stats,
+                path,
+                lambda rows: progress.say(lambda: f"writing the profile: {rows:,} rows"),
+            )
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""

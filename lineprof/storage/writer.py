@@ -41,7 +41,7 @@ from lineprof.storage.schema import (
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, Key
@@ -53,7 +53,11 @@ _PLAIN = frozenset({int, type(None)})
 _MAX_VALUES = 999  # of one statement; SQLite before 3.32 takes no more
 
 
-def save(stats: Profile, path: str | os.PathLike[str]) -> None:
+def save(
+    stats: Profile,
+    path: str | os.PathLike[str],
+    progress: Callable[[int], object] | None = None,
+) -> None:
     """Write `stats` to a new file, and then give that file the name `path`.
 
     A reader sees the old file or the new one, never half of one. A link is
@@ -65,7 +69,7 @@ def save(stats: Profile, path: str | os.PathLike[str]) -> None:
 
     name = os.fsdecode(path)
     try:
-        _write(stats, os.path.realpath(name))
+        _write(stats, os.path.realpath(name), progress or _silent)
     except OverflowError as error:
         raise LineprofError(
             f"cannot write {name}: a number in it is above 2**63 - 1",
@@ -78,17 +82,21 @@ def save(stats: Profile, path: str | os.PathLike[str]) -> None:
         ) from error
 
 
+def _silent(_rows: int) -> None:
+    """Show no progress."""
+
+
 def _remedy(reason: str) -> str:
     if any(word in reason for word in ("full", "space", "quota", "large")):
         return "make room, or choose a place on another disk"
     return "choose another place, in a folder that you may write to"
 
 
-def _write(stats: Profile, target: str) -> None:
+def _write(stats: Profile, target: str, progress: Callable[[int], object]) -> None:
     """Write to a new file beside `target`, and give it that name."""
 
     def fill(handle: int, new: str) -> None:
-        _fill(stats, new)
+        _fill(stats, new, progress)
         if handle >= 0:
             os.fsync(handle)
 
@@ -108,7 +116,7 @@ def _sync_folder(folder: str) -> None:
         return
 
 
-def _fill(stats: Profile, path: str) -> None:
+def _fill(stats: Profile, path: str, progress: Callable[[int], object]) -> None:
     """Write all tables into the empty file at `path`."""
     import sqlite3  # noqa: PLC0415  # as in `save`
 
@@ -126,16 +134,21 @@ def _fill(stats: Profile, path: str) -> None:
         ):
             db.execute(f"PRAGMA {pragma}")
         db.execute("BEGIN")
+        written = 0
         for table, rows in _tables(stats):
             db.execute(table.create)
-            _insert(db, table, rows)
+            for inserted in _insert(db, table, rows):
+                written += inserted
+                progress(written)
         db.execute("COMMIT")
     finally:
         db.close()
 
 
-def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
-    """Insert `rows`, many with each statement.
+def _insert(
+    db: sqlite3.Connection, table: Table, rows: Iterable[Row]
+) -> Iterator[int]:
+    """Insert `rows`, many with each statement; yield the number of each.
 
     There may be hundreds of thousands, and each statement lets another thread run.
     """
@@ -149,6 +162,7 @@ def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
         if not (plain and set(map(type, values)) <= _PLAIN):
             values = tuple(chain.from_iterable(_stored(columns, row) for row in some))
         db.execute(table.insert(len(some)), values)
+        yield len(some)
 
 
 def _stored(columns: tuple[Column, ...], row: Row) -> list[Value]:
