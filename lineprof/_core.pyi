@@ -108,6 +108,7 @@ def call_times(
     rows: bytes,
     function_of: array[int],
     flags: array[int],
+    spans: array[int],
     lines: array[int],
     place_of: Callable[[int], int],
     scale: _Scale,
