@@ -135,9 +135,6 @@ class WholeProgram:
         `builtin` is the profiler of ``@profile``. If both are the same, the whole
         program is profiled even if it uses ``@profile``.
         """
-        from lineprof.bytecode.instructions import prepare  # noqa: PLC0415
-
-        prepare()  # its imports now, not while the program runs
         self._no_file = options.kind in {COMMAND, STDIN}
         if self._no_file:
             import lineprof.bytecode.definitions  # noqa: F401, PLC0415  # now as well

@@ -11,7 +11,7 @@ import gc
 from _thread import get_ident  # as in threading, which imports warnings
 from types import CodeType, FunctionType
 
-from lineprof.bytecode.instructions import unread
+from lineprof.bytecode.code_tables import unread
 from lineprof.decorate.wrappers import ByCountProfilerMixin
 from lineprof.held_signals import import_whole
 from lineprof.recording import discovery, legacy
