@@ -228,11 +228,9 @@ def suggestions(word: str, functions: Iterable[tuple[str, str]]) -> list[str]:
     known = list(dict.fromkeys(functions))
     name = parse(word)
     if name.line or (name.is_path and not name.function):
-        files = {_stem(file): file for file, _ in known}
-        files.update((os.path.basename(stem), files[stem]) for stem in list(files))
-        found = [files[stem] for stem in near(_stem(name.file), files)]
         end = f":{name.line}" if name.line else ""
-        return [f"{file}{end}" for file in dict.fromkeys(found)]
+        found = files_like(name.file, [file for file, _ in known])
+        return [f"{file}{end}" for file in found]
     if name.function and name.file:
         inside = [one for one in known if is_end(name.file, one[0])]
         known = inside or known
@@ -245,6 +243,14 @@ def suggestions(word: str, functions: Iterable[tuple[str, str]]) -> list[str]:
             spelled.setdefault(key, []).append(full)
     near_names = near(name.function or word, spelled)
     return list(dict.fromkeys(full for one in near_names for full in spelled[one]))
+
+
+def files_like(name: str, known: Iterable[str]) -> list[str]:
+    """Return the other files in `known` whose names are like `name`, the best first."""
+    files = {_stem(file): file for file in known}
+    files.update((os.path.basename(stem), files[stem]) for stem in list(files))
+    found = [files[stem] for stem in near(_stem(name), files)]
+    return [file for file in dict.fromkeys(found) if file != name]
 
 
 def is_end(end: str, file: str) -> bool:

@@ -299,7 +299,7 @@ def test_modules_of_the_project_beside_the_scripts_folder(tmp_path: Path) -> Non
 
 def test_the_help_lists_the_flags(tmp_path: Path) -> None:
     said = " ".join(kernprof("--help", cwd=tmp_path).out.split())
-    for flag in ("--whole", "--include GLOB", "--exclude GLOB", "--all"):
+    for flag in ("--whole", "--include NAME", "--exclude NAME", "--all"):
         assert f" {flag} " in said
     assert "--max-overhead N" in said
 
