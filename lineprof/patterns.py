@@ -35,6 +35,7 @@ SOURCE = (".py", ".pyw")
 FORMS = "file.py, file.py:12, file.py::func, module, module.func or a glob of these"
 WILDCARDS = frozenset("*?[")
 _ANY_PARTS = "**"
+_PACKAGE = "__init__.py"
 _LOCALS = ".<locals>"
 _MAX_LISTED = 8  # names in a message
 
@@ -95,27 +96,28 @@ class Pattern(namedtuple("Pattern", "word path module function line")):
         The file has these paths, and can be imported as these modules. An empty name
         selects all functions.
         """
-        by_path = any(is_under(self.path, path_parts(path)) for path in paths)
+        files = [path_parts(path) for path in paths]
+        by_path = any(is_under(self.path, file) for file in files)
         if by_path or not self.module:
             return [self.function] if by_path else []
+        # In a package a ``*`` stands for the modules in it.
+        no_start = {"*", _ANY_PARTS} if any(f[-1] == _PACKAGE for f in files) else ()
         found = []
         for name in [module.split(".") for module in modules]:
             if is_under(self.module, name):
                 found.append(self.function)
             elif not self.function:
-                found += _rests(self.module, name)
+                rests = _rests(self.module, name)
+                found += [rest for rest in rests if rest[0] not in no_start]
         return found
 
 
 def _rests(pattern: Parts, module: Sequence[str]) -> list[Parts]:
-    """Return the ends of a dotted `pattern` that are functions in `module`.
-
-    A ``*`` alone at the beginning of an end stands for modules only.
-    """
+    """Return the ends of a dotted `pattern` that may be functions in `module`."""
     return [
         pattern[count:]
         for count in range(1, len(pattern))
-        if pattern[count] not in {"*", _ANY_PARTS} and _fits(pattern[:count], module)
+        if _fits(pattern[:count], module)
     ]
 
 
