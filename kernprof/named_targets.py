@@ -25,6 +25,7 @@ from lineprof.autoprofile.targets import (
 )
 from lineprof.files import absolute_path, current_folder, real_path
 from lineprof.patterns import patterns
+from lineprof.recording.compiled import imported_extensions
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -134,6 +135,17 @@ class NamedTargets:
             known = self._files[name] = (path, modules)
         return known
 
+    def extensions(self) -> dict[str, str]:
+        """Return the extension modules that targets name, and their files."""
+        given = [_by_name(name)[0] for name in self._targets.names]
+        around = {_imported_part(name) for name in given}
+        return {
+            module: file
+            for module, file in imported_extensions().items()
+            if module in around
+            or any(_has(name, real_path(file), [module], "") for name in given)
+        }
+
     def missing(self) -> list[str]:
         """Return a line on the targets that could not be imported, early or late."""
         failed = {
@@ -145,8 +157,11 @@ class NamedTargets:
         }
         return [failures_text(failed)] if failed else []
 
-    def summary(self, *, is_empty: bool) -> list[str]:
-        """Return lines on targets that never came, and on an empty profile."""
+    def summary(self, *, is_empty: bool, why: str) -> list[str]:
+        """Return lines on targets that never came, and on an empty profile.
+
+        `why` says why the profile is empty if that is known, else it is "".
+        """
         flag = "-p"
         if "prof_mod" not in self._options.given:
             flag = f"prof-mod of {self._options.config}"
@@ -160,7 +175,7 @@ class NamedTargets:
             lines.append(self._targets.with_hint(reason, word))
         if is_empty:
             lines.append(
-                f"the profile is empty: nothing that {flag} names ran;"
+                f"the profile is empty: {why or f'nothing that {flag} names ran'};"
                 f" without {flag} the whole program is profiled"
             )
         return lines
@@ -182,6 +197,13 @@ def _by_name(target: str) -> tuple[str, str]:
         f"{real_path(path)}{separator}{function}" if os.sep in path else target,
         target,
     )
+
+
+def _imported_part(name: str) -> str:
+    """Return the first parts of a dotted name that are an imported module, or one."""
+    while name not in sys.modules and "." in name:
+        name = name.rpartition(".")[0]
+    return name
 
 
 def _has(given: str, path: str, modules: list[str], function: str) -> bool:

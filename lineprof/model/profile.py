@@ -152,6 +152,14 @@ class Profile:
         same.__dict__.update(source_roots=roots)
         return same
 
+    def with_timelines(
+        self, threads: Iterable[Thread], traces: Iterable[Trace], gpu: Gpu
+    ) -> Self:
+        """Return the same profile with other slices, and the threads they name."""
+        same = self.of(self)
+        same.__dict__.update(threads=tuple(threads), traces=tuple(traces), gpu=gpu)
+        return same
+
     def of_functions(self, keys: Collection[Key]) -> Self:
         """Return the same profile with the tables of these functions alone."""
         same = self.of(self)

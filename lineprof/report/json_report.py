@@ -93,7 +93,7 @@ def _function(
     sources: Sources,
     calls: CallFields,
     gpu: GpuFields,
-    cuts: list[dict[str, int]],
+    cuts: list[dict[str, int | None]],
 ) -> Iterator[str]:
     values = {
         "file": function.file,

@@ -329,7 +329,7 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     below = shown[max(n for n, line in enumerate(shown) if "return x + 1" in line) :]
     [why] = [line for line in below if " tiny: switched off after " in line]
     assert why.startswith("Note: ")
-    mark = r"Function: tiny at line 2  \(until \d+\.\d\d s of \d+\.\d\d s\)"
+    mark = r"Function: tiny at line 2  \(counted until \d+\.\d\d s of \d+\.\d\d s\)"
     assert re.search(mark, "\n".join(shown))
     cuts = {cut.function[2]: cut.until_ns for cut in load(str(tmp_path / "out")).cuts}
     wall_ns = load(str(tmp_path / "out")).processes[0].wall_ns
