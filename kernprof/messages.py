@@ -65,12 +65,12 @@ def hint_for(error: BaseException, options: RunOptions) -> str:
     )
 
 
-def table(recorder: Recorder) -> str:
-    """Return the table of -v, as standard output is to show it."""
+def table(recorder: Recorder, path: str) -> str:
+    """Return what -v shows of the profile at `path`, for standard output."""
     from lineprof.console.output import StdoutBuffer  # noqa: PLC0415  # at the end
 
     stream = StdoutBuffer()
-    recorder.show(stream)
+    recorder.show(stream, path)
     return stream.getvalue()
 
 

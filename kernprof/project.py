@@ -43,6 +43,27 @@ def project_files(
     return beside + _of_module(real, module)
 
 
+def package_files(
+    options: RunOptions, program: Program, module: str
+) -> ProjectFiles | None:
+    """Return the program's own files before `module` and its packages are imported.
+
+    Returns None if `module`, which is to run, is not in a package. Nothing is imported.
+    """
+    from importlib.util import find_spec  # noqa: PLC0415  # runpy has imported it
+
+    package = module.partition(".")[0]
+    try:
+        spec = find_spec(package)
+    except Exception:  # noqa: BLE001  # finders of others may raise anything
+        return None
+    if spec is None or spec.submodule_search_locations is None:
+        return None
+    if not spec.has_location or spec.origin is None:  # no __init__.py, so no code
+        return around(program.first_path or os.curdir)
+    return project_files(options, program, spec.origin, f"{package}.__init__")
+
+
 def _is_command(options: RunOptions, program: Program) -> bool:
     """Return whether a script was found on PATH, or is in a folder of commands."""
     folder = os.path.dirname(absolute_path(program.argv0))

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol, TextIO
 
+    from kernprof.named_targets import NamedTargets
     from kernprof.options import RunOptions
     from kernprof.whole_program import WholeProgram
+    from lineprof.line_stats import LineStats
     from lineprof.recording.global_profiler import GlobalProfiler
     from lineprof.recording.profiler import LineProfiler
 
@@ -48,8 +50,11 @@ if TYPE_CHECKING:
         def dump_so_far(self, path: str) -> None:
             """Write the profile of a running program; called by another thread."""
 
-        def show(self, stream: TextIO) -> None:
-            """Print the table of what `dump` wrote."""
+        def show(self, stream: TextIO, path: str) -> None:
+            """Print what `dump` wrote to `path`."""
+
+        def failures(self) -> list[str]:
+            """Return lines on what was to be profiled, and could not be."""
 
         def summary(self) -> list[str]:
             """Return lines for all users: how much was profiled, or why nothing."""
@@ -96,6 +101,9 @@ class GlobalProfilerBinding:
         return theirs is not None and getattr(theirs, "profile", None) is not profile
 
 
+# Flags of -v that ask for tables, in place of the first screen of a long profile.
+_TABLE_FLAGS = {"unit", "skip_zero", "summarize"}
+
 # Warnings in a profile of a running program.
 _SO_FAR = "written while the program ran: what it did afterwards is not in it"
 _NO_TRACE = "the timeline is written at the end alone: it is not in this file"
@@ -105,7 +113,7 @@ class LineRecorder:
     """Recorder of lines: of functions under ``@profile``, or of a whole program."""
 
     suffix = ".lprof"
-    viewer = "lineprof view -rmt"
+    viewer = "lineprof view"
 
     def __init__(self, options: RunOptions, texts: Mapping[str, str]) -> None:
         """Set up as `options` say; LineprofError if the core is not available.
@@ -124,6 +132,7 @@ class LineRecorder:
         self.builtin: object = self._profiler
         self._binding = GlobalProfilerBinding(self._profiler)
         self.whole: WholeProgram | None = None  # set if all of it is profiled
+        self.named: NamedTargets | None = None  # set if there is -p
 
     def new_profiler(self) -> LineProfiler:
         """Return a profiler as the options say; LineprofError if not available."""
@@ -181,19 +190,34 @@ class LineRecorder:
             self.whole.stop()  # code that runs from now on is not the program's
         profiler = self.profiler
         profiler.exit = exit_reason
-        self._stats = profiler.get_stats()
+        self._stats = self._marked(profiler.get_stats())
         self._stats.to_file(path)
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""
-        stats = self.profiler.stats_so_far()
+        stats = self._marked(self.profiler.stats_so_far())
         warnings = (_SO_FAR, _NO_TRACE) if self.profiler.traced else (_SO_FAR,)
         stats.warnings = (*stats.warnings, *warnings)
         stats.to_file(path)
 
-    def show(self, stream: TextIO) -> None:
-        """Print the table of the written profile to `stream`."""
+    def _marked(self, stats: LineStats) -> LineStats:
+        """Return `stats`, which say whether nobody chose what is profiled."""
+        stats.processes = tuple(
+            [one._replace(is_whole=self._is_whole) for one in stats.processes]
+        )
+        return stats
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether all functions of the program are recorded, named by nobody."""
+        return self.whole is not None and self.whole.is_open
+
+    def show(self, stream: TextIO, path: str) -> None:
+        """Print the written profile to `stream`: its tables, or the first screen."""
         options = self._options
+        if self._is_whole:
+            self._show_whole(stream, path)
+            return
         self._stats.print(
             stream,
             output_unit=options.unit,
@@ -203,17 +227,51 @@ class LineRecorder:
             config=options.settings,
         )
 
+    def _show_whole(self, stream: TextIO, path: str) -> None:
+        """Print the written profile of a whole program, as `lineprof view` does."""
+        from lineprof.config import column_widths  # noqa: PLC0415  # at the end
+        from lineprof.console.output import shell_word  # noqa: PLC0415
+        from lineprof.console.terminal import terminal_of, write_lines  # noqa: PLC0415
+        from lineprof.report import TEXT, Options, default_view  # noqa: PLC0415
+        from lineprof.source import sources_of  # noqa: PLC0415
+
+        asked = self._options
+        options = Options(
+            unit=asked.unit,
+            skip_zero=asked.skip_zero,
+            summarize=asked.summarize,
+            rich=asked.rich,
+            column_widths=column_widths(asked.settings) if asked.settings else None,
+            brief=True,
+            file=shell_word(path),
+            terminal=terminal_of(stream),
+        )
+        sources = sources_of(self._stats)
+        view = TEXT
+        if _TABLE_FLAGS.isdisjoint(asked.given):
+            view = default_view(self._stats, sources, options)
+        write_lines(view.render(self._stats, sources, options), stream)
+
     def summary(self) -> list[str]:
         """Return how much of a whole program was profiled, or why nothing was."""
         text = self.whole.summary(self._stats) if self.whole else ""
+        lines = []
+        if self.named:
+            is_empty = not (text or self._stats.functions)
+            lines = self.named.summary(is_empty=is_empty)
+            if is_empty:
+                return lines
         text = text or self._stats.why_empty
-        return [text] if text else []
+        return [*lines, text] if text else lines
+
+    def failures(self) -> list[str]:
+        """Return lines on targets of -p that could not be imported."""
+        return self.named.missing() if self.named else []
 
     def warnings(self) -> list[str]:
         """Return what the profile lacks."""
         warnings = []
-        is_whole = self.whole is not None and self.whole.is_open
-        is_suspect = self._stats.why_empty or is_whole
+        is_suspect = self._stats.why_empty or self._is_whole
         if is_suspect and self._binding.is_of_line_profiler():
             warnings.append(
                 "the program imports line_profiler's profile, not lineprof's"
@@ -222,7 +280,7 @@ class LineRecorder:
 
     def next_steps(self, path: str) -> list[str]:
         """Return the commands to try next if nobody chose what is profiled."""
-        if not (self.whole and self.whole.is_open):
+        if not self._is_whole:
             return []
         from lineprof.report.notes import next_steps  # noqa: PLC0415  # at the end
 
@@ -313,11 +371,15 @@ class CallRecorder:
                 f"cannot write {path!r}: {error.strerror}", hint="make room there"
             ) from None
 
-    def show(self, stream: TextIO) -> None:
+    def show(self, stream: TextIO, path: str) -> None:  # noqa: ARG002
         """Print the table to `stream`."""
         from kernprof.cprofile import print_calls  # noqa: PLC0415  # at the end
 
         print_calls(self._profiler, stream)
+
+    def failures(self) -> list[str]:
+        """Return no lines: nothing is profiled by name."""
+        return []
 
     def summary(self) -> list[str]:
         """Return why the profile is empty, if it is: with -b it may be."""

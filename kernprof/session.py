@@ -57,6 +57,7 @@ class Session:
         self._watchers = self._new_watchers()
         if self._watchers:
             self.program.before = self._watch
+            self.program.before_packages = self._watch_packages
         self._setup = SetupFile(options.setup) if options.setup else None
         self._dump = self._new_dump()
         self._budget = self._new_budget()
@@ -170,11 +171,18 @@ class Session:
             return None
         from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
 
-        return BudgetWatch(limit, lambda: recorder.profiler)
+        watch = BudgetWatch(limit, lambda: recorder.profiler)
+        if recorder.whole is not None:
+            recorder.whole.pause = watch.pause
+        return watch
 
     def _watch(self, code: CodeType, module: str) -> None:
         for watcher in self._watchers:
             watcher.begin(code, module)
+
+    def _watch_packages(self, module: str) -> None:
+        for watcher in self._watchers:
+            watcher.begin_packages(module)
 
     def _die(self, signal_name: str) -> bool:
         """Write the profile in a process that a signal is about to end.
@@ -247,10 +255,11 @@ class Session:
         self.recorder.dump(self._out.path, exit_reason)
         self._summary = self._new_summary()
         verbosity = self._options.verbosity
+        self._warnings = self.recorder.failures()
         if verbosity >= 0:
-            self._warnings = self.recorder.summary()
-            if self._budget and self._budget.summary():
-                self._warnings.append(self._budget.summary())
+            self._warnings += self.recorder.summary()
+            if self._budget:
+                self._warnings += self._budget.summary()
         if verbosity > 0:
             self._warnings += self.recorder.warnings()
 
@@ -261,7 +270,7 @@ class Session:
         shown = self._out.shown
         text = self._log.info(f"Wrote profile results to {shown!r}")
         if verbosity > 0:
-            return Styled(text + messages.table(self.recorder))
+            return Styled(text + messages.table(self.recorder, shown))
         command = messages.how_to_view(self.recorder.viewer, shown)
         lines = [command, *self.recorder.next_steps(shown)]
         return text + "".join(map(self._log.info, lines))

@@ -46,6 +46,11 @@ def unix_ns() -> int:
     return time.time_ns()
 
 
+def cpu_ns() -> int:
+    """Return the time that all threads of this process were on processors, in ns."""
+    return time.process_time_ns()
+
+
 @cache
 def started_unix_ns() -> int:
     """Return the time at which this process began, in ns since the epoch.

@@ -4,6 +4,7 @@
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
+#include "engine/python_call.h"
 #include "engine/python_compat.h"
 #include "hooks/hooks.h"
 #include "hooks/profile_function.h"
@@ -300,6 +301,35 @@ module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
     Py_RETURN_NONE;
 }
 
+/* Return what calls of Python from hooks took, which are those of discovery
+ * and of audits: the ticks that are part of `cost`, and processor time in ns.
+ */
+static PyObject *
+module_python_calls(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    lp_python_call_totals totals = lp_python_calls();
+
+    return Py_BuildValue("KK", (unsigned long long)totals.ticks,
+                         (unsigned long long)totals.cpu_ns);
+}
+
+/* Return how many code objects discovery left out. */
+static PyObject *
+module_left_out(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    return PyLong_FromUnsignedLongLong(lp_discovery_left_out());
+}
+
+static PyObject *
+module_missed_calls(PyObject *Py_UNUSED(module), PyObject *code)
+{
+    if (!PyCode_Check(code)) {
+        PyErr_SetString(PyExc_TypeError, "not a code object");
+        return NULL;
+    }
+    return PyLong_FromUnsignedLong(lp_discovery_missed_calls(code));
+}
+
 /* Call `callable` each time that a thread's events have cost another `ns`. */
 static PyObject *
 module_audit(PyObject *Py_UNUSED(module), PyObject *args)
@@ -332,6 +362,9 @@ static PyMethodDef methods[] = {
      NULL},
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
+    {"python_calls", module_python_calls, METH_NOARGS, NULL},
+    {"left_out", module_left_out, METH_NOARGS, NULL},
+    {"missed_calls", module_missed_calls, METH_O, NULL},
     {"overhead_audit", module_audit, METH_VARARGS, NULL},
     {"frames_switched", module_frames_switched, METH_NOARGS, NULL},
     {"set_greenlets", module_set_greenlets, METH_O, NULL},

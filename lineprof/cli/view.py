@@ -27,13 +27,19 @@ from lineprof.config import (
     matching,
     parse_bool,
 )
-from lineprof.console.output import clean_line, print_error, print_lines
+from lineprof.console.output import clean_line, print_error, print_lines, shell_word
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, name_of, write_file
-from lineprof.report import VIEWS
-from lineprof.report.options import ALL_ORDERS, DEFAULT_HOT_LINES, Options
+from lineprof.report import VIEWS, default_view
+from lineprof.report.options import (
+    ALL_FUNCTIONS,
+    ALL_ORDERS,
+    DEFAULT_HOT_LINES,
+    RICH,
+    Options,
+)
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -100,7 +106,11 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         # line_profiler's table stays as it is, byte for byte.
         waiting=view is not _DEFAULT,
         terminal=PLAIN if to_file else terminal_of(sys.stdout),
+        brief=profile.is_whole and not values.get(ALL_FUNCTIONS.field),
+        file=" ".join(map(shell_word, files)),
     )
+    if view is _DEFAULT and not _has_choice(parsed):
+        view = default_view(profile, sources, options)
     lines = view.render(profile, sources, options)
     below, aside = itertools.tee(_remarks(view, profile, sources, options))
     has_notes = view.is_text and not options.csv
@@ -120,6 +130,12 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if view is _DEFAULT and len(files) == 1:  # the tables, which may be many
         for step in next_steps(profile, files[0]):
             print_error(step)
+
+
+def _has_choice(parsed: argparse.Namespace) -> bool:
+    """Return whether the user asks for something that the tables alone have."""
+    fields = {option.field for option in _DEFAULT.options} - {RICH.field}
+    return any(hasattr(parsed, field) for field in fields)
 
 
 def _remarks(

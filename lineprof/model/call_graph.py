@@ -27,6 +27,9 @@ _MAX_C_CALLS = 100  # one below the other, between two lines of a call path
 
 _MAX_SEARCHED = 2_000_000  # functions, between the lines of all call paths: 1 s
 
+# Shares of a callee that leave its caller nothing to show: see `branch_point`.
+_MIN_SHARE_OF_CALLER, _MIN_SHARE_OF_ALL = 0.8, 0.5
+
 
 class Edge(NamedTuple):
     """All calls of one function from one line."""
@@ -335,6 +338,24 @@ def call_path_tree(profile: Profile) -> CallPath:
             paths.append(path)
     _add_up([root, *dict.fromkeys(paths)])
     return root
+
+
+def branch_point(root: CallPath) -> tuple[CallPath, int]:
+    """Return the call path below which the time divides, and its depth below `root`.
+
+    Down to it each function has most of its time from one callee. It is `root` itself
+    if the calls from outside take similar times.
+    """
+    path, depth = root, 0
+    while path.children:
+        longest = next(iter(path.children.values()))
+        if (
+            longest.inclusive_ns < _MIN_SHARE_OF_CALLER * path.inclusive_ns
+            or longest.inclusive_ns < _MIN_SHARE_OF_ALL * root.inclusive_ns
+        ):
+            break
+        path, depth = longest, depth + 1
+    return path, depth
 
 
 def _add_up(paths: Sequence[CallPath]) -> None:

@@ -189,6 +189,11 @@ class Profile:
         return self._unit
 
     @property
+    def is_whole(self) -> bool:
+        """Whether whole programs were profiled, without a choice of functions."""
+        return bool(self.processes) and all(one.is_whole for one in self.processes)
+
+    @property
     def why_empty(self) -> str:
         """The reason why nothing was measured, in one line; "" if something was."""
         return _why_empty(self.functions, self.processes)

@@ -31,6 +31,8 @@ class Process(NamedTuple):
     overhead_ns: int  # the profiler's estimated cost, not in the lines' times
     version: str  # of lineprof
     exit: str  # "" (normal) | exception | SIGTERM ...
+    cpu_ns: int | None = None  # on processors, of all threads; None if unknown
+    is_whole: bool = False  # all functions of the program, named by nobody
 
 
 class Thread(NamedTuple):

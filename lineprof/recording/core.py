@@ -154,6 +154,7 @@ class RunInfo:
         """Start now, before the tracer is opened; `core` is the C module."""
         self._core = core
         self._start_unix_ns = process_info.unix_ns()
+        self._start_cpu_ns = process_info.cpu_ns()
         self._lost = core.lost()
         self._skipped = core.skipped()[0]
         self._cost = core.cost()
@@ -198,6 +199,7 @@ class RunInfo:
             overhead_ns=overhead_ns,
             version=VERSION,
             exit=end,
+            cpu_ns=max(0, process_info.cpu_ns() - self._start_cpu_ns),
         )
 
     def warnings(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
     from lineprof.model.records import Key
     from lineprof.recording.blocks import Block, Blocks
-    from lineprof.recording.discovery import Cost
+    from lineprof.recording.discovery import Cost, Overhead
     from lineprof.recording.gpu import GpuOptions, GpuStatus
     from lineprof.recording.legacy import Entry
     from lineprof.recording.trace import TraceOptions, TraceRecorder
@@ -445,7 +445,12 @@ class LineProfiler(ByCountProfilerMixin):
 
     # -- whole programs -------------------------------------------------------------
 
-    def discover(self, decide: Callable[[CodeType], bool | None] | None) -> None:
+    def discover(
+        self,
+        decide: Callable[[CodeType], bool | None] | None,
+        *,
+        pause: Callable[[], int] | None = None,
+    ) -> None:
         """Call `decide` at the first call of each code object that is not registered.
 
         It is called once for each, on the thread that makes the call, before the first
@@ -453,8 +458,12 @@ class LineProfiler(ByCountProfilerMixin):
         `watch`; if false, it is not; if None, no code of the same file is. Exceptions
         in it are ignored, and the code is not watched. With None instead of a callable,
         discovery ends. A process has one discovery at a time: the last call counts.
+
+        `pause` is called before a code object is watched. If it returns a number of ns,
+        the code object is postponed: it is offered again at its first call after that
+        time, and left out if it is called more than about a hundred times before.
         """
-        discovery.discover(self._session.module, self._registry, decide)
+        discovery.discover(self._session.module, self._registry, decide, pause)
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
@@ -489,6 +498,14 @@ class LineProfiler(ByCountProfilerMixin):
         thread is stopped.
         """
         return discovery.costs(self._session)
+
+    def overhead(self) -> Overhead:
+        """Return what the profilers of this process have cost so far, in ns.
+
+        It has the estimated cost of events, and the processor time of registering code
+        objects that discovery found.
+        """
+        return discovery.overhead(self._session)
 
     # -- results --------------------------------------------------------------------
 

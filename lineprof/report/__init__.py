@@ -3,6 +3,7 @@
 | flag                      | module                  |
 |---------------------------|-------------------------|
 | (none)                    | text, line_table        |
+| (none), a whole program   | overview                |
 | --json                    | json_report             |
 | --hot                     | functions               |
 | --functions               | functions               |
@@ -20,6 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lineprof.report.options import (
+    ALL_FUNCTIONS,
     COLUMNS,
     CSV,
     DEPTH,
@@ -51,7 +53,10 @@ from lineprof.report.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["VIEWS", "Option", "Options", "View"]
+    from lineprof.model.profile import Profile
+    from lineprof.source import Sources
+
+__all__ = ["TEXT", "VIEWS", "Option", "Options", "View", "default_view"]
 
 
 def _call(module: str, function: str, *arguments: Any) -> Iterable[str]:  # noqa: ANN401
@@ -71,16 +76,28 @@ TEXT = View(
     options=(
         *(UNIT, SKIP_ZERO, SORT, SUMMARIZE, RICH, RAW, COLUMNS, SORT_BY),
         *(GPU_COLUMNS, GPU_SELF, TOP_KERNELS, KERNEL, GRAPH_ORIGIN),
+        *(LIMIT, MIN_PERCENT, ALL_FUNCTIONS),
     ),
     render=partial(_call, "text", "render"),
     orders=TABLE_ORDERS,
+)
+
+# In place of TEXT for the long tables of a whole program; it has no flag.
+_OVERVIEW = View(
+    name="overview",
+    suffix=".txt",
+    help="",
+    options=(),
+    render=partial(_call, "overview", "render"),
+    notes=_CALL_NOTES,
+    has_tables=False,
 )
 
 JSON = View(
     name="json",
     suffix=".json",
     help="JSON for other programs, times in nanoseconds",
-    options=(SKIP_ZERO, SORT, RAW),
+    options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
     is_text=False,
 )
@@ -89,7 +106,7 @@ HOT = View(
     name="hot",
     suffix=".hot.txt",
     help="the N lines with the most self time, of all files (default: 10)",
-    options=(),
+    options=(LIMIT, MIN_PERCENT),
     render=partial(_call, "functions", "hot"),
     notes=_CALL_NOTES,
     has_tables=False,
@@ -100,7 +117,7 @@ FUNCTIONS = View(
     name="functions",
     suffix=".functions.txt",
     help="each function with its calls, self time and cumulative time, like cProfile",
-    options=(SKIP_ZERO, SORT_BY, LIMIT),
+    options=(SKIP_ZERO, SORT_BY, LIMIT, MIN_PERCENT),
     render=partial(_call, "functions", "functions"),
     notes=_CALL_NOTES,
     has_tables=False,
@@ -111,7 +128,7 @@ TREE = View(
     name="tree",
     suffix=".tree.txt",
     help="the calls as a tree, those with the most time first",
-    options=(DEPTH, MIN_PERCENT),
+    options=(DEPTH, LIMIT, MIN_PERCENT),
     render=partial(_call, "call_tree", "tree"),
     notes=_CALL_NOTES,
     has_tables=False,
@@ -123,7 +140,7 @@ DRILL = View(
     help="the tables of the functions that a line (main.py:12) or a function (fit,"
     " model.py:fit, '*fit*') calls; repeat it to go further down",
     options=(
-        *(DEPTH, MIN_PERCENT, UNIT, RICH),
+        *(DEPTH, LIMIT, MIN_PERCENT, UNIT, RICH),
         *(COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),
     ),
     render=partial(_call, "drill_down", "drill"),
@@ -136,7 +153,7 @@ CALLERS = View(
     name="callers",
     suffix=".callers.txt",
     help="the callers of a function, with the number of calls and their time",
-    options=(),
+    options=(LIMIT, MIN_PERCENT),
     render=partial(_call, "functions", "callers"),
     notes=_CALL_NOTES,
     has_tables=False,
@@ -177,3 +194,10 @@ VIEWS = {
         *(GPU_SUMMARY, GPU_TRACE, API_TRACE),
     )
 }
+
+
+def default_view(profile: Profile, sources: Sources, options: Options) -> View:
+    """Return the view of `profile` for a reader who chose none."""
+    from lineprof.report.overview import is_large  # noqa: PLC0415  # no other view needs it
+
+    return _OVERVIEW if is_large(profile, sources, options) else TEXT

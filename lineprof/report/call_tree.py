@@ -11,7 +11,14 @@ from lineprof.console.terminal import BoxCharacters, box_characters_of
 from lineprof.model.call_graph import CallPath, call_path_tree
 from lineprof.model.names import short_names
 from lineprof.report.marks import Marks
-from lineprof.report.text_grid import grid, percent, percent_of, time_unit_for
+from lineprof.report.options import min_percent_of_calls
+from lineprof.report.text_grid import (
+    grid,
+    more_rows,
+    percent,
+    percent_of,
+    time_unit_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +29,10 @@ if TYPE_CHECKING:
     from lineprof.source import Sources
 
 _HOT_PERCENT = 20  # of the total, in the function itself
+
+_BRANCH_LEVELS = 3  # of `branches`, its first row included
+
+_SHARES = (1, 2, 3, 5, 8, 12, 20)  # % of the whole; more of them, fewer rows
 
 _MAX_CHAIN = 8  # functions that do little but call the next one
 
@@ -70,11 +81,45 @@ def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     time are the row's time.
     """
     root = call_path_tree(profile)
-    total_ns = root.inclusive_ns
+    rows = list(_Walk(root, options).rows())
+    shown = rows[: options.limit or None]
+    yield from _grid(shown, root.inclusive_ns, profile, sources, options)
+    yield from more_rows(len(rows) - len(shown))
+
+
+def branches(
+    profile: Profile,
+    sources: Sources,
+    options: Options,
+    paths: tuple[CallPath, CallPath],
+    max_rows: int,
+) -> Iterator[str]:
+    """Yield rows for a call path and the two levels below it, at most `max_rows`.
+
+    `paths` are the root of all call paths, whose time is 100 %, and the path to show.
+    """
+    root, start = paths
+    rows: list[_Row] = []
+    for share in _SHARES:
+        walk = _Walk(root, options._replace(depth=_BRANCH_LEVELS, min_percent=share))
+        rows = list(walk.rows() if start is root else walk.rows_from(start))
+        if len(rows) <= max_rows:
+            break
+    yield from _grid(rows[:max_rows], root.inclusive_ns, profile, sources, options)
+
+
+def _grid(
+    rows: list[_Row],
+    total_ns: int,
+    profile: Profile,
+    sources: Sources,
+    options: Options,
+) -> Iterator[str]:
+    """Yield `rows` as a grid, their shares in `total_ns`."""
     labels = _Labels(profile, sources, box_characters_of(options.terminal))
     times = time_unit_for([total_ns])
     cells, hot = [], []
-    for row in _Walk(root, options).rows():
+    for row in rows:
         numbers = (times.text(row.ns), percent(row.ns, total_ns), f"{row.calls}")
         cells.append((*numbers, row.position.before + labels.of(row)))
         self_ns = row.path.self_ns if row.path else 0
@@ -124,7 +169,7 @@ class _Walk:
 
     def __init__(self, root: CallPath, options: Options) -> None:
         self._root = root
-        self._min_ns = options.min_percent / 100 * root.inclusive_ns
+        self._min_ns = min_percent_of_calls(options) / 100 * root.inclusive_ns
         self._max_depth = options.depth
         self._characters = box_characters_of(options.terminal)
         self._on_path: dict[Key | None, int] = {}  # functions and how often
@@ -133,6 +178,15 @@ class _Walk:
         """Yield all rows, each followed by the rows below it."""
         stack: list[_Subtree | _Row | _Leave] = []
         self._push(stack, self._root, 0, None)
+        yield from self._rest(stack)
+
+    def rows_from(self, path: CallPath) -> Iterator[_Row]:
+        """Yield a row for `path`, and the rows below it."""
+        start = _Subtree(path=path, level=1, position=_Position())
+        yield from self._rest([start])
+
+    def _rest(self, stack: list[_Subtree | _Row | _Leave]) -> Iterator[_Row]:
+        """Yield all rows of what is on the stack."""
         while stack:
             top = stack.pop()
             if isinstance(top, _Row):
@@ -209,6 +263,8 @@ class _Walk:
         shown, rest_ns, count = self._shown(path, level)
         items: list[_Subtree | _Row | _Leave] = []
         has_rest = rest_ns > 0 and rest_ns >= self._min_ns
+        if position is None:  # above all calls no row has their sum
+            has_rest = count > 0
         for index, one in enumerate(shown):
             is_last = index == len(shown) - 1 and not has_rest
             below = self._below(position, level + 1, is_last=is_last)

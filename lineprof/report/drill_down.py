@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import box_characters_of
 from lineprof.errors import LineprofError
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals
+from lineprof.report.limits import part_of
 from lineprof.report.line_table import function_tables, waits_footer
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
+from lineprof.report.options import min_percent_of_calls
 from lineprof.report.text import table_layout
-from lineprof.report.text_grid import counted, in_words, percent
+from lineprof.report.text_grid import counted, in_words, more_rows, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -213,15 +215,18 @@ class _Drill:
         self._clean = options.terminal.clean
         self._marks = Marks(profile)
         self._skipped = 0
+        self._min_percent = min_percent_of_calls(options)
 
     def lines(self, found: Sequence[Start]) -> Iterator[str]:
         """Yield all tables."""
-        parts = [(start, list(self._sections(start))) for start in found]
+        parts, more = self._limited(
+            [(start, list(self._sections(start))) for start in found]
+        )
         keys = {section.function for _, sections in parts for section in sections}
-        layout = table_layout(self._profile.unit, self._options)
+        layout = table_layout(self._profile.unit, self._options, self._sources)
         tables = {
             table.key: table
-            for table in function_tables(self._profile_of(keys), self._options)
+            for table in function_tables(part_of(self._profile, keys), self._options)
         }
         yield from layout.heading()
         for start, sections in parts:
@@ -233,25 +238,24 @@ class _Drill:
                 table = tables[key].with_rows_below(self._below(key))
                 yield from layout.table(table, self._sources.block(*key))
         yield from waits_footer(self._profile, self._options)
+        yield from more_rows(more)
         if self._skipped:
             yield (
                 f"Not followed: {counted(self._skipped, 'callee')} below"
-                f" {self._options.min_percent:g} %; --min-percent 0 follows all"
+                f" {self._min_percent:g} %; --min-percent 0 follows all"
             )
 
-    def _profile_of(self, keys: set[Key]) -> Profile:
-        """Return the profile of some functions alone."""
-        profile = self._profile
-        return type(profile).from_functions(
-            (one for key, one in self._functions.items() if key in keys),
-            unit=profile.unit,
-            gpu=profile.gpu,
-            calls=profile.calls,
-            waits=(wait for wait in profile.waits if wait.function in keys),
-            breakdowns=profile.breakdowns,
-            processes=profile.processes,
-            cuts=profile.cuts,
-        )
+    def _limited(
+        self, parts: list[tuple[Start, list[_Section]]]
+    ) -> tuple[list[tuple[Start, list[_Section]]], int]:
+        """Return the first tables, as --limit says, and the number of the others."""
+        left = self._options.limit or sum(len(sections) for _, sections in parts)
+        more = 0
+        for _, sections in parts:
+            more += len(sections[left:])
+            del sections[left:]
+            left -= len(sections)
+        return parts, more
 
     def _sections(self, start: Start) -> Iterator[_Section]:
         """Yield the functions to show, each once, the hottest call path first."""
@@ -280,7 +284,7 @@ class _Drill:
 
     def _threshold(self, ns: int) -> float:
         """Return the minimum time (ns) of callees to follow."""
-        return self._options.min_percent / 100 * ns
+        return self._min_percent / 100 * ns
 
     def _steps(
         self,

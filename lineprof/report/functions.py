@@ -9,6 +9,7 @@ from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
 from lineprof.model.own_waits import own_waits
+from lineprof.report.limits import limited
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
@@ -18,6 +19,7 @@ from lineprof.report.text_grid import (
     counted,
     grid,
     in_words,
+    more_rows,
     percent,
     percent_of,
     time_unit_for,
@@ -94,7 +96,8 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     if profile.calls.nodes:
         summary += f": {in_words(sum(one.self_ns for one in numbers))} in all"
     rows.sort(key=_ORDERS[FUNCTION_ORDERS[options.sort_by or "cumulative"]])
-    shown = rows[: options.limit or None]
+    whole_ns = sum(one.self_ns for one in numbers)
+    shown = limited(rows, options, lambda row: row.numbers.total_ns, whole_ns)
     yield summary
     yield ""
     has_gpu = any(row.gpu_ns for row in rows)
@@ -112,10 +115,7 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
         for row in shown
     ]
     yield from grid(titles, cells, options.terminal)
-    if len(rows) > len(shown):
-        yield ""
-        more = len(rows) - len(shown)
-        yield f"{more} more {'is' if more == 1 else 'are'} not shown"
+    yield from more_rows(len(rows) - len(shown))
 
 
 def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
@@ -175,6 +175,9 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     rows = _hot_lines(profile)
     shown = nlargest(options.lines, rows, key=lambda row: max(row.self_ns, row.gpu_ns))
     self_ns, gpu_ns = sum(row.self_ns for row in rows), sum(row.gpu_ns for row in rows)
+    shown = limited(
+        shown, options, lambda row: max(row.self_ns, row.gpu_ns), max(self_ns, gpu_ns)
+    )
     gpu_words = f" and {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
     yield (
         f"{len(shown)} of {len(rows)} lines, of all that took {in_words(self_ns)}"
@@ -293,6 +296,7 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
         yield f"{name}{marks.after(key)} is called from:"
         yield ""
         gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else 0
+        rows = _folded(rows, options)
         yield from _caller_table(rows, numbers[key], gpu_ns, options)
 
 
@@ -316,6 +320,16 @@ def _caller_row(
         inclusive_ns=edge.inclusive_ns,
     )
     return _CallerRow(place=place, caller=caller, source=text, sums=sums, gpu_ns=gpu_ns)
+
+
+def _folded(rows: list[_CallerRow], options: Options) -> list[_CallerRow]:
+    """Return the rows that `options` leave, and one with the sums of the others."""
+    whole_ns = _added(rows).total_ns
+    shown = limited(rows, options, lambda row: row.sums.total_ns, whole_ns)
+    rest = rows[len(shown) :]  # they are sorted
+    if not rest:
+        return rows
+    return [*shown, _CallerRow(caller=f"{len(rest)} more", sums=_added(rest))]
 
 
 def _caller_table(

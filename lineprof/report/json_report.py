@@ -17,6 +17,7 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.records import LineTotals
 from lineprof.model.time_split import line_time_splits
+from lineprof.report.limits import longest_functions
 from lineprof.report.line_table import waits_by_line
 from lineprof.report.marks import Marks
 from lineprof.report.options import uncalibrated
@@ -43,7 +44,8 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         profile = uncalibrated(profile)
     gpu, calls = gpu_fields(profile.gpu), call_fields(profile, raw=options.raw)
     marks = Marks(profile)
-    functions = list(profile.functions)
+    longest = longest_functions(profile, options)
+    functions = [one for one in profile.functions if one.key in longest]
     if options.skip_zero:
         functions = [
             one for one in functions if one.thread_lines or one.key in gpu.functions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import python_command, shell_word
-from lineprof.model.call_graph import edges
-from lineprof.model.names import short_names
+from lineprof.model.call_graph import branch_point, call_path_tree
+from lineprof.model.names import names_of_profile
 from lineprof.source import LEFT_OUT, changed, size_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     """Return commands that show more of the profile in `file`, each with its subject.
 
     There are at most two commands; [] for a profile without calls or of few functions.
-    The second one shows the callees of the line whose calls took most time.
+    The second one shows the function from where the calls branch.
     """
     ran = sum(1 for function in profile.functions if function.thread_lines)
     if not profile.calls.nodes or ran <= _MAX_READABLE:
@@ -85,22 +85,35 @@ def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     command = f"{python_command()} -m lineprof view"
     name = shell_word(str(file))
     steps = [f"the hottest lines (or --tree, --functions): {command} --hot {name}"]
-    line = hottest_call(profile)
-    if line:
+    start = start_of_drill(profile)
+    if start:
         steps.append(
-            f"down from the hottest call: {command} --drill {shell_word(line)} {name}"
+            "down from where the calls branch:"
+            f" {command} --drill {shell_word(start)} {name}"
         )
     return steps
 
 
-def hottest_call(profile: Profile) -> str:
-    """Return the line whose calls took most time, as --drill takes it; "" if none."""
-    times: dict[tuple[Key, int], int] = {}
-    for edge in edges(profile.calls):
-        if edge.caller is not None:
-            place = (edge.caller, edge.line)
-            times[place] = times.get(place, 0) + edge.total_ns  # counts recursion once
-    if not times:
-        return ""
-    (file, _, _), line = max(times, key=lambda place: times[place])
-    return short_names(function.key for function in profile.functions).line(file, line)
+def start_of_drill(profile: Profile) -> str:
+    """Return the function from where calls branch, as --drill takes it; "" if none."""
+    measured = {function.key for function in profile.functions}
+    path = branch_point(call_path_tree(profile))[0]
+    if path.function is None and path.children:
+        path = next(iter(path.children.values()))
+    while path.function not in measured:
+        if path.parent is None:
+            return ""
+        path = path.parent
+    return _target(profile, path.function)
+
+
+def _target(profile: Profile, key: Key) -> str:
+    """Return the shortest text that --drill takes for one function alone."""
+    file, _, name = key
+    alike = [one.file for one in profile.functions if one.name == name]
+    if len(alike) == 1:
+        return name
+    names = names_of_profile(profile)
+    if alike.count(file) == 1:
+        return f"{names.file(file)}:{name}"
+    return names.function(key)

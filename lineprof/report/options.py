@@ -56,7 +56,10 @@ class Options(NamedTuple):
     limit: int = 0  # of rows; 0: all
     lines: int = DEFAULT_HOT_LINES  # rows of --hot
     depth: int = 0  # levels of calls; 0: the view's default
-    min_percent: float = _DEFAULT_MIN_PERCENT  # of the total, for a call to be shown
+    min_percent: float | None = None  # of the whole, to be shown; None: see the view
+    file: str = "FILE"  # of the profile, in commands for a shell
+    brief: bool = False  # leave out bodies of functions without numbers in a table
+    all_functions: bool = False  # every table, however many
     waiting: bool = False  # a line below each table about its function's waits
     terminal: Terminal = PLAIN
 
@@ -265,6 +268,14 @@ SORT_BY = Option(
 )
 
 
+ALL_FUNCTIONS = Option(
+    "all_functions",
+    ("--all-functions",),
+    "the tables of all functions, with every line, however long they are; without it a"
+    " program that was profiled whole gets one screen",
+)
+
+
 # Flags of GPU data, in the tables and in the views of their own.
 
 
@@ -336,7 +347,8 @@ CSV = Option("csv", ("--csv",), "values separated by commas, below a row of unit
 LIMIT = Option(
     "limit",
     ("--limit",),
-    "show the first N rows alone",
+    "show the first N rows alone; of the tables, the N functions with the most time of"
+    " their own",
     default=0,
     metavar="N",
     parse=parse_count,
@@ -354,9 +366,9 @@ DEPTH = Option(
 MIN_PERCENT = Option(
     "min_percent",
     ("--min-percent",),
-    "leave out calls with a smaller share in the whole, in %%"
-    f" (default: {_DEFAULT_MIN_PERCENT:g})",
-    default=_DEFAULT_MIN_PERCENT,
+    "leave out what has a smaller share in the whole, in %%"
+    f" (default: {_DEFAULT_MIN_PERCENT:g} with --tree and --drill, else 0)",
+    default=None,
     metavar="SHARE",
     parse=parse_percent,
 )
@@ -367,6 +379,13 @@ TARGETS = Option("targets", (), "", default=(), metavar="WHAT", parse=str)
 HOT_LINES = Option(
     "lines", (), "", default=DEFAULT_HOT_LINES, metavar="N", parse=parse_count
 )
+
+
+def min_percent_of_calls(options: Options) -> float:
+    """Return the minimum share (%) of calls in --tree and --drill."""
+    if options.min_percent is None:
+        return _DEFAULT_MIN_PERCENT
+    return options.min_percent
 
 
 def uncalibrated(profile: Profile) -> Profile:

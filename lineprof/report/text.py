@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.output import Styled
 from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.model.units import AUTO_UNIT, format_seconds
+from lineprof.report.limits import longest_functions, part_of
 from lineprof.report.line_table import (
     COLUMNS,
     EXTRA_COLUMNS,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from lineprof.report.highlight import Painter
     from lineprof.report.line_table import ExtraColumns, FunctionTable
     from lineprof.report.options import Options
+    from lineprof.report.unmeasured import UnmeasuredBodies
     from lineprof.source import Sources
 
 _MAX_BLANK_ROWS = 100_000  # without source; no function is that long
@@ -53,9 +55,13 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     """Yield the tables of `profile`, line by line."""
     if options.raw:
         profile = uncalibrated(profile)
-    tables = function_tables(profile, options)
+    longest = longest_functions(profile, options)
+    more = len(profile.functions) - len(longest)
+    tables = function_tables(part_of(profile, longest) if more else profile, options)
     yield from render_tables(tables, profile.unit, sources, options)
     below = list(footer(profile, options))
+    if more:
+        below.append(f"{more:,} more: --all-functions")
     if below and options.summarize:
         yield ""
     yield from below
@@ -65,7 +71,7 @@ def render_tables(
     functions: list[FunctionTable], unit: float, sources: Sources, options: Options
 ) -> Iterator[str]:
     """Yield the tables of `functions`, whose times are in ticks of `unit` (s)."""
-    layout = table_layout(unit, options)
+    layout = table_layout(unit, options, sources)
     order = options.sort_by or ("time" if options.sort else "")
     if order:
         functions = sorted(functions, key=_ORDERS[order])
@@ -80,8 +86,13 @@ def render_tables(
                 yield layout.summary(function)
 
 
-def table_layout(unit: float, options: Options) -> TableLayout:
-    """Return the layout of tables whose times are in ticks of `unit` (s)."""
+def table_layout(
+    unit: float, options: Options, sources: Sources | None = None
+) -> TableLayout:
+    """Return the layout of tables whose times are in ticks of `unit` (s).
+
+    With `sources` and `options.brief`, bodies without numbers are left out.
+    """
     return TableLayout(
         scale=Scale(
             unit=unit,
@@ -94,7 +105,14 @@ def table_layout(unit: float, options: Options) -> TableLayout:
         ),
         terminal=options.terminal,
         painter=_painter(options),
+        bodies=_bodies(sources) if sources and options.brief else None,
     )
+
+
+def _bodies(sources: Sources) -> UnmeasuredBodies:
+    from lineprof.report.unmeasured import UnmeasuredBodies  # noqa: PLC0415  # seldom
+
+    return UnmeasuredBodies(sources)
 
 
 def _painter(options: Options) -> Painter | None:
@@ -113,6 +131,7 @@ class TableLayout(NamedTuple):
     columns: tuple[Column, ...] = COLUMNS
     terminal: Terminal = PLAIN
     painter: Painter | None = None  # None: no colours but for hot lines
+    bodies: UnmeasuredBodies | None = None  # None: all lines are shown
 
     def heading(self) -> Iterator[str]:
         """Yield the lines above all tables."""
@@ -189,11 +208,17 @@ class TableLayout(NamedTuple):
             clipped = terminal.clipped(text, 0)
             painted = self.painter.heading(clipped) if self.painter else clipped
             yield self._styled(painted)
-        rows = list(_numbered_source(function, block))
+        numbered = list(_numbered_source(function, block))
+        rows: Sequence[tuple[int | None, str]] = numbered
+        if self.bodies:
+            rows = self.bodies.shortened(function, numbered)
         sources = self._sources(function, rows, terminal, len(start))
         shares = _shares(function, scale)
         blank = [""] * len(columns)
         for (number, _), source in zip(rows, sources):
+            if number is None:
+                yield self._row(_row_start("", blank, widths), source, 0)
+                continue
             start = _row_start(str(number), cells.get(number, blank), widths)
             yield self._row(start, source, shares.get(number, 0))
             for text in extra.below.get(number, ()):
@@ -228,7 +253,7 @@ class TableLayout(NamedTuple):
     def _sources(
         self,
         function: FunctionTable,
-        rows: Sequence[tuple[int, str]],
+        rows: Sequence[tuple[int | None, str]],
         terminal: Terminal,
         start: int,
     ) -> Iterable[str]:

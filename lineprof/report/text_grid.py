@@ -101,6 +101,13 @@ def grid(
         yield terminal.emphasized(line) if is_hot else line
 
 
+def more_rows(count: int) -> Iterator[str]:
+    """Yield how many rows of a grid are left out, if any."""
+    if count:
+        yield ""
+        yield f"{count} more {'is' if count == 1 else 'are'} not shown"
+
+
 def _shortened(text: str, terminal: Terminal) -> str:
     """Return a text of an inner column of words, cut so that the next ones fit."""
     text, mark, rest = terminal.clean(text).partition(MARK)  # which stays whole

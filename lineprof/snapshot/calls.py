@@ -171,12 +171,13 @@ def remarks(tree: CallTree) -> list[str]:
     """Return warnings for a report that shows `tree`."""
     if not tree.folded:
         return []
-    return [
+    remark = (
         f"there were more call paths than are kept: {tree.folded} calls have the right"
-        " caller and line everywhere, but --tree and flame graphs show them below another"
-        " path to that caller; profile fewer functions (--include, --exclude) to see"
-        " each path"
-    ]
+        " caller and line everywhere, but --tree and flame graphs show them below"
+        " another path to that caller; profile fewer functions (--include, --exclude)"
+        " to see each path"
+    )
+    return [remark]
 
 
 class _Builder:

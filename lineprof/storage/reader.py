@@ -280,7 +280,8 @@ def _process(row: dict[str, Any]) -> Process:
     if not isinstance(argv, list) or not all(type(one) is str for one in argv):
         raise Damaged("the arguments of a process are no list of texts")
     del row["id"]
-    return Process(**row, argv=tuple(argv))
+    is_whole = bool(row.pop("is_whole"))
+    return Process(**row, argv=tuple(argv), is_whole=is_whole)
 
 
 def _cells(

@@ -145,6 +145,8 @@ PROCESSES = Table(
         *_texts("core", "core_reason", "clock"),
         *_ints("overhead_ns"),
         *_texts("version", "exit"),
+        Column("cpu_ns", int, optional=True, added=True),
+        Column("is_whole", int, optional=True, added=True),
     ),
 )
 THREADS = Table("threads", (*_ints("id", "process_id", "native_id"), *_texts("name")))

@@ -271,6 +271,8 @@ def _processes(stats: Profile) -> Iterator[Row]:
             overhead_ns=process.overhead_ns,
             version=process.version,
             exit=process.exit,
+            cpu_ns=process.cpu_ns,
+            is_whole=process.is_whole,
         )
 
 

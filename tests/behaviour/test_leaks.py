@@ -130,6 +130,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler.code_hash_map": lambda b: b.profiler.code_hash_map,
     "LineProfiler.code_map": lambda b: b.profiler.code_map,
     "LineProfiler.costs": lambda b: b.profiler.costs(),
+    "LineProfiler.overhead": lambda b: b.profiler.overhead(),
     "LineProfiler.discover": lambda b: (
         b.profiler.discover(lambda _: False),
         work(2),

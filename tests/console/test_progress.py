@@ -11,7 +11,7 @@ from example_stats import example as small
 
 from lineprof.cli.main import main
 from lineprof.console.progress import Progress
-from lineprof.report.notes import hottest_call, next_steps
+from lineprof.report.notes import next_steps, start_of_drill
 from lineprof.storage import save
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ def test_next_steps_are_commands_that_work(
     save(example(), "my run.lprof")
     hot, down = next_steps(example(), "my run.lprof")
     assert hot.endswith(" -m lineprof view --hot 'my run.lprof'")
-    assert down.endswith(" -m lineprof view --drill main.py:29 'my run.lprof'")
+    assert down.endswith(" -m lineprof view --drill main 'my run.lprof'")
     assert main(["view", "--hot", "my run.lprof"]) == 0
-    assert main(["view", "--drill", hottest_call(example()), "my run.lprof"]) == 0
-    assert "main.py:29 → main" in capsys.readouterr().out
+    assert main(["view", "--drill", start_of_drill(example()), "my run.lprof"]) == 0
+    assert "Function: main at line 6" in capsys.readouterr().out
 
 
 def test_the_tables_of_many_functions_end_with_next_steps(
@@ -124,12 +124,12 @@ def test_the_tables_of_many_functions_end_with_next_steps(
     for name in ("main", "small", "few"):
         assert main([f"{name}.lprof"]) == 0
         ends[name] = capsys.readouterr().err
-    assert "--drill main.py:29 main.lprof\n" in ends["main"]
+    assert "--drill main main.lprof\n" in ends["main"]
     assert ends["main"].count("\n") == 2
     assert "--drill" not in ends["small"] + ends["few"]
     assert next_steps(small(), "x") == next_steps(deep(4), "x") == []
 
 
-def test_the_hottest_call_counts_recursion_once() -> None:
-    assert hottest_call(example()) == "main.py:29"
-    assert hottest_call(small()) == ""
+def test_the_way_down_begins_where_the_calls_branch() -> None:
+    assert start_of_drill(example()) == "main"
+    assert start_of_drill(small()) == "load"

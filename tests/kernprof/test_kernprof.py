@@ -47,7 +47,7 @@ def test_kernprof_writes_a_profile_and_prints_the_command_that_shows_it(
         "Wrote profile results to 'x.lprof'",
         "Inspect results with:",
     ]
-    assert lines[3].endswith("-m lineprof view -rmt x.lprof")
+    assert lines[3].endswith("-m lineprof view x.lprof")
     assert (outcome.status, outcome.err) == (0, "")
     assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
     command = shlex.split(lines[3])
@@ -288,7 +288,7 @@ def test_the_printed_command_names_python_as_short_as_possible(folder: Path) -> 
     env = {"PATH": str(home)}
     outcome = kernprof("-l", "x.py", cwd=folder, env=env)
     name = "python" if (home / "python").exists() else "python3"
-    assert outcome.out.splitlines()[-1] == f"{name} -m lineprof view -rmt x.lprof"
+    assert outcome.out.splitlines()[-1] == f"{name} -m lineprof view x.lprof"
 
 
 def test_a_script_on_the_path(folder: Path) -> None:

@@ -154,7 +154,7 @@ def test_the_order_can_be_given_as_for_cprofile(
         ("--functions --sort hits", "--functions has no order 'hits'; known are: ca"),
         ("--sort calls", "the table has no order 'calls'; known are: gpu, time, hits"),
         ("--functions -u 1", "--functions takes no --unit"),
-        ("--limit 3", "--limit goes with --functions"),
+        ("--depth 3", "--depth goes with --tree or --drill"),
         ("--functions --limit 0", "argument --limit: '0' is not a number above 0"),
         ("--tree --min-percent x", "argument --min-percent: 'x' is not a percentage"),
     ],

@@ -57,7 +57,9 @@ def test_roots_add_up_to_the_total_of_all_threads() -> None:
 
 def test_small_calls_are_left_out_unless_min_percent_is_0() -> None:
     assert len(tree(example())) == 7
-    assert len(tree(example(), min_percent=50.0)) == 4
+    rows = tree(example(), min_percent=50.0)
+    assert len(rows) == 5
+    assert rows[4].split() == ["1533.879", "19.6", "%", "1", "…", "1", "more"]
     assert len(tree(example(), min_percent=0.0)) == 25  # all nodes
 
 

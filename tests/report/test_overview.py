@@ -1,0 +1,137 @@
+"""The first screen: `lineprof view` of a program that was profiled whole."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from as_python import kernprof, viewer
+from example_calls import example as calls_example
+from example_whole import NAMES, example
+
+from lineprof.report.overview import MAX_LINES
+from lineprof.storage import save
+
+if TYPE_CHECKING:
+    import pytest
+
+    from lineprof.line_stats import LineStats
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def view(folder: Path, *flags: str, stats: LineStats | None = None) -> str:
+    """Return what `lineprof view` prints of `stats`, or of the file that is there."""
+    if stats is not None:
+        save(stats, folder / "plan.lprof")
+    done = viewer("view", *flags, "plan.lprof", cwd=folder)
+    assert done.status == 0, done.err
+    return done.out
+
+
+def tables(stats: LineStats) -> str:
+    """Return line_profiler's tables of all functions."""
+    stream = io.StringIO()
+    stats.print(stream, output_unit=1e-6)
+    return stream.getvalue()
+
+
+def test_the_first_screen_of_a_whole_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lineprof.report.overview.python_command", lambda: "python")
+    shown = view(tmp_path, stats=example())
+    assert shown == (GOLDEN / "overview.txt").read_text(encoding="utf-8")
+    assert shown.count("\n") <= MAX_LINES
+
+
+def test_what_somebody_chose_and_short_tables_are_printed_as_tables(
+    tmp_path: Path,
+) -> None:
+    named, short = example(is_whole=False), example(functions=3)
+    assert view(tmp_path, stats=named) == tables(named)
+    shown = view(tmp_path, "--all-functions", stats=example())
+    assert shown == tables(example())
+    assert "Total time: 0.03 s" in view(tmp_path, stats=short)
+    assert shown.count("Total time") == len(NAMES) + 3
+
+
+def test_a_file_of_an_earlier_version_has_tables(tmp_path: Path) -> None:
+    save(example(), tmp_path / "plan.lprof")
+    with closing(sqlite3.connect(tmp_path / "plan.lprof")) as db:
+        db.execute("ALTER TABLE processes DROP COLUMN is_whole")
+        db.execute("ALTER TABLE processes DROP COLUMN cpu_ns")
+    done = viewer("view", "plan.lprof", cwd=tmp_path)
+    assert (done.status, done.out) == (0, tables(example()))
+
+
+def test_the_first_screen_of_a_run_and_the_flags_that_it_names(tmp_path: Path) -> None:
+    names = [f"f{number}" for number in range(40)]
+    text = "".join(f"def {name}():\n    return sum(range(20_000))\n" for name in names)
+    text += "def main():\n"
+    text += "".join(f"    {name}()\n" for name in names)
+    (tmp_path / "many.py").write_text(f"{text}main()\n", encoding="utf-8")
+    ran = kernprof("-lv", "many.py", cwd=tmp_path)
+    assert ran.status == 0, ran.err
+    shown = viewer("view", "many.lprof", cwd=tmp_path)
+    assert ran.out.partition("\n")[2] == shown.out
+    assert shown.err == ""
+    lines = shown.out.splitlines()
+    assert 35 < len(lines) <= MAX_LINES
+    assert re.search(r": 122 lines of 42 functions$", lines[0]), lines[0]
+    assert ":122 main (many.py:81)" in shown.out
+    command = next(line for line in lines if line.startswith("To see more: "))
+    flags = [line.split("  ")[1] for line in lines[lines.index(command) + 1 :]]
+    assert flags[0] == "--drill main"
+    assert " view FLAG many.lprof, " in command
+    for flag in flags:
+        done = viewer("view", *shlex.split(flag), "many.lprof", cwd=tmp_path)
+        assert done.status == 0, (flag, done.err)
+
+
+def test_the_functions_with_the_most_time_are_chosen_and_keep_their_order(
+    tmp_path: Path,
+) -> None:
+    shown = view(tmp_path, "--limit", "3", stats=example(is_whole=False))
+    whole = tables(example()).split("Total time: ")
+    chosen = [part for part in whole if re.search(r": (run|load|report) at", part)]
+    assert len(chosen) == 3
+    assert (
+        shown == "Total time: ".join([whole[0], *chosen]) + "27 more: --all-functions\n"
+    )
+    assert view(tmp_path, "--min-percent", "8.5") == shown
+    assert view(tmp_path, "--limit", "3", "--all-functions") == tables(example())
+
+
+def test_every_view_has_limits(tmp_path: Path) -> None:
+    save(example(), tmp_path / "plan.lprof")
+    for flags, limit, count, end in (
+        ("--hot 5", "--limit 3", 6, ""),
+        ("--hot 9", "--min-percent 7", 6, ""),
+        ("--functions", "--limit 2", 7, "28 more are not shown"),
+        ("--functions", "--min-percent 25", 9, "26 more are not shown"),
+        ("--tree", "--limit 4", 7, "26 more are not shown"),
+        ("--drill run --depth 2", "--limit 2", 60, "26 more are not shown"),
+        ("--callers step_0", "--limit 1", 5, ""),
+        ("--json", "--limit 2", 47, ""),
+    ):
+        shown = view(tmp_path, *flags.split(), *limit.split()).splitlines()
+        assert len(shown) == count, (flags, shown)
+        assert not end or shown[-1] == end
+
+
+def test_callers_beyond_the_limit_are_summed_up(tmp_path: Path) -> None:
+    stats = calls_example()
+    save(stats, tmp_path / "plan.lprof")
+    rows = view(tmp_path, "--callers", "Model.forward", "--limit", "1").splitlines()
+    assert [row.split()[-1] for row in rows[3:]] == [
+        "model.forward(step)",
+        "more",
+        "together",
+    ]
+    assert sum(int(row.split()[0]) for row in rows[3:5]) == int(rows[5].split()[0])
