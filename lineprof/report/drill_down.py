@@ -65,6 +65,21 @@ def drill(profile: Profile, sources: Sources, options: Options) -> Iterator[str]
     return _Drill(profile, sources, calls, finder, options).lines(found)
 
 
+def sections(
+    profile: Profile, sources: Sources, options: Options
+) -> tuple[Calls, list[tuple[str, Key]], int]:
+    """Return all calls, the call path and key of each function to show, and the rest.
+
+    The rest is the number of functions that --limit leaves out. Raises LineprofError
+    as `drill` does.
+    """
+    calls = Calls(profile)
+    finder = Finder(calls.numbers)
+    found = starts(profile, calls, finder, options)
+    shown, more = _Drill(profile, sources, calls, finder, options).sections(found)
+    return calls, shown, more
+
+
 class Calls:
     """The edges of the call graph by caller, by callee and by line."""
 
@@ -244,6 +259,17 @@ class _Drill:
                 f"Not followed: {counted(self._skipped, 'callee')} below"
                 f" {self._min_percent:g} %; --min-percent 0 follows all"
             )
+
+    def sections(self, found: Sequence[Start]) -> tuple[list[tuple[str, Key]], int]:
+        """Return the call path and key of each function to show; the number of more."""
+        parts, more = self._limited(
+            [(start, list(self._sections(start))) for start in found]
+        )
+        return [
+            (" -> ".join(section.path), section.function)
+            for _, of_start in parts
+            for section in of_start
+        ], more
 
     def _limited(
         self, parts: list[tuple[Start, list[_Section]]]
