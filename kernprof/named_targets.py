@@ -15,6 +15,7 @@ from kernprof import messages
 from lineprof.autoprofile.autoprofile import ProfileTargets, failures_text
 from lineprof.autoprofile.targets import names_of_path
 from lineprof.files import absolute_path, real_path
+from lineprof.recording.compiled import imported_extensions
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -104,6 +105,17 @@ class NamedTargets:
             known = self._files[name] = (path, modules)
         return known
 
+    def extensions(self) -> dict[str, str]:
+        """Return the extension modules that targets name, and their files."""
+        given = [_by_name(name)[0] for name in self._targets.names]
+        around = {_imported_part(name) for name in given}
+        return {
+            module: file
+            for module, file in imported_extensions().items()
+            if module in around
+            or any(_has(name, real_path(file), [module], "") for name in given)
+        }
+
     def missing(self) -> list[str]:
         """Return a line on the targets that could not be imported, early or late."""
         failed = {
@@ -113,8 +125,11 @@ class NamedTargets:
         }
         return [failures_text(failed)] if failed else []
 
-    def summary(self, *, is_empty: bool) -> list[str]:
-        """Return lines on targets that never came, and on an empty profile."""
+    def summary(self, *, is_empty: bool, why: str) -> list[str]:
+        """Return lines on targets that never came, and on an empty profile.
+
+        `why` says why the profile is empty if that is known, else it is "".
+        """
         flag = "-p"
         if "prof_mod" not in self._options.given:
             flag = f"prof-mod of {self._options.config}"
@@ -125,7 +140,7 @@ class NamedTargets:
         ]
         if is_empty:
             lines.append(
-                f"the profile is empty: nothing that {flag} names ran;"
+                f"the profile is empty: {why or f'nothing that {flag} names ran'};"
                 f" without {flag} the whole program is profiled"
             )
         return lines
@@ -136,6 +151,13 @@ class NamedTargets:
 
 def _by_name(target: str) -> tuple[str, str]:
     return real_path(target) if os.sep in target else target, target
+
+
+def _imported_part(name: str) -> str:
+    """Return the first parts of a dotted name that are an imported module, or one."""
+    while name not in sys.modules and "." in name:
+        name = name.rpartition(".")[0]
+    return name
 
 
 def _has(given: str, path: str, modules: list[str], function: str) -> bool:

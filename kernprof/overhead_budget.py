@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 _MIN_COST_NS = 10_000_000  # in all, before anything is switched off
-_SHARE = 50  # functions with less than 1/50 of the cost come last
+_SHARE = 50  # functions with less than 1/50 of the cost come last,
+_SHARE_KEPT = 1000  # and those with less than 1/1000 would save nothing
 
 
 class Usage:
@@ -127,7 +128,11 @@ class Budget:
             ratio = usage.cost_ns / max(1, usage.time_ns)
             return usage.cost_ns * _SHARE < spent, -ratio, -usage.cost_ns, key
 
-        keys = [k for k, u in recent.items() if u.cost_ns > 0 and k not in self._off]
+        keys = [
+            key
+            for key, usage in recent.items()
+            if usage.cost_ns * _SHARE_KEPT > spent and key not in self._off
+        ]
         return sorted(keys, key=order)
 
 

@@ -86,10 +86,12 @@ class FunctionFilter:
         module: str = "",
         *,
         has_file: bool = True,
+        is_own: bool = True,
     ) -> None:
         """Take the program's `code`, about to run, and the files that are its own.
 
-        `module` is the name of the code's module if it runs as one.
+        `module` is the name of the code's module if it runs as one. `is_own` is False
+        for the code of a runner.
         """
         self._selections.clear()
         self._files = files
@@ -97,7 +99,8 @@ class FunctionFilter:
         self._own = None if has_file else frozenset(_code_tree(code))
         paths = self._paths(self._main) if has_file else ()
         modules = {"__main__", *_modules(paths), *filter(None, (module,))}
-        self._main_selection = self._selection(paths, modules, selected=True)
+        selected = is_own or self._everything
+        self._main_selection = self._selection(paths, modules, selected=selected)
 
     def __call__(self, code: CodeType) -> bool | None:
         """Return whether to profile `code`; None if no code of its file, ever."""

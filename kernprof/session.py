@@ -6,7 +6,7 @@ import os
 import sys
 
 from kernprof import messages
-from kernprof.children import SpawnHook
+from kernprof.children import ChildHook
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
 from kernprof.options import COMMAND, STDIN
 from kernprof.output_file import OutputFile, default_name, expand
@@ -75,7 +75,7 @@ class Session:
         # Those that come while the profile is written.
         self.signals = HeldSignals(deadly=True)
         self._dying = DyingHandler(self._die)
-        self._spawn_hook = SpawnHook()
+        self._child_hook = ChildHook()
         self._environment = ProgramEnvironment(
             self.program, self.recorder.builtin, verbosity=options.verbosity
         )
@@ -94,7 +94,7 @@ class Session:
         self._departures.watch()
         environment = self._environment
         environment.enter(self._options.arguments, path, own_process=own_process)
-        self._spawn_hook.install()
+        self._child_hook.install()
         self._dying.install()
         self.recorder.offer()
         if self._setup:
@@ -136,7 +136,7 @@ class Session:
             if not self._own_process:
                 self.signals.restore()
             self._dying.remove()
-            self._spawn_hook.remove()
+            self._child_hook.remove()
             self._departures.end()
             for watcher in self._watchers:
                 watcher.end()
@@ -258,6 +258,7 @@ class Session:
         self._warnings = self.recorder.failures()
         if verbosity >= 0:
             self._warnings += self.recorder.summary()
+            self._warnings += filter(None, [self._child_hook.warning()])
             if self._budget:
                 self._warnings += self._budget.summary()
         if verbosity > 0:

@@ -9,14 +9,15 @@ are for what the program defines without a file, and for what -p names.
 from __future__ import annotations
 
 from kernprof.options import COMMAND, MODULE, STDIN
-from kernprof.project import package_files, project_files
+from kernprof.project import ProjectFiles, package_files, project_files, runner_of
+from kernprof.runners import package_of
 from kernprof.selection import (
     FunctionFilter,
     decorates,
     may_decorate,
     names_profiler,
 )
-from lineprof.files import current_folder, short_path
+from lineprof.files import current_folder, real_path, short_path
 from lineprof.patterns import did_you_mean, patterns, suggestions
 from lineprof.recording import core
 
@@ -156,6 +157,8 @@ class WholeProgram:
         self._has_own = False  # a profiler that kernprof does not read
         # Asked before a function is recorded: see `LineProfiler.discover`.
         self.pause: Callable[[], int] | None = None
+        self._files = ProjectFiles()
+        self._runner = ""  # its module, if the program is one
         self.named: NamedTargets | None = None  # the targets of -p, with --whole
 
     @property
@@ -189,7 +192,15 @@ class WholeProgram:
             self._profiler = None
             return
         files = project_files(self._options, self._program, code.co_filename, module)
-        self._filter.begin(code, files, module, has_file=not self._no_file)
+        self._runner = runner_of(self._options, self._program, code.co_filename)
+        self._files = files
+        self._filter.begin(
+            code,
+            files,
+            module,
+            has_file=not self._no_file,
+            is_own=not self._runner,
+        )
         self._discover()
 
     def _discover(self) -> None:
@@ -240,8 +251,22 @@ class WholeProgram:
         if code is not None:
             _watch_functions_in(code, self._builtin)
 
+    def extensions(self) -> dict[str, str]:
+        """Return the program's own extension modules, and their files."""
+        if not self._open:
+            return {}
+        from lineprof.recording.compiled import imported_extensions  # noqa: PLC0415
+
+        return {
+            name: file
+            for name, file in imported_extensions().items()
+            if self._files.has_extension(real_path(file))
+        }
+
     def summary(self, profile: Profile) -> str:
         """Return one line on which functions were recorded and why, or ""."""
+        from lineprof.recording.profiler import extensions_in  # noqa: PLC0415
+
         if not self._open:
             return self._summary_if_closed(profile)
         functions = [one for one in profile.functions if one.thread_lines or one.calls]
@@ -250,8 +275,15 @@ class WholeProgram:
         if functions:
             counts = (_count(functions, "function"), _count(files, "file"))
             recorded = f"profiled {' in '.join(counts)}"
+        choose = _CHOOSE
+        if self._runner and not (self._options.all or self._options.include):
+            recorded += f", without {self._runner}'s own"
+            package = package_of(self._runner)
+            choose = choose.replace("--include", f"--include {package}", 1)
         why = "" if self._forced else "no @profile was found: "
-        return f"{why}{recorded}; {self._unmatched_pattern(functions) or _CHOOSE}"
+        if why and extensions_in(self._builtin):
+            why = "@profile is on compiled code alone: "
+        return f"{why}{recorded}; {self._unmatched_pattern(functions) or choose}"
 
     def _unmatched_pattern(self, ran: Iterable[FunctionStats]) -> str:
         """Return a line on the first pattern that matched no code that `ran`, or "".

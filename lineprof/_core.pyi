@@ -1,14 +1,15 @@
 """The measuring core, written in C; see csrc/."""
 
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType
-from typing import Any, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, TypeAlias, TypedDict, TypeVar, final, type_check_only
 
-_Line: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
-_Code: TypeAlias = tuple[Any, int, int, int, int, list[_Line], int]
+_Code: TypeAlias = tuple[Any, int, int, int, int, bytes, int]
+_Scale: TypeAlias = tuple[int, int, float]
+_Record = TypeVar("_Record", bound=tuple[Any, ...])
 
 _Cost: TypeAlias = tuple[Any, CodeType | None, int, int, int, int, int]
-_Node: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
 
 _GpuPath: TypeAlias = tuple[int, int, int]
 _GpuSum: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
@@ -31,6 +32,10 @@ class GpuSnapshot(TypedDict):
     left_out: int
     backend: str
     version: int
+
+# The number of slices, and their unpacked columns: thread, function, line, start, ns.
+_PackedSlices: TypeAlias = tuple[int, bytes, bytes, bytes, bytes, bytes]
+_SliceColumns: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes]
 
 COST_ONE: int
 
@@ -58,6 +63,8 @@ class Tracer:
         resumes: bytes | None,
         /,
     ) -> bool: ...
+    @staticmethod
+    def statement_spans(text: bytes, /) -> bytes: ...
     def has_code(self, code: CodeType, /) -> bool: ...
     def set_activating(self, code: CodeType, /) -> None: ...
     def is_activating(self, code: CodeType, /) -> bool: ...
@@ -76,7 +83,7 @@ class Tracer:
     def costs(self) -> list[_Cost]: ...
     def snapshot(
         self,
-    ) -> tuple[list[tuple[int, str]], list[_Code], tuple[int, list[_Node]]]: ...
+    ) -> tuple[list[tuple[int, str]], list[_Code], tuple[int, bytes]]: ...
     def trace_windows(
         self, wanted: bytes, max_slices: int, /
     ) -> tuple[int, int, list[int]]: ...
@@ -91,9 +98,22 @@ def hook() -> str | None: ...
 def clock() -> tuple[str, str]: ...
 def ticks() -> int: ...
 def scale() -> int: ...
+def line_records(
+    rows: bytes, places: array[int], scale: _Scale, kind: type[_Record], /
+) -> tuple[_Record, ...]: ...
 def lost() -> int: ...
 def skipped() -> tuple[int, int]: ...  # calls, min number of counted calls below
 def hook_displaced() -> int: ...
+def call_times(
+    rows: bytes,
+    function_of: array[int],
+    flags: array[int],
+    lines: array[int],
+    place_of: Callable[[int], int],
+    scale: _Scale,
+    folded: bool,
+    /,
+) -> tuple[tuple[bytes, ...], bytes, bytes]: ...
 def cost() -> int: ...
 def off_cpu_unavailable() -> bool: ...
 def set_costs(
@@ -120,6 +140,29 @@ def call_with_own_descriptors(call: Callable[[], object], /) -> bool: ...
 def set_greenlets(present: bool, /) -> None: ...
 def trace_start(memory: int, ticks: int | None, /) -> None: ...
 def monotonic_ns(ticks: int, scale: int, /) -> int: ...
+def count_slices(
+    batches: Iterable[_PackedSlices],
+    threads: int,
+    low: int,
+    high: int,
+    counts: bytearray | array[int],
+    base: int,
+    shift: int,
+    /,
+) -> int: ...
+def select_slices(
+    batches: Iterable[_PackedSlices],
+    threads: int,
+    low: int,
+    high: int,
+    min_ns: int,
+    shown: int,
+    ties: int,
+    credit: int,
+    slot_ns: int,
+    emit: Callable[[bytes, bytes, bytes, bytes, bytes], object],
+    /,
+) -> tuple[_SliceColumns, int]: ...
 def nvtx_open(mode: str, /) -> tuple[bool, str]: ...
 def nvtx_mode() -> str: ...
 def gpu_open(

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     Parts = tuple[str, ...]
 
 SOURCE = (".py", ".pyw")
+# The forms of a name, for the help of commands.
+FORMS = "file.py, file.py:12, file.py::func, module, module.func or a glob of these"
 WILDCARDS = frozenset("*?[")
 _ANY_PARTS = "**"
 _LOCALS = ".<locals>"
@@ -225,10 +227,10 @@ def suggestions(word: str, functions: Iterable[tuple[str, str]]) -> list[str]:
     """
     known = list(dict.fromkeys(functions))
     name = parse(word)
-    files = {file: file for file, _ in known}
-    files.update((os.path.basename(file), file) for file, _ in known)
     if name.line or (name.is_path and not name.function):
-        found = [files[one] for one in near(name.file, files)]
+        files = {_stem(file): file for file, _ in known}
+        files.update((os.path.basename(stem), files[stem]) for stem in list(files))
+        found = [files[stem] for stem in near(_stem(name.file), files)]
         end = f":{name.line}" if name.line else ""
         return [f"{file}{end}" for file in dict.fromkeys(found)]
     if name.function and name.file:
@@ -237,7 +239,7 @@ def suggestions(word: str, functions: Iterable[tuple[str, str]]) -> list[str]:
     spelled: dict[str, list[str]] = {}
     for file, function in known:
         full = f"{file}::{function}"
-        module = os.path.splitext(file)[0].replace(os.sep, ".")
+        module = _stem(file).replace(os.sep, ".")
         last = function.rpartition(".")[2]
         for key in (full, f"{module}.{function}", f"::{function}", function, last):
             spelled.setdefault(key, []).append(full)
@@ -251,6 +253,10 @@ def is_end(end: str, file: str) -> bool:
     The path may be given without its ``.py``.
     """
     path = f"{os.sep}{file}"
-    stem = os.path.splitext(path)[0].removesuffix(f"{os.sep}__init__")
+    stem = _stem(path).removesuffix(f"{os.sep}__init__")
     ends = (path, stem, stem.replace(os.sep, "."))
     return any(one.endswith((f"{os.sep}{end}", f".{end}")) for one in ends)
+
+
+def _stem(file: str) -> str:
+    return os.path.splitext(file)[0]

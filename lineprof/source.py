@@ -106,6 +106,11 @@ class FileContent(namedtuple("FileContent", "file state data")):
         """The time of the last change to the file, in ns since the epoch."""
         return self.state[0]
 
+    @property
+    def is_utf8(self) -> bool:
+        """Whether it declares no encoding."""
+        return not _may_declare_encoding(self.data)
+
     def text(self) -> str:
         """Return it as text: see `disk_text`."""
         return _decoded(self.data)
@@ -148,13 +153,19 @@ def in_linecache(file: str) -> bool:
 def _decoded(data: bytes) -> str:
     """Return source `data` as text, in the encoding that it declares."""
     try:
-        if any(b"coding" in line for line in data.split(b"\n", 2)[:2]):
+        if _may_declare_encoding(data):
             text = data.decode(_declared_encoding(data))
         else:
             text = data.removeprefix(_BYTE_ORDER_MARK).decode()
     except (SyntaxError, ValueError, LookupError):
         text = data.decode("utf-8", "backslashreplace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _may_declare_encoding(data: bytes) -> bool:
+    """Return whether the first two lines of source `data` have the word for it."""
+    end = data.find(b"\n", data.find(b"\n") + 1)
+    return b"coding" in (data[:end] if end > 0 else data)
 
 
 def _declared_encoding(data: bytes) -> str:

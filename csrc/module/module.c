@@ -8,8 +8,11 @@
 #include "engine/python_compat.h"
 #include "hooks/hooks.h"
 #include "hooks/profile_function.h"
+#include "module/call_times_functions.h"
 #include "module/gpu_functions.h"
+#include "module/line_records.h"
 #include "module/nvtx_functions.h"
+#include "module/slice_functions.h"
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
 #include "module/tracer_type.h"
@@ -350,9 +353,11 @@ static PyMethodDef methods[] = {
     {"clock", module_clock, METH_NOARGS, NULL},
     {"ticks", module_ticks, METH_NOARGS, NULL},
     {"scale", module_scale, METH_NOARGS, NULL},
+    {"line_records", lp_line_records, METH_VARARGS, NULL},
     {"lost", module_lost, METH_NOARGS, NULL},
     {"skipped", module_skipped, METH_NOARGS, NULL},
     {"hook_displaced", module_displaced, METH_NOARGS, NULL},
+    {"call_times", lp_call_times_of, METH_VARARGS, NULL},
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
@@ -370,6 +375,8 @@ static PyMethodDef methods[] = {
     {"set_greenlets", module_set_greenlets, METH_O, NULL},
     {"trace_start", lp_trace_start, METH_VARARGS, NULL},
     {"monotonic_ns", lp_trace_monotonic_ns, METH_VARARGS, NULL},
+    {"count_slices", lp_count_slices, METH_VARARGS, NULL},
+    {"select_slices", lp_select_slices, METH_VARARGS, NULL},
     {"off_cpu_unavailable", lp_snapshot_waits_unavailable, METH_NOARGS, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},
     {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},

@@ -28,6 +28,7 @@ from lineprof.bytecode.definitions import functions_in
 from lineprof.bytecode.imports import ALL, Import, imports_in
 from lineprof.decorate.callables import attributes
 from lineprof.files import real_path
+from lineprof.recording.compiled import extension_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -229,7 +230,7 @@ class ProfileTargets:
     def _import(self, target: Target) -> None:
         module, path = locate(target.name)
         found = self._watch(attribute(module, path))
-        if path and not found:
+        if path and not found and not extension_file(module.__name__):
             raise NotFoundError("no Python code in it")
         if target.recurse and not path:
             self._import_inside(module)

@@ -17,6 +17,7 @@ from lineprof.cli.command import (
     argument_type,
     find_profile,
     keep_profiles,
+    names_and_profiles,
     read_profiles,
 )
 from lineprof.config import (
@@ -31,6 +32,7 @@ from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, name_of, write_file
+from lineprof.patterns import FORMS
 from lineprof.report import VIEWS, default_view
 from lineprof.report.options import (
     ALL_FUNCTIONS,
@@ -39,6 +41,7 @@ from lineprof.report.options import (
     DEFAULT_HOT_LINES,
     OF_TABLES,
     RICH,
+    TARGETS,
     Options,
 )
 from lineprof.version import VERSION
@@ -90,7 +93,8 @@ above. A file that another user could have written is ignored, unless you name i
 
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the view that was chosen, or write it to the file of --log-file."""
-    from lineprof.report.notes import next_steps  # noqa: PLC0415  # not for --help
+    from lineprof.report.lookup import chosen  # noqa: PLC0415  # not for --help
+    from lineprof.report.notes import next_steps  # noqa: PLC0415
     from lineprof.source import sources_of  # noqa: PLC0415
 
     view = _chosen(parser, parsed)
@@ -99,20 +103,30 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     values = _option_values(parser, parsed, settings)
     values["column_widths"] = column_widths(settings)
-    files = [find_profile(file) for file in parsed.files]
+    targets = getattr(parsed, TARGETS.field, ())
+    swapped = [word for word in targets if word.endswith(".lprof")]
+    names, files = names_and_profiles([*swapped, *parsed.files])
+    if targets:
+        kept = (word for word in targets if word not in swapped)
+        values[TARGETS.field] = (*kept, *names)
+    elif names and not view.takes_names:
+        parser.error(f"--{view.name} takes no names: {' '.join(names)}")
+    files = [find_profile(file) for file in files]
     with Progress() as progress:
         profile = read_profiles(files, progress, parsed.source_root)
     sources = sources_of(profile)
+    if names and view.takes_names:
+        profile = chosen(profile, names, sources)
     to_file = parsed.log_file is not None
     options = Options(
         **values,  # type: ignore[arg-type]
         # line_profiler's table stays as it is, byte for byte.
         waiting=view is not _DEFAULT,
         terminal=PLAIN if to_file else terminal_of(sys.stdout),
-        brief=profile.is_whole and not values.get(ALL_FUNCTIONS.field),
+        brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.field)),
         file=" ".join(map(shell_word, files)),
     )
-    if view is _DEFAULT and not _has_choice(parsed):
+    if view is _DEFAULT and not (names or _has_choice(parsed)):
         view = default_view(profile, sources, options)
     for_programs = parsed.as_json or options.csv
     lines = _lines(view, profile, sources, options, as_json=parsed.as_json)
@@ -131,7 +145,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         ),
     ):
         print_error(note)
-    if view is _DEFAULT and len(files) == 1:  # the tables, which may be many
+    if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
         for step in next_steps(profile, files[0]):
             print_error(step)
 
@@ -309,7 +323,13 @@ def _negated(flag: str) -> str:
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags to `parser`."""
     parser.epilog = _EPILOG
-    parser.add_argument("files", nargs="+", metavar="FILE", help="profiles of kernprof")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="profiles of kernprof; with names before or after them, the tables of"
+        f" these functions alone: {FORMS}",
+    )
     parser.add_argument("-V", "--version", action="version", version=VERSION)
     parser.add_argument(
         *("-c", "--config"),
@@ -325,7 +345,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         help="ignore configuration files",
     )
     parser.add_argument(
-        "--log-file",
+        *("-o", "--log-file"),
         type=argument_type(checked_name),
         metavar="FILE",
         help="write the report to this file; its name may hold %%p, the id of the"

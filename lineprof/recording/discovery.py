@@ -41,15 +41,16 @@ class Overhead(namedtuple("Overhead", "events_ns registering_ns left_out")):
 
 
 def discover(
-    module: ModuleType,
+    session: CoreSession,
     registry: Registry,
     decide: Callable[[CodeType], bool | None] | None,
     pause: Callable[[], int] | None = None,
 ) -> None:
     """Have `decide` choose which code objects `registry` watches, at their first call.
 
-    `module` is the C module. See `LineProfiler.discover`.
+    See `LineProfiler.discover`.
     """
+    module, run_info = session.module, session.run_info
     if decide is None:
         module.discover(None)
         return
@@ -65,6 +66,9 @@ def discover(
             if wait_ns > 0:
                 return wait_ns
             registry.watch(code)
+            if pause is not None and module.missed_calls(code):
+                key = (code.co_filename, code.co_firstlineno, code.co_name)
+                registry.cuts.setdefault(key, (run_info.elapsed_ns, None))
         return wanted
 
     module.discover(ask)

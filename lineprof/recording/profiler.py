@@ -340,7 +340,9 @@ class LineProfiler(ByCountProfilerMixin):
         `key` is that of `costs`. The profile has the time, and views show it. Code
         objects of the function are switched off by `unwatch`.
         """
-        self._registry.cuts.setdefault(key, self._session.run_info.elapsed_ns)
+        start, until = self._registry.cuts.get(key, (0, None))
+        if until is None:
+            self._registry.cuts[key] = start, self._session.run_info.elapsed_ns
 
     def _register(self, function: FunctionType) -> bool:
         """Register a function to be shown; False if its line numbers are invalid."""
@@ -461,9 +463,10 @@ class LineProfiler(ByCountProfilerMixin):
 
         `pause` is called before a code object is watched. If it returns a number of ns,
         the code object is postponed: it is offered again at its first call after that
-        time, and left out if it is called more than about a hundred times before.
+        time, and left out if it is called more than about a hundred times before. The
+        profile has the time from which it was counted.
         """
-        discovery.discover(self._session.module, self._registry, decide, pause)
+        discovery.discover(self._session, self._registry, decide, pause)
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
@@ -733,10 +736,15 @@ def _counted(tracer: Tracer) -> Counted:
             gc.enable()
 
 
+def extensions_in(profiler: LineProfiler) -> dict[str, str]:
+    """Return functions of extension modules given to `profiler`, and their files."""
+    return profiler._registry.extensions  # noqa: SLF001  # of this module
+
+
 def _compiled_warnings(registry: Registry) -> list[str]:
     """Return warnings about compiled functions, whose lines are not profiled."""
-    if not registry.compiled:
+    if not (registry.compiled or registry.extensions):
         return []
-    from lineprof.recording.compiled import warnings_of  # noqa: PLC0415  # seldom needed
+    from lineprof.recording.compiled import extension_warnings, warnings_of  # noqa: PLC0415  # seldom needed
 
-    return warnings_of(registry.compiled)
+    return warnings_of(registry.compiled) + extension_warnings(registry.extensions)

@@ -21,6 +21,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lineprof.patterns import FORMS
 from lineprof.report.options import (
     ALL_FUNCTIONS,
     COLUMNS,
@@ -76,6 +77,7 @@ TEXT = View(
     ),
     render=partial(_call, "text", "render"),
     orders=TABLE_ORDERS,
+    takes_names=True,
 )
 
 # In place of TEXT for the long tables of a whole program; it has no flag.
@@ -96,6 +98,7 @@ JSON = View(
     " --tree, --drill and --callers",
     options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
+    takes_names=True,
     is_text=False,
 )
 
@@ -137,8 +140,8 @@ TREE = View(
 DRILL = View(
     name="drill",
     suffix=".drill.txt",
-    help="the tables of the functions that a line (main.py:12) or a function (fit,"
-    " model.py:fit, '*fit*') calls; repeat it to go further down",
+    help=f"the tables of the functions that a line or a function calls ({FORMS});"
+    " repeat it to go further down",
     options=(
         *(DEPTH, LIMIT, MIN_PERCENT, CSV, UNIT, RICH),
         *(COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),

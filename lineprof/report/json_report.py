@@ -43,9 +43,9 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     if options.raw:
         profile = uncalibrated(profile)
     gpu, calls = gpu_fields(profile.gpu), call_fields(profile, raw=options.raw)
-    marks = Marks(profile)
     longest = longest_functions(profile, options)
     functions = [one for one in profile.functions if one.key in longest]
+    marks = Marks(profile)
     if options.skip_zero:
         functions = [
             one for one in functions if one.thread_lines or one.key in gpu.functions
@@ -93,7 +93,7 @@ def _function(
     sources: Sources,
     calls: CallFields,
     gpu: GpuFields,
-    cuts: list[dict[str, int]],
+    cuts: list[dict[str, int | None]],
 ) -> Iterator[str]:
     values = {
         "file": function.file,

@@ -1,8 +1,9 @@
-"""Marks of functions that were not counted to the end of the run.
+"""Marks of functions that were counted for a part of the run.
 
-`kernprof --max-overhead` switches functions off while the program runs. Each view marks
-them, so that nobody takes their numbers for those of the whole run:
-``main  (until 0.03 s of 4.10 s)``.
+`kernprof --max-overhead` switches functions off while the program runs, and begins to
+count some later than at their first call. Each view marks these functions, so that
+nobody takes their numbers for those of the whole run:
+``main  (counted until 0.03 s of 4.10 s)``.
 """
 
 from __future__ import annotations
@@ -24,13 +25,26 @@ _MIN_SECONDS = 0.01  # below that, seconds get more than two digits after the po
 class _Span(NamedTuple):
     """The part of a run in which a function was counted."""
 
-    until_ns: int
+    from_ns: int
+    until_ns: int | None  # None: to the end
     of_ns: int  # length of the whole run; 0: unknown
 
     @property
     def share(self) -> float:
         """The part as a share of the run, 0 to 1."""
-        return self.until_ns / self.of_ns if self.of_ns else 0.0
+        until_ns = self.of_ns if self.until_ns is None else self.until_ns
+        return (until_ns - self.from_ns) / self.of_ns if self.of_ns else 0.0
+
+    def __str__(self) -> str:
+        """Return the part in words."""
+        words = []
+        if self.from_ns:
+            words.append(f"from {_seconds(self.from_ns)}")
+        if self.until_ns is not None:
+            words.append(f"until {_seconds(self.until_ns)}")
+        if self.of_ns:
+            words.append(f"of {_seconds(self.of_ns)}")
+        return " ".join(words)
 
 
 class Marks:
@@ -53,7 +67,7 @@ class Marks:
         return f"{MARK}{span})" if span else ""
 
     def span(self, key: Key | None) -> str:
-        """Return the time until which a function was counted; "" for the whole run.
+        """Return the part of the run in which a function was counted; "" for all of it.
 
         If it was cut in several processes, the time is that of the process in which it
         was counted for the smallest part of the run.
@@ -61,14 +75,12 @@ class Marks:
         first = self._shortest(key)
         if first is None:
             return ""
-        text = _seconds(first.until_ns)
-        if first.of_ns:
-            text += f" of {_seconds(first.of_ns)}"
+        text = str(first)
         if len(self._processes) > 1:
             text += f", in {len(self._cuts[key])} of {len(self._processes)} processes"
         return text
 
-    def fields(self, key: Key) -> list[dict[str, int]]:
+    def fields(self, key: Key) -> list[dict[str, int | None]]:
         """Return the cuts of a function for JSON."""
         return [
             {"process": cut.process, **self._span(cut)._asdict()}
@@ -79,6 +91,7 @@ class Marks:
         """Return the columns of a function's mark in rows for other programs."""
         span = self._shortest(key)
         return {
+            f"{prefix}from_ns": span.from_ns if span else None,
             f"{prefix}until_ns": span.until_ns if span else None,
             f"{prefix}of_ns": span.of_ns or None if span else None,
         }
@@ -86,12 +99,12 @@ class Marks:
     def note(self) -> Iterator[str]:
         """Yield one sentence on all marks, if there are any."""
         if self._cuts:
-            were, their = ("was", "Its") if len(self._cuts) == 1 else ("were", "Their")
+            were, their = ("was", "its") if len(self._cuts) == 1 else ("were", "their")
             yield (
-                f"{counted(len(self._cuts), 'function')}, marked (until ...), {were}"
-                f" switched off at that time by --max-overhead. {their} numbers end"
-                " there, later time counts for the callers, and percentages are of"
-                " what was counted"
+                f"{counted(len(self._cuts), 'function')}, marked (counted ...), {were}"
+                f" counted for that part of the run, because of --max-overhead: {their}"
+                " other time counts for the callers, and percentages are of what was"
+                " counted"
             )
 
     def sentences(self) -> Iterator[str]:
@@ -99,7 +112,7 @@ class Marks:
         yield from self.note()
         for key in self._cuts:
             if key is not None:
-                yield f"{key[2]} ({key[0]}:{key[1]}): until {self.span(key)}"
+                yield f"{key[2]} ({key[0]}:{key[1]}): counted {self.span(key)}"
 
     def _shortest(self, key: Key | None) -> _Span | None:
         """Return the smallest part of a run that a function was cut to, if any."""
@@ -109,14 +122,14 @@ class Marks:
     def _span(self, cut: Cut) -> _Span:
         known = 0 <= cut.process < len(self._processes)
         of_ns = self._processes[cut.process].wall_ns if known else 0
-        return _Span(until_ns=cut.until_ns, of_ns=of_ns)
+        return _Span(from_ns=cut.from_ns, until_ns=cut.until_ns, of_ns=of_ns)
 
 
 def cut_line(span: str) -> Sequence[str]:
     """Return a line below the table of a function that was counted for a `span`."""
     if not span:
         return ()
-    return (f"Counted until {span}: hits, times and % Time are of that part alone",)
+    return (f"Counted {span}: hits, times and % Time are of that part alone",)
 
 
 def _seconds(ns: int) -> str:

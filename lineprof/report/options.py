@@ -92,6 +92,7 @@ class View(NamedTuple):
     value: Option | None = None  # the value of the flag that chooses the view
     orders: Collection[str] = ()  # that --sort-by may name
     has_tables: bool = True  # with the source of all functions
+    takes_names: bool = False  # of the functions to show
     is_text: bool = True  # for people: notes are part of it
     # For --json and --csv; None: the view has neither, or makes them itself.
     rows: Callable[[Profile, Sources, Options], Rows] | None = None
@@ -381,7 +382,7 @@ MIN_PERCENT = Option(
 )
 
 # The values of --drill and --callers, and of --hot.
-TARGETS = Option("targets", (), "", default=(), metavar="WHAT", parse=str)
+TARGETS = Option("targets", (), "", default=(), metavar="NAME", parse=str)
 
 HOT_LINES = Option(
     "lines", (), "", default=DEFAULT_HOT_LINES, metavar="N", parse=parse_count

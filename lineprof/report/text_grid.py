@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from lineprof.console.terminal import Terminal
 
-MARK = "  (until "  # the mark of a function that was switched off begins so
+MARK = "  (counted "  # the mark of a function that was switched off begins so
 
 _GAP = "  "  # between two columns
 

@@ -393,10 +393,11 @@ def _own_times(
 def _cuts(db: sqlite3.Connection, keys: Keys, processes: Indexes) -> tuple[Cut, ...]:
     found = []
     for row in CUTS.named(rows_of(db, CUTS)):
-        check_natural([row["until_ns"]], "a cut")
+        check_natural([row["from_ns"], row["until_ns"] or 0], "a cut")
         cut = Cut(
             function=known(keys, row["function_id"], "function"),
             process=known(processes, row["process_id"], "process"),
+            from_ns=row["from_ns"],
             until_ns=row["until_ns"],
         )
         found.append(cut)

@@ -268,9 +268,15 @@ OWN_TIMES = Table(
     ),
 )
 
-# Only profiles with functions that were switched off during the run have this.
+# Only profiles with functions that were counted for a part of the run have this.
 
-CUTS = Table("cuts", _ints("function_id", "process_id", "until_ns"))
+CUTS = Table(
+    "cuts",
+    (
+        *_ints("function_id", "process_id", "from_ns"),
+        Column("until_ns", int, optional=True),
+    ),
+)
 
 # Only profiles with traces have these; their functions are those of the calls.
 

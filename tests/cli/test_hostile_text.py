@@ -245,7 +245,8 @@ def script(folder: Path, name: str) -> str:
     """Write a script of more functions than a user reads one by one."""
     functions = "".join(f"@profile\ndef f{i}():\n    pass\n" for i in range(8))
     calls = "".join(f"    f{i}()\n" for i in range(8))
-    text = f"{functions}@profile\ndef run():\n{calls}run()\n"
+    work = "    sum(range(100_000))\n"  # most of the time
+    text = f"{functions}@profile\ndef run():\n{work}{calls}run()\n"
     (folder / name).write_text(text, encoding="utf-8")
     return name
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-LINE = "main (/p/main.py:6): until 0.03 s of 4.10 s"
+LINE = "main (/p/main.py:6): counted until 0.03 s of 4.10 s"
 
 
 def test_the_file_and_the_messages_name_them(
@@ -31,4 +31,4 @@ def test_the_file_and_the_messages_name_them(
     file = tmp_path / "a.lprof"
     save(stats, file)
     assert main(["export", "-f", "speedscope", "-o", f"{file}.out", str(file)]) == 0
-    assert "1 function, marked (until ...), was switched off" in capfd.readouterr().err
+    assert "1 function, marked (counted ...), was counted" in capfd.readouterr().err

@@ -328,7 +328,7 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     below = shown[max(n for n, line in enumerate(shown) if "return x + 1" in line) :]
     [why] = [line for line in below if " tiny: switched off after " in line]
     assert why.startswith("Note: ")
-    mark = r"Function: tiny at line 2  \(until \d+\.\d\d s of \d+\.\d\d s\)"
+    mark = r"Function: tiny at line 2  \(counted until \d+\.\d\d s of \d+\.\d\d s\)"
     assert re.search(mark, "\n".join(shown))
     stats = load_stats(str(tmp_path / "out"))
     cuts = {cut.function[2]: cut.until_ns for cut in stats.cuts}

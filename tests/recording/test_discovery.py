@@ -229,6 +229,9 @@ def test_a_postponed_function_is_found_at_a_later_call() -> None:
     profiler.discover(None)
     [lines] = hits_of(profiler).values()
     assert lines == {2: 4}
+    [cut] = profiler.get_stats().cuts
+    assert (cut.function[2], cut.until_ns) == ("late", None)
+    assert cut.from_ns > 0
     with pytest.raises(StopIteration):
         next(pauses)
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
 
 RUN = PROCESS._replace(wall_ns=4_100_000_000)
-UNTIL = "  (until 0.03 s of 4.10 s)"
+UNTIL = "  (counted until 0.03 s of 4.10 s)"
 NOTE = (
-    "3 functions, marked (until ...), were switched off at that time by --max-overhead."
-    " Their numbers end there, later time counts for the callers, and percentages are"
+    "3 functions, marked (counted ...), were counted for that part of the run, because"
+    " of --max-overhead: their other time counts for the callers, and percentages are"
     " of what was counted"
 )
 
@@ -51,7 +51,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Return the standard output of `view`; standard error has no note."""
     assert main(["view", *arguments]) == 0
     captured = capsys.readouterr()
-    assert "switched off" not in captured.err
+    assert "because of --max-overhead" not in captured.err
     return captured.out
 
 
@@ -115,7 +115,7 @@ def test_json_has_each_process_in_which_a_function_was_cut(
 ) -> None:
     functions = json.loads(shown(capsys, "--json", cut_file, cut_file))["functions"]
     cuts = {one["name"]: one.get("cuts") for one in functions}
-    one = {"until_ns": 30_000_000, "of_ns": 4_100_000_000}
+    one = {"from_ns": 0, "until_ns": 30_000_000, "of_ns": 4_100_000_000}
     assert cuts["main"] == [{"process": 0, **one}, {"process": 1, **one}]
     assert cuts["work"] is None
 
@@ -128,8 +128,25 @@ def test_added_files_say_in_how_many_processes_it_was_switched_off(
     save(later, "later.lprof")
     save(whole, "whole.lprof")
     text = shown(capsys, "--functions", cut_file, "later.lprof", "whole.lprof")
-    assert "(main)  (until 0.03 s of 4.10 s, in 2 of 3 processes)" in text
-    assert "(Model.forward)  (until 0.03 s of 4.10 s, in 1 of 3 processes)" in text
+    assert "(main)  (counted until 0.03 s of 4.10 s, in 2 of 3 processes)" in text
+    assert (
+        "(Model.forward)  (counted until 0.03 s of 4.10 s, in 1 of 3 processes)" in text
+    )
+
+
+def test_a_function_that_was_counted_late_is_marked(
+    cut_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stats = cut_profile()
+    stats.cuts = (
+        Cut(function=MAIN, process=0, from_ns=500_000_000, until_ns=None),
+        Cut(function=FORWARD, process=0, from_ns=500_000_000, until_ns=2_000_000_000),
+    )
+    save(stats, cut_file)
+    assert load(cut_file).cuts == stats.cuts
+    text = shown(capsys, "--functions", cut_file)
+    assert "(main)  (counted from 0.50 s of 4.10 s)" in text
+    assert "(Model.forward)  (counted from 0.50 s until 2.00 s of 4.10 s)" in text
 
 
 def test_the_file_keeps_the_times(cut_file: str) -> None:

@@ -60,7 +60,7 @@ def test_json_and_csv_have_the_same_rows(tmp_path: Path, flags: list[str]) -> No
     assert made["view"] == flags[0].lstrip("-")
     assert (made["format"], made["unit"]) == (1, "ns")
     assert made["notes"][-1] == "3 events were lost"
-    assert "1 function, marked (until ...), was switched off" in made["notes"][0]
+    assert "1 function, marked (counted ...), was counted for" in made["notes"][0]
     titles, *rows = csv.reader(io.StringIO(output(tmp_path, *flags, "--csv")))
     assert made["rows"]
     assert [list(row) for row in made["rows"]] == [titles] * len(rows)
@@ -93,7 +93,8 @@ def test_functions_are_in_the_order_asked_for_with_the_end_of_their_counts(
     assert made["more"] == 12
     by_key = {named(row): row for row in json_of(tmp_path, "--functions")["rows"]}
     cut = by_key[FORWARD]
-    assert (cut["until_ns"], cut["of_ns"]) == (30_000_000, 4_100_000_000)
+    assert (cut["from_ns"], cut["until_ns"]) == (0, 30_000_000)
+    assert cut["of_ns"] == 4_100_000_000
     assert (cut["self_ns"], cut["total_ns"]) == (4_600, 6_097_656)
 
 
