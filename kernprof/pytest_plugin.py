@@ -171,6 +171,7 @@ class TestProfile:
         from lineprof.console.output import clean_line, shell_word  # noqa: PLC0415
         from lineprof.console.terminal import Terminal, terminal_of  # noqa: PLC0415
         from lineprof.report import Options, default_view  # noqa: PLC0415
+        from lineprof.report.notes import with_notes  # noqa: PLC0415
         from lineprof.source import sources_of  # noqa: PLC0415
 
         stats = self._stats
@@ -191,7 +192,9 @@ class TestProfile:
         )
         sources = sources_of(stats)
         view = default_view(stats, sources, options)
-        yield from map(clean_line, view.render(stats, sources, options))
+        notes = [*view.notes(stats, options), *stats.warnings]
+        lines = with_notes(view.render(stats, sources, options), notes)
+        yield from map(clean_line, lines)
 
 
 def _part(worker: dict[str, Any]) -> str:

@@ -278,6 +278,7 @@ class LineRecorder:
         from lineprof.console.output import shell_word  # noqa: PLC0415
         from lineprof.console.terminal import terminal_of, write_lines  # noqa: PLC0415
         from lineprof.report import TEXT, Options, default_view  # noqa: PLC0415
+        from lineprof.report.notes import with_notes  # noqa: PLC0415
         from lineprof.source import sources_of  # noqa: PLC0415
 
         asked = self._options
@@ -295,7 +296,13 @@ class LineRecorder:
         view = TEXT
         if _TABLE_FLAGS.isdisjoint(asked.given):
             view = default_view(self._stats, sources, options)
-        write_lines(view.render(self._stats, sources, options), stream)
+        notes = [*view.notes(self._stats, options), *self._warnings()]
+        lines = with_notes(view.render(self._stats, sources, options), notes)
+        write_lines(lines, stream)
+
+    def _warnings(self) -> list[str]:
+        """Return what the profile lacks, without what `summary` says."""
+        return [one for one in self._stats.warnings if one not in self._remarks]
 
     def summary(self) -> list[str]:
         """Return how much of a whole program was profiled, or why nothing was."""
@@ -315,15 +322,14 @@ class LineRecorder:
         return self.named.missing() if self.named else []
 
     def warnings(self) -> list[str]:
-        """Return what the profile lacks."""
+        """Return what the profile lacks, if the tables that are shown do not say so."""
         warnings = []
         is_suspect = self._stats.why_empty or self._is_whole
         if is_suspect and self._binding.is_of_line_profiler():
             warnings.append(
                 "the program imports line_profiler's profile, not lineprof's"
             )
-        said = self._remarks  # by `summary`
-        return [*warnings, *(one for one in self._stats.warnings if one not in said)]
+        return warnings if self._is_whole else [*warnings, *self._warnings()]
 
     def next_steps(self, path: str) -> list[str]:
         """Return the commands to try next if nobody chose what is profiled."""

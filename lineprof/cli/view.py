@@ -6,7 +6,6 @@ Its flags are those of all views, and most may have defaults in a TOML file.
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import sys
 import time
@@ -38,7 +37,9 @@ from lineprof.report import VIEWS, default_view
 from lineprof.report.options import (
     ALL_FUNCTIONS,
     ALL_ORDERS,
+    CSV,
     DEFAULT_HOT_LINES,
+    OF_TABLES,
     RICH,
     TARGETS,
     Options,
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from lineprof.source import Sources
 
 _DEFAULT, *_OTHERS = VIEWS.values()
+
+_JSON = VIEWS["json"]
 
 _OPTIONS = {option.field: option for view in VIEWS.values() for option in view.options}
 
@@ -91,10 +94,10 @@ above. A file that another user could have written is ignored, unless you name i
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the view that was chosen, or write it to the file of --log-file."""
     from lineprof.report.lookup import chosen  # noqa: PLC0415  # not for --help
-    from lineprof.report.notes import next_steps, with_notes  # noqa: PLC0415
+    from lineprof.report.notes import next_steps  # noqa: PLC0415
     from lineprof.source import sources_of  # noqa: PLC0415
 
-    view: View = parsed.view
+    view = _chosen(parser, parsed)
     settings = configuration(
         parsed.config or None, off=parsed.config is False, program=os.curdir
     )
@@ -125,11 +128,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     if view is _DEFAULT and not (names or _has_choice(parsed)):
         view = default_view(profile, sources, options)
-    lines = view.render(profile, sources, options)
-    below, aside = itertools.tee(_remarks(view, profile, sources, options))
-    has_notes = view.is_text and not options.csv
-    if has_notes:
-        lines = with_notes(lines, below)
+    for_programs = parsed.as_json or options.csv
+    lines = _lines(view, profile, sources, options, as_json=parsed.as_json)
     if to_file:
         _write(lines, parsed.log_file, files, profile)
     else:
@@ -138,7 +138,11 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         *settings.refused,
         *settings.remarks,
         *_unknown_keys(settings),
-        *(() if has_notes and not to_file else aside),
+        *(
+            _remarks(view, profile, sources, options)
+            if for_programs or to_file  # else they are part of the output
+            else ()
+        ),
     ):
         print_error(note)
     if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
@@ -150,6 +154,46 @@ def _has_choice(parsed: argparse.Namespace) -> bool:
     """Return whether the user asks for something that the tables alone have."""
     fields = {option.field for option in _DEFAULT.options} - {RICH.field}
     return any(hasattr(parsed, field) for field in fields)
+
+
+def _chosen(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> View:
+    """Return the view to show; a usage error if it has no such form.
+
+    --json is the view of that name, or a form of another one.
+    """
+    view: View = parsed.view
+    if parsed.as_json and view is _DEFAULT:
+        view = parsed.view = _JSON
+    elif parsed.as_json and view.rows is None:
+        parser.error(f"--{view.name} takes no --{_JSON.name}")
+    form = f"--{_JSON.name}" if parsed.as_json else CSV.flags[-1]
+    is_csv = getattr(parsed, CSV.field, False)
+    if is_csv and parsed.as_json:
+        parser.error(f"{form} takes no {CSV.flags[-1]}")
+    for option in OF_TABLES if view.rows and (is_csv or parsed.as_json) else ():
+        if hasattr(parsed, option.field):
+            parser.error(f"--{view.name} {form} takes no {option.flags[-1]}")
+    return view
+
+
+def _lines(
+    view: View, profile: Profile, sources: Sources, options: Options, *, as_json: bool
+) -> Iterable[str]:
+    """Return the lines of a view, with notes unless other programs read it."""
+    remarks = _remarks(view, profile, sources, options)
+    if view.rows is not None and (as_json or options.csv):
+        from lineprof.report import rows  # noqa: PLC0415  # few ask for them
+
+        made = view.rows(profile, sources, options)
+        if as_json:
+            return rows.as_json(view.name, made, remarks)
+        return rows.as_csv(made)
+    lines = view.render(profile, sources, options)
+    if options.csv or not view.is_text:
+        return lines
+    from lineprof.report.notes import with_notes  # noqa: PLC0415  # not for --help
+
+    return with_notes(lines, remarks)
 
 
 def _remarks(
@@ -308,9 +352,13 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         " measured process, %%h, its host, %%t, the time, and %%q{VAR}, a variable",
     )
     add_source_root(parser)
+    parser.add_argument(
+        f"--{_JSON.name}", dest="as_json", action="store_true", help=_JSON.help
+    )
     views = parser.add_mutually_exclusive_group()
     for view in _OTHERS:
-        _add_view(views, view)
+        if view is not _JSON:
+            _add_view(views, view)
     for option in _OPTIONS.values():
         _add_option(parser, option)
 

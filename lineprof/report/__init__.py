@@ -5,6 +5,7 @@
 | (none)                    | text, line_table        |
 | (none), a whole program   | overview                |
 | --json                    | json_report             |
+| --json, --csv of a view   | rows                    |
 | --hot                     | functions               |
 | --functions               | functions               |
 | --callers                 | functions               |
@@ -52,20 +53,15 @@ from lineprof.report.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lineprof.model.profile import Profile
     from lineprof.source import Sources
 
 __all__ = ["TEXT", "VIEWS", "Option", "Options", "View", "default_view"]
 
 
-def _call(module: str, function: str, *arguments: Any) -> Iterable[str]:  # noqa: ANN401
+def _call(module: str, function: str, *arguments: Any) -> Any:  # noqa: ANN401
     """Call a function of one of this package's modules, and import that now."""
-    lines: Iterable[str] = getattr(import_module(f"{__name__}.{module}"), function)(
-        *arguments
-    )
-    return lines
+    return getattr(import_module(f"{__name__}.{module}"), function)(*arguments)
 
 
 _CALL_NOTES = partial(_call, "functions", "call_notes")
@@ -98,7 +94,8 @@ _OVERVIEW = View(
 JSON = View(
     name="json",
     suffix=".json",
-    help="JSON for other programs, times in nanoseconds",
+    help="JSON for other programs, times in nanoseconds; also of --hot, --functions,"
+    " --tree, --drill and --callers",
     options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
     takes_names=True,
@@ -109,8 +106,9 @@ HOT = View(
     name="hot",
     suffix=".hot.txt",
     help="the N lines with the most self time, of all files (default: 10)",
-    options=(LIMIT, MIN_PERCENT),
+    options=(LIMIT, MIN_PERCENT, CSV),
     render=partial(_call, "functions", "hot"),
+    rows=partial(_call, "rows", "hot"),
     notes=_CALL_NOTES,
     has_tables=False,
     value=HOT_LINES,
@@ -120,8 +118,9 @@ FUNCTIONS = View(
     name="functions",
     suffix=".functions.txt",
     help="each function with its calls, self time and cumulative time, like cProfile",
-    options=(SKIP_ZERO, SORT_BY, LIMIT, MIN_PERCENT),
+    options=(SKIP_ZERO, SORT_BY, LIMIT, MIN_PERCENT, CSV),
     render=partial(_call, "functions", "functions"),
+    rows=partial(_call, "rows", "functions"),
     notes=_CALL_NOTES,
     has_tables=False,
     orders=FUNCTION_ORDERS,
@@ -131,8 +130,9 @@ TREE = View(
     name="tree",
     suffix=".tree.txt",
     help="the calls as a tree, those with the most time first",
-    options=(DEPTH, LIMIT, MIN_PERCENT),
+    options=(DEPTH, LIMIT, MIN_PERCENT, CSV),
     render=partial(_call, "call_tree", "tree"),
+    rows=partial(_call, "rows", "tree"),
     notes=_CALL_NOTES,
     has_tables=False,
 )
@@ -143,10 +143,11 @@ DRILL = View(
     help=f"the tables of the functions that a line or a function calls ({FORMS});"
     " repeat it to go further down",
     options=(
-        *(DEPTH, LIMIT, MIN_PERCENT, UNIT, RICH),
+        *(DEPTH, LIMIT, MIN_PERCENT, CSV, UNIT, RICH),
         *(COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),
     ),
     render=partial(_call, "drill_down", "drill"),
+    rows=partial(_call, "rows", "drill"),
     notes=_CALL_NOTES,
     has_tables=False,
     value=TARGETS,
@@ -156,8 +157,9 @@ CALLERS = View(
     name="callers",
     suffix=".callers.txt",
     help="the callers of a function, with the number of calls and their time",
-    options=(LIMIT, MIN_PERCENT),
+    options=(LIMIT, MIN_PERCENT, CSV),
     render=partial(_call, "functions", "callers"),
+    rows=partial(_call, "rows", "callers"),
     notes=_CALL_NOTES,
     has_tables=False,
     value=TARGETS,

@@ -65,6 +65,21 @@ def drill(profile: Profile, sources: Sources, options: Options) -> Iterator[str]
     return _Drill(profile, sources, calls, finder, options).lines(found)
 
 
+def sections(
+    profile: Profile, sources: Sources, options: Options
+) -> tuple[Calls, list[tuple[str, Key]], int]:
+    """Return all calls, the call path and key of each function to show, and the rest.
+
+    The rest is the number of functions that --limit leaves out. Raises LineprofError
+    as `drill` does.
+    """
+    calls = Calls(profile)
+    finder = Finder(calls.numbers)
+    found = starts(profile, calls, finder, options)
+    shown, more = _Drill(profile, sources, calls, finder, options).sections(found)
+    return calls, shown, more
+
+
 class Calls:
     """The edges of the call graph by caller, by callee and by line."""
 
@@ -245,6 +260,17 @@ class _Drill:
                 f" {self._min_percent:g} %; --min-percent 0 follows all"
             )
 
+    def sections(self, found: Sequence[Start]) -> tuple[list[tuple[str, Key]], int]:
+        """Return the call path and key of each function to show; the number of more."""
+        parts, more = self._limited(
+            [(start, list(self._sections(start))) for start in found]
+        )
+        return [
+            (" -> ".join(section.path), section.function)
+            for _, of_start in parts
+            for section in of_start
+        ], more
+
     def _limited(
         self, parts: list[tuple[Start, list[_Section]]]
     ) -> tuple[list[tuple[Start, list[_Section]]], int]:
@@ -256,20 +282,6 @@ class _Drill:
             del sections[left:]
             left -= len(sections)
         return parts, more
-
-    def _profile_of(self, keys: set[Key]) -> Profile:
-        """Return the profile of some functions alone."""
-        profile = self._profile
-        return type(profile).from_functions(
-            (one for key, one in self._functions.items() if key in keys),
-            unit=profile.unit,
-            gpu=profile.gpu,
-            calls=profile.calls,
-            waits=(wait for wait in profile.waits if wait.function in keys),
-            breakdowns=profile.breakdowns,
-            processes=profile.processes,
-            cuts=profile.cuts,
-        )
 
     def _sections(self, start: Start) -> Iterator[_Section]:
         """Yield the functions to show, each once, the hottest call path first."""

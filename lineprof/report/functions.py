@@ -26,7 +26,7 @@ from lineprof.report.text_grid import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.call_graph import Edge, FunctionTotals
     from lineprof.model.names import ShortNames
@@ -85,7 +85,7 @@ _ORDERS: Mapping[str, Callable[[_FunctionRow], tuple[object, ...]]] = {
 
 def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each function, in the order of `options.sort_by`."""
-    rows = _function_rows(profile, options)
+    rows, shown = listed_functions(profile, options)
     numbers = [row.numbers for row in rows]
     calls = sum(one.calls for one in numbers)
     primitive = sum(one.primitive_calls for one in numbers)
@@ -95,9 +95,6 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     summary += f" of {counted(len(rows), 'function')}"
     if profile.calls.nodes:
         summary += f": {in_words(sum(one.self_ns for one in numbers))} in all"
-    rows.sort(key=_ORDERS[FUNCTION_ORDERS[options.sort_by or "cumulative"]])
-    whole_ns = sum(one.self_ns for one in numbers)
-    shown = limited(rows, options, lambda row: row.numbers.total_ns, whole_ns)
     yield summary
     yield ""
     has_gpu = any(row.gpu_ns for row in rows)
@@ -116,6 +113,16 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     ]
     yield from grid(titles, cells, options.terminal)
     yield from more_rows(len(rows) - len(shown))
+
+
+def listed_functions(
+    profile: Profile, options: Options
+) -> tuple[list[_FunctionRow], list[_FunctionRow]]:
+    """Return the rows of all functions, and those to show, in the order asked for."""
+    rows = _function_rows(profile, options)
+    rows.sort(key=_ORDERS[FUNCTION_ORDERS[options.sort_by or "cumulative"]])
+    whole_ns = sum(row.numbers.self_ns for row in rows)
+    return rows, limited(rows, options, lambda row: row.numbers.total_ns, whole_ns)
 
 
 def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
@@ -166,8 +173,17 @@ class _HotLine(NamedTuple):
     gpu_ns: int  # of work that it launched itself
 
 
-def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    """Yield the `options.lines` most expensive lines, the most expensive first.
+class _HottestLines(NamedTuple):
+    """The lines with the most time of their own, and the sums of all lines."""
+
+    shown: list[_HotLine]
+    lines: int  # that took time, in all
+    self_ns: int
+    gpu_ns: int
+
+
+def hottest_lines(profile: Profile, options: Options) -> _HottestLines:
+    """Return the `options.lines` most expensive lines, the most expensive first.
 
     They are sorted by self time or GPU time, whichever is greater: a line may
     only launch a kernel.
@@ -178,9 +194,15 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     shown = limited(
         shown, options, lambda row: max(row.self_ns, row.gpu_ns), max(self_ns, gpu_ns)
     )
+    return _HottestLines(shown=shown, lines=len(rows), self_ns=self_ns, gpu_ns=gpu_ns)
+
+
+def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield a row for each of the hottest lines."""
+    shown, count, self_ns, gpu_ns = hottest_lines(profile, options)
     gpu_words = f" and {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
     yield (
-        f"{len(shown)} of {len(rows)} lines, of all that took {in_words(self_ns)}"
+        f"{len(shown)} of {count} lines, of all that took {in_words(self_ns)}"
         f"{gpu_words} themselves:"
     )
     yield ""
@@ -193,7 +215,7 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     titles += [gpu_title, "% GPU"] if gpu_ns else []
     names = short_names(function.key for function in profile.functions)
     marks = Marks(profile)
-    hits = _hot_hits(profile, {(row.key, row.line) for row in shown})
+    hits = hits_of_lines(profile, {(row.key, row.line) for row in shown})
     cells = []
     for row in shown:
         texts = [times.text(row.self_ns), percent(row.self_ns, self_ns)]
@@ -234,7 +256,7 @@ def _hot_lines(profile: Profile) -> list[_HotLine]:
     return rows
 
 
-def _hot_hits(
+def hits_of_lines(
     profile: Profile, wanted: set[tuple[Key, int]]
 ) -> dict[tuple[Key, int], int]:
     """Return the hits of the lines that are `wanted`."""
@@ -280,8 +302,7 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
     for index, key in enumerate(map(finder.function, options.targets)):
         if index:
             yield ""
-        into = [edge for edge in every if edge.callee == key]
-        into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
+        into = edges_into(every, key)
         rows = [
             _caller_row(
                 edge, gpu.get((edge.caller, edge.line, key), 0), sources, finder.names
@@ -298,6 +319,13 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
         gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else 0
         rows = _folded(rows, options)
         yield from _caller_table(rows, numbers[key], gpu_ns, options)
+
+
+def edges_into(every: Iterable[Edge], key: Key) -> list[Edge]:
+    """Return the calls of a function among all edges, the longest first."""
+    into = [edge for edge in every if edge.callee == key]
+    into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
+    return into
 
 
 def _caller_row(

@@ -53,7 +53,7 @@ class Marks:
     def __init__(self, profile: Profile) -> None:
         """Take the cuts of `profile`."""
         self._processes = profile.processes
-        self._cuts: dict[Key, list[Cut]] = {}
+        self._cuts: dict[Key | None, list[Cut]] = {}
         for cut in profile.cuts:
             self._cuts.setdefault(cut.function, []).append(cut)
 
@@ -72,13 +72,12 @@ class Marks:
         If it was cut in several processes, the time is that of the process in which it
         was counted for the smallest part of the run.
         """
-        cuts = self._cuts.get(key, []) if key else []
-        if not cuts:
+        first = self._shortest(key)
+        if first is None:
             return ""
-        first = min(map(self._span, cuts), key=lambda span: span.share)
         text = str(first)
         if len(self._processes) > 1:
-            text += f", in {len(cuts)} of {len(self._processes)} processes"
+            text += f", in {len(self._cuts[key])} of {len(self._processes)} processes"
         return text
 
     def fields(self, key: Key) -> list[dict[str, int | None]]:
@@ -87,6 +86,15 @@ class Marks:
             {"process": cut.process, **self._span(cut)._asdict()}
             for cut in self._cuts.get(key, ())
         ]
+
+    def columns(self, key: Key | None, prefix: str = "") -> dict[str, object]:
+        """Return the columns of a function's mark in rows for other programs."""
+        span = self._shortest(key)
+        return {
+            f"{prefix}from_ns": span.from_ns if span else None,
+            f"{prefix}until_ns": span.until_ns if span else None,
+            f"{prefix}of_ns": span.of_ns or None if span else None,
+        }
 
     def note(self) -> Iterator[str]:
         """Yield one sentence on all marks, if there are any."""
@@ -102,8 +110,14 @@ class Marks:
     def sentences(self) -> Iterator[str]:
         """Yield the note, and a line for each function, for files without marks."""
         yield from self.note()
-        for file, line, name in self._cuts:
-            yield f"{name} ({file}:{line}): counted {self.span((file, line, name))}"
+        for key in self._cuts:
+            if key is not None:
+                yield f"{key[2]} ({key[0]}:{key[1]}): counted {self.span(key)}"
+
+    def _shortest(self, key: Key | None) -> _Span | None:
+        """Return the smallest part of a run that a function was cut to, if any."""
+        spans = [self._span(cut) for cut in self._cuts.get(key, ())]
+        return min(spans, key=lambda span: span.share, default=None)
 
     def _span(self, cut: Cut) -> _Span:
         known = 0 <= cut.process < len(self._processes)

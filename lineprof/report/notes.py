@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MAX_COMPARED = 1 << 28  # bytes of source files: more take seconds
 
+_MAX_NOTES = 8  # of a program with thousands of functions there may be hundreds
+
 _MAX_READABLE = 5  # functions, whose tables a user can read one by one
 
 
@@ -62,15 +64,17 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
 
 
 def with_notes(lines: Iterable[str], remarks: Iterable[str]) -> Iterator[str]:
-    """Yield `lines`, and below them the `remarks`, after a blank line."""
-    last = ""
+    """Yield `lines`, and below them the first `remarks`, after a blank line."""
+    last, count = "", 0
     for last in lines:
         yield last
-    for remark in remarks:
-        if last:
-            last = ""
-            yield last
-        yield f"Note: {remark}"
+    for count, remark in enumerate(remarks, 1):
+        if count == 1 and last:
+            yield ""
+        if count <= _MAX_NOTES:
+            yield f"Note: {remark}"
+    if count > _MAX_NOTES:
+        yield f"Note: {count - _MAX_NOTES} more notes are left out; --json has all"
 
 
 def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:

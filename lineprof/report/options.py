@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from lineprof.model.records import ThreadLine
+    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 DEFAULT_HOT_LINES = 10
@@ -93,6 +94,8 @@ class View(NamedTuple):
     has_tables: bool = True  # with the source of all functions
     takes_names: bool = False  # of the functions to show
     is_text: bool = True  # for people: notes are part of it
+    # For --json and --csv; None: the view has neither, or makes them itself.
+    rows: Callable[[Profile, Sources, Options], Rows] | None = None
 
 
 # Orders: the values of --sort-by, and of --sort if a name follows it.
@@ -339,7 +342,11 @@ OCCUPANCY = Option(
     "add the warps of a block and the theoretical occupancy",
 )
 
-CSV = Option("csv", ("--csv",), "values separated by commas, below a row of units")
+CSV = Option(
+    "csv",
+    ("--csv",),
+    "values separated by commas, below a row of titles; of GPU work, also one of units",
+)
 
 
 # Flags of the views of calls.
@@ -380,6 +387,10 @@ TARGETS = Option("targets", (), "", default=(), metavar="NAME", parse=str)
 HOT_LINES = Option(
     "lines", (), "", default=DEFAULT_HOT_LINES, metavar="N", parse=parse_count
 )
+
+
+# Options that change the tables of --drill, but not its rows.
+OF_TABLES = (UNIT, RICH, COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS)
 
 
 def min_percent_of_calls(options: Options) -> float:

@@ -17,6 +17,7 @@ from lineprof.model.call_graph import branch_point, call_path_tree, function_tot
 from lineprof.model.names import short_names
 from lineprof.report.call_tree import branches
 from lineprof.report.functions import hot
+from lineprof.report.marks import Marks
 from lineprof.report.notes import start_of_drill
 from lineprof.report.text import render as render_tables
 from lineprof.report.text_grid import grid, in_words, percent, percent_of, time_unit_for
@@ -100,7 +101,7 @@ def _functions(profile: Profile, options: Options) -> Iterator[str]:
     own_ns = sum(one.self_ns for one in totals.values())
     shown = nlargest(_ROWS, totals.items(), key=lambda item: item[1].self_ns)
     times = time_unit_for(numbers.total_ns for _, numbers in shown)
-    names = short_names(totals)
+    names, marks = short_names(totals), Marks(profile)
     own, cumulative = times.titles("Own", "Total")
     titles = [own, "% Own", cumulative, "Calls", "Function"]
     cells, is_hot = [], []
@@ -111,7 +112,7 @@ def _functions(profile: Profile, options: Options) -> Iterator[str]:
                 percent(numbers.self_ns, own_ns),
                 times.text(numbers.total_ns),
                 f"{numbers.calls}",
-                names.called(key),
+                names.called(key) + marks.after(key),
             ]
         )
         is_hot.append(percent_of(numbers.self_ns, own_ns) >= _HOT_PERCENT)

@@ -130,8 +130,8 @@ def remarks(tree: CallTree) -> list[str]:
     return [
         (
             f"there were more call paths than are kept: {tree.folded} calls have the"
-            " right caller and line, but --tree and flame graphs show them below"
-            " another path to that caller; profile fewer functions (--include,"
+            " right caller and line everywhere, but --tree and flame graphs show them"
+            " below another path to that caller; profile fewer functions (--include,"
             " --exclude) to see each path"
         )
     ]

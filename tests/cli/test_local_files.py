@@ -79,6 +79,9 @@ COMMANDS = [
         if view.value is None or view.value.field == "lines"
     ),
     ["view", "--hot", "99"],
+    ["view", "--hot", "99", "--json"],
+    ["view", "--callers", "f0", "--csv"],
+    ["view", "--drill", "f0", "--json"],
     ["view", "--drill", "f0", "--depth", "9", "--min-percent", "0"],
     ["view", "--callers", "f0"],
     ["view", "--callers", "called"],

@@ -15,7 +15,6 @@ from whole_program import names, profiled, summary
 from kernprof.overhead_budget import Budget, BudgetWatch
 from lineprof import load_stats
 from lineprof.recording.discovery import Cost, Overhead
-from lineprof.storage import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -331,9 +330,9 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     assert why.startswith("Note: ")
     mark = r"Function: tiny at line 2  \(counted until \d+\.\d\d s of \d+\.\d\d s\)"
     assert re.search(mark, "\n".join(shown))
-    cuts = {cut.function[2]: cut.until_ns for cut in load(str(tmp_path / "out")).cuts}
-    wall_ns = load(str(tmp_path / "out")).processes[0].wall_ns
-    assert 0 < cuts["tiny"] < wall_ns
+    stats = load_stats(str(tmp_path / "out"))
+    cuts = {cut.function[2]: cut.until_ns for cut in stats.cuts}
+    assert 0 < cuts["tiny"] < stats.processes[0].wall_ns
     assert re.search(r": to measure its \d+ hits had taken \d+\.\d+ ms; what", why)
 
 

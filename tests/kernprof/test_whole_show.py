@@ -133,3 +133,11 @@ def test_the_calls_are_those_that_the_program_makes(stats: LineStats) -> None:
         ("similarity", "shingles", pairs),
         ("similarity", "shingles", pairs),  # from another line
     ]
+
+
+def test_what_the_profile_lacks_is_below_the_tables(tmp_path: Path) -> None:
+    text = "import lineprof\ndef f(): return 1\nf()\nlineprof.stop()\n"
+    (tmp_path / "x.py").write_text(text)
+    done = kernprof("-l", "-v", "x.py", cwd=tmp_path)
+    assert "\nNote: nothing was counted since a call of cuda" in done.out
+    assert "nothing was counted" not in done.err

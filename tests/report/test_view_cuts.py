@@ -174,3 +174,17 @@ def test_notes_are_below_the_view_and_in_the_log_file(
     assert shown(capsys, "--hot", "--log-file", "out.txt", cut_file) == ""
     written = (tmp_path / "out.txt").read_text(encoding="utf-8")
     assert written.endswith("\n\nNote: 3 events were lost\n")
+
+
+def test_of_many_notes_the_first_are_shown(
+    cut_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stats = example()
+    stats.warnings = tuple(f"{number} events were lost" for number in range(20))
+    save(stats, cut_file)
+    lines = shown(capsys, "--hot", cut_file).splitlines()
+    assert lines[-9:] == [
+        *(f"Note: {number} events were lost" for number in range(8)),
+        "Note: 12 more notes are left out; --json has all",
+    ]
+    assert len(json.loads(shown(capsys, "--hot", "--json", cut_file))["notes"]) == 20
