@@ -67,6 +67,7 @@ _GENERAL = (
     "--config",
     "--no-config",
     "--log-file",
+    "--no-pager",
     "--source-root",
 )
 
@@ -109,11 +110,15 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     if view is _DEFAULT and not _has_choice(parsed):
         view = default_view(profile, sources, options)
-    lines = view.render(profile, sources, options)
     if to_file:
+        lines = view.render(profile, sources, options)
         _write(lines, parsed.log_file, files, profile)
+    elif parsed.pager:
+        from lineprof.console.pager import print_paged  # noqa: PLC0415  # not for --help
+
+        print_paged(lambda: view.render(profile, sources, options))
     else:
-        print_lines(lines)
+        print_lines(view.render(profile, sources, options))
     for note in (
         *settings.refused,
         *settings.remarks,
@@ -271,6 +276,13 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the report to this file; its name may hold %%p, the id of the"
         " measured process, %%h, its host, %%t, the time, and %%q{VAR}, a variable",
+    )
+    parser.add_argument(
+        "--no-pager",
+        dest="pager",
+        action="store_false",
+        help="print what does not fit on the terminal, without the program that PAGER"
+        " names (default: less)",
     )
     add_source_root(parser)
     views = parser.add_mutually_exclusive_group()
