@@ -204,7 +204,9 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
         cells.append([*texts, row.key[2], source.strip()])
     titles += ["Hits", "Line", "Function", "Line Contents"]
     is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in shown]
-    yield from grid(titles, cells, options.terminal, words=3, hot=is_hot)
+    spare = len(titles) - 2
+    terminal = options.terminal
+    yield from grid(titles, cells, terminal, words=3, hot=is_hot, spare=spare)
 
 
 def _hot_waits(profile: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], int]:
@@ -361,7 +363,8 @@ def _caller_table(
     if recursive:
         titles.insert(3, inclusive)
     cells = [_caller_texts(row, total, times, recursive=recursive) for row in shown]
-    yield from grid(titles, cells, options.terminal, words=3)
+    spare = len(titles) - 2
+    yield from grid(titles, cells, options.terminal, words=3, spare=spare)
 
 
 def _added(rows: list[_CallerRow]) -> _CallSums:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 _GAP = "  "  # between two columns
 
-_MIN_LAST_WIDTH = 24  # columns; if less is left, lines are wrapped and not cut
+_MIN_LAST_WIDTH = 24  # columns, if other words can be cut
 
-_MAX_INNER_WIDTH = 28  # columns, of words with more words to their right
+_MIN_INNER_WIDTH, _MAX_INNER_WIDTH = 12, 28  # of words with more words to their right
 
 _MILLISECOND, _MICROSECOND = 1e6, 1e3  # ns
 
@@ -63,40 +63,78 @@ def percent(ns: float, total_ns: float) -> str:
     return f"{percent_of(ns, total_ns):.1f} %"
 
 
-def grid(
+def grid(  # noqa: PLR0913  # all but the first three are rare
     titles: Sequence[str],
     rows: Sequence[Sequence[str]],
     terminal: Terminal,
     *,
     words: int = 1,
     hot: Sequence[bool] = (),
+    spare: int | None = None,
 ) -> Iterator[str]:
-    """Yield `titles` and `rows` as aligned columns.
+    """Yield `titles` and `rows` as aligned columns that fit the terminal.
 
     The last `words` columns are aligned to the left, the others to the right; every
-    column has a title. Rows that are `hot` are emphasized.
+    column has a title. Rows that are `hot` are emphasized. Numbers are never cut. On a
+    narrow terminal the column with the index `spare` is left out, and words are cut.
     """
     numbers = len(titles) - words
-    inner = range(numbers, len(titles) - 1)
-    rows = [
-        [
-            _shortened(text, terminal) if index in inner else text
-            for index, text in enumerate(row)
-        ]
-        for row in rows
-    ]
-    widths = [max(map(len, column)) for column in zip(titles, *rows)]
-    start = sum(widths[:-1]) + len(_GAP) * (len(titles) - 1)
-    if terminal.width is not None and terminal.width - start < _MIN_LAST_WIDTH:
-        terminal = terminal._replace(width=None)
-    for number, row in enumerate([titles, *rows]):
+    table = [list(titles), *([*map(terminal.clean, row)] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table)]
+    if terminal.width is not None:
+        if spare is not None and not _has_room(widths, numbers, terminal.width):
+            words -= 1
+            del widths[spare]
+            for row in table:
+                del row[spare]
+        widths = _fitted(widths, numbers, terminal.width)
+    dots = box_characters_of(terminal).dots
+    for number, row in enumerate(table):
         texts = [
-            text.rjust(width) if column < numbers else text.ljust(width)
-            for column, (text, width) in enumerate(zip(row, widths))
+            text.rjust(width) if column < numbers else cut(text, width, dots)
+            for column, (text, width) in enumerate(zip(row[:-1], widths))
         ]
+        last = row[-1]
+        if words == 1 and terminal.width is not None:
+            last = _name_cut(last, widths[-1], terminal)
+        texts.append(last)
         line = terminal.clipped(_GAP.join(texts).rstrip(), 0)
         is_hot = 0 < number <= len(hot) and hot[number - 1]
         yield terminal.emphasized(line) if is_hot else line
+
+
+def _has_room(widths: Sequence[int], numbers: int, width: int) -> bool:
+    """Return whether all columns fit, with some room for the last one."""
+    inner = [min(one, _MAX_INNER_WIDTH) for one in widths[numbers:-1]]
+    taken = sum(widths[:numbers]) + sum(inner) + len(_GAP) * (len(widths) - 1)
+    return width - taken >= min(widths[-1], _MIN_LAST_WIDTH)
+
+
+def _fitted(widths: Sequence[int], numbers: int, width: int) -> list[int]:
+    """Return the widths of columns that fit; those of numbers stay as they are."""
+    fitted = list(widths)
+    inner = range(numbers, len(widths) - 1)
+    for column in inner:
+        fitted[column] = min(widths[column], _MAX_INNER_WIDTH)
+    room = width - sum(widths[:numbers]) - len(_GAP) * (len(widths) - 1)
+    wanted = min(widths[-1], _MIN_LAST_WIDTH)
+    while inner and sum(fitted[column] for column in inner) + wanted > room:
+        widest = max(inner, key=fitted.__getitem__)
+        if fitted[widest] <= _MIN_INNER_WIDTH:
+            break
+        fitted[widest] -= 1
+    fitted[-1] = max(0, room - sum(fitted[column] for column in inner))
+    return fitted
+
+
+def cut(text: str, width: int, dots: str) -> str:
+    """Return a text in `width` columns, cut in its middle if it is longer."""
+    if len(text) <= width:
+        return text.ljust(width)
+    if width <= len(dots):
+        return text[:width]
+    kept = width - len(dots)
+    return text[: kept - kept // 2] + dots + text[len(text) - kept // 2 :]
 
 
 def more_rows(count: int) -> Iterator[str]:
@@ -106,10 +144,10 @@ def more_rows(count: int) -> Iterator[str]:
         yield f"{count} more {'is' if count == 1 else 'are'} not shown"
 
 
-def _shortened(text: str, terminal: Terminal) -> str:
-    """Return a text of an inner column of words, cut so that the next ones fit."""
-    text = terminal.clean(text)
-    if terminal.width is None or len(text) <= _MAX_INNER_WIDTH:
-        return text
-    dots = box_characters_of(terminal).dots
-    return text[: _MAX_INNER_WIDTH - len(dots)] + dots
+def _name_cut(text: str, width: int, terminal: Terminal) -> str:
+    """Return a name that fits, cut in its middle, and the source after it, if any."""
+    characters = box_characters_of(terminal)
+    name, arrow, source = text.partition(f"  {characters.arrow} ")
+    if len(name) > width:
+        name = cut(name, width, characters.dots)
+    return f"{name}{arrow}{source}"

@@ -105,7 +105,9 @@ def on_terminal(*arguments: str, columns: int, **environment: str) -> str:
         stderr=subprocess.DEVNULL,
         env={
             **kept,
-            "TERM": "xterm", "PYTHONIOENCODING": "utf-8", "PAGER": "",
+            "TERM": "xterm",
+            "PYTHONIOENCODING": "utf-8",
+            "PAGER": "",
             **environment,
         },
     ) as process:
