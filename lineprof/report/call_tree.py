@@ -38,7 +38,9 @@ _MAX_CHAIN = 8  # functions that do little but call the next one
 
 _CHAIN_ENDS = 3  # functions shown of a longer chain, first and last
 
-_MAX_INDENT = 16  # levels: below them, indentation begins anew
+_MIN_INDENT, _MAX_INDENT = 4, 16  # levels: below them, indentation begins anew
+
+_INDENT_WIDTH, _MIN_LABEL_WIDTH = 3, 60  # columns, of a level and beside all levels
 
 
 class _Position(NamedTuple):
@@ -180,6 +182,10 @@ class _Walk:
         self._root = root
         self._min_ns = min_percent_of_calls(options) / 100 * root.inclusive_ns
         self._max_depth = options.depth
+        self._max_indent = _MAX_INDENT
+        if options.terminal.width is not None:
+            room = (options.terminal.width - _MIN_LABEL_WIDTH) // _INDENT_WIDTH
+            self._max_indent = max(_MIN_INDENT, min(_MAX_INDENT, room))
         self._characters = box_characters_of(options.terminal)
         self._on_path: dict[Key | None, int] = {}  # functions and how often
 
@@ -292,7 +298,7 @@ class _Walk:
         if position is None:
             return _Position()
         indent, depth = position.before_children, position.depth + 1
-        if depth > _MAX_INDENT:
+        if depth > self._max_indent:
             indent, depth = f"[{level}] ", 0
         characters = self._characters
         return _Position(

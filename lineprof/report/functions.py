@@ -112,7 +112,8 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
         (*_function_texts(row, times, has_gpu=has_gpu), names.function(row.key))
         for row in shown
     ]
-    yield from grid(titles, cells, options.terminal)
+    per_call = [titles.index("Per Call", 3), titles.index("Per Call")]
+    yield from grid(titles, cells, options.terminal, spare=per_call)
     yield from more_rows(len(rows) - len(shown))
 
 
@@ -204,7 +205,7 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
         cells.append([*texts, row.key[2], source.strip()])
     titles += ["Hits", "Line", "Function", "Line Contents"]
     is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in shown]
-    spare = len(titles) - 2
+    spare = [titles.index("Function")]
     terminal = options.terminal
     yield from grid(titles, cells, terminal, words=3, hot=is_hot, spare=spare)
 
@@ -363,8 +364,7 @@ def _caller_table(
     if recursive:
         titles.insert(3, inclusive)
     cells = [_caller_texts(row, total, times, recursive=recursive) for row in shown]
-    spare = len(titles) - 2
-    yield from grid(titles, cells, options.terminal, words=3, spare=spare)
+    yield from grid(titles, cells, options.terminal, words=3)
 
 
 def _added(rows: list[_CallerRow]) -> _CallSums:

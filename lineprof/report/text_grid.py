@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import box_characters_of
@@ -16,7 +17,11 @@ _GAP = "  "  # between two columns
 
 _MIN_LAST_WIDTH = 24  # columns, if other words can be cut
 
+_MIN_NAME_WIDTH = 40  # of the only column of words, if others can be left out
+
 _MIN_INNER_WIDTH, _MAX_INNER_WIDTH = 12, 28  # of words with more words to their right
+
+_DRAWN = re.compile(r"(\[\d+\] )?[│├└─|` -]*(:\d+ )?")  # before the name of a call
 
 _MILLISECOND, _MICROSECOND = 1e6, 1e3  # ns
 
@@ -70,24 +75,23 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
     *,
     words: int = 1,
     hot: Sequence[bool] = (),
-    spare: int | None = None,
+    spare: Sequence[int] = (),
 ) -> Iterator[str]:
     """Yield `titles` and `rows` as aligned columns that fit the terminal.
 
     The last `words` columns are aligned to the left, the others to the right; every
-    column has a title. Rows that are `hot` are emphasized. Numbers are never cut. On a
-    narrow terminal the column with the index `spare` is left out, and words are cut.
+    column has a title. Rows that are `hot` are emphasized. On a narrow terminal the
+    columns with the indexes `spare` are left out, the first one first, and words are
+    cut; numbers are not.
     """
     numbers = len(titles) - words
     table = [list(titles), *([*map(terminal.clean, row)] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table)]
     if terminal.width is not None:
-        if spare is not None and not _has_room(widths, numbers, terminal.width):
-            words -= 1
-            del widths[spare]
-            for row in table:
-                del row[spare]
-        widths = _fitted(widths, numbers, terminal.width)
+        shown = _shown_columns(widths, numbers, terminal.width, spare)
+        table = [[row[index] for index in shown] for row in table]
+        numbers = sum(index < numbers for index in shown)
+        widths = _fitted([widths[index] for index in shown], numbers, terminal.width)
     dots = box_characters_of(terminal).dots
     for number, row in enumerate(table):
         texts = [
@@ -95,7 +99,7 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
             for column, (text, width) in enumerate(zip(row[:-1], widths))
         ]
         last = row[-1]
-        if words == 1 and terminal.width is not None:
+        if len(row) == numbers + 1 and terminal.width is not None:
             last = _name_cut(last, widths[-1], terminal)
         texts.append(last)
         line = terminal.clipped(_GAP.join(texts).rstrip(), 0)
@@ -103,11 +107,21 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
         yield terminal.emphasized(line) if is_hot else line
 
 
-def _has_room(widths: Sequence[int], numbers: int, width: int) -> bool:
-    """Return whether all columns fit, with some room for the last one."""
-    inner = [min(one, _MAX_INNER_WIDTH) for one in widths[numbers:-1]]
-    taken = sum(widths[:numbers]) + sum(inner) + len(_GAP) * (len(widths) - 1)
-    return width - taken >= min(widths[-1], _MIN_LAST_WIDTH)
+def _shown_columns(
+    widths: Sequence[int], numbers: int, width: int, spare: Sequence[int]
+) -> list[int]:
+    """Return the indexes of the columns to show, for which others may be left out."""
+    shown = list(range(len(widths)))
+    for index in spare:
+        inner = [one for one in shown[:-1] if one >= numbers]
+        taken = sum(widths[one] for one in shown[:-1] if one < numbers)
+        taken += sum(min(widths[one], _MAX_INNER_WIDTH) for one in inner)
+        taken += len(_GAP) * (len(shown) - 1)
+        wanted = _MIN_LAST_WIDTH if inner else _MIN_NAME_WIDTH
+        if width - taken >= min(widths[-1], wanted):
+            break
+        shown.remove(index)
+    return shown
 
 
 def _fitted(widths: Sequence[int], numbers: int, width: int) -> list[int]:
@@ -145,9 +159,16 @@ def more_rows(count: int) -> Iterator[str]:
 
 
 def _name_cut(text: str, width: int, terminal: Terminal) -> str:
-    """Return a name that fits, cut in its middle, and the source after it, if any."""
+    """Return a name that fits, cut in its middle, and the source after it, if any.
+
+    What is drawn before the name of a call, and the line of the call, stay.
+    """
     characters = box_characters_of(terminal)
-    name, arrow, source = text.partition(f"  {characters.arrow} ")
-    if len(name) > width:
-        name = cut(name, width, characters.dots)
-    return f"{name}{arrow}{source}"
+    name = text.partition(f"  {characters.arrow} ")[0]
+    if len(name) <= width:
+        return text
+    before = _DRAWN.match(name)
+    start = before.end() if before else 0
+    if width - start < _MIN_INNER_WIDTH:
+        return text
+    return name[:start] + cut(name[start:], width - start, characters.dots)

@@ -10,16 +10,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from as_python import kernprof, viewer
 from example_calls import example as calls_example
 from example_whole import NAMES, example
 
+from lineprof.console.terminal import Terminal
+from lineprof.report import VIEWS, Options, overview
 from lineprof.report.overview import MAX_LINES
+from lineprof.source import Sources
 from lineprof.storage import save
 
 if TYPE_CHECKING:
-    import pytest
-
     from lineprof.line_stats import LineStats
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -208,3 +210,35 @@ def test_bodies_that_are_no_python_are_shown(tmp_path: Path) -> None:
     broken = stats.sources["/project/plan.py"]._replace(text="def (:\n" * 50)
     stats.sources = {"/project/plan.py": broken}
     assert "without numbers" not in view(tmp_path, "-z", stats=stats)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("view_name", ["overview", "hot", "functions", "tree"])
+def test_rows_fit_the_terminal_and_numbers_are_whole(
+    width: int, view_name: str
+) -> None:
+    long = "name_of_a_function_that_says_all_that_there_is_to_say"
+    stats = example()
+    stats.functions = [
+        one._replace(name=one.name.replace("step", long)) for one in stats.functions
+    ]
+    nodes = [
+        node._replace(
+            function=(*node.function[:2], node.function[2].replace("step", long))
+        )
+        for node in stats.calls.nodes
+    ]
+    stats.calls = stats.calls._replace(nodes=tuple(nodes))
+    terminal = Terminal(is_terminal=True, width=width)
+    render = overview.render if view_name == "overview" else VIEWS[view_name].render
+    narrow, wide = (
+        list(render(stats, Sources(stats.sources), Options(terminal=one, file="f")))
+        for one in (terminal, Terminal(is_terminal=True, width=1000))
+    )
+    rows = [line for line in narrow if not line.startswith("To see more")]
+    assert max(map(len, rows)) <= width
+    if width == 80 and view_name != "hot":  # which leaves the names out
+        assert any(re.search(r"\w…\w", line) for line in rows)
+    assert [line.split("%")[0] for line in narrow if "%" in line[:30]] == [
+        line.split("%")[0] for line in wide if "%" in line[:30]
+    ]
