@@ -213,7 +213,9 @@ class LineRecorder:
             save(
                 self._stats,
                 path,
-                lambda rows: progress.say(lambda: f"writing the profile: {rows:,} rows"),
+                lambda rows: progress.say(
+                    lambda: f"writing the profile: {rows:,} rows"
+                ),
             )
 
     def _new_stats(self) -> LineStats:

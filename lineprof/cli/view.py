@@ -47,7 +47,7 @@ from lineprof.report.options import (
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from lineprof.config import ConfigSource
     from lineprof.model.profile import Profile
@@ -136,12 +136,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
 
     if to_file:
         _write(lines(), parsed.log_file, files, profile)
-    elif parsed.pager:
-        from lineprof.console.pager import print_paged  # noqa: PLC0415  # not for --help
-
-        print_paged(lines)
     else:
-        print_lines(lines())
+        _print(lines, paged=parsed.pager)
     for note in (
         *settings.refused,
         *settings.remarks,
@@ -156,6 +152,16 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
         for step in next_steps(profile, files[0]):
             print_error(step)
+
+
+def _print(lines: Callable[[], Iterable[str]], *, paged: bool) -> None:
+    """Print lines, by the user's pager if they are many and it is `paged`."""
+    if not paged:
+        print_lines(lines())
+        return
+    from lineprof.console.pager import print_paged  # noqa: PLC0415  # not for --help
+
+    print_paged(lines)
 
 
 def _has_choice(parsed: argparse.Namespace) -> bool:

@@ -146,9 +146,7 @@ def _fill(stats: Profile, path: str, progress: Callable[[int], object]) -> None:
         db.close()
 
 
-def _insert(
-    db: sqlite3.Connection, table: Table, rows: Iterable[Row]
-) -> Iterator[int]:
+def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> Iterator[int]:
     """Insert `rows`, many with each statement; yield the number of each.
 
     There may be hundreds of thousands, and each statement lets another thread run.
@@ -382,7 +380,7 @@ def _call_nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterable[Row]:
         parents, lines, functions, threads, *numbers = columns
         function_ids = map(ids.__getitem__, functions)
     if min(parents, default=0) < NO_NODE or any(map(ge, parents, count())):
-        wrong = next(one for i, one in enumerate(nodes) if not -2 < one.parent < i)
+        wrong = next(one for i, one in enumerate(nodes) if not NO_NODE <= one.parent < i)
         raise IndexError(f"{wrong} stands before its parent")
     return zip(
         count(),
