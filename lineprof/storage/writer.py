@@ -380,7 +380,9 @@ def _call_nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterable[Row]:
         parents, lines, functions, threads, *numbers = columns
         function_ids = map(ids.__getitem__, functions)
     if min(parents, default=0) < NO_NODE or any(map(ge, parents, count())):
-        wrong = next(one for i, one in enumerate(nodes) if not NO_NODE <= one.parent < i)
+        wrong = next(
+            one for i, one in enumerate(nodes) if not NO_NODE <= one.parent < i
+        )
         raise IndexError(f"{wrong} stands before its parent")
     return zip(
         count(),
