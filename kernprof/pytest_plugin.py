@@ -206,8 +206,6 @@ def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
     """Return a profiler of the project in `folder`, which records from now on."""
     import builtins  # noqa: PLC0415
 
-    from lineprof.bytecode.instructions import prepare  # noqa: PLC0415
-
     from kernprof.project import around  # noqa: PLC0415
     from kernprof.selection import FunctionFilter  # noqa: PLC0415
     from lineprof.errors import LineprofError  # noqa: PLC0415
@@ -223,7 +221,6 @@ def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
         exclude=patterns(_names(options.lineprof_exclude), here),
     )
     selected.begin_packages(around(folder))
-    prepare()  # its imports now, not while tests run
     profiler = LineProfiler()
     profiler.discover(selected)
     return profiler
