@@ -8,6 +8,7 @@ import json
 import random
 import re
 import sqlite3
+import sys
 from collections import Counter, defaultdict
 from contextlib import closing
 from dataclasses import dataclass
@@ -50,7 +51,8 @@ def packed(slices: Iterable[Slice], *, in_order: bool = True) -> Trace:
     }
     data = {
         name: b"".join(
-            value.to_bytes(8 if kind == "Q" else 4, "little") for value in columns[name]
+            value.to_bytes(8 if kind == "Q" else 4, sys.byteorder)
+            for value in columns[name]
         )
         for name, kind in SLICE_COLUMNS.items()
     }
