@@ -320,6 +320,15 @@ def test_other_formats_have_the_same_slices_and_sums(tmp_path: Path) -> None:
     assert opened == times
 
 
+def test_sums_in_a_cpuprofile_have_only_their_own_time(tmp_path: Path) -> None:
+    calls = [Slice(1_000_000 * i, 2_000, 0, B, 0) for i in (3, 9)]
+    save(profile([Slice(0, 1_000_000, 0, A, 0), *calls]), tmp_path / "x.lprof")
+    assert export(tmp_path, "cpuprofile", "--min-duration=10us").status == 0
+    nodes = json.loads((tmp_path / "x.cpuprofile").read_text())["nodes"]
+    times = {node["callFrame"]["functionName"]: node["hitCount"] for node in nodes}
+    assert {name: us for name, us in times.items() if us} == {"a": 1_000, "b": 4}
+
+
 # GPU activities.
 
 
