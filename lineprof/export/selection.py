@@ -34,7 +34,7 @@ from lineprof.model.timelines import (
 from lineprof.report.gpu_format import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
     from typing import TypeVar
 
@@ -128,7 +128,8 @@ class _Selector:
         self._shown = 0
         self._shortest = _END  # of the slices shown (ns)
         self._left_out: list[int] = []  # lengths of GPU activities
-        self._sums: dict[int, int] = {}  # threads of sums, by the thread they are of
+        # Threads of sums, by process and the thread whose calls they have.
+        self._sums: dict[tuple[int, int], int] = {}
         self._threads = list(profile.threads)
 
     def _window(self, one: Trace | Timeline) -> tuple[int, int]:
@@ -272,34 +273,42 @@ class _Selector:
         batches = packer.end()
         count = sum(batch.events for batch in batches)
         found = [replace(trace, count=count, batches=batches)]
-        columns = dict(zip(SLICE_COLUMNS, sums))
-        batches = pack_slices(columns)
-        if batches:
-            found.append(
-                replace(
-                    trace,
-                    count=sum(batch.events for batch in batches),
-                    left_out=0,
-                    threads=tuple(map(self._thread_of_sums, trace.threads)),
-                    batches=batches,
-                )
-            )
+        if sums[0]:
+            found.append(self._sums_of(trace, dict(zip(SLICE_COLUMNS, sums))))
         return found, credit
 
-    def _thread_of_sums(self, thread: int) -> int:
+    def _sums_of(self, trace: Trace, columns: Mapping[str, bytes]) -> Trace:
+        """Return the sums of a trace's short calls, each on a new thread for them."""
+        summed = set(array(SLICE_COLUMNS["thread"], columns["thread"]))
+        threads = [
+            self._thread_of_sums(trace.process, thread) if number in summed else thread
+            for number, thread in enumerate(trace.threads)
+        ]
+        batches = pack_slices(columns)
+        return replace(
+            trace,
+            count=sum(batch.events for batch in batches),
+            left_out=0,
+            threads=tuple(threads),
+            batches=batches,
+        )
+
+    def _thread_of_sums(self, process: int, thread: int) -> int:
         """Return the thread on which the sums of a thread are shown; a new one."""
-        if thread not in self._sums:
-            like = Thread(process=0, native_id=0, name="")
+        key = (process, thread)
+        if key not in self._sums:
+            like = Thread(process=process, native_id=0, name="")
             if thread != UNKNOWN_THREAD:
                 like = self._threads[thread]
             name = ": ".join(filter(None, [like.name, SUMS_NAME]))
-            self._sums[thread] = len(self._threads)
+            self._sums[key] = len(self._threads)
             self._threads.append(like._replace(name=name))
-        return self._sums[thread]
+        return self._sums[key]
 
     def remarks(self, rule: _Rule) -> Iterator[str]:
         """Yield how the timeline differs from the whole one, one line each."""
         folded = self._slices - self._shown
+        how = "" if rule.shown is None else "; --limit 0 writes all"
         if folded and rule.shown is None:
             yield (
                 f"{folded:,} of {self._slices:,} slices are shorter than"
@@ -310,14 +319,16 @@ class _Selector:
             yield (
                 f"the file has the longest {self._shown:,} of {self._slices:,} slices,"
                 f" down to {time_text(self._shortest)}: the others count as time of the"
-                f" slices around them{self._remark_of_sums()}; --limit 0 writes all"
+                f" slices around them{self._remark_of_sums()}{how}"
             )
         if self._left_out:
             yield (
                 f"{len(self._left_out):,} GPU activities, the shortest"
-                f" ({time_text(sum(self._left_out))} in all), are not in the file"
+                f" ({time_text(sum(self._left_out))} in all), are not in the file{how}"
             )
-        if self._choice.is_narrow and not self._slices and not self._gpu_lengths:
+        if self._choice.is_narrow and not self._traces:
+            yield "--min-duration, --from and --to leave the sums of calls as they are"
+        elif not self._slices and not self._gpu_lengths:
             yield "the file has no slices: none is between --from and --to"
 
     def _remark_of_sums(self) -> str:

@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import example_calls
 import pytest
 from as_python import Outcome, viewer
 from example_gpu import ORIGIN_NS, PROCESS, THREADS, example
@@ -367,6 +368,14 @@ def test_of_slices_of_one_length_gpu_activities_come_first(tmp_path: Path) -> No
     rows = [one.row for one in found.slices if one.ns == 500_000]
     assert rows == ["Context 1: Compute", "Context 1: Stream 7"]
     assert [one.ns for one in SLICES].count(500_000) == 2
+
+
+def test_sums_of_a_run_without_a_trace_are_whole(tmp_path: Path) -> None:
+    flags = ("--limit=2", "--min-duration=1s")
+    found = exported(tmp_path, example_calls.example(), *flags)
+    assert found.slices == exported(tmp_path, example_calls.example()).slices
+    said = "--min-duration, --from and --to leave the sums of calls as they are"
+    assert said in found.said
 
 
 # Flags, and what is said.
