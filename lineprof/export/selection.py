@@ -23,8 +23,10 @@ from lineprof.model.records import UNKNOWN_THREAD, Thread
 from lineprof.model.timelines import (
     EVENT_COLUMNS,
     SLICE_COLUMNS,
+    SLICE_SIZES,
     SLICES_PER_BATCH,
     event_column,
+    first_of,
     pack_events,
     pack_slices,
     slice_planes,
@@ -53,8 +55,6 @@ _SLOTS = 1000  # of time, in each of which folded slices are summed up by functi
 _SLICES_PER_SLOT = 100  # fewer slots if fewer slices are shown
 
 SUMS_NAME = "short calls, summed"  # of the rows of these sums
-
-_BATCH_BYTES = 4 * SLICES_PER_BATCH
 
 
 class SliceChoice(NamedTuple):
@@ -368,20 +368,23 @@ class _Packer:
         """Add slices by their columns."""
         for column, more in zip(self._columns.values(), columns):
             column.extend(more)
-        if len(self._columns["line"]) >= _BATCH_BYTES:
-            self._pack()
+        waiting = len(self._columns["line"]) // SLICE_SIZES["line"]
+        if waiting >= SLICES_PER_BATCH:
+            self._pack(waiting - waiting % SLICES_PER_BATCH)
 
     def end(self) -> tuple[Batch, ...]:
         """Return all batches."""
-        self._pack()
+        self._pack(SLICES_PER_BATCH)
         return tuple(self._batches)
 
-    def _pack(self) -> None:
-        """Pack what there is; up to two batches."""
-        columns = {name: bytes(column) for name, column in self._columns.items()}
+    def _pack(self, count: int) -> None:
+        """Pack up to `count` slices."""
+        columns = {}
+        for name, column in self._columns.items():
+            end = count * SLICE_SIZES[name]
+            columns[name] = bytes(column[:end])
+            del column[:end]
         self._batches += pack_slices(columns)
-        for column in self._columns.values():
-            column.clear()
 
 
 # Lengths of slices.
@@ -484,7 +487,9 @@ def _gpu_slices(batch: Batch, window: tuple[int, int]) -> Iterator[_GpuSlice | N
 
 _SAMPLE_FROM = 200_000  # slices: the file of fewer is small
 
-_SAMPLE_BATCHES = 2  # of each trace and timeline
+_SAMPLE_BATCHES = 4  # of each trace and timeline
+
+_SAMPLE_SLICES = 1 << 13  # of each batch
 
 
 def estimated_bytes(
@@ -509,7 +514,9 @@ def estimated_bytes(
 
 
 def _sample(one: AnyTimeline) -> AnyTimeline:
-    """Return some of the batches, not from the beginning."""
-    step = len(one.batches) // (_SAMPLE_BATCHES + 1)
-    batches = one.batches[step :: max(1, step)][:_SAMPLE_BATCHES]
+    """Return the slices or GPU activities at some times, evenly apart."""
+    step = max(1, len(one.batches) // _SAMPLE_BATCHES)
+    batches = tuple(
+        first_of(batch, _SAMPLE_SLICES) for batch in one.batches[step // 2 :: step]
+    )
     return replace(one, count=sum(batch.events for batch in batches), batches=batches)
