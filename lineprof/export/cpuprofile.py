@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.export.encoding import SpooledTexts, quoted, url
+from lineprof.export.selection import SUMS_NAME
 from lineprof.export.stacks import (
     LineShare,
     LineShares,
@@ -109,6 +110,12 @@ class Nodes:
                 name = thread_name(self._profile, thread)
             node = self._threads[thread] = self._new(ROOT, _frame(name))
         return node
+
+    def is_of_sums(self, thread: int) -> bool:
+        """Tell whether a thread only shows the sums of another one's short calls."""
+        if thread == UNKNOWN_THREAD:
+            return False
+        return self._profile.threads[thread].name.endswith(SUMS_NAME)
 
     def program(self, thread: int) -> int:
         """Return the node of a thread's time outside of profiled functions."""
@@ -304,6 +311,7 @@ class _Track:
 
     def __init__(self, thread: int, nodes: Nodes, samples: _Thread, start: int) -> None:
         self._thread = thread
+        self._is_of_sums = nodes.is_of_sums(thread)
         self._nodes = nodes
         self._samples = samples
         self._now = start
@@ -349,6 +357,8 @@ class _Track:
         self._now = until
         if self._open:
             node, line = self._open[-1].node, self._open[-1].line
+        elif self._is_of_sums:
+            return  # the thread itself was elsewhere
         else:
             node, line = self._nodes.program(self._thread), 0
         self._samples.spend(node, [LineShare(line=line, ns=ns)])

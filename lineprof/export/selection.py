@@ -23,8 +23,10 @@ from lineprof.model.records import UNKNOWN_THREAD, Thread
 from lineprof.model.timelines import (
     EVENT_COLUMNS,
     SLICE_COLUMNS,
+    SLICE_SIZES,
     SLICES_PER_BATCH,
     event_column,
+    first_of,
     pack_events,
     pack_slices,
     slice_planes,
@@ -34,7 +36,7 @@ from lineprof.model.timelines import (
 from lineprof.report.gpu_format import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
     from typing import TypeVar
 
@@ -53,8 +55,6 @@ _SLOTS = 1000  # of time, in each of which folded slices are summed up by functi
 _SLICES_PER_SLOT = 100  # fewer slots if fewer slices are shown
 
 SUMS_NAME = "short calls, summed"  # of the rows of these sums
-
-_BATCH_BYTES = 4 * SLICES_PER_BATCH
 
 
 class SliceChoice(NamedTuple):
@@ -128,7 +128,8 @@ class _Selector:
         self._shown = 0
         self._shortest = _END  # of the slices shown (ns)
         self._left_out: list[int] = []  # lengths of GPU activities
-        self._sums: dict[int, int] = {}  # threads of sums, by the thread they are of
+        # Threads of sums, by process and the thread whose calls they have.
+        self._sums: dict[tuple[int, int], int] = {}
         self._threads = list(profile.threads)
 
     def _window(self, one: Trace | Timeline) -> tuple[int, int]:
@@ -272,34 +273,42 @@ class _Selector:
         batches = packer.end()
         count = sum(batch.events for batch in batches)
         found = [replace(trace, count=count, batches=batches)]
-        columns = dict(zip(SLICE_COLUMNS, sums))
-        batches = pack_slices(columns)
-        if batches:
-            found.append(
-                replace(
-                    trace,
-                    count=sum(batch.events for batch in batches),
-                    left_out=0,
-                    threads=tuple(map(self._thread_of_sums, trace.threads)),
-                    batches=batches,
-                )
-            )
+        if sums[0]:
+            found.append(self._sums_of(trace, dict(zip(SLICE_COLUMNS, sums))))
         return found, credit
 
-    def _thread_of_sums(self, thread: int) -> int:
+    def _sums_of(self, trace: Trace, columns: Mapping[str, bytes]) -> Trace:
+        """Return the sums of a trace's short calls, each on a new thread for them."""
+        summed = set(array(SLICE_COLUMNS["thread"], columns["thread"]))
+        threads = [
+            self._thread_of_sums(trace.process, thread) if number in summed else thread
+            for number, thread in enumerate(trace.threads)
+        ]
+        batches = pack_slices(columns)
+        return replace(
+            trace,
+            count=sum(batch.events for batch in batches),
+            left_out=0,
+            threads=tuple(threads),
+            batches=batches,
+        )
+
+    def _thread_of_sums(self, process: int, thread: int) -> int:
         """Return the thread on which the sums of a thread are shown; a new one."""
-        if thread not in self._sums:
-            like = Thread(process=0, native_id=0, name="")
+        key = (process, thread)
+        if key not in self._sums:
+            like = Thread(process=process, native_id=0, name="")
             if thread != UNKNOWN_THREAD:
                 like = self._threads[thread]
             name = ": ".join(filter(None, [like.name, SUMS_NAME]))
-            self._sums[thread] = len(self._threads)
+            self._sums[key] = len(self._threads)
             self._threads.append(like._replace(name=name))
-        return self._sums[thread]
+        return self._sums[key]
 
     def remarks(self, rule: _Rule) -> Iterator[str]:
         """Yield how the timeline differs from the whole one, one line each."""
         folded = self._slices - self._shown
+        how = "" if rule.shown is None else "; --limit 0 writes all"
         if folded and rule.shown is None:
             yield (
                 f"{folded:,} of {self._slices:,} slices are shorter than"
@@ -310,14 +319,16 @@ class _Selector:
             yield (
                 f"the file has the longest {self._shown:,} of {self._slices:,} slices,"
                 f" down to {time_text(self._shortest)}: the others count as time of the"
-                f" slices around them{self._remark_of_sums()}; --limit 0 writes all"
+                f" slices around them{self._remark_of_sums()}{how}"
             )
         if self._left_out:
             yield (
                 f"{len(self._left_out):,} GPU activities, the shortest"
-                f" ({time_text(sum(self._left_out))} in all), are not in the file"
+                f" ({time_text(sum(self._left_out))} in all), are not in the file{how}"
             )
-        if self._choice.is_narrow and not self._slices and not self._gpu_lengths:
+        if self._choice.is_narrow and not self._traces:
+            yield "--min-duration, --from and --to leave the sums of calls as they are"
+        elif not self._slices and not self._gpu_lengths:
             yield "the file has no slices: none is between --from and --to"
 
     def _remark_of_sums(self) -> str:
@@ -357,20 +368,23 @@ class _Packer:
         """Add slices by their columns."""
         for column, more in zip(self._columns.values(), columns):
             column.extend(more)
-        if len(self._columns["line"]) >= _BATCH_BYTES:
-            self._pack()
+        waiting = len(self._columns["line"]) // SLICE_SIZES["line"]
+        if waiting >= SLICES_PER_BATCH:
+            self._pack(waiting - waiting % SLICES_PER_BATCH)
 
     def end(self) -> tuple[Batch, ...]:
         """Return all batches."""
-        self._pack()
+        self._pack(SLICES_PER_BATCH)
         return tuple(self._batches)
 
-    def _pack(self) -> None:
-        """Pack what there is; up to two batches."""
-        columns = {name: bytes(column) for name, column in self._columns.items()}
+    def _pack(self, count: int) -> None:
+        """Pack up to `count` slices."""
+        columns = {}
+        for name, column in self._columns.items():
+            end = count * SLICE_SIZES[name]
+            columns[name] = bytes(column[:end])
+            del column[:end]
         self._batches += pack_slices(columns)
-        for column in self._columns.values():
-            column.clear()
 
 
 # Lengths of slices.
@@ -473,7 +487,9 @@ def _gpu_slices(batch: Batch, window: tuple[int, int]) -> Iterator[_GpuSlice | N
 
 _SAMPLE_FROM = 200_000  # slices: the file of fewer is small
 
-_SAMPLE_BATCHES = 2  # of each trace and timeline
+_SAMPLE_BATCHES = 4  # of each trace and timeline
+
+_SAMPLE_SLICES = 1 << 13  # of each batch
 
 
 def estimated_bytes(
@@ -498,7 +514,9 @@ def estimated_bytes(
 
 
 def _sample(one: AnyTimeline) -> AnyTimeline:
-    """Return some of the batches, not from the beginning."""
-    step = len(one.batches) // (_SAMPLE_BATCHES + 1)
-    batches = one.batches[step :: max(1, step)][:_SAMPLE_BATCHES]
+    """Return the slices or GPU activities at some times, evenly apart."""
+    step = max(1, len(one.batches) // _SAMPLE_BATCHES)
+    batches = tuple(
+        first_of(batch, _SAMPLE_SLICES) for batch in one.batches[step // 2 :: step]
+    )
     return replace(one, count=sum(batch.events for batch in batches), batches=batches)

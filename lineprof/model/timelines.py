@@ -104,6 +104,18 @@ def _planes(data: bytes, count: int, size: int) -> bytes:
     return planes
 
 
+def first_of(batch: Batch, count: int) -> Batch:
+    """Return up to `count` of the first events or slices of a valid batch."""
+    columns = []
+    count = min(count, batch.events)
+    for name, data in batch.columns:
+        planes = zlib.decompress(data)
+        starts = range(0, len(planes), batch.events)
+        first = b"".join([planes[start : start + count] for start in starts])
+        columns.append((name, zlib.compress(first, _ZLIB_LEVEL)))
+    return Batch(events=count, columns=tuple(columns))
+
+
 def _differences(values: array[int]) -> list[int]:
     return [*values[:1], *map(sub, islice(values, 1, None), values)]
 

@@ -8,11 +8,13 @@ import json
 import random
 import re
 import sqlite3
+import sys
 from collections import Counter, defaultdict
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import example_calls
 import pytest
 from as_python import Outcome, viewer
 from example_gpu import ORIGIN_NS, PROCESS, THREADS, example
@@ -50,7 +52,8 @@ def packed(slices: Iterable[Slice], *, in_order: bool = True) -> Trace:
     }
     data = {
         name: b"".join(
-            value.to_bytes(8 if kind == "Q" else 4, "little") for value in columns[name]
+            value.to_bytes(8 if kind == "Q" else 4, sys.byteorder)
+            for value in columns[name]
         )
         for name, kind in SLICE_COLUMNS.items()
     }
@@ -318,6 +321,15 @@ def test_other_formats_have_the_same_slices_and_sums(tmp_path: Path) -> None:
     assert opened == times
 
 
+def test_sums_in_a_cpuprofile_have_only_their_own_time(tmp_path: Path) -> None:
+    calls = [Slice(1_000_000 * i, 2_000, 0, B, 0) for i in (3, 9)]
+    save(profile([Slice(0, 1_000_000, 0, A, 0), *calls]), tmp_path / "x.lprof")
+    assert export(tmp_path, "cpuprofile", "--min-duration=10us").status == 0
+    nodes = json.loads((tmp_path / "x.cpuprofile").read_text())["nodes"]
+    times = {node["callFrame"]["functionName"]: node["hitCount"] for node in nodes}
+    assert {name: us for name, us in times.items() if us} == {"a": 1_000, "b": 4}
+
+
 # GPU activities.
 
 
@@ -356,6 +368,14 @@ def test_of_slices_of_one_length_gpu_activities_come_first(tmp_path: Path) -> No
     rows = [one.row for one in found.slices if one.ns == 500_000]
     assert rows == ["Context 1: Compute", "Context 1: Stream 7"]
     assert [one.ns for one in SLICES].count(500_000) == 2
+
+
+def test_sums_of_a_run_without_a_trace_are_whole(tmp_path: Path) -> None:
+    flags = ("--limit=2", "--min-duration=1s")
+    found = exported(tmp_path, example_calls.example(), *flags)
+    assert found.slices == exported(tmp_path, example_calls.example()).slices
+    said = "--min-duration, --from and --to leave the sums of calls as they are"
+    assert said in found.said
 
 
 # Flags, and what is said.
