@@ -15,7 +15,7 @@ from kernprof import messages
 from lineprof.autoprofile.autoprofile import ProfileTargets, failures_text
 from lineprof.autoprofile.targets import names_of_path
 from lineprof.files import absolute_path, real_path
-from lineprof.recording.compiled import imported_extensions
+from lineprof.recording.extensions import imported_extensions
 
 if TYPE_CHECKING:
     from collections.abc import Collection
