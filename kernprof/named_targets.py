@@ -25,7 +25,7 @@ from lineprof.autoprofile.targets import (
 )
 from lineprof.files import absolute_path, current_folder, real_path
 from lineprof.patterns import patterns
-from lineprof.recording.compiled import imported_extensions
+from lineprof.recording.extensions import imported_extensions
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -228,7 +228,7 @@ class LineRecorder:
 
     def _new_remarks(self) -> list[str]:
         """Return a line on the extension modules that were to be profiled, if any."""
-        from lineprof.recording.compiled import extension_warnings  # noqa: PLC0415
+        from lineprof.recording.extensions import extension_warnings  # noqa: PLC0415
         from lineprof.recording.profiler import extensions_in  # noqa: PLC0415
 
         decorated = extensions_in(self._profiler)

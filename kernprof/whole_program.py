@@ -252,7 +252,7 @@ class WholeProgram:
         """Return the program's own extension modules, and their files."""
         if not self._open:
             return {}
-        from lineprof.recording.compiled import imported_extensions  # noqa: PLC0415
+        from lineprof.recording.extensions import imported_extensions  # noqa: PLC0415
 
         return {
             name: file

@@ -31,7 +31,7 @@ from lineprof.bytecode.imports import ALL, Import, imports_in
 from lineprof.decorate.callables import attributes
 from lineprof.files import real_path, short_path
 from lineprof.patterns import did_you_mean, suggestions
-from lineprof.recording.compiled import extension_file
+from lineprof.recording.extensions import extension_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

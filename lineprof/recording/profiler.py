@@ -751,6 +751,7 @@ def _compiled_warnings(registry: Registry) -> list[str]:
     """Return warnings about compiled functions, whose lines are not profiled."""
     if not (registry.compiled or registry.extensions):
         return []
-    from lineprof.recording.compiled import extension_warnings, warnings_of  # noqa: PLC0415  # seldom needed
+    from lineprof.recording.compiled import warnings_of  # noqa: PLC0415  # seldom needed
+    from lineprof.recording.extensions import extension_warnings  # noqa: PLC0415
 
     return warnings_of(registry.compiled) + extension_warnings(registry.extensions)

@@ -77,7 +77,8 @@ class Registry:
         """
         if isinstance(target, FunctionType) or _is_python_class(target):
             return
-        from lineprof.recording.compiled import compiled_in, in_extension  # noqa: PLC0415  # seldom needed
+        from lineprof.recording.compiled import compiled_in  # noqa: PLC0415  # seldom needed
+        from lineprof.recording.extensions import in_extension  # noqa: PLC0415
 
         self.compiled.update(dict.fromkeys(compiled_in(target)))
         self.extensions.update(in_extension(target))
