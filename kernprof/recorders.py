@@ -98,9 +98,9 @@ class GlobalProfilerBinding:
 
 def _is_on_terminal() -> bool:
     """Return whether standard error is a terminal, and the program has left it so."""
-    stream = sys.stderr
+    stream = sys.__stderr__
     try:
-        return stream is sys.__stderr__ and stream.isatty()
+        return stream is not None and stream is sys.stderr and stream.isatty()
     except (AttributeError, OSError, ValueError):  # there is none, or it is closed
         return False
 
@@ -198,12 +198,12 @@ class LineRecorder:
         from lineprof.storage import save  # noqa: PLC0415
 
         with Progress(after_output=True) as progress:
+
+            def show(rows: int) -> None:
+                progress.say(lambda: f"writing the profile: {rows:,} rows")
+
             self._stats = profiler.get_stats()
-            save(
-                self._stats,
-                path,
-                lambda rows: progress.say(lambda: f"writing the profile: {rows:,} rows"),
-            )
+            save(self._stats, path, show)
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""

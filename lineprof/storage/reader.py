@@ -320,7 +320,7 @@ def _calls(
     columns: dict[str, list[Any]] = {name: [] for name in CALL_NODES.names}
     for chunk in chunks_of(db, CALL_NODES):
         for column, values in zip(columns.values(), zip(*chunk)):
-            column += values
+            column.extend(values)
     return CallTree(nodes=_nodes(columns, keys, threads), folded=folded)
 
 

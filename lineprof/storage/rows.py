@@ -77,7 +77,7 @@ def chunks_of(db: sqlite3.Connection, table: Table) -> Iterator[Rows]:
 
 
 def _fit(chunk: Rows, table: Table) -> bool:
-    """Tell whether all values have their columns' types, so that none needs a change."""
+    """Tell whether each value has its column's type, so that none needs a change."""
     return all(
         set(map(type, values))
         <= ({column.kind, type(None)} if column.optional else {column.kind})
