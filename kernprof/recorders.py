@@ -107,9 +107,9 @@ _TABLE_FLAGS = {"unit", "skip_zero", "summarize"}
 
 def _is_on_terminal() -> bool:
     """Return whether standard error is a terminal, and the program has left it so."""
-    stream = sys.stderr
+    stream = sys.__stderr__
     try:
-        return stream is sys.__stderr__ and stream.isatty()
+        return stream is not None and stream is sys.stderr and stream.isatty()
     except (AttributeError, OSError, ValueError):  # there is none, or it is closed
         return False
 
@@ -209,14 +209,12 @@ class LineRecorder:
         from lineprof.storage import save  # noqa: PLC0415
 
         with Progress(after_output=True) as progress:
+
+            def show(rows: int) -> None:
+                progress.say(lambda: f"writing the profile: {rows:,} rows")
+
             self._stats = self._new_stats()
-            save(
-                self._stats,
-                path,
-                lambda rows: progress.say(
-                    lambda: f"writing the profile: {rows:,} rows"
-                ),
-            )
+            save(self._stats, path, show)
 
     def _new_stats(self) -> LineStats:
         """Return the profile of a program that has ended."""

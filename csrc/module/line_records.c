@@ -57,6 +57,25 @@ make_one(const line_maker *self, int64_t ticks, int64_t cost, lp_wide other,
     return ns == other && same != NULL ? Py_NewRef(same) : make_number(ns);
 }
 
+/* Return the values as an instance of `kind`, a subclass of tuple, as
+ * tuple.__new__ makes it. */
+static PyObject *
+make_of_kind(PyTypeObject *kind, PyObject *values)
+{
+    PyObject *args, *record;
+
+    if (kind == &PyTuple_Type) {
+        return Py_NewRef(values);
+    }
+    args = PyTuple_Pack(1, values);
+    record = args == NULL ? NULL : PyTuple_Type.tp_new(kind, args, NULL);
+    Py_XDECREF(args);
+    if (record != NULL && PyObject_GC_IsTracked(record)) {
+        PyObject_GC_UnTrack(record); /* numbers alone are in no cycle */
+    }
+    return record;
+}
+
 static PyObject *
 make_record(const line_maker *self, const lp_line_row *row)
 {
@@ -74,25 +93,20 @@ make_record(const line_maker *self, const lp_line_row *row)
         make_one(self, row->min, row->hit_cost, ns, time),
         make_one(self, row->max, row->hit_cost, ns, time),
     };
-    PyObject *record = self->kind->tp_alloc(self->kind, FIELDS);
-    bool failed = record == NULL;
+    PyObject *values = PyTuple_New(FIELDS), *record;
+    bool failed = values == NULL;
 
     for (Py_ssize_t i = 0; i < FIELDS; i++) {
         failed |= items[i] == NULL;
-        if (record == NULL) {
+        if (values == NULL) {
             Py_XDECREF(items[i]);
         }
         else {
-            PyTuple_SET_ITEM(record, i, items[i]);
+            PyTuple_SET_ITEM(values, i, items[i]);
         }
     }
-    if (failed) {
-        Py_XDECREF(record);
-        return NULL;
-    }
-    if (PyObject_GC_IsTracked(record)) {
-        PyObject_GC_UnTrack(record); /* numbers alone are in no cycle */
-    }
+    record = failed ? NULL : make_of_kind(self->kind, values);
+    Py_XDECREF(values);
     return record;
 }
 

@@ -20,10 +20,8 @@ _INTERVAL = 0.1  # s between two updates
 
 _ERASE = "\r\x1b[K"
 # After a program's output, which may end within a line: that stays as it is.
-_KEEP, _ERASE_AFTER = (
-    "\x1b7",
-    "\x1b8\x1b[J",
-)  # save the cursor; go there, erase the rest
+# The cursor is saved, and what follows it is erased.
+_KEEP, _ERASE_AFTER = "\x1b7", "\x1b8\x1b[J"
 
 _DEFAULT_WIDTH = 80  # columns
 

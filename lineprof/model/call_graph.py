@@ -6,14 +6,16 @@ may be very deep.
 
 from __future__ import annotations
 
-from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import GPU_TIME_KINDS, NO_PATH
 from lineprof.model.records import NO_NODE, node_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeVar
+
+    K = TypeVar("K")
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallTree, Key
@@ -62,11 +64,8 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
     Each is the sum of its nodes, over all threads and all call paths.
     """
     nodes = node_columns(tree.nodes)
-    sums: dict[tuple[int, int, int], list[int]] = {}
     keys = zip(nodes.callers, nodes.column("line"), nodes.column("function"))
-    for key, *numbers in zip(keys, *map(nodes.column, _NUMBERS)):
-        known = sums.get(key)
-        sums[key] = numbers if known is None else list(map(add, known, numbers))
+    groups, sums = _sums(keys, [nodes.column(name) for name in _NUMBERS])
     functions = nodes.functions
     return tuple(
         [
@@ -76,9 +75,24 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
                 callee=functions[callee],
                 **dict(zip(_NUMBERS, numbers)),
             )
-            for (caller, line, callee), numbers in sums.items()
+            for (caller, line, callee), numbers in zip(groups, zip(*sums))
         ]
     )
+
+
+def _sums(
+    keys: Iterable[K], columns: Iterable[Iterable[int]]
+) -> tuple[Iterable[K], list[list[int]]]:
+    """Return the different keys, and sums of the columns' numbers for each key."""
+    indexes: dict[K, int] = {}
+    rows = [indexes.setdefault(key, len(indexes)) for key in keys]
+    sums = []
+    for column in columns:
+        totals = [0] * len(indexes)
+        for index, number in zip(rows, column):
+            totals[index] += number
+        sums.append(totals)
+    return indexes, sums
 
 
 def sum_of_nodes(nodes: Collection[CallNode]) -> FunctionTotals:
@@ -99,14 +113,11 @@ def function_totals(profile: Profile) -> dict[Key, FunctionTotals]:
     function's whole time as self time.
     """
     nodes = node_columns(profile.calls.nodes)
-    sums: dict[int, list[int]] = {}
-    columns = map(nodes.column, _TOTALS)
-    for function, *numbers in zip(nodes.column("function"), *columns):
-        known = sums.get(function)
-        sums[function] = numbers if known is None else list(map(add, known, numbers))
+    columns = [nodes.column(name) for name in _TOTALS]
+    groups, sums = _sums(nodes.column("function"), columns)
     in_tree = {
         nodes.functions[index]: FunctionTotals(**dict(zip(_TOTALS, numbers)))
-        for index, numbers in sums.items()
+        for index, numbers in zip(groups, zip(*sums))
     }
     totals: dict[Key, FunctionTotals] = {}
     for function in profile.functions:

@@ -1,7 +1,7 @@
 """The session of one LineProfiler with the C core: event source, run, GPU, timeline.
 
-This is the only module that imports `lineprof._core`; its functions hand the C module
-on to the other modules.
+This is the only module that imports `lineprof._core` for its state; its functions hand
+the C module on to the other modules.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof import _core
 from lineprof.model.records import NO_CALLS, CallNodes, CallTree
+from lineprof.snapshot.arithmetic import call_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ def tree_of(
         numbers = map(_NUMBERS, map(NodeRow._make, nodes))
         nodes = array("q", chain.from_iterable(numbers)).tobytes()
     table = _FunctionTable(keys, functions)
-    columns, totals, more = _core.call_times(
+    columns, totals, more = call_times(
         nodes,
         table.of_serials,
         table.flags,

@@ -7,7 +7,6 @@ from array import array
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof import _core
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
@@ -27,6 +26,7 @@ from lineprof.model.records import (
     sum_parts,
 )
 from lineprof.process_info import thread_names
+from lineprof.snapshot.arithmetic import line_records
 from lineprof.snapshot.calls import of_c, remarks, tree_of
 from lineprof.source import read_source
 
@@ -276,7 +276,7 @@ def _thread_lines(
 ) -> tuple[ThreadLine, ...]:
     """Return the core's packed lines as those of a profile."""
     is_in_order = ThreadLine._fields == _RECORD
-    found = _core.line_records(
+    found = line_records(
         lines,
         places,
         (scale.ns_per_tick, scale.cost_one, scale.cost_share),

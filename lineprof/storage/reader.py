@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import stat
+from array import array
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,11 @@ from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
     NO_NODE,
+    NODE_COLUMNS,
     OTHER,
     PARTS,
     UNKNOWN_THREAD,
-    CallNode,
+    CallNodes,
     CallTree,
     Cut,
     FunctionStats,
@@ -28,6 +30,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
     Wait,
+    maker_of,
     sum_parts,
 )
 from lineprof.model.units import MAX_UNIT, MIN_UNIT, NANOSECOND
@@ -35,6 +38,7 @@ from lineprof.storage.rows import (
     Damaged,
     check_natural,
     check_tables,
+    chunks_of,
     indexes_of,
     known,
     rows_of,
@@ -61,7 +65,6 @@ from lineprof.storage.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from lineprof.storage.rows import Indexes, Keys
@@ -290,11 +293,18 @@ def _cells(
     """Return the measured lines of each function, by its id."""
     found: dict[object, list[ThreadLine]] = {row_id: [] for row_id in keys}
     threads = {None: UNKNOWN_THREAD, **threads}
-    for row in CELLS.named(rows_of(db, CELLS)):
-        cells = known(found, row.pop("function_id"), "function")
-        thread = known(threads, row.pop("thread_id"), "thread")
-        cells.append(ThreadLine(thread=thread, **row))  # the rest has the same names
+    make = maker_of(ThreadLine, _CELL_FIELDS)
+    for chunk in chunks_of(db, CELLS):
+        for function_id, line, thread_id, *numbers in chunk:
+            if function_id not in found or thread_id not in threads:
+                known(found, function_id, "function")
+                known(threads, thread_id, "thread")
+            found[function_id].append(make((line, threads[thread_id], *numbers)))
     return found
+
+
+# Fields of `ThreadLine` in the order of the columns after the function.
+_CELL_FIELDS = tuple([name.removesuffix("_id") for name in CELLS.names[1:]])
 
 
 def _with_called(db: sqlite3.Connection, keys: Keys) -> Keys:
@@ -312,39 +322,44 @@ def _calls(
 ) -> CallTree:
     """Return the call tree; Damaged if its values are invalid."""
     check_natural([folded], "a call tree")
-    return CallTree(nodes=tuple(_nodes(db, keys, threads)), folded=folded)
+    columns: dict[str, list[Any]] = {name: [] for name in CALL_NODES.names}
+    for chunk in chunks_of(db, CALL_NODES):
+        for column, values in zip(columns.values(), zip(*chunk)):
+            column.extend(values)
+    return CallTree(nodes=_nodes(columns, keys, threads), folded=folded)
 
 
-def _nodes(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> Iterator[CallNode]:
+def _nodes(columns: dict[str, list[Any]], keys: Keys, threads: Indexes) -> CallNodes:
+    """Return the nodes in the columns of `CALL_NODES`; Damaged if they are invalid."""
+    ids, thread_ids = columns["id"], columns["thread_id"]
+    indexes = {row_id: index for index, row_id in enumerate(ids)}
+    parents = []
+    for index, parent_id in enumerate(columns["parent_id"]):
+        parent = NO_NODE if parent_id is None else indexes.get(parent_id, index)
+        if parent >= index:
+            raise Damaged(f"there is no node before its child, called {parent_id}")
+        if parent != NO_NODE and thread_ids[parent] != thread_ids[index]:
+            message = f"node {ids[index]} has another thread than node {parent_id}"
+            raise Damaged(message)
+        parents.append(parent)
+    functions = {row_id: index for index, row_id in enumerate(keys)}
     threads = {None: UNKNOWN_THREAD, **threads}
-    earlier: dict[object, tuple[int, object]] = {}  # index and thread, by id
-    rows = CALL_NODES.named(rows_of(db, CALL_NODES))
-    for index, row in enumerate(rows):
-        row_id, parent_id, thread_id = row["id"], row["parent_id"], row["thread_id"]
-        parent = NO_NODE
-        if parent_id is not None:
-            parent, its_thread = known(
-                earlier, parent_id, "node before its child, called"
-            )
-            if its_thread != thread_id:
-                raise Damaged(f"node {row_id} has another thread than node {parent_id}")
-        node = CallNode(
-            parent=parent,
-            line=row["line"],
-            function=known(keys, row["function_id"], "function"),
-            thread=known(threads, thread_id, "thread"),
-            calls=row["calls"],
-            primitive_calls=row["primitive_calls"],
-            self_ns=row["self_ns"],
-            total_ns=row["total_ns"],
-            inclusive_ns=row["inclusive_ns"],
-        )
-        if min(node.line, node.calls, node.primitive_calls) < 0 or (
-            min(node.self_ns, node.total_ns, node.inclusive_ns) < 0
-        ):
-            raise Damaged(f"node {row_id} has a number below 0")
-        earlier[row_id] = (index, thread_id)
-        yield node
+    for name in ("line", *_NODE_NUMBERS):
+        if min(columns[name], default=0) < 0:
+            wrong = next(i for i, number in enumerate(columns[name]) if number < 0)
+            raise Damaged(f"node {ids[wrong]} has a number below 0")
+    made = {
+        "parent": parents,
+        "line": columns["line"],
+        "function": [known(functions, i, "function") for i in columns["function_id"]],
+        "thread": [known(threads, i, "thread") for i in thread_ids],
+        **{name: columns[name] for name in _NODE_NUMBERS},
+    }
+    packed = [array("q", made[name]) for name in NODE_COLUMNS]
+    return CallNodes(tuple(keys.values()), tuple(packed))
+
+
+_NODE_NUMBERS = ("calls", "primitive_calls", "self_ns", "total_ns", "inclusive_ns")
 
 
 def _waits(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> tuple[Wait, ...]:

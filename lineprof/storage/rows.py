@@ -6,13 +6,12 @@ Anyone may have made or damaged the file: no value in it is trusted.
 from __future__ import annotations
 
 import sqlite3
-from operator import is_
 from typing import TYPE_CHECKING
 
 from lineprof.storage.schema import OPTIONAL_TABLES, TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from lineprof.model.records import Key
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     Keys = Mapping[object, Key]  # of functions, by id
 
 _MAX_ROWS = 20_000_000  # of one table
+_ROWS_AT_ONCE = 1000
 
 
 class Damaged(Exception):  # noqa: N818  # it is a reason, not an error
@@ -60,19 +60,29 @@ def check_tables(db: sqlite3.Connection) -> frozenset[Table]:
 
 def rows_of(db: sqlite3.Connection, table: Table) -> Rows:
     """Return all rows of a table; Damaged if a value has not its column's type."""
-    rows: Rows = []
-    fit = set()  # types of the values of rows that need no change
-    for row in db.execute(table.select(_columns(db, table))):
-        if len(rows) == _MAX_ROWS:
+    return [row for chunk in chunks_of(db, table) for row in chunk]
+
+
+def chunks_of(db: sqlite3.Connection, table: Table) -> Iterator[Rows]:
+    """Yield the same rows, some at a time."""
+    cursor = db.execute(table.select(_columns(db, table)))
+    count = 0
+    while chunk := cursor.fetchmany(_ROWS_AT_ONCE):
+        count += len(chunk)
+        if count > _MAX_ROWS:
             raise Damaged(f"too many rows in {table.name}")
-        types = tuple(map(type, row))
-        if types not in fit:
-            checked = _checked(row, table)
-            if all(map(is_, checked, row)):
-                fit.add(types)
-            row = checked  # noqa: PLW2901  # the same row, in Python's types
-        rows.append(row)
-    return rows
+        if not _fit(chunk, table):
+            chunk = [_checked(row, table) for row in chunk]
+        yield chunk
+
+
+def _fit(chunk: Rows, table: Table) -> bool:
+    """Tell whether each value has its column's type, so that none needs a change."""
+    return all(
+        set(map(type, values))
+        <= ({column.kind, type(None)} if column.optional else {column.kind})
+        for column, values in zip(table.columns, zip(*chunk))
+    )
 
 
 def _columns(db: sqlite3.Connection, table: Table) -> set[str]:

@@ -14,9 +14,9 @@ from lineprof.model.gpu import NO_GPU
 from lineprof.model.records import (
     NO_CALLS,
     NO_NODE,
-    NODE_COLUMNS,
     UNKNOWN_THREAD,
     CallNodes,
+    node_columns,
 )
 from lineprof.storage.schema import (
     APPLICATION_ID,
@@ -366,28 +366,19 @@ def _call_functions(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
         yield CALL_FUNCTIONS.row(id=index, file=file, name=name, first_line=line)
 
 
-_NODE = attrgetter(*NODE_COLUMNS)
-
-
 def _call_nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterable[Row]:
     """Return the rows of `CALL_NODES`, column by column, as there are many."""
-    nodes = stats.calls.nodes
-    if isinstance(nodes, CallNodes):
-        parents, lines, functions, threads, *numbers = nodes.columns
-        function_ids = map([ids[key] for key in nodes.functions].__getitem__, functions)
-    else:
-        columns = zip(*map(_NODE, nodes)) if nodes else [()] * len(NODE_COLUMNS)
-        parents, lines, functions, threads, *numbers = columns
-        function_ids = map(ids.__getitem__, functions)
+    nodes = node_columns(stats.calls.nodes)
+    parents, lines, functions, threads, *numbers = nodes.columns
+    function_ids = [ids.get(key) for key in nodes.functions]  # not all are called
     if min(parents, default=0) < NO_NODE or any(map(ge, parents, count())):
-        wrong = next(
-            one for i, one in enumerate(nodes) if not NO_NODE <= one.parent < i
-        )
+        known = (range(NO_NODE, index) for index in count())
+        wrong = next(one for one, above in zip(nodes, known) if one.parent not in above)
         raise IndexError(f"{wrong} stands before its parent")
     return zip(
         count(),
         [None if parent == NO_NODE else parent for parent in parents],
-        function_ids,
+        map(function_ids.__getitem__, functions),
         lines,
         map(_ThreadIds(stats).__getitem__, threads),
         *numbers,

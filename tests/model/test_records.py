@@ -20,7 +20,7 @@ from example_stats import everything
 from lineprof.export import EXPORTS
 from lineprof.line_stats import LineStats
 from lineprof.model.gpu import GpuRun
-from lineprof.model.records import LineBreakdown
+from lineprof.model.records import CallNodes, LineBreakdown
 from lineprof.model.timelines import SLICE_COLUMNS, EventRow, Launch, Trace, pack_slices
 from lineprof.recording.calibration import Costs, set_costs
 from lineprof.report import VIEWS, Options
@@ -81,7 +81,7 @@ def named(value: Any) -> Any:
         return {
             field.name: named(getattr(value, field.name)) for field in fields(value)
         }
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list, CallNodes)):
         return [named(one) for one in value]
     if isinstance(value, dict):
         return {key: named(one) for key, one in value.items() if key != "one_more"}
