@@ -2,6 +2,8 @@
 
 ``kernprof -l script.py`` is the command; ``kernprof.main(["-l", "script.py"])``
 does the same in a process that goes on afterwards.
+
+PYTEST_DONT_REWRITE: pytest --lineprof is a plugin.
 """
 
 from __future__ import annotations

@@ -894,6 +894,13 @@ def check(options: RunOptions) -> None:
         verb = "needs" if len(given) == 1 else "need"
         hint = f"add -l, or leave {_names(options, given)} out"
         raise UsageError(f"{_names(options, given)} {verb} -l", hint=hint)
+    for word in (*options.include, *options.exclude):
+        from lineprof.patterns import check as check_pattern  # noqa: PLC0415  # rare
+
+        try:
+            check_pattern(word)
+        except LineprofError as error:
+            raise UsageError(error.message, hint=error.hint) from None
     for_whole = [
         flag
         for flag in given

@@ -40,6 +40,8 @@ class Program:
     texts: dict[str, str]  # source without a file, by the file name of its code
     # Called with the code and its module's name just before the first line.
     before: Callable[[CodeType, str], None] | None = None
+    # Called with a module's name before the packages that it is in are imported.
+    before_packages: Callable[[str], None] | None = None
     has_ended = False  # the last line has run
     error: BaseException | None = None  # that ended the program
     _started = False
@@ -164,7 +166,7 @@ class Container(Program):
 
     def run(self, recording: Recording) -> None:
         """Run it; NotRunError if it has no ``__main__``."""
-        why_not = _run_module("__main__", recording, self.before, alter_argv=False)
+        why_not = _run_module("__main__", recording, self)
         if why_not:
             raise NotRunError(why_not, hint="give a folder or zip with a __main__.py")
         self.has_ended = True
@@ -188,7 +190,7 @@ class Module(Program):
 
     def run(self, recording: Recording) -> None:
         """Run it; NotRunError if there is no such module."""
-        why_not = _run_module(self.stem, recording, self.before, alter_argv=True)
+        why_not = _run_module(self.stem, recording, self, alter_argv=True)
         if why_not:
             raise NotRunError(why_not, hint="check its name, and where you are")
         self.has_ended = True
@@ -431,11 +433,7 @@ def _module_started() -> bool:
 
 
 def _run_module(
-    name: str,
-    recording: Recording,
-    before: Callable[[CodeType, str], None] | None,
-    *,
-    alter_argv: bool,
+    name: str, recording: Recording, program: Program, *, alter_argv: bool = False
 ) -> str:
     """Run a module with the function that the interpreter calls for -m.
 
@@ -445,8 +443,10 @@ def _run_module(
 
     try:
         with recording:
-            if before:
-                _call_before(runpy, before, as_module=alter_argv)
+            if program.before_packages and alter_argv:
+                program.before_packages(name)
+            if program.before:
+                _call_before(runpy, program.before, as_module=alter_argv)
             runpy._run_module_as_main(name, alter_argv)  # type: ignore[attr-defined]  # noqa: SLF001
     except SystemExit as stop:
         inner = stop.__traceback__.tb_next if stop.__traceback__ else None

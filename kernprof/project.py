@@ -7,7 +7,8 @@ import sys
 from collections import namedtuple
 
 from kernprof.options import MODULE, SCRIPT
-from lineprof.files import absolute_path, real_path
+from kernprof.runners import runner_named
+from lineprof.files import absolute_path, current_folder, real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def project_files(
 
     `file` is the one that runs, `module` its name if it runs as a module.
     """
+    if runner_of(options, program, file):
+        return _around_here()
     real = real_path(file)
     beside = around(program.first_path or os.curdir)
     if options.kind == SCRIPT and _is_command(options, program):
@@ -41,6 +44,45 @@ def project_files(
     if options.kind != MODULE or real in beside:
         return beside
     return beside + _of_module(real, module)
+
+
+def runner_of(options: RunOptions, program: Program, file: str) -> str:
+    """Return the module of the runner that `file` is part of, "" if it is the user's.
+
+    A runner in the user's project, such as pytest in a checkout of pytest, is a program
+    as any other.
+    """
+    if options.kind not in {MODULE, SCRIPT}:
+        return ""
+    if options.kind == SCRIPT and not _is_command(options, program):
+        return ""
+    runner = runner_named(options, program)
+    return runner if runner and real_path(file) not in _around_here() else ""
+
+
+def _around_here() -> ProjectFiles:
+    return around(current_folder() or os.curdir)
+
+
+def package_files(
+    options: RunOptions, program: Program, module: str
+) -> ProjectFiles | None:
+    """Return the program's own files before `module` and its packages are imported.
+
+    Returns None if `module`, which is to run, is not in a package. Nothing is imported.
+    """
+    from importlib.util import find_spec  # noqa: PLC0415  # runpy has imported it
+
+    package = module.partition(".")[0]
+    try:
+        spec = find_spec(package)
+    except Exception:  # noqa: BLE001  # finders of others may raise anything
+        return None
+    if spec is None or spec.submodule_search_locations is None:
+        return None
+    if not spec.has_location or spec.origin is None:  # no __init__.py, so no code
+        return around(program.first_path or os.curdir)
+    return project_files(options, program, spec.origin, f"{package}.__init__")
 
 
 def _is_command(options: RunOptions, program: Program) -> bool:
@@ -80,6 +122,16 @@ class ProjectFiles:
         if file in self.files:
             return True
         return any(self._holds(folder, file) for folder in self.folders)
+
+    def has_extension(self, file: str) -> bool:
+        """Return whether an extension module with that real path is the program's own.
+
+        A distribution's extensions are beside its modules in Python, in a package.
+        """
+        folder = os.path.dirname(file)
+        if os.path.basename(folder) in _SITES:
+            return False
+        return file in self or any(os.path.dirname(own) == folder for own in self.files)
 
     def _holds(self, folder: Folder, file: str) -> bool:
         if not file.startswith(os.path.join(folder.path, "")):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol, TextIO
 
+    from kernprof.named_targets import NamedTargets
     from kernprof.options import RunOptions
     from kernprof.whole_program import WholeProgram
     from lineprof.line_stats import LineStats
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
 
         def show(self, stream: TextIO, path: str) -> None:
             """Print what `dump` wrote to `path`."""
+
+        def failures(self) -> list[str]:
+            """Return lines on what was to be profiled, and could not be."""
 
         def summary(self) -> list[str]:
             """Return lines for all users: how much was profiled, or why nothing."""
@@ -128,6 +132,8 @@ class LineRecorder:
         self.builtin: object = self._profiler
         self._binding = GlobalProfilerBinding(self._profiler)
         self.whole: WholeProgram | None = None  # set if all of it is profiled
+        self.named: NamedTargets | None = None  # set if there is -p
+        self._remarks: list[str] = []
 
     def new_profiler(self) -> LineProfiler:
         """Return a profiler as the options say; LineprofError if not available."""
@@ -186,7 +192,24 @@ class LineRecorder:
         profiler = self.profiler
         profiler.exit = exit_reason
         self._stats = self._marked(profiler.get_stats())
+        self._remarks = self._new_remarks()
+        known = (one for one in self._stats.warnings if one not in self._remarks)
+        self._stats.warnings = (*known, *self._remarks)
         self._stats.to_file(path)
+
+    def _new_remarks(self) -> list[str]:
+        """Return a line on the extension modules that were to be profiled, if any."""
+        from lineprof.recording.compiled import extension_warnings  # noqa: PLC0415
+        from lineprof.recording.profiler import extensions_in  # noqa: PLC0415
+
+        decorated = extensions_in(self._profiler)
+        modules = {
+            **(self.whole.extensions() if self.whole else {}),
+            **(self.named.extensions() if self.named else {}),
+        }
+        for name in decorated:
+            modules.pop(name.rpartition(".")[0], None)
+        return extension_warnings(decorated) + extension_warnings(modules)
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""
@@ -250,8 +273,19 @@ class LineRecorder:
     def summary(self) -> list[str]:
         """Return how much of a whole program was profiled, or why nothing was."""
         text = self.whole.summary(self._stats) if self.whole else ""
-        text = text or self._stats.why_empty
-        return [text] if text else []
+        remarks, why = self._remarks, ""
+        is_empty = not (text or self._stats.functions)
+        if is_empty and remarks:
+            why, *remarks = remarks
+        lines = self.named.summary(is_empty=is_empty, why=why) if self.named else []
+        if not lines or not is_empty:
+            text = text or (f"the profile is empty: {why}" if why else "")
+            lines += filter(None, [text or self._stats.why_empty])
+        return lines + remarks
+
+    def failures(self) -> list[str]:
+        """Return lines on targets of -p that could not be imported."""
+        return self.named.missing() if self.named else []
 
     def warnings(self) -> list[str]:
         """Return what the profile lacks."""
@@ -261,7 +295,8 @@ class LineRecorder:
             warnings.append(
                 "the program imports line_profiler's profile, not lineprof's"
             )
-        return [*warnings, *self._stats.warnings]
+        said = self._remarks  # by `summary`
+        return [*warnings, *(one for one in self._stats.warnings if one not in said)]
 
     def next_steps(self, path: str) -> list[str]:
         """Return the commands to try next if nobody chose what is profiled."""
@@ -361,6 +396,10 @@ class CallRecorder:
         from kernprof.cprofile import print_calls  # noqa: PLC0415  # at the end
 
         print_calls(self._profiler, stream)
+
+    def failures(self) -> list[str]:
+        """Return no lines: nothing is profiled by name."""
+        return []
 
     def summary(self) -> list[str]:
         """Return why the profile is empty, if it is: with -b it may be."""

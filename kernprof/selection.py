@@ -2,7 +2,7 @@
 
 `FunctionFilter` decides on each code object: the program's own, or what --include,
 --exclude and --all say. `decorates` and `may_decorate` tell whether a program uses
-``@profile``. `patterns` parses the values of --include and --exclude.
+``@profile``.
 
 A filter is called when a code object first runs, on any thread: it must not import,
 raise, or take long.
@@ -14,18 +14,18 @@ import opcode
 import os
 import sys
 from collections import namedtuple
-from fnmatch import fnmatchcase
 from types import CodeType
 
 from kernprof.project import STANDARD, ProjectFiles
 from lineprof.files import absolute_path, current_folder, real_path
 from lineprof.model.collectives import is_torch
+from lineprof.patterns import SOURCE, is_function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator
 
-    Parts = tuple[str, ...]
+    from lineprof.patterns import Parts, Pattern
 
 # They belong to the function around them, as do the scopes of type parameters.
 _COMPREHENSIONS = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
@@ -33,7 +33,6 @@ _TYPE_PARAMETERS = "<generic parameters of "
 _FROZEN = "<frozen "
 # Modules of Python that run programs and modules: their frames are around all code.
 _RUNNERS = frozenset(("importlib", "zipimport", "runpy"))
-_SOURCE = (".py", ".pyw")
 _INIT = ".__init__"
 _MODULE = "<module>"
 _PRIVATE = ("_", "<")  # first characters of private names
@@ -76,6 +75,10 @@ class FunctionFilter:
         """Return whether the pattern `word` has matched no code that ran so far."""
         return word not in self._matched
 
+    def begin_packages(self, files: ProjectFiles) -> None:
+        """Take the program's own files, before its code is known."""
+        self._files = files
+
     def begin(
         self,
         code: CodeType,
@@ -83,10 +86,12 @@ class FunctionFilter:
         module: str = "",
         *,
         has_file: bool = True,
+        is_own: bool = True,
     ) -> None:
         """Take the program's `code`, about to run, and the files that are its own.
 
-        `module` is the name of the code's module if it runs as one.
+        `module` is the name of the code's module if it runs as one. `is_own` is False
+        for the code of a runner.
         """
         self._selections.clear()
         self._files = files
@@ -94,7 +99,8 @@ class FunctionFilter:
         self._own = None if has_file else frozenset(_code_tree(code))
         paths = self._paths(self._main) if has_file else ()
         modules = {"__main__", *_modules(paths), *filter(None, (module,))}
-        self._main_selection = self._selection(paths, modules, selected=True)
+        selected = is_own or self._everything
+        self._main_selection = self._selection(paths, modules, selected=selected)
 
     def __call__(self, code: CodeType) -> bool | None:
         """Return whether to profile `code`; None if no code of its file, ever."""
@@ -112,7 +118,7 @@ class FunctionFilter:
                 return None
             if _is_left_out(selection, code):
                 return False
-            return self._has(selection, code.co_qualname)
+            return self._has(selection, code)
         except Exception:  # noqa: BLE001  # python may be half torn down by now
             return None
 
@@ -120,7 +126,7 @@ class FunctionFilter:
         """Return the selected functions of a file, None if there are none."""
         if file.startswith(_FROZEN):
             return self._selection_of_frozen(file[len(_FROZEN) : -1])
-        if file.startswith("<") or not file.endswith(_SOURCE):
+        if file.startswith("<") or not file.endswith(SOURCE):
             return None  # generated code, without source to show
         paths = self._paths(file)
         if any(path.startswith(self._profilers) for path in paths):
@@ -156,33 +162,94 @@ class FunctionFilter:
         public_only: bool = False,
     ) -> _FileSelection | None:
         include, exclude = (
-            [pattern for pattern in some if pattern.covers(paths, modules)]
+            tuple(_rules(some, paths, modules))
             for some in (self._include, self._exclude)
         )
-        of_files = [p for p in (*include, *exclude) if not p.function]
-        self._matched.update(pattern.word for pattern in of_files)
-        is_excluded = any(not pattern.function for pattern in exclude)
+        self._matched.update(rule.word for rule in (*include, *exclude) if rule.is_all)
+        is_excluded = any(rule.is_all for rule in exclude)
         if is_excluded or not (selected or include):
             return None
         return _FileSelection(
-            all=selected or any(not pattern.function for pattern in include),
-            include=tuple(include),
-            exclude=tuple(exclude),
+            all=selected or any(rule.is_all for rule in include),
+            include=include,
+            exclude=exclude,
             public_only=public_only,
         )
 
-    def _has(self, selection: _FileSelection, name: str) -> bool:
-        """Return whether the function `name` is selected."""
+    def _has(self, selection: _FileSelection, code: CodeType) -> bool:
+        """Return whether the function with that code is selected."""
         include, exclude = (
-            [pattern.word for pattern in some if pattern.names(name)]
+            [rule.word for rule in some if rule.selects(code)]
             for some in (selection.include, selection.exclude)
         )
         self._matched.update(include, exclude)
         if selection.public_only and any(
-            part[:1] in _PRIVATE for part in name.split(".")
+            part[:1] in _PRIVATE for part in code.co_qualname.split(".")
         ):
             return False
         return bool((selection.all or include) and not exclude)
+
+
+class _Rule(namedtuple("_Rule", "word function line")):
+    """The functions that a pattern selects in one file."""
+
+    __slots__ = ()
+
+    word: str  # the pattern
+    function: Parts  # () for all
+    line: int  # 0 for all
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the rule selects all functions of the file."""
+        return not (self.function or self.line)
+
+    def selects(self, code: CodeType) -> bool:
+        """Return whether the rule selects the function with that code."""
+        if self.line:
+            return is_innermost(code, self.line)
+        return not self.function or is_function(self.function, code.co_qualname)
+
+
+def _rules(
+    some: Iterable[Pattern], paths: Collection[str], modules: Collection[str]
+) -> Iterator[_Rule]:
+    for pattern in some:
+        for function in pattern.parts_in(paths, modules):
+            yield _Rule(word=pattern.word, function=function, line=pattern.line)
+
+
+def is_innermost(code: CodeType, line: int) -> bool:
+    """Return whether `code` has a line, and no ``def`` or ``class`` in it does.
+
+    A decorator belongs to its function. A lambda shares its lines with the function
+    around it.
+    """
+    return _has_line(code, line) and not any(
+        _has_line(inner, line) for inner in _definitions(code)
+    )
+
+
+def _definitions(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of the functions and classes that are defined in `code`."""
+    for inner in _inner_code(code):
+        name = inner.co_name
+        if name.startswith(_TYPE_PARAMETERS) or name in _COMPREHENSIONS:
+            yield from _definitions(inner)
+        elif not name.startswith("<"):
+            yield inner
+
+
+def _has_line(code: CodeType, line: int) -> bool:
+    """Return whether `line` is between the first and the last one of `code`."""
+    if code.co_name == _MODULE:
+        return True
+    return code.co_firstlineno <= line <= _last_line(code)
+
+
+def _last_line(code: CodeType) -> int:
+    ends = (end for _, end, _, _ in code.co_positions() if end)
+    return max((code.co_firstlineno, *ends, *map(_last_line, _inner_code(code))))
 
 
 class _FileSelection(
@@ -193,8 +260,8 @@ class _FileSelection(
     __slots__ = ()
 
     all: bool
-    include: tuple[Pattern, ...]  # patterns that cover the file
-    exclude: tuple[Pattern, ...]
+    include: tuple[_Rule, ...]
+    exclude: tuple[_Rule, ...]
     public_only: bool
 
 
@@ -302,75 +369,3 @@ def _uses_profile(code: CodeType, operation: int) -> bool:
             return True
         argument = argument << 8 if operator == _EXTENDED else 0
     return False
-
-
-# Patterns of --include and --exclude: files, modules, and functions in them.
-#
-# A pattern is a path, relative to the current folder or absolute, or a module's
-# dotted name; after ``::`` or a last ``:`` there may be a function's name. Each part
-# of a name is matched as shells do; ``**`` matches any number of parts. A pattern
-# that matches a folder, a package or a class selects everything in it.
-
-
-_ANY_PARTS = "**"
-
-
-class Pattern(namedtuple("Pattern", "word path module function")):
-    """One parsed pattern."""
-
-    __slots__ = ()
-
-    word: str  # as the user wrote it
-    path: Parts
-    module: Parts  # () if it can only be a path
-    function: Parts  # () for all functions
-
-    def covers(self, paths: Iterable[str], modules: Iterable[str]) -> bool:
-        """Return whether the pattern matches such a file, or a function in it."""
-        return any(is_under(self.path, _path_parts(path)) for path in paths) or bool(
-            self.module and any(is_under(self.module, m.split(".")) for m in modules)
-        )
-
-    def names(self, function: str) -> bool:
-        """Return whether it matches `function`, a qualified name in a covered file."""
-        name = function.replace(".<locals>", "").split(".")
-        if is_under(self.function, name):
-            return True
-        return len(self.function) == 1 and fnmatchcase(name[-1], self.function[0])
-
-
-def is_under(pattern: Sequence[str], name: Sequence[str]) -> bool:
-    """Return whether the first parts of `name` match all parts of `pattern`."""
-    if not pattern:
-        return True
-    first, rest = pattern[0], pattern[1:]
-    if first == _ANY_PARTS:
-        return any(is_under(rest, name[skip:]) for skip in range(len(name) + 1))
-    return bool(name) and fnmatchcase(name[0], first) and is_under(rest, name[1:])
-
-
-def patterns(words: Sequence[str], folder: str) -> tuple[Pattern, ...]:
-    """Return the parsed patterns `words`; paths are relative to `folder`."""
-    return tuple(_pattern(word, folder) for word in words)
-
-
-def _pattern(word: str, folder: str) -> Pattern:
-    file, separator, function = word.rpartition("::")
-    if not separator:
-        file, separator, function = word.rpartition(":")
-    if not separator or "/" in function:
-        file, function = word, ""
-    if file.startswith("~"):
-        file = os.path.expanduser(file)
-    path = os.path.normpath(os.path.join(folder, file))
-    is_path = os.sep in file or file.endswith(".py") or file in {"", "."}
-    return Pattern(
-        word=word,
-        path=_path_parts(path) if file else ("**",),
-        module=() if is_path else tuple(file.split(".")),
-        function=tuple(function.split(".")) if function else (),
-    )
-
-
-def _path_parts(path: str) -> Parts:
-    return tuple(path.split(os.sep))

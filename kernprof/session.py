@@ -6,7 +6,7 @@ import os
 import sys
 
 from kernprof import messages
-from kernprof.children import SpawnHook
+from kernprof.children import ChildHook
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
 from kernprof.options import COMMAND, STDIN
 from kernprof.output_file import OutputFile, default_name, expand
@@ -57,6 +57,7 @@ class Session:
         self._watchers = self._new_watchers()
         if self._watchers:
             self.program.before = self._watch
+            self.program.before_packages = self._watch_packages
         self._setup = SetupFile(options.setup) if options.setup else None
         self._dump = self._new_dump()
         self._budget = self._new_budget()
@@ -74,7 +75,7 @@ class Session:
         # Those that come while the profile is written.
         self.signals = HeldSignals(deadly=True)
         self._dying = DyingHandler(self._die)
-        self._spawn_hook = SpawnHook()
+        self._child_hook = ChildHook()
         self._environment = ProgramEnvironment(
             self.program, self.recorder.builtin, verbosity=options.verbosity
         )
@@ -93,7 +94,7 @@ class Session:
         self._departures.watch()
         environment = self._environment
         environment.enter(self._options.arguments, path, own_process=own_process)
-        self._spawn_hook.install()
+        self._child_hook.install()
         self._dying.install()
         self.recorder.offer()
         if self._setup:
@@ -135,7 +136,7 @@ class Session:
             if not self._own_process:
                 self.signals.restore()
             self._dying.remove()
-            self._spawn_hook.remove()
+            self._child_hook.remove()
             self._departures.end()
             for watcher in self._watchers:
                 watcher.end()
@@ -170,11 +171,18 @@ class Session:
             return None
         from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
 
-        return BudgetWatch(limit, lambda: recorder.profiler)
+        watch = BudgetWatch(limit, lambda: recorder.profiler)
+        if recorder.whole is not None:
+            recorder.whole.pause = watch.pause
+        return watch
 
     def _watch(self, code: CodeType, module: str) -> None:
         for watcher in self._watchers:
             watcher.begin(code, module)
+
+    def _watch_packages(self, module: str) -> None:
+        for watcher in self._watchers:
+            watcher.begin_packages(module)
 
     def _die(self, signal_name: str) -> bool:
         """Write the profile in a process that a signal is about to end.
@@ -247,10 +255,12 @@ class Session:
         self.recorder.dump(self._out.path, exit_reason)
         self._summary = self._new_summary()
         verbosity = self._options.verbosity
+        self._warnings = self.recorder.failures()
         if verbosity >= 0:
-            self._warnings = self.recorder.summary()
-            if self._budget and self._budget.summary():
-                self._warnings.append(self._budget.summary())
+            self._warnings += self.recorder.summary()
+            self._warnings += filter(None, [self._child_hook.warning()])
+            if self._budget:
+                self._warnings += self._budget.summary()
         if verbosity > 0:
             self._warnings += self.recorder.warnings()
 

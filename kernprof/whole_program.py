@@ -2,39 +2,44 @@
 
 `WholeProgram` finds all functions of a program as they are first called. Once the
 program decorates one, or has a profiler of its own, it reports only what the
-program asked for, as line_profiler does. `DefinedFunctions` and `ProfileTargets`
+program asked for, as line_profiler does. `DefinedFunctions` and `NamedTargets`
 are for what the program defines without a file, and for what -p names.
 """
 
 from __future__ import annotations
 
-from kernprof import messages
 from kernprof.options import COMMAND, MODULE, STDIN
-from kernprof.project import project_files
+from kernprof.project import ProjectFiles, package_files, project_files, runner_of
+from kernprof.runners import package_of
 from kernprof.selection import (
     FunctionFilter,
     decorates,
     may_decorate,
     names_profiler,
-    patterns,
 )
-from lineprof.files import current_folder
+from lineprof.files import current_folder, real_path, short_path
+from lineprof.patterns import did_you_mean, patterns, suggestions
 from lineprof.recording import core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable
     from types import CodeType
     from typing import Protocol
 
+    from kernprof.named_targets import NamedTargets
     from kernprof.options import RunOptions
     from kernprof.program import Program
     from kernprof.recorders import LineRecorder
     from lineprof.model.profile import Profile
+    from lineprof.model.records import FunctionStats
     from lineprof.recording.profiler import LineProfiler
 
     class Watcher(Protocol):
         """An object that is told when the program begins and when it is over."""
+
+        def begin_packages(self, module: str) -> None:
+            """Begin to profile; the packages of `module`, to be run, are imported."""
 
         def begin(self, code: CodeType, module: str = "") -> None:
             """Begin to profile; `code`, the program's own, is about to run."""
@@ -53,40 +58,37 @@ def watchers(
     if whole is None:  # -p '' overrides prof-mod of a configuration file
         whole = not options.prof_mod and "prof_mod" not in options.given
     no_file = options.kind in {COMMAND, STDIN}
-    if options.prof_mod or (no_file and not whole):
-        found.append(named_targets(options, program, builtin))
+    if options.prof_mod or (no_file and not whole and options.prof_imports):
+        recorder.named = named_targets(options, program, builtin)
+        found.append(recorder.named)
+    elif no_file and not whole:
+        found.append(DefinedFunctions(builtin))
     if whole:
         profiler = builtin if options.whole else recorder.new_profiler()
         recorder.whole = WholeProgram(options, program, profiler, builtin)
+        if recorder.named:  # a process has one discovery
+            recorder.whole.named, recorder.named.discovers = recorder.named, False
         found.append(recorder.whole)
     return found
 
 
 def named_targets(
     options: RunOptions, program: Program, profiler: LineProfiler
-) -> Watcher:
+) -> NamedTargets:
     """Return the watcher of the targets of -p.
 
     All functions of a program from the command line or from standard input are
     profiled, as under line_profiler.
     """
-    if not options.prof_mod and not options.prof_imports:
-        return DefinedFunctions(profiler)
-    from lineprof.autoprofile.autoprofile import ANY, ProfileTargets  # noqa: PLC0415  # rare
+    from kernprof.named_targets import NamedTargets  # noqa: PLC0415  # rare
+    from lineprof.autoprofile.autoprofile import ANY  # noqa: PLC0415
 
     own_names = {options.target, program.argv0}
     if options.kind in {COMMAND, STDIN}:
         own_names = {ANY}
     elif options.kind == MODULE:
         own_names = set()
-    return ProfileTargets(
-        profiler,
-        options.prof_mod,
-        own_names=own_names,
-        preimports=options.preimports,
-        imports=options.prof_imports,
-        complain=messages.print_error,
-    )
+    return NamedTargets(options, profiler, own_names)
 
 
 class DefinedFunctions:
@@ -95,6 +97,9 @@ class DefinedFunctions:
     def __init__(self, profiler: LineProfiler) -> None:
         """Let `profiler` record them."""
         self._profiler = profiler
+
+    def begin_packages(self, module: str) -> None:
+        """Do nothing: packages are not the program's own code."""
 
     def begin(self, code: CodeType, module: str = "") -> None:  # noqa: ARG002
         """Profile the functions that `code` defines."""
@@ -111,7 +116,7 @@ def _watch_functions_in(code: CodeType, profiler: LineProfiler) -> None:
         profiler.watch(function)
 
 
-_CHOOSE = "--include, --exclude, --all and -p choose others"
+_CHOOSE = "choose with --include, --exclude, --all or -p"
 _CHOOSING = ("all", "include", "exclude")
 
 
@@ -150,6 +155,11 @@ class WholeProgram:
         self._code: CodeType | None = None  # of a program without a file
         self._open = False
         self._has_own = False  # a profiler that kernprof does not read
+        # Asked before a function is recorded: see `LineProfiler.discover`.
+        self.pause: Callable[[], int] | None = None
+        self._files = ProjectFiles()
+        self._runner = ""  # its module, if the program is one
+        self.named: NamedTargets | None = None  # the targets of -p, with --whole
 
     @property
     def profiler(self) -> LineProfiler:
@@ -161,21 +171,42 @@ class WholeProgram:
         """Whether all functions are recorded, asked for or not."""
         return self._open
 
+    def begin_packages(self, module: str) -> None:
+        """Record while the packages of `module`, which is to run, are imported."""
+        files = package_files(self._options, self._program, module)
+        if files is None or (self._builtin.functions and not self._forced):
+            return
+        self._filter.begin_packages(files)
+        self._open = True
+        self._discover()
+
     def begin(self, code: CodeType, module: str = "") -> None:
         """Record from the first line of `code`, which is about to run."""
         self._code = code if self._no_file else None
         decorated = may_decorate(code) if self._no_file else decorates(code)
         decorated = decorated or bool(self._builtin.functions)  # in a setup file
-        self._open = self._forced or not decorated
+        is_closed = self._profiler is None or self._has_own  # by the packages of `code`
+        self._open = self._forced or not (decorated or is_closed)
         if not self._open:
+            self._close()
             self._profiler = None
-            self._watch_defined()
             return
         files = project_files(self._options, self._program, code.co_filename, module)
-        self._filter.begin(code, files, module, has_file=not self._no_file)
-        if not self._forced:
+        self._runner = runner_of(self._options, self._program, code.co_filename)
+        self._files = files
+        self._filter.begin(
+            code,
+            files,
+            module,
+            has_file=not self._no_file,
+            is_own=not self._runner,
+        )
+        self._discover()
+
+    def _discover(self) -> None:
+        if not self._forced and self._on_first_use not in core.on_first_use:
             core.on_first_use.append(self._on_first_use)
-        self.profiler.discover(self._select)
+        self.profiler.discover(self._select, pause=self.pause)
 
     def stop(self) -> None:
         """Find no more functions; those found are still recorded."""
@@ -191,6 +222,9 @@ class WholeProgram:
 
     def _select(self, code: CodeType) -> bool | None:
         selected = self._filter(code)
+        if self.named and not selected:
+            named = self.named.select(code)
+            return selected if named is None else named
         if selected and not self._forced and names_profiler(code):
             self._has_own = True
             self._close()  # keep the profiler: the core is about to use it
@@ -217,8 +251,22 @@ class WholeProgram:
         if code is not None:
             _watch_functions_in(code, self._builtin)
 
+    def extensions(self) -> dict[str, str]:
+        """Return the program's own extension modules, and their files."""
+        if not self._open:
+            return {}
+        from lineprof.recording.compiled import imported_extensions  # noqa: PLC0415
+
+        return {
+            name: file
+            for name, file in imported_extensions().items()
+            if self._files.has_extension(real_path(file))
+        }
+
     def summary(self, profile: Profile) -> str:
         """Return one line on which functions were recorded and why, or ""."""
+        from lineprof.recording.profiler import extensions_in  # noqa: PLC0415
+
         if not self._open:
             return self._summary_if_closed(profile)
         functions = [one for one in profile.functions if one.thread_lines or one.calls]
@@ -227,11 +275,18 @@ class WholeProgram:
         if functions:
             counts = (_count(functions, "function"), _count(files, "file"))
             recorded = f"profiled {' in '.join(counts)}"
+        choose = _CHOOSE
+        if self._runner and not (self._options.all or self._options.include):
+            recorded += f", without {self._runner}'s own"
+            package = package_of(self._runner)
+            choose = choose.replace("--include", f"--include {package}", 1)
         why = "" if self._forced else "no @profile was found: "
-        return f"{why}{recorded}; {self._unmatched_pattern() or _CHOOSE}"
+        if why and extensions_in(self._builtin):
+            why = "@profile is on compiled code alone: "
+        return f"{why}{recorded}; {self._unmatched_pattern(functions) or choose}"
 
-    def _unmatched_pattern(self) -> str:
-        """Return a line on the first pattern that matched no code that ran, or "".
+    def _unmatched_pattern(self, ran: Iterable[FunctionStats]) -> str:
+        """Return a line on the first pattern that matched no code that `ran`, or "".
 
         Only for patterns of the command line: those of a configuration file may be
         for other programs.
@@ -244,7 +299,10 @@ class WholeProgram:
                 text = f"--{flag} {word} named nothing that ran"
                 if word.endswith(".py") and not word.startswith(("/", "**")):
                     text += f"; in all folders it is '**/{word}'"
-                return text
+                    return text
+                named = [(short_path(one.file), one.name) for one in ran]
+                question = did_you_mean(suggestions(word, named))
+                return "; ".join(filter(None, (text, question)))
         return ""
 
     def _summary_if_closed(self, profile: Profile) -> str:

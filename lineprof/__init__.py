@@ -2,6 +2,8 @@
 
 ``@lineprof.profile`` marks functions, ``kernprof -l script.py`` runs a program
 and writes its profile, and ``python -m lineprof view`` shows it.
+
+PYTEST_DONT_REWRITE: pytest --lineprof is a plugin.
 """
 
 from __future__ import annotations

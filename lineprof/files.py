@@ -42,6 +42,11 @@ def absolute_path(path: str) -> str:
 # Names.
 
 
+def short_path(path: str) -> str:
+    """Return an absolute path as seen from the current folder, if it is below that."""
+    return path.removeprefix(os.path.join(current_folder() or os.sep, ""))
+
+
 def checked_name(template: str) -> str:
     """Return `template`; LineprofError if its placeholders cannot be replaced."""
     name_of(template, pid=0, host="", now=0.0)

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType
     from typing import Any
 
@@ -29,7 +29,6 @@ _PYTHON = (".py", ".pyw")  # ends of names of source that has to be valid Python
 _CYTHON = (".pyx", ".pxd", ".pxi")  # ends of names of source that Python cannot parse
 _MAX_CHECKED = 1 << 28  # characters of one profile's files: more take seconds
 _COST_OF_PARSING = 32  # of a character, if that of hashing is 1
-_FIRST_LINES = 300  # in which most blocks end: the rest is then not tokenized
 _WITH = ("with ", "with(", "with\t", "async with ")
 _NEVER_WITH = frozenset({None, "<lambda>"})  # names of blocks that are no `with`
 # The block of a function whose text a profile leaves out; an empty list is one that
@@ -107,6 +106,11 @@ class FileContent(namedtuple("FileContent", "file state data")):
         """The time of the last change to the file, in ns since the epoch."""
         return self.state[0]
 
+    @property
+    def is_utf8(self) -> bool:
+        """Whether it declares no encoding."""
+        return not _may_declare_encoding(self.data)
+
     def text(self) -> str:
         """Return it as text: see `disk_text`."""
         return _decoded(self.data)
@@ -149,13 +153,19 @@ def in_linecache(file: str) -> bool:
 def _decoded(data: bytes) -> str:
     """Return source `data` as text, in the encoding that it declares."""
     try:
-        if any(b"coding" in line for line in data.split(b"\n", 2)[:2]):
+        if _may_declare_encoding(data):
             text = data.decode(_declared_encoding(data))
         else:
             text = data.removeprefix(_BYTE_ORDER_MARK).decode()
     except (SyntaxError, ValueError, LookupError):
         text = data.decode("utf-8", "backslashreplace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _may_declare_encoding(data: bytes) -> bool:
+    """Return whether the first two lines of source `data` have the word for it."""
+    end = data.find(b"\n", data.find(b"\n") + 1)
+    return b"coding" in (data[:end] if end > 0 else data)
 
 
 def _declared_encoding(data: bytes) -> str:
@@ -473,25 +483,40 @@ def _block_of(lines: Sequence[str], first_line: int, name: str | None) -> list[s
     """Return the block of `lines` that starts at `first_line`: see `block`."""
     import warnings  # noqa: PLC0415  # only for reports
 
-    start = first_line - 1
-    for end in (start + _FIRST_LINES, len(lines)):
-        rest = lines[start:end]
-        is_with = bool(
-            rest and name not in _NEVER_WITH and rest[0].lstrip().startswith(_WITH)
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of invalid escapes
-            try:
-                found = _getblock(is_with=is_with)([f"{line}\n" for line in rest])
-            except Exception:  # noqa: BLE001  # depends on the version: SystemError, too
-                found = None
-        if found is not None and (len(found) < len(rest) or end >= len(lines)):
-            return [line.rstrip("\n") for line in found]
-    return _indented(rest)
+    rest = _Rest(lines, first_line - 1)
+    first = "".join(rest[:1])
+    is_with = name not in _NEVER_WITH and first.lstrip().startswith(_WITH)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of invalid escapes
+        try:
+            return _getblock(is_with=is_with)(rest)
+        except Exception:  # noqa: BLE001  # depends on the version: SystemError, too
+            return _indented(rest[:])
+
+
+class _Rest:
+    """The lines of a file from a start on, as `inspect.getblock` takes them.
+
+    They get their ends one by one: the tokenizer stops at the end of the block, which
+    is seldom that of the file. It has to see all lines up to there: a block cut
+    short looks like one that ends with its last line of code.
+    """
+
+    def __init__(self, lines: Sequence[str], start: int) -> None:
+        self._lines = lines
+        self._start = start
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{self._lines[n]}\n" for n in range(self._start, len(self._lines)))
+
+    def __getitem__(self, part: slice) -> list[str]:
+        """Return the lines up to `part`'s stop, without their ends."""
+        end = None if part.stop is None else self._start + part.stop
+        return list(self._lines[self._start : end])
 
 
 @lru_cache(maxsize=2)
-def _getblock(*, is_with: bool) -> Callable[[list[str]], list[str]]:
+def _getblock(*, is_with: bool) -> Callable[[_Rest], list[str]]:
     """Return `inspect.getblock` that also knows Cython's words, or ``with``, too."""
     import inspect  # noqa: PLC0415  # only for reports
     from token import NAME  # noqa: PLC0415

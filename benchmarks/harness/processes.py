@@ -11,11 +11,23 @@ import resource
 import statistics
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class Usage(NamedTuple):
+    """Resources that a process and the children that it waited for have used."""
+
+    status: int  # negative: the signal that ended the process
+    cpu_s: float
+    rss_mb: float  # the largest of these processes
+    end_s: float  # processor time after the last output, if /proc has it
 
 
 def seconds(arguments: Sequence[str], folder: Path) -> float:
@@ -32,6 +44,59 @@ def seconds(arguments: Sequence[str], folder: Path) -> float:
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
+
+
+def spent_so_far(pid: int) -> float:
+    """Return the processor time of a process that still exists, in s; 0 if unknown."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - it is timed
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) * TICK_S
+
+
+def usage(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    output: Path,
+    timeout_s: float,
+) -> Usage:
+    """Run a command in `folder`, at most `timeout_s` of wall time; return its usage.
+
+    Both standard streams are written to the file `output`. Memory that this process
+    has would count as that of the command, which begins as its copy.
+    """
+    last_s = 0.0
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    clock = threading.Timer(timeout_s, process.kill)
+    clock.start()
+    assert process.stdout is not None  # noqa: S101 - for type checkers
+    try:
+        with output.open("wb") as file:
+            while text := os.read(process.stdout.fileno(), 1 << 16):
+                last_s = spent_so_far(process.pid)
+                file.write(text)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    finally:
+        clock.cancel()
+        process.stdout.close()
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Usage(
+        status=process.returncode,
+        cpu_s=used.ru_utime + used.ru_stime,
+        rss_mb=used.ru_maxrss * unit / 1e6,
+        end_s=max(0.0, used.ru_utime + used.ru_stime - last_s) if last_s else 0.0,
+    )
 
 
 def in_turn(

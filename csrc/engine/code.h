@@ -57,11 +57,13 @@ typedef struct lp_code {
 /* The mark of a code object that has, or had, any data of lineprof: marks are
  * linked, so that all such code objects can be found. */
 typedef struct lp_mark {
-    PyObject *code;        /* borrowed: freed with the code object */
-    struct lp_mark *next;  /* in the list of all, */
-    struct lp_mark **link; /* and what points here in it */
-    uintptr_t unwanted_in; /* last round of discovery in which the code object
-                              was unwanted; see discovery.h */
+    PyObject *code;         /* borrowed: freed with the code object */
+    struct lp_mark *next;   /* in the list of all, */
+    struct lp_mark **link;  /* and what points here in it */
+    uintptr_t unwanted_in;  /* last round of discovery in which the code object
+                               was unwanted; see discovery.h */
+    uintptr_t postponed_in; /* last round in which it was postponed, */
+    uint32_t postponed;     /* and for how many calls */
 } lp_mark;
 
 /* Request the code-extra indices from the interpreter, once.  0 or -1. */

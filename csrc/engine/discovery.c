@@ -10,6 +10,9 @@ static PyObject *decide; /* owned; NULL while discovery is off */
 static PyObject
     *unwanted_files; /* owned set: files from which no code is wanted */
 static uintptr_t round_number;
+static lp_ticks paused_until; /* no postponed code object is offered before */
+static uint64_t left_out; /* code objects that are postponed, or were so often
+                             that they are unwanted */
 
 static _Thread_local bool asking;
 /* True if the last question on this thread had no answer. */
@@ -53,6 +56,7 @@ start(PyObject *callable)
     Py_INCREF(callable);
     decide = callable;
     round_number++;
+    paused_until = left_out = 0;
     lp_discovery_on = true;
     lp_engine_activate();
     if (watch_all(true) < 0) {
@@ -102,6 +106,52 @@ postpone(void)
     lp_c_stack_skip(rec == NULL ? 0 : (uint64_t)(rec->top - rec->frames));
 }
 
+static uint32_t
+postponed_calls(const lp_mark *mark)
+{
+    return mark != NULL && mark->postponed_in == round_number ? mark->postponed
+                                                              : 0;
+}
+
+/* The code object is offered at its first call after `ns`. */
+static void
+pause_for(PyObject *code, PyObject *ns)
+{
+    double ticks_per_ns =
+        4294967296.0 / (double)lp_clock_scale(&lp_the_engine.clock);
+    double wait = PyLong_AsDouble(ns);
+    lp_mark *mark = lp_code_add_mark(code);
+
+    if (mark == NULL || wait < 0) { /* an exception, too */
+        return;
+    }
+    if (postponed_calls(mark) == 0) {
+        mark->postponed_in = round_number;
+        mark->postponed = 0;
+        left_out++;
+    }
+    mark->postponed++;
+    paused_until = lp_clock_now(&lp_the_engine.clock) +
+                   (lp_ticks)(wait < 1e12 ? wait * ticks_per_ns : 1e12);
+    undecided = true;
+}
+
+/* True if the code object is postponed, and it is not yet time to offer it
+ * again. */
+static bool
+is_postponed(lp_mark *mark)
+{
+    if (postponed_calls(mark) == 0 ||
+        lp_clock_now(&lp_the_engine.clock) >= paused_until) {
+        return false;
+    }
+    undecided = ++mark->postponed < LP_MAX_POSTPONED;
+    if (!undecided) {
+        mark->unwanted_in = round_number;
+    }
+    return true;
+}
+
 /* Do not offer the code object again in this round. */
 static void
 mark_unwanted(PyObject *code)
@@ -133,7 +183,10 @@ call_decide(PyObject *code)
         }
         return false;
     }
-    if (answer == Py_None) {
+    if (PyLong_CheckExact(answer)) {
+        pause_for(code, answer);
+    }
+    else if (answer == Py_None) {
         if (unwanted_files != NULL) {
             (void)PySet_Add(unwanted_files, file);
         }
@@ -149,7 +202,7 @@ lp_code *
 lp_discovery_ask(PyObject *code)
 {
     lp_code *found = NULL;
-    const lp_mark *mark;
+    lp_mark *mark;
     lp_python_call call;
 
     undecided = false;
@@ -157,7 +210,8 @@ lp_discovery_ask(PyObject *code)
         return NULL;
     }
     mark = lp_code_mark(code);
-    if (mark != NULL && mark->unwanted_in == round_number) {
+    if (mark != NULL &&
+        (mark->unwanted_in == round_number || is_postponed(mark))) {
         return NULL;
     }
     if (lp_c_stack_is_full()) {
@@ -169,10 +223,25 @@ lp_discovery_ask(PyObject *code)
     if (call_decide(code)) {
         found = lp_code_of(code);
     }
-    if (found == NULL && !undecided) {
+    if (found != NULL) {
+        left_out -= postponed_calls(lp_code_mark(code)) > 0;
+    }
+    else if (!undecided) {
         mark_unwanted(code);
     }
     asking = false;
     lp_python_call_end(&call);
     return found;
+}
+
+uint64_t
+lp_discovery_left_out(void)
+{
+    return left_out;
+}
+
+uint32_t
+lp_discovery_missed_calls(PyObject *code)
+{
+    return postponed_calls(lp_code_mark(code));
 }

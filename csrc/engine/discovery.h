@@ -4,12 +4,20 @@
  * to a Python callable, just before its first line.  The callable returns true
  * if it has registered the code object, false if the code object is not
  * wanted, and None if no code of that file is wanted.
+ *
+ * If it returns an int instead, there is no time to register the code object
+ * now: it is postponed, and offered again at its first call after that many
+ * ns.  A postponed code object that is called often in the meantime is left
+ * out: it would be the first whose measuring costs too much.
  */
 #ifndef LP_ENGINE_DISCOVERY_H
 #define LP_ENGINE_DISCOVERY_H
 
 #include "engine/code.h"
 #include "engine/python_compat.h"
+
+/* Calls after which a postponed code object is left out. */
+enum { LP_MAX_POSTPONED = 128 };
 
 /* True while discovery is on.  Read at the start of every call. */
 extern bool lp_discovery_on;
@@ -30,5 +38,13 @@ bool lp_discovery_is_undecided(void);
 
 /* [GIL] True while the callable runs on this thread. */
 bool lp_discovery_is_asking(void);
+
+/* [GIL] The number of code objects that were postponed, and not registered
+ * since. */
+uint64_t lp_discovery_left_out(void);
+
+/* [GIL] The number of calls of a code object, up to LP_MAX_POSTPONED, while it
+ * was postponed. */
+uint32_t lp_discovery_missed_calls(PyObject *code);
 
 #endif

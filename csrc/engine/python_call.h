@@ -16,6 +16,7 @@ typedef struct lp_python_call {
         *traceback; /* owned: the exception of the program */
     sigset_t signals;
     lp_ticks began;
+    uint64_t began_cpu_ns;
 } lp_python_call;
 
 /* [GIL] */
@@ -24,5 +25,15 @@ void lp_python_call_begin(lp_python_call *self);
 /* [GIL] Drop an exception raised in the meantime, restore the program's, and
  * charge the time to no line. */
 void lp_python_call_end(lp_python_call *self);
+
+/* What all such calls took: the ticks that are part of the recorders' cost,
+ * and processor time in ns. */
+typedef struct lp_python_call_totals {
+    lp_ticks ticks;
+    uint64_t cpu_ns;
+} lp_python_call_totals;
+
+/* [GIL] */
+lp_python_call_totals lp_python_calls(void);
 
 #endif

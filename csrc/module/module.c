@@ -4,11 +4,15 @@
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
+#include "engine/python_call.h"
 #include "engine/python_compat.h"
 #include "hooks/hooks.h"
 #include "hooks/profile_function.h"
+#include "module/call_times_functions.h"
 #include "module/gpu_functions.h"
+#include "module/line_records.h"
 #include "module/nvtx_functions.h"
+#include "module/slice_functions.h"
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
 #include "module/tracer_type.h"
@@ -300,6 +304,35 @@ module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
     Py_RETURN_NONE;
 }
 
+/* Return what calls of Python from hooks took, which are those of discovery
+ * and of audits: the ticks that are part of `cost`, and processor time in ns.
+ */
+static PyObject *
+module_python_calls(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    lp_python_call_totals totals = lp_python_calls();
+
+    return Py_BuildValue("KK", (unsigned long long)totals.ticks,
+                         (unsigned long long)totals.cpu_ns);
+}
+
+/* Return how many code objects discovery left out. */
+static PyObject *
+module_left_out(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    return PyLong_FromUnsignedLongLong(lp_discovery_left_out());
+}
+
+static PyObject *
+module_missed_calls(PyObject *Py_UNUSED(module), PyObject *code)
+{
+    if (!PyCode_Check(code)) {
+        PyErr_SetString(PyExc_TypeError, "not a code object");
+        return NULL;
+    }
+    return PyLong_FromUnsignedLong(lp_discovery_missed_calls(code));
+}
+
 /* Call `callable` each time that a thread's events have cost another `ns`. */
 static PyObject *
 module_audit(PyObject *Py_UNUSED(module), PyObject *args)
@@ -320,9 +353,11 @@ static PyMethodDef methods[] = {
     {"clock", module_clock, METH_NOARGS, NULL},
     {"ticks", module_ticks, METH_NOARGS, NULL},
     {"scale", module_scale, METH_NOARGS, NULL},
+    {"line_records", lp_line_records, METH_VARARGS, NULL},
     {"lost", module_lost, METH_NOARGS, NULL},
     {"skipped", module_skipped, METH_NOARGS, NULL},
     {"hook_displaced", module_displaced, METH_NOARGS, NULL},
+    {"call_times", lp_call_times_of, METH_VARARGS, NULL},
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
@@ -332,11 +367,16 @@ static PyMethodDef methods[] = {
      NULL},
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
+    {"python_calls", module_python_calls, METH_NOARGS, NULL},
+    {"left_out", module_left_out, METH_NOARGS, NULL},
+    {"missed_calls", module_missed_calls, METH_O, NULL},
     {"overhead_audit", module_audit, METH_VARARGS, NULL},
     {"frames_switched", module_frames_switched, METH_NOARGS, NULL},
     {"set_greenlets", module_set_greenlets, METH_O, NULL},
     {"trace_start", lp_trace_start, METH_VARARGS, NULL},
     {"monotonic_ns", lp_trace_monotonic_ns, METH_VARARGS, NULL},
+    {"count_slices", lp_count_slices, METH_VARARGS, NULL},
+    {"select_slices", lp_select_slices, METH_VARARGS, NULL},
     {"off_cpu_unavailable", lp_snapshot_waits_unavailable, METH_NOARGS, NULL},
     {"nvtx_open", lp_nvtx_open, METH_O, NULL},
     {"nvtx_mode", lp_nvtx_mode, METH_NOARGS, NULL},

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "module/line_records.h"
+#include "record/call_times.h"
 #include "record/call_tree.h"
 #include "record/off_cpu_sampler.h"
 
@@ -19,40 +21,59 @@ line_of(const lp_node *node)
            (uint32_t)(node->line - above->lines);
 }
 
-static int
-append_node(PyObject *nodes, const lp_node *node, Py_ssize_t first,
-            Py_ssize_t thread)
+static lp_call_row
+row_of(const lp_node *node, Py_ssize_t first, Py_ssize_t thread)
 {
     bool below = node->parent->counters != NULL;
-    PyObject *row = Py_BuildValue(
-        "(nIInKKLLKKKK)",
-        below ? first + (Py_ssize_t)node->parent->number : -1, line_of(node),
-        node->counters->serial, thread, (unsigned long long)node->calls,
-        (unsigned long long)node->primitive, (long long)node->self,
-        (long long)node->self_cost, (unsigned long long)node->total,
-        (unsigned long long)node->total_cost,
-        (unsigned long long)node->inclusive,
-        (unsigned long long)node->inclusive_cost);
-    int failed = row == NULL || PyList_Append(nodes, row) < 0;
 
-    Py_XDECREF(row);
-    return failed ? -1 : 0;
+    return (lp_call_row){
+        .parent =
+            below ? first + (Py_ssize_t)node->parent->number : LP_NO_NODE,
+        .line = line_of(node),
+        .serial = node->counters->serial,
+        .thread = thread,
+        .calls = (int64_t)node->calls,
+        .primitive = (int64_t)node->primitive,
+        .self = (int64_t)node->self,
+        .self_cost = (int64_t)node->self_cost,
+        .total = (int64_t)node->total,
+        .total_cost = (int64_t)node->total_cost,
+        .inclusive = (int64_t)node->inclusive,
+        .inclusive_cost = (int64_t)node->inclusive_cost,
+    };
+}
+
+static Py_ssize_t
+count_nodes(const lp_tracer *tracer)
+{
+    Py_ssize_t n = 0;
+
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        const lp_tree *tree = lp_calls_tree(rec, tracer);
+
+        n += tree == NULL ? 0 : (Py_ssize_t)tree->n_nodes;
+    }
+    return n;
 }
 
 PyObject *
 lp_calls_snapshot(const lp_tracer *tracer)
 {
-    PyObject *nodes = PyList_New(0);
+    PyObject *rows = PyBytes_FromStringAndSize(
+        NULL, count_nodes(tracer) * (Py_ssize_t)sizeof(lp_call_row));
     unsigned long long folded = 0;
-    Py_ssize_t thread = 0;
+    Py_ssize_t thread = 0, n = 0;
+    lp_call_row *to;
 
-    if (nodes == NULL) {
+    if (rows == NULL) {
         return NULL;
     }
+    to = (lp_call_row *)(void *)PyBytes_AS_STRING(rows);
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next, thread++) {
         const lp_tree *tree = lp_calls_tree(rec, tracer);
-        Py_ssize_t first = PyList_GET_SIZE(nodes);
+        Py_ssize_t first = n;
 
         if (tree == NULL) {
             continue;
@@ -60,13 +81,10 @@ lp_calls_snapshot(const lp_tracer *tracer)
         folded += tree->folded;
         for (const lp_node *node = tree->first; node != NULL;
              node = node->next) {
-            if (append_node(nodes, node, first, thread) < 0) {
-                Py_DECREF(nodes);
-                return NULL;
-            }
+            to[n++] = row_of(node, first, thread);
         }
     }
-    return Py_BuildValue("(KN)", folded, nodes);
+    return Py_BuildValue("(KN)", folded, rows);
 }
 
 /* Cost of one code object, over all threads. */
@@ -171,69 +189,101 @@ typedef struct code_sums {
     int recursed;
 } code_sums;
 
-static int
-append_line(PyObject *lines, uint32_t number, Py_ssize_t thread,
-            const lp_line *line, uint64_t awaited)
+/* Fill in the row of a line; false if nothing was counted. */
+static bool
+fill_row(lp_line_row *row, uint32_t number, Py_ssize_t thread,
+         const lp_line *line, uint64_t awaited)
 {
     bool known = line->min != LP_NO_MIN;
-    PyObject *row;
-    int failed;
 
     if (line->hits == 0 && line->ticks == 0 && awaited == 0) {
-        return 0;
+        return false;
     }
-    row = Py_BuildValue(
-        "(InKKKKLLI)", number, thread, (unsigned long long)line->hits,
-        (unsigned long long)line->ticks,
-        (unsigned long long)lp_line_cost(line), (unsigned long long)awaited,
-        known ? (long long)line->min : -1LL,
-        known ? (long long)line->max : -1LL, line->weight);
-    if (row == NULL) {
-        return -1;
-    }
-    failed = PyList_Append(lines, row);
-    Py_DECREF(row);
-    return failed;
+    *row = (lp_line_row){
+        .line = number,
+        .thread = thread,
+        .hits = (int64_t)line->hits,
+        .ticks = (int64_t)line->ticks,
+        .cost = (int64_t)lp_line_cost(line),
+        .awaited = (int64_t)awaited,
+        .min = known ? (int64_t)line->min : -1,
+        .max = known ? (int64_t)line->max : -1,
+        .hit_cost = line->weight,
+    };
+    return true;
 }
 
-static int
-append_counts(PyObject *lines, const lp_code *code, lp_code_counters *counters,
-              Py_ssize_t thread, code_sums *sum)
+/* Add the counts of one thread to `sum`, and its lines to `rows`; return how
+ * many there are. */
+static Py_ssize_t
+add_lines(lp_line_row *rows, const lp_code *code, lp_code_counters *counters,
+          Py_ssize_t thread, code_sums *sum)
 {
     const uint64_t *awaits = lp_code_counters_awaits(counters);
+    Py_ssize_t n = 0;
 
     sum->calls += counters->calls;
     sum->total += counters->total;
     sum->total_cost += counters->total_cost;
     sum->recursed |= counters->recursed != 0;
     for (uint32_t i = 0; i < counters->n_lines; i++) {
-        if (append_line(lines, code->layout.first_line + i, thread,
-                        &counters->lines[i], awaits ? awaits[i] : 0) < 0) {
-            return -1;
+        n += fill_row(&rows[n], code->layout.first_line + i, thread,
+                      &counters->lines[i], awaits ? awaits[i] : 0);
+    }
+    return n;
+}
+
+/* The counters of one code object on one thread, or NULL. */
+static lp_code_counters *
+counters_of(const lp_recorder *rec, const lp_code *code)
+{
+    uint32_t id = code->layout.code_id;
+
+    return id < rec->n_counters ? rec->counters[id] : NULL;
+}
+
+/* Return the packed lines of one code object. */
+static PyObject *
+make_lines(const lp_code *code, code_sums *sum)
+{
+    size_t max = 0;
+    Py_ssize_t thread = 0, n = 0;
+    lp_line_row *rows;
+    PyObject *lines;
+
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        lp_code_counters *counters = counters_of(rec, code);
+
+        max += counters == NULL ? 0 : counters->n_lines;
+    }
+    rows = malloc((max + 1) * sizeof(*rows));
+    if (rows == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next, thread++) {
+        lp_code_counters *counters = counters_of(rec, code);
+
+        if (counters != NULL) {
+            n += add_lines(&rows[n], code, counters, thread, sum);
         }
     }
-    return 0;
+    lines = PyBytes_FromStringAndSize((const char *)rows,
+                                      n * (Py_ssize_t)sizeof(*rows));
+    free(rows);
+    return lines;
 }
 
 static PyObject *
 make_code_row(const lp_tracer *tracer, uint32_t place)
 {
     const lp_code *code = tracer->codes[place];
-    uint32_t id = code->layout.code_id;
-    PyObject *lines = PyList_New(0);
-    Py_ssize_t thread = 0;
     code_sums sum = {0, 0, 0, 0};
+    PyObject *lines = make_lines(code, &sum);
 
     if (lines == NULL) {
         return NULL;
-    }
-    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
-         rec = rec->next, thread++) {
-        if (id < rec->n_counters && rec->counters[id] != NULL &&
-            append_counts(lines, code, rec->counters[id], thread, &sum) < 0) {
-            Py_DECREF(lines);
-            return NULL;
-        }
     }
     return Py_BuildValue("(OKKKiNI)",
                          PyList_GET_ITEM(tracer->keys, (Py_ssize_t)place),

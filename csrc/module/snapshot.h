@@ -3,11 +3,10 @@
  * The narrow waist between C and Python: (threads, codes, calls), where
  * threads is a list of (thread id of the operating system, name), and codes a
  * list of (key, calls, total, total_cost, recursed, lines, serial), in order
- * of registration; lines is a list of (line, thread, hits, ticks, cost,
- * awaited, min, max, weight), thread an index in threads; ticks, awaited, min
- * and max are in the clock's units (min and max -1 if unknown), costs and
- * weight in those times LP_COST_ONE; for calls see lp_calls_snapshot.  Lines
- * that are open count up to now.
+ * of registration; lines is bytes with an lp_line_row for each line and
+ * thread, thread an index in threads; times are in the clock's units, costs in
+ * those times LP_COST_ONE; for calls see lp_calls_snapshot.  Lines that are
+ * open count up to now.
  */
 #ifndef LP_MODULE_SNAPSHOT_H
 #define LP_MODULE_SNAPSHOT_H
@@ -19,10 +18,8 @@
 PyObject *lp_snapshot_take(const lp_tracer *tracer);
 
 /* [GIL] Return the call trees of a tracer: (calls whose call path was not
- * kept, nodes), or NULL with an exception.  A node is (index of its parent or
- * -1, line of the call there or 0, serial of the called code, thread, calls,
- * primitive calls, ticks and cost: in its own lines, of outermost frames, of
- * all frames).  Parents come first. */
+ * kept, bytes with an lp_call_row for each node), or NULL with an exception.
+ * Parents come first. */
 PyObject *lp_calls_snapshot(const lp_tracer *tracer);
 
 /* [GIL] Return the cost of measuring each code object so far, with its counts:

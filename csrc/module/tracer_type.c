@@ -13,6 +13,7 @@
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
 #include "record/call_tree.h"
+#include "source/statement_spans.h"
 
 static PyObject *
 tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -166,6 +167,31 @@ tracer_add_code(PyObject *op, PyObject *args)
         return NULL;
     }
     Py_RETURN_TRUE;
+}
+
+/* Return the lines of statements in source text, a bytes object: see
+ * statement_spans.h. */
+static PyObject *
+tracer_statement_spans(PyObject *Py_UNUSED(op), PyObject *text)
+{
+    lp_spans spans = {NULL, 0, 0};
+    PyObject *packed = NULL;
+
+    if (!PyBytes_Check(text)) {
+        PyErr_SetString(PyExc_TypeError, "bytes are needed");
+        return NULL;
+    }
+    if (lp_spans_find(&spans, PyBytes_AS_STRING(text),
+                      (size_t)PyBytes_GET_SIZE(text))) {
+        packed = PyBytes_FromStringAndSize(
+            (const char *)spans.items,
+            (Py_ssize_t)(spans.n * sizeof(*spans.items)));
+    }
+    else {
+        PyErr_NoMemory();
+    }
+    lp_spans_clear(&spans);
+    return packed;
 }
 
 static PyObject *
@@ -356,6 +382,7 @@ get_ranged(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure))
 
 static PyMethodDef methods[] = {
     {"add_code", tracer_add_code, METH_VARARGS, NULL},
+    {"statement_spans", tracer_statement_spans, METH_O | METH_STATIC, NULL},
     {"has_code", tracer_has_code, METH_O, NULL},
     {"set_activating", tracer_set_activating, METH_O, NULL},
     {"is_activating", tracer_is_activating, METH_O, NULL},

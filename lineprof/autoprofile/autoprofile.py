@@ -28,6 +28,7 @@ from lineprof.bytecode.definitions import functions_in
 from lineprof.bytecode.imports import ALL, Import, imports_in
 from lineprof.decorate.callables import attributes
 from lineprof.files import real_path
+from lineprof.recording.compiled import extension_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -112,6 +113,7 @@ class ProfileTargets:
         preimports: bool = True,
         imports: bool = False,
         complain: Callable[[str], object],
+        later: dict[str, str] | None = None,
     ) -> None:
         """Profile the targets in `words`, which may be separated by commas.
 
@@ -119,14 +121,17 @@ class ProfileTargets:
         is profiled even if it is not named. With `preimports`, other targets are
         imported before the program runs; with `imports`, a program that is named is
         profiled together with all of its imports. `complain` is called with one line
-        that lists the targets that cannot be imported.
+        that lists the targets that cannot be imported. With `later`, those that may be
+        imported while the program runs are added to it instead, with the reason why
+        they could not be imported before, "" if that was not tried.
         """
         self._profiler = profiler
-        self._names = split_names(words)
+        self.names = split_names(words)
         self._own_names = {*own_names, *map(real_path, own_names)}
         self._preimports = preimports
         self._imports = imports
         self._complain = complain
+        self._later = later
         self._targets: list[Target] = []
         self._failures: dict[str, str] = {}
         self._running: list[str] = []  # names by which the program can be imported
@@ -146,7 +151,7 @@ class ProfileTargets:
         self._running = [module] if module else names_of_path(file)
         own = {*self._own_names, file}
         whole_program = ANY in own
-        for given in self._names:
+        for given in self.names:
             if not {given, real_path(given)}.isdisjoint(own):
                 whole_program = True
             else:
@@ -161,8 +166,12 @@ class ProfileTargets:
                 )
         if self._preimports:
             self._import_all()
+        elif self._later is not None:
+            self._later.update(
+                (given, "") for given, part in parts.items() if part is None
+            )
         if self._failures:
-            self._complain(_failures_text(self._failures))
+            self._complain(failures_text(self._failures))
         whole_program = whole_program or "" in parts.values()
         self._follow_imports(
             code, module.rpartition(".")[0], whole_program=whole_program
@@ -170,6 +179,10 @@ class ProfileTargets:
         for name, function in functions:
             if whole_program or any(_is_part(name, part) for part in parts.values()):
                 self._profiler.watch(function)
+
+    def will_watch(self, module: str) -> bool:
+        """Return whether the targets in `module` are watched once it is imported."""
+        return module in self._wanted
 
     def end(self) -> None:
         """Stop watching imports."""
@@ -179,7 +192,12 @@ class ProfileTargets:
         try:
             self._targets.append(target_of(given))
         except NotFoundError as error:
-            self._failures[given] = str(error)
+            self._fail(given, str(error), later=os.path.exists(given))
+
+    def _fail(self, name: str, reason: str, *, later: bool) -> None:
+        """Record why `name` is not profiled; `later` if it may be imported later."""
+        failures = self._later if later and self._later is not None else self._failures
+        failures[name] = reason
 
     def _part_of_program(self, target: Target) -> str | None:
         """Return the part of the program that is `target`: "" for all, None if none."""
@@ -205,14 +223,14 @@ class ProfileTargets:
         try:
             action(what)
         except NotFoundError as error:
-            self._failures[name] = str(error)
+            self._fail(name, str(error), later=False)
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            self._failures[name] = f"{type(error).__name__}: {error}"
+            self._fail(name, f"{type(error).__name__}: {error}", later=True)
 
     def _import(self, target: Target) -> None:
         module, path = locate(target.name)
         found = self._watch(attribute(module, path))
-        if path and not found:
+        if path and not found and not extension_file(module.__name__):
             raise NotFoundError("no Python code in it")
         if target.recurse and not path:
             self._import_inside(module)
@@ -322,7 +340,8 @@ def _inside(item: object, path: list[str]) -> object:
     return item
 
 
-def _failures_text(failures: dict[str, str]) -> str:
+def failures_text(failures: Mapping[str, str]) -> str:
+    """Return one line on targets and the reasons why they cannot be imported."""
     names = list(failures)
     reasons = [" ".join(reason.split()) for reason in failures.values()]
     if len(names) > 1:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import opcode
 import sys
+from bisect import bisect_left
 from collections import namedtuple
-from functools import lru_cache
 
 from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
 from lineprof.bytecode.instructions import (
@@ -23,18 +23,19 @@ from lineprof.source import FileContent, content_of, in_linecache, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import ast
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import CodeType
 
     from lineprof._core import Tracer
 
+    FindSpans = Callable[[bytes], bytes]
     Span = tuple[int, int]
 
 _LONG_SEARCH = 64  # lines; see line_of() of csrc/hooks/trace_function.c
 _MAX_LINES = 1 << 22  # of one function: line numbers further apart are invalid
 _MAX_FILES = 4096  # whose statements are kept
 _ESCAPED = ("'", '"', "\n", "N{")  # what may follow a backslash
+_PYTHON = (".py", ".pyw")  # ends of names of files whose text is Python
 _ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
 _AWAITS = COROUTINE | ASYNC_GENERATOR
 _STEPS = GENERATOR | _AWAITS
@@ -49,7 +50,6 @@ _EXTENDED_ARG = opcode.opmap.get("EXTENDED_ARG", -1)  # untraced, with what foll
 _FOR_ITER = opcode.opmap.get("FOR_ITER", -1)
 _YIELD = opcode.opmap.get("YIELD_VALUE", -1)
 _CACHE = opcode.opmap.get("CACHE", -1)
-_PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
 _OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
 
@@ -110,7 +110,7 @@ def register(  # noqa: PLR0913  # the properties of a code object
     and lines of `code` are ranges. With `enables`, calls of `code` enable the tracer,
     from the first call on.
     """
-    tables = build_tables(code, source)
+    tables = build_tables(code, source, tracer.statement_spans)
     if tables is None or not _add(tracer, code, key, tables, enables=enables):
         return tracer.has_code(code)
     if labelled and tracer.has_nvtx_ranges:
@@ -140,12 +140,12 @@ def _add(
 
 
 def build_tables(
-    code: CodeType, source: FileContent | str | None = None
+    code: CodeType, source: FileContent | str | None, find_spans: FindSpans
 ) -> CodeTables | None:
     """Return the tables of `code`, or None if its line numbers are invalid.
 
     `source` is the content of its file, or the text of code that is in no file; None
-    reads the file.
+    reads the file. `find_spans` is that of the core's tracers.
     """
     ranges = _within(code, list(_merged(code.co_lines())))
     numbers = [line for _, _, line in ranges]
@@ -156,7 +156,7 @@ def build_tables(
     if last - first >= _MAX_LINES:
         return None
     n_lines = last - first + 1
-    statements = _statement_table(code, first, n_lines, source)
+    statements = _statement_table(code, first, n_lines, source, find_spans)
     in_steps = runs_in_steps(code)
     far = are_far(code, ranges)
     marks = jump_marks(code, statements=far or statements is not None)
@@ -259,63 +259,87 @@ def _line_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bytes
 
 
 def _statement_table(
-    code: CodeType, first: int, n_lines: int, source: FileContent | str | None
+    code: CodeType,
+    first: int,
+    n_lines: int,
+    source: FileContent | str | None,
+    find_spans: FindSpans,
 ) -> bytes | None:
     if code.co_name in _OWN_SCOPES or n_lines == 1:
         return None
+    last = first + n_lines - 1
     spans: Iterable[Span]
     if code.co_name == "<lambda>":
-        spans = ((first, first + n_lines - 1),)
+        spans = ((first, last),)
     else:
-        spans = statement_spans(code.co_filename, source)
-    table = _zeros("I", n_lines)
+        packed = _file_spans(code.co_filename, source, find_spans)
+        lines = memoryview(packed).cast("I")
+        place = bisect_left(lines, first)
+        place += place % 2  # a span that began before the function is not its own
+        spans = zip(lines[place::2], lines[place + 1 :: 2])
+    table = None
     for start, end in spans:
-        if start < first or start >= first + n_lines:
-            continue
-        for line in range(start, min(end, first + n_lines - 1) + 1):
+        if start > last:
+            break
+        table = table or _zeros("I", n_lines)
+        for line in range(start, min(end, last) + 1):
             table[line - first] = 1 + start - first
-    return table.tobytes() if any(table) else None
+    return None if table is None else table.tobytes()
 
 
-def statement_spans(
-    file: str, source: FileContent | str | None = None
-) -> tuple[Span, ...]:
-    """Return (first line, last line) of each simple statement of several lines.
+def _file_spans(
+    file: str, source: FileContent | str | None, find_spans: FindSpans
+) -> bytes:
+    """Return the spans of the statements of `file`: see `statement_spans`.
 
-    Statements that share a line make one span. `source` is the content of `file`, or
-    its text; None reads the file. Empty if there is no source.
+    Functions of a whole program are registered at their first call, in any order, and
+    each file is read once. The result is kept, the content is not.
     """
     if source is None and not in_linecache(file):
         source = content_of(file)
+    if source is None:
+        source = text_of(file)
+    if not source:
+        return b""
     if isinstance(source, FileContent):
-        return _spans_in(source)
-    text = text_of(file) if source is None else source
-    return _spans_of(text) if text else ()
-
-
-_spans: dict[object, tuple[Span, ...]] = {}  # by the state of a file
-
-
-def _spans_in(content: FileContent) -> tuple[Span, ...]:
-    """Return the spans of a file.
-
-    Functions of a whole program are registered at their first call, in any order, and
-    each file is parsed once. The result is kept, the content is not.
-    """
-    key = (content.file, content.state, hash(content.data))
+        key: object = (file, source.state, hash(source.data))
+    else:
+        key = (file, hash(source))  # a cell of a notebook, for example
     spans = _spans.get(key)
     if spans is None:
         if len(_spans) >= _MAX_FILES:
             _spans.clear()
-        spans = tuple(_joined(sorted(_find_spans(content.text()))))
-        _spans[key] = spans
+        spans = _spans[key] = statement_spans(file, source, find_spans)
     return spans
 
 
-@lru_cache(maxsize=16)
-def _spans_of(text: str) -> tuple[Span, ...]:
-    """Return the spans of text that is in no file, such as a cell of a notebook."""
-    return tuple(_joined(sorted(_find_spans(text))))
+_spans: dict[object, bytes] = {}  # by the state of a file
+
+
+def statement_spans(
+    file: str, source: FileContent | str, find_spans: FindSpans
+) -> bytes:
+    """Return (first line, last line) of each simple statement of several lines.
+
+    They are pairs of uint32 in native byte order. Statements that share a line make one
+    span. There are none if `source` is not Python.
+    """
+    if file.endswith(_PYTHON) and isinstance(source, FileContent) and source.is_utf8:
+        return find_spans(source.data)
+    text = source.text() if isinstance(source, FileContent) else source
+    if not file.endswith(_PYTHON) and not _is_python(text):
+        return b""  # a template, whose code has the template's name
+    return find_spans(text.encode("utf-8", "surrogatepass"))
+
+
+def _is_python(text: str) -> bool:
+    try:
+        compile(
+            _without_invalid_escapes(text), "?", "exec", _ONLY_AST, dont_inherit=True
+        )
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _without_invalid_escapes(text: str) -> str:
@@ -332,33 +356,3 @@ def _without_invalid_escapes(text: str) -> str:
         made.append(f"\\{part}" if part == "" or may_be_valid else f"x{part}")
         is_escaped = part == "" and not is_escaped
     return "".join(made)
-
-
-def _find_spans(text: str) -> Iterator[Span]:
-    text = _without_invalid_escapes(text)
-    try:
-        flags = _ONLY_AST  # as ast.parse
-        pending: list[ast.AST] = [compile(text, "?", "exec", flags, dont_inherit=True)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    while pending:
-        node = pending.pop()
-        parts = [part for name in _PARTS for part in getattr(node, name, ())]
-        pending.extend(parts)
-        if not parts:  # a simple statement, or an empty module, which has no `lineno`
-            start, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
-            if end > start:
-                yield start, end
-
-
-def _joined(spans: Iterable[Span]) -> Iterator[Span]:
-    open_span: Span | None = None
-    for start, end in spans:
-        if open_span is not None and start <= open_span[1]:
-            open_span = (open_span[0], max(end, open_span[1]))
-            continue
-        if open_span is not None:
-            yield open_span
-        open_span = (start, end)
-    if open_span is not None:
-        yield open_span

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.output import print_error
 from lineprof.errors import LineprofError
+from lineprof.patterns import SOURCE, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +52,40 @@ def argument_type(parse: Callable[[str], object]) -> Callable[[str], object]:
             raise argparse.ArgumentTypeError(str(error)) from error
 
     return parsed
+
+
+def names_and_profiles(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the names of functions among `words`, in any order, and the profiles.
+
+    A profile ends in ``.lprof``, or is a file that is no source. Raises LineprofError
+    for names without a profile.
+    """
+    files = [word for word in words if _is_profile(word)]
+    names = [word for word in words if word not in files]
+    if files:
+        return names, files
+    function = next((word for word in words if _is_name(word)), "")
+    if not function:
+        return [], words  # whatever they are, there is no other file to read
+    profile = f"{os.path.splitext(parse(function).file)[0]}.lprof"
+    hint = "add the file that kernprof -l wrote"
+    if os.path.exists(profile):
+        hint = f"add its profile: lineprof view {' '.join(words)} {profile}"
+    raise LineprofError(f"{function} is no profile", hint=hint)
+
+
+def _is_profile(word: str) -> bool:
+    if word.endswith(".lprof"):
+        return True
+    return os.path.lexists(word) and not (os.path.isdir(word) or word.endswith(SOURCE))
+
+
+def _is_name(word: str) -> bool:
+    """Return whether `word` is certainly a name of functions, and not a file's."""
+    name = parse(word)
+    if name.file.endswith(SOURCE):
+        return bool(name.function or name.line or os.path.isfile(word))
+    return "::" in word
 
 
 def find_profile(file: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     Command,
     add_source_root,
+    argument_type,
     find_profile,
     keep_profiles,
     read_profiles,
@@ -17,9 +19,14 @@ from lineprof.console.output import print_bytes, print_error
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import write_bytes
+from lineprof.patterns import did_you_mean, near
 
 if TYPE_CHECKING:
     import argparse
+
+    from lineprof.export import Export
+    from lineprof.export.selection import SliceChoice
+    from lineprof.model.profile import Profile
 
 _STANDARD_OUTPUT = "-"
 
@@ -32,7 +39,11 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", metavar="FILE", help="profiles; several are added up"
     )
     parser.add_argument(
-        "-f", "--format", required=True, choices=list(EXPORTS), help=formats
+        *("-f", "--format"),
+        required=True,
+        type=argument_type(_format),
+        metavar=f"{{{','.join(EXPORTS)}}}",
+        help=formats,
     )
     parser.add_argument(
         "-o",
@@ -42,15 +53,172 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         " suffix), or - for standard output",
     )
     add_source_root(parser)
+    slices = parser.add_argument_group(
+        "slices of a timeline",
+        "What is left out counts as time of the slice around it; for formats with the"
+        f" timeline of kernprof --trace: {', '.join(_with_timeline())}.",
+    )
+    slices.add_argument(
+        "--min-duration",
+        type=argument_type(_duration),
+        metavar="TIME",
+        help="leave out slices that are shorter, such as 10us, 1ms, 0.5s",
+    )
+    slices.add_argument(
+        "--from",
+        dest="from_ns",
+        type=argument_type(_seconds),
+        metavar="TIME",
+        help="leave out what is before this time of the run: 1.5 (seconds), 200ms",
+    )
+    slices.add_argument(
+        "--to",
+        dest="to_ns",
+        type=argument_type(_seconds),
+        metavar="TIME",
+        help="leave out what is after this time of the run",
+    )
+    slices.add_argument(
+        "--limit",
+        type=argument_type(_count),
+        metavar="N",
+        help="only the longest N slices; 0: all of them (default: 1000000)",
+    )
+
+
+def _with_timeline() -> list[str]:
+    """Return the formats that have a timeline."""
+    from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
+
+    return [one.name for one in EXPORTS.values() if one.has_timeline]
+
+
+_DURATION = re.compile(r"(\d+|\d*\.\d+|\d+\.)\s*(ns|us|µs|μs|ms|s|)", re.ASCII)
+
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
+
+
+def _duration(word: str) -> int:
+    """Return a time with its unit, in ns; LineprofError if it is invalid."""
+    found = _DURATION.fullmatch(word)
+    if found is None or not found[2]:
+        raise LineprofError(f"{word!r} is no time", hint="give 10us, 1ms or 0.5s")
+    return round(float(found[1]) * _UNITS[found[2]])
+
+
+def _seconds(word: str) -> int:
+    """Return a time in ns, in seconds without a unit; LineprofError if invalid."""
+    return _duration(word if word[-1:].isalpha() else f"{word}s")
+
+
+def _count(word: str) -> int:
+    """Return a number from 0 on; LineprofError if it is another."""
+    if not (word.isascii() and word.isdecimal()):
+        raise LineprofError(f"{word!r} is no number", hint="give 1000000, or 0 for all")
+    return int(word)
+
+
+def _choice(export: Export, parsed: argparse.Namespace) -> SliceChoice | None:
+    """Return what the timeline shall show; None if the format has none.
+
+    LineprofError if the flags do not go together.
+    """
+    from lineprof.export.selection import DEFAULT_LIMIT, SliceChoice  # noqa: PLC0415
+
+    flags = {
+        "--min-duration": parsed.min_duration,
+        "--from": parsed.from_ns,
+        "--to": parsed.to_ns,
+        "--limit": parsed.limit,
+    }
+    given = [flag for flag, value in flags.items() if value is not None]
+    if not export.has_timeline:
+        if given:
+            raise LineprofError(
+                f"{export.name} has no timeline, for which {given[0]} is",
+                hint=f"leave {given[0]} out, or choose {', '.join(_with_timeline())}",
+            )
+        return None
+    if parsed.to_ns is not None and parsed.to_ns <= (parsed.from_ns or 0):
+        raise LineprofError(
+            "--to is not later than --from", hint="give times of the run: 0.5s, 200ms"
+        )
+    return SliceChoice(
+        min_ns=parsed.min_duration or 0,
+        from_ns=parsed.from_ns or 0,
+        to_ns=parsed.to_ns,
+        limit=DEFAULT_LIMIT if parsed.limit is None else parsed.limit,
+    )
+
+
+_LARGE = 200_000_000  # bytes
+
+
+def _select(
+    profile: Profile, export: Export, choice: SliceChoice | None, progress: Progress
+) -> Profile:
+    """Return what is to be exported, and say what is left out and what is large."""
+    if choice is None:
+        return profile
+    from lineprof.export.selection import (  # noqa: PLC0415
+        estimated_bytes,
+        select,
+        shows_all,
+    )
+
+    remarks: tuple[str, ...] = ()
+    if not shows_all(profile, choice):
+        from lineprof.recording.core import slice_functions  # noqa: PLC0415
+
+        profile, remarks = select(profile, choice, slice_functions(), progress)
+    progress.say(lambda: f"estimating the size of the {export.name} file")
+    size = estimated_bytes(profile, export.content)
+    progress.erase()
+    for remark in remarks:
+        print_error(remark)
+    if size > _LARGE:
+        print_error(
+            f"the file will have about {round(size / 1e6, -1):,.0f} MB; --limit,"
+            " --min-duration, --from and --to make it smaller"
+        )
+    return profile
+
+
+# Formats by the names of programs that read them, and by names in other profilers.
+_ALIASES = {
+    **dict.fromkeys(("flamegraph", "flame", "flame-graph", "html"), "svg"),
+    **dict.fromkeys(("folded", "stacks"), "collapsed"),
+    **dict.fromkeys(("kcachegrind", "cachegrind"), "callgrind"),
+    **dict.fromkeys(("cprofile", "prof", "snakeviz"), "pstats"),
+    **dict.fromkeys(("trace", "timeline"), "perfetto"),
+    **dict.fromkeys(("db", "sql"), "sqlite"),
+    "vscode": "cpuprofile",
+}
+
+
+def _format(name: str) -> str:
+    """Return the name of a format; LineprofError, with a near one, if unknown."""
+    from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
+
+    if name in EXPORTS:
+        return name
+    alias = _ALIASES.get(name.lower())
+    question = did_you_mean([alias] if alias else near(name, EXPORTS)[:1])
+    raise LineprofError(
+        f"there is no format {name!r}",
+        hint=" ".join(filter(None, (question, f"choose from {', '.join(EXPORTS)}"))),
+    )
 
 
 def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
 
     export = EXPORTS[parsed.format]
+    choice = _choice(export, parsed)
     files = [find_profile(file) for file in parsed.files]
     with Progress() as progress:
         stats = read_profiles(files, progress, parsed.source_root)
+        stats = _select(stats, export, choice, progress)
     target = parsed.output or f"{os.path.splitext(files[0])[0]}{export.suffix}"
     if target == _STANDARD_OUTPUT:
         if not export.is_text and sys.stdout is not None and sys.stdout.isatty():
@@ -65,7 +233,9 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             content = progress.written(export.content(stats), f"{export.name},")
             write_bytes(content, target, what="the export")
         print_error(f"wrote {target}")
-    for remark in (*stats.warnings, *export.remarks(stats)):
+    from lineprof.report.marks import Marks  # noqa: PLC0415  # not for --help
+
+    for remark in (*Marks(stats).note(), *stats.warnings, *export.remarks(stats)):
         print_error(remark)
 
 

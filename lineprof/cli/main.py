@@ -54,7 +54,9 @@ def _run_command(arguments: list[str]) -> int:
             name, *rest = arguments
             arguments = [name, *_prepared(commands[name], rest, parsers[name])]
         parsed, unknown = parser.parse_known_args(arguments or ["--help"])
-        if unknown:
+        if unknown and not any(word.startswith("-") for word in unknown):
+            parsed.files += unknown  # behind a flag: argparse takes one row of files
+        elif unknown:
             message = f"unrecognized arguments: {' '.join(unknown)}"
             parsers[parsed.command].error(message)  # whose help lists the flags
         commands[parsed.command].run(parsers[parsed.command], parsed)

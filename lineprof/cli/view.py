@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
@@ -17,6 +18,7 @@ from lineprof.cli.command import (
     argument_type,
     find_profile,
     keep_profiles,
+    names_and_profiles,
     read_profiles,
 )
 from lineprof.config import (
@@ -31,23 +33,26 @@ from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, name_of, write_file
+from lineprof.patterns import FORMS
 from lineprof.report import VIEWS, default_view
 from lineprof.report.options import (
     ALL_FUNCTIONS,
     ALL_ORDERS,
     DEFAULT_HOT_LINES,
     RICH,
+    TARGETS,
     Options,
 )
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from lineprof.config import ConfigSource
     from lineprof.model.profile import Profile
     from lineprof.model.records import Process
     from lineprof.report.options import Option, View
+    from lineprof.source import Sources
 
 _DEFAULT, *_OTHERS = VIEWS.values()
 
@@ -86,7 +91,8 @@ above. A file that another user could have written is ignored, unless you name i
 
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the view that was chosen, or write it to the file of --log-file."""
-    from lineprof.report.notes import next_steps, notes  # noqa: PLC0415  # not for --help
+    from lineprof.report.lookup import chosen  # noqa: PLC0415  # not for --help
+    from lineprof.report.notes import next_steps  # noqa: PLC0415
     from lineprof.source import sources_of  # noqa: PLC0415
 
     view: View = parsed.view
@@ -95,39 +101,47 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     values = _option_values(parser, parsed, settings)
     values["column_widths"] = column_widths(settings)
-    files = [find_profile(file) for file in parsed.files]
+    targets = getattr(parsed, TARGETS.field, ())
+    swapped = [word for word in targets if word.endswith(".lprof")]
+    names, files = names_and_profiles([*swapped, *parsed.files])
+    if targets:
+        kept = (word for word in targets if word not in swapped)
+        values[TARGETS.field] = (*kept, *names)
+    elif names and not view.takes_names:
+        parser.error(f"--{view.name} takes no names: {' '.join(names)}")
+    files = [find_profile(file) for file in files]
     with Progress() as progress:
         profile = read_profiles(files, progress, parsed.source_root)
     sources = sources_of(profile)
+    if names and view.takes_names:
+        profile = chosen(profile, names, sources)
     to_file = parsed.log_file is not None
     options = Options(
         **values,  # type: ignore[arg-type]
         # line_profiler's table stays as it is, byte for byte.
         waiting=view is not _DEFAULT,
         terminal=PLAIN if to_file else terminal_of(sys.stdout),
-        brief=profile.is_whole and not values.get(ALL_FUNCTIONS.field),
+        brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.field)),
         file=" ".join(map(shell_word, files)),
     )
-    if view is _DEFAULT and not _has_choice(parsed):
+    if view is _DEFAULT and not (names or _has_choice(parsed)):
         view = default_view(profile, sources, options)
+    lines = partial(_lines, view, profile, sources, options)
     if to_file:
-        lines = view.render(profile, sources, options)
-        _write(lines, parsed.log_file, files, profile)
-    elif parsed.pager:
-        from lineprof.console.pager import print_paged  # noqa: PLC0415  # not for --help
-
-        print_paged(lambda: view.render(profile, sources, options))
+        _write(lines(), parsed.log_file, files, profile)
     else:
-        print_lines(view.render(profile, sources, options))
+        _print(lines, paged=parsed.pager)
+    remarks: Iterable[str] = ()
+    if to_file or not _has_notes(view, options):
+        remarks = _remarks(view, profile, sources, options)
     for note in (
         *settings.refused,
         *settings.remarks,
         *_unknown_keys(settings),
-        *view.notes(profile, options),
-        *notes(profile, sources, tables=view.has_tables),
+        *remarks,
     ):
         print_error(note)
-    if view is _DEFAULT and len(files) == 1:  # the tables, which may be many
+    if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
         for step in next_steps(profile, files[0]):
             print_error(step)
 
@@ -136,6 +150,43 @@ def _has_choice(parsed: argparse.Namespace) -> bool:
     """Return whether the user asks for something that the tables alone have."""
     fields = {option.field for option in _DEFAULT.options} - {RICH.field}
     return any(hasattr(parsed, field) for field in fields)
+
+
+def _has_notes(view: View, options: Options) -> bool:
+    """Return whether notes are a part of the view."""
+    return view.is_text and not options.csv
+
+
+def _lines(
+    view: View, profile: Profile, sources: Sources, options: Options
+) -> Iterable[str]:
+    """Return the lines of the view, with the notes that are a part of it."""
+    from lineprof.report.notes import with_notes  # noqa: PLC0415  # not for --help
+
+    lines = view.render(profile, sources, options)
+    if _has_notes(view, options):
+        return with_notes(lines, _remarks(view, profile, sources, options))
+    return lines
+
+
+def _print(lines: Callable[[], Iterable[str]], *, paged: bool) -> None:
+    """Print lines, by the user's pager if that is `paged` and they do not fit."""
+    from lineprof.console.pager import print_paged  # noqa: PLC0415  # not for --help
+
+    if paged:
+        print_paged(lines)
+    else:
+        print_lines(lines())
+
+
+def _remarks(
+    view: View, profile: Profile, sources: Sources, options: Options
+) -> Iterator[str]:
+    """Yield what the view lacks, once its lines have been made."""
+    from lineprof.report.notes import notes  # noqa: PLC0415  # not for --help
+
+    yield from view.notes(profile, options)
+    yield from notes(profile, sources, tables=view.has_tables)
 
 
 def _write(lines: Iterable[str], name: str, files: list[str], profile: Profile) -> None:
@@ -255,7 +306,13 @@ def _negated(flag: str) -> str:
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags to `parser`."""
     parser.epilog = _EPILOG
-    parser.add_argument("files", nargs="+", metavar="FILE", help="profiles of kernprof")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="profiles of kernprof; with names before or after them, the tables of"
+        f" these functions alone: {FORMS}",
+    )
     parser.add_argument("-V", "--version", action="version", version=VERSION)
     parser.add_argument(
         *("-c", "--config"),
@@ -271,7 +328,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         help="ignore configuration files",
     )
     parser.add_argument(
-        "--log-file",
+        *("-o", "--log-file"),
         type=argument_type(checked_name),
         metavar="FILE",
         help="write the report to this file; its name may hold %%p, the id of the"

@@ -33,6 +33,7 @@ class Export:
     help: str
     is_text: bool = True  # and not binary
     module: str = ""  # of lineprof.export, if it has several formats; "": `name`
+    has_timeline: bool = False  # has the slices of a run with --trace
 
     def content(self, profile: Profile) -> Iterable[bytes]:
         """Yield the content of the file, in chunks.
@@ -70,6 +71,7 @@ _ALL = (
         "speedscope",
         ".speedscope.json",
         "for speedscope.app, by function and by line",
+        has_timeline=True,
     ),
     Export(
         "collapsed",
@@ -88,12 +90,20 @@ _ALL = (
         "chrome",
         ".trace.json",
         "a timeline as trace events, for Perfetto and chrome://tracing",
+        has_timeline=True,
     ),
-    Export("perfetto", ".pftrace", "a timeline for ui.perfetto.dev", is_text=False),
+    Export(
+        "perfetto",
+        ".pftrace",
+        "a timeline for ui.perfetto.dev",
+        is_text=False,
+        has_timeline=True,
+    ),
     Export(
         "cpuprofile",
         ".cpuprofile",
         "for the developer tools of Chrome and for VS Code",
+        has_timeline=True,
     ),
     Export(
         "csv",
@@ -108,6 +118,7 @@ _ALL = (
         "an SQLite database with views, for queries of one's own",
         is_text=False,
         module="sqlite_db",
+        has_timeline=True,
     ),
     Export(
         "line_profiler",

@@ -21,6 +21,7 @@ from lineprof.model.call_graph import (
 )
 from lineprof.model.gpu import numbers_of_lines, unattributed
 from lineprof.model.names import ShortNames, names_of_profile
+from lineprof.report.marks import Marks
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -177,6 +178,8 @@ def _head(profile: Profile, events: list[_Event], totals: str) -> Iterator[str]:
         yield f"pid: {first.pid}"
         yield f"cmd: {command[:_MAX_COMMAND]}"
     yield "part: 1"
+    for sentence in Marks(profile).sentences():
+        yield f"desc: Note: {printable(sentence)}"
     yield ""
     yield "positions: line"
     for event in events:

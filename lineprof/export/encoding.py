@@ -130,6 +130,8 @@ _LOW, _MORE = 0x7F, 0x80  # bits of a varint's byte
 
 _PAIRS = 1 << 14  # numbers below this take two bytes of a varint
 
+_THREE_PAIRS = 1 << 42
+
 # The bytes of each such number, with more to follow and as the last ones. Tables,
 # because a trace has millions of numbers.
 _INNER = [bytes([i & _LOW | _MORE, i >> 7 | _MORE]) for i in range(_PAIRS)]
@@ -147,6 +149,11 @@ def varint(value: int) -> bytes:
     """
     if 0 <= value < _PAIRS:
         return _LAST[value]
+    if _PAIRS <= value < _THREE_PAIRS:  # times of up to an hour
+        first, second = value & (_PAIRS - 1), value >> 14 & (_PAIRS - 1)
+        if value >> 28:
+            return _INNER[first] + _INNER[second] + _LAST[value >> 28]
+        return _INNER[first] + _LAST[second]
     if not -_SIGN <= value <= _64_BITS:
         raise _too_big(value)
     value &= _64_BITS

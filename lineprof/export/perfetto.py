@@ -100,7 +100,8 @@ class _Writer:
 
     def __init__(self) -> None:
         self._begins: dict[int, bytes] = {}  # fields of an event, by track
-        self._ends: dict[int, bytes] = {}
+        self._ends: dict[int, bytes] = {}  # events, by track
+        self._events: dict[tuple[int, int], bytes] = {}  # by track and label
         self._labels: dict[int, bytes] = {}  # fields of an event, by label
         self._interned: dict[tuple[int, str], int] = {}  # by kind and text
         self._pids: dict[int, int] = {}  # of a track
@@ -114,10 +115,16 @@ class _Writer:
             return self._describe(item)
         value = number(_COUNTER_VALUE, int64(item.value))
         event = _COUNT + number(_TRACK, item.track) + value
-        return _event(varint(item.at), event)
+        return _packet_at(item.at, _event(event))
 
     def _slice(self, span: Span) -> bytes:
         interned = b""
+        is_plain = not (span.correlation or span.starts or span.ends)
+        key = (span.track, span.label.number)
+        if is_plain and (event := self._events.get(key)) is not None:
+            return _packet_at(span.start, event) + _packet_at(
+                span.start + span.ns, self._ends[span.track]
+            )
         label = self._labels.get(span.label.number)
         if label is None:
             interned, label = self._label(span.label)
@@ -130,9 +137,13 @@ class _Writer:
             begin += fixed64(_FLOWS, flow)
         if span.ends:
             begin += fixed64(_LAST_OF_FLOW, span.ends)
-        first = _event(varint(span.start), begin)
-        last = _event(varint(span.start + span.ns), self._ends[span.track])
-        return interned + first + last
+        event = _event(begin)
+        if is_plain:
+            if len(self._events) >= MAX_LABELS:
+                self._events.clear()
+            self._events[key] = event
+        first = _packet_at(span.start, event)
+        return interned + first + _packet_at(span.start + span.ns, self._ends[key[0]])
 
     def _label(self, label: Label) -> tuple[bytes, bytes]:
         """Return a packet of new texts, and the fields of an event."""
@@ -182,7 +193,7 @@ class _Writer:
             fields += message(_COUNTER, number(3, _BYTES))
         on_track = number(_TRACK, track.number)
         self._begins[track.number] = _BEGIN + on_track
-        self._ends[track.number] = _END + on_track
+        self._ends[track.number] = _event(_END + on_track)
         return _packet(_SEQUENCE_1 + message(_DESCRIPTOR, fields))
 
 
@@ -190,12 +201,16 @@ def _packet(fields: bytes) -> bytes:
     return _PACKET + varint(len(fields)) + fields
 
 
-def _event(at: bytes, fields: bytes) -> bytes:
-    """Return the packet of an event; `at` is its time, as a varint."""
-    fields = b"".join(
-        (_TIMESTAMP, at, _WITH_INTERNED, _EVENT, varint(len(fields)), fields)
-    )
-    return b"".join((_PACKET, varint(len(fields)), fields))
+def _event(fields: bytes) -> bytes:
+    """Return the fields of an event's packet, without its time."""
+    return b"".join((_WITH_INTERNED, _EVENT, varint(len(fields)), fields))
+
+
+def _packet_at(ns: int, event: bytes) -> bytes:
+    """Return the packet of an event."""
+    at = varint(ns)
+    size = varint(len(_TIMESTAMP) + len(at) + len(event))
+    return b"".join((_PACKET, size, _TIMESTAMP, at, event))
 
 
 def _interned(new: list[bytes]) -> bytes:

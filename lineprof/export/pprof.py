@@ -23,6 +23,7 @@ from lineprof.export.encoding import (
 )
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import UNKNOWN_THREAD
+from lineprof.report.marks import Marks
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -185,7 +186,11 @@ class _Writer:
 
     def _about(self) -> Iterator[bytes]:
         """Yield start, duration and comments of the run."""
-        comments = [f"lineprof {VERSION}", *remarks(self._profile)]
+        comments = [
+            f"lineprof {VERSION}",
+            *Marks(self._profile).sentences(),
+            *remarks(self._profile),
+        ]
         processes = self._profile.processes
         if processes:
             start = min(one.start_unix_ns for one in processes)

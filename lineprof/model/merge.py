@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 
     from lineprof.model.gpu import GpuDevice, GpuPath, GpuRun, GpuSum
     from lineprof.model.profile import Timings
-    from lineprof.model.records import Key, LineBreakdown, Process, Thread, Wait
+    from lineprof.model.records import (
+        Cut,
+        Key,
+        LineBreakdown,
+        Process,
+        Thread,
+        Wait,
+    )
     from lineprof.model.timelines import Timeline, Trace
 
     NodeKey = tuple[int, int, Key, int]  # parent, line, function, thread
@@ -66,6 +73,7 @@ def merge(profiles: Sequence[Profile]) -> Profile:
         waits=_merge_waits(profiles),
         traces=_merge_traces(profiles),
         breakdowns=_merge_breakdowns(profiles),
+        cuts=_merge_cuts(profiles),
         timings=_merge_timings(profiles, unit),
         source_roots=_merge_source_roots(profiles),
     )
@@ -234,6 +242,16 @@ def _merge_breakdowns(profiles: Sequence[Profile]) -> tuple[LineBreakdown, ...]:
         for profile, offset in _thread_offsets(profiles)
         for one in profile.breakdowns
     )
+
+
+def _merge_cuts(profiles: Sequence[Profile]) -> tuple[Cut, ...]:
+    """Return the cuts of all profiles: each process keeps its own."""
+    cuts: list[Cut] = []
+    processes = 0
+    for profile in profiles:
+        cuts += [cut._replace(process=cut.process + processes) for cut in profile.cuts]
+        processes += len(profile.processes)
+    return tuple(cuts)
 
 
 # Traces and GPU data.

@@ -24,10 +24,10 @@ from lineprof.model.records import (
 from lineprof.model.units import NANOSECOND, Ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import NoReturn, Protocol, Self, TypeGuard
 
-    from lineprof.model.records import Key, LineBreakdown, Wait
+    from lineprof.model.records import Cut, Key, LineBreakdown, Wait
     from lineprof.model.timelines import Trace
 
     LineTicks = tuple[int, int, int | float]  # line, hits, ticks
@@ -66,6 +66,7 @@ class Profile:
     waits: tuple[Wait, ...] = ()
     traces: tuple[Trace, ...] = ()
     breakdowns: tuple[LineBreakdown, ...] = ()
+    cuts: tuple[Cut, ...] = ()
     # None: the profile was made in this process, and its sources are read from where
     # their names say. Else it was read from a file, which may name any file: all files
     # below these folders may be read for it, and few others (see `lineprof.source`).
@@ -102,6 +103,7 @@ class Profile:
         waits: Iterable[Wait] = (),
         traces: Iterable[Trace] = (),
         breakdowns: Iterable[LineBreakdown] = (),
+        cuts: Iterable[Cut] = (),
         timings: Timings | None = None,
         source_roots: tuple[str, ...] | None = None,
     ) -> Self:
@@ -130,6 +132,7 @@ class Profile:
             waits=tuple(waits),
             traces=tuple(traces),
             breakdowns=tuple(breakdowns),
+            cuts=tuple(cuts),
             source_roots=source_roots,
         )
         return profile
@@ -147,6 +150,24 @@ class Profile:
         """Return the same profile as one that was read from a file: `source_roots`."""
         same = self.of(self)
         same.__dict__.update(source_roots=roots)
+        return same
+
+    def with_timelines(
+        self, threads: Iterable[Thread], traces: Iterable[Trace], gpu: Gpu
+    ) -> Self:
+        """Return the same profile with other slices, and the threads they name."""
+        same = self.of(self)
+        same.__dict__.update(threads=tuple(threads), traces=tuple(traces), gpu=gpu)
+        return same
+
+    def of_functions(self, keys: Collection[Key]) -> Self:
+        """Return the same profile with the tables of these functions alone."""
+        same = self.of(self)
+        ticks = self._ticks
+        same.__dict__.update(
+            _functions=tuple(one for one in self._functions if one.key in keys),
+            _ticks=ticks and {key: ticks[key] for key in ticks if key in keys},
+        )
         return same
 
     @classmethod

@@ -5,13 +5,27 @@ All are frozen values. Times are integers in nanoseconds (ns).
 
 # Without annotations from __future__: NamedTuple would compile the text of each field,
 # which takes 2 ms at the end of every run.
-from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar, overload
 
 Key = tuple[str, int, str]  # of a function: file, first line, qualified name
 PartOfLine = TypeVar("PartOfLine", "Wait", "LineBreakdown")
+Record = TypeVar("Record", bound=tuple[Any, ...])
 
 UNKNOWN_THREAD = -1
+
+
+def maker_of(
+    record: type[Record], names: tuple[str, ...]
+) -> Callable[[Iterable[object]], Record]:
+    """Return a function that makes a record from the values of the fields `names`.
+
+    For many records: keywords take three times as long.
+    """
+    if record._fields == names:  # type: ignore[attr-defined]
+        return record._make  # type: ignore[attr-defined,no-any-return]
+    return lambda values: record(**dict(zip(names, values)))
 
 
 class Process(NamedTuple):
@@ -115,6 +129,18 @@ class FunctionStats(NamedTuple):
         return sum(one.time_ns for one in self.thread_lines)
 
 
+class Cut(NamedTuple):
+    """The part of the run in which one function was counted in one process.
+
+    Times are in ns since the start of measuring; `Process.wall_ns` is the whole run.
+    """
+
+    function: Key
+    process: int  # its index in Profile.processes
+    until_ns: int | None  # None: to the end
+    from_ns: int = 0
+
+
 class SourceFile(NamedTuple):
     """The text of a source file as it was when the program ran."""
 
@@ -154,6 +180,72 @@ class CallNode(NamedTuple):
     inclusive_ns: int  # with callees, of every call, however deep in recursion
 
 
+NODE_COLUMNS = (
+    *("parent", "line", "function", "thread", "calls", "primitive_calls"),
+    *("self_ns", "total_ns", "inclusive_ns"),
+)
+
+
+class CallNodes(Sequence[CallNode]):
+    """The nodes of a large call tree: columns of numbers, which take less memory.
+
+    The records are made when one of them is first asked for.
+    """
+
+    __slots__ = ("_made", "columns", "functions")
+
+    def __init__(
+        self, functions: tuple[Key, ...], columns: tuple["array[int]", ...]
+    ) -> None:
+        """Take columns in the order of `NODE_COLUMNS`.
+
+        In the column of functions are indexes of `functions`.
+        """
+        self.functions = functions
+        self.columns = columns
+        self._made: tuple[CallNode, ...] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self.columns[0])
+
+    @overload
+    def __getitem__(self, index: int) -> CallNode: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[CallNode, ...]: ...
+    def __getitem__(self, index: int | slice) -> CallNode | tuple[CallNode, ...]:
+        """Return one node, or several."""
+        return self._records()[index]
+
+    def __iter__(self) -> Iterator[CallNode]:
+        """Yield all nodes."""
+        return iter(self._records())
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` has the same nodes."""
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return False
+        return self._records() == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as lists have none
+
+    def __repr__(self) -> str:
+        """Return what a tuple of the nodes returns."""
+        return repr(self._records())
+
+    def __reduce__(self) -> tuple[type["CallNodes"], tuple[object, ...]]:
+        """Return what a pickle has: no records."""
+        return CallNodes, (self.functions, self.columns)
+
+    def _records(self) -> tuple[CallNode, ...]:
+        if self._made is None:
+            parents, lines, functions, *rest = self.columns
+            keys = map(self.functions.__getitem__, functions)
+            rows = zip(parents, lines, keys, *rest)
+            self._made = tuple(map(maker_of(CallNode, NODE_COLUMNS), rows))
+        return self._made
+
+
 class CallTree(NamedTuple):
     """All calls of profiled functions; the default is an empty tree.
 
@@ -170,11 +262,20 @@ class CallTree(NamedTuple):
     take longer than the line.
     """
 
-    nodes: tuple[CallNode, ...] = ()  # parents before their children
+    nodes: Sequence[CallNode] = ()  # parents before their children
     folded: int = 0  # calls whose call path was dropped, as there were too many
 
 
 NO_CALLS = CallTree()
+
+
+def called_functions(tree: CallTree) -> list[Key]:
+    """Return the functions of a tree's nodes, in order of first appearance."""
+    nodes = tree.nodes
+    if isinstance(nodes, CallNodes):
+        column = nodes.columns[NODE_COLUMNS.index("function")]
+        return [nodes.functions[index] for index in dict.fromkeys(column)]
+    return list(dict.fromkeys([node.function for node in nodes]))
 
 
 # Waits: off-CPU time by cause.

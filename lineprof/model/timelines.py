@@ -79,13 +79,7 @@ def unpacked(
     ValueError unless `data` has exactly that many; no more are ever unpacked.
     """
     size = array(kind).itemsize
-    stream = zlib.decompressobj()
-    try:
-        planes = stream.decompress(data, count * size + 1)
-    except zlib.error as error:
-        raise ValueError(f"does not unpack: {error}") from error
-    if len(planes) != count * size or not stream.eof or stream.unused_data:
-        raise ValueError(f"is not of {count} events")
+    planes = _planes(data, count, size)
     raw = bytearray(len(planes))
     for i in range(size):
         raw[i::size] = planes[i * count : (i + 1) * count]
@@ -93,6 +87,21 @@ def unpacked(
     if sys.byteorder == "big":
         values.byteswap()
     return _wrapped(kind, list(accumulate(values)), size) if differences else values
+
+
+def _planes(data: bytes, count: int, size: int) -> bytes:
+    """Return the bytes of a packed column of `count` values, all lowest bytes first.
+
+    ValueError unless `data` has exactly that many; no more are ever unpacked.
+    """
+    stream = zlib.decompressobj()
+    try:
+        planes = stream.decompress(data, count * size + 1)
+    except zlib.error as error:
+        raise ValueError(f"does not unpack: {error}") from error
+    if len(planes) != count * size or not stream.eof or stream.unused_data:
+        raise ValueError(f"is not of {count} events")
+    return planes
 
 
 def _differences(values: array[int]) -> list[int]:
@@ -385,6 +394,8 @@ SLICE_COLUMNS = {
     "ns": "Q",
 }
 
+SLICE_SIZES = {name: array(kind).itemsize for name, kind in SLICE_COLUMNS.items()}
+
 _SLICE_DIFFERENCES = frozenset({"start"})
 
 
@@ -421,6 +432,30 @@ def slice_columns(batch: Batch) -> SliceColumns:
     )
 
 
+def slice_planes(batch: Batch) -> list[bytes]:
+    """Return the bytes of each column of SLICE_COLUMNS, all lowest bytes first.
+
+    A column that the batch lacks has none. ValueError as of `slice_columns`.
+    """
+    data = dict(batch.columns)
+    found = []
+    for name, size in SLICE_SIZES.items():
+        try:
+            planes = _planes(data[name], batch.events, size) if name in data else b""
+        except ValueError as error:
+            raise ValueError(f"a column {name} {error}") from error
+        found.append(planes)
+    return found
+
+
+def slice_starts(batch: Batch) -> Values:
+    """Return the starts of a batch (ns on CLOCK_MONOTONIC)."""
+    data = dict(batch.columns).get("start")
+    if data is None:
+        return array("Q", bytes(8 * batch.events))
+    return _unpack("start", data, batch.events, SLICE_COLUMNS, _SLICE_DIFFERENCES)
+
+
 def slices(trace: Trace) -> Iterator[Slice]:
     """Yield the slices by their start, the longer of two first.
 
@@ -438,12 +473,7 @@ def slices(trace: Trace) -> Iterator[Slice]:
 def _is_in_order(batches: Iterable[Batch]) -> bool:
     last = 0
     for batch in batches:
-        data = dict(batch.columns).get("start")
-        starts: Values = (0,)
-        if data is not None:
-            starts = _unpack(
-                "start", data, batch.events, SLICE_COLUMNS, _SLICE_DIFFERENCES
-            )
+        starts = slice_starts(batch)
         if starts[0] < last or not all(map(le, starts, islice(starts, 1, None))):
             return False
         last = starts[-1]
@@ -451,15 +481,15 @@ def _is_in_order(batches: Iterable[Batch]) -> bool:
 
 
 def _slices(trace: Trace, batch: Batch) -> Iterator[Slice]:
-    origin, threads, functions = trace.origin_ns, trace.threads, trace.functions
+    """Yield the slices of a batch; made by place, as there may be millions."""
     columns = slice_columns(batch)
-    for thread, function, line, start, ns in zip(
-        columns.thread, columns.function, columns.line, columns.start, columns.ns
-    ):
-        yield Slice(
-            start_ns=start - origin,
-            ns=ns,
-            thread=threads[thread],
-            function=functions[function],
-            line=line,
-        )
+    return map(
+        Slice._make,
+        zip(
+            map(trace.origin_ns.__rsub__, columns.start),
+            columns.ns,
+            map(trace.threads.__getitem__, columns.thread),
+            map(trace.functions.__getitem__, columns.function),
+            columns.line,
+        ),
+    )

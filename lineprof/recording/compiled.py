@@ -1,6 +1,7 @@
 """Compiled functions, whose lines run without events: Numba, Cython, torch.compile.
 
 None of these packages is imported: compiled functions are recognised by their types.
+Functions of extension modules, as mypyc and C compilers make them, have no lines.
 """
 
 from __future__ import annotations
@@ -8,10 +9,16 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
-from lineprof.decorate.callables import held_in, is_cython_callable
+from lineprof.decorate.callables import (
+    attributes,
+    held_in,
+    is_c_level_callable,
+    is_cython_callable,
+)
 from lineprof.decorate.code_copies import identity
 
 if TYPE_CHECKING:
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
 _NUMBA = "numba.core.dispatcher"
 _DYNAMO = "torch._dynamo"
 _MAX_NAMED = 30  # functions named in one warning; the others are counted
+_MAX_MODULES = 5  # extension modules named in one warning
 
 # Compiled to machine code, by type.
 
@@ -87,6 +95,49 @@ def warnings_of(found: Collection[tuple[str, str]]) -> list[str]:
         f"{compiler} compiled {_listed(functions)}: lines that ran so were not seen"
         for compiler, functions in names.items()
     ]
+
+
+# Compiled ahead of time: extension modules, and the functions and classes in them.
+
+
+def extension_file(module: str) -> str:
+    """Return the file of an imported extension module, "" for any other module."""
+    file = attributes(sys.modules.get(module)).get("__file__")
+    is_extension = isinstance(file, str) and file.endswith(tuple(EXTENSION_SUFFIXES))
+    return str(file) if is_extension else ""
+
+
+def imported_extensions() -> dict[str, str]:
+    """Return the extension modules that were imported, and their files."""
+    found = {name: extension_file(name) for name in list(sys.modules)}
+    return {name: file for name, file in found.items() if file}
+
+
+def in_extension(target: object) -> dict[str, str]:
+    """Return the name of `target` and the file of the extension module it is from.
+
+    Returns {} if it is from another module, or is no function or class.
+    """
+    if not (is_c_level_callable(target) or isinstance(target, type)):
+        return {}
+    owner = getattr(target, "__objclass__", target)
+    module = getattr(owner, "__module__", None)
+    name = getattr(target, "__qualname__", None)
+    file = extension_file(module) if isinstance(module, str) else ""
+    return {f"{module}.{name}": file} if file else {}
+
+
+def extension_warnings(files: Mapping[str, str]) -> list[str]:
+    """Return a warning on the modules or functions in `files`, by name, if any."""
+    names = sorted(files)
+    if not names:
+        return []
+    if len(names) == 1:
+        file = os.path.basename(files[names[0]])
+        what = f"{names[0]} is compiled ({file}): it has no lines; its time is"
+        return [f"{what} in the line that calls it"]
+    what = f"{_listed(names, _MAX_MODULES)} are compiled: they have no lines; their"
+    return [f"{what} time is in the lines that call them"]
 
 
 def _is_numbas(kind: type) -> bool:
@@ -234,9 +285,9 @@ def _shown(place: Place, function: object = None, times: int = 1) -> str:
     return f"{name} ({os.path.basename(file)}:{line}{often})"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], most: int = _MAX_NAMED) -> str:
     """Return names as a sentence lists them."""
-    *first, last = names[:_MAX_NAMED]
-    if len(names) > _MAX_NAMED:
-        return f"{', '.join([*first, last])} and {len(names) - _MAX_NAMED} more"
+    *first, last = names[:most]
+    if len(names) > most:
+        return f"{', '.join([*first, last])} and {len(names) - most} more"
     return f"{', '.join(first)} and {last}" if first else last

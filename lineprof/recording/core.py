@@ -165,6 +165,11 @@ class RunInfo:
         self._displaced = self._core.hook_displaced()
 
     @property
+    def elapsed_ns(self) -> int:
+        """Time since the start (ns), by the clock of the run's length."""
+        return max(0, process_info.unix_ns() - self._start_unix_ns)
+
+    @property
     def cost(self) -> int:
         """The profiler's own cost since the start, in the core's unit of cost."""
         return int(self._core.cost() - self._cost)
@@ -235,6 +240,11 @@ class RunInfo:
 
             warnings += missing_lines(functions)
         return warnings
+
+
+def slice_functions() -> ModuleType:
+    """Return the C module, for `lineprof.export.selection`."""
+    return _core
 
 
 def held_tool_ids() -> set[int]:

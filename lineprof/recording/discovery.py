@@ -30,27 +30,45 @@ class Cost(namedtuple("Cost", "key code calls hits cost_ns time_ns")):
     time_ns: int  # in its own lines, without the functions that these called
 
 
+class Overhead(namedtuple("Overhead", "events_ns registering_ns left_out")):
+    """The time that all profilers of the process have taken so far."""
+
+    __slots__ = ()
+
+    events_ns: int  # of events, estimated
+    registering_ns: int  # of code objects that discovery finds, and of audits
+    left_out: int  # code objects that discovery postponed, and did not register since
+
+
 def discover(
-    module: ModuleType,
+    session: CoreSession,
     registry: Registry,
     decide: Callable[[CodeType], bool | None] | None,
+    pause: Callable[[], int] | None = None,
 ) -> None:
     """Have `decide` choose which code objects `registry` watches, at their first call.
 
-    `module` is the C module. See `LineProfiler.discover`.
+    See `LineProfiler.discover`.
     """
+    module, run_info = session.module, session.run_info
     if decide is None:
         module.discover(None)
         return
     wants, known = decide, ref(registry)  # the core must not keep a profiler alive
 
-    def ask(code: CodeType) -> bool | None:
+    def ask(code: CodeType) -> bool | int | None:
         registry = known()
         if registry is None:
             return False
         wanted = wants(code)
         if wanted:
+            wait_ns = pause() if pause is not None else 0
+            if wait_ns > 0:
+                return wait_ns
             registry.watch(code)
+            if pause is not None and module.missed_calls(code):
+                key = (code.co_filename, code.co_firstlineno, code.co_name)
+                registry.cuts.setdefault(key, (run_info.elapsed_ns, None))
         return wanted
 
     module.discover(ask)
@@ -73,6 +91,19 @@ def audit(
         message = f"a step of {cost_ns} ns: give 1 or more"
         raise ValueError(message)
     module.overhead_audit(call, cost_ns)
+
+
+def overhead(session: CoreSession) -> Overhead:
+    """Return what profilers have cost so far: see `LineProfiler.overhead`."""
+    module = session.module
+    ns_per_tick = module.scale()
+    ticks, cpu_ns = module.python_calls()
+    events = max(0, module.cost() // module.COST_ONE - ticks)
+    return Overhead(
+        events_ns=(events * ns_per_tick) >> 32,
+        registering_ns=cpu_ns,
+        left_out=module.left_out(),
+    )
 
 
 def costs(session: CoreSession) -> list[Cost]:

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from lineprof._core import Tracer
     from lineprof.decorate.callables import Policies, ScopingPolicy
     from lineprof.line_stats import LineStats
+    from lineprof.model.records import Key
     from lineprof.recording.blocks import Block, Blocks
-    from lineprof.recording.discovery import Cost
+    from lineprof.recording.discovery import Cost, Overhead
     from lineprof.recording.gpu import GpuOptions, GpuStatus
     from lineprof.recording.legacy import Entry
     from lineprof.recording.trace import TraceOptions, TraceRecorder
@@ -333,6 +334,16 @@ class LineProfiler(ByCountProfilerMixin):
         """Stop counting `code`; earlier counts stay. Calls under way end here."""
         self._tracer.ignore(code)
 
+    def cut(self, key: Key) -> None:
+        """Record that the function `key` counts no more, from now to the run's end.
+
+        `key` is that of `costs`. The profile has the time, and views show it. Code
+        objects of the function are switched off by `unwatch`.
+        """
+        start, until = self._registry.cuts.get(key, (0, None))
+        if until is None:
+            self._registry.cuts[key] = start, self._session.run_info.elapsed_ns
+
     def _register(self, function: FunctionType) -> bool:
         """Register a function to be shown; False if its line numbers are invalid."""
         if self._registry.has_function(function):
@@ -436,7 +447,12 @@ class LineProfiler(ByCountProfilerMixin):
 
     # -- whole programs -------------------------------------------------------------
 
-    def discover(self, decide: Callable[[CodeType], bool | None] | None) -> None:
+    def discover(
+        self,
+        decide: Callable[[CodeType], bool | None] | None,
+        *,
+        pause: Callable[[], int] | None = None,
+    ) -> None:
         """Call `decide` at the first call of each code object that is not registered.
 
         It is called once for each, on the thread that makes the call, before the first
@@ -444,8 +460,13 @@ class LineProfiler(ByCountProfilerMixin):
         `watch`; if false, it is not; if None, no code of the same file is. Exceptions
         in it are ignored, and the code is not watched. With None instead of a callable,
         discovery ends. A process has one discovery at a time: the last call counts.
+
+        `pause` is called before a code object is watched. If it returns a number of ns,
+        the code object is postponed: it is offered again at its first call after that
+        time, and left out if it is called more than about a hundred times before. The
+        profile has the time from which it was counted.
         """
-        discovery.discover(self._session.module, self._registry, decide)
+        discovery.discover(self._session, self._registry, decide, pause)
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
@@ -480,6 +501,14 @@ class LineProfiler(ByCountProfilerMixin):
         thread is stopped.
         """
         return discovery.costs(self._session)
+
+    def overhead(self) -> Overhead:
+        """Return what the profilers of this process have cost so far, in ns.
+
+        It has the estimated cost of events, and the processor time of registering code
+        objects that discovery found.
+        """
+        return discovery.overhead(self._session)
 
     # -- results --------------------------------------------------------------------
 
@@ -690,6 +719,7 @@ class Results:
             waits=waits,
             waits_unavailable=module.off_cpu_unavailable(),
             own_times=module.split_times(None),
+            cuts=registry.cuts,
             read_source=registry.sources.read,
         )
         return LineStats.of(profile_of(ids, codes, scale, process, warnings, parts))
@@ -706,10 +736,15 @@ def _counted(tracer: Tracer) -> Counted:
             gc.enable()
 
 
+def extensions_in(profiler: LineProfiler) -> dict[str, str]:
+    """Return functions of extension modules given to `profiler`, and their files."""
+    return profiler._registry.extensions  # noqa: SLF001  # of this module
+
+
 def _compiled_warnings(registry: Registry) -> list[str]:
     """Return warnings about compiled functions, whose lines are not profiled."""
-    if not registry.compiled:
+    if not (registry.compiled or registry.extensions):
         return []
-    from lineprof.recording.compiled import warnings_of  # noqa: PLC0415  # seldom needed
+    from lineprof.recording.compiled import extension_warnings, warnings_of  # noqa: PLC0415  # seldom needed
 
-    return warnings_of(registry.compiled)
+    return warnings_of(registry.compiled) + extension_warnings(registry.extensions)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof._core import Tracer
+    from lineprof.model.records import Key as FunctionKey
 
     Key = tuple[object, ...]
 
@@ -38,6 +39,9 @@ class Registry:
         self.sources = RecordedSources()
         self.warnings: list[str] = []  # sentences for the profile
         self.compiled: dict[tuple[str, str], None] = {}  # (compiler, function)
+        # Functions counted for a part of the run: from and until when, or None, in ns.
+        self.cuts: dict[FunctionKey, tuple[int, int | None]] = {}
+        self.extensions: dict[str, str] = {}  # functions and classes; their files
         self._module = module
         self._tracer = tracer
         self._copies = CodeCopies()
@@ -71,11 +75,12 @@ class Registry:
 
         The report warns that their lines cannot be profiled.
         """
-        if isinstance(target, (FunctionType, type)):
+        if isinstance(target, FunctionType) or _is_python_class(target):
             return
-        from lineprof.recording.compiled import compiled_in  # noqa: PLC0415  # seldom needed
+        from lineprof.recording.compiled import compiled_in, in_extension  # noqa: PLC0415  # seldom needed
 
         self.compiled.update(dict.fromkeys(compiled_in(target)))
+        self.extensions.update(in_extension(target))
 
     def note_compiled_by_numba(self) -> None:
         """Record the registered functions that Numba has compiled."""
@@ -171,6 +176,13 @@ class Registry:
             if enabling:
                 tracer.set_activating(copy)
         return True
+
+
+def _is_python_class(target: object) -> bool:
+    """Return whether `target` is a class with members that are written in Python."""
+    return isinstance(target, type) and any(
+        isinstance(member, FunctionType) for member in vars(target).values()
+    )
 
 
 def functions_to_add(func: object) -> Sequence[FunctionType]:

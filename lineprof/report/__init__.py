@@ -20,6 +20,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lineprof.patterns import FORMS
 from lineprof.report.options import (
     ALL_FUNCTIONS,
     COLUMNS,
@@ -80,6 +81,7 @@ TEXT = View(
     ),
     render=partial(_call, "text", "render"),
     orders=TABLE_ORDERS,
+    takes_names=True,
 )
 
 # In place of TEXT for the long tables of a whole program; it has no flag.
@@ -99,6 +101,8 @@ JSON = View(
     help="JSON for other programs, times in nanoseconds",
     options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
+    takes_names=True,
+    is_text=False,
 )
 
 HOT = View(
@@ -136,8 +140,8 @@ TREE = View(
 DRILL = View(
     name="drill",
     suffix=".drill.txt",
-    help="the tables of the functions that a line (main.py:12) or a function (fit,"
-    " model.py:fit, '*fit*') calls; repeat it to go further down",
+    help=f"the tables of the functions that a line or a function calls ({FORMS});"
+    " repeat it to go further down",
     options=(
         *(DEPTH, LIMIT, MIN_PERCENT, UNIT, RICH),
         *(COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import BoxCharacters, box_characters_of
 from lineprof.model.call_graph import CallPath, call_path_tree
 from lineprof.model.names import short_names
+from lineprof.report.marks import Marks
 from lineprof.report.options import min_percent_of_calls
 from lineprof.report.text_grid import (
     grid,
@@ -147,6 +148,7 @@ class _Labels:
     ) -> None:
         self._functions = {function.key: function for function in profile.functions}
         self._names = short_names(self._functions)
+        self._marks = Marks(profile)
         self._sources = sources
         self._arrow = characters.arrow
         self._hottest: dict[Key, str] = {}
@@ -158,7 +160,7 @@ class _Labels:
             return row.text
         has_line = row.path.line and not row.is_start
         label = f":{row.path.line} " if has_line else ""
-        label += self._names.called(key)
+        label += self._names.called(key) + self._marks.after(key)
         if row.is_recursion:
             label += " (recursion)"
         if key not in self._hottest:

@@ -10,6 +10,7 @@ from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals
 from lineprof.report.limits import part_of
 from lineprof.report.line_table import function_tables, waits_footer
 from lineprof.report.lookup import Finder
+from lineprof.report.marks import Marks
 from lineprof.report.options import min_percent_of_calls
 from lineprof.report.text import table_layout
 from lineprof.report.text_grid import counted, in_words, more_rows, percent
@@ -212,6 +213,7 @@ class _Drill:
         self._calls, self._names = calls, finder.names
         self._characters = box_characters_of(options.terminal)
         self._clean = options.terminal.clean
+        self._marks = Marks(profile)
         self._skipped = 0
         self._min_percent = min_percent_of_calls(options)
 
@@ -254,6 +256,20 @@ class _Drill:
             del sections[left:]
             left -= len(sections)
         return parts, more
+
+    def _profile_of(self, keys: set[Key]) -> Profile:
+        """Return the profile of some functions alone."""
+        profile = self._profile
+        return type(profile).from_functions(
+            (one for key, one in self._functions.items() if key in keys),
+            unit=profile.unit,
+            gpu=profile.gpu,
+            calls=profile.calls,
+            waits=(wait for wait in profile.waits if wait.function in keys),
+            breakdowns=profile.breakdowns,
+            processes=profile.processes,
+            cuts=profile.cuts,
+        )
 
     def _sections(self, start: Start) -> Iterator[_Section]:
         """Yield the functions to show, each once, the hottest call path first."""
@@ -411,6 +427,7 @@ class _Drill:
             f"| {counted(edge.calls, 'call')} of {self._names.called(edge.callee)}:"
             f" {in_words(edge.inclusive_ns)},"
             f" {percent(edge.inclusive_ns, line_ns)} of the line"
+            f"{self._marks.after(edge.callee)}"
         )
         gpu_ns = self._calls.gpu.get((edge.caller, edge.line, edge.callee), 0)
         return f"{text}, {in_words(gpu_ns)} on GPUs" if gpu_ns else text

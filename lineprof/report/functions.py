@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
+from lineprof.model.own_waits import own_waits
 from lineprof.report.limits import limited
+from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.lookup import Finder
+from lineprof.report.marks import Marks
 from lineprof.report.options import FUNCTION_ORDERS
 from lineprof.report.text_grid import (
     TimeUnit,
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.call_graph import Edge, FunctionTotals
     from lineprof.model.names import ShortNames
+    from lineprof.model.own_waits import OwnWait
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.options import Options
@@ -43,15 +47,10 @@ NO_CALLS = (
 
 
 def call_notes(profile: Profile, _: Options) -> Iterator[str]:
-    """Yield warnings about calls that the profile does not have."""
-    if not profile.calls.nodes:
-        if not profile.why_empty:  # that reason is printed in any case
-            yield NO_CALLS
-    elif profile.calls.folded:
-        yield (
-            f"there were too many call paths to keep them all: {profile.calls.folded}"
-            " calls count on another call path to the same function"
-        )
+    """Yield what the marks of functions mean, and which calls the profile lacks."""
+    yield from Marks(profile).note()
+    if not profile.calls.nodes and not profile.why_empty:  # which is said in any case
+        yield NO_CALLS
 
 
 # --functions: all functions with calls and times, as cProfile prints them.
@@ -107,9 +106,12 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     titles = ["Calls", self_time, "Per Call", cumulative, "Per Call", "Function"]
     if has_gpu:
         titles.insert(-1, gpu)
-    names = short_names(row.key for row in rows)
+    names, marks = short_names(row.key for row in rows), Marks(profile)
     cells = [
-        (*_function_texts(row, times, has_gpu=has_gpu), names.function(row.key))
+        (
+            *_function_texts(row, times, has_gpu=has_gpu),
+            names.function(row.key) + marks.after(row.key),
+        )
         for row in shown
     ]
     per_call = [titles.index("Per Call", 3), titles.index("Per Call")]
@@ -185,44 +187,38 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     yield ""
     times = time_unit_for(max(row.self_ns, row.gpu_ns) for row in shown)
     own_title, gpu_title, wait_title = times.titles("Own", "GPU", "Wait")
-    waits = _hot_waits(profile, shown)
+    waits = own_waits(profile, [(row.key, row.line) for row in shown])
+    has_waits = any(wait.max_ns for wait in waits.values())
     titles = [own_title, "% Own"]
-    titles += [wait_title] if any(waits.values()) else []
+    titles += [wait_title, "For"] if has_waits else []
     titles += [gpu_title, "% GPU"] if gpu_ns else []
     names = short_names(function.key for function in profile.functions)
+    marks = Marks(profile)
     hits = _hot_hits(profile, {(row.key, row.line) for row in shown})
     cells = []
     for row in shown:
         texts = [times.text(row.self_ns), percent(row.self_ns, self_ns)]
-        if any(waits.values()):
-            waited = waits[row.key, row.line]
-            texts.append(times.text(waited) if waited else "")
+        if has_waits:
+            wait = waits[row.key, row.line]
+            texts += [_wait_text(wait, times), WAITS_FOR.get(wait.cause, wait.cause)]
         if gpu_ns:
             shares = (times.text(row.gpu_ns), percent(row.gpu_ns, gpu_ns))
             texts += shares if row.gpu_ns else ("", "")
         texts += [f"{hits[row.key, row.line]}", names.line(row.key[0], row.line)]
         source = sources.line(row.key[0], row.line) or ""
-        cells.append([*texts, row.key[2], source.strip()])
+        cells.append([*texts, row.key[2] + marks.after(row.key), source.strip()])
     titles += ["Hits", "Line", "Function", "Line Contents"]
     is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in shown]
-    spare = [titles.index("Function")]
+    spare = [titles.index(one) for one in ("Function", "For") if one in titles]
     terminal = options.terminal
     yield from grid(titles, cells, terminal, words=3, hot=is_hot, spare=spare)
 
 
-def _hot_waits(profile: Profile, rows: list[_HotLine]) -> dict[tuple[Key, int], int]:
-    """Return the waits (ns) of lines; 0 for lines that called functions.
-
-    The waits of a line are known only together with those of its callees.
-    """
-    found = {(row.key, row.line): 0 for row in rows}
-    for wait in profile.waits:
-        if (wait.function, wait.line) in found:
-            found[wait.function, wait.line] += wait.ns
-    for edge in edges(profile.calls) if any(found.values()) else ():
-        if edge.caller is not None and (edge.caller, edge.line) in found:
-            found[edge.caller, edge.line] = 0
-    return found
+def _wait_text(wait: OwnWait, times: TimeUnit) -> str:
+    """Return the time that a line waited; "" if it did not."""
+    if not wait.max_ns:
+        return ""
+    return f"{'' if wait.is_known else '<= '}{times.text(wait.max_ns)}"
 
 
 def _hot_lines(profile: Profile) -> list[_HotLine]:
@@ -280,7 +276,7 @@ class _CallerRow(NamedTuple):
 def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the callers of each of `options.targets`; LineprofError if unknown."""
     numbers = function_totals(profile)
-    finder = Finder(numbers)
+    finder, marks = Finder(numbers), Marks(profile)
     every = edges(profile.calls)
     gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
     gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
@@ -295,8 +291,12 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
             )
             for edge in into
         ]
+        rows = [
+            row._replace(caller=row.caller + marks.after(edge.caller))
+            for row, edge in zip(rows, into)
+        ]
         name = options.terminal.clean(finder.names.called(key))
-        yield f"{name} is called from:"
+        yield f"{name}{marks.after(key)} is called from:"
         yield ""
         gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else 0
         rows = _folded(rows, options)

@@ -84,6 +84,7 @@ def _function(
     place = f"{function.file}:{function.line}"
     yield (
         f"<details open><summary><code><b>{_text(function.name)}</b></code>"
+        f"{_text(function.mark)}"
         f" &nbsp;{_text(scale.total(function.total))}"
         f' &nbsp;<code class="lp-dim">{_text(place)}</code></summary>'
     )

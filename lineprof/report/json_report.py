@@ -19,6 +19,7 @@ from lineprof.model.records import LineTotals
 from lineprof.model.time_split import line_time_splits
 from lineprof.report.limits import longest_functions
 from lineprof.report.line_table import waits_by_line
+from lineprof.report.marks import Marks
 from lineprof.report.options import uncalibrated
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     gpu, calls = gpu_fields(profile.gpu), call_fields(profile, raw=options.raw)
     longest = longest_functions(profile, options)
     functions = [one for one in profile.functions if one.key in longest]
+    marks = Marks(profile)
     if options.skip_zero:
         functions = [
             one for one in functions if one.thread_lines or one.key in gpu.functions
@@ -52,7 +54,9 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         functions.sort(key=lambda function: function.total_ns)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
     yield ' "functions": ['
-    yield from _separated(_function(one, sources, calls, gpu) for one in functions)
+    yield from _separated(
+        _function(one, sources, calls, gpu, marks.fields(one.key)) for one in functions
+    )
     yield " ],"
     if profile.calls.nodes:
         yield ' "calls": ['
@@ -85,7 +89,11 @@ def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _function(
-    function: FunctionStats, sources: Sources, calls: CallFields, gpu: GpuFields
+    function: FunctionStats,
+    sources: Sources,
+    calls: CallFields,
+    gpu: GpuFields,
+    cuts: list[dict[str, int | None]],
 ) -> Iterator[str]:
     values = {
         "file": function.file,
@@ -93,6 +101,7 @@ def _function(
         "line": function.line,
         "total_ns": function.total_ns,
         "calls": function.calls,
+        **({"cuts": cuts} if cuts else {}),
         **calls.of_function(function.key),
         **gpu.of_function(function.key),
     }

@@ -51,4 +51,6 @@ def part_of(profile: Profile, keys: Collection[Key]) -> Profile:
         calls=profile.calls,
         waits=[wait for wait in profile.waits if wait.function in keys],
         breakdowns=profile.breakdowns,
+        processes=profile.processes,
+        cuts=profile.cuts,
     )

@@ -21,6 +21,7 @@ from lineprof.model.records import (
 )
 from lineprof.model.time_split import line_time_splits
 from lineprof.model.units import AUTO_UNIT, Ticks, format_seconds
+from lineprof.report.marks import Marks, cut_line
 from lineprof.report.text_grid import in_words, percent, percent_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,15 @@ _WAITING = {
     RUNNABLE: "for a processor",
     OTHER: "for something else",
 }
+
+WAITS_FOR = {
+    GIL: "GIL",
+    LOCK: "a lock",
+    SLEEP: "sleep",
+    IO: "I/O",
+    RUNNABLE: "a processor",
+    OTHER: "other",
+}  # in a column
 
 NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
 
@@ -95,6 +105,7 @@ class FunctionTable(NamedTuple):
     gpu_ns: int = 0  # with its callees
     wait_ns: int = 0  # for a GPU
     footer: tuple[str, ...] = ()  # lines below the table
+    mark: str = ""  # behind the name, of a function that was switched off
 
     @property
     def key(self) -> Key:
@@ -290,6 +301,7 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
     ticks, timings = Ticks(profile.unit), profile.timings
     waits = waits_by_line(profile) if profile.waits else None
     breakdowns = breakdowns_by_line(profile)
+    marks = Marks(profile)
     has_wait_line = options.waiting or has_wait_columns(options.columns)
     tables = []
     for function in profile.functions:
@@ -297,7 +309,10 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
         wall_ns = function.recursive_ns
         own_waits = None if waits is None else waits.get(function.key, {})
         own_breakdowns = breakdowns.get(function.key, {})
-        footer = mpi_line(function, own_breakdowns)
+        footer = (
+            *cut_line(marks.span(function.key)),
+            *mpi_line(function, own_breakdowns),
+        )
         if own_waits and has_wait_line:
             footer = (*wait_line(function, own_waits), *footer)
         table = FunctionTable(
@@ -309,6 +324,7 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
             if wall_ns is None
             else ticks.from_ns(wall_ns),
             footer=footer,
+            mark=marks.after(function.key),
         )
         tables.append(table)
     if not profile.gpu.sums:
@@ -444,6 +460,7 @@ def mpi_line(function: FunctionStats, breakdowns: ByLine) -> tuple[str, ...]:
 
 def footer(profile: Profile, options: Options) -> Iterator[str]:
     """Yield which chosen columns have no data, and the totals of GPU work, if any."""
+    yield from Marks(profile).note()
     yield from waits_footer(profile, options)
     if "mpi" in options.columns and not line_mpi_ns(profile):
         yield NO_MPI

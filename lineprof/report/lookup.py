@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 from lineprof.model.names import short_names
+from lineprof.patterns import (
+    Pattern,
+    check,
+    did_you_mean,
+    is_function,
+    is_glob,
+    listed,
+    parse,
+    pattern_of,
+    suggestions,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from lineprof.model.profile import Profile
     from lineprof.model.records import Key
+    from lineprof.source import Sources
 
     Test = Callable[[Key], bool]
 
 _MODULE = "<module>"
+_LAMBDA = "<lambda>"
+_ANY_FOLDER = "**"
 
-_MAX_LISTED = 8  # names in an error message
 
-_WILDCARDS = frozenset("*?[")
+def chosen(profile: Profile, names: Iterable[str], sources: Sources) -> Profile:
+    """Return `profile` with the functions that `names` select alone.
+
+    Raises LineprofError for a name that selects none.
+    """
+    finder = Finder(function.key for function in profile.functions)
+    keys = {key for name in names for key in finder.functions(name, sources)}
+    return profile.of_functions(keys)
 
 
 class Finder:
@@ -35,23 +58,55 @@ class Finder:
         """Return the function named `text`; LineprofError unless there is just one.
 
         `text` is a name, or its last parts (``fit`` for ``Model.fit``), also after
-        a file or the last parts of its path (``model.py:fit``); a name as views
-        print it (``model.py:8(fit)``); a file, for its module code; or a pattern
-        as for file names. A full name goes before a part, and a part before a
-        pattern. The C function that calls a class has the name of the class in
-        braces; without them the name is that of the class.
+        a file or the last parts of its path (``model.py::fit``) or after a module
+        (``model.fit``); a name as views print it (``model.py:8(fit)``); a file, for
+        its module code; or a pattern as for file names. A full name goes before a
+        part, and a part before a pattern. The C function that calls a class has the
+        name of the class in braces; without them the name is that of the class.
         """
         text = _relative(text)
-        for test in self._tests(text):
-            found = _prefer_python([key for key in self._keys if test(key)])
-            if len(found) == 1:
-                return found[0]
-            if found:
-                names = list(map(self.names.function, found))
-                raise _ambiguous(text, "functions", names)
-        raise LineprofError(
-            f"the profile has no function {text!r}", hint=self._nearest(text)
-        )
+        spelled = [text]
+        if "::" in text:  # of C++, or of a file and a function
+            spelled.append(text.replace("::", ":").removeprefix(":"))
+        for one in spelled:
+            for test in self._tests(one):
+                found = _prefer_python([key for key in self._keys if test(key)])
+                if len(found) == 1:
+                    return found[0]
+                if found:
+                    names = list(map(self.names.function, found))
+                    raise _ambiguous(text, "functions", names)
+        raise self._unknown(text)
+
+    def functions(self, text: str, sources: Sources) -> list[Key]:
+        """Return all functions that `text` names; LineprofError if there are none.
+
+        `text` may name files, folders, modules, classes, lines and functions, also by
+        patterns: see `lineprof.patterns`.
+        """
+        check(text)
+        text = _relative(text)
+        name = parse(text)
+        found = [key for key in self._keys if key[2] == text]
+        if not (found or name.function or name.line or name.is_path):
+            parts = text.split(".")
+            found = [key for key in self._keys if is_function(parts, key[2])]
+        if not found:
+            pattern = _anywhere(pattern_of(text, ""))
+            found = list(self._selected(pattern, sources))
+        if not found:
+            raise self._unknown(text)
+        return found
+
+    def _selected(self, pattern: Pattern, sources: Sources) -> Iterator[Key]:
+        """Yield the functions that `pattern` selects."""
+        if not pattern.line:
+            yield from (key for key in self._keys if _selects(pattern, key))
+            return
+        for file in self._files:
+            if _parts_in(pattern, file):
+                inside = [key for key in self._keys if key[0] == file]
+                yield from _innermost(inside, pattern.line, sources)
 
     def place(self, text: str) -> tuple[str, int] | None:
         """Return the file and line that `text` names (``model.py:8``).
@@ -69,15 +124,13 @@ class Finder:
             names = [self.names.file(file) for file in files]
             raise _ambiguous(name, "files", names)
         if not files:
-            near = _near(name, [self.names.file(file) for file in self._files])
-            raise LineprofError(
-                f"the profile has no file {name!r}", hint=_suggestion(near)
-            )
+            raise self._unknown(text, f"the profile has no file {name!r}")
         return files[0], int(number)
 
     def _files_called(self, name: str) -> list[str]:
         """Return the files that `name` may mean: the best matches alone."""
-        names = (name, f"{name}.py")
+        dotted = name.replace(".", os.sep)
+        names = (name, f"{name}.py", f"{dotted}.py", f"{dotted}{os.sep}__init__.py")
         for test in (
             lambda file: file in names,
             lambda file: file.endswith(tuple(f"/{one}" for one in names)),
@@ -110,18 +163,71 @@ class Finder:
         )
         files = frozenset(self._files_called(text))
         yield lambda key: key[2] == _MODULE and key[0] in files
-        if _WILDCARDS & {*text}:
+        pattern = _anywhere(pattern_of(text, ""))
+        yield lambda key: not pattern.line and _selects(pattern, key, named=True)
+        if is_glob(text):
             yield lambda key: _is_like(key, text)
 
-    def _nearest(self, text: str) -> str:
-        """Return a hint for a function that the profile does not have."""
-        by_name: dict[str, list[Key]] = {}
-        for key in self._keys:
-            for name in {key[2], key[2].rpartition(".")[2]}:
-                by_name.setdefault(name, []).append(key)
-        near = _near(text.rpartition(":")[2], by_name)
-        keys = dict.fromkeys(key for name in near for key in by_name[name])
-        return _suggestion([self.names.function(key) for key in keys])
+    def _unknown(self, text: str, message: str = "") -> LineprofError:
+        """Return the error for a name that the profile does not have."""
+        names = [(self.names.file(file), name) for file, _, name in self._keys if file]
+        if not message:
+            name = parse(text)
+            files = self._files_called(name.file) if name.file else []
+            message = f"the profile has no function {text!r}"
+            if name.function and len(files) == 1:
+                message = (
+                    f"no function {name.function!r} in {self.names.file(files[0])}"
+                )
+            elif name.is_path and not (files or name.function):
+                message = f"the profile has no file {name.file!r}"
+            if os.path.isfile(text):  # maybe as one of several profiles
+                message = f"{text} is not a profile, and {message}"
+        question = did_you_mean(suggestions(text, names))
+        return LineprofError(
+            message, hint=question or "lineprof view --functions lists all"
+        )
+
+
+def _anywhere(pattern: Pattern) -> Pattern:
+    """Return a pattern whose relative path may be the end of any path."""
+    if not pattern.path[0] or pattern.path[0] == _ANY_FOLDER:
+        return pattern
+    return pattern._replace(path=(_ANY_FOLDER, *pattern.path))
+
+
+def _parts_in(pattern: Pattern, file: str) -> list[tuple[str, ...]]:
+    return pattern.parts_in([file], _modules(file))
+
+
+def _selects(pattern: Pattern, key: Key, *, named: bool = False) -> bool:
+    """Return whether a pattern selects a function; if `named`, only by its name."""
+    file, _, name = key
+    return bool(file) and any(
+        is_function(part, name) if part else not named
+        for part in _parts_in(pattern, file)
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _modules(file: str) -> Sequence[str]:
+    """Return the names that a file may have as a module: some folder is on sys.path."""
+    parts = os.path.splitext(file)[0].removesuffix(f"{os.sep}__init__").split(os.sep)
+    return [".".join(parts[start:]) for start in range(len(parts)) if parts[start]]
+
+
+def _innermost(keys: list[Key], line: int, sources: Sources) -> list[Key]:
+    """Return the innermost function of a file that has a line, and its lambdas."""
+
+    def has_line(key: Key) -> bool:
+        block = sources.block(*key) or ()
+        return key[1] <= line < key[1] + max(1, len(block))
+
+    inside = [key for key in keys if key[2] == _MODULE or has_line(key)]
+    own = [key for key in inside if not key[2].endswith((_MODULE, _LAMBDA))]
+    first = max((key[1] for key in own), default=0)
+    found = [key for key in inside if key[2].endswith(_LAMBDA) or key[1] == first]
+    return found if own else inside
 
 
 def _prefer_python(keys: list[Key]) -> list[Key]:
@@ -147,7 +253,7 @@ def _ends(file: str, path: str) -> bool:
 
 
 def _matches(file: str, pattern: str) -> bool:
-    return bool(_WILDCARDS & {*pattern}) and (
+    return is_glob(pattern) and (
         fnmatchcase(file, pattern) or fnmatchcase(file, f"*/{pattern}")
     )
 
@@ -163,26 +269,8 @@ def _is_like(key: Key, pattern: str) -> bool:
     return _ends(file, path) or _matches(file, path)
 
 
-def _near(text: str, known: Collection[str]) -> list[str]:
-    """Return the known names that look most like `text`."""
-    from difflib import get_close_matches  # noqa: PLC0415  # for errors alone
-
-    return get_close_matches(text, known, n=3)
-
-
-def _suggestion(names: list[str]) -> str:
-    if not names:
-        return "lineprof view --functions lists all"
-    return f"like it are: {_listed(names)}"
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - _MAX_LISTED
-    return ", ".join(names[:_MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
 def _ambiguous(text: str, noun: str, names: list[str]) -> LineprofError:
     return LineprofError(
         f"{text!r} may be {len(names)} {noun} of the profile",
-        hint=f"name one of them: {_listed(names)}",
+        hint=f"name one of them: {listed(names)}",
     )

@@ -1,4 +1,4 @@
-"""Warnings shown with a report, and the commands to try next."""
+"""Notes below a report on what its numbers lack, and the commands to try next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lineprof.source import LEFT_OUT, changed, size_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -59,6 +59,18 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
                 f" {outside[0]}; the table leaves them out, --json has them"
             )
     yield from sources.remarks()
+
+
+def with_notes(lines: Iterable[str], remarks: Iterable[str]) -> Iterator[str]:
+    """Yield `lines`, and below them the `remarks`, after a blank line."""
+    last = ""
+    for last in lines:
+        yield last
+    for remark in remarks:
+        if last:
+            last = ""
+            yield last
+        yield f"Note: {remark}"
 
 
 def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:

@@ -87,10 +87,12 @@ class View(NamedTuple):
     help: str
     options: tuple[Option, ...]
     render: Callable[[Profile, Sources, Options], Iterable[str]]
-    notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # for stderr
+    notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # below the view
     value: Option | None = None  # the value of the flag that chooses the view
     orders: Collection[str] = ()  # that --sort-by may name
     has_tables: bool = True  # with the source of all functions
+    takes_names: bool = False  # of the functions to show
+    is_text: bool = True  # for people: notes are part of it
 
 
 # Orders: the values of --sort-by, and of --sort if a name follows it.
@@ -373,7 +375,7 @@ MIN_PERCENT = Option(
 )
 
 # The values of --drill and --callers, and of --hot.
-TARGETS = Option("targets", (), "", default=(), metavar="WHAT", parse=str)
+TARGETS = Option("targets", (), "", default=(), metavar="NAME", parse=str)
 
 HOT_LINES = Option(
     "lines", (), "", default=DEFAULT_HOT_LINES, metavar="N", parse=parse_count
@@ -412,4 +414,5 @@ def uncalibrated(profile: Profile) -> Profile:
         waits=profile.waits,
         traces=profile.traces,
         breakdowns=profile.breakdowns,
+        cuts=profile.cuts,
     )

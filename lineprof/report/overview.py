@@ -17,6 +17,7 @@ from lineprof.model.call_graph import branch_point, call_path_tree, function_tot
 from lineprof.model.names import short_names
 from lineprof.report.call_tree import branches
 from lineprof.report.functions import hot
+from lineprof.report.marks import Marks
 from lineprof.report.notes import start_of_drill
 from lineprof.report.text import render as render_tables
 from lineprof.report.text_grid import grid, in_words, percent, percent_of, time_unit_for
@@ -100,7 +101,7 @@ def _functions(profile: Profile, options: Options) -> Iterator[str]:
     own_ns = sum(one.self_ns for one in totals.values())
     shown = nlargest(_ROWS, totals.items(), key=lambda item: item[1].self_ns)
     times = time_unit_for(numbers.total_ns for _, numbers in shown)
-    names = short_names(totals)
+    names, marks = short_names(totals), Marks(profile)
     own, cumulative = times.titles("Own", "Total")
     titles = [own, "% Own", cumulative, "Calls", "Function"]
     cells, is_hot = [], []
@@ -111,7 +112,7 @@ def _functions(profile: Profile, options: Options) -> Iterator[str]:
                 percent(numbers.self_ns, own_ns),
                 times.text(numbers.total_ns),
                 f"{numbers.calls}",
-                names.called(key),
+                names.called(key) + marks.after(key),
             ]
         )
         is_hot.append(percent_of(numbers.self_ns, own_ns) >= _HOT_PERCENT)
@@ -131,8 +132,10 @@ def _calls(profile: Profile, sources: Sources, options: Options) -> Iterator[str
 def _more(profile: Profile, options: Options) -> Iterator[str]:
     """Yield the flags that show more."""
     start = start_of_drill(profile)
+    word = shell_word(start)
     flags = {
-        f"--drill {shell_word(start)}": "a function or a line, and its calls",
+        word: "its table; or file.py, file.py:12, a glob",
+        f"--drill {word}": "the same, with the calls of each line",
         "--hot 50": "more lines",
         "--functions": "all functions, as cProfile lists them",
         "--tree": "all calls",
@@ -141,8 +144,8 @@ def _more(profile: Profile, options: Options) -> Iterator[str]:
     }
     if not profile.calls.nodes:
         del flags["--tree"]
-    command = f"{python_command()} -m lineprof view FLAG {options.file}"
-    yield f"To see more: {command}, with the FLAG"
+    command = f"{python_command()} -m lineprof view WHAT {options.file}"
+    yield f"To see more: {command}, with the WHAT"
     width = max(map(len, flags))
     for flag, text in flags.items():
         yield options.terminal.clipped(f"  {flag.ljust(width)}  {text}", 0)

@@ -147,7 +147,8 @@ class TableLayout(NamedTuple):
         if scale.output_unit == AUTO_UNIT:
             total = format_seconds(function.total * scale.unit).rjust(11)
         name = self.terminal.clean(function.name)
-        line = f"{total} - {self._file(function)}:{function.line} - {name}"
+        place = f"{self._file(function)}:{function.line}"
+        line = f"{total} - {place} - {name}{function.mark}"
         return self._styled(line)
 
     def table(
@@ -168,7 +169,7 @@ class TableLayout(NamedTuple):
         if found:
             name = self.terminal.clean(function.name)
             yield self._styled(f"File: {self._file(function)}")
-            yield f"Function: {name} at line {function.line}"
+            yield f"Function: {name} at line {function.line}{function.mark}"
         else:
             yield ""
             yield f"Could not find file {self.terminal.clean(function.file)}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from array import array
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof import _core
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
@@ -15,11 +17,13 @@ from lineprof.model.records import (
     PARTS,
     RUNNABLE,
     UNKNOWN_THREAD,
+    Cut,
     FunctionStats,
     LineBreakdown,
     Thread,
     ThreadLine,
     Wait,
+    maker_of,
     sum_parts,
 )
 from lineprof.process_info import thread_names
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
 
     # Tuples of the core, in the order of `LineRow`, `CodeRow` and `WaitRow`.
     Line = tuple[int, int, int, int, int, int, int, int, int]
-    Code = tuple[tuple[object, ...], int, int, int, int, Sequence[Line], int]
+    Code = tuple[tuple[object, ...], int, int, int, int, bytes | Sequence[Line], int]
     RawWait = tuple[int, int, int, int, int]
 
     KeyLine = tuple[Key, int]
@@ -59,6 +63,29 @@ class LineRow(NamedTuple):
     hit_cost: int = 0  # of one execution
 
 
+# Fields of `LineRow` in the order of lp_line_row in csrc/module/line_records.h, and of
+# `ThreadLine` in that of line_records there.
+_ROW = (
+    *("line", "thread", "hits", "ticks", "cost", "await_ticks"),
+    *("min_ticks", "max_ticks", "hit_cost"),
+)
+_RECORD = (
+    *("line", "thread", "hits", "time_ns", "await_ns", "raw_ns", "min_ns", "max_ns"),
+)
+
+
+def packed_lines(lines: Iterable[Line]) -> bytes:
+    """Return lines as the core packs them."""
+    rows = map(attrgetter(*_ROW), map(LineRow._make, lines))
+    return array("q", itertools.chain.from_iterable(rows)).tobytes()
+
+
+def line_rows(packed: bytes) -> Iterator[LineRow]:
+    """Yield the lines in the packed ones of the core."""
+    numbers = iter(array("q", packed))
+    return map(maker_of(LineRow, _ROW), zip(*[numbers] * len(_ROW)))
+
+
 class CodeRow(NamedTuple):
     """One code object, as the core counted it."""
 
@@ -67,8 +94,14 @@ class CodeRow(NamedTuple):
     ticks: int  # of all calls, recursion counted once
     cost: int
     recursed: int  # whether it ever did
-    lines: Sequence[Line]
+    lines: bytes | Sequence[Line]
     serial: int
+
+    @property
+    def packed_lines(self) -> bytes:
+        """The lines as the core packs them."""
+        lines = self.lines
+        return lines if isinstance(lines, bytes) else packed_lines(lines)
 
     @property
     def function(self) -> Key:
@@ -126,6 +159,8 @@ class Parts(NamedTuple):
     waits: Iterable[RawWait] = ()
     waits_unavailable: bool = False  # the system does not tell what threads wait for
     own_times: bool = False  # `waits` also has the breakdown of lines' own times
+    # From when, and until when or None, functions were counted, in ns.
+    cuts: Mapping[Key, tuple[int, int | None]] = {}
     read_source: Callable[[str], SourceFile] = read_source  # by the name of a file
 
 
@@ -183,6 +218,16 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         traces=traces,
         waits=waits,
         breakdowns=own_times_of(wait_rows, shown, place_of) if parts.own_times else (),
+        cuts=[
+            Cut(
+                function=function.key,
+                process=0,
+                from_ns=parts.cuts[function.key][0],
+                until_ns=parts.cuts[function.key][1],
+            )
+            for function in functions
+            if function.key in parts.cuts
+        ],
     )
 
 
@@ -200,52 +245,48 @@ def _functions(
     groups: dict[Key, list[CodeRow]] = {}
     for code in codes:
         groups.setdefault(code.function, []).append(code)
-    return tuple(_function(key, group, scale, threads) for key, group in groups.items())
+    places = array("q", [UNKNOWN_THREAD]) * (max(threads, default=-1) + 1)
+    for thread, index in threads.items():
+        places[thread] = index
+    return tuple(_function(key, group, scale, places) for key, group in groups.items())
 
 
 def _function(
-    key: Key, codes: Sequence[CodeRow], scale: TickScale, threads: Mapping[int, int]
+    key: Key, codes: Sequence[CodeRow], scale: TickScale, places: array[int]
 ) -> FunctionStats:
     file, first_line, name = key
     total = sum(scale.net_ns(code.ticks, code.cost) for code in codes)
+    lines = b"".join([code.packed_lines for code in codes])
     return FunctionStats(
         file=file,
         name=name,
         line=first_line,
-        thread_lines=tuple(
-            _thread_line(line, scale, threads)
-            for code in codes
-            for line in map(LineRow._make, code.lines)
-        ),
+        thread_lines=_thread_lines(lines, scale, places),
         calls=sum(code.calls for code in codes),
         recursive_ns=total if any(code.recursed for code in codes) else None,
     )
 
 
-def _thread_line(
-    line: LineRow, scale: TickScale, threads: Mapping[int, int]
-) -> ThreadLine:
-    def one_ns(ticks: int) -> int | None:
-        """Return the time of one execution, None if it is not known."""
-        return None if ticks < 0 else scale.net_ns(ticks, line.hit_cost)
-
-    return ThreadLine(
-        line=line.line,
-        thread=threads.get(line.thread, UNKNOWN_THREAD),
-        hits=line.hits,
-        time_ns=scale.net_ns(line.ticks, line.cost),
-        await_ns=scale.ns(line.await_ticks),
-        raw_ns=scale.ns(line.ticks),
-        min_ns=one_ns(line.min_ticks),
-        max_ns=one_ns(line.max_ticks),
+def _thread_lines(
+    lines: bytes, scale: TickScale, places: array[int]
+) -> tuple[ThreadLine, ...]:
+    """Return the core's packed lines as those of a profile."""
+    is_in_order = ThreadLine._fields == _RECORD
+    found = _core.line_records(
+        lines,
+        places,
+        (scale.ns_per_tick, scale.cost_one, scale.cost_share),
+        ThreadLine if is_in_order else tuple,
     )
+    if is_in_order:
+        return found  # type: ignore[return-value]
+    return tuple(map(maker_of(ThreadLine, _RECORD), found))
 
 
 def _thread_indexes(codes: Iterable[CodeRow]) -> dict[int, int]:
     """Return the index of each of the core's threads that ran profiled lines."""
-    used = {
-        line.thread for code in codes for line in map(LineRow._make, code.lines)
-    } - {UNKNOWN_THREAD}
+    lines = b"".join([code.packed_lines for code in codes])
+    used = set(array("q", lines)[_ROW.index("thread") :: len(_ROW)]) - {UNKNOWN_THREAD}
     return {thread: index for index, thread in enumerate(sorted(used))}
 
 
@@ -374,17 +415,19 @@ def waits_of(
     cause are divided as the known ones of the same line. Waits are never longer than
     the line's time.
     """
-    times = {
-        (function.key, cell.line, cell.thread): cell.time_ns
-        for function in functions
-        for cell in function.thread_lines
-    }
     found: dict[Place, list[int]] = {}
     for row in rows:
         if row.serial in keys and row.cause <= _UNSEEN:
             place = (keys[row.serial], row.line, place_of(row.thread))
             found.setdefault(place, [0] * (_UNSEEN + 1))[row.cause] += row.ns
     known = _known_causes(found)
+    waiting = {key for key, _, _ in found}
+    times = {
+        (function.key, cell.line, cell.thread): cell.time_ns
+        for function in functions
+        if function.key in waiting
+        for cell in function.thread_lines
+    }
     return tuple(
         Wait(function=key, line=line, thread=thread, cause=cause, ns=ns)
         for (key, line, thread), by_cause in found.items()

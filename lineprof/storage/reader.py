@@ -20,6 +20,7 @@ from lineprof.model.records import (
     UNKNOWN_THREAD,
     CallNode,
     CallTree,
+    Cut,
     FunctionStats,
     LineBreakdown,
     Process,
@@ -43,6 +44,7 @@ from lineprof.storage.schema import (
     CALL_FUNCTIONS,
     CALL_NODES,
     CELLS,
+    CUTS,
     FILES,
     FOLDED,
     FUNCTIONS,
@@ -258,6 +260,8 @@ def _optional(
         from lineprof.storage.reader_gpu import gpu_of  # noqa: PLC0415  # few have any
 
         found["gpu"] = gpu_of(db, keys, processes, threads)
+    if CUTS in tables:
+        found["cuts"] = _cuts(db, keys, processes)
     if CALL_NODES in tables:
         keys = _with_called(db, keys)
         found["calls"] = _calls(db, keys, threads, int(folded))
@@ -383,4 +387,18 @@ def _own_times(
         )
         if one.part in PARTS:
             found.append(one)
+    return tuple(found)
+
+
+def _cuts(db: sqlite3.Connection, keys: Keys, processes: Indexes) -> tuple[Cut, ...]:
+    found = []
+    for row in CUTS.named(rows_of(db, CUTS)):
+        check_natural([row["from_ns"], row["until_ns"] or 0], "a cut")
+        cut = Cut(
+            function=known(keys, row["function_id"], "function"),
+            process=known(processes, row["process_id"], "process"),
+            from_ns=row["from_ns"],
+            until_ns=row["until_ns"],
+        )
+        found.append(cut)
     return tuple(found)

@@ -268,6 +268,16 @@ OWN_TIMES = Table(
     ),
 )
 
+# Only profiles with functions that were counted for a part of the run have this.
+
+CUTS = Table(
+    "cuts",
+    (
+        *_ints("function_id", "process_id", "from_ns"),
+        Column("until_ns", int, optional=True),
+    ),
+)
+
 # Only profiles with traces have these; their functions are those of the calls.
 
 TRACES = Table("traces", _ints("id", "process_id", "slices", "left_out", "origin_ns"))
@@ -291,4 +301,4 @@ GPU_TABLES = (
 CALL_TABLES = (CALL_FUNCTIONS, CALL_NODES, WAITS)
 TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, TRACE_BATCHES, TRACE_COLUMNS)
 # A file has all tables of such a group, or none of them.
-OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, (OWN_TIMES,), TRACE_TABLES)
+OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, (OWN_TIMES,), (CUTS,), TRACE_TABLES)

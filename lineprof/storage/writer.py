@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import chain, count, islice
+from operator import attrgetter, ge
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError, file_error
 from lineprof.files import write_atomically
 from lineprof.model.gpu import NO_GPU
-from lineprof.model.records import NO_CALLS, NO_NODE, UNKNOWN_THREAD
+from lineprof.model.records import (
+    NO_CALLS,
+    NO_NODE,
+    NODE_COLUMNS,
+    UNKNOWN_THREAD,
+    CallNodes,
+    called_functions,
+)
 from lineprof.storage.schema import (
     APPLICATION_ID,
     CALL_FUNCTIONS,
     CALL_NODES,
     CELLS,
+    CUTS,
     FILES,
     FOLDED,
     FUNCTIONS,
@@ -42,6 +52,7 @@ if TYPE_CHECKING:
     Value = int | str | bytes | None
 
 _PLAIN = frozenset({int, type(None)})
+_ROWS_AT_ONCE = 1000
 
 
 def save(stats: Profile, path: str | os.PathLike[str]) -> None:
@@ -126,18 +137,15 @@ def _fill(stats: Profile, path: str) -> None:
 
 
 def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
+    """Insert `rows` by the thousand: there may be millions, and often large texts."""
     columns = table.columns
     plain = all(column.kind is int for column in columns)
-
-    def stored() -> Iterator[Sequence[Value]]:
-        for row in rows:
-            values = tuple(row)
-            if plain and set(map(type, values)) <= _PLAIN:
-                yield values  # type: ignore[misc]  # there may be millions
-            else:
-                yield _stored(columns, values)
-
-    db.executemany(table.insert, stored())
+    at_once = 1 if any(column.kind is bytes for column in columns) else _ROWS_AT_ONCE
+    rows = iter(rows)
+    while some := list(islice(rows, at_once)):
+        if not (plain and set(map(type, chain.from_iterable(some))) <= _PLAIN):
+            some = [_stored(columns, row) for row in some]
+        db.executemany(table.insert, some)
 
 
 def _stored(columns: tuple[Column, ...], row: Row) -> list[Value]:
@@ -194,6 +202,8 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
         yield WAITS, _waits(stats, ids)
     if stats.breakdowns:
         yield OWN_TIMES, _own_times(stats, ids)
+    if stats.cuts:
+        yield CUTS, _cuts(stats, ids)
     if stats.traces:
         from lineprof.storage.writer_gpu import trace_tables  # noqa: PLC0415
 
@@ -206,7 +216,7 @@ def function_ids(stats: Profile) -> dict[Key, int]:
     Functions without measured lines, mostly of C, are called, waited in or traced.
     """
     keys = dict.fromkeys([function.key for function in stats.functions])
-    keys.update(dict.fromkeys([node.function for node in stats.calls.nodes]))
+    keys.update(dict.fromkeys(called_functions(stats.calls)))
     keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
     keys.update(dict.fromkeys([one.function for one in stats.breakdowns]))
     for trace in stats.traces:
@@ -297,20 +307,28 @@ def _functions(stats: Profile) -> Iterator[Row]:
         )
 
 
+_CELL = attrgetter(
+    *("line", "thread", "hits", "time_ns", "await_ns", "raw_ns", "min_ns", "max_ns")
+)
+
+
 def _cells(stats: Profile) -> Iterator[Row]:
+    """Yield the columns of `CELLS` in their order, as there are many rows."""
+    threads = _ThreadIds(stats)
     for index, function in enumerate(stats.functions):
-        for cell in function.thread_lines:
-            yield CELLS.row(
-                function_id=index,
-                line=cell.line,
-                thread_id=id_of(cell.thread, stats.threads, UNKNOWN_THREAD, "thread"),
-                hits=cell.hits,
-                time_ns=cell.time_ns,
-                await_ns=cell.await_ns,
-                raw_ns=cell.raw_ns,
-                min_ns=cell.min_ns,
-                max_ns=cell.max_ns,
-            )
+        for line, thread, *numbers in map(_CELL, function.thread_lines):
+            yield (index, line, threads[thread], *numbers)
+
+
+class _ThreadIds(dict[int, "int | None"]):
+    """The ids of threads by their indexes in a profile: see `id_of`."""
+
+    def __init__(self, stats: Profile) -> None:
+        self._threads = stats.threads
+
+    def __missing__(self, index: int) -> int | None:
+        found = self[index] = id_of(index, self._threads, UNKNOWN_THREAD, "thread")
+        return found
 
 
 def _call_functions(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
@@ -318,23 +336,30 @@ def _call_functions(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
         yield CALL_FUNCTIONS.row(id=index, file=file, name=name, first_line=line)
 
 
-def _call_nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
+_NODE = attrgetter(*NODE_COLUMNS)
+
+
+def _call_nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterable[Row]:
+    """Return the rows of `CALL_NODES`, column by column, as there are many."""
     nodes = stats.calls.nodes
-    for index, node in enumerate(nodes):
-        if node.parent >= index:
-            raise IndexError(f"{node} stands before its parent")
-        yield CALL_NODES.row(
-            id=index,
-            parent_id=id_of(node.parent, nodes, NO_NODE, "node"),
-            function_id=ids[node.function],
-            line=node.line,
-            thread_id=id_of(node.thread, stats.threads, UNKNOWN_THREAD, "thread"),
-            calls=node.calls,
-            primitive_calls=node.primitive_calls,
-            self_ns=node.self_ns,
-            total_ns=node.total_ns,
-            inclusive_ns=node.inclusive_ns,
-        )
+    if isinstance(nodes, CallNodes):
+        parents, lines, functions, threads, *numbers = nodes.columns
+        function_ids = map([ids[key] for key in nodes.functions].__getitem__, functions)
+    else:
+        columns = zip(*map(_NODE, nodes)) if nodes else [()] * len(NODE_COLUMNS)
+        parents, lines, functions, threads, *numbers = columns
+        function_ids = map(ids.__getitem__, functions)
+    if min(parents, default=0) < NO_NODE or any(map(ge, parents, count())):
+        wrong = next(one for i, one in enumerate(nodes) if not -2 < one.parent < i)
+        raise IndexError(f"{wrong} stands before its parent")
+    return zip(
+        count(),
+        [None if parent == NO_NODE else parent for parent in parents],
+        function_ids,
+        lines,
+        map(_ThreadIds(stats).__getitem__, threads),
+        *numbers,
+    )
 
 
 def _waits(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
@@ -356,4 +381,17 @@ def _own_times(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
             thread_id=id_of(one.thread, stats.threads, UNKNOWN_THREAD, "thread"),
             part=one.part,
             ns=one.ns,
+        )
+
+
+def _cuts(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
+    shown = {function.key for function in stats.functions}
+    for cut in stats.cuts:
+        if cut.function not in shown:  # the user has taken it away
+            continue
+        yield CUTS.row(
+            function_id=ids[cut.function],
+            process_id=id_of(cut.process, stats.processes, -1, "process"),
+            from_ns=cut.from_ns,
+            until_ns=cut.until_ns,
         )

@@ -130,6 +130,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler.code_hash_map": lambda b: b.profiler.code_hash_map,
     "LineProfiler.code_map": lambda b: b.profiler.code_map,
     "LineProfiler.costs": lambda b: b.profiler.costs(),
+    "LineProfiler.overhead": lambda b: b.profiler.overhead(),
     "LineProfiler.discover": lambda b: (
         b.profiler.discover(lambda _: False),
         work(2),
@@ -192,6 +193,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
         b, "enable_by_count", "enable_by_count", "disable_by_count", "disable_by_count"
     ),
     "LineProfiler.dump_stats": lambda b: b.profiler.dump_stats(b.path),
+    "LineProfiler.cut": lambda b: b.profiler.cut((__file__, 1, "work")),
     "LineProfiler.enable": lambda b: enabled(b, "enable", "disable"),
     "LineProfiler.enable_by_count": lambda b: enabled(
         b, "enable_by_count", "disable_by_count"

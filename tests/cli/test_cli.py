@@ -20,7 +20,7 @@ from lineprof.version import VERSION
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TABLE = (GOLDEN / "table.txt").read_text(encoding="utf-8")
-WARNING = "lineprof: 3 events were lost\n"
+NOTE = "Note: 3 events were lost\n"
 
 
 @pytest.mark.parametrize("command", [["view"], []])
@@ -29,8 +29,8 @@ def test_the_table_and_its_warnings_are_shown(
 ) -> None:
     assert main([*command, file]) == 0
     captured = capsys.readouterr()
-    assert captured.out == TABLE
-    assert captured.err == WARNING
+    assert captured.out == TABLE + NOTE
+    assert captured.err == ""
 
 
 def test_flags_of_line_profiler_and_of_lineprof(
@@ -39,10 +39,10 @@ def test_flags_of_line_profiler_and_of_lineprof(
     arguments = ["-zmt", "-u", "auto", "--raw", "--columns=await", file]
     assert main(arguments) == 0
     golden = (GOLDEN / "table_all_options.txt").read_text(encoding="utf-8")
-    assert capsys.readouterr().out == golden
+    assert capsys.readouterr().out == f"{golden}\n{NOTE}"
     long = ["--skip-zero", "--summarize", "--sort", "--unit=auto"]
     assert main(["view", file, *long, "--raw", "--columns", "await"]) == 0
-    assert capsys.readouterr().out == golden
+    assert capsys.readouterr().out == f"{golden}\n{NOTE}"
 
 
 def test_json_is_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,8 +97,8 @@ def test_the_other_name_of_a_profile_is_found_and_reported(
     Path(file).rename(there)
     assert main(["view", name]) == 0
     captured = capsys.readouterr()
-    assert captured.out == TABLE
-    assert captured.err == f"lineprof: there is no {name}; reading {there}\n" + WARNING
+    assert captured.out == TABLE + NOTE
+    assert captured.err == f"lineprof: there is no {name}; reading {there}\n"
 
 
 def test_the_name_of_an_existing_file_is_kept(
@@ -106,7 +106,7 @@ def test_the_name_of_an_existing_file_is_kept(
 ) -> None:
     save(LineStats({}, 1e-9), "train.py.lprof")
     assert main(["view", "train.py.lprof"]) == 0
-    assert "the profile is empty" in capsys.readouterr().err
+    assert "the profile is empty" in capsys.readouterr().out
     assert Path(file).exists()
 
 
@@ -116,11 +116,12 @@ def test_an_empty_profile_says_why(
     save(LineStats({}, 1e-9), file)
     assert main([file]) == 0
     captured = capsys.readouterr()
-    assert captured.out == "Timer unit: 1e-06 s\n\n"
-    assert captured.err == (
-        "lineprof: the profile is empty: no function was registered;"
+    assert captured.out == (
+        "Timer unit: 1e-06 s\n\n"
+        "Note: the profile is empty: no function was registered;"
         " put @profile above a function or give it to add_function\n"
     )
+    assert captured.err == ""
 
 
 def test_a_changed_source_is_reported(
@@ -137,10 +138,11 @@ def test_a_changed_source_is_reported(
     assert main([file]) == 0
     captured = capsys.readouterr()
     assert "old" in captured.out
-    assert captured.err == (
-        f"lineprof: {name} has changed since it was profiled;"
+    assert captured.out.endswith(
+        f"\n\nNote: {name} has changed since it was profiled;"
         " the text shown is that of the profile\n"
     )
+    assert captured.err == ""
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_standard_output_may_be_replaced_by_another_stream(
     monkeypatch.setattr(sys, "stdout", stream)
     assert main([file]) == 0
     monkeypatch.undo()
-    assert stream.getvalue() == TABLE
+    assert stream.getvalue() == TABLE + NOTE
 
 
 def test_raw_times_include_the_cost_of_profiling(

@@ -36,6 +36,7 @@ from lineprof.model.records import (  # noqa: E402
     PARTS,
     CallNode,
     CallTree,
+    Cut,
     LineBreakdown,
     Wait,
 )
@@ -97,6 +98,7 @@ def _traced() -> LineStats:
         )
         for place, part in enumerate(PARTS, 1)
     )
+    stats.cuts = (Cut(function=step, process=0, until_ns=1_000),)
     return stats
 
 

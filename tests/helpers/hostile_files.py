@@ -14,7 +14,7 @@ from example_traces import SLICES
 
 from lineprof.errors import DIRECTION_MARKS, LineprofError
 from lineprof.model.profile import Profile
-from lineprof.model.records import PARTS, LineBreakdown
+from lineprof.model.records import PARTS, Cut, LineBreakdown
 from lineprof.model.timelines import SLICE_COLUMNS, Trace, pack_slices
 from lineprof.storage import load, save
 from lineprof.storage.schema import OPTIONAL_TABLES, TABLES
@@ -84,6 +84,7 @@ def full_profile() -> Profile:
         LineBreakdown(function=key, line=34, thread=0, part=part, ns=1_000_000)
         for part in PARTS
     )
+    gpu.cuts = (Cut(function=key, process=0, until_ns=5_000_000),)
     return Profile.from_stats_objects(gpu, example_calls.example())
 
 

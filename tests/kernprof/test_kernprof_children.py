@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
@@ -171,3 +172,54 @@ def test_subprocesses_run_as_under_python(tmp_path: Path) -> None:
         print(sorted(k for k in os.environ if "PROF" in k.upper()))
         """
     check_same(write(tmp_path, "parent.py", program), cwd=tmp_path)
+
+
+STARTS = {
+    "os.fork": "for _ in range(4):\n    os.fork() or os._exit(0)\n    os.wait()",
+    "subprocess": """
+for _ in range(4):
+    subprocess.run([sys.executable, "-c", "pass"])
+subprocess.run(["true"])
+subprocess.run([sys.executable, "-m", "kernprof", "--version"], stdout=-3)
+""",
+    "preexec_fn": """
+for _ in range(4):
+    subprocess.Popen([sys.executable, "-c", ""], preexec_fn=int).wait()
+""",
+    **{
+        method: f"""
+with multiprocessing.get_context({method!r}).Pool(4) as pool:
+    pool.map(abs, range(5))
+"""
+        for method in METHODS
+    },
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_children_that_are_not_measured_are_counted(tmp_path: Path, start: str) -> None:
+    body = textwrap.indent(STARTS[start].strip(), "    ")
+    imports = "import multiprocessing, os, subprocess, sys"
+    text = f"{imports}\nif __name__ == '__main__':\n{body}\n"
+    outcome = kernprof("-l", write(tmp_path, "starts.py", text), cwd=tmp_path)
+    said = "kernprof: 4 child processes were started and not measured\n"
+    assert outcome.err.endswith(f"--all or -p\n{said}")
+
+
+def test_one_child_and_none(tmp_path: Path) -> None:
+    write(tmp_path, "one.py", "import os\nos.fork() or os._exit(0)\nos.wait()\n")
+    write(tmp_path, "none.py", "import subprocess\nsubprocess.run(['true'])\n")
+    said = "kernprof: 1 child process was started and not measured\n"
+    assert kernprof("-l", "one.py", cwd=tmp_path).err.endswith(said)
+    assert "child" not in kernprof("-l", "none.py", cwd=tmp_path).err
+
+
+def test_the_traceback_of_a_child_that_cannot_start_is_pythons(tmp_path: Path) -> None:
+    program = """
+        import subprocess
+        process = subprocess.Popen(["true"])
+        process.wait()
+        print(subprocess.Popen._child_created, vars(process)["_child_created"])
+        subprocess.run([f"{__file__}/python"])
+        """
+    check_same(write(tmp_path, "starts.py", program), cwd=tmp_path)

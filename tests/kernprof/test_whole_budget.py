@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 from as_python import kernprof, write
-from whole_program import names, profiled
+from whole_program import names, profiled, summary
 
 from kernprof.overhead_budget import Budget, BudgetWatch
-from lineprof.recording.discovery import Cost
+from lineprof import load_stats
+from lineprof.recording.discovery import Cost, Overhead
+from lineprof.storage import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,6 +109,31 @@ def test_costs_of_several_threads_may_exceed_the_elapsed_time() -> None:
     assert chosen(Budget(3.0), 100, f=(300, 10)) == ["f"]
 
 
+def test_registering_functions_counts_and_cannot_be_saved() -> None:
+    costs_of_f = costs(f=(30, 10))
+    within = Budget(1.2).choose(300 * MS, costs_of_f)  # 30 of 54 ms
+    assert not within
+    # Without the 100 ms of registering, it would be 30 of 34 ms.
+    missed = Budget(1.2).choose(300 * MS, costs_of_f, registering_ns=100 * MS)
+    assert [name for _, _, name in missed] == ["f"]
+    fixed = Budget(1.2).choose(300 * MS, costs_of_f, fixed_ns=30 * MS)
+    assert [name for _, _, name in fixed] == ["f"]
+
+
+def test_half_of_the_allowance_pays_back_what_cannot_be_saved() -> None:
+    # 20 % of 880 ms are 176 ms: 88 for events, and 88 for the 500 ms before.
+    for ms, off in (80, []), (100, ["f"]):
+        found = Budget(1.2).choose(
+            (880 + ms) * MS, costs(f=(ms, 10)), fixed_ns=500 * MS
+        )
+        assert [name for _, _, name in found] == off
+
+
+def test_events_are_taken_as_often_as_they_are_underestimated() -> None:
+    assert chosen(Budget(1.2), 220, f=(30, 10)) == []
+    assert chosen(Budget(1.2, 2.0), 220, f=(30, 10)) == ["f"]
+
+
 class Fake:
     """A profiler with costs set by the test."""
 
@@ -113,7 +141,13 @@ class Fake:
         """Set the costs by function name."""
         self.functions = dict(functions)
         self.off: list[object] = []
+        self.cuts: list[object] = []
         self.warnings: list[str] = []
+        self.total = Overhead(events_ns=0, registering_ns=0, left_out=0)
+
+    def overhead(self) -> Overhead:
+        """Return the costs of all functions."""
+        return self.total
 
     def costs(self) -> list[Cost]:
         """Return the costs, each with a code object."""
@@ -127,34 +161,99 @@ class Fake:
         """Record the code object."""
         self.off.append(code)
 
+    def cut(self, key: object) -> None:
+        """Record the function."""
+        self.cuts.append(key)
+
     def audit(self, call: object, step: int = 0) -> None:
         """Record the call and the step."""
         self.call, self.step = call, step
+
+
+class Clock:
+    """Both clocks of a `BudgetWatch`, set by the test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Begin at 0 ms."""
+        self.ms = 0
+        for name in ("perf_counter_ns", "process_time_ns"):
+            monkeypatch.setattr(time, name, lambda: self.ms * MS)
+
+
+def watch_of(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> BudgetWatch:
+    """Return the watch of a budget of 1.2, which has begun."""
+    watch = BudgetWatch(1.2, lambda: fake)  # type: ignore[arg-type, return-value]
+    monkeypatch.setattr(watch._timer, "start", lambda: None)
+    watch.start()
+    return watch
 
 
 def test_the_summary_names_functions_that_were_switched_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fake = Fake({f"f{number}": (50, 1) for number in range(7)})
-    clock = iter((0, 500 * MS))
-    monkeypatch.setattr("time.perf_counter_ns", lambda: next(clock))
-    watch = BudgetWatch(1.2, lambda: fake)  # type: ignore[arg-type, return-value]
-    monkeypatch.setattr(watch._timer, "start", lambda: None)
-    assert watch.summary() == ""
-    watch.start()
+    clock = Clock(monkeypatch)
+    watch = watch_of(fake, monkeypatch)
+    assert watch.summary() == []
+    clock.ms = 500
     assert watch._check() >= fake.step == 5 * MS
-    assert len(fake.off) == len(fake.warnings) == 7
+    assert len(fake.off) == len(fake.cuts) == len(fake.warnings) == 7
     assert fake.warnings[0] == (
         "x.py:1 f0: switched off after 0.50 s, so as to stay within --max-overhead"
         " 1.2: to measure its 3000 hits had taken 50.00 ms; what it did since is its"
         " callers'"
     )
-    assert watch.summary() == (
+    clock.ms = 5000
+    watch.stop()
+    [said] = watch.summary()
+    assert said == (
         "--max-overhead 1.2 has switched off f0, f1, f2, f3, f4 and 2 more: what they"
         " did since is their callers'; the profile says when and why"
     )
-    watch.stop()
     assert fake.call is None
+
+
+def test_functions_are_registered_while_there_is_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake, clock = Fake({}), Clock(monkeypatch)
+    watch = watch_of(fake, monkeypatch)
+    fake.total = Overhead(events_ns=0, registering_ns=30 * MS, left_out=0)
+    assert watch.pause() == 0  # however short the program is
+    fake.total = Overhead(events_ns=10 * MS, registering_ns=80 * MS, left_out=5)
+    clock.ms = 400
+    assert watch.pause() == 100 * MS
+    clock.ms += 70
+    assert watch.pause() == 30 * MS
+    # 20 % of 900 ms are 180; 80 ms, twice 10 ms, and 90 ms at both ends are 190.
+    clock.ms = 1000
+    assert 50 * MS < watch.pause() < 51 * MS
+    clock.ms = 1051
+    assert watch.pause() == 0
+    watch.stop()
+    [why] = watch.summary()
+    assert fake.warnings == [why]
+    assert why == (
+        "--max-overhead 1.2 has left out 5 functions for which there was no time:"
+        " what they did is their callers'"
+    )
+
+
+def test_a_missed_budget_is_said_with_what_took_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake, clock = Fake({}), Clock(monkeypatch)
+    watch = watch_of(fake, monkeypatch)
+    fake.total = Overhead(events_ns=100 * MS, registering_ns=60 * MS, left_out=0)
+    clock.ms = 900
+    watch.stop()
+    clock.ms = 1000
+    [said] = watch.summary()
+    assert said == (
+        "--max-overhead 1.2 was not held: the program took about 1.67 times as long;"
+        " 200.0 ms to record events, 140.0 ms to start and to write the profile,"
+        " 60.00 ms to register functions"
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,19 +322,39 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
         "-l", "-i1", "--max-overhead", "1.01", "-oout", *words, "x.py", cwd=tmp_path
     )
     assert (outcome.status, "never" in outcome.out) == (0, False), outcome
-    last = outcome.err.splitlines()[-1]
-    assert last.startswith("kernprof: --max-overhead 1.01 has switched off ")
-    assert "tiny" in last
+    start = "kernprof: --max-overhead 1.01 has switched off "
+    [said] = [line for line in outcome.err.splitlines() if line.startswith(start)]
+    assert "tiny" in said
     shown = view_with_warnings("out", cwd=tmp_path)
     below = shown[max(n for n, line in enumerate(shown) if "return x + 1" in line) :]
     [why] = [line for line in below if " tiny: switched off after " in line]
-    assert why.startswith("lineprof: ")
+    assert why.startswith("Note: ")
+    mark = r"Function: tiny at line 2  \(counted until \d+\.\d\d s of \d+\.\d\d s\)"
+    assert re.search(mark, "\n".join(shown))
+    cuts = {cut.function[2]: cut.until_ns for cut in load(str(tmp_path / "out")).cuts}
+    wall_ns = load(str(tmp_path / "out")).processes[0].wall_ns
+    assert 0 < cuts["tiny"] < wall_ns
     assert re.search(r": to measure its \d+ hits had taken \d+\.\d+ ms; what", why)
+
+
+def test_a_budget_leaves_out_functions_for_which_there_is_no_time(
+    tmp_path: Path,
+) -> None:
+    lines = [f"def f{number}(): return {number}" for number in range(3000)]
+    lines += [f"f{number}()" for number in range(3000)]
+    write(tmp_path, "x.py", "\n".join(lines))
+    outcome = kernprof("-lo", "out", "--max-overhead=1.01", "x.py", cwd=tmp_path)
+    stats = load_stats(tmp_path / "out")
+    [left_out] = re.findall(r"has left out (\d+) functions", outcome.err)
+    assert int(left_out) > 0
+    assert len(names(stats)) + int(left_out) == 3001  # with the module
+    assert "max-overhead 1.01 was not held: the program took about" in outcome.err
+    assert [text for text in stats.warnings if f"left out {left_out} f" in text]
 
 
 def test_a_budget_that_is_kept_changes_nothing(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "def f(): return 1\nf()\n")
-    _, stats = profiled("--max-overhead=1.5", "x.py", cwd=tmp_path)
+    _, stats = profiled("--max-overhead=50", "x.py", cwd=tmp_path, err=summary(2, 1))
     assert (names(stats), stats.warnings) == (["x.py:<module>", "x.py:f"], ())
 
 

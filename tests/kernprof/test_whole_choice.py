@@ -12,8 +12,9 @@ from as_python import kernprof, write
 from whole_program import HINT, names, profiled
 
 from kernprof.project import Folder, ProjectFiles, around
-from kernprof.selection import FunctionFilter, is_under, patterns
+from kernprof.selection import FunctionFilter
 from lineprof import load_stats
+from lineprof.patterns import is_function, is_under, patterns
 
 STANDARD = Path(os.__file__).parent
 
@@ -188,14 +189,32 @@ def test_symbolic_links_are_resolved(tmp_path: Path) -> None:
         ("pkg.a::g", "/x", "pkg.a", "f", False),
         ("src/a.py::f*", "/w/src/a.py", "", "fit.<locals>.g", True),
         ("::<lambda>", "/w/src/a.py", "", "main.<locals>.<lambda>", True),
+        ("src/a.py:7(fit)", "/w/src/a.py", "", "f", True),
+        ("*/site-packages/*", "/v/lib/site-packages/a/b.py", "a.b", "f", True),
+        ("*/site-packages/*", "/v/lib/packages/a/b.py", "a.b", "f", False),
+        ("*/_pytest/*", "/v/_pytest/a.py", "_pytest.a", "f", True),
+        ("**/_pytest/*", "/v/x/_pytest/a.py", "_pytest.a", "f", True),
+        ("*/*test/test_*.py", "/v/atest/test_b.py", "test_b", "f", True),
+        ("*/*test/test_*.py", "/v/atest/x/test_b.py", "test_b", "f", False),
+        ("*_b.py", "/v/x/test_b.py", "test_b", "f", True),
+        ("test_*.py", "/v/x/test_b.py", "test_b", "f", False),
+        ("src/*", "/v/src/a.py", "a", "f", False),
+        ("pkg.a.f", "/x", "pkg.a", "f", True),
+        ("pkg.a.C.f", "/x", "pkg.a", "C.f", True),
+        ("pkg.a.C", "/x", "pkg.a", "C.f", True),
+        ("pkg.a.g", "/x", "pkg.a", "f", False),
+        ("pkg.b.f", "/x", "pkg.a", "f", False),
+        ("*.fit", "/x", "pkg", "fit", True),
+        ("pkg.*", "/x", "pkg", "f", False),
+        ("f", "/x", "pkg", "f", False),
     ],
 )
 def test_a_pattern_matches_paths_modules_and_functions(
     word: str, path: str, module: str, function: str, *, matches: bool
 ) -> None:
     [pattern] = patterns([word], "/w")
-    found = pattern.covers([path], [module] if module else [])
-    assert (found and pattern.names(function)) is matches
+    parts = pattern.parts_in([path], [module] if module else [])
+    assert any(not part or is_function(part, function) for part in parts) is matches
 
 
 SCRIPT = """\
@@ -235,6 +254,10 @@ X = ["x.py:<module>", "x.py:main"]
         (["--exclude", "__main__"], [*A, *B]),
         (["--include", "json.decoder::decode"], [*A, *B, "decoder.py:decode", *X]),
         (["--exclude", "**"], []),
+        (["--exclude", "*/pkg/*"], X),
+        (["--exclude", "pkg.a.*,pkg.b.f,x.main"], [*A, B[0], X[0]]),
+        (["--exclude", "pkg.a.f,x.py:3,*/b.py"], [A[0], A[2], X[0]]),
+        (["--exclude", "x.py:4,x.py:1(<module>),pkg/*::g"], [*A[:2], *B]),
     ],
 )
 def test_include_and_exclude(
@@ -291,6 +314,21 @@ def test_the_help_lists_the_flags(tmp_path: Path) -> None:
             "--exclude b.py named nothing that ran; in all folders it is '**/b.py'",
         ),
         ("--exclude=pkg.b,::nope,pkg.a", "--exclude ::nope named nothing that ran"),
+        (
+            "--exclude=x.py::mein",
+            "--exclude x.py::mein named nothing that ran; did you mean x.py::main?",
+        ),
+        (
+            "--exclude=main",
+            "--exclude main named nothing that ran; did you mean x.py::main?",
+        ),
+        (
+            "--exclude=pkg/aa.py:3",
+            (
+                "--exclude pkg/aa.py:3 named nothing that ran;"
+                " did you mean pkg/a.py:3 or pkg/b.py:3?"
+            ),
+        ),
     ],
 )
 def test_a_pattern_that_matched_nothing_is_reported(
@@ -299,6 +337,13 @@ def test_a_pattern_that_matched_nothing_is_reported(
     err = kernprof("-lo", "out", flag, "x.py", cwd=folder).err
     assert err.endswith(f"; {hint}\n")
     assert err.count("\n") == 1
+
+
+def test_a_bad_pattern_is_an_error_before_the_program_runs(folder: Path) -> None:
+    done = kernprof("-l", "--include", "a,[", "-c", "print(1)", cwd=folder)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("kernprof: bad pattern '[': its '[' is not closed; ")
+    assert done.err.count("\n") == 1
 
 
 def test_patterns_that_matched_are_not_reported(

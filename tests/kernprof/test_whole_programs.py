@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from as_python import check_same, kernprof, run, write
@@ -13,9 +14,6 @@ from whole_program import calls, names, profiled, summary
 
 from lineprof import load_stats
 from lineprof.model.call_graph import edges
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODEL = """\
     class Net:
@@ -397,3 +395,33 @@ def test_main_leaves_nothing_behind(tmp_path: Path) -> None:
     )
     outcome = run(["host.py"], cwd=tmp_path)
     assert outcome.out == "['<module>', 'f'] []\n[]\n", outcome
+
+
+@pytest.mark.parametrize("words", [["-m", "pk"], ["-m", "pk.sub.run"]])
+def test_the_import_of_the_packages_of_a_module_is_profiled(
+    tmp_path: Path, words: list[str]
+) -> None:
+    heavy = "def heavy():\n    return sum(range(100))\nheavy()\n"
+    write(tmp_path, "elsewhere/pk/__init__.py", heavy)
+    write(tmp_path, "elsewhere/pk/__main__.py", "from pk import heavy\nheavy()\n")
+    write(tmp_path, "elsewhere/pk/sub/__init__.py", heavy)
+    write(tmp_path, "elsewhere/pk/sub/run.py", "import pk\npk.heavy()\n")
+    env = {"PYTHONPATH": os.pathsep.join((str(tmp_path / "elsewhere"), *sys.path))}
+    _, stats = profiled(*words, cwd=tmp_path, env=env)
+    by_place = {(*Path(one.file).parts[-2:], one.name): one for one in stats.functions}
+    assert by_place["pk", "__init__.py", "heavy"].calls == 2
+    assert by_place["pk", "__init__.py", "<module>"].calls == 1
+    in_sub = by_place.get(("sub", "__init__.py", "heavy"))
+    assert (in_sub.calls if in_sub else 0) == words.count("pk.sub.run")
+
+
+@pytest.mark.parametrize("decorated", ["__init__.py", "__main__.py"])
+def test_a_package_that_decorates_is_not_profiled_whole(
+    tmp_path: Path, decorated: str
+) -> None:
+    for name in ("__init__.py", "__main__.py"):
+        text = "def f():\n    return 1\nf()\n"
+        mark = "@profile\n" * (name == decorated)
+        write(tmp_path, f"pk/{name}", f"def g():\n    return 2\ng()\n{mark}{text}")
+    _, stats = profiled("-m", "pk", cwd=tmp_path)
+    assert names(stats) == [f"{decorated}:f"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from array import array
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ import pytest
 from running import new_profiler
 
 from lineprof.model.call_graph import edges
+from lineprof.snapshot.calls import NodeRow
+from lineprof.snapshot.profile import line_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +31,9 @@ CHAIN += f"def f{DEPTH}():\n    stop()\n{WORK}"
 
 def wrong_sums(profiler: LineProfiler) -> list[object]:
     """Return the sums of a call tree that disagree, in ticks."""
-    _, codes, (_, nodes), *_ = profiler._tracer.snapshot()
+    _, codes, (_, packed), *_ = profiler._tracer.snapshot()
+    numbers = iter(array("q", packed))
+    nodes = list(zip(*[numbers] * len(NodeRow._fields)))
     into: Counter[Any] = Counter()  # inclusive ticks, by code and thread
     below: Counter[Any] = Counter()  # ticks of callees, also by line
     own: Counter[Any] = Counter()  # self ticks
@@ -56,7 +61,7 @@ def wrong_sums(profiler: LineProfiler) -> list[object]:
             found.append((key[2], "calls"))
         found += [
             (key[2], line)
-            for line, thread, _, ticks, *_ in lines
+            for line, thread, _, ticks, *_ in line_rows(lines)
             if below[code, thread, line] > ticks
         ]
     return found

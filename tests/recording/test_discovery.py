@@ -219,6 +219,41 @@ def test_a_function_that_was_refused_can_still_be_registered() -> None:
     assert not found.hits()
 
 
+def test_a_postponed_function_is_found_at_a_later_call() -> None:
+    profiler = new_profiler()
+    pauses = iter((1, 0))  # ns
+    profiler.discover(lambda code: code.co_name == "late", pause=lambda: next(pauses))
+    names = run("def late(n):\n    return n\n")
+    assert [names["late"](n) for n in range(5)] == [0, 1, 2, 3, 4]
+    assert profiler.overhead().left_out == 0
+    profiler.discover(None)
+    [lines] = hits_of(profiler).values()
+    assert lines == {2: 4}
+    [cut] = profiler.get_stats().cuts
+    assert (cut.function[2], cut.until_ns) == ("late", None)
+    assert cut.from_ns > 0
+    with pytest.raises(StopIteration):
+        next(pauses)
+
+
+def test_a_function_that_stays_postponed_is_left_out() -> None:
+    profiler = new_profiler()
+    asked = []
+
+    def pause() -> int:
+        asked.append(None)
+        return 10**15
+
+    profiler.discover(lambda code: code.co_name in {"often", "once"}, pause=pause)
+    names = run("def often(n): return n\ndef once(n): return n\n")
+    assert [names["often"](n) for n in range(1000)] == [*range(1000)]
+    names["once"](1)
+    assert profiler.overhead().left_out == len(asked) == 2
+    assert profiler.overhead().registering_ns >= 0
+    profiler.discover(None)
+    assert hits_of(profiler) == {}
+
+
 def test_discovery_ends_with_its_profiler() -> None:
     out = run_python("""
         from lineprof import LineProfiler

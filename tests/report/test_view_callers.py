@@ -96,6 +96,10 @@ def test_a_profile_without_calls_has_the_total_alone() -> None:
         ("mod*.py:*forw*", "Model.forward"),
         ("main", "main"),
         ("main.py", "<module>"),
+        ("model.py::forward", "Model.forward"),
+        ("model.Model.forward", "Model.forward"),
+        ("p.model.Model.forward", "Model.forward"),
+        ("::main", "main"),
         ("<module>", "<module>"),
         ("sol?e", "solve"),
     ],
@@ -119,7 +123,7 @@ def test_a_function_is_found_by_the_names_that_users_type(text: str, name: str) 
             "forwrad",
             (
                 "the profile has no function 'forwrad';"
-                " like it are: model.py:12(Model.forward)"
+                " did you mean model.py::Model.forward?"
             ),
         ),
         (
@@ -129,7 +133,7 @@ def test_a_function_is_found_by_the_names_that_users_type(text: str, name: str) 
                 " lineprof view --functions lists all"
             ),
         ),
-        ("other.py:main", "the profile has no function 'other.py:main'; like it are"),
+        ("other.py:main", "the profile has no function 'other.py:main'; did you mean"),
     ],
 )
 def test_an_error_for_an_unknown_name_has_similar_names(

@@ -245,7 +245,7 @@ def test_a_line_is_found_by_the_names_that_users_type(text: str, path: str) -> N
                 " the nearest lines that call functions: 29, 22, 18, 13, 9, 8, 7"
             ),
         ),
-        ("moin.py:9", "the profile has no file 'moin.py'; like it are: main.py"),
+        ("moin.py:9", "the profile has no file 'moin.py'; did you mean main.py:9?"),
         ("*.py:9", "'*.py' may be 3 files of the profile; name one of them: main.py,"),
         ("nope", "the profile has no function 'nope'"),
         (

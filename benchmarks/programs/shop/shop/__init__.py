@@ -1,0 +1,1 @@
+"""Shop with customers and orders: a small Django project."""

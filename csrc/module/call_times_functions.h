@@ -1,0 +1,19 @@
+/* Call times in Python: packed arrays in and out; see record/call_times.h. */
+#ifndef LP_MODULE_CALL_TIMES_FUNCTIONS_H
+#define LP_MODULE_CALL_TIMES_FUNCTIONS_H
+
+#include "engine/python_compat.h"
+
+/* [GIL] Module function call_times(rows, function_of, flags, lines, place_of,
+ * scale, folded), of buffers of long long, `function_of` of int.
+ *
+ * `rows` are lp_call_row, `flags` one number per function, and `lines` the
+ * first five fields of lp_call_line each; `place_of` maps the core's number of
+ * a thread to an index; `scale` is (ns per tick, parts in a tick, share of
+ * costs).  The result is (nodes, totals, more): nodes has bytes of long long
+ * for each of parent, line, function, thread, calls, primitive calls, self ns,
+ * total ns, inclusive ns; totals has the total of each function, and more a
+ * number for each line. */
+PyObject *lp_call_times_of(PyObject *module, PyObject *args);
+
+#endif

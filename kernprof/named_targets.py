@@ -1,0 +1,176 @@
+"""Profiling of the functions that -p names, whenever they are imported.
+
+A target that can be imported before the program runs is registered then. The others,
+of an application of Django for example, are found by their names when they are first
+called, as are functions that run while a ``-m`` module's own packages are imported.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from kernprof import messages
+from lineprof.autoprofile.autoprofile import ProfileTargets, failures_text
+from lineprof.autoprofile.targets import names_of_path
+from lineprof.files import absolute_path, real_path
+from lineprof.recording.compiled import imported_extensions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from types import CodeType
+
+    from kernprof.options import RunOptions
+    from lineprof.recording.profiler import LineProfiler
+
+_INIT = ".__init__"  # end of the name of a package without its modules
+_IS_FUNCTION = 1  # CO_OPTIMIZED of inspect: not the code of a module or class
+_ANNOTATE = "__annotate__"  # the function that Python 3.14 makes of annotations
+
+
+class NamedTargets:
+    """Watcher of the targets of -p."""
+
+    def __init__(
+        self, options: RunOptions, profiler: LineProfiler, own_names: Collection[str]
+    ) -> None:
+        """Let `profiler` record them; `own_names` are names of the program itself."""
+        self._options = options
+        self._profiler = profiler
+        self._later: dict[str, str] = {}  # why a target was not imported early
+        self._targets = ProfileTargets(
+            profiler,
+            options.prof_mod,
+            own_names=own_names,
+            preimports=options.preimports,
+            imports=options.prof_imports,
+            complain=messages.print_error,
+            later=self._later,
+        )
+        self._expected: dict[str, str] = {}  # real paths and dotted names to targets
+        self._found: set[str] = set()  # targets of which a function was called
+        self._files: dict[str, tuple[str, list[str]]] = {}
+        self.discovers = True  # False: another watcher calls `select`
+
+    def begin_packages(self, module: str) -> None:  # noqa: ARG002
+        """Find functions that run while packages are imported."""
+        self._expect(self._targets.names)
+
+    def begin(self, code: CodeType, module: str = "") -> None:
+        """Register what can be imported now, and expect the rest."""
+        self._expect(())  # a call on import does not count if we import
+        self._targets.begin(code, module)
+        self._expect(self._later)
+
+    def end(self) -> None:
+        """Expect no targets any more."""
+        self._expect(())
+        self._targets.end()
+
+    def _expect(self, targets: Collection[str]) -> None:
+        had, self._expected = self._expected, dict(map(_by_name, targets))
+        if self.discovers and (had or self._expected):
+            self._profiler.discover(self.select if self._expected else None)
+
+    def select(self, code: CodeType) -> bool | None:
+        """Return whether to profile `code`; None if no code of its file."""
+        try:
+            path, modules = self._file(code.co_filename)
+            if not path:
+                return None
+            if not code.co_flags & _IS_FUNCTION or code.co_name.startswith("<"):
+                return False
+            if any(map(self._targets.will_watch, modules)):
+                return False  # calls of the program's own imports count after these
+            name = code.co_qualname.replace(".<locals>", "")
+            found = [
+                target
+                for given, target in self._expected.items()
+                if _has(given, path, modules, name) and code.co_name != _ANNOTATE
+            ]
+        except Exception:  # noqa: BLE001  # python may be half torn down by now
+            return None
+        self._found.update(found)
+        return bool(found)
+
+    def _file(self, name: str) -> tuple[str, list[str]]:
+        """Return the real path and the modules of a file that may have a target."""
+        known = self._files.get(name)
+        if known is None:
+            path = "" if name.startswith("<") else real_path(absolute_path(name))
+            modules = [n.removesuffix(_INIT) for n in names_of_path(path) if path]
+            if not any(_may_have(given, path, modules) for given in self._expected):
+                path = ""
+            known = self._files[name] = (path, modules)
+        return known
+
+    def extensions(self) -> dict[str, str]:
+        """Return the extension modules that targets name, and their files."""
+        given = [_by_name(name)[0] for name in self._targets.names]
+        around = {_imported_part(name) for name in given}
+        return {
+            module: file
+            for module, file in imported_extensions().items()
+            if module in around
+            or any(_has(name, real_path(file), [module], "") for name in given)
+        }
+
+    def missing(self) -> list[str]:
+        """Return a line on the targets that could not be imported, early or late."""
+        failed = {
+            given: reason
+            for given, reason in self._later.items()
+            if reason and not self._came(given)
+        }
+        return [failures_text(failed)] if failed else []
+
+    def summary(self, *, is_empty: bool, why: str) -> list[str]:
+        """Return lines on targets that never came, and on an empty profile.
+
+        `why` says why the profile is empty if that is known, else it is "".
+        """
+        flag = "-p"
+        if "prof_mod" not in self._options.given:
+            flag = f"prof-mod of {self._options.config}"
+        lines = [
+            f"{flag} {given} named nothing that was imported"
+            for given, reason in self._later.items()
+            if not reason and not self._came(given)
+        ]
+        if is_empty:
+            lines.append(
+                f"the profile is empty: {why or f'nothing that {flag} names ran'};"
+                f" without {flag} the whole program is profiled"
+            )
+        return lines
+
+    def _came(self, given: str) -> bool:
+        return given in self._found or given in sys.modules
+
+
+def _by_name(target: str) -> tuple[str, str]:
+    return real_path(target) if os.sep in target else target, target
+
+
+def _imported_part(name: str) -> str:
+    """Return the first parts of a dotted name that are an imported module, or one."""
+    while name not in sys.modules and "." in name:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def _has(given: str, path: str, modules: list[str], function: str) -> bool:
+    """Return whether a function of that file is the target `given`, or in it."""
+    if os.sep in given:
+        return path == given or path.startswith(f"{given}{os.sep}")
+    if given.endswith(_INIT):
+        return given.removesuffix(_INIT) in modules
+    return any(f"{module}.{function}.".startswith(f"{given}.") for module in modules)
+
+
+def _may_have(given: str, path: str, modules: list[str]) -> bool:
+    """Return whether any function of that file may be the target `given`."""
+    return _has(given, path, modules, "") or any(
+        given.startswith(f"{module}.") for module in modules
+    )

@@ -1,0 +1,235 @@
+"""Plugin of pytest: `pytest --lineprof` profiles the project while its tests run.
+
+Functions in pytest's root directory, and in the project around it, are found at
+their first call, as those of a whole program; installed packages, pytest among them,
+are left out. pytest loads this module in every run: it imports the profiler only if
+the flag is given.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from typing import Any
+
+    from lineprof.line_stats import LineStats
+    from lineprof.recording.profiler import LineProfiler
+
+_WORKER = "PYTEST_XDIST_WORKER"  # of pytest-xdist, in the environment of its workers
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the flags."""
+    group = parser.getgroup("lineprof", "line profiler")
+    group.addoption(
+        "--lineprof",
+        action="store_true",
+        help="profile the lines of the project that is tested, and of its tests",
+    )
+    group.addoption(
+        "--lineprof-file",
+        metavar="FILE",
+        default="pytest.lprof",
+        help="file for the profile (default: pytest.lprof)",
+    )
+    for name, verb in (("include", "also profile"), ("exclude", "do not profile")):
+        group.addoption(
+            f"--lineprof-{name}",
+            metavar="GLOB",
+            action="append",
+            default=[],
+            help=f"{verb} these files, modules or functions, as `kernprof --{name}`",
+        )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Begin before the project's first module is imported."""
+    options = early_config.known_args_namespace
+    if not options.lineprof or options.help or options.version:
+        return
+    from lineprof.errors import LineprofError  # noqa: PLC0415  # with the flag alone
+
+    try:
+        profile = TestProfile(early_config, options)
+    except LineprofError as error:
+        raise pytest.UsageError(f"--lineprof: {error.message}") from None
+    early_config.pluginmanager.register(profile, "lineprof-profile")
+    early_config.add_cleanup(profile.end)
+
+
+class TestProfile:
+    """The profile of one run of pytest.
+
+    With pytest-xdist each worker writes a part of it, and the process that starts
+    the workers adds the parts up.
+    """
+
+    __test__ = False  # no class of tests
+
+    def __init__(self, config: pytest.Config, options: argparse.Namespace) -> None:
+        """Begin to profile; LineprofError if that is not possible."""
+        from kernprof.output_file import OutputFile, expand  # noqa: PLC0415
+
+        self._pid = os.getpid()
+        name = expand(options.lineprof_file, stem="pytest", file_name="pytest")
+        self._out = OutputFile(name)
+        self._parts: list[str] = []  # files of the workers
+        self._stats: LineStats | None = None
+        self._problem = ""
+        self._started = False
+        self._profiler: LineProfiler | None = None
+        self._has_workers = _WORKER not in os.environ and bool(
+            getattr(options, "numprocesses", None) or getattr(options, "tx", None)
+        )
+        self._worker_part = ""  # of the name of this worker's file
+        if not self._has_workers:
+            self._profiler = _begin(str(config.rootpath), options)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Note that tests will run, and whether this process is a worker."""
+        self._started = True
+        worker = getattr(session.config, "workerinput", None)
+        if worker is not None:
+            self._worker_part = _part(worker)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401  # of pytest-xdist
+        """Note the file of a worker that pytest-xdist is about to start."""
+        self._parts.append(self._out.path + _part(node.workerinput))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the profile, after the last fixture has ended."""
+        self._write()
+
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    ) -> None:
+        """Print the first screen."""
+        if self._problem:
+            terminalreporter.write_line(f"lineprof: {self._problem}", red=True)
+        elif self._stats is not None:
+            terminalreporter.section(f"lineprof: {self._out.shown}")
+            for line in self._screen(terminalreporter, config):
+                terminalreporter.write_line(line)
+
+    def end(self) -> None:
+        """Stop, and write the profile if another plugin's error has prevented that."""
+        if self._started:
+            self._write()
+        if self._profiler is not None:
+            self._profiler.discover(None)
+            self._profiler = None
+
+    def _write(self) -> None:
+        """Write the profile once, and not in a process that a test forked."""
+        from lineprof.errors import LineprofError  # noqa: PLC0415
+        from lineprof.held_signals import HeldSignals  # noqa: PLC0415
+
+        profiler, self._profiler = self._profiler, None
+        if os.getpid() != self._pid or not (profiler or self._has_workers):
+            return
+        self._has_workers = False
+        if profiler:
+            profiler.discover(None)
+        try:
+            with HeldSignals():
+                self._stats = _whole(profiler.get_stats()) if profiler else self._sum()
+                self._stats.to_file(self._out.path + self._worker_part)
+        except LineprofError as error:
+            self._problem = str(error)
+
+    def _sum(self) -> LineStats:
+        """Return the sum of the workers' profiles, and remove these."""
+        from lineprof.errors import LineprofError  # noqa: PLC0415
+        from lineprof.line_stats import LineStats  # noqa: PLC0415
+
+        parts = [path for path in self._parts if os.path.exists(path)]
+        if not parts:
+            raise LineprofError("no worker of pytest-xdist has written a profile")
+        stats = LineStats.from_files(*parts)
+        for path in parts:
+            os.unlink(path)
+        return stats
+
+    def _screen(
+        self, reporter: pytest.TerminalReporter, config: pytest.Config
+    ) -> Iterator[str]:
+        """Yield what `lineprof view` shows of the profile."""
+        import sys  # noqa: PLC0415
+
+        from lineprof.console.output import clean_line, shell_word  # noqa: PLC0415
+        from lineprof.console.terminal import Terminal, terminal_of  # noqa: PLC0415
+        from lineprof.report import Options, default_view  # noqa: PLC0415
+        from lineprof.source import sources_of  # noqa: PLC0415
+
+        stats = self._stats
+        if stats is None or stats.why_empty:
+            yield f"no function of {config.rootpath} was called"
+            return
+        writer = config.get_terminal_writer()
+        options = Options(
+            unit=1e-6,
+            brief=True,
+            file=shell_word(self._out.shown),
+            terminal=Terminal(
+                is_terminal=bool(reporter.isatty),
+                width=writer.fullwidth if reporter.isatty else None,
+                colour=writer.hasmarkup,
+                boxes=sys.__stdout__ is None or terminal_of(sys.__stdout__).boxes,
+            ),
+        )
+        sources = sources_of(stats)
+        view = default_view(stats, sources, options)
+        yield from map(clean_line, view.render(stats, sources, options))
+
+
+def _part(worker: dict[str, Any]) -> str:
+    """Return the end of the name of a worker's file."""
+    return f".{worker['testrunuid']}-{worker['workerid']}"
+
+
+def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
+    """Return a profiler of the project in `folder`, which records from now on."""
+    import builtins  # noqa: PLC0415
+
+    from kernprof.project import around  # noqa: PLC0415
+    from kernprof.selection import FunctionFilter  # noqa: PLC0415
+    from lineprof.bytecode.instructions import prepare  # noqa: PLC0415
+    from lineprof.errors import LineprofError  # noqa: PLC0415
+    from lineprof.files import current_folder  # noqa: PLC0415
+    from lineprof.patterns import patterns  # noqa: PLC0415
+    from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415
+
+    if isinstance(getattr(builtins, "profile", None), LineProfiler):
+        raise LineprofError("kernprof profiles this run already: leave out one of them")
+    here = current_folder()
+    selected = FunctionFilter(
+        include=patterns(_names(options.lineprof_include), here),
+        exclude=patterns(_names(options.lineprof_exclude), here),
+    )
+    selected.begin_packages(around(folder))
+    prepare()  # its imports now, not while tests run
+    profiler = LineProfiler()
+    profiler.discover(selected)
+    return profiler
+
+
+def _names(words: list[str]) -> list[str]:
+    return [name for word in words for name in word.split(",") if name]
+
+
+def _whole(stats: LineStats) -> LineStats:
+    """Return `stats`, which say that nobody chose what is profiled."""
+    stats.processes = tuple(one._replace(is_whole=True) for one in stats.processes)
+    return stats

@@ -1,0 +1,115 @@
+"""Waits of lines themselves, without the waits of profiled functions that they called.
+
+A profile has the waits of a line with its callees. The part of a callee follows if the
+line alone calls it; else it lies between bounds, and so does the line's own wait. With
+``--split`` the profile has own waits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.call_graph import edges, line_self_ns
+from lineprof.model.records import WAIT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from lineprof.model.call_graph import Edge
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+
+    Line = tuple[Key, int]  # function, its line
+
+    Causes = dict[str, int]  # ns by cause
+
+_ALL = ""  # key in `Causes` of the sum
+
+_SAME = 100  # two bounds are one number if they differ by less than 1/100
+
+
+class OwnWait(NamedTuple):
+    """The time (ns) that a line itself waited, between two bounds."""
+
+    min_ns: int
+    max_ns: int
+    cause: str = ""  # of at least half of `max_ns`, if any
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the bounds are one number, to 1 %."""
+        return (self.max_ns - self.min_ns) * _SAME <= self.max_ns
+
+
+def own_waits(profile: Profile, lines: Collection[Line]) -> dict[Line, OwnWait]:
+    """Return the own wait of each of `lines`; {} if the profile has no waits."""
+    if not profile.waits:
+        return {}
+    return _OwnWaits(profile).of(lines)
+
+
+class _OwnWaits:
+    """The waits and calls of a profile, by line."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._waits: dict[Line, Causes] = {}
+        self._of_functions: dict[Key, Causes] = {}
+        for wait in profile.waits:
+            line = self._waits.setdefault((wait.function, wait.line), {})
+            function = self._of_functions.setdefault(wait.function, {})
+            for sums in (line, function):
+                for cause in (_ALL, wait.cause):
+                    sums[cause] = sums.get(cause, 0) + wait.ns
+        self._split: dict[Line, int] = {}
+        for one in profile.breakdowns:
+            if one.part == WAIT:
+                place = (one.function, one.line)
+                self._split[place] = self._split.get(place, 0) + one.ns
+        self._is_split = bool(profile.breakdowns)
+        self._self_ns = line_self_ns(profile)
+        self._from: dict[Line, list[Edge]] = {}
+        self._into_ns: dict[Key, int] = {}
+        self._recursive: set[Key] = set()
+        for edge in edges(profile.calls):
+            into_ns = self._into_ns.get(edge.callee, 0) + edge.inclusive_ns
+            self._into_ns[edge.callee] = into_ns
+            if edge.caller is not None:
+                self._from.setdefault((edge.caller, edge.line), []).append(edge)
+            if edge.primitive_calls != edge.calls:
+                self._recursive.add(edge.callee)
+
+    def of(self, lines: Collection[Line]) -> dict[Line, OwnWait]:
+        """Return the own wait of each of `lines`."""
+        return {line: self._own(line) for line in lines}
+
+    def _own(self, line: Line) -> OwnWait:
+        key, number = line
+        causes = self._waits.get(line, {})
+        bounds = {cause: self._bounds(line, cause) for cause in causes}
+        min_ns, max_ns = bounds.pop(_ALL, (0, 0))
+        if self._is_split:
+            min_ns = max_ns = self._split.get(line, 0)
+        max_ns = min(max_ns, self._self_ns.get(key, {}).get(number, 0))
+        most = max(bounds, key=lambda cause: bounds[cause][1], default="")
+        if not max_ns or (most and 2 * bounds[most][1] < max_ns):
+            most = ""
+        return OwnWait(min_ns=min(min_ns, max_ns), max_ns=max_ns, cause=most)
+
+    def _bounds(self, line: Line, cause: str) -> tuple[int, int]:
+        """Return the bounds of a line's own wait for one cause (ns)."""
+        whole = self._waits[line][cause]
+        parts = [self._part(edge, cause) for edge in self._from.get(line, ())]
+        most = sum(part[1] for part in parts)
+        least = sum(part[0] for part in parts)
+        return max(0, whole - most), max(0, whole - least)
+
+    def _part(self, edge: Edge, cause: str) -> tuple[int, int]:
+        """Return the bounds of the wait (ns) in the calls of one edge."""
+        if not edge.callee[0]:  # a C function: what it waited has no lines
+            return 0, edge.inclusive_ns
+        waited = self._of_functions.get(edge.callee, {}).get(cause, 0)
+        most = min(waited, edge.inclusive_ns)
+        if edge.callee in self._recursive:  # its lines count inner calls again
+            return 0, most
+        elsewhere_ns = self._into_ns[edge.callee] - edge.inclusive_ns
+        return min(most, max(0, waited - elsewhere_ns)), most

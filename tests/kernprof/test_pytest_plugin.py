@@ -1,0 +1,208 @@
+"""The plugin of pytest: what --lineprof profiles, writes and leaves alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import write
+from whole_program import names
+
+from lineprof import load_stats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lineprof import LineStats
+
+WORK = """\
+import json
+
+def total(numbers):
+    found = 0
+    for number in numbers:
+        found += twice(number)
+    return json.dumps(found)
+
+def twice(number):
+    return 2 * number
+"""
+
+TESTS = """\
+import pytest
+import work
+
+@pytest.fixture(scope="session")
+def numbers():
+    yield range(10)
+    work.twice(1)
+
+def test_right(numbers):
+    assert work.total(numbers) == "90"
+
+def test_wrong(numbers):
+    assert work.total(numbers) == "91"
+
+def test_last(numbers):
+    assert work.total([])
+"""
+
+INTERRUPT = """\
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item):
+    raise {}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Give a project with a module and its tests, one of which fails."""
+    write(tmp_path, "pyproject.toml", "")
+    write(tmp_path, "src/work.py", WORK)
+    write(tmp_path, "tests/test_work.py", TESTS)
+    return tmp_path
+
+
+def run(
+    project: Path, *words: str, under: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run pytest in the project, not as a worker of this run of pytest."""
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    arguments = [*under, "-m", "pytest", "-p", "no:cacheprovider", *words]
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=project,
+        env={**plain, "PYTHONPATH": str(project / "src"), "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def hits(stats: LineStats, name: str) -> dict[int, int]:
+    """Return the hits of the lines of one function."""
+    (function,) = (one for one in stats.functions if one.name == name)
+    return {row.line: row.hits for row in function.rows}
+
+
+def test_the_project_and_its_tests_are_profiled(project: Path) -> None:
+    done = run(project, "--lineprof")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 2 passed" in done.stdout
+    stats = load_stats(str(project / "pytest.lprof"))
+    assert hits(stats, "total") == {4: 3, 5: 23, 6: 20, 7: 3}
+    assert hits(stats, "twice") == {10: 21}  # by the end of the fixture, too
+    assert hits(stats, "numbers") == {6: 1, 7: 1}
+    assert names(stats) == [
+        "test_work.py:<module>",
+        "test_work.py:numbers",
+        "test_work.py:test_last",
+        "test_work.py:test_right",
+        "test_work.py:test_wrong",
+        "work.py:<module>",
+        "work.py:total",
+        "work.py:twice",
+    ]
+    _, _, shown = done.stdout.partition("lineprof: pytest.lprof =")
+    assert "Function: total at line 3" in shown
+    assert "lineprof view" not in shown  # the tables are all there is
+    assert done.stderr == ""
+
+
+def test_a_large_project_has_its_first_screen_at_the_end(project: Path) -> None:
+    functions = "".join(
+        f"def test_{number}():\n    assert {number} + 1\n" for number in range(30)
+    )
+    write(project, "tests/test_many.py", functions)
+    done = run(project, "--lineprof", "--lineprof-file", "%s-%%.lprof")
+    _, _, shown = done.stdout.partition("lineprof: pytest-%.lprof =")
+    assert "Hottest lines" in shown
+    assert " -m lineprof view FLAG pytest-%.lprof" in shown
+    assert len(shown.splitlines()) < 65
+
+
+def test_flags_choose_other_functions(project: Path) -> None:
+    run(project, "--lineprof", "--lineprof-exclude=tests", "--lineprof-include=json")
+    shown = names(load_stats(str(project / "pytest.lprof")))
+    assert "__init__.py:dumps" in shown
+    assert "work.py:total" in shown
+    assert [name for name in shown if name.startswith("test_")] == []
+
+
+@pytest.mark.parametrize(
+    ("ending", "words", "status"),
+    [
+        ("", ["-x"], 1),
+        ("KeyboardInterrupt", [], 2),
+        ("SystemError", [], 1),
+        ("pytest.exit.Exception('enough', 7)", [], 7),
+    ],
+)
+def test_the_profile_is_written_however_the_run_ends(
+    project: Path, ending: str, words: list[str], status: int
+) -> None:
+    if ending:
+        write(project, "conftest.py", INTERRUPT.format(ending))
+    plain = run(project, *words)
+    done = run(project, *words, "--lineprof")
+    assert (plain.returncode, done.returncode) == (status, status)
+    stats = load_stats(str(project / "pytest.lprof"))
+    assert hits(stats, "total")[4] == (2 if words else 3 if status == 1 else 1)
+
+
+def test_an_internal_error_keeps_its_status(project: Path) -> None:
+    text = "def pytest_runtest_logfinish(nodeid):\n    raise RuntimeError('internal')\n"
+    write(project, "conftest.py", text)
+    done = run(project, "--lineprof")
+    assert done.returncode == 3
+    assert "INTERNALERROR" in done.stdout
+    assert hits(load_stats(str(project / "pytest.lprof")), "total")[4] == 1
+
+
+def test_the_workers_of_xdist_are_added_up(project: Path) -> None:
+    pytest.importorskip("xdist")
+    done = run(project, "--lineprof", "-n", "2")
+    assert done.returncode == 1, done.stdout + done.stderr
+    stats = load_stats(str(project / "pytest.lprof"))
+    assert hits(stats, "total") == {4: 3, 5: 23, 6: 20, 7: 3}
+    assert len(stats.processes) == 2
+    assert "Function: total at line 3" in done.stdout
+    assert [p.name for p in project.glob("*.lprof*")] == ["pytest.lprof"]
+
+
+def test_without_the_flag_no_profiler_is_loaded(project: Path) -> None:
+    test = """\
+import sys
+
+def test_modules():
+    ours = [name for name in sys.modules if name.startswith(("lineprof", "kernprof"))]
+    assert sorted(ours) == ["kernprof", "kernprof.pytest_plugin"]
+"""
+    write(project, "tests/test_work.py", test)
+    done = run(project)
+    assert done.returncode == 0, done.stdout
+    assert sorted(project.glob("*.lprof")) == []
+
+
+def test_kernprof_and_the_plugin_are_told_apart(project: Path) -> None:
+    kernprof = ("-m", "kernprof", "-lq", "-o", "own.lprof")
+    done = run(project, under=kernprof)
+    assert done.returncode == 1
+    assert "cannot be rewritten; kernprof" not in done.stdout
+    assert "cannot be rewritten; lineprof" not in done.stdout
+    assert hits(load_stats(str(project / "own.lprof")), "total")[4] == 3
+    both = run(project, "--lineprof", under=kernprof)
+    assert both.returncode == 4
+    assert "kernprof profiles this run already" in both.stderr
+    assert not (project / "pytest.lprof").exists()
+
+
+def test_a_file_that_cannot_be_written_ends_the_run_at_once(project: Path) -> None:
+    done = run(project, "--lineprof", "--lineprof-file=nowhere/x.lprof")
+    assert done.returncode == 4
+    assert "'nowhere/x.lprof': there is no folder" in done.stderr
