@@ -231,7 +231,7 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
         cells.append([*texts, row.key[2] + marks.after(row.key), source.strip()])
     titles += ["Hits", "Line", "Function", "Line Contents"]
     is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in shown]
-    spare = [titles.index("Function")]
+    spare = [titles.index(one) for one in ("Function", "For") if one in titles]
     terminal = options.terminal
     yield from grid(titles, cells, terminal, words=3, hot=is_hot, spare=spare)
 

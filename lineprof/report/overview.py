@@ -132,8 +132,10 @@ def _calls(profile: Profile, sources: Sources, options: Options) -> Iterator[str
 def _more(profile: Profile, options: Options) -> Iterator[str]:
     """Yield the flags that show more."""
     start = start_of_drill(profile)
+    word = shell_word(start)
     flags = {
-        f"--drill {shell_word(start)}": "a function or a line, and its calls",
+        word: "its table; or file.py, file.py:12, a glob",
+        f"--drill {word}": "the same, with the calls of each line",
         "--hot 50": "more lines",
         "--functions": "all functions, as cProfile lists them",
         "--tree": "all calls",
@@ -142,8 +144,8 @@ def _more(profile: Profile, options: Options) -> Iterator[str]:
     }
     if not profile.calls.nodes:
         del flags["--tree"]
-    command = f"{python_command()} -m lineprof view FLAG {options.file}"
-    yield f"To see more: {command}, with the FLAG"
+    command = f"{python_command()} -m lineprof view WHAT {options.file}"
+    yield f"To see more: {command}, with the WHAT"
     width = max(map(len, flags))
     for flag, text in flags.items():
         yield options.terminal.clipped(f"  {flag.ljust(width)}  {text}", 0)

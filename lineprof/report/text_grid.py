@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MARK = "  (counted "  # the mark of a function that was switched off begins so
 
+_SHORT_MARK = "  (counted ...)"  # on a narrow terminal
+
 _GAP = "  "  # between two columns
 
 _MIN_LAST_WIDTH = 24  # columns, if other words can be cut
@@ -24,6 +26,8 @@ _MIN_NAME_WIDTH = 40  # of the only column of words, if others can be left out
 _MIN_INNER_WIDTH, _MAX_INNER_WIDTH = 12, 28  # of words with more words to their right
 
 _DRAWN = re.compile(r"(\[\d+\] )?[│├└─|` -]*(:\d+ )?")  # before the name of a call
+
+_LONG_MARK = re.compile(re.escape(MARK) + r"[^)]*\)")
 
 _MILLISECOND, _MICROSECOND = 1e6, 1e3  # ns
 
@@ -90,15 +94,14 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
     table = [list(titles), *([*map(terminal.clean, row)] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table)]
     if terminal.width is not None:
+        arrow = box_characters_of(terminal).arrow
+        table = _with_short_marks(table, numbers, terminal.width, arrow)
+        spare = [index for index in spare if not _has_mark(table, index)]
+        widths = _capped_widths(table, numbers)
         shown = _shown_columns(widths, numbers, terminal.width, spare)
         table = [[row[index] for index in shown] for row in table]
         numbers = sum(index < numbers for index in shown)
-        widths = _fitted(
-            [widths[index] for index in shown],
-            [_min_width(column) for column in zip(*table)],
-            numbers,
-            terminal.width,
-        )
+        widths = _fitted([widths[index] for index in shown], numbers, terminal.width)
     dots = box_characters_of(terminal).dots
     for number, row in enumerate(table):
         texts = [
@@ -114,42 +117,73 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
         yield terminal.emphasized(line) if is_hot else line
 
 
+def _has_mark(table: Sequence[Sequence[str]], index: int) -> bool:
+    """Return whether a column has a function's mark, which has to be seen."""
+    return any(MARK in row[index] for row in table)
+
+
+def _with_short_marks(
+    table: list[list[str]], numbers: int, width: int, arrow: str
+) -> list[list[str]]:
+    """Return the rows, with short marks of functions if whole ones would not fit.
+
+    After an `arrow` there is source, which can be cut.
+    """
+    widths = _capped_widths(table, numbers)
+    if len(widths) > numbers + 1:
+        widths[-1] = min(widths[-1], _MIN_LAST_WIDTH)
+    else:
+        widths[-1] = max(len(row[-1].partition(f"  {arrow} ")[0]) for row in table)
+    if sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
+        return table
+    return [
+        [
+            *row[:numbers],
+            *(_LONG_MARK.sub(_SHORT_MARK, text) for text in row[numbers:]),
+        ]
+        for row in table
+    ]
+
+
+def _capped_widths(table: Sequence[Sequence[str]], numbers: int) -> list[int]:
+    """Return the widths of columns, those of inner words without their longest names.
+
+    The mark after a name comes on top.
+    """
+    widths = [max(map(len, column)) for column in zip(*table)]
+    for column in range(numbers, len(widths) - 1):
+        parts = [row[column].partition(MARK) for row in table]
+        widths[column] = max(
+            min(len(name), _MAX_INNER_WIDTH) + len(mark + rest)
+            for name, mark, rest in parts
+        )
+    return widths
+
+
 def _shown_columns(
     widths: Sequence[int], numbers: int, width: int, spare: Sequence[int]
 ) -> list[int]:
     """Return the indexes of the columns to show, for which others may be left out."""
     shown = list(range(len(widths)))
     for index in spare:
-        inner = [one for one in shown[:-1] if one >= numbers]
-        taken = sum(widths[one] for one in shown[:-1] if one < numbers)
-        taken += sum(min(widths[one], _MAX_INNER_WIDTH) for one in inner)
-        taken += len(_GAP) * (len(shown) - 1)
-        wanted = _MIN_LAST_WIDTH if inner else _MIN_NAME_WIDTH
+        has_inner = any(one >= numbers for one in shown[:-1])
+        taken = sum(widths[one] for one in shown[:-1]) + len(_GAP) * (len(shown) - 1)
+        wanted = _MIN_LAST_WIDTH if has_inner else _MIN_NAME_WIDTH
         if width - taken >= min(widths[-1], wanted):
             break
         shown.remove(index)
     return shown
 
 
-def _min_width(texts: Iterable[str]) -> int:
-    """Return the width to which words can be cut: marks stay whole."""
-    marks = [len(text) - text.find(MARK) for text in texts if MARK in text]
-    return max(marks, default=0) + _MIN_INNER_WIDTH
-
-
-def _fitted(
-    widths: Sequence[int], least: Sequence[int], numbers: int, width: int
-) -> list[int]:
+def _fitted(widths: Sequence[int], numbers: int, width: int) -> list[int]:
     """Return the widths of columns that fit; those of numbers stay as they are."""
     fitted = list(widths)
     inner = range(numbers, len(widths) - 1)
-    for column in inner:
-        fitted[column] = min(widths[column], max(_MAX_INNER_WIDTH, least[column]))
     room = width - sum(widths[:numbers]) - len(_GAP) * (len(widths) - 1)
     wanted = min(widths[-1], _MIN_LAST_WIDTH)
     while inner and sum(fitted[column] for column in inner) + wanted > room:
-        widest = max(inner, key=lambda column: fitted[column] - least[column])
-        if fitted[widest] <= least[widest]:
+        widest = max(inner, key=fitted.__getitem__)
+        if fitted[widest] <= _MIN_INNER_WIDTH:
             break
         fitted[widest] -= 1
     fitted[-1] = max(0, room - sum(fitted[column] for column in inner))
@@ -159,14 +193,13 @@ def _fitted(
 def cut(text: str, width: int, dots: str) -> str:
     """Return a text in `width` columns, cut in its middle if it is longer.
 
-    The mark of a function is not cut if there is any room for the name before it.
+    The mark of a function stays whole.
     """
     if len(text) <= width:
         return text.ljust(width)
     name, mark, rest = text.partition(MARK)
-    room = width - len(mark) - len(rest)
-    if mark and room >= _MIN_INNER_WIDTH:
-        return f"{cut(name, room, dots)}{mark}{rest}"
+    if mark and len(mark + rest) < width:
+        return cut(name, width - len(mark + rest), dots) + mark + rest
     if width <= len(dots):
         return text[:width]
     kept = width - len(dots)
