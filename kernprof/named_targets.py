@@ -2,7 +2,8 @@
 
 A target that can be imported before the program runs is registered then. The others,
 of an application of Django for example, are found by their names when they are first
-called, as are functions that run while a ``-m`` module's own packages are imported.
+called, as are functions that run while a ``-m`` module's own packages are imported,
+and those that -p names by a pattern or by a line.
 """
 
 from __future__ import annotations
@@ -12,9 +13,18 @@ import sys
 from typing import TYPE_CHECKING
 
 from kernprof import messages
+from kernprof.options import COMMAND, STDIN
+from kernprof.project import ProjectFiles
+from kernprof.selection import FunctionFilter
 from lineprof.autoprofile.autoprofile import ProfileTargets, failures_text
-from lineprof.autoprofile.targets import names_of_path
-from lineprof.files import absolute_path, real_path
+from lineprof.autoprofile.targets import (
+    IN_FILE,
+    is_pattern,
+    names_of_path,
+    split_names,
+)
+from lineprof.files import absolute_path, current_folder, real_path
+from lineprof.patterns import patterns
 from lineprof.recording.compiled import imported_extensions
 
 if TYPE_CHECKING:
@@ -39,9 +49,14 @@ class NamedTargets:
         self._options = options
         self._profiler = profiler
         self._later: dict[str, str] = {}  # why a target was not imported early
+        names = split_names(options.prof_mod)
+        self._patterns = list(filter(is_pattern, names))
+        self._filter = FunctionFilter(
+            include=patterns(self._patterns, current_folder()), included_only=True
+        )
         self._targets = ProfileTargets(
             profiler,
-            options.prof_mod,
+            [name for name in names if name not in self._patterns],
             own_names=own_names,
             preimports=options.preimports,
             imports=options.prof_imports,
@@ -49,6 +64,7 @@ class NamedTargets:
             later=self._later,
         )
         self._expected: dict[str, str] = {}  # real paths and dotted names to targets
+        self._by_pattern = False  # whether patterns count now
         self._found: set[str] = set()  # targets of which a function was called
         self._files: dict[str, tuple[str, list[str]]] = {}
         self.discovers = True  # False: another watcher calls `select`
@@ -60,26 +76,40 @@ class NamedTargets:
     def begin(self, code: CodeType, module: str = "") -> None:
         """Register what can be imported now, and expect the rest."""
         self._expect(())  # a call on import does not count if we import
+        if self._patterns:
+            has_file = self._options.kind not in {COMMAND, STDIN}
+            self._filter.begin(code, ProjectFiles(), module, has_file=has_file)
         self._targets.begin(code, module)
-        self._expect(self._later)
+        self._expect(self._later, by_pattern=bool(self._patterns))
 
     def end(self) -> None:
         """Expect no targets any more."""
         self._expect(())
         self._targets.end()
 
-    def _expect(self, targets: Collection[str]) -> None:
-        had, self._expected = self._expected, dict(map(_by_name, targets))
-        if self.discovers and (had or self._expected):
-            self._profiler.discover(self.select if self._expected else None)
+    def _expect(self, targets: Collection[str], *, by_pattern: bool = False) -> None:
+        had = bool(self._expected) or self._by_pattern
+        self._expected, self._by_pattern = dict(map(_by_name, targets)), by_pattern
+        expects = bool(self._expected) or by_pattern
+        if self.discovers and (had or expects):
+            self._profiler.discover(self.select if expects else None)
 
     def select(self, code: CodeType) -> bool | None:
         """Return whether to profile `code`; None if no code of its file."""
+        named = self._select_by_name(code) if self._expected else None
+        if named or not self._by_pattern:
+            return named
+        if not _is_def(code):
+            return False
+        matched = self._filter(code)
+        return named if matched is None else matched
+
+    def _select_by_name(self, code: CodeType) -> bool | None:
         try:
             path, modules = self._file(code.co_filename)
             if not path:
                 return None
-            if not code.co_flags & _IS_FUNCTION or code.co_name.startswith("<"):
+            if not _is_def(code):
                 return False
             if any(map(self._targets.will_watch, modules)):
                 return False  # calls of the program's own imports count after these
@@ -87,7 +117,7 @@ class NamedTargets:
             found = [
                 target
                 for given, target in self._expected.items()
-                if _has(given, path, modules, name) and code.co_name != _ANNOTATE
+                if _has(given, path, modules, name)
             ]
         except Exception:  # noqa: BLE001  # python may be half torn down by now
             return None
@@ -119,7 +149,9 @@ class NamedTargets:
     def missing(self) -> list[str]:
         """Return a line on the targets that could not be imported, early or late."""
         failed = {
-            given: reason
+            given: self._targets.with_hint(reason, given)
+            if reason.endswith(f"No module named {given.partition('.')[0]!r}")
+            else reason
             for given, reason in self._later.items()
             if reason and not self._came(given)
         }
@@ -138,6 +170,9 @@ class NamedTargets:
             for given, reason in self._later.items()
             if not reason and not self._came(given)
         ]
+        for word in filter(self._filter.is_unmatched, self._patterns):
+            reason = f"{flag} {word} named nothing that ran"
+            lines.append(self._targets.with_hint(reason, word))
         if is_empty:
             lines.append(
                 f"the profile is empty: {why or f'nothing that {flag} names ran'};"
@@ -149,8 +184,19 @@ class NamedTargets:
         return given in self._found or given in sys.modules
 
 
+def _is_def(code: CodeType) -> bool:
+    """Return whether `code` is that of a ``def``."""
+    name = code.co_name
+    is_function = bool(code.co_flags & _IS_FUNCTION)
+    return is_function and not name.startswith("<") and name != _ANNOTATE
+
+
 def _by_name(target: str) -> tuple[str, str]:
-    return real_path(target) if os.sep in target else target, target
+    path, separator, function = target.partition(IN_FILE)
+    return (
+        f"{real_path(path)}{separator}{function}" if os.sep in path else target,
+        target,
+    )
 
 
 def _imported_part(name: str) -> str:
@@ -163,6 +209,9 @@ def _imported_part(name: str) -> str:
 def _has(given: str, path: str, modules: list[str], function: str) -> bool:
     """Return whether a function of that file is the target `given`, or in it."""
     if os.sep in given:
+        file, _, part = given.partition(IN_FILE)
+        if part:
+            return path == file and f"{function}.".startswith(f"{part}.")
         return path == given or path.startswith(f"{given}{os.sep}")
     if given.endswith(_INIT):
         return given.removesuffix(_INIT) in modules
@@ -171,6 +220,8 @@ def _has(given: str, path: str, modules: list[str], function: str) -> bool:
 
 def _may_have(given: str, path: str, modules: list[str]) -> bool:
     """Return whether any function of that file may be the target `given`."""
+    if given.partition(IN_FILE)[0] == path:
+        return True
     return _has(given, path, modules, "") or any(
         given.startswith(f"{module}.") for module in modules
     )

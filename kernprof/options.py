@@ -20,6 +20,8 @@ from lineprof.config import (
     parse_bool,
 )
 from lineprof.errors import LineprofError, printable
+from lineprof.patterns import FORMS
+from lineprof.patterns import check as check_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -299,7 +301,7 @@ def _own(long: str, text: str, value: str, read: Callable[[str], object] = str) 
 
 
 def _globs(long: str, text: str) -> Flag:
-    return Flag("", long, long[2:], text, LIST, "GLOB", ours=True)
+    return Flag("", long, long[2:], text, LIST, "NAME", ours=True)
 
 
 _FILE, _TARGET = "FILE", "NAME"
@@ -320,9 +322,9 @@ _PROFILING = (
     ),
     Flag(
         *("-p", "--prof-mod", "prof_mod"),
-        "profile every function of this file, module or class, or this function,"
-        " without @profile; separate several by commas, or repeat -p; '' forgets"
-        " the earlier ones",
+        "profile the functions of this name, without @profile:"
+        f" {FORMS}; separate several by commas, or repeat -p; '' forgets the earlier"
+        " ones",
         LIST,
         _TARGET,
     ),
@@ -343,8 +345,8 @@ _PROFILING = (
     ),
     _globs(
         "--include",
-        "in a whole program, also profile these files, modules or functions"
-        " (GLOB::GLOB); separate several by commas, or repeat the flag",
+        f"in a whole program, also profile these: {FORMS}; separate several by"
+        " commas, or repeat the flag",
     ),
     _globs("--exclude", "do not profile these, even if something else includes them"),
     _boolean(
@@ -895,8 +897,6 @@ def check(options: RunOptions) -> None:
         hint = f"add -l, or leave {_names(options, given)} out"
         raise UsageError(f"{_names(options, given)} {verb} -l", hint=hint)
     for word in (*options.include, *options.exclude):
-        from lineprof.patterns import check as check_pattern  # noqa: PLC0415  # rare
-
         try:
             check_pattern(word)
         except LineprofError as error:

@@ -206,9 +206,10 @@ def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
     """Return a profiler of the project in `folder`, which records from now on."""
     import builtins  # noqa: PLC0415
 
+    from lineprof.bytecode.instructions import prepare  # noqa: PLC0415
+
     from kernprof.project import around  # noqa: PLC0415
     from kernprof.selection import FunctionFilter  # noqa: PLC0415
-    from lineprof.bytecode.instructions import prepare  # noqa: PLC0415
     from lineprof.errors import LineprofError  # noqa: PLC0415
     from lineprof.files import current_folder  # noqa: PLC0415
     from lineprof.patterns import patterns  # noqa: PLC0415

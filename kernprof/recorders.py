@@ -104,6 +104,16 @@ class GlobalProfilerBinding:
 # Flags of -v that ask for tables, in place of the first screen of a long profile.
 _TABLE_FLAGS = {"unit", "skip_zero", "summarize"}
 
+
+def _is_on_terminal() -> bool:
+    """Return whether standard error is a terminal, and the program has left it so."""
+    stream = sys.stderr
+    try:
+        return stream is sys.__stderr__ and stream.isatty()
+    except (AttributeError, OSError, ValueError):  # there is none, or it is closed
+        return False
+
+
 # Warnings in a profile of a running program.
 _SO_FAR = "written while the program ran: what it did afterwards is not in it"
 _NO_TRACE = "the timeline is written at the end alone: it is not in this file"
@@ -191,11 +201,30 @@ class LineRecorder:
             self.whole.stop()  # code that runs from now on is not the program's
         profiler = self.profiler
         profiler.exit = exit_reason
-        self._stats = self._marked(profiler.get_stats())
+        if self._options.verbosity < 0 or not _is_on_terminal():
+            self._stats = self._new_stats()
+            self._stats.to_file(path)
+            return
+        from lineprof.console.progress import Progress  # noqa: PLC0415  # at the end
+        from lineprof.storage import save  # noqa: PLC0415
+
+        with Progress(after_output=True) as progress:
+            self._stats = self._new_stats()
+            save(
+                self._stats,
+                path,
+                lambda rows: progress.say(
+                    lambda: f"writing the profile: {rows:,} rows"
+                ),
+            )
+
+    def _new_stats(self) -> LineStats:
+        """Return the profile of a program that has ended."""
+        stats = self._marked(self.profiler.get_stats())
         self._remarks = self._new_remarks()
-        known = (one for one in self._stats.warnings if one not in self._remarks)
-        self._stats.warnings = (*known, *self._remarks)
-        self._stats.to_file(path)
+        known = (one for one in stats.warnings if one not in self._remarks)
+        stats.warnings = (*known, *self._remarks)
+        return stats
 
     def _new_remarks(self) -> list[str]:
         """Return a line on the extension modules that were to be profiled, if any."""

@@ -48,12 +48,14 @@ class FunctionFilter:
         everything: bool = False,
         include: Collection[Pattern] = (),
         exclude: Collection[Pattern] = (),
+        included_only: bool = False,
     ) -> None:
-        """Select the program's own code, or `everything`.
+        """Select the program's own code, or `everything`, or `included_only`.
 
         Code that a pattern in `include` matches is selected as well; code that one in
         `exclude` matches is not.
         """
+        self._included_only = included_only
         self._files = ProjectFiles()
         self._everything = everything
         self._include = tuple(include)
@@ -99,7 +101,7 @@ class FunctionFilter:
         self._own = None if has_file else frozenset(_code_tree(code))
         paths = self._paths(self._main) if has_file else ()
         modules = {"__main__", *_modules(paths), *filter(None, (module,))}
-        selected = is_own or self._everything
+        selected = (is_own and not self._included_only) or self._everything
         self._main_selection = self._selection(paths, modules, selected=selected)
 
     def __call__(self, code: CodeType) -> bool | None:
@@ -132,7 +134,7 @@ class FunctionFilter:
         if any(path.startswith(self._profilers) for path in paths):
             return None
         selected = self._everything or paths[-1] in self._files
-        collectives = is_torch(paths[-1]) and not selected
+        collectives = is_torch(paths[-1]) and not selected and not self._included_only
         if not (selected or collectives or self._include):
             return None
         modules = _modules(paths)

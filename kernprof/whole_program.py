@@ -116,7 +116,7 @@ def _watch_functions_in(code: CodeType, profiler: LineProfiler) -> None:
         profiler.watch(function)
 
 
-_CHOOSE = "--include, --exclude, --all and -p choose others"
+_CHOOSE = "choose with --include, --exclude, --all or -p"
 _CHOOSING = ("all", "include", "exclude")
 
 
@@ -135,9 +135,6 @@ class WholeProgram:
         `builtin` is the profiler of ``@profile``. If both are the same, the whole
         program is profiled even if it uses ``@profile``.
         """
-        from lineprof.bytecode.instructions import prepare  # noqa: PLC0415
-
-        prepare()  # its imports now, not while the program runs
         self._no_file = options.kind in {COMMAND, STDIN}
         if self._no_file:
             import lineprof.bytecode.definitions  # noqa: F401, PLC0415  # now as well
@@ -277,7 +274,7 @@ class WholeProgram:
             recorded = f"profiled {' in '.join(counts)}"
         choose = _CHOOSE
         if self._runner and not (self._options.all or self._options.include):
-            recorded += f", without {self._runner}'s own"
+            recorded += f", without {self._runner}'s own" if functions else ""
             package = package_of(self._runner)
             choose = choose.replace("--include", f"--include {package}", 1)
         why = "" if self._forced else "no @profile was found: "

@@ -52,17 +52,15 @@ class Tracer:
         self,
         code: CodeType,
         key: object,
-        first_line: int,
-        n_lines: int,
-        flags: int,
-        awaits: bool,
-        start: int,
-        statements: bytes | None,
-        instructions: bytes | None,
-        marks: bytes | None,
-        resumes: bytes | None,
+        activates: bool,
+        spans: bytes | None,
+        opcodes: bytes,
         /,
-    ) -> bool: ...
+    ) -> int: ...
+    @staticmethod
+    def code_tables(
+        code: CodeType, spans: bytes | None, opcodes: bytes, /
+    ) -> dict[str, Any] | None: ...
     @staticmethod
     def statement_spans(text: bytes, /) -> bytes: ...
     def has_code(self, code: CodeType, /) -> bool: ...
@@ -108,6 +106,7 @@ def call_times(
     rows: bytes,
     function_of: array[int],
     flags: array[int],
+    spans: array[int],
     lines: array[int],
     place_of: Callable[[int], int],
     scale: _Scale,

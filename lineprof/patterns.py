@@ -35,6 +35,7 @@ SOURCE = (".py", ".pyw")
 FORMS = "file.py, file.py:12, file.py::func, module, module.func or a glob of these"
 WILDCARDS = frozenset("*?[")
 _ANY_PARTS = "**"
+_PACKAGE = "__init__.py"
 _LOCALS = ".<locals>"
 _MAX_LISTED = 8  # names in a message
 
@@ -95,27 +96,28 @@ class Pattern(namedtuple("Pattern", "word path module function line")):
         The file has these paths, and can be imported as these modules. An empty name
         selects all functions.
         """
-        by_path = any(is_under(self.path, path_parts(path)) for path in paths)
+        files = [path_parts(path) for path in paths]
+        by_path = any(is_under(self.path, file) for file in files)
         if by_path or not self.module:
             return [self.function] if by_path else []
+        # In a package a ``*`` stands for the modules in it.
+        no_start = {"*", _ANY_PARTS} if any(f[-1] == _PACKAGE for f in files) else ()
         found = []
         for name in [module.split(".") for module in modules]:
             if is_under(self.module, name):
                 found.append(self.function)
             elif not self.function:
-                found += _rests(self.module, name)
+                rests = _rests(self.module, name)
+                found += [rest for rest in rests if rest[0] not in no_start]
         return found
 
 
 def _rests(pattern: Parts, module: Sequence[str]) -> list[Parts]:
-    """Return the ends of a dotted `pattern` that are functions in `module`.
-
-    A ``*`` alone at the beginning of an end stands for modules only.
-    """
+    """Return the ends of a dotted `pattern` that may be functions in `module`."""
     return [
         pattern[count:]
         for count in range(1, len(pattern))
-        if pattern[count] not in {"*", _ANY_PARTS} and _fits(pattern[:count], module)
+        if _fits(pattern[:count], module)
     ]
 
 
@@ -228,11 +230,9 @@ def suggestions(word: str, functions: Iterable[tuple[str, str]]) -> list[str]:
     known = list(dict.fromkeys(functions))
     name = parse(word)
     if name.line or (name.is_path and not name.function):
-        files = {_stem(file): file for file, _ in known}
-        files.update((os.path.basename(stem), files[stem]) for stem in list(files))
-        found = [files[stem] for stem in near(_stem(name.file), files)]
         end = f":{name.line}" if name.line else ""
-        return [f"{file}{end}" for file in dict.fromkeys(found)]
+        found = files_like(name.file, [file for file, _ in known])
+        return [f"{file}{end}" for file in found]
     if name.function and name.file:
         inside = [one for one in known if is_end(name.file, one[0])]
         known = inside or known
@@ -245,6 +245,14 @@ def suggestions(word: str, functions: Iterable[tuple[str, str]]) -> list[str]:
             spelled.setdefault(key, []).append(full)
     near_names = near(name.function or word, spelled)
     return list(dict.fromkeys(full for one in near_names for full in spelled[one]))
+
+
+def files_like(name: str, known: Iterable[str]) -> list[str]:
+    """Return the other files in `known` whose names are like `name`, the best first."""
+    files = {_stem(file): file for file in known}
+    files.update((os.path.basename(stem), files[stem]) for stem in list(files))
+    found = [files[stem] for stem in near(_stem(name), files)]
+    return [file for file in dict.fromkeys(found) if file != name]
 
 
 def is_end(end: str, file: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 CSRC = ROOT / "csrc"
 ROOMS = [
-    "source",
+    "bytecode",
     "record",
     "gpu",
     "engine",

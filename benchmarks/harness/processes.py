@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import statistics
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+POLL_S = 0.005
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -27,7 +29,7 @@ class Usage(NamedTuple):
     status: int  # negative: the signal that ended the process
     cpu_s: float
     rss_mb: float  # the largest of these processes
-    end_s: float  # processor time after the last output, if /proc has it
+    end_s: float | None  # processor time from the last output to the file
 
 
 def seconds(arguments: Sequence[str], folder: Path) -> float:
@@ -56,19 +58,21 @@ def spent_so_far(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * TICK_S
 
 
-def usage(
+def usage(  # noqa: PLR0913, PLR0917 - as a shell has them
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
     output: Path,
+    file: Path,
     timeout_s: float,
 ) -> Usage:
     """Run a command in `folder`, at most `timeout_s` of wall time; return its usage.
 
-    Both standard streams are written to the file `output`. Memory that this process
-    has would count as that of the command, which begins as its copy.
+    Both standard streams are written to the file `output`. The command may write
+    `file`: the processor time from its last output until then is the time that its
+    user waits, known to 10 ms. Memory that this process has would count as that of
+    the command, which begins as its copy.
     """
-    last_s = 0.0
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -81,10 +85,8 @@ def usage(
     clock.start()
     assert process.stdout is not None  # noqa: S101 - for type checkers
     try:
-        with output.open("wb") as file:
-            while text := os.read(process.stdout.fileno(), 1 << 16):
-                last_s = spent_so_far(process.pid)
-                file.write(text)
+        with output.open("wb") as stream:
+            end_s = _copy(process.pid, process.stdout.fileno(), stream, file)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     finally:
@@ -95,8 +97,30 @@ def usage(
         status=process.returncode,
         cpu_s=used.ru_utime + used.ru_stime,
         rss_mb=used.ru_maxrss * unit / 1e6,
-        end_s=max(0.0, used.ru_utime + used.ru_stime - last_s) if last_s else 0.0,
+        end_s=end_s,
     )
+
+
+def _copy(pid: int, pipe: int, stream: BinaryIO, file: Path) -> float | None:
+    """Copy a process' output to `stream`.
+
+    Returns the processor time from the last output before `file` exists until then,
+    None if it never does, or /proc does not have the time.
+    """
+    last_s, end_s = 0.0, None
+    while True:
+        if end_s is None and file.exists():
+            end_s = spent_so_far(pid) - last_s
+        ready, _, _ = select.select([pipe], [], [], POLL_S if end_s is None else None)
+        if not ready:
+            continue
+        text = os.read(pipe, 1 << 16)
+        if not text:
+            break
+        if end_s is None and not file.exists():
+            last_s = spent_so_far(pid)
+        stream.write(text)
+    return end_s if last_s else None
 
 
 def in_turn(

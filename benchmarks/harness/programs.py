@@ -157,7 +157,7 @@ PROGRAMS = (
     Program(
         name="fastapi",
         arguments=("server.py",),
-        function="fastapi.dependencies.utils",
+        function="fastapi.dependencies.utils.solve_dependencies",
         prepare=script("server.py"),
     ),
     Program(

@@ -209,3 +209,81 @@ lp_code_free(lp_code *self)
     free(self->labels);
     free(self);
 }
+
+/* Comprehensions with a code object of their own are not folded. */
+static bool
+has_no_statements(PyObject *name)
+{
+    static const char *const names[] = {"<genexpr>", "<listcomp>", "<setcomp>",
+                                        "<dictcomp>", NULL};
+
+    for (const char *const *at = names; *at != NULL; at++) {
+        if (PyUnicode_CompareWithASCIIString(name, *at) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum {
+    AWAITS = CO_COROUTINE | CO_ASYNC_GENERATOR,
+    IN_STEPS = CO_GENERATOR | AWAITS
+};
+
+lp_tables_result
+lp_code_read(lp_code_tables *tables, PyObject *code, const lp_line_span *spans,
+             size_t n_spans, const lp_opcodes *opcodes)
+{
+    PyCodeObject *object = (PyCodeObject *)code;
+    PyObject *raw = PyCode_GetCode(object); /* new */
+    PyObject *lines = object->co_linetable;
+    PyObject *handlers = object->co_exceptiontable;
+    lp_tables_result result;
+    lp_code_source source = {
+        .first_line = object->co_firstlineno,
+        .in_steps = (object->co_flags & IN_STEPS) != 0,
+        .spans = spans,
+        .n_spans = has_no_statements(object->co_name) ? 0 : n_spans,
+    };
+
+    *tables = (lp_code_tables){0};
+    if (raw == NULL) {
+        PyErr_Clear();
+        return LP_TABLES_NO_MEMORY;
+    }
+    source.code = (const uint8_t *)PyBytes_AS_STRING(raw);
+    source.n_code = (size_t)PyBytes_GET_SIZE(raw);
+    source.lines = (const uint8_t *)PyBytes_AS_STRING(lines);
+    source.n_lines = (size_t)PyBytes_GET_SIZE(lines);
+    source.handlers = (const uint8_t *)PyBytes_AS_STRING(handlers);
+    source.n_handlers = (size_t)PyBytes_GET_SIZE(handlers);
+    if (PyUnicode_CompareWithASCIIString(object->co_name, "<lambda>") == 0) {
+        source.kind = LP_STATEMENT_IS_ALL;
+    }
+    result = lp_code_tables_build(tables, &source, opcodes);
+    Py_DECREF(raw);
+    return result;
+}
+
+void
+lp_code_take_tables(lp_code *self, PyObject *code, lp_code_tables *tables)
+{
+    int flags = ((PyCodeObject *)code)->co_flags;
+    lp_layout *layout = &self->layout;
+
+    layout->first_line = tables->first_line;
+    layout->n_lines = tables->n_lines;
+    layout->awaits = (flags & AWAITS) != 0;
+    layout->by_instruction = tables->is_far;
+    layout->statements = tables->statements;
+    layout->instructions = tables->instructions;
+    self->start = tables->start;
+    self->n_marks = tables->n_instructions;
+    self->marks = tables->marks;
+    self->resumes = tables->resumes;
+    self->flags |=
+        (flags & IN_STEPS ? LP_CODE_GENERATOR : 0u) |
+        (tables->has_comprehension ? LP_CODE_HAS_COMPREHENSION : 0u) |
+        (tables->is_far ? LP_CODE_BY_INSTRUCTION : 0u);
+    *tables = (lp_code_tables){0};
+}

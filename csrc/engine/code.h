@@ -9,6 +9,7 @@
 #ifndef LP_ENGINE_CODE_H
 #define LP_ENGINE_CODE_H
 
+#include "bytecode/code_tables.h"
 #include "engine/python_compat.h"
 #include "record/line_counters.h"
 #include "record/recorder.h"
@@ -17,7 +18,11 @@ struct lp_labels;
 struct lp_tracer;
 
 /* Bits of lp_code.marks, which also has an lp_line_entry. */
-enum { LP_LINE_ENTRY_MASK = 3, LP_STARTS_LINE = 4, LP_NO_LINE_EVENT = 8 };
+enum {
+    LP_LINE_ENTRY_MASK = 3,
+    LP_STARTS_LINE = LP_MARK_STARTS_LINE,
+    LP_NO_LINE_EVENT = LP_MARK_NO_LINE_EVENT
+};
 
 enum {
     LP_CODE_GENERATOR = 1, /* a generator or coroutine: runs in steps */
@@ -104,6 +109,16 @@ void lp_code_detach(lp_code *self);
 lp_code *lp_code_new(struct lp_tracer *tracer);
 
 void lp_code_free(lp_code *self);
+
+/* [GIL] Build the tables of a code object.  The spans are those of its file's
+ * statements.  The tables are to be cleared in any case. */
+lp_tables_result lp_code_read(lp_code_tables *tables, PyObject *code,
+                              const lp_line_span *spans, size_t n_spans,
+                              const lp_opcodes *opcodes);
+
+/* [GIL] Take over the tables of the code object. */
+void lp_code_take_tables(lp_code *self, PyObject *code,
+                         lp_code_tables *tables);
 
 /* True if every tracer of the code object ignores it. */
 static inline bool

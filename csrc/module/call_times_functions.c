@@ -5,7 +5,7 @@
 
 #include "record/call_times.h"
 
-enum { COLUMNS = 9, LINE_FIELDS = 5 };
+enum { COLUMNS = 9, LINE_FIELDS = 4 };
 
 /* No run of this world takes longer than an int64_t has ns: such a number
  * comes of a broken clock, and of that no wrong sign is made. */
@@ -140,10 +140,21 @@ is_valid(const lp_call_times *times)
     return times->scale.cost_one > 0;
 }
 
+/* The arguments that are not of use as they are. */
+typedef struct arguments {
+    const int64_t *flags;
+    const int64_t *spans; /* function, number of lines */
+    size_t n_spans;
+    const int64_t *lines;
+} arguments;
+
 /* Copy the flags and the lines, which get results; false if memory is out. */
 static bool
-copy_in(lp_call_times *times, const int64_t *flags, const int64_t *lines)
+copy_in(lp_call_times *times, const arguments *given)
 {
+    const int64_t *from = given->lines;
+    size_t n = 0;
+
     times->functions =
         calloc(times->n_functions + 1, sizeof(*times->functions));
     times->lines = calloc(times->n_lines + 1, sizeof(*times->lines));
@@ -151,22 +162,30 @@ copy_in(lp_call_times *times, const int64_t *flags, const int64_t *lines)
         return false;
     }
     for (size_t i = 0; i < times->n_functions; i++) {
-        times->functions[i].flags = flags[i];
+        times->functions[i].flags = given->flags[i];
     }
-    for (size_t i = 0; i < times->n_lines; i++) {
-        memcpy(&times->lines[i], lines + i * LINE_FIELDS,
-               LINE_FIELDS * sizeof(*lines));
+    for (size_t i = 0; i < given->n_spans; i++) {
+        for (int64_t j = given->spans[2 * i + 1]; j > 0; j--) {
+            if (n == times->n_lines) {
+                break; /* fewer than the spans have */
+            }
+            times->lines[n++] = (lp_call_line){.function = given->spans[2 * i],
+                                               .line = from[0],
+                                               .thread = from[1],
+                                               .ns = from[2],
+                                               .raw = from[3]};
+            from += LINE_FIELDS;
+        }
     }
     return true;
 }
 
 static PyObject *
-compute(lp_call_times *times, const int64_t *flags, const int64_t *lines,
-        PyObject *place_of)
+compute(lp_call_times *times, const arguments *given, PyObject *place_of)
 {
     bool done;
 
-    if (!copy_in(times, flags, lines)) {
+    if (!copy_in(times, given)) {
         return PyErr_NoMemory();
     }
     if (!is_valid(times)) {
@@ -191,15 +210,15 @@ compute(lp_call_times *times, const int64_t *flags, const int64_t *lines,
 PyObject *
 lp_call_times_of(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    Py_buffer rows, function_of, flags, lines;
+    Py_buffer rows, function_of, flags, spans, lines;
     PyObject *place_of, *result;
     lp_call_times times = {.n_nodes = 0};
     unsigned long long ns_per_tick;
     long long cost_one;
     int folded;
 
-    if (!PyArg_ParseTuple(args, "y*y*y*y*O(KLd)p:call_times", &rows,
-                          &function_of, &flags, &lines, &place_of,
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*O(KLd)p:call_times", &rows,
+                          &function_of, &flags, &spans, &lines, &place_of,
                           &ns_per_tick, &cost_one, &times.scale.cost_share,
                           &folded)) {
         return NULL;
@@ -213,13 +232,20 @@ lp_call_times_of(PyObject *Py_UNUSED(module), PyObject *args)
     times.n_serials = (size_t)function_of.len / sizeof(*times.function_of);
     times.n_functions = (size_t)flags.len / sizeof(int64_t);
     times.n_lines = (size_t)lines.len / (LINE_FIELDS * sizeof(int64_t));
-    result = compute(&times, flags.buf, lines.buf, place_of);
+    result = compute(
+        &times,
+        &(arguments){.flags = flags.buf,
+                     .spans = spans.buf,
+                     .n_spans = (size_t)spans.len / 2 / sizeof(int64_t),
+                     .lines = lines.buf},
+        place_of);
     lp_call_times_free(&times);
     free(times.functions);
     free(times.lines);
     PyBuffer_Release(&rows);
     PyBuffer_Release(&function_of);
     PyBuffer_Release(&flags);
+    PyBuffer_Release(&spans);
     PyBuffer_Release(&lines);
     return result;
 }

@@ -42,30 +42,37 @@ net_ns(const lp_tick_scale *scale, int64_t ticks, int64_t cost)
     return net < 0 ? 0 : net;
 }
 
-/* Return the ns of one execution; None if it is not known. */
+/* Return the ns of one execution; None if it is not known.  Numbers that are
+ * the same, as those of a line that ran once, are one object. */
 static PyObject *
-make_one(const line_maker *self, int64_t ticks, int64_t cost)
+make_one(const line_maker *self, int64_t ticks, int64_t cost, lp_wide other,
+         PyObject *same)
 {
+    lp_wide ns;
+
     if (ticks < 0) {
         return Py_NewRef(Py_None);
     }
-    return make_number(net_ns(&self->scale, ticks, cost));
+    ns = net_ns(&self->scale, ticks, cost);
+    return ns == other && same != NULL ? Py_NewRef(same) : make_number(ns);
 }
 
 static PyObject *
 make_record(const line_maker *self, const lp_line_row *row)
 {
     bool is_known = row->thread >= 0 && row->thread < self->n_places;
+    lp_wide ns = net_ns(&self->scale, row->ticks, row->cost);
+    PyObject *time = make_number(ns);
     PyObject *items[FIELDS] = {
         PyLong_FromLongLong(row->line),
         PyLong_FromLongLong(is_known ? self->places[row->thread]
                                      : UNKNOWN_THREAD),
         PyLong_FromLongLong(row->hits),
-        make_number(net_ns(&self->scale, row->ticks, row->cost)),
+        time,
         make_number(lp_ticks_ns(&self->scale, row->awaited)),
         make_number(lp_ticks_ns(&self->scale, row->ticks)),
-        make_one(self, row->min, row->hit_cost),
-        make_one(self, row->max, row->hit_cost),
+        make_one(self, row->min, row->hit_cost, ns, time),
+        make_one(self, row->max, row->hit_cost, ns, time),
     };
     PyObject *record = self->kind->tp_alloc(self->kind, FIELDS);
     bool failed = record == NULL;

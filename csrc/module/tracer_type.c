@@ -2,9 +2,7 @@
  * with plain tuples as values. */
 #include "module/tracer_type.h"
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "bytecode/statement_spans.h"
 #include "engine/c_functions.h"
 #include "engine/engine.h"
 #include "engine/tracer.h"
@@ -13,7 +11,6 @@
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
 #include "record/call_tree.h"
-#include "source/statement_spans.h"
 
 static PyObject *
 tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -77,68 +74,68 @@ tracer_dealloc(PyObject *op)
     Py_DECREF(type); /* heap types are owned by their instances */
 }
 
-/* Copy a bytes table of `size`-byte entries; the copy of None is NULL. */
-static bool
-copy_table(PyObject *source, size_t size, void *table, uint32_t *n)
-{
-    void *copy = NULL;
-    char *bytes;
-    Py_ssize_t length;
+/* Values of add_code(); lineprof/bytecode/code_tables.py has the same. */
+enum { NOT_ADDED, ADDED, ADDED_UNREAD, INVALID_LINES };
 
-    if (source != Py_None) {
-        if (PyBytes_AsStringAndSize(source, &bytes, &length) < 0) {
-            return false;
-        }
-        copy = malloc((size_t)length + 1);
-        if (copy == NULL) {
-            PyErr_NoMemory();
-            return false;
-        }
-        memcpy(copy, bytes, (size_t)length);
-        *n = (uint32_t)((size_t)length / size);
+/* Build the tables of a code object from the arguments of a method: the spans
+ * of statements, bytes or None, and the opcodes.  `done` is false if the code
+ * has no valid lines.  0 or -1 with an exception. */
+static int
+read_tables(lp_code_tables *tables, PyObject *code, PyObject *spans,
+            PyObject *opcodes, bool *done)
+{
+    const void *items = NULL, *table = PyBytes_AS_STRING(opcodes);
+    size_t n_spans = 0;
+    lp_tables_result result;
+
+    *tables = (lp_code_tables){0};
+    if ((spans != Py_None && !PyBytes_Check(spans)) ||
+        PyBytes_GET_SIZE(opcodes) != sizeof(lp_opcodes)) {
+        PyErr_SetString(PyExc_ValueError, "a table has the wrong length");
+        return -1;
     }
-    memcpy(table, &copy, sizeof(copy));
-    return true;
+    if (spans != Py_None) {
+        items = PyBytes_AS_STRING(spans);
+        n_spans = (size_t)PyBytes_GET_SIZE(spans) / sizeof(lp_line_span);
+    }
+    result = lp_code_read(tables, code, items, n_spans, table);
+    *done = result == LP_TABLES_DONE;
+    if (result == LP_TABLES_NO_MEMORY) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
 }
 
-/* Fill in the tables of a code object that Python computed. */
-static bool
-fill_tables(lp_code *code, PyObject *const *tables)
+static PyObject *
+add_code(lp_tracer *self, PyObject *object, PyObject *key, bool activates,
+         lp_code_tables *tables)
 {
-    lp_layout *layout = &code->layout;
-    uint32_t n_lines = layout->n_lines, n_instructions = layout->n_lines;
-    uint32_t n_resumes = 0;
+    bool unread = tables->is_unread;
+    lp_code *code = lp_code_new(self);
 
-    if (!copy_table(tables[0], 4, &layout->statements, &n_lines) ||
-        !copy_table(tables[1], 2, &layout->instructions, &n_instructions) ||
-        !copy_table(tables[2], 1, &code->marks, &code->n_marks) ||
-        !copy_table(tables[3], 4, &code->resumes, &n_resumes)) {
-        return false;
+    if (code == NULL) {
+        return NULL;
     }
-    if (n_lines != layout->n_lines || n_instructions != layout->n_lines ||
-        (tables[2] != Py_None && tables[3] != Py_None &&
-         n_resumes != code->n_marks)) {
-        PyErr_SetString(PyExc_ValueError, "a table has the wrong length");
-        return false;
+    code->flags = activates ? LP_CODE_ACTIVATES_TRACER : 0;
+    lp_code_take_tables(code, object, tables);
+    if (lp_tracer_add(self, object, key, code) < 0) {
+        return NULL;
     }
-    if (code->marks == NULL) {
-        code->n_marks = n_resumes;
-    }
-    return true;
+    return PyLong_FromLong(unread ? ADDED_UNREAD : ADDED);
 }
 
 static PyObject *
 tracer_add_code(PyObject *op, PyObject *args)
 {
     lp_tracer *self = (lp_tracer *)op;
-    PyObject *object, *key, *tables[4];
-    unsigned int first_line, n_lines, flags;
-    int start, awaits;
-    lp_code *code;
+    PyObject *object, *key, *spans, *opcodes, *answer = NULL;
+    lp_code_tables tables;
+    int activates;
+    bool done;
 
-    if (!PyArg_ParseTuple(args, "O!OIIIpiOOOO:add_code", &PyCode_Type, &object,
-                          &key, &first_line, &n_lines, &flags, &awaits, &start,
-                          &tables[0], &tables[1], &tables[2], &tables[3])) {
+    if (!PyArg_ParseTuple(args, "O!OpOS:add_code", &PyCode_Type, &object, &key,
+                          &activates, &spans, &opcodes)) {
         return NULL;
     }
     if (!self->open) {
@@ -146,27 +143,55 @@ tracer_add_code(PyObject *op, PyObject *args)
         return NULL;
     }
     if (lp_code_find(object, self) != NULL) {
-        Py_RETURN_FALSE;
+        return PyLong_FromLong(NOT_ADDED);
     }
-    code = lp_code_new(self);
-    if (code == NULL) {
+    if (read_tables(&tables, object, spans, opcodes, &done) == 0) {
+        answer = done ? add_code(self, object, key, activates, &tables)
+                      : PyLong_FromLong(INVALID_LINES);
+    }
+    lp_code_tables_clear(&tables);
+    return answer;
+}
+
+static PyObject *
+packed_or_none(const void *table, size_t bytes)
+{
+    if (table == NULL) {
+        Py_RETURN_NONE;
+    }
+    return PyBytes_FromStringAndSize(table, (Py_ssize_t)bytes);
+}
+
+/* Return the tables of a code object: for tests. */
+static PyObject *
+tracer_code_tables(PyObject *Py_UNUSED(op), PyObject *args)
+{
+    PyObject *code, *spans, *opcodes, *answer = NULL;
+    lp_code_tables tables;
+    bool done;
+
+    if (!PyArg_ParseTuple(args, "O!OS:code_tables", &PyCode_Type, &code,
+                          &spans, &opcodes)) {
         return NULL;
     }
-    code->layout.first_line = first_line;
-    code->layout.n_lines = n_lines;
-    code->layout.awaits = awaits;
-    code->layout.by_instruction =
-        LP_HAVE_MONITORING && (flags & LP_CODE_BY_INSTRUCTION);
-    code->flags = flags;
-    code->start = start;
-    if (!fill_tables(code, tables)) {
-        lp_code_free(code);
-        return NULL;
+    if (read_tables(&tables, code, spans, opcodes, &done) == 0) {
+        size_t n_lines = tables.n_lines, n = tables.n_instructions;
+
+        answer = !done ? Py_NewRef(Py_None)
+                       : Py_BuildValue(
+                             "{sIsIsisNsNsNsNsNsN}", "first_line",
+                             tables.first_line, "n_lines", tables.n_lines,
+                             "start", (int)tables.start, "is_far",
+                             PyBool_FromLong(tables.is_far), "is_unread",
+                             PyBool_FromLong(tables.is_unread), "statements",
+                             packed_or_none(tables.statements, 4 * n_lines),
+                             "instructions",
+                             packed_or_none(tables.instructions, 2 * n_lines),
+                             "marks", packed_or_none(tables.marks, n),
+                             "resumes", packed_or_none(tables.resumes, 4 * n));
     }
-    if (lp_tracer_add(self, object, key, code) < 0) {
-        return NULL;
-    }
-    Py_RETURN_TRUE;
+    lp_code_tables_clear(&tables);
+    return answer;
 }
 
 /* Return the lines of statements in source text, a bytes object: see
@@ -174,7 +199,7 @@ tracer_add_code(PyObject *op, PyObject *args)
 static PyObject *
 tracer_statement_spans(PyObject *Py_UNUSED(op), PyObject *text)
 {
-    lp_spans spans = {NULL, 0, 0};
+    lp_line_spans spans = {NULL, 0, 0};
     PyObject *packed = NULL;
 
     if (!PyBytes_Check(text)) {
@@ -382,6 +407,7 @@ get_ranged(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure))
 
 static PyMethodDef methods[] = {
     {"add_code", tracer_add_code, METH_VARARGS, NULL},
+    {"code_tables", tracer_code_tables, METH_VARARGS | METH_STATIC, NULL},
     {"statement_spans", tracer_statement_spans, METH_O | METH_STATIC, NULL},
     {"has_code", tracer_has_code, METH_O, NULL},
     {"set_activating", tracer_set_activating, METH_O, NULL},

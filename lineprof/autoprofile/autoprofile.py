@@ -14,8 +14,10 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from lineprof.autoprofile.targets import (
+    IN_FILE,
     NotFoundError,
     attribute,
+    files_near,
     functions_of,
     is_module,
     locate,
@@ -27,7 +29,8 @@ from lineprof.autoprofile.targets import (
 from lineprof.bytecode.definitions import functions_in
 from lineprof.bytecode.imports import ALL, Import, imports_in
 from lineprof.decorate.callables import attributes
-from lineprof.files import real_path
+from lineprof.files import real_path, short_path
+from lineprof.patterns import did_you_mean, suggestions
 from lineprof.recording.compiled import extension_file
 
 if TYPE_CHECKING:
@@ -133,6 +136,7 @@ class ProfileTargets:
         self._complain = complain
         self._later = later
         self._targets: list[Target] = []
+        self.defined: list[tuple[str, str]] = []  # file and function of the program
         self._failures: dict[str, str] = {}
         self._running: list[str] = []  # names by which the program can be imported
         self._wanted: dict[str, list[Import]] = {}
@@ -150,20 +154,17 @@ class ProfileTargets:
         file = real_path(code.co_filename)
         self._running = [module] if module else names_of_path(file)
         own = {*self._own_names, file}
-        whole_program = ANY in own
-        for given in self.names:
-            if not {given, real_path(given)}.isdisjoint(own):
-                whole_program = True
-            else:
-                self._add(given)
+        whole_program, parts = self._own_parts(own)
         functions = list(functions_in(code))
-        parts = {t.given: self._part_of_program(t) for t in self._targets}
+        self.defined = [(short_path(file), name) for name, _ in functions]
+        parts.update((t.given, self._part_of_program(t)) for t in self._targets)
         for given, part in parts.items():
             if part and not any(_is_part(name, part) for name, _ in functions):
-                self._failures[given] = (
+                reason = (
                     f"the program defines no function {part!r}, and no class with"
                     " methods"
                 )
+                self._failures[given] = self.with_hint(reason, part)
         if self._preimports:
             self._import_all()
         elif self._later is not None:
@@ -180,9 +181,38 @@ class ProfileTargets:
             if whole_program or any(_is_part(name, part) for part in parts.values()):
                 self._profiler.watch(function)
 
+    def with_hint(self, reason: str, name: str) -> str:
+        """Return `reason` with names of functions and files that are like `name`."""
+        found = suggestions(name, self.defined)
+        if name.endswith(".py"):
+            found = found or files_near(name)
+        file, _, function = found[0].partition(IN_FILE) if found else ("", "", "")
+        module = file.removesuffix(".py")
+        if name.isidentifier() and function and module.isidentifier():
+            found.insert(0, f"{module}.{function}")
+        question = did_you_mean(found)
+        return "; ".join(filter(None, (reason, question)))
+
     def will_watch(self, module: str) -> bool:
         """Return whether the targets in `module` are watched once it is imported."""
         return module in self._wanted
+
+    def _own_parts(self, own: Collection[str]) -> tuple[bool, dict[str, str | None]]:
+        """Return whether the program is a target, and which of its functions are.
+
+        `own` are the names of the program. All other targets are added.
+        """
+        whole_program = ANY in own
+        parts: dict[str, str | None] = {}
+        for given in self.names:
+            path, _, function = given.partition(IN_FILE)
+            if {path, real_path(path)}.isdisjoint(own):
+                self._add(given)
+            elif function:
+                parts[given] = function
+            else:
+                whole_program = True
+        return whole_program, parts
 
     def end(self) -> None:
         """Stop watching imports."""
@@ -342,7 +372,7 @@ def _inside(item: object, path: list[str]) -> object:
 
 def failures_text(failures: Mapping[str, str]) -> str:
     """Return one line on targets and the reasons why they cannot be imported."""
-    names = list(failures)
+    names = list(map(short_path, failures))
     reasons = [" ".join(reason.split()) for reason in failures.values()]
     if len(names) > 1:
         reasons = [f"{name}: {reason}" for name, reason in zip(names, reasons)]

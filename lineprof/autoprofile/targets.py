@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.decorate.callables import HOLDERS, attributes, is_annotate_function
 from lineprof.files import absolute_path, real_path
+from lineprof.patterns import SOURCE, did_you_mean, files_like, is_glob, near, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     Near = Callable[[str], bool]  # whether code of the named module belongs to an owner
 
+IN_FILE = "::"  # between a path and the name of a function
 _INIT = ".__init__"  # end of the name of a package without its modules
 _NOT_LISTED = ("__init__", "__main__")
 _MAX_DEPTH = 20  # of wrappers in wrappers; some objects wrap themselves
@@ -71,11 +73,33 @@ def split_names(words: Sequence[str]) -> list[str]:
     for word in words:
         if not word:
             names.clear()
-        parts = [word] if os.path.isfile(word) else word.split(",")
+        parts = [word] if os.path.isfile(parse(word).file) else word.split(",")
         for part in parts:
             if part:
-                names.setdefault(absolute_path(part) if _is_path(part) else part)
+                names.setdefault(_full_name(part))
     return list(names)
+
+
+def _full_name(part: str) -> str:
+    """Return a name with its full path; of a function in a module, its dotted name."""
+    if _is_path(part):
+        return absolute_path(part)
+    name = parse(part)
+    if is_pattern(part) or not name.function:
+        return part
+    if _is_path(name.file):
+        return f"{absolute_path(name.file)}{IN_FILE}{name.function}"
+    return f"{name.file}.{name.function}" if _is_dotted(name.file) else part
+
+
+def is_pattern(name: str) -> bool:
+    """Return whether a name stands for code by a pattern or a line.
+
+    Such code is found when it runs: there is nothing to import.
+    """
+    if os.path.exists(name):
+        return False
+    return bool(parse(name).line) or is_glob(name) or name.startswith(IN_FILE)
 
 
 def target_of(given: str) -> Target:
@@ -83,19 +107,36 @@ def target_of(given: str) -> Target:
 
     Raises NotFoundError for a path without a file, or that cannot be imported.
     """
+    path, _, function = given.partition(IN_FILE)
     if _is_dotted(given):
         names = [given]
-    elif not os.path.exists(given):
-        raise NotFoundError("no such file")
+    elif not os.path.exists(path):
+        raise NotFoundError(_with_hint("no such file", files_near(path)))
     else:
-        names = names_of_path(real_path(given))
+        names = names_of_path(real_path(path))
     if not names:
         raise NotFoundError("no folder of sys.path has it as a module")
+    if function:
+        names = [f"{name.removesuffix(_INIT)}.{function}" for name in names]
     return Target(
         given=given,
         names=tuple(name.removesuffix(_INIT) for name in names),
         recurse=not names[0].endswith(_INIT),
     )
+
+
+def files_near(path: str) -> list[str]:
+    """Return the source files in the folder of `path` that have a name like its own."""
+    folder, base = os.path.split(path)
+    try:
+        files = [name for name in os.listdir(folder or ".") if name.endswith(SOURCE)]
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in files_like(base, files)]
+
+
+def _with_hint(reason: str, names: Sequence[str]) -> str:
+    return "; ".join(filter(None, (reason, did_you_mean(names))))
 
 
 def _is_path(text: str) -> bool:
@@ -154,13 +195,16 @@ def attribute(owner: object, path: Sequence[str]) -> object:
     Raises NotFoundError if there is none.
     """
     found = owner
-    for part in path:
+    for place, part in enumerate(path):
         bases = _bases(found)
         own = [vars(base)[part] for base in bases if part in vars(base)]
         try:
             found = own[0] if own else getattr(found, part)
         except AttributeError as error:
-            raise NotFoundError(str(error)) from None
+            around = ".".join([str(getattr(owner, "__name__", "")), *path[:place]])
+            like = near(part, [n for n in vars(found) if not n.startswith("__")])
+            names = [f"{around}.{name}" for name in like]
+            raise NotFoundError(_with_hint(str(error), names)) from None
     return found
 
 

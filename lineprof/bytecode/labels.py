@@ -15,9 +15,9 @@ _MAX_SOURCE = 80  # characters of a line
 
 
 def labels_of(
-    code: CodeType, lines: range, source: FileContent | str | None = None
+    code: CodeType, source: FileContent | str | None = None
 ) -> tuple[bytes, list[bytes | None]]:
-    """Return the label of `code` and those of `lines`, as UTF-8.
+    """Return the label of `code` and those of its lines, as UTF-8.
 
     The label of a line without code is None. `source` is the content of its file, or
     the text of code that is in no file; None reads the file.
@@ -26,12 +26,13 @@ def labels_of(
     if isinstance(source, FileContent):
         source = source.text()
     text = _lines_of(text_of(code.co_filename) if source is None else source)
-    lines_with_code = {line for _, _, line in code.co_lines() if line}
+    lines_with_code = {line for _, _, line in code.co_lines() if line and line > 0}
+    lines = {*lines_with_code, max(1, code.co_firstlineno)}
     labels = [
         _encoded(f"{file}:{line}", _source_line(text, line))
         if line in lines_with_code
         else None
-        for line in lines
+        for line in range(min(lines), max(lines) + 1)
     ]
     return _encoded(f"{code.co_name} ({file}:{code.co_firstlineno})"), labels
 

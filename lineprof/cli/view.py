@@ -47,7 +47,7 @@ from lineprof.report.options import (
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from lineprof.config import ConfigSource
     from lineprof.model.profile import Profile
@@ -75,6 +75,7 @@ _GENERAL = (
     "--config",
     "--no-config",
     "--log-file",
+    "--no-pager",
     "--source-root",
 )
 
@@ -129,11 +130,14 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if view is _DEFAULT and not (names or _has_choice(parsed)):
         view = default_view(profile, sources, options)
     for_programs = parsed.as_json or options.csv
-    lines = _lines(view, profile, sources, options, as_json=parsed.as_json)
+
+    def lines() -> Iterable[str]:
+        return _lines(view, profile, sources, options, as_json=parsed.as_json)
+
     if to_file:
-        _write(lines, parsed.log_file, files, profile)
+        _write(lines(), parsed.log_file, files, profile)
     else:
-        print_lines(lines)
+        _print(lines, paged=parsed.pager)
     for note in (
         *settings.refused,
         *settings.remarks,
@@ -148,6 +152,16 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
         for step in next_steps(profile, files[0]):
             print_error(step)
+
+
+def _print(lines: Callable[[], Iterable[str]], *, paged: bool) -> None:
+    """Print lines, by the user's pager if they are many and it is `paged`."""
+    if not paged:
+        print_lines(lines())
+        return
+    from lineprof.console.pager import print_paged  # noqa: PLC0415  # not for --help
+
+    print_paged(lines)
 
 
 def _has_choice(parsed: argparse.Namespace) -> bool:
@@ -350,6 +364,13 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the report to this file; its name may hold %%p, the id of the"
         " measured process, %%h, its host, %%t, the time, and %%q{VAR}, a variable",
+    )
+    parser.add_argument(
+        "--no-pager",
+        dest="pager",
+        action="store_false",
+        help="print what does not fit on the terminal, without the program that PAGER"
+        " names (default: less)",
     )
     add_source_root(parser)
     parser.add_argument(

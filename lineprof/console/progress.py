@@ -19,6 +19,11 @@ _DELAY = 0.5  # s before the line appears: most tasks are done by then
 _INTERVAL = 0.1  # s between two updates
 
 _ERASE = "\r\x1b[K"
+# After a program's output, which may end within a line: that stays as it is.
+_KEEP, _ERASE_AFTER = (
+    "\x1b7",
+    "\x1b8\x1b[J",
+)  # save the cursor; go there, erase the rest
 
 _DEFAULT_WIDTH = 80  # columns
 
@@ -28,13 +33,15 @@ class Progress:
 
     It appears on terminals alone, after half a second. The thread that does the
     work updates it; there is no other thread. `stream` and `clock` (in s) are for
-    tests.
+    tests. `after_output` keeps the text before it on its line.
     """
 
     def __init__(
         self,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        after_output: bool = False,
     ) -> None:
         """Take the stream (default: standard error)."""
         self._stream = sys.stderr if stream is None else stream
@@ -46,6 +53,8 @@ class Progress:
             terminal.width or _DEFAULT_WIDTH
         ) - 1  # what wraps can't be erased
         self._shown = False
+        self._first = _KEEP if after_output else _ERASE
+        self._erase = _ERASE_AFTER if after_output else _ERASE
 
     def __enter__(self) -> Self:
         return self
@@ -73,14 +82,15 @@ class Progress:
         if not self._is_on or (now := self._clock()) < self._next:
             return
         self._next = now + _INTERVAL
-        self._write(_ERASE + f"lineprof: {text()}"[: self._room])
+        before = self._erase if self._shown else self._first
+        self._write(before + f"lineprof: {text()}"[: self._room])
         self._shown = True
 
     def erase(self) -> None:
         """Erase the line, if it is shown."""
         if self._shown:
             self._shown = False
-            self._write(_ERASE)
+            self._write(self._erase)
 
     def _write(self, text: str) -> None:
         try:

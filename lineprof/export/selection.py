@@ -126,6 +126,7 @@ class _Selector:
         self._gpu_lengths = self._count_gpu()
         self._slices = 0  # in the time window
         self._shown = 0
+        self._shortest = _END  # of the slices shown (ns)
         self._left_out: list[int] = []  # lengths of GPU activities
         self._sums: dict[int, int] = {}  # threads of sums, by the thread they are of
         self._threads = list(profile.threads)
@@ -209,13 +210,16 @@ class _Selector:
             shown, rule = self._timeline(timeline, rule)
             timelines.append(shown)
         rule = rule._replace(ties=rule.ties - self._gpu_lengths[rule.min_ns])
-        credit = max(0, rule.ties - (rule.shown or 0))
+        # The first of the ties is shown, if any is.
+        credit = max(0, rule.ties - max(1, rule.shown or 0))
         traces = []
         for trace in self._traces:
             shown_traces, credit = self._trace(trace, rule, credit)
             traces += shown_traces
         return self._profile.with_timelines(
-            self._threads, traces, self._profile.gpu._replace(timelines=tuple(timelines))
+            self._threads,
+            traces,
+            self._profile.gpu._replace(timelines=tuple(timelines)),
         )
 
     def _timeline(self, timeline: Timeline, rule: _Rule) -> tuple[Timeline, _Rule]:
@@ -246,11 +250,16 @@ class _Selector:
             rule._replace(shown=room),
         )
 
-    def _trace(
-        self, trace: Trace, rule: _Rule, credit: int
-    ) -> tuple[list[Trace], int]:
+    def _trace(self, trace: Trace, rule: _Rule, credit: int) -> tuple[list[Trace], int]:
         """Return what is shown of a trace and its sums, and the rest of the credit."""
         packer = _Packer()
+
+        def add(*columns: bytes) -> None:
+            packer.add(*columns)
+            lengths = array("Q", columns[-1])
+            self._shown += len(lengths)
+            self._shortest = min(self._shortest, min(lengths, default=_END))
+
         shown, ties = (1, 1) if rule.shown is None else (rule.shown, max(1, rule.ties))
         sums, credit = self._core.select_slices(
             self._unpacked(trace, "choosing slices"),
@@ -258,11 +267,10 @@ class _Selector:
             *self._window(trace),
             *(rule.min_ns, shown, ties, credit),
             _slot_ns(trace, self._choice.limit),
-            packer.add,
+            add,
         )
         batches = packer.end()
         count = sum(batch.events for batch in batches)
-        self._shown += count
         found = [replace(trace, count=count, batches=batches)]
         columns = dict(zip(SLICE_COLUMNS, sums))
         batches = pack_slices(columns)
@@ -301,7 +309,7 @@ class _Selector:
         elif folded:
             yield (
                 f"the file has the longest {self._shown:,} of {self._slices:,} slices,"
-                f" down to {time_text(rule.min_ns)}: the others count as time of the"
+                f" down to {time_text(self._shortest)}: the others count as time of the"
                 f" slices around them{self._remark_of_sums()}; --limit 0 writes all"
             )
         if self._left_out:
@@ -348,7 +356,7 @@ class _Packer:
     def add(self, *columns: bytes) -> None:
         """Add slices by their columns."""
         for column, more in zip(self._columns.values(), columns):
-            column += more
+            column.extend(more)
         if len(self._columns["line"]) >= _BATCH_BYTES:
             self._pack()
 
@@ -434,7 +442,9 @@ class _GpuSlice(NamedTuple):
     weight: int
 
 
-_WEIGHT = 2  # of work of a device, which is on a row of its kind and on one of its stream
+_WEIGHT = (
+    2  # of work of a device, which is on a row of its kind and on one of its stream
+)
 
 _WEIGHTS = {ALLOC: 0, FREE: 0, RUNTIME: 1, DRIVER: 1, WAIT: 1, MIGRATION: 1}
 
@@ -454,8 +464,8 @@ def _gpu_slices(batch: Batch, window: tuple[int, int]) -> Iterator[_GpuSlice | N
         if start >= high or (weight and end <= low and start < low):
             yield None
         else:
-            start, end = max(start, low), min(max(end, low), high)
-            yield _GpuSlice(start, end - start, weight)
+            begin, end = max(start, low), min(max(end, low), high)
+            yield _GpuSlice(begin, end - begin, weight)
 
 
 # The size of the file.

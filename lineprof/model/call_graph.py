@@ -6,10 +6,11 @@ may be very deep.
 
 from __future__ import annotations
 
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import GPU_TIME_KINDS, NO_PATH
-from lineprof.model.records import NO_NODE
+from lineprof.model.records import NO_NODE, node_columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     CallSite = tuple[Key | None, int]  # caller, its line; (None, 0): from outside
 
     EdgeKey = tuple[Key | None, int, Key]  # caller, its line, callee
+
+_NUMBERS = ("calls", "primitive_calls", "total_ns", "inclusive_ns")  # of an edge
+_TOTALS = ("calls", "primitive_calls", "self_ns", "total_ns")  # of a function
 
 _C_KEY = ("", 0)  # first two fields of the keys of C functions
 
@@ -57,22 +61,22 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
 
     Each is the sum of its nodes, over all threads and all call paths.
     """
-    groups: dict[EdgeKey, list[CallNode]] = {}
-    for node in tree.nodes:
-        caller = None if node.parent == NO_NODE else tree.nodes[node.parent].function
-        groups.setdefault((caller, node.line, node.function), []).append(node)
+    nodes = node_columns(tree.nodes)
+    sums: dict[tuple[int, int, int], list[int]] = {}
+    keys = zip(nodes.callers, nodes.column("line"), nodes.column("function"))
+    for key, *numbers in zip(keys, *map(nodes.column, _NUMBERS)):
+        known = sums.get(key)
+        sums[key] = numbers if known is None else list(map(add, known, numbers))
+    functions = nodes.functions
     return tuple(
         [
             Edge(
-                caller=caller,
+                caller=None if caller == NO_NODE else functions[caller],
                 line=line,
-                callee=callee,
-                calls=sum([node.calls for node in group]),
-                primitive_calls=sum([node.primitive_calls for node in group]),
-                total_ns=sum([node.total_ns for node in group]),
-                inclusive_ns=sum([node.inclusive_ns for node in group]),
+                callee=functions[callee],
+                **dict(zip(_NUMBERS, numbers)),
             )
-            for (caller, line, callee), group in groups.items()
+            for (caller, line, callee), numbers in sums.items()
         ]
     )
 
@@ -94,10 +98,16 @@ def function_totals(profile: Profile) -> dict[Key, FunctionTotals]:
     all functions of a profile without one, every call counts as primitive, and the
     function's whole time as self time.
     """
-    groups: dict[Key, list[CallNode]] = {}
-    for node in profile.calls.nodes:
-        groups.setdefault(node.function, []).append(node)
-    in_tree = {key: sum_of_nodes(group) for key, group in groups.items()}
+    nodes = node_columns(profile.calls.nodes)
+    sums: dict[int, list[int]] = {}
+    columns = map(nodes.column, _TOTALS)
+    for function, *numbers in zip(nodes.column("function"), *columns):
+        known = sums.get(function)
+        sums[function] = numbers if known is None else list(map(add, known, numbers))
+    in_tree = {
+        nodes.functions[index]: FunctionTotals(**dict(zip(_TOTALS, numbers)))
+        for index, numbers in sums.items()
+    }
     totals: dict[Key, FunctionTotals] = {}
     for function in profile.functions:
         found = in_tree.pop(function.key, None)

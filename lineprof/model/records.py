@@ -5,7 +5,6 @@ All are frozen values. Times are integers in nanoseconds (ns).
 
 # Without annotations from __future__: NamedTuple would compile the text of each field,
 # which takes 2 ms at the end of every run.
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar, overload
 
@@ -195,7 +194,7 @@ class CallNodes(Sequence[CallNode]):
     __slots__ = ("_made", "columns", "functions")
 
     def __init__(
-        self, functions: tuple[Key, ...], columns: tuple["array[int]", ...]
+        self, functions: tuple[Key, ...], columns: tuple[Sequence[int], ...]
     ) -> None:
         """Take columns in the order of `NODE_COLUMNS`.
 
@@ -204,6 +203,19 @@ class CallNodes(Sequence[CallNode]):
         self.functions = functions
         self.columns = columns
         self._made: tuple[CallNode, ...] | None = None
+
+    def column(self, name: str) -> Sequence[int]:
+        """Return the column `name` of `NODE_COLUMNS`."""
+        return self.columns[NODE_COLUMNS.index(name)]
+
+    @property
+    def callers(self) -> list[int]:
+        """The indexes of the callers' functions; NO_NODE for roots."""
+        functions = self.column("function")
+        return [
+            NO_NODE if parent == NO_NODE else functions[parent]
+            for parent in self.column("parent")
+        ]
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -269,13 +281,16 @@ class CallTree(NamedTuple):
 NO_CALLS = CallTree()
 
 
-def called_functions(tree: CallTree) -> list[Key]:
-    """Return the functions of a tree's nodes, in order of first appearance."""
-    nodes = tree.nodes
+def node_columns(nodes: Sequence[CallNode]) -> CallNodes:
+    """Return `nodes` as columns, which sums are made of without a record of each."""
     if isinstance(nodes, CallNodes):
-        column = nodes.columns[NODE_COLUMNS.index("function")]
-        return [nodes.functions[index] for index in dict.fromkeys(column)]
-    return list(dict.fromkeys([node.function for node in nodes]))
+        return nodes
+    indexes: dict[Key, int] = {}
+    columns = {name: [getattr(node, name) for node in nodes] for name in NODE_COLUMNS}
+    columns["function"] = [
+        indexes.setdefault(key, len(indexes)) for key in columns["function"]
+    ]
+    return CallNodes(tuple(indexes), tuple(columns.values()))
 
 
 # Waits: off-CPU time by cause.

@@ -11,7 +11,7 @@ import gc
 from _thread import get_ident  # as in threading, which imports warnings
 from types import CodeType, FunctionType
 
-from lineprof.bytecode.instructions import unread
+from lineprof.bytecode.code_tables import unread
 from lineprof.decorate.wrappers import ByCountProfilerMixin
 from lineprof.held_signals import import_whole
 from lineprof.recording import discovery, legacy
@@ -710,19 +710,25 @@ class Results:
         ]
         if module.frames_switched():
             warnings.append("greenlets took turns: who called whom is partly a guess")
-        parts = Parts(
-            gpu=gpu,
-            blocks=block_codes,
-            calls=calls,
-            c_functions=tracer.c_functions(),
-            trace=trace.of(tracer, gpu) if trace else None,
-            waits=waits,
-            waits_unavailable=module.off_cpu_unavailable(),
-            own_times=module.split_times(None),
-            cuts=registry.cuts,
-            read_source=registry.sources.read,
+        parts = [
+            Parts(
+                gpu=gpu,
+                blocks=block_codes,
+                calls=calls,
+                c_functions=tracer.c_functions(),
+                trace=trace.of(tracer, gpu) if trace else None,
+                waits=waits,
+                waits_unavailable=module.off_cpu_unavailable(),
+                own_times=module.split_times(None),
+                cuts=registry.cuts,
+                read_source=registry.sources.read,
+            )
+        ]
+        rows = iter(codes)
+        del counted, codes, calls  # `profile_of` frees each when it has been used
+        return LineStats.of(
+            profile_of(ids, rows, scale, process, warnings, parts.pop())
         )
-        return LineStats.of(profile_of(ids, codes, scale, process, warnings, parts))
 
 
 def _counted(tracer: Tracer) -> Counted:

@@ -181,7 +181,7 @@ class Registry:
 def _is_python_class(target: object) -> bool:
     """Return whether `target` is a class with members that are written in Python."""
     return isinstance(target, type) and any(
-        isinstance(member, FunctionType) for member in vars(target).values()
+        type(member) is FunctionType for member in vars(target).values()
     )
 
 

@@ -30,15 +30,18 @@ if TYPE_CHECKING:
 
 _HOT_PERCENT = 20  # of the total, in the function itself
 
-_BRANCH_LEVELS = 3  # of `branches`, its first row included
+# Ways to cut a tree to a number of rows: shares in the whole (%), and levels.
+_SHARES = (20, 10, 5, 3, 2, 1)
 
-_SHARES = (1, 2, 3, 5, 8, 12, 20)  # % of the whole; more of them, fewer rows
+_BRANCH_DEPTHS = (2, 3, 4, 5, 6, 8, 10)
 
 _MAX_CHAIN = 8  # functions that do little but call the next one
 
 _CHAIN_ENDS = 3  # functions shown of a longer chain, first and last
 
-_MAX_INDENT = 16  # levels: below them, indentation begins anew
+_MIN_INDENT, _MAX_INDENT = 4, 16  # levels: below them, indentation begins anew
+
+_INDENT_WIDTH, _MIN_LABEL_WIDTH = 3, 60  # columns, of a level and beside all levels
 
 
 class _Position(NamedTuple):
@@ -58,6 +61,7 @@ class _Row(NamedTuple):
     path: CallPath | None = None
     text: str = ""
     is_recursion: bool = False
+    is_start: bool = False  # of a part of the tree: its caller is not shown
 
 
 class _Subtree(NamedTuple):
@@ -94,18 +98,26 @@ def branches(
     paths: tuple[CallPath, CallPath],
     max_rows: int,
 ) -> Iterator[str]:
-    """Yield rows for a call path and the two levels below it, at most `max_rows`.
+    """Yield rows for a call path and what is below it, as many as `max_rows` hold.
 
     `paths` are the root of all call paths, whose time is 100 %, and the path to show.
     """
     root, start = paths
-    rows: list[_Row] = []
+    best: list[_Row] = []
     for share in _SHARES:
-        walk = _Walk(root, options._replace(depth=_BRANCH_LEVELS, min_percent=share))
-        rows = list(walk.rows() if start is root else walk.rows_from(start))
-        if len(rows) <= max_rows:
-            break
-    yield from _grid(rows[:max_rows], root.inclusive_ns, profile, sources, options)
+        for depth in _BRANCH_DEPTHS:
+            walk = _Walk(root, options._replace(depth=depth, min_percent=share))
+            rows = list(walk.rows() if start is root else walk.rows_from(start))
+            if not best or (_paths(best) < _paths(rows) and len(rows) <= max_rows):
+                best = rows
+    if start is not root:
+        best[0] = best[0]._replace(is_start=True)
+    yield from _grid(best[:max_rows], root.inclusive_ns, profile, sources, options)
+
+
+def _paths(rows: list[_Row]) -> int:
+    """Return the number of rows that are call paths."""
+    return sum(row.path is not None for row in rows)
 
 
 def _grid(
@@ -146,7 +158,8 @@ class _Labels:
         key = row.path.function if row.path else None
         if row.path is None or key is None:
             return row.text
-        label = f":{row.path.line} " if row.path.line else ""
+        has_line = row.path.line and not row.is_start
+        label = f":{row.path.line} " if has_line else ""
         label += self._names.called(key) + self._marks.after(key)
         if row.is_recursion:
             label += " (recursion)"
@@ -171,6 +184,10 @@ class _Walk:
         self._root = root
         self._min_ns = min_percent_of_calls(options) / 100 * root.inclusive_ns
         self._max_depth = options.depth
+        self._max_indent = _MAX_INDENT
+        if options.terminal.width is not None:
+            room = (options.terminal.width - _MIN_LABEL_WIDTH) // _INDENT_WIDTH
+            self._max_indent = max(_MIN_INDENT, min(_MAX_INDENT, room))
         self._characters = box_characters_of(options.terminal)
         self._on_path: dict[Key | None, int] = {}  # functions and how often
 
@@ -283,7 +300,7 @@ class _Walk:
         if position is None:
             return _Position()
         indent, depth = position.before_children, position.depth + 1
-        if depth > _MAX_INDENT:
+        if depth > self._max_indent:
             indent, depth = f"[{level}] ", 0
         characters = self._characters
         return _Position(

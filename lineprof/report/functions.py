@@ -111,7 +111,8 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
         )
         for row in shown
     ]
-    yield from grid(titles, cells, options.terminal)
+    per_call = [titles.index("Per Call", 3), titles.index("Per Call")]
+    yield from grid(titles, cells, options.terminal, spare=per_call)
     yield from more_rows(len(rows) - len(shown))
 
 
@@ -230,7 +231,9 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
         cells.append([*texts, row.key[2] + marks.after(row.key), source.strip()])
     titles += ["Hits", "Line", "Function", "Line Contents"]
     is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in shown]
-    yield from grid(titles, cells, options.terminal, words=3, hot=is_hot)
+    spare = [titles.index("Function")]
+    terminal = options.terminal
+    yield from grid(titles, cells, terminal, words=3, hot=is_hot, spare=spare)
 
 
 def _wait_text(wait: OwnWait, times: TimeUnit) -> str:

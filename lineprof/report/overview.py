@@ -75,12 +75,12 @@ def _run(profile: Profile, options: Options) -> Iterator[str]:
     wall = in_words(sum(one.wall_ns for one in runs))
     costs = []
     if all(one.cpu_ns is not None for one in runs):
-        costs.append(f"{in_words(sum(one.cpu_ns or 0 for one in runs))} CPU")
+        costs.append(f"CPU {in_words(sum(one.cpu_ns or 0 for one in runs))}")
     measuring_ns = sum(one.overhead_ns for one in runs)
     if measuring_ns:
-        costs.append(f"about {in_words(measuring_ns)} for measuring")
-    of_runs = f" of {len(runs)} runs" if len(runs) > 1 else ""
-    of_which = f" ({', '.join(costs)})" if costs else ""
+        costs.append(f"measuring about {in_words(measuring_ns)}")
+    of_runs = f" in {len(runs)} runs" if len(runs) > 1 else ""
+    of_which = "".join(f", {cost}" for cost in costs)
     lines = sum(len(function.line_ns) for function in profile.functions)
     text = (
         f"{wall}{of_runs}{of_which}: {lines:,} lines of"
@@ -125,7 +125,7 @@ def _calls(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     root = call_path_tree(profile)
     start, above = branch_point(root)
     levels = f", {above} levels down" if above > 1 else ""
-    yield f"Calls, from where they branch{levels}:"
+    yield f"Calls, from where they branch{levels} (:LINE is where each is called):"
     yield from branches(profile, sources, options, (root, start), _TREE_ROWS)
 
 
@@ -133,11 +133,11 @@ def _more(profile: Profile, options: Options) -> Iterator[str]:
     """Yield the flags that show more."""
     start = start_of_drill(profile)
     flags = {
-        f"--drill {shell_word(start)}": "a function or line, and what its lines call",
+        f"--drill {shell_word(start)}": "a function or a line, and its calls",
         "--hot 50": "more lines",
         "--functions": "all functions, as cProfile lists them",
         "--tree": "all calls",
-        "--limit 5": "the tables of the five functions with the most own time",
+        "--limit 5": "the five tables with the most own time",
         "--all-functions": f"all {len(profile.functions):,} tables",
     }
     if not profile.calls.nodes:
@@ -146,4 +146,4 @@ def _more(profile: Profile, options: Options) -> Iterator[str]:
     yield f"To see more: {command}, with the FLAG"
     width = max(map(len, flags))
     for flag, text in flags.items():
-        yield f"  {flag.ljust(width)}  {text}"
+        yield options.terminal.clipped(f"  {flag.ljust(width)}  {text}", 0)

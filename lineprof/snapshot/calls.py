@@ -99,7 +99,8 @@ def tree_of(
         nodes,
         table.of_serials,
         table.flags,
-        table.lines(functions),
+        table.spans(functions),
+        _packed_lines(functions),
         place_of,
         (scale.ns_per_tick, scale.cost_one, scale.cost_share),
         folded > 0,
@@ -161,18 +162,22 @@ class _FunctionTable:
             self.flags.append(0 if key[0] else _OF_C)
         return index
 
-    def lines(self, functions: Iterable[FunctionStats]) -> array[int]:
-        """Return (function, line, thread, ns, raw ns) of each line, packed."""
+    def spans(self, functions: Iterable[FunctionStats]) -> array[int]:
+        """Return the index of each function and the number of its lines, packed."""
         return array(
             "q",
             [
                 number
                 for function in functions
-                for index in (self.indexes[function.key],)
-                for line in map(_TIMES, function.thread_lines)
-                for number in (index, *line)
+                for number in (self.indexes[function.key], len(function.thread_lines))
             ],
         )
+
+
+def _packed_lines(functions: Iterable[FunctionStats]) -> array[int]:
+    """Return (line, thread, ns, raw ns) of the lines of all functions."""
+    lines = chain.from_iterable([one.thread_lines for one in functions])
+    return array("q", chain.from_iterable(map(_TIMES, lines)))
 
 
 def _with_more(

@@ -180,12 +180,14 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     """
     code_rows = list(map(CodeRow._make, codes))
     shown_rows = [*code_rows, *map(CodeRow._make, parts.blocks)]
+    del codes  # so that the memory of each part is free for the next
     threads = _thread_indexes(shown_rows)
     functions = _functions(shown_rows, scale, threads)
     files = dict.fromkeys(function.file for function in functions)
     shown = {code.serial: code.function for code in shown_rows}
     called = {code.serial: code.function for code in code_rows}
     called.update(of_c(parts.c_functions))
+    del code_rows, shown_rows
 
     def place_of(number: int) -> int:
         """Return the index of the core's thread; a new one if it ran no lines."""
@@ -196,7 +198,9 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     tree, gpu = NO_CALLS, NO_GPU
     traces: tuple[Trace, ...] = ()
     if parts.calls:
-        tree, functions = tree_of(parts.calls, called, place_of, scale, functions)
+        calls, parts = parts.calls, parts._replace(calls=None, blocks=())
+        tree, functions = tree_of(calls, called, place_of, scale, functions)
+        del calls
     if parts.trace:
         traces = parts.trace.read(called, place_of, scale.ns_per_tick)
         warnings = [*warnings, *parts.trace.warnings(traces)]

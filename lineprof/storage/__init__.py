@@ -10,6 +10,7 @@ from lineprof.held_signals import import_whole
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from lineprof.model.profile import Profile
 
@@ -21,12 +22,19 @@ def load(path: str | os.PathLike[str]) -> Profile:
     return read(path).reading_below()
 
 
-def save(stats: Profile, path: str | os.PathLike[str]) -> None:
-    """Write `stats` to a file at `path`, or raise LineprofError."""
+def save(
+    stats: Profile,
+    path: str | os.PathLike[str],
+    progress: Callable[[int], object] | None = None,
+) -> None:
+    """Write `stats` to a file at `path`, or raise LineprofError.
+
+    `progress` is called with the number of rows that are written so far.
+    """
     import_whole("lineprof.storage.writer", "sqlite3", "lineprof.storage.writer_gpu")
     from lineprof.storage.writer import save as write  # noqa: PLC0415  # at the end
 
-    write(stats, path)
+    write(stats, path, progress)
 
 
 def require_sqlite() -> None:

@@ -81,11 +81,11 @@ class Table:
         columns = ", ".join(column.sql for column in self.columns)
         return f"CREATE TABLE {self.name} ({columns})"
 
-    @property
-    def insert(self) -> str:
-        """The statement that adds a row."""
-        values = ", ".join("?" * len(self.columns))
-        return f"INSERT INTO {self.name} ({', '.join(self.names)}) VALUES ({values})"  # noqa: S608
+    def insert(self, rows: int) -> str:
+        """Return the statement that adds so many rows."""
+        row = f"({', '.join('?' * len(self.columns))})"
+        values = ", ".join([row] * rows)
+        return f"INSERT INTO {self.name} ({', '.join(self.names)}) VALUES {values}"  # noqa: S608
 
     def select(self, present: Collection[str]) -> str:
         """Return the statement that reads all rows in order, from a file.

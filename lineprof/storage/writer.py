@@ -17,7 +17,6 @@ from lineprof.model.records import (
     NODE_COLUMNS,
     UNKNOWN_THREAD,
     CallNodes,
-    called_functions,
 )
 from lineprof.storage.schema import (
     APPLICATION_ID,
@@ -43,19 +42,23 @@ from lineprof.storage.schema import (
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Key
+    from lineprof.model.records import CallNode, Key
 
     Row = Iterable[object]
     Value = int | str | bytes | None
 
 _PLAIN = frozenset({int, type(None)})
-_ROWS_AT_ONCE = 1000
+_MAX_VALUES = 999  # of one statement; SQLite before 3.32 takes no more
 
 
-def save(stats: Profile, path: str | os.PathLike[str]) -> None:
+def save(
+    stats: Profile,
+    path: str | os.PathLike[str],
+    progress: Callable[[int], object] | None = None,
+) -> None:
     """Write `stats` to a new file, and then give that file the name `path`.
 
     A reader sees the old file or the new one, never half of one. A link is
@@ -67,7 +70,7 @@ def save(stats: Profile, path: str | os.PathLike[str]) -> None:
 
     name = os.fsdecode(path)
     try:
-        _write(stats, os.path.realpath(name))
+        _write(stats, os.path.realpath(name), progress or _silent)
     except OverflowError as error:
         raise LineprofError(
             f"cannot write {name}: a number in it is above 2**63 - 1",
@@ -80,17 +83,21 @@ def save(stats: Profile, path: str | os.PathLike[str]) -> None:
         ) from error
 
 
+def _silent(_rows: int) -> None:
+    """Show no progress."""
+
+
 def _remedy(reason: str) -> str:
     if any(word in reason for word in ("full", "space", "quota", "large")):
         return "make room, or choose a place on another disk"
     return "choose another place, in a folder that you may write to"
 
 
-def _write(stats: Profile, target: str) -> None:
+def _write(stats: Profile, target: str, progress: Callable[[int], object]) -> None:
     """Write to a new file beside `target`, and give it that name."""
 
     def fill(handle: int, new: str) -> None:
-        _fill(stats, new)
+        _fill(stats, new, progress)
         if handle >= 0:
             os.fsync(handle)
 
@@ -110,7 +117,7 @@ def _sync_folder(folder: str) -> None:
         return
 
 
-def _fill(stats: Profile, path: str) -> None:
+def _fill(stats: Profile, path: str, progress: Callable[[int], object]) -> None:
     """Write all tables into the empty file at `path`."""
     import sqlite3  # noqa: PLC0415  # as in `save`
 
@@ -128,24 +135,33 @@ def _fill(stats: Profile, path: str) -> None:
         ):
             db.execute(f"PRAGMA {pragma}")
         db.execute("BEGIN")
+        written = 0
         for table, rows in _tables(stats):
             db.execute(table.create)
-            _insert(db, table, rows)
+            for inserted in _insert(db, table, rows):
+                written += inserted
+                progress(written)
         db.execute("COMMIT")
     finally:
         db.close()
 
 
-def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
-    """Insert `rows` by the thousand: there may be millions, and often large texts."""
+def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> Iterator[int]:
+    """Insert `rows`, many with each statement; yield the number of each.
+
+    There may be hundreds of thousands, and each statement lets another thread run.
+    """
     columns = table.columns
     plain = all(column.kind is int for column in columns)
-    at_once = 1 if any(column.kind is bytes for column in columns) else _ROWS_AT_ONCE
+    is_large = table is FILES or any(column.kind is bytes for column in columns)
+    at_once = 1 if is_large else _MAX_VALUES // len(columns)
     rows = iter(rows)
     while some := list(islice(rows, at_once)):
-        if not (plain and set(map(type, chain.from_iterable(some))) <= _PLAIN):
-            some = [_stored(columns, row) for row in some]
-        db.executemany(table.insert, some)
+        values = tuple(chain.from_iterable(some))
+        if not (plain and set(map(type, values)) <= _PLAIN):
+            values = tuple(chain.from_iterable(_stored(columns, row) for row in some))
+        db.execute(table.insert(len(some)), values)
+        yield len(some)
 
 
 def _stored(columns: tuple[Column, ...], row: Row) -> list[Value]:
@@ -216,12 +232,20 @@ def function_ids(stats: Profile) -> dict[Key, int]:
     Functions without measured lines, mostly of C, are called, waited in or traced.
     """
     keys = dict.fromkeys([function.key for function in stats.functions])
-    keys.update(dict.fromkeys(called_functions(stats.calls)))
+    keys.update(dict.fromkeys(_called(stats.calls.nodes)))
     keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
     keys.update(dict.fromkeys([one.function for one in stats.breakdowns]))
     for trace in stats.traces:
         keys.update(dict.fromkeys(trace.functions))
     return {key: index for index, key in enumerate(keys)}
+
+
+def _called(nodes: Sequence[CallNode]) -> Iterable[Key]:
+    """Return the functions of `nodes`, in order of first appearance."""
+    if isinstance(nodes, CallNodes):
+        used = dict.fromkeys(nodes.column("function"))
+        return map(nodes.functions.__getitem__, used)
+    return [node.function for node in nodes]
 
 
 def id_of(index: int, records: Sequence[object], none: int, kind: str) -> int | None:
@@ -310,14 +334,20 @@ def _functions(stats: Profile) -> Iterator[Row]:
 _CELL = attrgetter(
     *("line", "thread", "hits", "time_ns", "await_ns", "raw_ns", "min_ns", "max_ns")
 )
+_THREAD = attrgetter("thread")
 
 
 def _cells(stats: Profile) -> Iterator[Row]:
     """Yield the columns of `CELLS` in their order, as there are many rows."""
     threads = _ThreadIds(stats)
     for index, function in enumerate(stats.functions):
-        for line, thread, *numbers in map(_CELL, function.thread_lines):
-            yield (index, line, threads[thread], *numbers)
+        rows = list(map(_CELL, function.thread_lines))
+        for thread in set(map(_THREAD, function.thread_lines)):
+            if threads[thread] != thread:
+                rows = [(row[0], threads[row[1]], *row[2:]) for row in rows]
+                break
+        for row in rows:
+            yield (index, *row)
 
 
 class _ThreadIds(dict[int, "int | None"]):
@@ -350,7 +380,9 @@ def _call_nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterable[Row]:
         parents, lines, functions, threads, *numbers = columns
         function_ids = map(ids.__getitem__, functions)
     if min(parents, default=0) < NO_NODE or any(map(ge, parents, count())):
-        wrong = next(one for i, one in enumerate(nodes) if not -2 < one.parent < i)
+        wrong = next(
+            one for i, one in enumerate(nodes) if not NO_NODE <= one.parent < i
+        )
         raise IndexError(f"{wrong} stands before its parent")
     return zip(
         count(),

@@ -18,13 +18,14 @@ from running import hits_of, new_profiler, run_python
 from tables import profiled
 from whole_program import profiled as whole
 
-from lineprof.bytecode import instructions
+from lineprof.bytecode import code_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("hook")
 FAR = "\n" * 400  # empty lines
+ALL_IS_FAR = 32  # LP_PYTHON_ALL_IS_FAR in csrc/bytecode/code_tables.h
 inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="no far lines there")
 
 
@@ -34,8 +35,10 @@ inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="no far lines th
 def test_a_random_program_with_all_lines_treated_as_far(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instructions, "_NEAR", range(0))
-    monkeypatch.setattr(instructions, "_FAR_IS_SLOW", True)
+    python, opcodes = code_tables.OPCODES[:4], code_tables.OPCODES[4:]
+    number = int.from_bytes(python, sys.byteorder) | ALL_IS_FAR
+    changed = number.to_bytes(4, sys.byteorder) + opcodes
+    monkeypatch.setattr(code_tables, "OPCODES", changed)
     check_lines(program(seed))
 
 

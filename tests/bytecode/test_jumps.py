@@ -1,4 +1,4 @@
-"""Jumps in bytecode: the same as the module `dis` finds."""
+"""Jumps in bytecode: the oracle of the code tables finds those of the module `dis`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from types import CodeType
 from typing import TYPE_CHECKING
 
 import pytest
-
-from lineprof.bytecode import jumps
+import tables_oracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +36,7 @@ def test_instructions_and_jumps_are_those_of_dis(module: ModuleType) -> None:
     top = compile(text, "module", "exec")
     seen = 0
     for code in codes_in(top):
-        ours = jumps._steps(code.co_code)
+        ours = tables_oracle._steps(code.co_code)
         truth = [
             (step.offset, step.argval if step.opcode in JUMPS else -1)
             for step in dis.get_instructions(code)
@@ -57,7 +56,7 @@ def test_loops_are_found_and_await_is_no_loop() -> None:
     async def waits(n: int) -> int:
         return await asyncio.sleep(n, n)
 
-    found = jumps.loop_jumps(loops.__code__)
+    found = tables_oracle.loop_jumps(loops.__code__)
     assert len({jump.target for jump in found}) >= 2
     assert all(jump.target < jump.start and not jump.in_comprehension for jump in found)
-    assert jumps.loop_jumps(waits.__code__) == []
+    assert tables_oracle.loop_jumps(waits.__code__) == []

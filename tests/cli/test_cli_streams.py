@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from lineprof.cli import view
 from lineprof.cli.main import main
 from lineprof.line_stats import LineStats
 from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
@@ -80,7 +79,7 @@ def test_an_interrupt_ends_the_command_quietly(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(view, "print_lines", interrupted)
+    monkeypatch.setattr("lineprof.console.pager.print_lines", interrupted)
     monkeypatch.setattr("lineprof.cli.main.drop_output", lambda: None)
     assert main([file]) == 130
     assert capsys.readouterr().err == ""
@@ -104,7 +103,13 @@ def on_terminal(*arguments: str, columns: int, **environment: str) -> str:
         stdin=subprocess.DEVNULL,
         stdout=theirs,
         stderr=subprocess.DEVNULL,
-        env={**kept, "TERM": "xterm", "PYTHONIOENCODING": "utf-8", **environment},
+        env={
+            **kept,
+            "TERM": "xterm",
+            "PYTHONIOENCODING": "utf-8",
+            "PAGER": "",
+            **environment,
+        },
     ) as process:
         os.close(theirs)
         data = b""

@@ -163,7 +163,7 @@ def test_no_view_acts_on_a_terminal(tmp_path: Path, name: str) -> None:
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"},
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "PAGER": ""},
     ) as process:
         os.close(theirs)
         data = b""

@@ -71,6 +71,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["pkg.shapes.Box.side", "fast"], [*BOX[1:], "fast"]),
         (["*ow*", "si*"], ["Box.side", "slowly"]),
         (["shapes::a*"], ["area"]),
+        (["pkg.*"], ALL_SHAPES),
+        (["pkg.shapes.*"], ALL_SHAPES),
         (["hello::<module>"], ["<module>"]),
     ],
 )

@@ -45,6 +45,26 @@ def progress_lines(stream: io.StringIO, step: float, count: int = 8) -> list[str
     return stream.getvalue().split(ERASE)
 
 
+def test_the_line_leaves_the_end_of_a_programs_output_on_the_terminal() -> None:
+    stream = Terminal()
+    stream.write("50 %")  # no end of line
+    with Progress(stream, Clock(0.3), after_output=True) as progress:
+        for rows in range(1, 4):
+            progress.say(lambda rows=rows: f"writing {rows}")  # type: ignore[misc]
+    save, back = "\x1b7", "\x1b8\x1b[J"
+    shown = f"50 %{save}lineprof: writing 2{back}lineprof: writing 3{back}"
+    assert stream.getvalue() == shown
+
+
+def test_writing_a_profile_says_how_many_rows_there_are_so_far(tmp_path: Path) -> None:
+    rows: list[int] = []
+    stats = deep(600)
+    save(stats, tmp_path / "deep.lprof", rows.append)
+    assert rows == sorted(set(rows))
+    assert rows[-1] >= len(stats.calls.nodes) + len(stats.functions)
+    assert len(rows) < rows[-1] / 20
+
+
 def test_a_short_task_shows_nothing() -> None:
     assert progress_lines(Terminal(), 0.05) == [""]
 

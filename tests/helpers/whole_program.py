@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lineprof.line_stats import LineStats
 
-HINT = "; --include, --exclude, --all and -p choose others\n"
+HINT = "; choose with --include, --exclude, --all or -p\n"
 
 
 def short(file: str, name: str) -> str:

@@ -203,7 +203,7 @@ def test_children_that_are_not_measured_are_counted(tmp_path: Path, start: str) 
     text = f"{imports}\nif __name__ == '__main__':\n{body}\n"
     outcome = kernprof("-l", write(tmp_path, "starts.py", text), cwd=tmp_path)
     said = "kernprof: 4 child processes were started and not measured\n"
-    assert outcome.err.endswith(f"choose others\n{said}")
+    assert outcome.err.endswith(f"--all or -p\n{said}")
 
 
 def test_one_child_and_none(tmp_path: Path) -> None:

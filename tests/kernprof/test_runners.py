@@ -59,7 +59,7 @@ def test_the_functions_of_a_runner_are_profiled_only_if_asked_for(
     assert names(load_stats(folder / "out")) == OWN
     assert outcome.err.endswith(
         "kernprof: no @profile was found: profiled 5 functions in 2 files, without"
-        f" {runner}'s own; --include {package}, --exclude, --all and -p choose others\n"
+        f" {runner}'s own; choose with --include {package}, --exclude, --all or -p\n"
     )
     kernprof("-lqo", "out", "--include", package, *words, cwd=folder)
     stats = load_stats(folder / "out")

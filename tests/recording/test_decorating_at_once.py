@@ -52,7 +52,7 @@ def interrupted(
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (lineprof.bytecode.code_tables, "build_tables"),
+        (lineprof.bytecode.code_tables, "file_spans"),
         (lineprof.decorate.code_copies, "_copy"),
     ],
 )
@@ -78,7 +78,7 @@ def test_a_function_that_two_threads_add_is_listed_once(
     interrupted(
         monkeypatch,
         lineprof.bytecode.code_tables,
-        "build_tables",
+        "file_spans",
         lambda: profiler.add_function(add),
     )
     profiler.add_function(add)

@@ -10,19 +10,56 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from as_python import kernprof, viewer
 from example_calls import example as calls_example
 from example_whole import NAMES, example
 
+from lineprof.console.terminal import Terminal
+from lineprof.report import VIEWS, Options, overview
 from lineprof.report.overview import MAX_LINES
+from lineprof.source import Sources
 from lineprof.storage import save
 
 if TYPE_CHECKING:
-    import pytest
-
     from lineprof.line_stats import LineStats
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+
+SHOP = """\
+class Shop:
+    name = "shop"
+
+    def sell(self):
+        self.items = [1]
+        self.items.append(2)
+        return len(self.items)
+
+    def close(self):
+        self.items = []
+        self.name = ""
+
+
+def never(
+    argument,
+):
+    for one in argument:
+        if one:
+            return one
+    return None
+
+
+def short(): return 1
+
+
+Shop().sell()
+"""
+
+
+def rows_of(text: str, name: str) -> list[str]:
+    """Return the rows of the table of one function."""
+    table = text.partition(f"Function: {name} at line")[2].partition("\n\n")[2]
+    return table.partition("\n\n")[0].splitlines()[2:]
 
 
 def view(folder: Path, *flags: str, stats: LineStats | None = None) -> str:
@@ -84,7 +121,7 @@ def test_the_first_screen_of_a_run_and_the_flags_that_it_names(tmp_path: Path) -
     lines = shown.out.splitlines()
     assert 35 < len(lines) <= MAX_LINES
     assert re.search(r": 122 lines of 42 functions$", lines[0]), lines[0]
-    assert ":122 main (many.py:81)" in shown.out
+    assert "main (many.py:81)" in shown.out
     command = next(line for line in lines if line.startswith("To see more: "))
     flags = [line.split("  ")[1] for line in lines[lines.index(command) + 1 :]]
     assert flags[0] == "--drill main"
@@ -135,3 +172,73 @@ def test_callers_beyond_the_limit_are_summed_up(tmp_path: Path) -> None:
         "together",
     ]
     assert sum(int(row.split()[0]) for row in rows[3:5]) == int(rows[5].split()[0])
+
+
+def test_bodies_without_numbers_are_one_row_of_a_table_of_a_whole_program(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
+    assert kernprof("-lq", "shop.py", cwd=tmp_path).status == 0
+    shown = viewer("view", "shop.lprof", cwd=tmp_path).out
+    assert [row[:6] + row[47:] for row in rows_of(shown, "<module>")] == [
+        "     1  class Shop:",
+        "            ...  10 lines without numbers",
+        "    12  ",
+        "    13  ",
+        "    14  def never(",
+        "    15      argument,",
+        "    16  ):",
+        "            ...  4 lines without numbers",
+        "    21  ",
+        "    22  ",
+        "    23  def short(): return 1",
+        "    24  ",
+        "    25  ",
+        "    26  Shop().sell()",
+    ]
+    for flags in (("--all-functions",), ("--columns", "min")):
+        done = viewer("view", *flags, "shop.lprof", cwd=tmp_path)
+        left_out = "without numbers" in done.out
+        assert left_out == (flags[0] != "--all-functions")
+    drilled = viewer("view", "--drill", "Shop", "shop.lprof", cwd=tmp_path).out
+    assert "...  3 lines without numbers" in drilled
+    assert "return len(self.items)" not in drilled
+
+
+def test_bodies_that_are_no_python_are_shown(tmp_path: Path) -> None:
+    stats = example(functions=3)
+    broken = stats.sources["/project/plan.py"]._replace(text="def (:\n" * 50)
+    stats.sources = {"/project/plan.py": broken}
+    assert "without numbers" not in view(tmp_path, "-z", stats=stats)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("view_name", ["overview", "hot", "functions", "tree"])
+def test_rows_fit_the_terminal_and_numbers_are_whole(
+    width: int, view_name: str
+) -> None:
+    long = "name_of_a_function_that_says_all_that_there_is_to_say"
+    stats = example()
+    stats.functions = [
+        one._replace(name=one.name.replace("step", long)) for one in stats.functions
+    ]
+    nodes = [
+        node._replace(
+            function=(*node.function[:2], node.function[2].replace("step", long))
+        )
+        for node in stats.calls.nodes
+    ]
+    stats.calls = stats.calls._replace(nodes=tuple(nodes))
+    terminal = Terminal(is_terminal=True, width=width)
+    render = overview.render if view_name == "overview" else VIEWS[view_name].render
+    narrow, wide = (
+        list(render(stats, Sources(stats.sources), Options(terminal=one, file="f")))
+        for one in (terminal, Terminal(is_terminal=True, width=1000))
+    )
+    rows = [line for line in narrow if not line.startswith("To see more")]
+    assert max(map(len, rows)) <= width
+    if width == 80 and view_name != "hot":  # which leaves the names out
+        assert any(re.search(r"\w…\w", line) for line in rows)
+    assert [line.split("%")[0] for line in narrow if "%" in line[:30]] == [
+        line.split("%")[0] for line in wide if "%" in line[:30]
+    ]

@@ -238,6 +238,33 @@ def test_numbers_out_of_range_are_damage(
     assert f"a slice has the {name} {largest + 1}" in damage_error(file)
 
 
+@pytest.mark.parametrize("functions", [255, 256, 257, 299, 300, 65_537])
+def test_a_function_that_is_not_there_is_damage(tmp_path: Path, functions: int) -> None:
+    keys = tuple(("a.py", line, "f") for line in range(1, functions + 1))
+    rows = [(0, i, 1, ORIGIN + i, 1) for i in (*range(20), functions - 1)]
+    whole = replace(trace_of(*rows), functions=keys)
+    stats = plain_example()
+    stats.traces = (whole,)
+    file = tmp_path / "a.lprof"
+    save(stats, file)
+    assert [one.function for one in load(file).traces[0]][-1] == keys[-1]
+    stats.traces = (replace(whole, functions=keys[:-1]),)
+    save(stats, file)
+    assert f"a slice has the function {functions - 1}" in damage_error(file)
+
+
+@pytest.mark.parametrize("last", [(1 << 63) - 1, 1 << 63])
+def test_starts_that_add_up_to_too_much_are_damage(tmp_path: Path, last: int) -> None:
+    rows = [(0, 0, 1, start, 1) for start in ((1 << 62) - 1, 1 << 62, last)]
+    stats = plain_example()
+    stats.traces = (trace_of(*rows),)
+    save(stats, tmp_path / "a.lprof")
+    if last < 1 << 63:
+        assert load(tmp_path / "a.lprof").traces == stats.traces
+    else:
+        assert f"a slice has the start {last}" in damage_error(tmp_path / "a.lprof")
+
+
 def test_a_column_that_unpacks_to_too_many_bytes_is_damage(tmp_path: Path) -> None:
     bomb = zlib.compress(bytes(100_000_000))
     change = "UPDATE trace_columns SET data = ? WHERE name = 'line'"

@@ -6,8 +6,8 @@
  * the colon that ends their heads.  It reads valid Python; of other text the
  * spans mean nothing, or there are none, but it never reads beyond the end.
  */
-#ifndef LP_SOURCE_STATEMENT_SPANS_H
-#define LP_SOURCE_STATEMENT_SPANS_H
+#ifndef LP_BYTECODE_STATEMENT_SPANS_H
+#define LP_BYTECODE_STATEMENT_SPANS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,20 +15,20 @@
 
 /* First and last line, counted from 1.  Statements that share a line make one
  * span. */
-typedef struct lp_span {
+typedef struct lp_line_span {
     uint32_t first, last;
-} lp_span;
+} lp_line_span;
 
 /* In order of lines; none overlaps another. */
-typedef struct lp_spans {
-    lp_span *items; /* owned, by malloc */
+typedef struct lp_line_spans {
+    lp_line_span *items; /* owned, by malloc */
     size_t n, capacity;
-} lp_spans;
+} lp_line_spans;
 
 /* Find the spans of a text in ASCII or UTF-8; `self` is empty before.  False
  * if memory is out.  Empty for a text whose brackets or strings do not end. */
-bool lp_spans_find(lp_spans *self, const char *text, size_t size);
+bool lp_spans_find(lp_line_spans *self, const char *text, size_t size);
 
-void lp_spans_clear(lp_spans *self);
+void lp_spans_clear(lp_line_spans *self);
 
 #endif

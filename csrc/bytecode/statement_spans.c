@@ -1,4 +1,4 @@
-#include "source/statement_spans.h"
+#include "bytecode/statement_spans.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct level {
 typedef struct scanner {
     const unsigned char *at, *end;
     uint32_t line;
-    lp_spans *spans; /* borrowed */
+    lp_line_spans *spans; /* borrowed */
     bool no_memory;
     /* Columns of the `case` of open match statements, and where the next one
      * may be: deeper than its `match`. */
@@ -397,7 +397,7 @@ begin_line(scanner *self, logical_line *line, uint32_t column)
 
 /* Add a span; false if memory is out. */
 static bool
-add_span(lp_spans *self, uint32_t first, uint32_t last)
+add_span(lp_line_spans *self, uint32_t first, uint32_t last)
 {
     if (self->n > 0 && first <= self->items[self->n - 1].last) {
         self->items[self->n - 1].last = last;
@@ -405,7 +405,7 @@ add_span(lp_spans *self, uint32_t first, uint32_t last)
     }
     if (self->n == self->capacity) {
         size_t capacity = self->capacity ? 2 * self->capacity : 64;
-        lp_span *items = realloc(self->items, capacity * sizeof(*items));
+        lp_line_span *items = realloc(self->items, capacity * sizeof(*items));
 
         if (items == NULL) {
             return false;
@@ -413,7 +413,7 @@ add_span(lp_spans *self, uint32_t first, uint32_t last)
         self->items = items;
         self->capacity = capacity;
     }
-    self->items[self->n++] = (lp_span){first, last};
+    self->items[self->n++] = (lp_line_span){first, last};
     return true;
 }
 
@@ -532,7 +532,7 @@ read_line(scanner *self, uint32_t column)
 }
 
 bool
-lp_spans_find(lp_spans *self, const char *text, size_t size)
+lp_spans_find(lp_line_spans *self, const char *text, size_t size)
 {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     scanner scan;
@@ -564,8 +564,8 @@ lp_spans_find(lp_spans *self, const char *text, size_t size)
 }
 
 void
-lp_spans_clear(lp_spans *self)
+lp_spans_clear(lp_line_spans *self)
 {
     free(self->items);
-    *self = (lp_spans){NULL, 0, 0};
+    *self = (lp_line_spans){NULL, 0, 0};
 }

@@ -1,6 +1,6 @@
 /* Spans of statements in source text: those of valid text, and no read beyond
  * the end of any other. */
-#include "source/statement_spans.h"
+#include "bytecode/statement_spans.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +21,10 @@ static const char *const texts[] = {
 enum { N_TEXTS = sizeof(texts) / sizeof(*texts) };
 
 /* Return the spans of a copy that ends where its memory ends. */
-static lp_spans
+static lp_line_spans
 spans_of(const char *text, size_t size)
 {
-    lp_spans spans = {NULL, 0, 0};
+    lp_line_spans spans = {NULL, 0, 0};
     char *copy = malloc(size ? size : 1);
 
     memcpy(copy, text, size);
@@ -40,7 +40,7 @@ spans_of(const char *text, size_t size)
 static void
 statements_that_share_a_line_make_one_span(void)
 {
-    lp_spans spans = spans_of(texts[0], strlen(texts[0]));
+    lp_line_spans spans = spans_of(texts[0], strlen(texts[0]));
 
     CHECK(spans.n == 2);
     CHECK(spans.items[0].first == 1 && spans.items[0].last == 3);
@@ -51,7 +51,7 @@ statements_that_share_a_line_make_one_span(void)
 static void
 the_soft_keywords_begin_statements_only_where_they_can(void)
 {
-    lp_spans spans = spans_of(texts[1], strlen(texts[1]));
+    lp_line_spans spans = spans_of(texts[1], strlen(texts[1]));
 
     CHECK(spans.n == 2);
     CHECK(spans.items[0].first == 3 && spans.items[0].last == 4);
@@ -62,7 +62,7 @@ the_soft_keywords_begin_statements_only_where_they_can(void)
 static void
 strings_with_fields_have_strings_of_the_same_quotes(void)
 {
-    lp_spans spans = spans_of(texts[2], strlen(texts[2]));
+    lp_line_spans spans = spans_of(texts[2], strlen(texts[2]));
 
     CHECK(spans.n == 1);
     CHECK(spans.items[0].first == 1 && spans.items[0].last == 3);
@@ -76,7 +76,7 @@ text_that_does_not_end_has_no_spans(void)
                                          "y = (1,\n2)\nx = '\n", "x = \\"};
 
     for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
-        lp_spans spans = spans_of(broken[i], strlen(broken[i]));
+        lp_line_spans spans = spans_of(broken[i], strlen(broken[i]));
 
         CHECK(spans.n == 0);
         lp_spans_clear(&spans);
@@ -92,7 +92,7 @@ deep_nesting_ends_without_a_crash(void)
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         size_t length = strlen(parts[i]);
-        lp_spans spans;
+        lp_line_spans spans;
 
         for (size_t at = 0; at + length < SIZE; at += length) {
             memcpy(text + at, parts[i], length);
@@ -111,7 +111,7 @@ no_part_of_a_text_is_read_beyond_its_end(void)
 
         for (size_t start = 0; start <= size; start++) {
             for (size_t end = start; end <= size; end++) {
-                lp_spans spans = spans_of(texts[i] + start, end - start);
+                lp_line_spans spans = spans_of(texts[i] + start, end - start);
 
                 lp_spans_clear(&spans);
             }
@@ -129,7 +129,7 @@ random_text_is_not_read_beyond_its_end(void)
 
     for (int round = 0; round < 200000; round++) {
         uint32_t size = random_below(&state, sizeof(text));
-        lp_spans spans;
+        lp_line_spans spans;
 
         for (uint32_t i = 0; i < size; i++) {
             text[i] = bytes[random_below(&state, sizeof(bytes))];

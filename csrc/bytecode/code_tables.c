@@ -1,0 +1,756 @@
+#include "bytecode/code_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_LINES = 1 << 22, /* of one function */
+    LONG_SEARCH = 64,    /* lines; see line_of() of trace_function.c */
+    BYTES_PER_LINE = 64, /* of bytecode, by which the interpreter expects a
+                            line */
+    MAX_LINE = INT32_MAX
+};
+
+/* Adjacent instructions of one line: byte offsets from `start` up to `end`. */
+typedef struct line_range {
+    uint32_t start, end, line;
+} line_range;
+
+typedef struct line_ranges {
+    line_range *items; /* owned */
+    size_t n;
+} line_ranges;
+
+/* An instruction without its cache entries. */
+typedef struct instruction {
+    uint32_t offset;
+    uint32_t op;    /* its LP_OP_... */
+    int64_t target; /* byte offset; -1 if it is no jump */
+} instruction;
+
+/* The instructions of a code object, and scratch memory for each. */
+typedef struct instructions {
+    instruction *items; /* owned */
+    uint32_t n;
+    uint32_t *places; /* owned; by offset / 2: 1 + index in `items`, or 0 */
+    uint32_t *stack;  /* owned; for is_reachable(), with `seen` */
+    uint8_t *seen;    /* owned */
+} instructions;
+
+static uint32_t
+op_at(const lp_code_source *source, const lp_opcodes *opcodes, size_t place)
+{
+    return opcodes->of[source->code[2 * place]];
+}
+
+/* -- lines --------------------------------------------------------------- */
+
+/* Reading of a line table or an exception table. */
+typedef struct table_reader {
+    const uint8_t *at, *end;
+} table_reader;
+
+static uint8_t
+read_byte(table_reader *self)
+{
+    return self->at < self->end ? *self->at++ : 0;
+}
+
+/* Skip to the next byte that begins an entry. */
+static void
+skip_entry(table_reader *self)
+{
+    while (self->at < self->end && !(*self->at & 128)) {
+        self->at++;
+    }
+}
+
+/* The change of the line at the entry that begins with `first`: see CPython,
+ * InternalDocs/code_objects.md. */
+static int64_t
+line_delta(uint8_t first, table_reader at)
+{
+    unsigned kind = (first >> 3) & 15, shift = 0;
+    uint64_t value = 0;
+    uint8_t byte;
+
+    if (kind >= 10 && kind <= 12) {
+        return (int64_t)kind - 10;
+    }
+    if (kind != 13 && kind != 14) {
+        return 0;
+    }
+    do {
+        byte = read_byte(&at);
+        value |= shift < 32 ? (uint64_t)(byte & 63) << shift : 0;
+        shift += 6;
+    } while (byte & 64);
+    return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
+}
+
+/* Read the line table; false if memory is out. */
+static bool
+read_lines(line_ranges *self, const lp_code_source *source)
+{
+    table_reader at = {source->lines, source->lines + source->n_lines};
+    int64_t line = source->first_line;
+    size_t offset = 0, n_entries = 0;
+    line_range *open = NULL;
+
+    for (size_t i = 0; i < source->n_lines; i++) {
+        n_entries += i == 0 || (source->lines[i] & 128) != 0;
+    }
+    self->items = malloc((n_entries + 1) * sizeof(*self->items));
+    if (self->items == NULL) {
+        return false;
+    }
+    while (at.at < at.end && offset < source->n_code) {
+        uint8_t first = read_byte(&at);
+        size_t end = offset + 2 * ((first & 7u) + 1);
+        bool has_line;
+
+        end = end < source->n_code ? end : source->n_code;
+        line += line_delta(first, at);
+        line = line < -MAX_LINE  ? -MAX_LINE
+               : line > MAX_LINE ? MAX_LINE
+                                 : line;
+        has_line = first >> 3 != 31 && line > 0;
+        if (!has_line) {
+            open = NULL;
+        }
+        else if (open != NULL && open->line == (uint32_t)line) {
+            open->end = (uint32_t)end;
+        }
+        else {
+            open = &self->items[self->n++];
+            *open =
+                (line_range){(uint32_t)offset, (uint32_t)end, (uint32_t)line};
+        }
+        offset = end;
+        skip_entry(&at);
+    }
+    return true;
+}
+
+static void
+measure_lines(lp_code_tables *self, const line_ranges *ranges, int32_t first)
+{
+    /* A lambda may start above its body. */
+    uint32_t min = first > 1 ? (uint32_t)first : 1, max = min;
+
+    for (size_t i = 0; i < ranges->n; i++) {
+        uint32_t line = ranges->items[i].line;
+
+        min = line < min ? line : min;
+        max = line > max ? line : max;
+    }
+    self->first_line = min;
+    self->n_lines = max - min + 1;
+}
+
+/* True if the interpreter searches its line table for a line of the code: it
+ * keeps the distance from an expected line in one byte. */
+static bool
+is_far(const lp_code_source *source, const line_ranges *ranges)
+{
+    for (size_t i = 0; i < ranges->n; i++) {
+        const line_range *range = &ranges->items[i];
+        const uint32_t places[] = {range->start, range->end - 2};
+
+        for (int j = 0; j < 2; j++) {
+            int64_t distance = (int64_t)range->line - source->first_line -
+                               places[j] / BYTES_PER_LINE;
+
+            if (distance < -126 || distance > 127) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool
+add_resumes(lp_code_tables *self, const line_ranges *ranges)
+{
+    self->resumes = calloc(self->n_instructions + 1, sizeof(uint32_t));
+    if (self->resumes == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < ranges->n; i++) {
+        const line_range *range = &ranges->items[i];
+
+        for (uint32_t at = range->start / 2; at < range->end / 2; at++) {
+            self->resumes[at] = range->line;
+        }
+    }
+    return true;
+}
+
+/* -- statements ---------------------------------------------------------- */
+
+/* Return the index of the first span that begins at the line, or after it. */
+static size_t
+first_span(const lp_code_source *source, uint32_t line)
+{
+    size_t low = 0, high = source->n_spans;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (source->spans[middle].first < line) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Add a statement that begins within the code; false if memory is out. */
+static bool
+add_statement(lp_code_tables *self, uint32_t first, uint32_t last)
+{
+    uint32_t end = self->first_line + self->n_lines - 1;
+
+    if (self->statements == NULL) {
+        self->statements = calloc(self->n_lines, sizeof(uint32_t));
+    }
+    if (self->statements == NULL) {
+        return false;
+    }
+    last = last < end ? last : end;
+    for (uint32_t line = first; line <= last; line++) {
+        self->statements[line - self->first_line] =
+            1 + first - self->first_line;
+    }
+    return true;
+}
+
+static bool
+add_statements(lp_code_tables *self, const lp_code_source *source)
+{
+    uint32_t first = self->first_line, last = first + self->n_lines - 1;
+
+    if (self->n_lines == 1) {
+        return true;
+    }
+    if (source->kind == LP_STATEMENT_IS_ALL) {
+        return add_statement(self, first, last);
+    }
+    for (size_t i = first_span(source, first);
+         i < source->n_spans && source->spans[i].first <= last; i++) {
+        const lp_line_span *span = &source->spans[i];
+
+        if (!add_statement(self, span->first, span->last)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* -- jumps --------------------------------------------------------------- */
+
+static void
+free_instructions(instructions *self)
+{
+    free(self->items);
+    free(self->places);
+    free(self->stack);
+    free(self->seen);
+}
+
+/* Read the bytecode; false if memory is out. */
+static bool
+read_instructions(instructions *self, const lp_code_source *source,
+                  const lp_opcodes *opcodes)
+{
+    size_t n = source->n_code / 2;
+    uint32_t extended = 0;
+
+    self->items = malloc((n + 1) * sizeof(*self->items));
+    self->places = calloc(n + 1, sizeof(*self->places));
+    self->stack = malloc((2 * n + 2) * sizeof(*self->stack));
+    self->seen = malloc(n + 1);
+    if (self->items == NULL || self->places == NULL || self->stack == NULL ||
+        self->seen == NULL) {
+        return false;
+    }
+    for (size_t place = 0; place < n; place++) {
+        uint32_t op = op_at(source, opcodes, place);
+        uint32_t arg = source->code[2 * place + 1] | extended;
+        int64_t target = -1, offset = (int64_t)(2 * place);
+
+        if (op & LP_OP_CACHE) {
+            continue;
+        }
+        extended = op & LP_OP_EXTENDED ? arg << 8 : 0;
+        if (op & LP_OP_JUMP) {
+            int64_t by = 2 * (int64_t)arg;
+
+            target = offset + 2 + 2 * (int64_t)(op >> LP_OP_CACHES_SHIFT) +
+                     (op & LP_OP_BACK ? -by : by);
+            target = target < 0 ? INT64_MAX : target; /* invalid */
+        }
+        self->items[self->n++] = (instruction){(uint32_t)offset, op, target};
+        self->places[place] = self->n;
+    }
+    return true;
+}
+
+/* Return the instruction at a byte offset, or NULL. */
+static const instruction *
+instruction_at(const instructions *self, const lp_code_source *source,
+               int64_t offset)
+{
+    uint32_t place;
+
+    if (offset < 0 || offset >= (int64_t)source->n_code / 2 * 2) {
+        return NULL;
+    }
+    place = self->places[offset / 2];
+    return place == 0 ? NULL : &self->items[place - 1];
+}
+
+/* The LP_OP_... of the instruction so many before this one; 0 if none. */
+static uint32_t
+op_before(const instructions *self, const instruction *at, ptrdiff_t distance)
+{
+    return at - self->items >= distance ? (at - distance)->op : 0;
+}
+
+/* True if this is the head of a comprehension's loop.  It follows a SWAP,
+ * which puts the result below the iterator; that of all() follows a call.  A
+ * loop statement creates its iterator itself and has no result. */
+static bool
+is_comprehension(const instructions *self, const instruction *head)
+{
+    if (op_before(self, head, 1) & LP_OP_ITERATES) { /* from 3.15 on */
+        return (op_before(self, head, 2) & LP_OP_SWAP) != 0;
+    }
+    return (op_before(self, head, 1) & (LP_OP_SWAP | LP_OP_CALLED)) != 0;
+}
+
+/* True if control can go from the instruction `start` to `end`. */
+static bool
+is_reachable(instructions *self, const lp_code_source *source,
+             const instruction *start, const instruction *end)
+{
+    size_t n_pending = 0;
+
+    memset(self->seen, 0, self->n);
+    self->stack[n_pending++] = (uint32_t)(start - self->items);
+    while (n_pending > 0) {
+        uint32_t place = self->stack[--n_pending];
+        const instruction *at = &self->items[place];
+
+        if (place >= self->n || self->seen[place]) {
+            continue;
+        }
+        self->seen[place] = 1;
+        if (at == end) {
+            return true;
+        }
+        if (at->target >= 0) {
+            const instruction *to = instruction_at(self, source, at->target);
+
+            self->stack[n_pending++] = (uint32_t)(to - self->items);
+        }
+        if (!(at->op & LP_OP_ENDS)) {
+            self->stack[n_pending++] = place + 1;
+        }
+    }
+    return false;
+}
+
+/* True if the jump goes back to the head of a loop.  Jumps inside an `await`,
+ * and those from an exception handler at the end back to where it was raised,
+ * are no loops. */
+static bool
+repeats(instructions *self, const lp_code_source *source,
+        const instruction *jump)
+{
+    const instruction *head;
+
+    if (!(jump->op & LP_OP_LOOPS) || jump->target > jump->offset) {
+        return false;
+    }
+    head = instruction_at(self, source, jump->target);
+    return (head->op & LP_OP_HEAD) || is_reachable(self, source, head, jump);
+}
+
+/* The line of an instruction, 0 if it has none. */
+static uint32_t
+line_of(const line_ranges *ranges, uint32_t offset)
+{
+    for (size_t i = 0; i < ranges->n; i++) {
+        if (offset >= ranges->items[i].start &&
+            offset < ranges->items[i].end) {
+            return ranges->items[i].line;
+        }
+    }
+    return 0;
+}
+
+static bool
+is_target(const instructions *self, uint32_t offset)
+{
+    for (uint32_t i = 0; i < self->n; i++) {
+        if (self->items[i].target == offset) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if Python has no line event for this jump back: an outer loop of a
+ * comprehension continues after an inner one, and the interpreter regards the
+ * jump as part of the line where the inner one began.  (From 3.14 on, END_FOR
+ * and POP_ITER begin no line, nor does the next instruction.) */
+static bool
+has_no_line_event(const instructions *self, const line_ranges *ranges,
+                  const instruction *jump)
+{
+    const instruction *first = jump;
+
+    while (op_before(self, first, 1) & LP_OP_EXTENDED) {
+        first--;
+    }
+    return (jump->op & LP_OP_LOOPS) &&
+           (op_before(self, first, 1) & LP_OP_POP_ITER) &&
+           (op_before(self, first, 2) & LP_OP_END_FOR) &&
+           first - self->items >= 3 && !is_target(self, first->offset) &&
+           line_of(ranges, (first - 3)->offset) ==
+               line_of(ranges, jump->offset);
+}
+
+/* True if every opcode is known; `seen` has the properties of all. */
+static bool
+is_known(const lp_code_source *source, const lp_opcodes *opcodes,
+         uint32_t *seen)
+{
+    uint32_t common = LP_OP_KNOWN;
+
+    *seen = 0;
+    for (size_t i = 0; i < source->n_code / 2; i++) {
+        uint32_t op = op_at(source, opcodes, i);
+
+        common &= op;
+        *seen |= op;
+    }
+    return common && !(opcodes->python & LP_PYTHON_UNREADABLE);
+}
+
+/* True if every jump goes to an instruction. */
+static bool
+has_targets(const instructions *self, const lp_code_source *source)
+{
+    for (uint32_t i = 0; i < self->n; i++) {
+        if (self->items[i].target != -1 &&
+            instruction_at(self, source, self->items[i].target) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Mark the loops: an instruction to which a jump goes back, and from 3.12 on
+ * the jump as well, because the event of one that stays on its line comes at
+ * its start. */
+static void
+mark_loops(lp_code_tables *self, instructions *all,
+           const lp_code_source *source, const line_ranges *ranges,
+           bool inlines)
+{
+    uint32_t *regions = all->stack; /* starts and ends; refilled below */
+    size_t n_regions = 0;
+
+    /* Which jumps repeat a loop, before `stack` is used for the regions. */
+    for (uint32_t i = 0; i < all->n; i++) {
+        instruction *jump = &all->items[i];
+
+        if (jump->target >= 0 && !repeats(all, source, jump)) {
+            jump->op &= ~(uint32_t)LP_OP_JUMP;
+        }
+    }
+    for (uint32_t i = 0; i < all->n; i++) {
+        const instruction *jump = &all->items[i];
+        const instruction *head;
+
+        if (jump->target < 0 || !(jump->op & LP_OP_JUMP)) {
+            continue;
+        }
+        head = instruction_at(all, source, jump->target);
+        if (inlines && (head->op & LP_OP_HEAD) &&
+            is_comprehension(all, head)) {
+            regions[n_regions++] = head->offset;
+            regions[n_regions++] = jump->offset;
+        }
+    }
+    for (uint32_t i = 0; i < all->n; i++) {
+        const instruction *jump = &all->items[i];
+        uint8_t mark = LP_MARK_LOOP_BACK;
+
+        if (jump->target < 0 || !(jump->op & LP_OP_JUMP)) {
+            continue;
+        }
+        /* The loops of a comprehension lie inside its outermost one. */
+        for (size_t j = 0; j < n_regions; j += 2) {
+            if (regions[j] <= jump->target && jump->target <= regions[j + 1]) {
+                mark = LP_MARK_COMPREHENSION;
+            }
+        }
+        self->marks[jump->target / 2] = mark;
+        if (inlines) {
+            self->marks[jump->offset / 2] = mark;
+        }
+    }
+    for (uint32_t i = 0; i < all->n && n_regions > 0; i++) {
+        if (has_no_line_event(all, ranges, &all->items[i])) {
+            self->marks[all->items[i].offset / 2] |= LP_MARK_NO_LINE_EVENT;
+        }
+    }
+}
+
+/* True if the marks of the code's jumps may be needed. */
+static bool
+needs_marks(const lp_code_tables *self, const lp_code_source *source,
+            const lp_opcodes *opcodes)
+{
+    size_t n_with = 0;
+
+    if (self->is_far || self->statements != NULL ||
+        (opcodes->python & LP_PYTHON_UNKNOWN_LOOPS)) {
+        return true;
+    }
+    for (size_t i = 0; i < source->n_code / 2; i++) {
+        uint32_t op = op_at(source, opcodes, i);
+
+        /* Of two `with` on one line, the inner one jumps back after it has
+         * suppressed an exception. */
+        n_with += (op & LP_OP_WITH) != 0;
+        if ((op & LP_OP_COMPREHENSION) || n_with > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Add the marks of jumps; false if memory is out. */
+static bool
+add_jump_marks(lp_code_tables *self, const lp_code_source *source,
+               const line_ranges *ranges, const lp_opcodes *opcodes)
+{
+    instructions all = {NULL, 0, NULL, NULL, NULL};
+    uint32_t seen;
+    bool done = true;
+
+    if (!is_known(source, opcodes, &seen)) {
+        self->is_unread = true;
+        return true;
+    }
+    self->marks = calloc(self->n_instructions + 1, 1);
+    if (self->marks == NULL || !(seen & LP_OP_LOOPS)) {
+        return self->marks != NULL;
+    }
+    done = read_instructions(&all, source, opcodes);
+    if (done && has_targets(&all, source)) {
+        mark_loops(self, &all, source, ranges,
+                   opcodes->python & LP_PYTHON_INLINES);
+    }
+    else if (done) {
+        self->is_unread = true;
+        free(self->marks);
+        self->marks = NULL;
+    }
+    free_instructions(&all);
+    for (uint32_t i = 0; self->marks != NULL && i < self->n_instructions;
+         i++) {
+        self->has_comprehension |= self->marks[i] == LP_MARK_COMPREHENSION;
+    }
+    return done;
+}
+
+/* -- lines far down ------------------------------------------------------ */
+
+static void
+mark_start(lp_code_tables *self, const lp_code_source *source,
+           const lp_opcodes *opcodes, uint64_t offset)
+{
+    if (offset / 2 < self->n_instructions &&
+        !(op_at(source, opcodes, offset / 2) & LP_OP_NO_EVENTS)) {
+        self->marks[offset / 2] |= LP_MARK_STARTS_LINE;
+    }
+}
+
+static uint32_t
+read_exception_number(table_reader *self)
+{
+    uint8_t byte = read_byte(self);
+    uint32_t value = byte & 63;
+
+    while (byte & 64) {
+        byte = read_byte(self);
+        value = value << 6 | (byte & 63);
+    }
+    return value;
+}
+
+/* Mark the instructions where a line may begin; false if memory is out. */
+static bool
+mark_starts(lp_code_tables *self, const lp_code_source *source,
+            const line_ranges *ranges, const lp_opcodes *opcodes)
+{
+    table_reader at = {source->handlers,
+                       source->handlers + source->n_handlers};
+    instructions all = {NULL, 0, NULL, NULL, NULL};
+    bool done = read_instructions(&all, source, opcodes);
+
+    if (done && self->marks == NULL) {
+        self->marks = calloc(self->n_instructions + 1, 1);
+        done = self->marks != NULL;
+    }
+    for (size_t i = 0; done && i < ranges->n; i++) {
+        mark_start(self, source, opcodes, ranges->items[i].start);
+    }
+    for (uint32_t i = 0; done && i < all.n; i++) {
+        if (all.items[i].target >= 0) {
+            mark_start(self, source, opcodes, (uint64_t)all.items[i].target);
+        }
+    }
+    while (done && at.at < at.end) { /* start, length, target, depth */
+        uint32_t target;
+
+        (void)read_exception_number(&at);
+        (void)read_exception_number(&at);
+        target = read_exception_number(&at);
+        (void)read_exception_number(&at);
+        mark_start(self, source, opcodes, 2 * (uint64_t)target);
+    }
+    free_instructions(&all);
+    return done;
+}
+
+/* -- instructions of a line ---------------------------------------------- */
+
+/* Return the last FOR_ITER in the range to which a jump goes, else its start:
+ * the instructions before that run once, the others in every turn. */
+static uint32_t
+loop_start(const instructions *all, const lp_code_source *source,
+           const lp_opcodes *opcodes, const line_range *range)
+{
+    uint32_t start = range->start;
+
+    for (uint32_t i = 0; i < all->n; i++) {
+        int64_t target = all->items[i].target;
+
+        if (target >= start && target < range->end &&
+            (op_at(source, opcodes, (size_t)target / 2) & LP_OP_FOR)) {
+            start = (uint32_t)target;
+        }
+    }
+    return start;
+}
+
+static bool
+add_instructions(lp_code_tables *self, const lp_code_source *source,
+                 const line_ranges *ranges, const lp_opcodes *opcodes)
+{
+    instructions all = {NULL, 0, NULL, NULL, NULL};
+    bool done = read_instructions(&all, source, opcodes);
+
+    self->instructions = calloc(self->n_lines, sizeof(uint16_t));
+    done = done && self->instructions != NULL;
+    for (size_t i = 0; done && i < ranges->n; i++) {
+        const line_range *range = &ranges->items[i];
+        uint16_t *sum = &self->instructions[range->line - self->first_line];
+        uint32_t start = loop_start(&all, source, opcodes, range);
+        uint32_t count = 0, seen = 0;
+
+        for (uint32_t at = start / 2; at < range->end / 2; at++) {
+            uint32_t op = op_at(source, opcodes, at);
+
+            seen |= op;
+            count += !(op & (LP_OP_EXTENDED | LP_OP_CACHE));
+        }
+        /* Half of them run before the yield. */
+        count = seen & LP_OP_YIELD ? (count + 1) / 2 : count;
+        count += *sum;
+        *sum = count < UINT16_MAX ? (uint16_t)count : UINT16_MAX;
+    }
+    free_instructions(&all);
+    return done;
+}
+
+/* -- all tables ---------------------------------------------------------- */
+
+/* Return the byte offset of the RESUME that begins a call, or -1. */
+static int32_t
+find_start(const lp_code_source *source, const lp_opcodes *opcodes)
+{
+    for (size_t i = 0; i < source->n_code / 2; i++) {
+        if ((op_at(source, opcodes, i) & LP_OP_RESUME) &&
+            (source->code[2 * i + 1] & 3) == 0) {
+            return (int32_t)(2 * i);
+        }
+    }
+    return -1;
+}
+
+static bool
+add_tables(lp_code_tables *self, const lp_code_source *source,
+           const line_ranges *ranges, const lp_opcodes *opcodes)
+{
+    uint32_t python = opcodes->python;
+
+    self->start = find_start(source, opcodes);
+    self->is_far =
+        (python & LP_PYTHON_ALL_IS_FAR) ||
+        ((python & LP_PYTHON_FAR_IS_SLOW) && is_far(source, ranges));
+    if (!add_statements(self, source) ||
+        (needs_marks(self, source, opcodes) &&
+         !add_jump_marks(self, source, ranges, opcodes)) ||
+        (self->is_far && !mark_starts(self, source, ranges, opcodes))) {
+        return false;
+    }
+    if ((python & LP_PYTHON_COUNTS_INSTRUCTIONS) &&
+        !add_instructions(self, source, ranges, opcodes)) {
+        return false;
+    }
+    return !(python & LP_PYTHON_INLINES) ||
+           !(source->in_steps || self->marks != NULL ||
+             self->n_lines > LONG_SEARCH) ||
+           add_resumes(self, ranges);
+}
+
+lp_tables_result
+lp_code_tables_build(lp_code_tables *self, const lp_code_source *source,
+                     const lp_opcodes *opcodes)
+{
+    line_ranges ranges = {NULL, 0};
+    lp_tables_result result = LP_TABLES_NO_MEMORY;
+
+    memset(self, 0, sizeof(*self));
+    self->n_instructions = (uint32_t)(source->n_code / 2);
+    if (read_lines(&ranges, source)) {
+        measure_lines(self, &ranges, source->first_line);
+        if (ranges.n == 0 || self->n_lines > MAX_LINES) {
+            result = LP_TABLES_INVALID;
+        }
+        else if (add_tables(self, source, &ranges, opcodes)) {
+            result = LP_TABLES_DONE;
+        }
+    }
+    free(ranges.items);
+    return result;
+}
+
+void
+lp_code_tables_clear(lp_code_tables *self)
+{
+    free(self->statements);
+    free(self->instructions);
+    free(self->marks);
+    free(self->resumes);
+    memset(self, 0, sizeof(*self));
+}

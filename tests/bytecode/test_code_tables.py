@@ -1,0 +1,90 @@
+"""Tables of code objects: the core builds those that an oracle in Python builds."""
+
+from __future__ import annotations
+
+import random
+import sysconfig
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tables_oracle
+
+from lineprof import _core
+from lineprof.bytecode.opcodes import OPCODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType
+
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+UNUSUAL = "listcomps generators coroutines with sys_settrace patma grammar monitoring"
+EVERY = 16
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for part in code.co_consts:
+        if hasattr(part, "co_consts"):
+            yield from codes_in(part)
+
+
+def some_codes() -> Iterator[tuple[CodeType, bytes]]:
+    """Yield code of the standard library, and the spans of its file's statements."""
+    files = sorted(LIBRARY.rglob("*.py"))
+    names = {f"test_{name}.py" for name in UNUSUAL.split()}
+    chosen = [*files[::EVERY], *(file for file in files if file.name in names)]
+    for file in chosen:
+        data = file.read_bytes()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                code = compile(data, str(file), "exec", dont_inherit=True)
+            except (SyntaxError, ValueError, RecursionError):
+                continue  # a file for tests of the compiler
+        spans = _core.Tracer.statement_spans(data)
+        for part in codes_in(code):
+            yield part, spans
+
+
+def tables_of(code: CodeType, spans: bytes) -> dict[str, Any] | None:
+    return _core.Tracer.code_tables(code, spans, OPCODES)
+
+
+def test_tables_of_the_standard_library_are_those_of_the_oracle() -> None:
+    seen = dict.fromkeys(tables_oracle.Tables._fields, 0)
+    for code, packed in some_codes():
+        lines = memoryview(packed).cast("I")
+        spans = list(zip(lines[::2], lines[1::2], strict=True))
+        truth = tables_oracle.build_tables(code, spans)
+        tables = tables_of(code, packed)
+        if truth is None or tables is None:
+            assert truth is tables
+            continue
+        assert not tables.pop("is_unread")
+        assert tables == truth._asdict(), code
+        for name, table in tables.items():
+            seen[name] += bool(table)
+    assert seen["first_line"] > 4000
+    assert seen["statements"] > 1000
+
+
+def test_nonsense_in_a_code_object_does_no_harm() -> None:
+    source = random.Random(2026)  # noqa: S311
+    for code, spans in some_codes():
+        if source.random() > 0.3:
+            continue
+        lines, handlers = bytearray(code.co_linetable), code.co_exceptiontable
+        for _ in range(3):
+            lines[source.randrange(len(lines))] = source.randrange(256)
+        cut = code.co_linetable[: source.randrange(len(lines))]
+        noise = source.randbytes(source.randrange(80))
+        for broken in (
+            code.replace(co_linetable=bytes(lines)),
+            code.replace(co_linetable=cut),
+            code.replace(co_linetable=noise),
+            code.replace(co_exceptiontable=noise + handlers),
+            code.replace(co_firstlineno=source.randrange(1 << 30)),
+        ):
+            tables = tables_of(broken, spans)
+            assert tables is None or tables["n_lines"] > 0

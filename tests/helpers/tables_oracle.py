@@ -1,0 +1,466 @@
+"""The tables of a code object in pure Python, with which those of the core agree.
+
+See csrc/bytecode/code_tables.h. The two share no code.
+"""
+
+from __future__ import annotations
+
+import dis
+import opcode
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from types import CodeType
+
+Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
+Span = tuple[int, int]
+
+_INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
+# From 3.14 on `hasjrel` lists it as a jump: its argument is the offset of an END_SEND.
+_NO_JUMP = opcode.opmap.get("END_ASYNC_FOR", -1)
+_JUMPS = frozenset(opcode.hasjrel) - {_NO_JUMP}
+_CACHE = opcode.opmap.get("CACHE", -1)
+_EXTENDED = opcode.EXTENDED_ARG
+_OPCODES = 256  # that bytecode can hold
+_SWAP = opcode.opmap.get("SWAP", -1)
+# The two that end a loop's iterator. From 3.14 on neither begins a line, nor does the
+# next instruction, if it is on the line of the one before them.
+_END_FOR, _POP_ITER = opcode.opmap.get("END_FOR", -1), opcode.opmap.get("POP_ITER", -1)
+
+
+class UnknownBytecodeError(Exception):
+    """Bytecode of a Python that is newer than this module, with unknown opcodes."""
+
+
+def _numbers(*names: str) -> frozenset[int]:
+    return frozenset(opcode.opmap[name] for name in names if name in opcode.opmap)
+
+
+def _caches(op: int) -> int:
+    """Return the number of cache entries that follow an instruction."""
+    known = getattr(opcode, "_inline_cache_entries", {})
+    if sys.version_info >= (3, 13):  # by name
+        return int(known.get(opcode.opname[op], 0))
+    return int(known[op])
+
+
+class JumpTarget(NamedTuple):
+    """The target of a kind of jump: `base` + `step` * argument bytes from the jump."""
+
+    base: int
+    step: int
+
+
+def _jump_target(op: int) -> JumpTarget:
+    back = "JUMP_BACKWARD" in opcode.opname[op]
+    return JumpTarget(2 + 2 * _caches(op), -2 if back else 2)
+
+
+_JUMP_TARGETS = {op: _jump_target(op) for op in _JUMPS if op < _OPCODES}
+
+_CALLED = _numbers(*(("CALL", "PUSH_NULL") if sys.version_info >= (3, 14) else ()))
+_HEADS = _numbers("FOR_ITER", "GET_ANEXT")
+_ITERATES = _numbers("GET_ITER", "GET_AITER")
+# Jumps that may go back to a loop's head.
+_BACKWARD = frozenset(
+    op
+    for op in _JUMP_TARGETS
+    if not opcode.opname[op].endswith("NO_INTERRUPT")
+    and "BACKWARD" in opcode.opname[op]
+)
+_ENDS = frozenset(  # the next instruction does not run after these
+    number
+    for name, number in opcode.opmap.items()
+    if name.startswith(("RETURN", "RERAISE", "RAISE_VARARGS", "JUMP_"))
+    and "_IF_" not in name
+)
+# Of 3.12 and later; a newer Python may have others.
+_KNOWN_JUMPS = (
+    "FOR_ITER SEND JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"
+    " POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
+)
+_NEEDED = frozenset("EXTENDED_ARG FOR_ITER GET_ITER JUMP_FORWARD".split())  # noqa: SIM905
+
+_UNKNOWN_JUMPS = _INLINED and not _NEEDED.union(_KNOWN_JUMPS.split()).issubset(
+    opcode.opmap
+)
+
+# Opcodes that may be in bytecode that is read here.
+_KNOWN = frozenset(
+    number
+    for number, name in enumerate(opcode.opname[:_OPCODES])
+    if not name.startswith("<")
+    and not (_INLINED and number in _JUMPS and name not in _KNOWN_JUMPS.split())
+)
+
+
+class Jump(NamedTuple):
+    """A jump back to the head of a loop."""
+
+    start: int  # byte offsets
+    target: int
+    in_comprehension: bool
+
+
+def loop_jumps(code: CodeType) -> list[Jump]:
+    """Return the jumps back to the head of a loop.
+
+    A comprehension's loop head follows a SWAP, which puts the result below the
+    iterator; that of ``all()`` follows a call. A loop statement creates its iterator
+    itself and has no result. Jumps inside an ``await``, and those from an exception
+    handler at the end back to where it was raised, are no loops. Raises
+    UnknownBytecodeError for an unknown opcode.
+    """
+    raw = code.co_code
+    if _UNKNOWN_JUMPS or not _KNOWN.issuperset(raw[::2]):
+        raise UnknownBytecodeError
+    if _BACKWARD.isdisjoint(raw[::2]):
+        return []
+    steps = _steps(raw)
+    places = {step[0]: place for place, step in enumerate(steps)}
+    if not places.keys() >= {target for _, _, target in steps if target != -1}:
+        raise UnknownBytecodeError
+    jumps = []
+    for offset, op, target in steps:
+        if target < 0 or target > offset or op not in _BACKWARD:
+            continue
+        place = places[target]
+        head = steps[place][1]
+        if head in _HEADS or _is_reachable(steps, places, place, offset):
+            inner = _INLINED and head in _HEADS and _is_comprehension(steps, place)
+            jumps.append(Jump(offset, target, in_comprehension=inner))
+    return jumps
+
+
+def jumps_without_event(code: CodeType) -> list[int]:
+    """Return the offsets of backward jumps for which Python has no line event.
+
+    There an outer loop of a comprehension continues after an inner one: the interpreter
+    regards the jump as part of the line where the inner one began.
+    """
+    raw = code.co_code
+    if _POP_ITER < 0 or _POP_ITER not in raw[::2]:
+        return []
+    steps = _steps(raw)
+    reached = {target for _, _, target in steps}
+    lines = _lines(code)
+    found = []
+    for place, (offset, op, _) in enumerate(steps):
+        first = place
+        while steps[first - 1][1] == _EXTENDED:
+            first -= 1
+        if (
+            op in _BACKWARD
+            and [step[1] for step in steps[first - 2 : first]] == [_END_FOR, _POP_ITER]
+            and steps[first][0] not in reached
+            and lines[steps[first - 3][0]] == lines[offset]
+        ):
+            found.append(offset)
+    return found
+
+
+def _lines(code: CodeType) -> list[int | None]:
+    """Return the line of each byte."""
+    lines: list[int | None] = [None] * len(code.co_code)
+    for start, end, line in code.co_lines():
+        lines[start:end] = [line] * (end - start)
+    return lines
+
+
+def targets(code: CodeType) -> list[int]:
+    """Return the target offsets of jumps."""
+    return [target for _, _, target in _steps(code.co_code) if target >= 0]
+
+
+def handlers(code: CodeType) -> list[int]:
+    """Return the offsets of exception handlers."""
+    entries = dis._parse_exception_table(code)  # type: ignore[attr-defined]
+    return [entry.target for entry in entries]
+
+
+def _steps(raw: bytes) -> list[Step]:
+    """Return the instructions without caches."""
+    steps = []
+    extended = 0
+    for offset in range(0, len(raw), 2):
+        op = raw[offset]
+        if op == _CACHE:
+            continue
+        arg = raw[offset + 1] | extended
+        extended = arg << 8 if op == _EXTENDED else 0
+        target = -1
+        if op in _JUMP_TARGETS:
+            kind = _JUMP_TARGETS[op]
+            target = offset + kind.base + kind.step * arg
+        steps.append((offset, op, target))
+    return steps
+
+
+def _is_comprehension(steps: Sequence[Step], head: int) -> bool:
+    """Return whether the instruction at `head` is a comprehension's loop head."""
+    before = [step[1] for step in steps[max(0, head - 2) : head]]
+    if before and before[-1] in _ITERATES:
+        before.pop()
+        return before[-1:] == [_SWAP]  # from 3.15 on
+    return before[-1:] == [_SWAP] or not _CALLED.isdisjoint(before[-1:])
+
+
+def _is_reachable(
+    steps: Sequence[Step], places: dict[int, int], start: int, offset: int
+) -> bool:
+    """Return whether control can go from the instruction at `start` to `offset`."""
+    seen: set[int] = set()
+    pending = [start]
+    while pending:
+        place = pending.pop()
+        if place in seen or place >= len(steps):
+            continue
+        seen.add(place)
+        at, op, target = steps[place]
+        if at == offset:
+            return True
+        if target >= 0:
+            pending.append(places[target])
+        if op not in _ENDS:
+            pending.append(place + 1)
+    return False
+
+
+def for_loops(code: CodeType) -> list[int]:
+    """Return the offsets of the FOR_ITER to which a jump goes."""
+    raw, head = code.co_code, opcode.opmap["FOR_ITER"]
+    return [label for label in dict.fromkeys(targets(code)) if raw[label] == head]
+
+
+LOOP_BACK, COMPREHENSION = 1, 2  # lp_line_entry in csrc/record/recorder.h
+
+_NO_LINE_EVENT = 8  # LP_NO_LINE_EVENT in csrc/engine/code.h
+
+# Opcodes without which a function has no comprehension. From 3.14 on all(), any() and
+# tuple() of a generator expression are loops of the function that calls them.
+_OF_COMPREHENSIONS = {
+    opcode.opmap.get(name, -1)
+    for name in ("LOAD_FAST_AND_CLEAR", "FOR_ITER")
+    if _INLINED and (name != "FOR_ITER" or sys.version_info >= (3, 14))
+}
+# Two `with` on one line: the inner one jumps back after it has suppressed an exception.
+_WITH = opcode.opmap.get("BEFORE_WITH", opcode.opmap.get("LOAD_SPECIAL"))
+
+
+def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
+    """Return a byte for each instruction: 0, or the kind of the backward jump to it.
+
+    From 3.12 on the jumps themselves are also marked, because the event of one that
+    stays on its line comes at its start. Returns None if no marks are needed;
+    `statements` is true if a statement has several lines.
+    """
+    codes = code.co_code[::2]
+    if not (
+        statements
+        or any(number in codes for number in _OF_COMPREHENSIONS)
+        or (_WITH is not None and codes.count(_WITH) > 1)
+    ):
+        return None
+    jumps, without_event = loop_jumps(code), jumps_without_event(code)
+    # The loops of an inlined comprehension lie inside its outermost one.
+    regions = [(jump.target, jump.start) for jump in jumps if jump.in_comprehension]
+    marks = bytearray(len(code.co_code) // 2)
+    for jump in jumps:
+        within = any(first <= jump.target <= last for first, last in regions)
+        mark = COMPREHENSION if within else LOOP_BACK
+        marks[jump.target // 2] = mark
+        if _INLINED:
+            marks[jump.start // 2] = mark
+    for start in without_event if regions else ():
+        marks[start // 2] |= _NO_LINE_EVENT
+    return bytes(marks)  # all 0 if there is no loop
+
+
+STARTS_LINE = 4  # LP_STARTS_LINE in csrc/engine/code.h
+
+_FAR_IS_SLOW = (3, 12) <= sys.version_info < (3, 14)
+_NEAR = range(-126, 128)  # distances that a byte holds
+_BYTES_PER_LINE = 64  # of bytecode, by which a line is expected
+# Instructions without events of their own, or without a line of the program.
+_NO_EVENTS = {
+    opcode.opmap[name]
+    for name in ("END_FOR", "END_SEND", "END_ASYNC_FOR", "RESUME")
+    if name in opcode.opmap
+}
+
+
+def are_far(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bool:
+    """Return whether a line of `ranges`, (start, end, line) in bytes, is far down."""
+    first = code.co_firstlineno
+    if not _FAR_IS_SLOW:
+        return False
+    return any(
+        line - first - place // _BYTES_PER_LINE not in _NEAR
+        for start, end, line in ranges
+        for place in (start, end - 2)
+    )
+
+
+def with_starts(
+    marks: bytes | None, code: CodeType, ranges: Iterable[tuple[int, int, int]]
+) -> bytes:
+    """Return `marks` with `STARTS_LINE` at instructions where a line may begin."""
+    raw = code.co_code
+    marked = bytearray(marks or len(raw) // 2)
+    for offset in (*(start for start, _, _ in ranges), *targets(code), *handlers(code)):
+        if raw[offset] not in _NO_EVENTS:
+            marked[offset // 2] |= STARTS_LINE
+    return bytes(marked)
+
+
+_STEPS = 0x20 | 0x80 | 0x200  # flags of generators and coroutines
+_LONG_SEARCH = 64  # lines; see line_of() of csrc/hooks/trace_function.c
+_MAX_LINES = 1 << 22  # of one function: line numbers further apart are invalid
+_COUNTS_INSTRUCTIONS = sys.version_info < (3, 12)  # tracing slows each of them
+_RESUME = opcode.opmap.get("RESUME", -1)
+_EXTENDED_ARG = opcode.opmap.get("EXTENDED_ARG", -1)  # untraced, with what follows
+_FOR_ITER = opcode.opmap.get("FOR_ITER", -1)
+_YIELD = opcode.opmap.get("YIELD_VALUE", -1)
+_CACHE = opcode.opmap.get("CACHE", -1)
+_OWN_SCOPES = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
+
+
+class Tables(NamedTuple):
+    """The tables, None for those that say nothing."""
+
+    first_line: int
+    n_lines: int
+    start: int
+    is_far: bool
+    statements: bytes | None
+    instructions: bytes | None
+    marks: bytes | None
+    resumes: bytes | None
+
+
+def build_tables(code: CodeType, spans: Iterable[Span]) -> Tables | None:
+    """Return the tables of `code`, or None if its line numbers are invalid.
+
+    `spans` are those of its file's statements.
+    """
+    ranges = _within(code, list(_merged(code.co_lines())))
+    numbers = [line for _, _, line in ranges]
+    if not numbers:
+        return None
+    numbers.append(max(1, code.co_firstlineno))  # a lambda may start above its body
+    first, last = min(numbers), max(numbers)
+    if last - first >= _MAX_LINES:
+        return None
+    n_lines = last - first + 1
+    statements = _statement_table(code, first, n_lines, spans)
+    in_steps = bool(code.co_flags & _STEPS)
+    far = are_far(code, ranges)
+    marks = jump_marks(code, statements=far or statements is not None)
+    if far:
+        marks = with_starts(marks, code, ranges)
+    return Tables(
+        first_line=first,
+        n_lines=n_lines,
+        start=_start(code),
+        is_far=far,
+        statements=statements,
+        instructions=_instruction_table(code, ranges, first, n_lines)
+        if _COUNTS_INSTRUCTIONS
+        else None,
+        marks=marks,
+        resumes=_line_table(code, ranges)
+        if _INLINED and (in_steps or marks is not None or n_lines > _LONG_SEARCH)
+        else None,
+    )
+
+
+def _merged(
+    ranges: Iterable[tuple[int, int, int | None]],
+) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, line) of adjacent instructions of one line, in bytes.
+
+    `ranges` has several for one line, by column, and some that have no line.
+    """
+    begin = last = current = 0
+    for start, end, line in ranges:
+        if line == current and start == last:
+            last = end
+            continue
+        if current > 0 and begin < last:
+            yield begin, last, current
+        begin, last, current = start, end, line or 0
+    if current > 0 and begin < last:
+        yield begin, last, current
+
+
+def _within(
+    code: CodeType, ranges: list[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """Return `ranges` up to the end of the bytecode.
+
+    The line table of code that a program made may go on beyond it.
+    """
+    size = len(code.co_code)
+    if not ranges or ranges[-1][1] <= size:
+        return ranges
+    return [
+        (start, min(end, size), line) for start, end, line in ranges if start < size
+    ]
+
+
+def _start(code: CodeType) -> int:
+    """Return the byte offset of the RESUME that begins a call, or -1."""
+    raw = code.co_code
+    for offset in range(0, len(raw), 2):
+        if raw[offset] == _RESUME and raw[offset + 1] & 3 == 0:
+            return offset
+    return -1
+
+
+def _zeros(kind: str, count: int) -> memoryview[int]:
+    """Return a table of `count` zeros: "H" of 16 bits, "I" of 32."""
+    size = 2 if kind == "H" else 4
+    return memoryview(bytearray(size * count)).cast(kind)  # type: ignore[call-overload,no-any-return]
+
+
+def _instruction_table(
+    code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
+) -> bytes:
+    table = _zeros("H", n_lines)
+    opcodes = code.co_code[::2]
+    # Instructions before the head of a for loop run once, the others in every turn.
+    loops = for_loops(code) if _FOR_ITER in opcodes else []
+    for begin, end, line in ranges:
+        start = max((head for head in loops if begin <= head < end), default=begin)
+        run = opcodes[start // 2 : end // 2]
+        count = len(run) - run.count(_EXTENDED_ARG) - run.count(_CACHE)
+        if _YIELD in run:
+            count = (count + 1) // 2  # half of them run before the yield
+        table[line - first] = min(table[line - first] + count, 0xFFFF)
+    return table.tobytes()
+
+
+def _line_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bytes:
+    table = _zeros("I", len(code.co_code) // 2)
+    for start, end, line in ranges:
+        for place in range(start // 2, end // 2):
+            table[place] = line
+    return table.tobytes()
+
+
+def _statement_table(
+    code: CodeType, first: int, n_lines: int, spans: Iterable[Span]
+) -> bytes | None:
+    if code.co_name in _OWN_SCOPES or n_lines == 1:
+        return None
+    if code.co_name == "<lambda>":
+        spans = ((first, first + n_lines - 1),)
+    table = _zeros("I", n_lines)
+    for start, end in spans:
+        if start < first or start >= first + n_lines:
+            continue
+        for line in range(start, min(end, first + n_lines - 1) + 1):
+            table[line - first] = 1 + start - first
+    return table.tobytes() if any(table) else None
