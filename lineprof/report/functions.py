@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
-_UNKNOWN_CALLER = "not known from where"
+UNKNOWN_CALLER = "not known from where"
 
 _HOT_PERCENT = 20  # of the time of all lines
 
@@ -371,16 +371,9 @@ def _caller_table(
     GPU time is not summed: work that a recursive function launched counts for
     each line on the call path.
     """
-    known = _added(rows)
-    rest_ns = function.total_ns - known.total_ns
-    if not rows or function.calls > known.calls or rest_ns > 0:
-        rest = _CallSums(
-            calls=max(0, function.calls - known.calls),
-            primitive_calls=max(0, function.primitive_calls - known.primitive_calls),
-            total_ns=max(0, rest_ns),
-            inclusive_ns=max(0, rest_ns),
-        )
-        rows = [*rows, _CallerRow(caller=_UNKNOWN_CALLER, sums=rest)]
+    rest = unknown_calls(function, [row.sums for row in rows])
+    if rest is not None:
+        rows = [*rows, _CallerRow(caller=UNKNOWN_CALLER, sums=rest)]
     total = _CallerRow(caller="all together", sums=_added(rows), gpu_ns=gpu_ns)
     shown = [*rows, total]
     times = time_unit_for(max(row.sums.inclusive_ns, row.gpu_ns) for row in shown)
@@ -395,13 +388,33 @@ def _caller_table(
     yield from grid(titles, cells, options.terminal, words=3)
 
 
+def unknown_calls(
+    function: FunctionTotals, known: Sequence[_CallSums | Edge]
+) -> _CallSums | None:
+    """Return the calls of a function that are not among the `known`, if any."""
+    sums = _sum_of_calls(known)
+    rest_ns = function.total_ns - sums.total_ns
+    if known and function.calls <= sums.calls and rest_ns <= 0:
+        return None
+    return _CallSums(
+        calls=max(0, function.calls - sums.calls),
+        primitive_calls=max(0, function.primitive_calls - sums.primitive_calls),
+        total_ns=max(0, rest_ns),
+        inclusive_ns=max(0, rest_ns),
+    )
+
+
 def _added(rows: list[_CallerRow]) -> _CallSums:
     """Return the sums over all rows."""
+    return _sum_of_calls([row.sums for row in rows])
+
+
+def _sum_of_calls(calls: Sequence[_CallSums | Edge]) -> _CallSums:
     return _CallSums(
-        calls=sum(row.sums.calls for row in rows),
-        primitive_calls=sum(row.sums.primitive_calls for row in rows),
-        total_ns=sum(row.sums.total_ns for row in rows),
-        inclusive_ns=sum(row.sums.inclusive_ns for row in rows),
+        calls=sum(one.calls for one in calls),
+        primitive_calls=sum(one.primitive_calls for one in calls),
+        total_ns=sum(one.total_ns for one in calls),
+        inclusive_ns=sum(one.inclusive_ns for one in calls),
     )
 
 

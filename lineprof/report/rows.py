@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import PLAIN
@@ -23,10 +24,12 @@ from lineprof.model.gpu import numbers_of_lines
 from lineprof.model.own_waits import own_waits
 from lineprof.report.drill_down import sections
 from lineprof.report.functions import (
+    UNKNOWN_CALLER,
     edges_into,
     hits_of_lines,
     hottest_lines,
     listed_functions,
+    unknown_calls,
 )
 from lineprof.report.limits import limited
 from lineprof.report.lookup import Finder
@@ -48,11 +51,48 @@ FORMAT = 1  # raised when a column changes its meaning or is removed
 
 
 class Rows(NamedTuple):
-    """The rows of a view, all with the same columns."""
+    """The rows of a view."""
 
+    columns: tuple[str, ...]  # of each row, in this order
     rows: Sequence[Row]
     more: int = 0  # rows that --limit and --min-percent leave out
     totals: Row | None = None  # of the whole profile
+
+
+_FUNCTION = ("file", "function", "function_line")
+
+_PART = ("from_ns", "until_ns", "of_ns")  # of the run: see `marks`
+
+_CALLS = ("calls", "primitive_calls", "total_ns", "inclusive_ns")
+
+_HOT = (
+    *(*_FUNCTION, "line", "hits", "self_ns"),
+    *("own_wait_min_ns", "own_wait_max_ns", "own_wait_cause", "gpu_self_ns"),
+    *(*_PART, "source"),
+)
+
+_FUNCTIONS = (
+    *(*_FUNCTION, "calls", "primitive_calls", "self_ns", "total_ns", "gpu_ns"),
+    *_PART,
+)
+
+_TREE = (
+    *("id", "parent_id", "depth", "call_line"),
+    *(*_FUNCTION, "calls", "self_ns", "inclusive_ns", *_PART),
+)
+
+_CALLERS = (
+    *(*_FUNCTION, *_PART),
+    *("caller_file", "caller", "caller_line"),
+    *(f"caller_{name}" for name in _PART),
+    *("call_line", *_CALLS, "gpu_ns", "source"),
+)
+
+_DRILL = (
+    *("path", *_FUNCTION, "line", "hits", "time_ns", "self_ns"),
+    *("callee_file", "callee", "callee_line", *_CALLS, "gpu_ns"),
+    *(*_PART, "source"),
+)
 
 
 # The two forms.
@@ -73,8 +113,8 @@ def as_csv(made: Rows) -> Iterator[str]:
 
     Characters that act on a terminal become escapes, because CSV is often printed.
     """
-    titles = made.rows[:1]
-    for values in (*titles, *(row.values() for row in made.rows)):
+    cells = ([row[name] for name in made.columns] for row in made.rows)
+    for values in chain([made.columns], cells):
         stream = io.StringIO()
         texts = [PLAIN.clean(v) if isinstance(v, str) else v for v in values]
         csv.writer(stream, lineterminator="").writerow(texts)
@@ -108,7 +148,8 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Rows:
             }
         )
     totals: Row = {"self_ns": found.self_ns}
-    return Rows(rows=rows, more=found.lines - len(rows), totals=totals)
+    more = found.lines - len(rows)
+    return Rows(columns=_HOT, rows=rows, more=more, totals=totals)
 
 
 def functions(profile: Profile, _: Sources, options: Options) -> Rows:
@@ -128,7 +169,8 @@ def functions(profile: Profile, _: Sources, options: Options) -> Rows:
         for row in shown
     ]
     totals: Row = {"self_ns": sum(row.numbers.self_ns for row in every)}
-    return Rows(rows=rows, more=len(every) - len(shown), totals=totals)
+    more = len(every) - len(shown)
+    return Rows(columns=_FUNCTIONS, rows=rows, more=more, totals=totals)
 
 
 def tree(profile: Profile, _: Sources, options: Options) -> Rows:
@@ -164,12 +206,14 @@ def tree(profile: Profile, _: Sources, options: Options) -> Rows:
             todo += [
                 (below, number, depth + 1) for below in reversed(path.children.values())
             ]
-    return Rows(rows=rows, more=more, totals={"inclusive_ns": root.inclusive_ns})
+    totals: Row = {"inclusive_ns": root.inclusive_ns}
+    return Rows(columns=_TREE, rows=rows, more=more, totals=totals)
 
 
 def callers(profile: Profile, sources: Sources, options: Options) -> Rows:
     """Return the rows of --callers; LineprofError for an unknown function."""
-    finder, marks = Finder(function_totals(profile)), Marks(profile)
+    totals = function_totals(profile)
+    finder, marks = Finder(totals), Marks(profile)
     every = edges(profile.calls)
     gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
     rows: list[Row] = []
@@ -179,13 +223,13 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Rows:
         whole_ns = sum(edge.total_ns for edge in into)
         shown = limited(into, options, lambda edge: edge.total_ns, whole_ns)
         more += len(into) - len(shown)
+        called = {**_named(key), **marks.columns(key)}
         for edge in shown:
             site = (edge.caller, edge.line, key)
             file = edge.caller[0] if edge.caller else ""
             rows.append(
                 {
-                    **_named(key),
-                    **marks.columns(key),
+                    **called,
                     **_named(edge.caller, "caller"),
                     **marks.columns(edge.caller, "caller_"),
                     "call_line": edge.line or None,
@@ -194,7 +238,11 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Rows:
                     "source": sources.line(file, edge.line) if file else None,
                 }
             )
-    return Rows(rows=rows, more=more)
+        rest = unknown_calls(totals[key], into)
+        if rest is not None:
+            row = {**dict.fromkeys(_CALLERS), **called, **rest._asdict()}
+            rows.append({**row, "caller": UNKNOWN_CALLER})
+    return Rows(columns=_CALLERS, rows=rows, more=more)
 
 
 def drill(profile: Profile, sources: Sources, options: Options) -> Rows:
@@ -218,7 +266,7 @@ def drill(profile: Profile, sources: Sources, options: Options) -> Rows:
                     "time_ns": line.time_ns,
                     "self_ns": own.get(key, {}).get(line.line),
                     **_named(None, "callee"),
-                    **dict.fromkeys(_CALL_NUMBERS),
+                    **dict.fromkeys(_CALLS),
                     "gpu_ns": numbers.gpu_ns if numbers else None,
                     **marks.columns(key),
                     "source": sources.line(key[0], line.line),
@@ -236,12 +284,10 @@ def drill(profile: Profile, sources: Sources, options: Options) -> Rows:
                 }
                 for edge in callees.get(line.line, ())
             ]
-    return Rows(rows=rows, more=more)
+    return Rows(columns=_DRILL, rows=rows, more=more)
 
 
-# Columns.
-
-_CALL_NUMBERS = ("calls", "primitive_calls", "total_ns", "inclusive_ns")
+# Values of columns.
 
 
 def _named(key: Key | None, column: str = "function") -> Row:
@@ -255,4 +301,4 @@ def _named(key: Key | None, column: str = "function") -> Row:
 
 def _numbers(edge: Edge) -> Row:
     """Return the columns with the numbers of an edge."""
-    return {name: getattr(edge, name) for name in _CALL_NUMBERS}
+    return {name: getattr(edge, name) for name in _CALLS}

@@ -116,7 +116,13 @@ def test_flags_for_kernels_and_graphs_reach_the_views(
             "the table has no order 'name'; known are: gpu, time, hits,",
         ),
         ("--gpu-summary --uvm yes", "'yes' is neither on nor off"),
-        ("--csv", "--csv goes with --gpu-summary or --gpu-trace or --api-trace;"),
+        (
+            "--csv",
+            (
+                "--csv goes with --hot or --functions or --tree or --drill or"
+                " --callers or --gpu-summary or --gpu-trace or --api-trace;"
+            ),
+        ),
         ("--occupancy", "--occupancy goes with --gpu-trace;"),
         ("--uvm off", "--uvm goes with --gpu-summary or --gpu-trace;"),
         ("--json --csv", "--json takes no --csv;"),

@@ -130,6 +130,9 @@ def test_callers_have_both_functions_and_the_line(tmp_path: Path) -> None:
     assert (row["calls"], row["total_ns"], row["inclusive_ns"]) == (4, 33_450, 33_450)
     assert (row["until_ns"], row["caller_until_ns"]) == (None, 30_000_000)
     assert row["source"] == "        total += fib(step + 2)"
+    [unknown] = json_of(tmp_path, "--callers", "never")["rows"]
+    assert (unknown["caller"], unknown["caller_file"]) == ("not known from where", None)
+    assert (unknown["calls"], unknown["total_ns"]) == (0, 0)
     [outside] = json_of(tmp_path, "--callers", "work")["rows"]
     assert named(outside, "caller") == (None, None, None)
     assert outside["call_line"] is None
@@ -162,7 +165,9 @@ def test_a_profile_without_calls_or_lines_has_rows_or_none(tmp_path: Path) -> No
     for flag in ("--hot", "--functions", "--tree"):
         done = viewer("view", flag, "--json", "b.lprof", cwd=tmp_path)
         assert json.loads(done.out)["rows"] == []
-        assert viewer("view", flag, "--csv", "b.lprof", cwd=tmp_path).out == ""
+        text = viewer("view", flag, "--csv", "b.lprof", cwd=tmp_path).out
+        assert text.count("\n") == 1
+        assert "function_line" in text.split(",")
 
 
 @pytest.mark.parametrize(
