@@ -169,7 +169,7 @@ GPU_SUMMARY = View(
     name="gpu-summary",
     suffix=".gpu-summary.txt",
     help="each kernel, copy, memset and CUDA call with its time, like nvprof",
-    options=(KERNEL, GRAPH_ORIGIN, UVM, CSV),
+    options=(KERNEL, GRAPH_ORIGIN, UVM, CSV, LIMIT, MIN_PERCENT),
     render=partial(_call, "gpu_summary", "gpu_summary"),
     notes=partial(_call, "gpu_summary", "summary_notes"),
 )
@@ -178,7 +178,7 @@ GPU_TRACE = View(
     name="gpu-trace",
     suffix=".gpu-trace.txt",
     help="each activity of a GPU in order of its start, like nvprof",
-    options=(KERNEL, GRAPH_ORIGIN, UVM, OCCUPANCY, CSV),
+    options=(KERNEL, GRAPH_ORIGIN, UVM, OCCUPANCY, CSV, LIMIT),
     render=partial(_call, "gpu_trace", "gpu_trace"),
     notes=partial(_call, "gpu_trace", "gpu_trace_notes"),
 )
@@ -187,7 +187,7 @@ API_TRACE = View(
     name="api-trace",
     suffix=".api-trace.txt",
     help="each CUDA call in order of its start, like nvprof",
-    options=(CSV,),
+    options=(CSV, LIMIT),
     render=partial(_call, "gpu_trace", "api_trace"),
     notes=partial(_call, "gpu_trace", "api_trace_notes"),
 )

@@ -18,6 +18,7 @@ from lineprof.report.gpu_format import (
     quoted,
     time_text,
 )
+from lineprof.report.limits import limited
 from lineprof.report.text_grid import percent_of
 
 if TYPE_CHECKING:
@@ -61,11 +62,11 @@ def gpu_summary(profile: Profile, _: Sources, options: Options) -> Iterator[str]
         (_CALLS, _entries(calls, places)),
     ]
     if options.csv:
-        yield from _csv(sections)
+        yield from _csv(sections, options)
         return
     yield from why_nothing(profile.gpu)
     if profile.gpu.sums:
-        yield from _text(sections)
+        yield from _text(sections, options)
         if not has_calls(profile.gpu):
             yield f"{_CALLS + ':':>16} {CALLS_NOT_RECORDED}"
 
@@ -130,14 +131,20 @@ def _entries(sums: Iterable[tuple[str, GpuSum]], places: Places) -> list[_Entry]
     return sorted(entries.values(), key=lambda entry: (-entry.ns, entry.name))
 
 
-def _text(sections: list[tuple[str, list[_Entry]]]) -> Iterator[str]:
+def _shown(entries: list[_Entry], options: Options) -> tuple[list[_Entry], int]:
+    """Return the entries of a section that `options` leave, and the time of all."""
+    total_ns = sum(entry.ns for entry in entries)
+    return limited(entries, options, lambda entry: entry.ns, total_ns), total_ns
+
+
+def _text(sections: list[tuple[str, list[_Entry]]], options: Options) -> Iterator[str]:
     causes = [_cause_text(entry) for _, entries in sections for entry in entries]
     width = max(map(len, [LINE_TITLE, *causes]))
     yield f"{_HEADER}  {LINE_TITLE:<{width}}  Name"
     for name, entries in sections:
-        total_ns = sum(entry.ns for entry in entries)
+        shown, total_ns = _shown(entries, options)
         title = f"{name}:"
-        for entry in entries:
+        for entry in shown:
             share = f"{percent_of(entry.ns, total_ns):.2f}%"
             times = (entry.mean_ns, entry.min_ns or 0, entry.max_ns)
             numbers = "".join(f" {time_text(ns):>9}" for ns in times)
@@ -146,6 +153,8 @@ def _text(sections: list[tuple[str, list[_Entry]]]) -> Iterator[str]:
                 f"{numbers}  {_cause_text(entry):<{width}}  {entry.name}"
             )
             title = ""
+        if len(shown) < len(entries):
+            yield f"{'':>16} {len(entries) - len(shown)} more"
 
 
 def _cause_text(entry: _Entry) -> str:
@@ -154,12 +163,12 @@ def _cause_text(entry: _Entry) -> str:
     return place if share == 100 else f"{place} ({min(99, round(share))}%)"  # noqa: PLR2004
 
 
-def _csv(sections: list[tuple[str, list[_Entry]]]) -> Iterator[str]:
+def _csv(sections: list[tuple[str, list[_Entry]]], options: Options) -> Iterator[str]:
     yield ",".join(map(quoted, _CSV_TITLES))
     yield _CSV_UNITS
     for name, entries in sections:
-        total_ns = sum(entry.ns for entry in entries)
-        for entry in entries:
+        shown, total_ns = _shown(entries, options)
+        for entry in shown:
             place, share = entry.main_cause()
             fields = (
                 quoted(name),

@@ -6,7 +6,9 @@ timeline can have millions of events.
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
@@ -130,16 +132,25 @@ def _rows(
     if options.csv:
         yield ",".join(map(quoted, trace.csv_titles))
         yield trace.csv_units
+    left = options.limit or sys.maxsize  # rows
     for number, timeline in enumerate(timelines):
+        if not left:
+            break
+        events: Iterable[GpuEvent] = filter(trace.is_shown, timeline)
+        if options.limit:  # without it there may be millions
+            events = list(islice(events, left))
+            left -= len(events)
         if options.csv:
-            for event in filter(trace.is_shown, timeline):
+            for event in events:
                 yield ",".join(trace.fields(event, timeline.process))
             continue
         if len(timelines) > 1:
             yield from _heading(profile, timeline, first=not number)
         yield trace.header
-        for event in filter(trace.is_shown, timeline):
+        for event in events:
             yield trace.text(event, timeline.process)
+    if not (left or options.csv):
+        yield f"The first {options.limit:,} rows alone: leave out --limit for all"
 
 
 def _heading(profile: Profile, timeline: Timeline, *, first: bool) -> Iterator[str]:

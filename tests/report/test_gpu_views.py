@@ -404,3 +404,18 @@ def test_the_gpu_views_are_like_other_views() -> None:
         assert {option.field for option in VIEWS[name].options} >= {"csv"}
     assert Gpu() == NO_GPU
     assert EVIL in {one.name for one in SUMS}
+
+
+def test_views_of_gpu_work_have_limits() -> None:
+    for view, text in (("gpu-summary", " more"), ("gpu-trace", "The first 2 rows")):
+        whole = text_of(example(), view).splitlines()
+        part = text_of(example(), view, limit=2).splitlines()
+        assert len(part) < len(whole)
+        assert any(text in line for line in part)
+        rows = [line for line in part if text not in line]
+        assert set(rows) <= set(whole)
+    csv = text_of(example(), "gpu-trace", limit=2, csv=True).splitlines()
+    assert len(csv) == 4  # with titles and units
+    assert csv == text_of(example(), "gpu-trace", csv=True).splitlines()[:4]
+    shares = text_of(example(), "gpu-summary", min_percent=50.0).splitlines()
+    assert len(shares) < len(text_of(example(), "gpu-summary").splitlines())
