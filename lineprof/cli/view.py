@@ -129,7 +129,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     if view is _DEFAULT and not (names or _has_choice(parsed)):
         view = default_view(profile, sources, options)
-    for_programs = parsed.as_json or options.csv
+    has_notes = _has_notes(profile, options, as_json=parsed.as_json)
 
     def lines() -> Iterable[str]:
         return _lines(view, profile, sources, options, as_json=parsed.as_json)
@@ -144,7 +144,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         *_unknown_keys(settings),
         *(
             _remarks(view, profile, sources, options)
-            if for_programs or to_file  # else they are part of the output
+            if to_file or not has_notes  # else they are part of the output
             else ()
         ),
     ):
@@ -203,11 +203,19 @@ def _lines(
             return rows.as_json(view.name, made, remarks)
         return rows.as_csv(made)
     lines = view.render(profile, sources, options)
-    if options.csv or not view.is_text:
+    if not _has_notes(profile, options, as_json=as_json):
         return lines
     from lineprof.report.notes import with_notes  # noqa: PLC0415  # not for --help
 
     return with_notes(lines, remarks)
+
+
+def _has_notes(profile: Profile, options: Options, *, as_json: bool) -> bool:
+    """Return whether notes are part of the output, which they are for people.
+
+    The table of a profile that line_profiler wrote stays as line_profiler prints it.
+    """
+    return bool(profile.processes) and not (as_json or options.csv)
 
 
 def _remarks(

@@ -99,7 +99,6 @@ JSON = View(
     options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
     takes_names=True,
-    is_text=False,
 )
 
 HOT = View(

@@ -93,7 +93,6 @@ class View(NamedTuple):
     orders: Collection[str] = ()  # that --sort-by may name
     has_tables: bool = True  # with the source of all functions
     takes_names: bool = False  # of the functions to show
-    is_text: bool = True  # for people: notes are part of it
     # For --json and --csv; None: the view has neither, or makes them itself.
     rows: Callable[[Profile, Sources, Options], Rows] | None = None
 

@@ -106,7 +106,7 @@ def test_the_name_of_an_existing_file_is_kept(
 ) -> None:
     save(LineStats({}, 1e-9), "train.py.lprof")
     assert main(["view", "train.py.lprof"]) == 0
-    assert "the profile is empty" in capsys.readouterr().out
+    assert "the profile is empty" in capsys.readouterr().err
     assert Path(file).exists()
 
 
@@ -116,12 +116,11 @@ def test_an_empty_profile_says_why(
     save(LineStats({}, 1e-9), file)
     assert main([file]) == 0
     captured = capsys.readouterr()
-    assert captured.out == (
-        "Timer unit: 1e-06 s\n\n"
-        "Note: the profile is empty: no function was registered;"
+    assert captured.out == "Timer unit: 1e-06 s\n\n"
+    assert captured.err == (
+        "lineprof: the profile is empty: no function was registered;"
         " put @profile above a function or give it to add_function\n"
     )
-    assert captured.err == ""
 
 
 def test_a_changed_source_is_reported(
@@ -138,11 +137,10 @@ def test_a_changed_source_is_reported(
     assert main([file]) == 0
     captured = capsys.readouterr()
     assert "old" in captured.out
-    assert captured.out.endswith(
-        f"\n\nNote: {name} has changed since it was profiled;"
+    assert captured.err == (
+        f"lineprof: {name} has changed since it was profiled;"
         " the text shown is that of the profile\n"
     )
-    assert captured.err == ""
 
 
 @pytest.mark.parametrize(

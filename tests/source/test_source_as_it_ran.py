@@ -75,10 +75,11 @@ def check_text(path: Path, file: Path, text: str) -> None:
 
 def check_view(path: Path, how: str, *lines: str) -> None:
     """Check that the tables have `lines`, and the note on a changed file."""
-    viewed = viewer("view", path.name, cwd=path.parent)
+    viewed = viewer("view", "--all-functions", path.name, cwd=path.parent)
     for line in lines:
         assert line in viewed.out
-    assert (CHANGED in viewed.err) == (how != "deleted")
+    assert (CHANGED in viewed.out) == (how != "deleted")
+    assert CHANGED not in viewed.err
 
 
 def check_left_out(outcome: Outcome, path: Path, file: Path, why: str) -> None:
@@ -91,7 +92,8 @@ def check_left_out(outcome: Outcome, path: Path, file: Path, why: str) -> None:
     viewed = viewer("view", path.name, cwd=path.parent)
     assert "total" not in viewed.out
     assert "     5         4  " in viewed.out  # the counts are there
-    assert viewed.err == f"lineprof: {warning}\n"
+    assert viewed.out.endswith(f"\n\nNote: {warning}\n")
+    assert viewed.err == ""
 
 
 @pytest.mark.parametrize("how", CHANGES)
@@ -232,8 +234,9 @@ def test_text_that_one_of_several_profiles_leaves_out_is_not_shown(
         viewed = viewer("view", *names, cwd=tmp_path)
         assert "     5         8  " in viewed.out
         assert "total" not in viewed.out
-        assert f"{mod} is not the text that Python compiled" in viewed.err
-        assert "differs" not in viewed.err
+        assert f"{mod} is not the text that Python compiled" in viewed.out
+        assert "differs" not in viewed.out
+        assert viewed.err == ""
 
 
 def test_a_script_that_begins_by_deleting_itself_is_shown(tmp_path: Path) -> None:
