@@ -138,7 +138,8 @@ _PACKAGES = (
     *("lineprof.console", "lineprof.decorate", "lineprof.model", "lineprof.recording"),
     *("lineprof.report", "lineprof.snapshot", "lineprof.storage"),
 )
-_NOT_HERE = ("__main__", "ipython_extension")  # not for a program under kernprof
+# Not for a program under kernprof.
+_NOT_HERE = ("__main__", "ipython_extension", "pytest_plugin")
 # Imported inside functions of lineprof, so perhaps while the program runs.
 _IN_FUNCTIONS = (
     *("ast", "ctypes", "hashlib", "inspect", "linecache", "pstats", "shlex"),
