@@ -644,14 +644,15 @@ class Results:
         gpu = session.gpu.take()
         cost_factor = remeasure(session.module, session.core, session.calibration)
         self._registry.note_compiled_by_numba()
-        return self._stats(
-            blocks,
-            cost_factor=cost_factor,
-            gpu=gpu,
-            trace=session.trace,
-            end=end,
-            from_start=from_start,
-        )
+        with _PausedCollection():  # it would visit all objects of the program again
+            return self._stats(
+                blocks,
+                cost_factor=cost_factor,
+                gpu=gpu,
+                trace=session.trace,
+                end=end,
+                from_start=from_start,
+            )
 
     def stats_so_far(self, blocks: Blocks | None, *, from_start: bool) -> LineStats:
         """Return the same while the program runs: see `LineProfiler.stats_so_far`."""
@@ -733,12 +734,21 @@ class Results:
 
 def _counted(tracer: Tracer) -> Counted:
     """Return all counts of `tracer`, and the waits of lines."""
-    collects = gc.isenabled()
-    gc.disable()  # before 3.12 a collection may run the program's code in between
-    try:
+    with _PausedCollection():  # before 3.12 it may run the program's code in between
         return *tracer.snapshot(), tracer.off_cpu()
-    finally:
-        if collects:
+
+
+class _PausedCollection:
+    """A ``with`` block in which Python's garbage collector does not run by itself."""
+
+    def __enter__(self) -> None:
+        """Pause it, unless the program has."""
+        self._collects = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_exception: object) -> None:
+        """Restore it."""
+        if self._collects:
             gc.enable()
 
 
