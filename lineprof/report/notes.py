@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
 
+    from lineprof.model.call_graph import CallPath
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.source import Sources
@@ -98,10 +99,13 @@ def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     return steps
 
 
-def start_of_drill(profile: Profile) -> str:
-    """Return the function from where calls branch, as --drill takes it; "" if none."""
+def start_of_drill(profile: Profile, root: CallPath | None = None) -> str:
+    """Return the function from where calls branch, as --drill takes it; "" if none.
+
+    `root` is that of all call paths, if it is known.
+    """
     measured = {function.key for function in profile.functions}
-    path = branch_point(call_path_tree(profile))[0]
+    path = branch_point(root or call_path_tree(profile))[0]
     if path.function is None and path.children:
         path = next(iter(path.children.values()))
     while path.function not in measured:

@@ -25,6 +25,7 @@ from lineprof.report.text_grid import grid, in_words, percent, percent_of, time_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lineprof.model.call_graph import CallPath
     from lineprof.model.profile import Profile
     from lineprof.report.options import Options
     from lineprof.source import Sources
@@ -57,6 +58,7 @@ def is_large(profile: Profile, sources: Sources, options: Options) -> bool:
 
 def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the first screen of `profile`, whose file is `options.file`."""
+    root = call_path_tree(profile)
     yield from _run(profile, options)
     yield ""
     yield from _lines(profile, sources, options)
@@ -64,9 +66,9 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     yield from _functions(profile, options)
     if profile.calls.nodes:
         yield ""
-        yield from _calls(profile, sources, options)
+        yield from _calls(profile, sources, options, root)
     yield ""
-    yield from _more(profile, options)
+    yield from _more(profile, options, root)
 
 
 def _run(profile: Profile, options: Options) -> Iterator[str]:
@@ -120,18 +122,19 @@ def _functions(profile: Profile, options: Options) -> Iterator[str]:
     yield from grid(titles, cells, options.terminal, hot=is_hot)
 
 
-def _calls(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+def _calls(
+    profile: Profile, sources: Sources, options: Options, root: CallPath
+) -> Iterator[str]:
     """Yield the calls from where they branch."""
-    root = call_path_tree(profile)
     start, above = branch_point(root)
     levels = f", {above} levels down" if above > 1 else ""
     yield f"Calls, from where they branch{levels} (:LINE is where each is called):"
     yield from branches(profile, sources, options, (root, start), _TREE_ROWS)
 
 
-def _more(profile: Profile, options: Options) -> Iterator[str]:
+def _more(profile: Profile, options: Options, root: CallPath) -> Iterator[str]:
     """Yield the flags that show more."""
-    start = start_of_drill(profile)
+    start = start_of_drill(profile, root)
     word = shell_word(start)
     flags = {
         word: "its table; or file.py, file.py:12, a glob",
