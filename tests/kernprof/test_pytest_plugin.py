@@ -122,7 +122,7 @@ def test_a_large_project_has_its_first_screen_at_the_end(project: Path) -> None:
     done = run(project, "--lineprof", "--lineprof-file", "%s-%%.lprof")
     _, _, shown = done.stdout.partition("lineprof: pytest-%.lprof =")
     assert "Hottest lines" in shown
-    assert " -m lineprof view FLAG pytest-%.lprof" in shown
+    assert " -m lineprof view WHAT pytest-%.lprof" in shown
     assert len(shown.splitlines()) < 65
 
 
