@@ -185,7 +185,7 @@ def test_statements_of_the_standard_library_are_those_of_ast() -> None:
                 continue  # a file for tests of the compiler
         assert found(text) == expected, file
         seen += len(expected)
-    assert seen > 3000
+    assert seen > 500
 
 
 def test_text_that_is_cut_anywhere_or_damaged_does_no_harm() -> None:
