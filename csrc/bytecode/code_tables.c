@@ -186,6 +186,25 @@ add_resumes(lp_code_tables *self, const line_ranges *ranges)
     return true;
 }
 
+/* The lines that have code, if these are few. */
+static bool
+add_lines_with_code(lp_code_tables *self, const line_ranges *ranges)
+{
+    if (self->n_lines <= LONG_SEARCH) {
+        return true;
+    }
+    self->has_code = calloc((size_t)self->n_lines / 8 + 1, 1);
+    if (self->has_code == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < ranges->n; i++) {
+        uint32_t offset = ranges->items[i].line - self->first_line;
+
+        self->has_code[offset / 8] |= (uint8_t)(1u << offset % 8);
+    }
+    return true;
+}
+
 /* -- statements ---------------------------------------------------------- */
 
 /* Return the index of the first span that begins at the line, or after it. */
@@ -707,7 +726,7 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
     self->is_far =
         (python & LP_PYTHON_ALL_IS_FAR) ||
         ((python & LP_PYTHON_FAR_IS_SLOW) && is_far(source, ranges));
-    if (!add_statements(self, source) ||
+    if (!add_lines_with_code(self, ranges) || !add_statements(self, source) ||
         (needs_marks(self, source, opcodes) &&
          !add_jump_marks(self, source, ranges, opcodes)) ||
         (self->is_far && !mark_starts(self, source, ranges, opcodes))) {
@@ -752,5 +771,6 @@ lp_code_tables_clear(lp_code_tables *self)
     free(self->instructions);
     free(self->marks);
     free(self->resumes);
+    free(self->has_code);
     memset(self, 0, sizeof(*self));
 }

@@ -97,6 +97,7 @@ typedef struct lp_code_tables {
     uint16_t *instructions; /* by line: number of instructions */
     uint8_t *marks;         /* by instruction */
     uint32_t *resumes;      /* by instruction: its line */
+    uint8_t *has_code;      /* by line: a bit if it has instructions */
 } lp_code_tables;
 
 typedef enum {

@@ -277,6 +277,7 @@ lp_code_take_tables(lp_code *self, PyObject *code, lp_code_tables *tables)
     layout->by_instruction = tables->is_far;
     layout->statements = tables->statements;
     layout->instructions = tables->instructions;
+    layout->has_code = tables->has_code;
     self->start = tables->start;
     self->n_marks = tables->n_instructions;
     self->marks = tables->marks;

@@ -20,8 +20,10 @@ lp_layout_clear(lp_layout *layout)
 {
     free(layout->statements);
     free(layout->instructions);
+    free(layout->has_code);
     layout->statements = NULL;
     layout->instructions = NULL;
+    layout->has_code = NULL;
 }
 
 static uint32_t
@@ -37,6 +39,24 @@ weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
         weight += costs->instruction * layout->instructions[offset];
     }
     return weight;
+}
+
+static bool
+has_code(const lp_layout *layout, uint32_t offset)
+{
+    return layout->has_code == NULL ||
+           layout->has_code[offset / 8] & 1u << offset % 8;
+}
+
+static void
+begin_line(lp_line *line, const lp_layout *layout, const lp_costs *costs,
+           uint32_t offset)
+{
+    line->weight = weight_of(layout, costs, offset);
+    line->min = LP_NO_MIN;
+    if (layout->statements != NULL) {
+        line->statement = layout->statements[offset];
+    }
 }
 
 lp_code_counters *
@@ -59,10 +79,16 @@ lp_code_counters_new(lp_arena *arena, const lp_layout *layout,
     counters->n_lines = layout->n_lines;
     counters->awaits = layout->awaits;
     for (uint32_t i = 0; i < layout->n_lines; i++) {
-        counters->lines[i].weight = weight_of(layout, costs, i);
-        counters->lines[i].min = LP_NO_MIN;
-        if (layout->statements != NULL) {
-            counters->lines[i].statement = layout->statements[i];
+        lp_line *line = &counters->lines[i];
+
+        if (!has_code(layout, i)) {
+            continue;
+        }
+        begin_line(line, layout, costs, i);
+        if (line->statement != 0) { /* gets the hits of all its lines */
+            uint32_t first = line->statement - 1;
+
+            begin_line(&counters->lines[first], layout, costs, first);
         }
     }
     return counters;
@@ -80,6 +106,9 @@ lp_code_counters_reset(lp_code_counters *counters)
     for (uint32_t i = 0; i < counters->n_lines; i++) {
         lp_line *line = &counters->lines[i];
 
+        if (line->min == 0 && line->hits == 0 && line->ticks == 0) {
+            continue; /* perhaps a line without code */
+        }
         line->hits = line->ticks = line->cost = line->max = 0;
         line->min = LP_NO_MIN;
         if (awaits != NULL) {

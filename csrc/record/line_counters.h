@@ -83,11 +83,15 @@ typedef struct lp_layout {
     uint32_t *statements;   /* owned, by line; NULL without multi-line
                                statements; see lp_line.statement */
     uint16_t *instructions; /* owned, by line; NULL if they cost nothing */
+    uint8_t *has_code;      /* owned, a bit for each line that events come
+                               from; NULL if all may */
 } lp_layout;
 
 void lp_layout_clear(lp_layout *layout);
 
-/* Return new zeroed counters in `arena`, or NULL if memory is out. */
+/* Return new zeroed counters in `arena`, or NULL if memory is out.  Lines
+ * without code are not written to: most pages of a class body's counters are
+ * never in memory. */
 lp_code_counters *lp_code_counters_new(lp_arena *arena,
                                        const lp_layout *layout,
                                        const lp_costs *costs);

@@ -65,8 +65,8 @@ def test_tables_of_the_standard_library_are_those_of_the_oracle() -> None:
         assert tables == truth._asdict(), code
         for name, table in tables.items():
             seen[name] += bool(table)
-    assert seen["first_line"] > 4000
-    assert seen["statements"] > 1000
+    assert seen["first_line"] > 400
+    assert seen["statements"] > 50
 
 
 def test_nonsense_in_a_code_object_does_no_harm() -> None:
