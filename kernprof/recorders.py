@@ -191,9 +191,13 @@ class LineRecorder:
         """Continue to record: threads and exit handlers may still run functions."""
 
     def leave(self) -> None:
-        """Release `lineprof.profile`."""
+        """Release `lineprof.profile`, and the profile: Python would look through it.
+
+        At its exit Python's garbage collector goes through all objects several times.
+        """
         if self._binding.release():
             self._start()
+        self.__dict__.pop("_stats", None)
 
     def dump(self, path: str, exit_reason: str) -> None:
         """Write the profile to `path`; LineprofError if that fails."""

@@ -71,6 +71,7 @@ class FunctionFilter:
             for package in ("kernprof", "lineprof")
         )
         self._selections: dict[str, _FileSelection | None] = {}  # by file
+        self._real_folders: dict[str, str] = {}
         self._matched: set[str] = set()  # patterns that matched code
 
     def is_unmatched(self, word: str) -> bool:
@@ -153,7 +154,12 @@ class FunctionFilter:
     def _paths(self, file: str) -> tuple[str, str]:
         """Return the absolute path of a file, and its real path."""
         path = os.path.normpath(os.path.join(self._folder, file))
-        return path, real_path(path)
+        if os.path.islink(path):
+            return path, real_path(path)
+        folder, name = os.path.split(path)
+        if folder not in self._real_folders:  # many files have the same
+            self._real_folders[folder] = real_path(folder)
+        return path, os.path.join(self._real_folders[folder], name)
 
     def _selection(
         self,
@@ -302,7 +308,8 @@ def _modules(paths: Collection[str]) -> set[str]:
     """Return the names by which modules with these files could be imported."""
     found = set()
     for entry in [entry for entry in sys.path if isinstance(entry, str)]:
-        folder = os.path.join(absolute_path(entry), "")
+        folder = entry if os.path.isabs(entry) else absolute_path(entry)
+        folder = os.path.join(os.path.normpath(folder), "")
         for path in paths:
             if path.startswith(folder):
                 name = os.path.splitext(path[len(folder) :])[0].replace(os.sep, ".")

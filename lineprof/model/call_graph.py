@@ -370,13 +370,55 @@ def branch_point(root: CallPath) -> tuple[CallPath, int]:
     path, depth = root, 0
     while path.children:
         longest = next(iter(path.children.values()))
-        if (
-            longest.inclusive_ns < _MIN_SHARE_OF_CALLER * path.inclusive_ns
-            or longest.inclusive_ns < _MIN_SHARE_OF_ALL * root.inclusive_ns
-        ):
+        if _divides(longest.inclusive_ns, path.inclusive_ns, root.inclusive_ns):
             break
         path, depth = longest, depth + 1
     return path, depth
+
+
+def functions_to_branch(nodes: Sequence[CallNode]) -> list[Key]:
+    """Return the functions on the call path from a root to the `branch_point`.
+
+    If that is where calls come from outside, the list has the longest root alone. All
+    call paths need not be made for it, which takes long if they are many.
+    """
+    columns = node_columns(nodes)
+    functions, lines = columns.column("function"), columns.column("line")
+    times = list(columns.column("self_ns"))
+    below: dict[int, list[int]] = {NO_NODE: []}
+    parents = columns.column("parent")
+    for index, parent in enumerate(parents):
+        below.setdefault(parent, []).append(index)
+    for index in range(len(times) - 1, -1, -1):
+        if parents[index] != NO_NODE:
+            times[parents[index]] += times[index]
+    found: list[Key] = []
+    path = [NO_NODE]  # its nodes: one for each thread, and for each path to its caller
+    all_ns = path_ns = sum(times[index] for index in below[NO_NODE])
+    while True:
+        callees: dict[tuple[int, int], list[int]] = {}
+        for node in path:
+            for index in below.get(node, ()):
+                callees.setdefault((lines[index], functions[index]), []).append(index)
+        if not callees:
+            return found
+        sums = {key: sum(times[one] for one in some) for key, some in callees.items()}
+        longest = max(sums, key=sums.__getitem__)
+        ns, path, function = sums[longest], callees[longest], longest[1]
+        divides = _divides(ns, path_ns, all_ns)
+        if not divides or not found:
+            found.append(columns.functions[function])
+        if divides:
+            return found
+        path_ns = ns
+
+
+def _divides(longest_ns: int, path_ns: int, all_ns: int) -> bool:
+    """Return whether the time of a path divides, by that of its longest callee."""
+    return (
+        longest_ns < _MIN_SHARE_OF_CALLER * path_ns
+        or longest_ns < _MIN_SHARE_OF_ALL * all_ns
+    )
 
 
 def _add_up(paths: Sequence[CallPath]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import python_command, shell_word
-from lineprof.model.call_graph import branch_point, call_path_tree
+from lineprof.model.call_graph import functions_to_branch
 from lineprof.model.names import names_of_profile
 from lineprof.source import LEFT_OUT, changed, size_of
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
 
-    from lineprof.model.call_graph import CallPath
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.source import Sources
@@ -99,20 +98,14 @@ def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     return steps
 
 
-def start_of_drill(profile: Profile, root: CallPath | None = None) -> str:
-    """Return the function from where calls branch, as --drill takes it; "" if none.
-
-    `root` is that of all call paths, if it is known.
-    """
-    measured = {function.key for function in profile.functions}
-    path = branch_point(root or call_path_tree(profile))[0]
-    if path.function is None and path.children:
-        path = next(iter(path.children.values()))
-    while path.function not in measured:
-        if path.parent is None:
-            return ""
-        path = path.parent
-    return _target(profile, path.function)
+def start_of_drill(profile: Profile) -> str:
+    """Return the function from where calls branch, as --drill takes it; "" if none."""
+    measured = {function.key: function for function in profile.functions}
+    chain = functions_to_branch(profile.calls.nodes)
+    if not profile.calls.nodes and measured:
+        chain = [max(measured, key=lambda key: measured[key].total_ns)]
+    known = [key for key in chain if key in measured]
+    return _target(profile, known[-1]) if known else ""
 
 
 def _target(profile: Profile, key: Key) -> str:

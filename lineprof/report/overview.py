@@ -68,7 +68,7 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         yield ""
         yield from _calls(profile, sources, options, root)
     yield ""
-    yield from _more(profile, options, root)
+    yield from _more(profile, options)
 
 
 def _run(profile: Profile, options: Options) -> Iterator[str]:
@@ -132,9 +132,9 @@ def _calls(
     yield from branches(profile, sources, options, (root, start), _TREE_ROWS)
 
 
-def _more(profile: Profile, options: Options, root: CallPath) -> Iterator[str]:
+def _more(profile: Profile, options: Options) -> Iterator[str]:
     """Yield the flags that show more."""
-    start = start_of_drill(profile, root)
+    start = start_of_drill(profile)
     word = shell_word(start)
     flags = {
         word: "its table; or file.py, file.py:12, a glob",
