@@ -377,15 +377,14 @@ class TraceSlices:
 
         Of slices that are nested too deep the outermost is shown, as cut.
         """
-        _, ns, thread, function, line = one
-        key = (thread, line != 0)
+        key = (one.thread, one.line != 0)
         found = self._open.get(key)
         if found is None:
             found = self._open[key] = (self._track(*key), [])
         track, ends = found
         while ends and ends[-1] <= start:
             ends.pop()
-        end = start + ns
+        end = start + one.ns
         if ends and end > ends[-1]:
             end = ends[-1]  # rounding makes no slice outlast the one around it
         depth = len(ends)
@@ -395,8 +394,8 @@ class TraceSlices:
         if depth == MAX_DEPTH:
             label = self._labels.cut
         else:
-            label = self._labels.of_slice(function, line)
-        return Span(track, start, end - start, label)
+            label = self._labels.of_slice(one.function, one.line)
+        return Span(track=track, start=start, ns=end - start, label=label)
 
     def _track(self, thread: int, is_line: bool) -> int:  # noqa: FBT001  # of a key
         track = self._tracks.thread(self._process, thread)

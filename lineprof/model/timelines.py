@@ -493,15 +493,15 @@ def _is_in_order(batches: Iterable[Batch]) -> bool:
 
 
 def _slices(trace: Trace, batch: Batch) -> Iterator[Slice]:
-    """Yield the slices of a batch; made by place, as there may be millions."""
-    columns = slice_columns(batch)
-    return map(
-        Slice._make,
-        zip(
-            map(trace.origin_ns.__rsub__, columns.start),
-            columns.ns,
-            map(trace.threads.__getitem__, columns.thread),
-            map(trace.functions.__getitem__, columns.function),
-            columns.line,
-        ),
-    )
+    """Yield the slices of a batch."""
+    columns, threads, functions = slice_columns(batch), trace.threads, trace.functions
+    for start, ns, thread, function, line in zip(
+        columns.start, columns.ns, columns.thread, columns.function, columns.line
+    ):
+        yield Slice(
+            start_ns=start - trace.origin_ns,
+            ns=ns,
+            thread=threads[thread],
+            function=functions[function],
+            line=line,
+        )

@@ -200,10 +200,11 @@ def hottest_lines(profile: Profile, options: Options) -> _HottestLines:
 
 def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each of the hottest lines."""
-    shown, count, self_ns, gpu_ns = hottest_lines(profile, options)
+    hottest = hottest_lines(profile, options)
+    shown, self_ns, gpu_ns = hottest.shown, hottest.self_ns, hottest.gpu_ns
     gpu_words = f" and {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
     yield (
-        f"{len(shown)} of {count} lines, of all that took {in_words(self_ns)}"
+        f"{len(shown)} of {hottest.lines} lines, of all that took {in_words(self_ns)}"
         f"{gpu_words} themselves:"
     )
     yield ""
