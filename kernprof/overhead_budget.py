@@ -266,20 +266,9 @@ class BudgetWatch:
         for cost in costs:
             if cost.key in chosen and cost.code is not None:
                 profiler.unwatch(cost.code)
-        for key, usage in chosen.items():
+        for key in chosen:
             profiler.cut(key)
             self._off.append(key[2])
-            profiler.warnings.append(self._why(key, usage, elapsed))
-
-    def _why(self, key: Key, usage: Usage, elapsed: int) -> str:
-        file, line, name = key
-        hits = f"{usage.hits} hit{'s' * (usage.hits != 1)}"
-        took = format_seconds(usage.cost_ns / _SECOND).strip()
-        return (
-            f"{file}:{line} {name}: switched off after {elapsed / _SECOND:.2f} s, so"
-            f" as to stay within --max-overhead {self._limit:g}: to measure its"
-            f" {hits} had taken {took}; what it did since is its callers'"
-        )
 
     def summary(self) -> list[str]:
         """Return lines on what was not measured, and on a budget that was missed."""
@@ -291,7 +280,7 @@ class BudgetWatch:
                 names += f" and {more} more"
             lines.append(
                 f"--max-overhead {self._limit:g} has switched off {names}: what they"
-                " did since is their callers'; the profile says when and why"
+                " did since is their callers', and every view marks them"
             )
         if self._left_out:
             lines.append(self._why_left_out())

@@ -504,7 +504,7 @@ class _Rest:
 
     def __init__(self, lines: Sequence[str], start: int) -> None:
         self._lines = lines
-        self._start = start
+        self._start, _, _ = slice(start, None).indices(len(lines))  # it may be below 0
 
     def __iter__(self) -> Iterator[str]:
         return (f"{self._lines[n]}\n" for n in range(self._start, len(self._lines)))

@@ -224,7 +224,9 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.from_functions": lambda b: LineStats.from_functions(b.stats.functions),
     "LineStats.from_stats_objects": lambda b: LineStats.from_stats_objects(b.stats),
     "LineStats.functions": lambda b: b.stats.functions,
+    "LineStats.is_whole": lambda b: b.stats.is_whole,
     "LineStats.of": lambda b: LineStats.of(b.stats),
+    "LineStats.of_functions": lambda b: b.stats.of_functions(()),
     "LineStats.print": lambda b: b.stats.print(io.StringIO()),
     "LineStats.reading_below": lambda b: b.stats.reading_below("."),
     "LineStats.timings": lambda b: b.stats.timings,
@@ -232,6 +234,9 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.to_pandas": lambda b: data_frame(b.stats),
     "LineStats.unit": lambda b: b.stats.unit,
     "LineStats.why_empty": lambda b: b.stats.why_empty,
+    "LineStats.with_timelines": lambda b: b.stats.with_timelines(
+        b.stats.threads, b.stats.traces, b.stats.gpu
+    ),
     "GpuOptions": lambda _: lineprof.GpuOptions(),
     "TraceOptions": lambda _: lineprof.TraceOptions(),
     "gpu_status": lambda _: lineprof.gpu_status(),
