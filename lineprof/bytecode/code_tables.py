@@ -28,6 +28,11 @@ _PYTHON = (".py", ".pyw")  # ends of names of files whose text is Python
 _ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
 _STEPS = GENERATOR | COROUTINE | ASYNC_GENERATOR
 
+# They hold no statements, so that their file need not be read.
+_EXPRESSIONS = frozenset(
+    ("<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
+)
+
 # What `Tracer.add_code` returns; see csrc/module/tracer_type.c.
 _NOT_ADDED, _ADDED, _ADDED_UNREAD, _INVALID_LINES = range(4)
 
@@ -56,7 +61,9 @@ def register(  # noqa: PLR0913  # the properties of a code object
     and lines of `code` are ranges. With `enables`, calls of `code` enable the tracer,
     from the first call on.
     """
-    spans = file_spans(code.co_filename, source, tracer.statement_spans)
+    spans = None
+    if code.co_name not in _EXPRESSIONS:
+        spans = file_spans(code.co_filename, source, tracer.statement_spans)
     result = tracer.add_code(code, key, enables, spans, OPCODES)
     if result == _ADDED_UNREAD:
         _unread[:] = [True]
