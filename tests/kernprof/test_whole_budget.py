@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import kernprof, write
+from running import hook_name
 from whole_program import names, profiled, summary
 
 from kernprof.overhead_budget import Budget, BudgetWatch
@@ -135,6 +136,8 @@ def test_events_are_taken_as_often_as_they_are_underestimated() -> None:
 
 class Fake:
     """A profiler with costs set by the test."""
+
+    core = "monitoring"
 
     def __init__(self, functions: Mapping[str, tuple[int, int]]) -> None:
         """Set the costs by function name."""
@@ -336,7 +339,14 @@ def test_a_budget_leaves_out_functions_for_which_there_is_no_time(
 
 def test_a_budget_that_is_kept_changes_nothing(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "def f(): return 1\nf()\n")
-    _, stats = profiled("--max-overhead=50", "x.py", cwd=tmp_path, err=summary(2, 1))
+    said = summary(2, 1)
+    if hook_name() == "settrace":
+        said += (
+            "kernprof: --max-overhead 50 leaves out that each call takes longer with"
+            " the event source settrace: up to a fifth of the time of programs with many"
+            " calls; Python 3.12 and later need no settrace\n"
+        )
+    _, stats = profiled("--max-overhead=50", "x.py", cwd=tmp_path, err=said)
     assert (names(stats), stats.warnings) == (["x.py:<module>", "x.py:f"], ())
 
 
