@@ -343,8 +343,8 @@ def test_a_budget_that_is_kept_changes_nothing(tmp_path: Path) -> None:
     if hook_name() == "settrace":
         said += (
             "kernprof: --max-overhead 50 leaves out that each call takes longer with"
-            " the event source settrace: up to a fifth of the time of programs with many"
-            " calls; Python 3.12 and later need no settrace\n"
+            " the event source settrace: up to a fifth of the time of programs with"
+            " many calls; Python 3.12 and later need no settrace\n"
         )
     _, stats = profiled("--max-overhead=50", "x.py", cwd=tmp_path, err=said)
     assert (names(stats), stats.warnings) == (["x.py:<module>", "x.py:f"], ())
