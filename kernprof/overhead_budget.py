@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from lineprof.model.records import Key
-    from lineprof.recording.discovery import Cost
+    from lineprof.recording.discovery import Cost, Overhead
     from lineprof.recording.profiler import LineProfiler
 
 
@@ -149,7 +149,10 @@ _UNDERESTIMATE = 2.0
 # Costs outside of the program's own time, as benchmarks/real_programs.py measures them.
 _START_NS = 40_000_000  # from Python's start to the program's first line
 _WRITE_NS = 50_000_000  # a profile without functions
-_WRITE_FUNCTION_NS = 100_000  # each function more
+_WRITE_FUNCTION_NS = 150_000  # each function more
+_FREE_FUNCTION_NS = 50_000  # of memory, at exit
+
+_FIRST_CALLS_NS = 100_000  # by which those of a registered function are slower
 
 _FREE_NS = 40_000_000  # of registering functions, however short the program is
 _SHORTEST_PAUSE_NS, _LONGEST_PAUSE_NS = 1_000_000, 100_000_000
@@ -198,7 +201,7 @@ class BudgetWatch:
         self._is_counting_all = profiler.core == "monitoring"
         self._costs = {
             "to record events": round(overhead.events_ns * _UNDERESTIMATE),
-            "to register functions": overhead.registering_ns,
+            "to register functions": self._registering_ns(overhead),
         }
         if overhead.left_out:
             profiler.warnings.append(self._why_left_out())
@@ -220,16 +223,20 @@ class BudgetWatch:
 
     def _wait_ns(self) -> int:
         overhead = self._profiler().overhead()
-        writing_ns = _WRITE_FUNCTION_NS * self._registered
+        writing_ns = (_WRITE_FUNCTION_NS + _FREE_FUNCTION_NS) * self._registered
         if overhead.registering_ns + writing_ns > _FREE_NS:
             events_ns = round(overhead.events_ns * _UNDERESTIMATE)
-            running_ns = events_ns + overhead.registering_ns
+            running_ns = events_ns + self._registering_ns(overhead)
             allowed_ns = self._budget.allowance(self._elapsed() - running_ns)
             lacking_ns = _START_NS + _WRITE_NS + writing_ns + running_ns - allowed_ns
             if lacking_ns > 0:
                 wait_ns = lacking_ns / max(self._limit - 1, 1e-9)
                 return int(min(max(wait_ns, _SHORTEST_PAUSE_NS), _LONGEST_PAUSE_NS))
         return 0
+
+    def _registering_ns(self, overhead: Overhead) -> int:
+        """Return what registering functions has cost, in ns."""
+        return overhead.registering_ns + _FIRST_CALLS_NS * self._registered
 
     def _elapsed(self) -> int:
         """Return how long the program has run, in ns.
@@ -262,7 +269,7 @@ class BudgetWatch:
         chosen = self._budget.choose(
             elapsed,
             costs,
-            registering_ns=profiler.overhead().registering_ns,
+            registering_ns=self._registering_ns(profiler.overhead()),
             fixed_ns=_START_NS + _WRITE_NS + _WRITE_FUNCTION_NS * self._registered,
         )
         for cost in costs:
@@ -307,10 +314,9 @@ class BudgetWatch:
     def _why_missed(self) -> str:
         """Return a line on by how much the budget was missed, and why; or ""."""
         now = time.process_time_ns()
-        costs = {
-            "to start and to write the profile": _START_NS + now - self._ended_ns,
-            **self._costs,
-        }
+        ends_ns = _START_NS + now - self._ended_ns
+        ends_ns += _FREE_FUNCTION_NS * self._registered
+        costs = {"to start and to write the profile": ends_ns, **self._costs}
         own = sum(costs.values())
         factor = now / max(_LEAST_NS, now - own)
         if factor <= self._limit + _TOLERANCE:
