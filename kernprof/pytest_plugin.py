@@ -193,7 +193,8 @@ class TestProfile:
         sources = sources_of(stats)
         view = default_view(stats, sources, options)
         notes = [*view.notes(stats, options), *stats.warnings]
-        lines = with_notes(view.render(stats, sources, options), notes)
+        shown = view.render(stats, sources, options)
+        lines = with_notes(shown, notes, options.terminal.width)
         yield from map(clean_line, lines)
 
 

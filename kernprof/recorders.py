@@ -301,7 +301,8 @@ class LineRecorder:
         if _TABLE_FLAGS.isdisjoint(asked.given):
             view = default_view(self._stats, sources, options)
         notes = [*view.notes(self._stats, options), *self._warnings()]
-        lines = with_notes(view.render(self._stats, sources, options), notes)
+        shown = view.render(self._stats, sources, options)
+        lines = with_notes(shown, notes, options.terminal.width)
         write_lines(lines, stream)
 
     def _warnings(self) -> list[str]:

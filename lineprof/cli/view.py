@@ -207,7 +207,7 @@ def _lines(
         return lines
     from lineprof.report.notes import with_notes  # noqa: PLC0415  # not for --help
 
-    return with_notes(lines, remarks)
+    return with_notes(lines, remarks, options.terminal.width)
 
 
 def _has_notes(profile: Profile, options: Options, *, as_json: bool) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MAX_COMPARED = 1 << 28  # bytes of source files: more take seconds
 
 _MAX_NOTES = 8  # of a program with thousands of functions there may be hundreds
+_MIN_WIDTH = 20  # columns of a terminal; on less, notes are not wrapped
 
 _MAX_READABLE = 5  # functions, whose tables a user can read one by one
 
@@ -63,7 +64,9 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
     yield from sources.remarks()
 
 
-def with_notes(lines: Iterable[str], remarks: Iterable[str]) -> Iterator[str]:
+def with_notes(
+    lines: Iterable[str], remarks: Iterable[str], width: int | None = None
+) -> Iterator[str]:
     """Yield `lines`, and below them the first `remarks`, after a blank line."""
     last, count = "", 0
     for last in lines:
@@ -72,9 +75,24 @@ def with_notes(lines: Iterable[str], remarks: Iterable[str]) -> Iterator[str]:
         if count == 1 and last:
             yield ""
         if count <= _MAX_NOTES:
-            yield f"Note: {remark}"
+            yield from _wrapped(f"Note: {remark}", width)
     if count > _MAX_NOTES:
         yield f"Note: {count - _MAX_NOTES} more notes are left out; --json has all"
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """Return a text as lines of a terminal of that width; one line if it is None."""
+    if width is None or len(text) <= width or width < _MIN_WIDTH:
+        return [text]
+    from textwrap import wrap  # noqa: PLC0415  # for terminals
+
+    return wrap(
+        text,
+        width,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:

@@ -12,6 +12,7 @@ from lineprof.cli.main import main
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.records import Cut
 from lineprof.report.html import html_of
+from lineprof.report.notes import with_notes
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
@@ -174,6 +175,19 @@ def test_notes_are_below_the_view_and_in_the_log_file(
     assert shown(capsys, "--hot", "--log-file", "out.txt", cut_file) == ""
     written = (tmp_path / "out.txt").read_text(encoding="utf-8")
     assert written.endswith("\n\nNote: 3 events were lost\n")
+
+
+def test_notes_are_wrapped_on_a_terminal() -> None:
+    remark = "one two three four five six seven eight nine ten"
+    shown = [*with_notes(["x"], [remark], 24)]
+    assert shown == [
+        "x",
+        "",
+        "Note: one two three four",
+        "  five six seven eight",
+        "  nine ten",
+    ]
+    assert [*with_notes(["x"], [remark])] == ["x", "", f"Note: {remark}"]
 
 
 def test_of_many_notes_the_first_are_shown(
