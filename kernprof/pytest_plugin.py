@@ -211,15 +211,18 @@ def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
     from kernprof.selection import FunctionFilter  # noqa: PLC0415
     from lineprof.errors import LineprofError  # noqa: PLC0415
     from lineprof.files import current_folder  # noqa: PLC0415
-    from lineprof.patterns import patterns  # noqa: PLC0415
+    from lineprof.patterns import check, patterns  # noqa: PLC0415
     from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415
 
     if isinstance(getattr(builtins, "profile", None), LineProfiler):
         raise LineprofError("kernprof profiles this run already: leave out one of them")
     here = current_folder()
+    include = _names(options.lineprof_include)
+    exclude = _names(options.lineprof_exclude)
+    for name in (*include, *exclude):
+        check(name)
     selected = FunctionFilter(
-        include=patterns(_names(options.lineprof_include), here),
-        exclude=patterns(_names(options.lineprof_exclude), here),
+        include=patterns(include, here), exclude=patterns(exclude, here)
     )
     selected.begin_packages(around(folder))
     profiler = LineProfiler()

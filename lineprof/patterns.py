@@ -38,6 +38,7 @@ _ANY_PARTS = "**"
 _PACKAGE = "__init__.py"
 _LOCALS = ".<locals>"
 _MAX_LISTED = 8  # names in a message
+_MAX_LINE_DIGITS = 9
 
 
 class Name(namedtuple("Name", "file function line", defaults=("", 0))):
@@ -58,20 +59,22 @@ class Name(namedtuple("Name", "file function line", defaults=("", 0))):
 def parse(text: str) -> Name:
     """Return the parts of a name."""
     place, opening, _ = text.partition("(")
-    if opening and text.endswith(")") and _is_number(place.rpartition(":")[2]):
+    if opening and text.endswith(")") and is_line_number(place.rpartition(":")[2]):
         text = place  # as views print it
     file, separator, function = text.rpartition("::")
     if not separator:
         file, separator, function = text.rpartition(":")
     if not separator or os.sep in function:
         return Name(file=text)
-    if _is_number(function):
+    if is_line_number(function):
         return Name(file=file, line=int(function))
     return Name(file=file, function=function)
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+def is_line_number(text: str) -> bool:
+    """Return whether `text` is a number that a line may have."""
+    is_short = len(text) <= _MAX_LINE_DIGITS
+    return is_short and text.isascii() and text.isdigit()
 
 
 def is_glob(text: str) -> bool:
@@ -180,7 +183,10 @@ def path_parts(path: str) -> Parts:
 
 
 def check(word: str) -> None:
-    """Raise LineprofError for a pattern with an opening bracket that is not closed."""
+    """Raise LineprofError for a bracket that is not closed, and for a line 0."""
+    end = word.rpartition(":")[2]
+    if end != word and is_line_number(end) and not int(end):
+        raise LineprofError(f"{word!r} is no line", hint="lines begin at 1")
     rest = word
     while "[" in rest:
         rest = rest.partition("[")[2]

@@ -17,7 +17,7 @@ from shutil import which
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import print_lines
-from lineprof.console.terminal import terminal_of, write_lines
+from lineprof.console.terminal import size_in, terminal_of, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -71,8 +71,8 @@ def _size() -> tuple[int, int]:
         size = os.get_terminal_size(sys.stdout.fileno())
     except (AttributeError, OSError, ValueError):
         return 0, 0
-    lines = os.environ.get("LINES", "")
-    height = int(lines) if lines.isdecimal() else size.lines
+    lines = size_in("LINES")
+    height = size.lines if lines is None else lines
     return terminal_of(sys.stdout).width or size.columns, height
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _BOLD, _RESET = "\x1b[1m", "\x1b[0m"
 
+_MAX_SIZE_DIGITS = 9
+
 
 class Terminal(NamedTuple):
     """A terminal, or (as made without arguments) a pipe, file or string."""
@@ -79,11 +81,18 @@ def _has_boxes(stream: TextIO) -> bool:
     return True
 
 
+def size_in(variable: str) -> int | None:
+    """Return the number in COLUMNS or LINES; None if it is none for a terminal."""
+    text = os.environ.get(variable, "")
+    is_number = text.isdecimal() and len(text) <= _MAX_SIZE_DIGITS
+    return int(text) if is_number else None
+
+
 def _width(stream: TextIO) -> int | None:
     """Return the terminal's width in columns, or None if it is unknown."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns):
-        return int(columns)
+    columns = size_in("COLUMNS")
+    if columns:
+        return columns
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
     except (AttributeError, OSError, ValueError):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MAX_NAMED = 5  # modules named in one warning; the others are counted
+_OURS = "lineprof."
 _SUFFIXES = tuple(EXTENSION_SUFFIXES)
 
 
@@ -25,9 +26,13 @@ def extension_file(module: str) -> str:
 
 
 def imported_extensions() -> dict[str, str]:
-    """Return the extension modules that were imported, and their files."""
+    """Return the extension modules imported by now, without ours, and their files."""
     found = {name: extension_file(name) for name in list(sys.modules)}
-    return {name: file for name, file in found.items() if file}
+    return {
+        name: file
+        for name, file in found.items()
+        if file and not name.startswith(_OURS)
+    }
 
 
 def in_extension(target: object) -> dict[str, str]:

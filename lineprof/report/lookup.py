@@ -15,6 +15,7 @@ from lineprof.patterns import (
     did_you_mean,
     is_function,
     is_glob,
+    is_line_number,
     listed,
     parse,
     pattern_of,
@@ -115,7 +116,7 @@ class Finder:
         that is not in the profile, or is ambiguous.
         """
         name, _, number = _relative(text).rpartition(":")
-        if not (name and number.isascii() and number.isdigit()):
+        if not (name and is_line_number(number)):
             return None
         if any(key[2] == text for key in self._keys):
             return None
@@ -179,6 +180,8 @@ class Finder:
                 message = (
                     f"no function {name.function!r} in {self.names.file(files[0])}"
                 )
+            elif name.line and len(files) == 1:
+                message = f"{self.names.file(files[0])} has no line {name.line}"
             elif name.is_path and not (files or name.function):
                 message = f"the profile has no file {name.file!r}"
             if os.path.isfile(text):  # maybe as one of several profiles
@@ -221,9 +224,11 @@ def _innermost(keys: list[Key], line: int, sources: Sources) -> list[Key]:
 
     def has_line(key: Key) -> bool:
         block = sources.block(*key) or ()
+        if key[2] == _MODULE and not block:  # it is not known
+            return True
         return key[1] <= line < key[1] + max(1, len(block))
 
-    inside = [key for key in keys if key[2] == _MODULE or has_line(key)]
+    inside = [key for key in keys if has_line(key)]
     own = [key for key in inside if not key[2].endswith((_MODULE, _LAMBDA))]
     first = max((key[1] for key in own), default=0)
     found = [key for key in inside if key[2].endswith(_LAMBDA) or key[1] == first]

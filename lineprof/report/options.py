@@ -189,8 +189,9 @@ def parse_gpu_columns(text: str) -> tuple[str, ...]:
 
 def parse_count(text: str) -> int:
     """Return a number above 0."""
-    is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_COUNT_DIGITS
-    if is_number and int(text):
+    if text.isascii() and text.strip("0") and text.isdigit():
+        if len(text) > _MAX_COUNT_DIGITS:
+            raise LineprofError(f"{text!r} is too large", hint="give one like 5")
         return int(text)
     raise LineprofError(f"{text!r} is not a number above 0", hint="give one like 5")
 

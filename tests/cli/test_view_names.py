@@ -130,6 +130,16 @@ def test_named_functions_have_line_profilers_tables(folder: Path) -> None:
             "helo.py:3 hello.lprof",
             "the profile has no file 'helo.py'; did you mean hello.py:3?",
         ),
+        ("hello.py:11 hello.lprof", "hello.py has no line 11; lineprof view"),
+        ("hello.py:0 hello.lprof", "'hello.py:0' is no line; lines begin at 1"),
+        (
+            f"hello.py:{'9' * 5000} hello.lprof",
+            f"no function '{'9' * 5000}' in hello.py; lineprof view --functions lists",
+        ),
+        (
+            f"--drill hello.py:{'9' * 5000} hello.lprof",
+            f"no function '{'9' * 5000}' in hello.py; lineprof view --functions lists",
+        ),
         ("hello.lprof [", "bad pattern '[': its '[' is not closed; write '[[]'"),
         (
             "hello.py::slowly",

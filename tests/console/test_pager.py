@@ -98,6 +98,13 @@ def test_what_fits_is_printed(folder: Path) -> None:
     assert not (folder / "shown").exists()
 
 
+@pytest.mark.parametrize("name", ["COLUMNS", "LINES"])
+def test_a_size_that_no_terminal_has_is_ignored(folder: Path, name: str) -> None:
+    usual = on_terminal(folder, "--hot", "3", PAGER="")
+    pages = {"PAGER": pager(10_000), name: "9" * 5000}
+    assert on_terminal(folder, "--hot", "3", **pages) == usual
+
+
 def test_a_pager_that_ends_early_is_no_error(folder: Path) -> None:
     assert on_terminal(folder, "--all-functions", PAGER=pager(5)) == ""
     shown = (folder / "shown").read_text(encoding="utf-8").splitlines()

@@ -82,6 +82,17 @@ def test_a_whole_program_names_its_own_compiled_modules(folder: Path) -> None:
     assert MODULE in load_stats(folder / "out").warnings
 
 
+def test_the_profilers_own_extension_is_not_the_programs(folder: Path) -> None:
+    source = """\
+        import os, sys
+        from lineprof import _core
+        _core.__file__ = os.path.abspath("lineprof/_core.so")  # as if installed here
+        """
+    write(folder, "z.py", source)
+    found = "no @profile was found: profiled 1 function in 1 file"
+    assert kernprof("-l", "z.py", cwd=folder).err == f"kernprof: {found}{HINT}"
+
+
 def test_a_compiled_function_that_is_decorated_is_named(folder: Path) -> None:
     outcome = kernprof("-lo", "out", "y.py", cwd=folder)
     found = "@profile is on compiled code alone: profiled 2 functions in 1 file"

@@ -134,6 +134,13 @@ def test_flags_choose_other_functions(project: Path) -> None:
     assert [name for name in shown if name.startswith("test_")] == []
 
 
+@pytest.mark.parametrize("flag", ["--lineprof-include", "--lineprof-exclude"])
+def test_a_bad_pattern_is_an_error(project: Path, flag: str) -> None:
+    done = run(project, "--lineprof", f"{flag}=json,[a")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: --lineprof: bad pattern '[a': its '[' is not closed" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("ending", "words", "status"),
     [

@@ -156,6 +156,7 @@ def test_the_order_can_be_given_as_for_cprofile(
         ("--functions -u 1", "--functions takes no --unit"),
         ("--depth 3", "--depth goes with --tree or --drill"),
         ("--functions --limit 0", "argument --limit: '0' is not a number above 0"),
+        ("--hot --limit 12345678901", "argument --limit: '12345678901' is too large"),
         ("--tree --min-percent x", "argument --min-percent: 'x' is not a percentage"),
     ],
 )
