@@ -183,7 +183,9 @@ def path_parts(path: str) -> Parts:
 
 
 def check(word: str) -> None:
-    """Raise LineprofError for a bracket that is not closed, and for a line 0."""
+    """Raise LineprofError for an open bracket, a line 0 and a name without letters."""
+    if not word.strip():
+        raise LineprofError("a name is empty", hint="name a file or a function")
     end = word.rpartition(":")[2]
     if end != word and is_line_number(end) and not int(end):
         raise LineprofError(f"{word!r} is no line", hint="lines begin at 1")

@@ -303,7 +303,8 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
     every = edges(profile.calls)
     gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
     gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
-    for index, key in enumerate(map(finder.function, options.targets)):
+    for index, target in enumerate(options.targets):
+        key = finder.called(target, sources)
         if index:
             yield ""
         into = edges_into(every, key)

@@ -79,6 +79,17 @@ class Finder:
                     raise _ambiguous(text, "functions", names)
         raise self._unknown(text)
 
+    def called(self, text: str, sources: Sources) -> Key:
+        """Return the function named `text`, or the one that has the line ``FILE:LINE``.
+
+        Raises LineprofError unless there is just one; of lambdas on the line and the
+        function around them it is the latter.
+        """
+        if self.place(text) is None:
+            return self.function(text)
+        found = self.functions(text, sources)
+        return min(found, key=lambda key: key[2].endswith(_LAMBDA))
+
     def functions(self, text: str, sources: Sources) -> list[Key]:
         """Return all functions that `text` names; LineprofError if there are none.
 

@@ -96,6 +96,7 @@ def test_names_may_stand_at_both_sides_of_flags(folder: Path) -> None:
     one = viewer("--callers", "hello.lprof", "hello.slowly", cwd=folder).out
     assert one == viewer("--callers", "slowly", "hello.lprof", cwd=folder).out
     assert one.startswith("slowly (hello.py:3) is called from:\n")
+    assert one == viewer("--callers", "hello.py:4", "hello.lprof", cwd=folder).out
     two = viewer("--drill", "hello.py::slowly", "fast", "hello.lprof", cwd=folder).out
     assert two.count("Function: ") == 2
 
@@ -140,6 +141,7 @@ def test_named_functions_have_line_profilers_tables(folder: Path) -> None:
             f"--drill hello.py:{'9' * 5000} hello.lprof",
             f"no function '{'9' * 5000}' in hello.py; lineprof view --functions lists",
         ),
+        ("hello.lprof ", "a name is empty; name a file or a function"),
         ("hello.lprof [", "bad pattern '[': its '[' is not closed; write '[[]'"),
         (
             "hello.py::slowly",
@@ -158,7 +160,7 @@ def test_named_functions_have_line_profilers_tables(folder: Path) -> None:
 def test_a_wrong_name_gets_the_right_spelling(
     folder: Path, words: str, message: str
 ) -> None:
-    done = viewer(*words.split(), cwd=folder)
+    done = viewer(*words.split(" "), cwd=folder)
     assert done.status
     assert done.out == ""
     assert done.err.partition(": ")[2].startswith(message)
