@@ -191,10 +191,10 @@ class FunctionFilter:
             for some in (selection.include, selection.exclude)
         )
         self._matched.update(include, exclude)
-        if selection.public_only and any(
-            part[:1] in _PRIVATE for part in code.co_qualname.split(".")
+        if selection.public_only and (
+            "." in code.co_qualname or code.co_name.startswith(_PRIVATE)
         ):
-            return False
+            return False  # a method of a class that is made when torch is imported
         return bool((selection.all or include) and not exclude)
 
 

@@ -154,7 +154,11 @@ def test_collectives_of_torch_are_found_in_a_whole_program(tmp_path: Path) -> No
         write(tmp_path, f"{folder}/{part}.py", "def quick():\n    pass\n")
     text = """
         class Backend:
-            pass
+            @classmethod
+            def register_backend(cls):
+                return sum(range(1000))
+
+        Backend.register_backend()
 
         def _check(n):
             return n
