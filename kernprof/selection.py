@@ -250,8 +250,6 @@ def _definitions(code: CodeType) -> Iterator[CodeType]:
 
 def _has_line(code: CodeType, line: int) -> bool:
     """Return whether `line` is between the first and the last one of `code`."""
-    if code.co_name == _MODULE:
-        return True
     return code.co_firstlineno <= line <= _last_line(code)
 
 

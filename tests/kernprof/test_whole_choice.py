@@ -323,6 +323,7 @@ def test_the_help_lists_the_flags(tmp_path: Path) -> None:
             "--exclude=main",
             "--exclude main named nothing that ran; did you mean x.py::main?",
         ),
+        ("--exclude=x.py:999", "--exclude x.py:999 named nothing that ran"),
         (
             "--exclude=pkg/aa.py:3",
             (
