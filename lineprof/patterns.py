@@ -193,13 +193,13 @@ def check(word: str) -> None:
     while "[" in rest:
         rest = rest.partition("[")[2]
         inside = rest.removeprefix("!")
-        end = inside.find("]", 1)
-        if end < 0:
+        at = inside.find("]", 1)
+        if at < 0:
             raise LineprofError(
                 f"bad pattern {word!r}: its '[' is not closed",
                 hint="write '[[]' for a '[' of a name",
             )
-        rest = inside[end + 1 :]
+        rest = inside[at + 1 :]
 
 
 # Suggestions for names that match nothing.
