@@ -98,12 +98,15 @@ _DURATION = re.compile(r"(\d+|\d*\.\d+|\d+\.)\s*(ns|us|µs|μs|ms|s|)", re.ASCII
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 
 
+_LONGEST_NS = 2**62  # 146 years, and more than any run; longer times are that long
+
+
 def _duration(word: str) -> int:
     """Return a time with its unit, in ns; LineprofError if it is invalid."""
     found = _DURATION.fullmatch(word)
     if found is None or not found[2]:
         raise LineprofError(f"{word!r} is no time", hint="give 10us, 1ms or 0.5s")
-    return round(float(found[1]) * _UNITS[found[2]])
+    return round(min(float(found[1]) * _UNITS[found[2]], _LONGEST_NS))
 
 
 def _seconds(word: str) -> int:
@@ -111,11 +114,15 @@ def _seconds(word: str) -> int:
     return _duration(word if word[-1:].isalpha() else f"{word}s")
 
 
+_MAX_DIGITS = 18  # of a number of slices; Python converts no more than 4300
+
+
 def _count(word: str) -> int:
     """Return a number from 0 on; LineprofError if it is another."""
     if not (word.isascii() and word.isdecimal()):
         raise LineprofError(f"{word!r} is no number", hint="give 1000000, or 0 for all")
-    return int(word)
+    digits = word.lstrip("0")
+    return int(digits or "0") if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
 def _choice(export: Export, parsed: argparse.Namespace) -> SliceChoice | None:

@@ -381,6 +381,16 @@ def test_sums_of_a_run_without_a_trace_are_whole(tmp_path: Path) -> None:
 # Flags, and what is said.
 
 
+@pytest.mark.parametrize("flag", ["limit", "min-duration", "from", "to"])
+def test_a_number_may_have_any_number_of_digits(tmp_path: Path, flag: str) -> None:
+    save(profile(KNOWN), tmp_path / "x.lprof")
+    unit = "" if flag == "limit" else "s"
+    words = (f"--{flag}={'9' * 5000}{unit}", "-o-")
+    done = viewer("export", "x.lprof", "-fchrome", *words, cwd=tmp_path)
+    assert done.status == 0
+    assert "traceEvents" in json.loads(done.out)
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
