@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import box_characters_of
 from lineprof.errors import LineprofError
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals
-from lineprof.report.limits import part_of
 from lineprof.report.line_table import function_tables, waits_footer
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
@@ -241,7 +240,9 @@ class _Drill:
         layout = table_layout(self._profile.unit, self._options, self._sources)
         tables = {
             table.key: table
-            for table in function_tables(part_of(self._profile, keys), self._options)
+            for table in function_tables(
+                self._profile.of_functions(keys), self._options
+            )
         }
         yield from layout.heading()
         for start, sections in parts:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lineprof.model.call_graph import function_totals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -40,17 +40,3 @@ def longest_functions(profile: Profile, options: Options) -> set[Key]:
     longest = sorted(keys, key=lambda key: -totals[key].self_ns)
     every_ns = sum(one.self_ns for one in totals.values())
     return {*limited(longest, options, lambda key: totals[key].self_ns, every_ns)}
-
-
-def part_of(profile: Profile, keys: Collection[Key]) -> Profile:
-    """Return the profile of some functions alone, with the calls of all."""
-    return type(profile).from_functions(
-        [one for one in profile.functions if one.key in keys],
-        unit=profile.unit,
-        gpu=profile.gpu,
-        calls=profile.calls,
-        waits=[wait for wait in profile.waits if wait.function in keys],
-        breakdowns=profile.breakdowns,
-        processes=profile.processes,
-        cuts=profile.cuts,
-    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.output import Styled
 from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.model.units import AUTO_UNIT, format_seconds
-from lineprof.report.limits import longest_functions, part_of
+from lineprof.report.limits import longest_functions
 from lineprof.report.line_table import (
     COLUMNS,
     EXTRA_COLUMNS,
@@ -57,7 +57,9 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         profile = uncalibrated(profile)
     longest = longest_functions(profile, options)
     more = len(profile.functions) - len(longest)
-    tables = function_tables(part_of(profile, longest) if more else profile, options)
+    tables = function_tables(
+        profile.of_functions(longest) if more else profile, options
+    )
     yield from render_tables(tables, profile.unit, sources, options)
     below = list(footer(profile, options))
     if more:
