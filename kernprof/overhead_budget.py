@@ -146,13 +146,14 @@ _SECOND = 1e9  # ns
 # higher, and code with events in it runs slower between them as well.
 _UNDERESTIMATE = 2.0
 
-# Costs outside of the program's own time, as benchmarks/real_programs.py measures them.
-_START_NS = 40_000_000  # from Python's start to the program's first line
-_WRITE_NS = 50_000_000  # a profile without functions
-_WRITE_FUNCTION_NS = 150_000  # each function more
-_FREE_FUNCTION_NS = 50_000  # of memory, at exit
+# Costs outside of the program's own time: from Python's start to the program's first
+# line (benchmarks/startup.py); of writing a profile, and each function more
+# ("end s" of benchmarks/real_programs.py).
+_START_NS, _WRITE_NS, _WRITE_FUNCTION_NS = 40_000_000, 50_000_000, 150_000
 
-_FIRST_CALLS_NS = 100_000  # by which those of a registered function are slower
+# Estimates: what is left of the cost of SymPy's 3,700 functions in that benchmark, by
+# function. At exit memory is freed; first calls run code that was just rewritten.
+_FREE_FUNCTION_NS, _FIRST_CALLS_NS = 50_000, 100_000
 
 _FREE_NS = 40_000_000  # of registering functions, however short the program is
 _SHORTEST_PAUSE_NS, _LONGEST_PAUSE_NS = 1_000_000, 100_000_000
