@@ -171,7 +171,7 @@ class TestProfile:
         from lineprof.console.output import clean_line, shell_word  # noqa: PLC0415
         from lineprof.console.terminal import Terminal, terminal_of  # noqa: PLC0415
         from lineprof.report import Options, default_view  # noqa: PLC0415
-        from lineprof.report.notes import with_notes  # noqa: PLC0415
+        from lineprof.report.notes import view_with_notes  # noqa: PLC0415
         from lineprof.source import sources_of  # noqa: PLC0415
 
         stats = self._stats
@@ -192,9 +192,7 @@ class TestProfile:
         )
         sources = sources_of(stats)
         view = default_view(stats, sources, options)
-        notes = [*view.notes(stats, options), *stats.warnings]
-        shown = view.render(stats, sources, options)
-        lines = with_notes(shown, notes, options.terminal.width)
+        lines = view_with_notes(view, stats, sources, options, stats.warnings)
         yield from map(clean_line, lines)
 
 

@@ -282,7 +282,7 @@ class LineRecorder:
         from lineprof.console.output import shell_word  # noqa: PLC0415
         from lineprof.console.terminal import terminal_of, write_lines  # noqa: PLC0415
         from lineprof.report import TEXT, Options, default_view  # noqa: PLC0415
-        from lineprof.report.notes import with_notes  # noqa: PLC0415
+        from lineprof.report.notes import view_with_notes  # noqa: PLC0415
         from lineprof.source import sources_of  # noqa: PLC0415
 
         asked = self._options
@@ -300,9 +300,8 @@ class LineRecorder:
         view = TEXT
         if _TABLE_FLAGS.isdisjoint(asked.given):
             view = default_view(self._stats, sources, options)
-        notes = [*view.notes(self._stats, options), *self._warnings()]
-        shown = view.render(self._stats, sources, options)
-        lines = with_notes(shown, notes, options.terminal.width)
+        warnings = self._warnings()
+        lines = view_with_notes(view, self._stats, sources, options, warnings)
         write_lines(lines, stream)
 
     def _warnings(self) -> list[str]:

@@ -194,20 +194,20 @@ def _lines(
     view: View, profile: Profile, sources: Sources, options: Options, *, as_json: bool
 ) -> Iterable[str]:
     """Return the lines of a view, with notes unless other programs read it."""
-    remarks = _remarks(view, profile, sources, options)
     if view.rows is not None and (as_json or options.csv):
         from lineprof.report import rows  # noqa: PLC0415  # few ask for them
 
         made = view.rows(profile, sources, options)
         if as_json:
+            remarks = _remarks(view, profile, sources, options)
             return rows.as_json(view.name, made, remarks)
         return rows.as_csv(made)
-    lines = view.render(profile, sources, options)
     if not _has_notes(profile, options, as_json=as_json):
-        return lines
-    from lineprof.report.notes import with_notes  # noqa: PLC0415  # not for --help
+        return view.render(profile, sources, options)
+    from lineprof.report.notes import notes, view_with_notes  # noqa: PLC0415  # not for --help
 
-    return with_notes(lines, remarks, options.terminal.width)
+    remarks = notes(profile, sources, tables=view.has_tables)
+    return view_with_notes(view, profile, sources, options, remarks)
 
 
 def _has_notes(profile: Profile, options: Options, *, as_json: bool) -> bool:

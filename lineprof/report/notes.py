@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import python_command, shell_word
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
+    from lineprof.report.options import Options, View
     from lineprof.source import Sources
 
 _MAX_COMPARED = 1 << 28  # bytes of source files: more take seconds
@@ -78,6 +80,19 @@ def with_notes(
             yield from _wrapped(f"Note: {remark}", width)
     if count > _MAX_NOTES:
         yield f"Note: {count - _MAX_NOTES} more notes are left out; --json has all"
+
+
+def view_with_notes(
+    view: View,
+    profile: Profile,
+    sources: Sources,
+    options: Options,
+    remarks: Iterable[str],
+) -> Iterator[str]:
+    """Yield the lines of a view, and below them its own notes and the `remarks`."""
+    lines = view.render(profile, sources, options)
+    below = chain(view.notes(profile, options), remarks)
+    return with_notes(lines, below, options.terminal.width)
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
