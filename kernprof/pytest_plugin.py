@@ -144,10 +144,16 @@ class TestProfile:
             profiler.discover(None)
         try:
             with HeldSignals():
-                self._stats = _whole(profiler.get_stats()) if profiler else self._sum()
+                self._stats = self._new_stats(profiler)
                 self._stats.to_file(self._out.path + self._worker_part)
         except LineprofError as error:
             self._problem = str(error)
+
+    def _new_stats(self, profiler: LineProfiler | None) -> LineStats:
+        """Return the profile of this process, or the sum of the workers' profiles."""
+        from kernprof.recorders import marked  # noqa: PLC0415
+
+        return marked(profiler.get_stats(), is_whole=True) if profiler else self._sum()
 
     def _sum(self) -> LineStats:
         """Return the sum of the workers' profiles, and remove these."""
@@ -205,6 +211,7 @@ def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
     """Return a profiler of the project in `folder`, which records from now on."""
     import builtins  # noqa: PLC0415
 
+    from kernprof.options import targets  # noqa: PLC0415
     from kernprof.project import around  # noqa: PLC0415
     from kernprof.selection import FunctionFilter  # noqa: PLC0415
     from lineprof.errors import LineprofError  # noqa: PLC0415
@@ -215,8 +222,8 @@ def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
     if isinstance(getattr(builtins, "profile", None), LineProfiler):
         raise LineprofError("kernprof profiles this run already: leave out one of them")
     here = current_folder()
-    include = _names(options.lineprof_include)
-    exclude = _names(options.lineprof_exclude)
+    include = targets(options.lineprof_include)
+    exclude = targets(options.lineprof_exclude)
     for name in (*include, *exclude):
         check(name)
     selected = FunctionFilter(
@@ -226,13 +233,3 @@ def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
     profiler = LineProfiler()
     profiler.discover(selected)
     return profiler
-
-
-def _names(words: list[str]) -> list[str]:
-    return [name for word in words for name in word.split(",") if name]
-
-
-def _whole(stats: LineStats) -> LineStats:
-    """Return `stats`, which say that nobody chose what is profiled."""
-    stats.processes = tuple(one._replace(is_whole=True) for one in stats.processes)
-    return stats

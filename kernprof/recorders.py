@@ -114,6 +114,14 @@ def _is_on_terminal() -> bool:
         return False
 
 
+def marked(stats: LineStats, *, is_whole: bool) -> LineStats:
+    """Return `stats`, which say whether nobody chose what is profiled."""
+    stats.processes = tuple(
+        [one._replace(is_whole=is_whole) for one in stats.processes]
+    )
+    return stats
+
+
 # Warnings in a profile of a running program.
 _SO_FAR = "written while the program ran: what it did afterwards is not in it"
 _NO_TRACE = "the timeline is written at the end alone: it is not in this file"
@@ -222,7 +230,7 @@ class LineRecorder:
 
     def _new_stats(self) -> LineStats:
         """Return the profile of a program that has ended."""
-        stats = self._marked(self.profiler.get_stats())
+        stats = marked(self.profiler.get_stats(), is_whole=self._is_whole)
         self._remarks = self._new_remarks()
         known = (one for one in stats.warnings if one not in self._remarks)
         stats.warnings = (*known, *self._remarks)
@@ -244,17 +252,10 @@ class LineRecorder:
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""
-        stats = self._marked(self.profiler.stats_so_far())
+        stats = marked(self.profiler.stats_so_far(), is_whole=self._is_whole)
         warnings = (_SO_FAR, _NO_TRACE) if self.profiler.traced else (_SO_FAR,)
         stats.warnings = (*stats.warnings, *warnings)
         stats.to_file(path)
-
-    def _marked(self, stats: LineStats) -> LineStats:
-        """Return `stats`, which say whether nobody chose what is profiled."""
-        stats.processes = tuple(
-            [one._replace(is_whole=self._is_whole) for one in stats.processes]
-        )
-        return stats
 
     @property
     def _is_whole(self) -> bool:
