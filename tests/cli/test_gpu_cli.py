@@ -109,7 +109,7 @@ def test_flags_for_kernels_and_graphs_reach_the_views(
         ("--top-kernels 0", "'0' is not a number above 0; give one like 5"),
         ("--top-kernels -3", "argument --top-kernels: "),
         ("--top-kernels 1e3", "'1e3' is not a number above 0"),
-        ("--top-kernels 9999999999", "'9999999999' is not a number above 0"),
+        ("--top-kernels 9999999999", "'9999999999' is too large; give one like 5"),
         ("--sort-by size", "there is no order 'size'; known are: gpu, time, hits,"),
         (
             "--sort-by name",
