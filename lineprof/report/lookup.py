@@ -241,9 +241,11 @@ def _innermost(keys: list[Key], line: int, sources: Sources) -> list[Key]:
 
     inside = [key for key in keys if has_line(key)]
     own = [key for key in inside if not key[2].endswith((_MODULE, _LAMBDA))]
-    first = max((key[1] for key in own), default=0)
-    found = [key for key in inside if key[2].endswith(_LAMBDA) or key[1] == first]
-    return found if own else inside
+    if not own:
+        return inside
+    first = max(key[1] for key in own)
+    lambdas = [key for key in inside if key[2].endswith(_LAMBDA)]
+    return [*(key for key in own if key[1] == first), *lambdas]
 
 
 def _prefer_python(keys: list[Key]) -> list[Key]:

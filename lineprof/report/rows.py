@@ -218,7 +218,8 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Rows:
     gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
     rows: list[Row] = []
     more = 0
-    for key in map(finder.function, options.targets):
+    for target in options.targets:
+        key = finder.called(target, sources)
         into = edges_into(every, key)
         whole_ns = sum(edge.total_ns for edge in into)
         shown = limited(into, options, lambda edge: edge.total_ns, whole_ns)

@@ -62,6 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["hello.py:4"], ["slowly"]),
         (["hello.py:7"], ["fast"]),
         (["hello.py:10"], ["<module>"]),
+        (["pkg/shapes.py:2"], ["area"]),  # begins where the module does
         (["pkg/shapes.py:6"], BOX[1:]),
         (["pkg"], ALL_SHAPES),
         (["pkg.shapes"], ALL_SHAPES),
@@ -97,8 +98,19 @@ def test_names_may_stand_at_both_sides_of_flags(folder: Path) -> None:
     assert one == viewer("--callers", "slowly", "hello.lprof", cwd=folder).out
     assert one.startswith("slowly (hello.py:3) is called from:\n")
     assert one == viewer("--callers", "hello.py:4", "hello.lprof", cwd=folder).out
+    area = viewer("--callers", "pkg/shapes.py:2", "hello.lprof", cwd=folder).out
+    assert area.startswith("area (shapes.py:1) is called from:\n")
     two = viewer("--drill", "hello.py::slowly", "fast", "hello.lprof", cwd=folder).out
     assert two.count("Function: ") == 2
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv"])
+def test_rows_of_callers_take_the_same_names(folder: Path, form: str) -> None:
+    by_name = viewer("--callers", "slowly", "hello.lprof", form, cwd=folder)
+    by_line = viewer("--callers", "hello.py:4", "hello.lprof", form, cwd=folder)
+    assert by_name.status == by_line.status == 0
+    assert "slowly" in by_name.out
+    assert by_line.out == by_name.out
 
 
 def test_named_functions_have_line_profilers_tables(folder: Path) -> None:
