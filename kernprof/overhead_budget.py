@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from kernprof.periodic_dump import PeriodicDump
 from lineprof.model.units import format_seconds
+from lineprof.patterns import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -284,10 +285,7 @@ class BudgetWatch:
         """Return lines on what was not measured, and on a budget that was missed."""
         lines = []
         if self._off:
-            names = ", ".join(self._off[:_MAX_NAMED])
-            more = len(self._off) - _MAX_NAMED
-            if more > 0:
-                names += f" and {more} more"
+            names = listed(self._off, max_names=_MAX_NAMED)
             lines.append(
                 f"--max-overhead {self._limit:g} has switched off {names}: what they"
                 " did since is their callers', and every view marks them"

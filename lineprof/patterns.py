@@ -120,28 +120,25 @@ def _rests(pattern: Parts, module: Sequence[str]) -> list[Parts]:
     return [
         pattern[count:]
         for count in range(1, len(pattern))
-        if _fits(pattern[:count], module)
+        if is_under(pattern[:count], module, whole=True)
     ]
 
 
-def is_under(pattern: Sequence[str], name: Sequence[str]) -> bool:
-    """Return whether the first parts of `name` match all parts of `pattern`."""
+def is_under(
+    pattern: Sequence[str], name: Sequence[str], *, whole: bool = False
+) -> bool:
+    """Return whether the first parts of `name` match all parts of `pattern`.
+
+    With `whole`, they have to be all of its parts.
+    """
     if not pattern:
-        return True
+        return not (whole and name)
     first, rest = pattern[0], pattern[1:]
     if first == _ANY_PARTS:
-        return any(is_under(rest, name[skip:]) for skip in range(len(name) + 1))
-    return bool(name) and fnmatchcase(name[0], first) and is_under(rest, name[1:])
-
-
-def _fits(pattern: Sequence[str], name: Sequence[str]) -> bool:
-    """Return whether all parts of `name` match all parts of `pattern`."""
-    if not pattern:
-        return not name
-    first, rest = pattern[0], pattern[1:]
-    if first == _ANY_PARTS:
-        return any(_fits(rest, name[skip:]) for skip in range(len(name) + 1))
-    return bool(name) and fnmatchcase(name[0], first) and _fits(rest, name[1:])
+        skips = range(len(name) + 1)
+        return any(is_under(rest, name[skip:], whole=whole) for skip in skips)
+    matches = bool(name) and fnmatchcase(name[0], first)
+    return matches and is_under(rest, name[1:], whole=whole)
 
 
 def is_function(pattern: Sequence[str], name: str) -> bool:
@@ -220,10 +217,15 @@ def did_you_mean(names: Collection[str]) -> str:
     return f"did you mean {listed(names, ' or ')}?" if names else ""
 
 
-def listed(names: Collection[str], last: str = ", ") -> str:
-    """Return names, not too many, separated by commas; `last` is before the last."""
-    more = len(names) - _MAX_LISTED
-    shown = list(names)[:_MAX_LISTED]
+def listed(
+    names: Collection[str], last: str = ", ", max_names: int = _MAX_LISTED
+) -> str:
+    """Return names separated by commas; `last` is before the last one.
+
+    If there are more than `max_names`, the others are counted.
+    """
+    more = len(names) - max_names
+    shown = list(names)[:max_names]
     if more > 0:
         return f"{', '.join(shown)} and {more} more"
     return last.join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.decorate.callables import held_in, is_cython_callable
 from lineprof.decorate.code_copies import identity
+from lineprof.patterns import listed
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         Iterable,
         Iterator,
         Mapping,
-        Sequence,
     )
     from types import ModuleType
 
@@ -84,7 +84,8 @@ def warnings_of(found: Collection[tuple[str, str]]) -> list[str]:
     for compiler, name in found:
         names.setdefault(compiler, []).append(name)
     return [
-        f"{compiler} compiled {_listed(functions)}: lines that ran so were not seen"
+        f"{compiler} compiled {listed(functions, ' and ', _MAX_NAMED)}:"
+        " lines that ran so were not seen"
         for compiler, functions in names.items()
     ]
 
@@ -157,7 +158,10 @@ def missing_lines(
             hidden.setdefault(sentence, []).append(name)
     if compiled and not is_all:
         hidden[_SOME] = [_shown(place) for place in sorted(compiled)]
-    return [sentence.format(_listed(names)) for sentence, names in hidden.items()]
+    return [
+        sentence.format(listed(names, " and ", _MAX_NAMED))
+        for sentence, names in hidden.items()
+    ]
 
 
 def _hidden(
@@ -232,11 +236,3 @@ def _shown(place: Place, function: object = None, times: int = 1) -> str:
     name = getattr(function, "__qualname__", name)
     often = f", compiled {times} times" if times > 1 else ""
     return f"{name} ({os.path.basename(file)}:{line}{often})"
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return names as a sentence lists them."""
-    *first, last = names[:_MAX_NAMED]
-    if len(names) > _MAX_NAMED:
-        return f"{', '.join([*first, last])} and {len(names) - _MAX_NAMED} more"
-    return f"{', '.join(first)} and {last}" if first else last

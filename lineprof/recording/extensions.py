@@ -6,6 +6,8 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
+from lineprof.patterns import listed
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +64,7 @@ def extension_warnings(files: Mapping[str, str]) -> list[str]:
         file = os.path.basename(files[names[0]])
         what = f"{names[0]} is compiled ({file}): it has no lines; its time is"
         return [f"{what} in the line that calls it"]
-    shown = names[:_MAX_NAMED]
-    last = f"{len(names) - len(shown)} more" if names[_MAX_NAMED:] else shown.pop()
-    what = f"{', '.join(shown)} and {last} are compiled: they have no lines; their"
+    what = (
+        f"{listed(names, ' and ', _MAX_NAMED)} are compiled: they have no lines; their"
+    )
     return [f"{what} time is in the lines that call them"]
