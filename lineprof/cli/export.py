@@ -175,9 +175,7 @@ def _select(
 
     remarks: tuple[str, ...] = ()
     if not shows_all(profile, choice):
-        from lineprof.recording.core import slice_functions  # noqa: PLC0415
-
-        profile, remarks = select(profile, choice, slice_functions(), progress)
+        profile, remarks = select(profile, choice, progress)
     progress.say(lambda: f"estimating the size of the {export.name} file")
     size = estimated_bytes(profile, export.content)
     progress.erase()

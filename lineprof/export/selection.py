@@ -5,7 +5,7 @@ that is not shown is folded: its time is self time of the slice around it. Where
 is none around it, its time is in a sum, on a row below those of the threads; so the
 functions of a thread keep their time. A slice is shown only within a slice that is.
 
-Traces stay packed: `lineprof._core` goes through their columns, batch by batch. The
+Traces stay packed: the core goes through their columns, batch by batch. The
 lengths are counted first, for the minimum length that leaves as many slices as wanted.
 """
 
@@ -34,10 +34,10 @@ from lineprof.model.timelines import (
     slices,
 )
 from lineprof.report.gpu_format import time_text
+from lineprof.snapshot.arithmetic import count_slices, select_slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from types import ModuleType
     from typing import TypeVar
 
     from lineprof.console.progress import Progress
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from lineprof.model.timelines import Batch, Timeline, Trace
 
     AnyTimeline = TypeVar("AnyTimeline", Timeline, Trace)
+
+    # The number of slices, and the bytes of each column: see `slice_planes`.
+    UnpackedSlices = tuple[int, bytes, bytes, bytes, bytes, bytes]
 
 DEFAULT_LIMIT = 1_000_000
 
@@ -93,14 +96,9 @@ def shows_all(profile: Profile, choice: SliceChoice) -> bool:
     return not choice.is_narrow and not 0 < choice.limit < most
 
 
-def select(
-    profile: Profile, choice: SliceChoice, core: ModuleType, progress: Progress
-) -> Selection:
-    """Return `profile` with the chosen slices and GPU activities.
-
-    `core` is `lineprof._core`.
-    """
-    selector = _Selector(profile, choice, core, progress)
+def select(profile: Profile, choice: SliceChoice, progress: Progress) -> Selection:
+    """Return `profile` with the chosen slices and GPU activities."""
+    selector = _Selector(profile, choice, progress)
     rule = selector.rule()
     shown = selector.apply(rule)
     return Selection(shown, tuple(selector.remarks(rule)))
@@ -110,16 +108,11 @@ class _Selector:
     """The selection among the slices of one profile."""
 
     def __init__(
-        self,
-        profile: Profile,
-        choice: SliceChoice,
-        core: ModuleType,
-        progress: Progress,
+        self, profile: Profile, choice: SliceChoice, progress: Progress
     ) -> None:
         self._profile = profile
         self._choice = choice
         self._limit = choice.limit or _END
-        self._core = core
         self._progress = progress
         self._clock = Clock(profile)
         self._traces = list(profile.traces)
@@ -163,7 +156,7 @@ class _Selector:
         """Return how many slices in the time window each class of lengths has."""
         counts = array("Q", bytes(8 * _CLASSES))
         for index, trace in enumerate(self._traces):
-            found = self._core.count_slices(
+            found = count_slices(
                 self._unpacked(trace, "counting slices"),
                 len(trace.threads),
                 *self._window(trace),
@@ -179,10 +172,11 @@ class _Selector:
                 counts[at] += number
         return counts
 
-    def _unpacked(self, trace: Trace, doing: str) -> Iterator[tuple[int | bytes, ...]]:
+    def _unpacked(self, trace: Trace, doing: str) -> Iterator[UnpackedSlices]:
         done = 0
         for batch in trace.batches:
-            yield batch.events, *slice_planes(batch)
+            thread, function, line, start, ns = slice_planes(batch)
+            yield batch.events, thread, function, line, start, ns
             done += batch.events
             self._progress.say(
                 lambda done=done: f"{doing}: {done:,} of {trace.count:,}"  # type: ignore[misc]
@@ -262,7 +256,7 @@ class _Selector:
             self._shortest = min(self._shortest, min(lengths, default=_END))
 
         shown, ties = (1, 1) if rule.shown is None else (rule.shown, max(1, rule.ties))
-        sums, credit = self._core.select_slices(
+        sums, credit = select_slices(
             self._unpacked(trace, "choosing slices"),
             len(trace.threads),
             *self._window(trace),

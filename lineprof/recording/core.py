@@ -242,11 +242,6 @@ class RunInfo:
         return warnings
 
 
-def slice_functions() -> ModuleType:
-    """Return the C module, for `lineprof.export.selection`."""
-    return _core
-
-
 def held_tool_ids() -> set[int]:
     """Return the tool ids of ``sys.monitoring`` that lineprof holds at present."""
     if _core.hook() != "monitoring":

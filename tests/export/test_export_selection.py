@@ -25,7 +25,6 @@ from lineprof.console.progress import Progress
 from lineprof.export import EXPORTS, selection
 from lineprof.line_stats import LineStats
 from lineprof.model.timelines import SLICE_COLUMNS, Slice, Trace, pack_slices
-from lineprof.recording.core import slice_functions
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
@@ -424,7 +423,7 @@ def test_long_work_is_shown_on_a_terminal() -> None:
     terminal, seconds = Terminal(), itertools.count()
     with Progress(terminal, lambda: next(seconds)) as progress:
         choice = selection.SliceChoice(limit=2)
-        selection.select(profile(KNOWN), choice, slice_functions(), progress)
+        selection.select(profile(KNOWN), choice, progress)
     shown = [part for part in re.split("[\r\x1b]", terminal.getvalue()) if part[2:]]
     assert shown == [
         "[Klineprof: counting slices: 9 of 9",
