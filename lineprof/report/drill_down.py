@@ -58,10 +58,7 @@ def drill(profile: Profile, sources: Sources, options: Options) -> Iterator[str]
     Below each line stand its callees. Raises LineprofError for a target that is not in
     the profile, or is ambiguous.
     """
-    calls = Calls(profile)
-    finder = Finder(calls.numbers)
-    found = starts(profile, calls, finder, options)
-    return _Drill(profile, sources, calls, finder, options).lines(found)
+    return _Drill(profile, sources, options).lines()
 
 
 def sections(
@@ -72,11 +69,14 @@ def sections(
     The rest is the number of functions that --limit leaves out. Raises LineprofError
     as `drill` does.
     """
-    calls = Calls(profile)
-    finder = Finder(calls.numbers)
-    found = starts(profile, calls, finder, options)
-    shown, more = _Drill(profile, sources, calls, finder, options).sections(found)
-    return calls, shown, more
+    below = _Drill(profile, sources, options)
+    parts, more = below.parts()
+    shown = [
+        (" -> ".join(section.path), section.function)
+        for _, of_start in parts
+        for section in of_start
+    ]
+    return below.calls, shown, more
 
 
 class Calls:
@@ -212,30 +212,24 @@ def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place 
 
 
 class _Drill:
-    """The tables below one or several starts."""
+    """The tables below the starts that `options.targets` name."""
 
-    def __init__(
-        self,
-        profile: Profile,
-        sources: Sources,
-        calls: Calls,
-        finder: Finder,
-        options: Options,
-    ) -> None:
+    def __init__(self, profile: Profile, sources: Sources, options: Options) -> None:
+        self.calls = Calls(profile)
+        finder = Finder(self.calls.numbers)
+        self._starts = starts(profile, self.calls, finder, options)
+        self._names = finder.names
         self._functions = {function.key: function for function in profile.functions}
         self._profile, self._sources, self._options = profile, sources, options
-        self._calls, self._names = calls, finder.names
         self._characters = box_characters_of(options.terminal)
         self._clean = options.terminal.clean
         self._marks = Marks(profile)
         self._skipped = 0
         self._min_percent = min_percent_of_calls(options)
 
-    def lines(self, found: Sequence[Start]) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """Yield all tables."""
-        parts, more = self._limited(
-            [(start, list(self._sections(start))) for start in found]
-        )
+        parts, more = self.parts()
         keys = {section.function for _, sections in parts for section in sections}
         layout = table_layout(self._profile.unit, self._options, self._sources)
         tables = {
@@ -261,21 +255,9 @@ class _Drill:
                 f" {self._min_percent:g} %; --min-percent 0 follows all"
             )
 
-    def sections(self, found: Sequence[Start]) -> tuple[list[tuple[str, Key]], int]:
-        """Return the call path and key of each function to show; the number of more."""
-        parts, more = self._limited(
-            [(start, list(self._sections(start))) for start in found]
-        )
-        return [
-            (" -> ".join(section.path), section.function)
-            for _, of_start in parts
-            for section in of_start
-        ], more
-
-    def _limited(
-        self, parts: list[tuple[Start, list[_Section]]]
-    ) -> tuple[list[tuple[Start, list[_Section]]], int]:
+    def parts(self) -> tuple[list[tuple[Start, list[_Section]]], int]:
         """Return the first tables, as --limit says, and the number of the others."""
+        parts = [(start, list(self._sections(start))) for start in self._starts]
         left = self._options.limit or sum(len(sections) for _, sections in parts)
         more = 0
         for _, sections in parts:
@@ -288,13 +270,13 @@ class _Drill:
         """Yield the functions to show, each once, the hottest call path first."""
         todo: list[tuple[_Section, int]] = []
         if isinstance(start.at, Place):
-            edges = self._calls.on(start.at)
+            edges = self.calls.on(start.at)
             within = self._within(start.at)
             outer = [edge for edge in edges if edge.caller not in within] or edges
             min_ns = self._threshold(sum(edge.inclusive_ns for edge in outer))
             todo += self._steps(edges, start.path, 1, min_ns, on_line=True)
         else:
-            min_ns = self._threshold(self._calls.numbers[start.at].total_ns)
+            min_ns = self._threshold(self.calls.numbers[start.at].total_ns)
             todo.append((_Section(path=start.path, function=start.at), 1))
         shown: set[Key] = set()
         max_depth = self._options.depth or 1
@@ -305,7 +287,7 @@ class _Drill:
             shown.add(section.function)
             yield section
             if level < max_depth:
-                edges = self._calls.by(section.function)
+                edges = self.calls.by(section.function)
                 new = [edge for edge in edges if edge.callee not in shown]
                 todo += self._steps(new, section.path, level + 1, min_ns)
 
@@ -353,7 +335,7 @@ class _Drill:
         yield self._clean(f"{name}: {text}" if text else name)
         rows = self._rows_at(line)
         for key, row in rows.items():
-            edges = [edge for edge in self._calls.on(line) if edge.caller == key]
+            edges = [edge for edge in self.calls.on(line) if edge.caller == key]
             callees_ns = sum(edge.inclusive_ns for edge in edges)
             sentence = (
                 f"{in_words(row.time_ns)} in {counted(row.hits, 'hit')}:"
@@ -383,7 +365,7 @@ class _Drill:
 
     def _within(self, line: Place) -> set[Key]:
         """Return the functions that a line calls and that also have it."""
-        edges = self._calls.on(line)
+        edges = self.calls.on(line)
         callers = {edge.caller for edge in edges}
         return {edge.callee for edge in edges if edge.callee in callers - {edge.caller}}
 
@@ -391,8 +373,8 @@ class _Drill:
         """Yield the call path to a function, and its callers with their times."""
         key = section.function
         yield self._clean(f" {self._characters.arrow} ".join(section.path))
-        numbers = self._calls.numbers[key]
-        into = self._calls.into(key)
+        numbers = self.calls.numbers[key]
+        into = self.calls.into(key)
         if not into:
             yield ""
             return
@@ -429,7 +411,7 @@ class _Drill:
         function = self._functions.get(key)
         times = {row.line: row.time_ns for row in function.rows} if function else {}
         below: dict[int, list[str]] = {}
-        for edge in self._calls.by(key):
+        for edge in self.calls.by(key):
             text = self._called(edge, times.get(edge.line, 0))
             below.setdefault(edge.line, []).append(text)
         return below
@@ -442,5 +424,5 @@ class _Drill:
             f" {percent(edge.inclusive_ns, line_ns)} of the line"
             f"{self._marks.after(edge.callee)}"
         )
-        gpu_ns = self._calls.gpu.get((edge.caller, edge.line, edge.callee), 0)
+        gpu_ns = self.calls.gpu.get((edge.caller, edge.line, edge.callee), 0)
         return f"{text}, {in_words(gpu_ns)} on GPUs" if gpu_ns else text
