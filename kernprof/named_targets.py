@@ -23,6 +23,7 @@ from lineprof.autoprofile.targets import (
     names_of_path,
     split_names,
 )
+from lineprof.bytecode.definitions import is_def
 from lineprof.files import absolute_path, current_folder, real_path
 from lineprof.patterns import patterns
 from lineprof.recording.extensions import imported_extensions
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
 _INIT = ".__init__"  # end of the name of a package without its modules
-_IS_FUNCTION = 1  # CO_OPTIMIZED of inspect: not the code of a module or class
-_ANNOTATE = "__annotate__"  # the function that Python 3.14 makes of annotations
 
 
 class NamedTargets:
@@ -99,7 +98,7 @@ class NamedTargets:
         named = self._select_by_name(code) if self._expected else None
         if named or not self._by_pattern:
             return named
-        if not _is_def(code):
+        if not is_def(code):
             return False
         matched = self._filter(code)
         return named if matched is None else matched
@@ -109,7 +108,7 @@ class NamedTargets:
             path, modules = self._file(code.co_filename)
             if not path:
                 return None
-            if not _is_def(code):
+            if not is_def(code):
                 return False
             if any(map(self._targets.will_watch, modules)):
                 return False  # calls of the program's own imports count after these
@@ -182,13 +181,6 @@ class NamedTargets:
 
     def _came(self, given: str) -> bool:
         return given in self._found or given in sys.modules
-
-
-def _is_def(code: CodeType) -> bool:
-    """Return whether `code` is that of a ``def``."""
-    name = code.co_name
-    is_function = bool(code.co_flags & _IS_FUNCTION)
-    return is_function and not name.startswith("<") and name != _ANNOTATE
 
 
 def _by_name(target: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from collections import namedtuple
 from types import CodeType
 
 from kernprof.project import STANDARD, ProjectFiles
+from lineprof.bytecode.code_flags import OPTIMIZED
 from lineprof.files import absolute_path, current_folder, real_path
 from lineprof.model.collectives import is_torch
 from lineprof.patterns import SOURCE, is_function
@@ -36,7 +37,6 @@ _RUNNERS = frozenset(("importlib", "zipimport", "runpy"))
 _INIT = ".__init__"
 _MODULE = "<module>"
 _PRIVATE = ("_", "<")  # first characters of private names
-_IS_FUNCTION = 1  # CO_OPTIMIZED of inspect: not the code of a module or class
 
 
 class FunctionFilter:
@@ -273,7 +273,7 @@ class _FileSelection(
 
 def _is_left_out(selection: _FileSelection, code: CodeType) -> bool:
     """Return whether `code` is not profiled, whatever its qualified name."""
-    name, is_function = code.co_name, code.co_flags & _IS_FUNCTION
+    name, is_function = code.co_name, code.co_flags & OPTIMIZED
     return (
         name in _COMPREHENSIONS
         or name.startswith(_TYPE_PARAMETERS)

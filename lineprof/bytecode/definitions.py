@@ -6,10 +6,11 @@ import sys
 from types import CodeType
 from typing import TYPE_CHECKING
 
+from lineprof.bytecode.code_flags import OPTIMIZED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: of functions, not of class bodies or modules
 # Versions in which the code of a type alias resembles that of a function.
 _ALIASES = (3, 12) <= sys.version_info < (3, 14)
 _MAKING = ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE", "EXTENDED_ARG")
@@ -29,18 +30,22 @@ def functions_in(code: CodeType, prefix: str = "") -> Iterator[tuple[str, CodeTy
         name = prefix + part.co_name
         if part.co_name.startswith("<generic"):  # the scope of type parameters
             yield from functions_in(part, prefix)
-        elif not part.co_flags & _OPTIMIZED:
+        elif not part.co_flags & OPTIMIZED:
             yield from functions_in(part, f"{name}.")
-        elif _is_function(part) and not (_ALIASES and _is_alias(part, code)):
+        elif is_def(part) and not (_ALIASES and _is_alias(part, code)):
             yield name, part
             yield from functions_in(part, f"{name}.<locals>.")
 
 
-def _is_function(code: CodeType) -> bool:
-    """Return whether `code` is no lambda and, since 3.14, no annotations."""
+def is_def(code: CodeType) -> bool:
+    """Return whether `code` is that of a ``def``, or of a type alias.
+
+    Lambdas are none, nor are the functions that Python 3.14 makes of annotations.
+    """
     first = code.co_varnames[:1]
     is_annotation = first == (".format",) or (code.co_name, first) == _ANNOTATIONS
-    return not (is_annotation or code.co_name.startswith("<"))
+    is_named = not (is_annotation or code.co_name.startswith("<"))
+    return is_named and bool(code.co_flags & OPTIMIZED)
 
 
 def _is_alias(code: CodeType, parent: CodeType) -> bool:
