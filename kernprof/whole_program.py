@@ -272,6 +272,8 @@ class WholeProgram:
         if functions:
             counts = (_count(functions, "function"), _count(files, "file"))
             recorded = f"profiled {' in '.join(counts)}"
+        elif not all(map(self._filter.is_unmatched, self._options.exclude)):
+            recorded = "--exclude has left out all that ran of the program"
         choose = _CHOOSE
         if self._runner and not (self._options.all or self._options.include):
             recorded += f", without {self._runner}'s own" if functions else ""

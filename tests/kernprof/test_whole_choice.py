@@ -341,6 +341,13 @@ def test_a_pattern_that_matched_nothing_is_reported(
     assert err.count("\n") == 1
 
 
+def test_excluding_all_is_said_to_leave_nothing(folder: Path) -> None:
+    err = kernprof("-lo", "out", "--exclude=*", "x.py", cwd=folder).err
+    said = "no @profile was found: --exclude has left out all that ran of the program;"
+    assert err.startswith(f"kernprof: {said} choose with ")
+    assert err.count("\n") == 1
+
+
 def test_a_bad_pattern_is_an_error_before_the_program_runs(folder: Path) -> None:
     done = kernprof("-l", "--include", "a,[", "-c", "print(1)", cwd=folder)
     assert (done.status, done.out) == (2, "")
