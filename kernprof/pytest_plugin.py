@@ -43,10 +43,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, verb in (("include", "also profile"), ("exclude", "do not profile")):
         group.addoption(
             f"--lineprof-{name}",
-            metavar="GLOB",
+            metavar="NAME",
             action="append",
             default=[],
-            help=f"{verb} these files, modules or functions, as `kernprof --{name}`",
+            help=f"{verb} these files, modules or functions; see `kernprof --help`",
         )
 
 
